@@ -1,0 +1,176 @@
+"""Arrays of balls: rigorous enclosures at any precision, with FLINT's ``arb``. They never overflow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import flint
+import numpy as np
+import numpy.typing as npt
+
+Balls: TypeAlias = npt.NDArray[Any]
+
+_FROM_FLOAT = np.frompyfunc(lambda x: flint.arb(float(x)), 1, 1)
+_METHODS: dict[str, Any] = {
+    name: np.frompyfunc(function, 1, 1)
+    for name, function in {
+        "exp": lambda x: x.exp(),
+        "log": lambda x: x.log(),
+        "sqrt": lambda x: x.sqrt(),
+        "sin": lambda x: x.sin(),
+        "cos": lambda x: x.cos(),
+        "tanh": lambda x: x.tanh(),
+        "sigmoid": lambda x: 1 / (1 + (-x).exp()),
+        "abs": abs,
+        "round": lambda x: flint.arb(_half_even(x)),
+    }.items()
+}
+_NAN = flint.arb("nan")
+
+
+def _half_even(x: Any) -> Any:
+    """The nearest integer, ties to even; a NaN ball when the ball does not decide it."""
+    doubled = (2 * x).unique_fmpz() if (2 * x).is_exact() and (2 * x).is_integer() else None
+    if doubled is not None:
+        return _tie(int(doubled))
+    nearest = (x + flint.arb(0.5)).floor().unique_fmpz()
+    return _NAN if nearest is None else int(nearest)
+
+
+def _tie(doubled: int) -> int:
+    whole, rest = divmod(doubled, 2)
+    return whole + (whole % 2 if rest else 0)
+
+
+class BallArithmetic:
+    """The arithmetic of object arrays of ``arb``; the caller sets ``flint.ctx.prec``."""
+
+    tracks = False
+
+    def exact(self, values: Any, positive: bool = False) -> Balls:
+        """Float64 values, exactly."""
+        array = np.asarray(values)
+        if array.dtype == object:
+            return array
+        return np.asarray(_FROM_FLOAT(array), dtype=object)
+
+    def rational(self, p: int, q: int) -> Balls:
+        """The rational number p/q."""
+        return self._scalar(flint.arb(flint.fmpq(p, q)))
+
+    @staticmethod
+    def _scalar(x: Any) -> Balls:
+        out = np.empty((), dtype=object)
+        out[()] = x
+        return out
+
+    def zeros(self, shape: tuple[int, ...]) -> Balls:
+        """Zeros."""
+        return np.full(shape, flint.arb(0), dtype=object)
+
+    def undefined(self) -> Balls:
+        """A value about which nothing is said."""
+        return self._scalar(_NAN)
+
+    def shape(self, a: Balls) -> tuple[int, ...]:
+        """The shape of an array of balls."""
+        return a.shape
+
+    def view(self, a: Balls, change: Callable[[Balls], Balls]) -> Balls:
+        """The same balls, rearranged."""
+        return change(a)
+
+    def negative(self, a: Balls) -> Balls:
+        """-a."""
+        return np.asarray(-a, dtype=object)
+
+    def plus(self, a: Balls, b: Balls) -> Balls:
+        """a + b."""
+        return np.asarray(a + b, dtype=object)
+
+    def minus(self, a: Balls, b: Balls) -> Balls:
+        """a - b."""
+        return np.asarray(a - b, dtype=object)
+
+    def times(self, a: Balls, b: Balls) -> Balls:
+        """a * b."""
+        return np.asarray(a * b, dtype=object)
+
+    def over(self, a: Balls, b: Balls) -> Balls:
+        """a / b; a NaN ball where b may be 0."""
+        return np.asarray(a / b, dtype=object)
+
+    def sum(self, a: Balls, where: npt.NDArray[np.bool_] | None) -> Balls:
+        """The sum over the last axis of the entries permitted by ``where``."""
+        if where is not None:
+            a = np.where(where, a, self.zeros(()))
+        if a.shape[-1] == 0:
+            return self.zeros(a.shape[:-1])
+        return np.asarray(np.add.reduce(a, axis=-1), dtype=object)
+
+    def maximum(self, a: Balls, where: npt.NDArray[np.bool_] | None) -> Balls:
+        """The largest permitted entry along the last axis; a NaN ball where there is none."""
+        shape = np.broadcast_shapes(a.shape, () if where is None else where.shape)
+        a = np.broadcast_to(a, shape)
+        allowed = np.broadcast_to(True if where is None else where, shape)
+        out = np.empty(shape[:-1], dtype=object)
+        for index in np.ndindex(*shape[:-1]):
+            row = [x for x, good in zip(a[index], allowed[index], strict=True) if good]
+            best = row[0] if row else _NAN
+            for x in row[1:]:
+                best = best.max(x)
+            out[index] = best
+        return out
+
+    def select(self, where: npt.NDArray[np.bool_], a: Balls, b: Balls) -> Balls:
+        """``a`` where the condition holds, else ``b``."""
+        return np.where(where, a, b)
+
+    def put(self, target: Balls, index: tuple[Any, ...], a: Balls, accumulate: bool) -> Balls:
+        """``target`` with ``a`` written (or added) at ``index``."""
+        result = np.array(target)
+        if not accumulate:
+            result[index] = a
+            return result
+        shape = np.broadcast_shapes(*(part.shape for part in index), a.shape)
+        parts, values = [np.broadcast_to(part, shape) for part in index], np.broadcast_to(a, shape)
+        for place in np.ndindex(*shape):
+            at = tuple(int(part[place]) for part in parts)
+            result[at] = result[at] + values[place]
+        return result
+
+    def function(self, name: str, a: Balls) -> Balls:
+        """An elementary function."""
+        return np.asarray(_METHODS[name](a), dtype=object)
+
+    def exponential(self, a: Balls, top: Any, family: Any) -> Balls:
+        """exp(a)."""
+        return self.function("exp", a)
+
+    def power(self, a: Balls, y: Balls, whole: int | None) -> Balls:
+        """a**y."""
+        if whole is not None:
+            return np.asarray(a**whole, dtype=object)
+        return self.function("exp", np.asarray(y * self.function("log", a), dtype=object))
+
+    def stored(self, a: Balls, storage: Any) -> Balls:
+        """Balls are not rounded to storage."""
+        return a
+
+
+def midpoints(a: Balls) -> npt.NDArray[np.float64]:
+    """The nearest float64 of each ball's midpoint."""
+    return np.asarray(np.frompyfunc(lambda x: float(x.mid()) if x.is_finite() else np.nan, 1, 1)(a), dtype=np.float64)
+
+
+def radii(a: Balls) -> npt.NDArray[np.float64]:
+    """An upper bound of each ball's radius, the rounding of its midpoint to float64 included; infinite if unbounded."""
+
+    def radius(x: Any) -> float:
+        if not x.is_finite():
+            return float("inf")
+        centre = float(x.mid())
+        return float(abs(x - flint.arb(centre)).upper()) * (1 + 2.0**-50)
+
+    return np.asarray(np.frompyfunc(radius, 1, 1)(a), dtype=np.float64)

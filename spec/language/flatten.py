@@ -1,0 +1,304 @@
+"""From a formula as written to primitive lines: conventions chosen, calls of other formulas inlined, lines in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+from sympy.core.basic import Basic
+from sympy.core.containers import Tuple as BasicTuple
+
+from spec.language.calls import ABSENT, Call, Comprehension, Pullback, shape_of
+from spec.language.expr import (
+    TRUE,
+    Both,
+    Bound,
+    Case,
+    Choice,
+    Either,
+    Literal,
+    Node,
+    Ref,
+    Tensor,
+    free_symbols,
+    fresh,
+    refs,
+    substitute,
+    transform,
+    walk,
+)
+from spec.language.formula import Definition, Formula, LineChoice, Span, dependencies, known
+
+
+@dataclass(frozen=True)
+class Group:
+    """Lines evaluated together: one tensor's lines, or the lines of a recurrence with the index they step through."""
+
+    lines: tuple[Definition, ...]
+    step: sympy.Symbol | None = None
+
+
+@dataclass(frozen=True)
+class Flat:
+    """A formula as primitive lines. ``origin`` tells for each defined tensor which formula's line it is."""
+
+    formula_id: str
+    inputs: tuple[Tensor | sympy.Symbol, ...]
+    lines: tuple[Definition, ...]
+    outputs: tuple[Tensor, ...]
+    constants: Mapping[str, Any]
+    stored: frozenset[str]
+    origin: Mapping[str, tuple[str, str]]
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The lines in an order in which they can be evaluated."""
+        return arrange(self.lines)
+
+
+def chosen(node: Any, conventions: Mapping[str, str]) -> Any:
+    """``node`` with every convention's choice made, and conditions that always hold dropped."""
+
+    def rule(part: Basic) -> Basic | None:
+        if isinstance(part, Choice):
+            options = {str(pair.args[0]): pair.args[1] for pair in part.args[1:]}
+            return options[conventions[str(part.args[0])]]
+        if isinstance(part, Case) and part.args[0] == TRUE:
+            return part.args[1]
+        if isinstance(part, Both) and TRUE in part.args:
+            return part.args[1] if part.args[0] == TRUE else part.args[0]
+        if isinstance(part, Either) and TRUE in part.args:
+            return TRUE
+        return None
+
+    return transform(node, rule)
+
+
+def flatten(formula: Formula, conventions: Mapping[str, str]) -> Flat:
+    """The primitive lines of ``formula`` under a full choice of conventions."""
+    return _Flattener(formula, conventions).run()
+
+
+class _Flattener:
+    def __init__(self, formula: Formula, conventions: Mapping[str, str]) -> None:
+        self.formula, self.conventions = formula, conventions
+        self.lines: list[Definition] = []
+        self.names = {t.name for t in formula.tensors}
+        self.names |= {line.name for line in self._own_lines()}
+        self.constants: dict[str, Any] = {t.name: value for t, value in formula.constants.items()}
+        self.stored = set(formula.stored)
+        self.origin: dict[str, tuple[str, str]] = {}
+        self.inlined: dict[Any, dict[str, Tensor]] = {}
+
+    def _own_lines(self) -> list[Definition]:
+        lines: list[Definition] = []
+        for item in self.formula.lines:
+            lines.extend(item.options[self.conventions[item.convention]] if isinstance(item, LineChoice) else (item,))
+        return lines
+
+    def run(self) -> Flat:
+        for line in self._own_lines():
+            right = self.primitive(chosen(line.right, self.conventions), line.spans)
+            self.lines.append(Definition(line.left, right, line.ranges, line.accumulate))
+            self.origin.setdefault(line.name, (self.formula.id, line.name))
+        ordered = [line for group in arrange(self.lines) for line in group.lines]
+        return Flat(
+            self.formula.id,
+            self.formula.inputs,
+            tuple(ordered),
+            self.formula.outputs,
+            self.constants,
+            frozenset(self.stored),
+            self.origin,
+        )
+
+    def primitive(self, node: Any, scope: Mapping[sympy.Symbol, Span]) -> Any:
+        """``node`` with every call replaced by a reference to inlined lines; ``scope`` ranges the indices around it."""
+        if isinstance(node, Call):
+            index = tuple(self.primitive(part, scope) for part in node.index)
+            used = set().union(*(free_symbols(a) for a in node.arguments))
+            outer = tuple(symbol for symbol in scope if symbol in used)
+            key = (node.formula_id, node.args[2], outer)
+            if key not in self.inlined:
+                self.inlined[key] = self.inline(known(node.formula_id), node.arguments, outer, scope)
+            return Ref(self.inlined[key][node.output], *outer, *index)
+        if isinstance(node, Pullback):
+            raise TypeError(f"{self.formula.id}: a derivative can be used in a theorem, not in a line")
+        if isinstance(node, Bound):
+            inner = {**scope, node.var: (node.first, node.last)}
+            body, where = (self.primitive(part, inner) for part in (node.body, node.where))
+            return node.func(body, node.var, node.first, node.last, where)
+        if not node.args or isinstance(node, Tensor):
+            return node
+        children = tuple(self.primitive(child, scope) for child in node.args)
+        return node if children == node.args else node.func(*children)
+
+    def inline(
+        self,
+        callee: Formula,
+        arguments: tuple[Basic, ...],
+        outer: tuple[sympy.Symbol, ...],
+        scope: Mapping[sympy.Symbol, Span],
+    ) -> dict[str, Tensor]:
+        """Add the callee's lines, vectorised over the ``outer`` indices its arguments depend on; its outputs' new tensors."""
+        wanted = {c.name for c in callee.conventions}
+        flat = callee.flat({name: option for name, option in self.conventions.items() if name in wanted})
+        changes = unify(callee, arguments)
+        lead_sizes = tuple(scope[symbol][1] + 1 for symbol in outer)
+        symbols = {s for line in flat.lines for s in (*line.spans, *_bound_symbols(line.right))}
+        lead: list[sympy.Symbol] = []
+        for symbol in outer:
+            lead.append(fresh(symbol, symbols | set(lead)))
+        tensors: dict[str, Tensor | Node] = {}
+        for item, value in zip(callee.inputs, arguments, strict=True):
+            if isinstance(item, Tensor):
+                tensors[item.name] = self.bind(item, value, outer, lead_sizes, scope)
+        for name, constant in flat.constants.items():
+            self.constants[name] = constant
+        whole = {str(i) for i, value in zip(callee.inputs, arguments, strict=True) if isinstance(value, Tensor)}
+        new: dict[str, Tensor] = {}
+        for line in flat.lines:
+            if line.name not in new:
+                shape = tuple(substitute(size, changes) for size in line.left.tensor.shape)
+                old = line.left.tensor
+                new[line.name] = Tensor(self.unique(line.name), (*lead_sizes, *shape), old.domain, "internal")
+                self.origin[new[line.name].name] = flat.origin[line.name]
+                if line.name in flat.stored:
+                    self.stored.add(new[line.name].name)
+
+        def rebind(part: Basic) -> Basic | None:
+            if not isinstance(part, Ref):
+                return None
+            name = part.tensor.name
+            if name in new:
+                return Ref(new[name], *lead, *part.index)
+            value = tensors.get(name)
+            if value is None:
+                return None
+            if isinstance(value, Tensor):
+                return Ref(value, *part.index) if name in whole else Ref(value, *lead, *part.index)
+            return value
+
+        ranges_lead = tuple((s, sympy.S.Zero, size - 1) for s, size in zip(lead, lead_sizes, strict=True))
+        for line in flat.lines:
+            left, right = (transform(substitute(part, changes), rebind) for part in (line.left, line.right))
+            ranges = tuple((s, substitute(a, changes), substitute(b, changes)) for s, a, b in line.ranges)
+            self.lines.append(
+                Definition(left, chosen(right, self.conventions), (*ranges_lead, *ranges), line.accumulate)
+            )
+        return {output.name: new[output.name] for output in flat.outputs}
+
+    def bind(
+        self,
+        item: Tensor,
+        value: Basic,
+        outer: tuple[sympy.Symbol, ...],
+        lead_sizes: tuple[sympy.Expr, ...],
+        scope: Mapping[sympy.Symbol, Span],
+    ) -> Tensor | Node:
+        """What a callee's input becomes: a whole tensor, a plain scalar, or a new line holding a comprehension."""
+        if value == ABSENT:
+            return TRUE
+        if isinstance(value, Tensor):
+            return value
+        if isinstance(value, Ref | Literal) and not outer:
+            return value
+        vars_, body = (value.vars, value.body) if isinstance(value, Comprehension) else ((), value)
+        target = Tensor(self.unique(item.name), (*lead_sizes, *shape_of(value)), item.domain, "internal", item.below)
+        inner = {symbol: scope[symbol] for symbol in outer}
+        inner |= {var: (sympy.S.Zero, size - 1) for var, size in zip(vars_, shape_of(value), strict=True)}
+        left = Ref(target, *outer, *vars_)
+        right = self.primitive(chosen(body, self.conventions), inner)
+        self.lines.append(Definition(left, right, tuple((s, *span) for s, span in inner.items())))
+        self.origin[target.name] = (self.formula.id, target.name)
+        return target
+
+    def unique(self, name: str) -> str:
+        """``name``, or the first of ``name_2``, ``name_3``… that is free here."""
+        candidate, count = name, 1
+        while candidate in self.names:
+            count += 1
+            candidate = f"{name}_{count}"
+        self.names.add(candidate)
+        return candidate
+
+
+def unify(callee: Formula, arguments: tuple[Basic, ...]) -> dict[Basic, Basic]:
+    """The callee's size symbols in terms of the caller's, read off the arguments' shapes.
+
+    Raises:
+        ValueError: a shape that does not fit, naming formula, input, expected and given.
+    """
+    changes: dict[Basic, Basic] = {}
+    for item, value in zip(callee.inputs, arguments, strict=True):
+        if isinstance(item, sympy.Symbol):
+            changes[item] = value
+            continue
+        if value == ABSENT:
+            continue
+        given = shape_of(value)
+        if len(given) != len(item.shape):
+            raise ValueError(f"{callee.id}: {item.name} has shape {item.shape}, but an argument of shape {given} was given")
+        for size, actual in zip(item.shape, given, strict=True):
+            if isinstance(size, sympy.Symbol) and size not in changes:
+                changes[size] = actual
+            elif sympy.simplify(substitute(size, changes) - actual) != 0:
+                raise ValueError(f"{callee.id}: {item.name} has shape {item.shape}, but an argument of shape {given} was given")
+    return changes
+
+
+def _bound_symbols(node: Basic) -> set[sympy.Symbol]:
+    return {part.var for part in walk(node) if isinstance(part, Bound)}
+
+
+def arrange(lines: Any) -> tuple[Group, ...]:
+    """Group lines by tensor, mutual recurrences together, so that each group follows those it depends on."""
+    lines = tuple(lines)
+    graph = dependencies(lines)
+    reach = {name: _reachable(name, graph) for name in graph}
+    groups: list[Group] = []
+    done: set[str] = set()
+    remaining = list(graph)
+    while remaining:
+        for name in remaining:
+            cycle = {other for other in graph if other in reach[name] and name in reach[other]} | {name}
+            needs = set().union(*(graph[member] & graph.keys() for member in cycle)) - cycle
+            if needs <= done:
+                break
+        else:
+            raise ValueError(f"lines {remaining} cannot be put in an order")
+        members = tuple(line for line in lines if line.name in cycle)
+        recurrent = name in reach[name]
+        groups.append(Group(members, _stepping_index(members, cycle) if recurrent else None))
+        done |= cycle
+        remaining = [other for other in remaining if other not in cycle]
+    return tuple(groups)
+
+
+def _reachable(name: str, graph: Mapping[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    frontier = [name]
+    while frontier:
+        for other in graph.get(frontier.pop(), ()):
+            if other not in found:
+                found.add(other)
+                frontier.append(other)
+    return found
+
+
+def _stepping_index(lines: tuple[Definition, ...], cycle: set[str]) -> sympy.Symbol:
+    """The index of a recurrence: the one that some line reads its own group at a shifted value of."""
+    for line in lines:
+        for ref in refs(line.right):
+            if ref.tensor.name in cycle:
+                for part in ref.index:
+                    for symbol in line.spans:
+                        shift = part - symbol
+                        if isinstance(part, sympy.Expr) and shift.is_Integer and shift != 0:
+                            return symbol
+    raise ValueError(f"the lines {sorted(cycle)} refer to each other without stepping through an index")
+
+
+__all__ = ["BasicTuple", "Flat", "Group", "arrange", "chosen", "flatten", "unify"]
