@@ -102,6 +102,9 @@ class Evaluator:
     def _recurrence(self, group: Group) -> None:
         step = group.step
         assert step is not None
+        for line in group.lines:
+            if line.left.tensor.domain not in ("boolean", "integer") and line.name not in self.tensors:
+                self.tensors[line.name] = self.arithmetic.zeros(self.shape_of(line.left.tensor))
         stepping = [line for line in group.lines if step in line.spans]
         for line in group.lines:
             if line not in stepping:

@@ -8,7 +8,6 @@ from typing import Any
 
 import sympy
 from sympy.core.basic import Basic
-from sympy.core.containers import Tuple as BasicTuple
 
 from spec.language.calls import ABSENT, Call, Comprehension, Pullback, shape_of
 from spec.language.expr import (
@@ -270,8 +269,11 @@ def arrange(lines: Any) -> tuple[Group, ...]:
         else:
             raise ValueError(f"lines {remaining} cannot be put in an order")
         members = tuple(line for line in lines if line.name in cycle)
-        recurrent = name in reach[name]
-        groups.append(Group(members, _stepping_index(members, cycle) if recurrent else None))
+        if name in reach[name]:
+            step = _stepping_index(members, cycle)
+            groups.append(Group(_within_a_step(members, cycle, step), step))
+        else:
+            groups.append(Group(members))
         done |= cycle
         remaining = [other for other in remaining if other not in cycle]
     return tuple(groups)
@@ -301,4 +303,19 @@ def _stepping_index(lines: tuple[Definition, ...], cycle: set[str]) -> sympy.Sym
     raise ValueError(f"the lines {sorted(cycle)} refer to each other without stepping through an index")
 
 
-__all__ = ["BasicTuple", "Flat", "Group", "arrange", "chosen", "flatten", "unify"]
+def _within_a_step(lines: tuple[Definition, ...], cycle: set[str], step: sympy.Symbol) -> tuple[Definition, ...]:
+    """The lines of a recurrence in the order in which one step evaluates them."""
+    needs = {
+        line.name: {r.tensor.name for r in refs(line.right) if r.tensor.name in cycle and step in r.index} for line in lines
+    }
+    ordered: list[Definition] = []
+    waiting = list(lines)
+    while waiting:
+        names = {line.name for line in waiting}
+        ready = [line for line in waiting if not needs[line.name] & names - {line.name}]
+        if not ready:
+            raise ValueError(f"within one step of {step} the lines {sorted(names)} refer to each other")
+        ordered += ready
+        waiting = [line for line in waiting if line not in ready]
+    return tuple(ordered)
+
