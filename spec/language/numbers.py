@@ -24,7 +24,9 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 HUGE = 1e280
 LARGEST_EXPONENT = 600.0
 UNIT64 = 2.0**-53
-LN2 = float(np.log(2.0))
+LN2_HIGH = float.fromhex("0x1.62e42feep-1")
+LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
+"""ln 2 in two parts; multiples of the first up to 2²⁰ are exact, so the reduced argument of an exponential is too."""
 
 
 @dataclass
@@ -263,7 +265,7 @@ class Walk:
         """The sum over the last axis, in any order, of the entries permitted by ``where``."""
         if where is not None:
             a = self.select(where, a, self.zeros(()))
-        scale = None
+        scale, family = None, a.softmax
         if a.scale is not None:
             a = self._normal(a)
             size = np.abs(a.value) if a.error is None else np.maximum(np.abs(a.value), a.error)
@@ -281,7 +283,7 @@ class Walk:
             error = np.broadcast_to(a.error, a.value.shape).sum(-1) + share / (1 - share) * total
             low = None if a.low is None else np.broadcast_to(a.low, a.value.shape).sum(-1) * (1 - share)
         out = Num(value, error, scale, low, lost)
-        out.softmax = None if a.softmax is None else (a.softmax[0], True)
+        out.softmax = None if family is None else (family[0], True)
         return self._rounded(out, 0)
 
     def maximum(self, a: Num, where: Flags | None) -> Num:
@@ -413,20 +415,18 @@ class Walk:
             if top is None and not (np.abs(x) > 690).any():
                 value, scale = np.exp(x), None
             else:
-                scale = np.where(np.isfinite(x), np.rint(np.clip(x, -1e15, 1e15) / LN2), 0).astype(np.int64)
-                value = np.exp(np.where(np.isfinite(x), x - scale * LN2, x))
+                value, scale = _exp_parts(x)
         if a.error is None:
             return self.folded(Num(value, None, scale, np.zeros_like(value), a.lost, (family, False)))
         shift = np.zeros(()) if top is None else np.where(np.isfinite(x), np.maximum(top.floats() - x, 0.0), 0.0)
-        spread = a.error + 2 * self.unit * shift + FUNCTION_ROUNDINGS * self.unit + 4 * UNIT64 * np.abs(x)
+        spread = a.error + 2 * self.unit * shift + FUNCTION_ROUNDINGS * self.unit + _exp_slack(x)
         spread = np.where(np.isfinite(spread), np.minimum(spread, LARGEST_EXPONENT), LARGEST_EXPONENT)
         error = value * np.expm1(spread)
         lost = a.lost
         if top is None:
             return self.folded(self._rounded(Num(value, error, scale, np.zeros_like(value), lost), 1))
         peak = top.floats()
-        peak_scale = np.where(np.isfinite(peak), np.rint(np.clip(peak, -1e15, 1e15) / LN2), 0).astype(np.int64)
-        peak_value = np.exp(np.where(np.isfinite(peak), peak - peak_scale * LN2, 0.0))
+        peak_value, peak_scale = _exp_parts(np.where(np.isfinite(peak), peak, 0.0))
         floor = Num(np.zeros(()), 2 * self.tiny * peak_value, peak_scale)
         out = Num(value, error, scale, np.zeros_like(value), lost)
         out, floor, scale = self._aligned(out, floor)
@@ -452,6 +452,18 @@ class Walk:
                 error = value * np.expm1(np.minimum(spread, LARGEST_EXPONENT))
         out = Num(value, error, None, np.zeros_like(value), _either(a.lost, y.lost))
         return self._rounded(out, FUNCTION_ROUNDINGS)
+
+
+def _exp_parts(x: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """exp(x) as a mantissa and an exponent of 2."""
+    scale = np.where(np.isfinite(x), np.rint(np.clip(x, -1e15, 1e15) / (LN2_HIGH + LN2_LOW)), 0.0)
+    rest = np.where(np.isfinite(x), (x - scale * LN2_HIGH) - scale * LN2_LOW, x)
+    return np.exp(rest), scale.astype(np.int64)
+
+
+def _exp_slack(x: Floats) -> Floats:
+    """The relative error of :func:`_exp_parts`: a few units, and more beyond the exact multiples of ln 2."""
+    return UNIT64 * np.where(np.abs(x) < 2.0**19, 8.0, 4 * np.abs(x))
 
 
 def _log(x: Floats, e: Floats | None) -> tuple[Floats, Any, Any]:

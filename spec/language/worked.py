@@ -1,0 +1,50 @@
+"""Worked examples: the numbers printed in a source, recomputed as balls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flint
+import numpy as np
+import sympy
+
+from spec.language.evaluate import enclose
+from spec.language.expr import Tensor
+from spec.language.formula import Formula, Worked
+
+
+def ball(value: Any) -> Any:
+    """An exact expression, such as ``2``, ``"6/7"`` or ``"2*sqrt(3)"``, as a ball."""
+    expr = sympy.sympify(value)
+    if expr.is_Rational:
+        return flint.arb(flint.fmpq(int(expr.p), int(expr.q)))
+    if isinstance(expr, sympy.Mul):
+        result = flint.arb(1)
+        for factor in expr.args:
+            result = result * ball(factor)
+        return result
+    if isinstance(expr, sympy.Pow) and expr.exp == sympy.Rational(1, 2):
+        return ball(expr.base).sqrt()
+    raise ValueError(f"a worked example holds rational numbers and square roots; {value!r} was given")
+
+
+def inputs_of(formula: Formula, worked: Worked) -> dict[str, Any]:
+    """The inputs of a worked example, real tensors as balls."""
+    found: dict[str, Any] = {}
+    for item in formula.inputs:
+        if str(item) not in worked.inputs:
+            continue
+        given = worked.inputs[str(item)]
+        if isinstance(item, Tensor) and item.domain in ("real", "positive", "nonnegative"):
+            array = np.array(given, dtype=object)
+            found[str(item)] = np.array(np.frompyfunc(ball, 1, 1)(array), dtype=object)
+        else:
+            found[str(item)] = np.array(given) if isinstance(item, Tensor) else given
+    return found
+
+
+def recompute(formula: Formula, worked: Worked) -> list[tuple[Any, Any]]:
+    """For each printed number the ball that encloses the true one."""
+    (found, *_) = enclose(formula, inputs_of(formula, worked))
+    printed = np.array(worked.expected, dtype=object)
+    return list(zip(np.broadcast_to(found, printed.shape).flat, printed.flat, strict=True))

@@ -1,0 +1,100 @@
+"""Inputs for the statements, drawn on purpose from regimes that hurt; formulas used only by tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spec.language import (
+    Formula,
+    Sum,
+    data,
+    define,
+    exp,
+    indices,
+    parameter,
+    sizes,
+    sqrt,
+    tanh,
+    tensor,
+)
+from spec.language.formula import known
+
+REGIMES = ("unit", "huge scores", "tiny variance", "large mean", "ties", "size one")
+
+
+def real(rng: np.random.Generator, shape: tuple[int, ...], regime: str) -> Any:
+    """An array of a regime, exactly representable in float32."""
+    x = rng.normal(size=shape)
+    if regime == "huge scores":
+        x = x * 10.0 ** rng.integers(1, 4)
+    elif regime == "tiny variance":
+        x = x * 10.0 ** -rng.integers(3, 7) + rng.integers(0, 2)
+    elif regime == "large mean":
+        x = x + 10.0 ** rng.integers(2, 5)
+    elif regime == "ties":
+        x = np.rint(x)
+    return x.astype(np.float32).astype(np.float64)
+
+
+def inputs_of(formula_id: str, regime: str, seed: int) -> dict[str, Any]:
+    """Inputs of one of the project's formulas, by name."""
+    rng = np.random.default_rng(seed)
+    n, m, d, e = (1, 1, 1, 1) if regime == "size one" else rng.permutation([2, 3, 5, 7]).tolist()
+    mask = rng.random((n, m)) > 0.4
+    mask[0] &= regime != "ties"
+    table: dict[str, dict[str, Any]] = {
+        "scores.dot": {"q": (n, d), "k": (m, d)},
+        "scores.scaled_dot": {"q": (n, d), "k": (m, d)},
+        "attention.softmax": {"s": (n, m), "mask": mask},
+        "attention.scaled_dot_product": {"q": (n, d), "k": (m, d), "v": (m, e), "mask": mask},
+        "attention.causal": {"q": (n, d), "k": (m, d), "v": (m, e)},
+        "positional.sinusoidal": {"n": 13 * n, "d": d},
+        "positional.learned": {"pos": rng.integers(0, 11, n), "W_PE": (11, d)},
+        "normalization.layer_norm": {"x": (d,), "gamma": (d,), "beta": (d,), "eps": 10.0 ** -rng.integers(2, 9)},
+    }
+    given = table[formula_id]
+    return {k: real(rng, v, regime) if isinstance(v, tuple) else v for k, v in given.items()}
+
+
+DETERMINISTIC = (
+    "scores.dot",
+    "scores.scaled_dot",
+    "attention.softmax",
+    "attention.scaled_dot_product",
+    "attention.causal",
+    "positional.sinusoidal",
+    "positional.learned",
+    "normalization.layer_norm",
+)
+
+
+def recurrence() -> Formula:
+    """h[0] = 0, h[t] = tanh(W h[t−1] + x[t−1])."""
+    steps, d = sizes("T d")
+    t, c, e = indices("t c e")
+    x, W, h = data("x", steps, d), parameter("W", d, d), tensor("h", steps + 1, d)
+    lines = (
+        define(h[0, c], 0),
+        define(h[t, c], tanh(Sum(W[c, e] * h[t - 1, e], (e, 0, d - 1)) + x[t - 1, c]), t=(1, steps)),
+    )
+    return Formula("test.recurrence", "A plain recurrence", (x, W), lines, (h,))
+
+
+def layered() -> Formula:
+    """Two rounds of attention and row normalization, by applying the project's formulas inside one another."""
+    n, d = sizes("n d")
+    i, j, c, r = indices("i j c r")
+    x = data("x", n, d)
+    y, mean, spread, z = tensor("y", n, d), tensor("mean", n), tensor("spread", n), tensor("z", n, d)
+    attend = known("attention.scaled_dot_product")
+    lines = (
+        define(y[i, c], x[i, c] + attend(x, x, x)[i, c]),
+        define(mean[i], Sum(y[i, r], (r, 0, d - 1)) / d),
+        define(spread[i], Sum((y[i, r] - mean[i]) ** 2, (r, 0, d - 1)) / d),
+        define(z[i, c], (y[i, c] - mean[i]) / sqrt(spread[i] + exp(spread[i]))),
+    )
+    one = Formula("test.layer", "Attention and normalization", (x,), lines, (z,))
+    out = tensor("out", n, d)
+    return Formula("test.layers", "Twice", (x,), (define(y[i, c], one(x)[i, c]), define(out[i, c], one(y)[i, c])), (out,))
