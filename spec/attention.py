@@ -36,7 +36,10 @@ scores = tensor("s", n, m)
 
 POLARITY = Convention(
     "polarity",
-    {"true_attends": "True marks the keys a query may attend to", "true_drops": "True marks the keys it may not"},
+    {
+        "true_attends": "True marks the keys a query may attend to",
+        "true_drops": "True marks the keys it may not",
+    },
     default="true_attends",
 )
 FULLY_MASKED = Convention(
@@ -95,8 +98,16 @@ softmax = Formula(
         paper("Bahdanau, Cho & Bengio 2015", "eq. 6"),
     ),
     worked=(
-        Worked("“Thinking Machines”: scores 14 and 12", {"s": [[14, 12]]}, [["0.88", "0.12"]], 2, deck(0, "step 4")),
-        Worked("Three scores 13, 9 and 9", {"s": [[13, 9, 9]]}, [["0.96", "0.02", "0.02"]], 2, deck(0, "step 3")),
+        Worked(
+            "“Thinking Machines”: scores 14 and 12",
+            {"s": [[14, 12]]},
+            [["0.88", "0.12"]],
+            2,
+            deck(0, "step 4"),
+        ),
+        Worked(
+            "Three scores 13, 9 and 9", {"s": [[13, 9, 9]]}, [["0.96", "0.02", "0.02"]], 2, deck(0, "step 3")
+        ),
     ),
 )
 
@@ -115,7 +126,9 @@ scaled_dot_product = Formula(
                 "fully_masked",
                 zero=Sum(mixed, (j, 0, m - 1), where=permitted(i, j)),
                 mean=case(
-                    has_key(i), Sum(mixed, (j, 0, m - 1), where=permitted(i, j)), Sum(v[j, c], (j, 0, m - 1)) / m
+                    has_key(i),
+                    Sum(mixed, (j, 0, m - 1), where=permitted(i, j)),
+                    Sum(v[j, c], (j, 0, m - 1)) / m,
                 ),
                 unspecified=case(has_key(i), Sum(mixed, (j, 0, m - 1), where=permitted(i, j)), Undefined()),
             ),

@@ -63,7 +63,9 @@ mlm = Formula(
             count,
             case(lt(rounded(rho.value * ordinary.value), 1), 1, rounded(rho.value * ordinary.value)),
         ),
-        define(rate, by_convention("selection", bernoulli=rho.value, exact_count=count.value / ordinary.value)),
+        define(
+            rate, by_convention("selection", bernoulli=rho.value, exact_count=count.value / ordinary.value)
+        ),
         define(P[i, w, 0], case(special[i], same, (1 - rate.value) * same)),
         define(P[i, w, 1], case(special[i], 0, rate.value * replaced)),
     ),
@@ -79,9 +81,21 @@ mlm = Formula(
         independent={"bernoulli"},
         convention="selection",
         axioms=(
-            Axiom("labels only where selected", "a label is −100 or the original id", eq(labels[i], -100) | eq(labels[i], ids[i])),
-            Axiom("special tokens are never selected", "a special token's label is −100", ~special[i] | eq(labels[i], -100)),
-            Axiom("unselected tokens are untouched", "where the label is −100 the id stands", ~eq(labels[i], -100) | eq(corrupted[i], ids[i])),
+            Axiom(
+                "labels only where selected",
+                "a label is −100 or the original id",
+                eq(labels[i], -100) | eq(labels[i], ids[i]),
+            ),
+            Axiom(
+                "special tokens are never selected",
+                "a special token's label is −100",
+                ~special[i] | eq(labels[i], -100),
+            ),
+            Axiom(
+                "unselected tokens are untouched",
+                "where the label is −100 the id stands",
+                ~eq(labels[i], -100) | eq(corrupted[i], ids[i]),
+            ),
         ),
     ),
     sources=(

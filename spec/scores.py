@@ -16,7 +16,11 @@ dot = Formula(
     inputs=(q, k),
     lines=(define(s[i, j], Sum(q[i, c] * k[j, c], (c, 0, d_k - 1))),),
     outputs=(s,),
-    sources=(deck(0, "self-attention, step 2"), deck(2, "attention scores"), paper("Luong, Pham & Manning 2015", "eq. 8")),
+    sources=(
+        deck(0, "self-attention, step 2"),
+        deck(2, "attention scores"),
+        paper("Luong, Pham & Manning 2015", "eq. 8"),
+    ),
 )
 
 scaled_dot = Formula(
@@ -25,7 +29,11 @@ scaled_dot = Formula(
     inputs=(q, k),
     lines=(define(s[i, j], Sum(q[i, c] * k[j, c], (c, 0, d_k - 1)) / sqrt(d_k)),),
     outputs=(s,),
-    sources=(deck(0, "self-attention, steps 2 and 3"), deck(2, "scaled dot product"), paper("Vaswani et al. 2017", "eq. 1")),
+    sources=(
+        deck(0, "self-attention, steps 2 and 3"),
+        deck(2, "scaled dot product"),
+        paper("Vaswani et al. 2017", "eq. 1"),
+    ),
     worked=(
         Worked(
             "“Thinking Machines”: scores 112 and 96 at d_k = 64 become 14 and 12",

@@ -18,8 +18,9 @@ from spec.language.families import Families
 from spec.language.flatten import arrange
 from spec.language.formula import Formula
 from spec.language.gradients import ADJOINT, vjp
-from spec.language.numbers import Num, Walk
+from spec.language.numbers import Num
 from spec.language.precision import Precision
+from spec.language.walk import Walk
 
 USELESS = 1e-2
 """A relative first-order bound above this says nothing; a wider type must decide."""

@@ -161,7 +161,9 @@ class BallArithmetic:
 
 def midpoints(a: Balls) -> npt.NDArray[np.float64]:
     """The nearest float64 of each ball's midpoint."""
-    return np.asarray(np.frompyfunc(lambda x: float(x.mid()) if x.is_finite() else np.nan, 1, 1)(a), dtype=np.float64)
+    return np.asarray(
+        np.frompyfunc(lambda x: float(x.mid()) if x.is_finite() else np.nan, 1, 1)(a), dtype=np.float64
+    )
 
 
 def radii(a: Balls) -> npt.NDArray[np.float64]:

@@ -62,11 +62,19 @@ class Bindings:
                 if isinstance(size, sympy.Symbol):
                     wrong |= self.sizes.setdefault(size, actual) != actual
                 elif size.free_symbols <= self.sizes.keys():
-                    wrong |= int(substitute(size, {s: sympy.Integer(v) for s, v in self.sizes.items()})) != actual
+                    wrong |= (
+                        int(substitute(size, {s: sympy.Integer(v) for s, v in self.sizes.items()})) != actual
+                    )
         if wrong:
             names = ", ".join(str(size) for size in item.shape)
-            known = ", ".join(f"{s}={v}" for s, v in self.sizes.items() if any(s in size.free_symbols for size in item.shape))
-            raise ValueError(f"{owner}: {item.name} has shape ({names}), here with {known}; {shape} was given")
+            known = ", ".join(
+                f"{s}={v}"
+                for s, v in self.sizes.items()
+                if any(s in size.free_symbols for size in item.shape)
+            )
+            raise ValueError(
+                f"{owner}: {item.name} has shape ({names}), here with {known}; {shape} was given"
+            )
 
 
 def bind(flat: Flat, inputs: Mapping[str, Any] | Sequence[Any]) -> Bindings:

@@ -27,21 +27,26 @@ class Comprehension(Binder):
 
     @property
     def body(self) -> Node:
-        return self.args[0]  # type: ignore[return-value]
+        """The entry at the bound indices."""
+        return self.args[0]
 
     @property
     def vars(self) -> tuple[sympy.Symbol, ...]:
-        return tuple(pair.args[0] for pair in self.args[1:])  # type: ignore[misc]
+        """The bound indices."""
+        return tuple(pair.args[0] for pair in self.args[1:])
 
     @property
     def shape(self) -> tuple[sympy.Expr, ...]:
-        return tuple(pair.args[1] for pair in self.args[1:])  # type: ignore[misc]
+        """The size of each axis."""
+        return tuple(pair.args[1] for pair in self.args[1:])
 
     def free_symbols_unbound(self) -> set[sympy.Symbol]:
+        """The symbols free in this node."""
         inner = free_symbols(self.body) - set(self.vars)
         return inner.union(*(free_symbols(size) for size in self.shape))
 
     def substituted(self, changes: Mapping[Basic, Basic]) -> Basic:
+        """This node after a capture-avoiding substitution."""
         bound = set(self.vars)
         inner = {old: new for old, new in changes.items() if not bound & free_symbols(old)}
         incoming = set().union(*(free_symbols(new) for new in inner.values())) if inner else set()
@@ -50,7 +55,7 @@ class Comprehension(Binder):
         for var in self.vars:
             if var in incoming:
                 rename[var] = fresh(var, taken)
-                taken.add(rename[var])  # type: ignore[arg-type]
+                taken.add(rename[var])
         body = substitute(substitute(self.body, rename), inner)
         pairs = (
             BasicTuple(rename.get(var, var), substitute(size, changes))
@@ -60,7 +65,7 @@ class Comprehension(Binder):
 
     def at(self, index: tuple[Index, ...]) -> Node:
         """The entry at ``index``."""
-        return substitute(self.body, dict(zip(self.vars, index, strict=True)))  # type: ignore[no-any-return]
+        return substitute(self.body, dict(zip(self.vars, index, strict=True)))
 
 
 def each(body: Any, *spans: tuple[sympy.Symbol, Any]) -> Comprehension:
@@ -80,25 +85,31 @@ class Call(Binder):
 
     @property
     def formula_id(self) -> str:
+        """The ID of the formula applied."""
         return str(self.args[0])
 
     @property
     def output(self) -> str:
+        """The output that is read."""
         return str(self.args[1])
 
     @property
     def arguments(self) -> tuple[Basic, ...]:
+        """The arguments, in declared order."""
         return self.args[2].args
 
     @property
     def index(self) -> tuple[Index, ...]:
-        return self.args[3].args  # type: ignore[return-value]
+        """The entry that is read."""
+        return self.args[3].args
 
     def free_symbols_unbound(self) -> set[sympy.Symbol]:
+        """The symbols free in this node."""
         parts = (*self.arguments, *self.index)
         return set().union(*(free_symbols(part) for part in parts))
 
     def substituted(self, changes: Mapping[Basic, Basic]) -> Basic:
+        """This node after a capture-avoiding substitution."""
         arguments = (substitute(argument, changes) for argument in self.arguments)
         index = (substitute(part, changes) for part in self.index)
         return Call(self.args[0], self.args[1], BasicTuple(*arguments), BasicTuple(*index))
@@ -112,24 +123,30 @@ class Pullback(Binder):
 
     @property
     def call(self) -> Call:
+        """The application that is differentiated."""
         return Call(*self.args[:4])
 
     @property
     def seed(self) -> Basic:
+        """The cotangent of the output."""
         return self.args[4]
 
     @property
     def wrt(self) -> str:
+        """The name of the input."""
         return str(self.args[5])
 
     @property
     def index(self) -> tuple[Index, ...]:
-        return self.args[3].args  # type: ignore[return-value]
+        """The entry that is read."""
+        return self.args[3].args
 
     def free_symbols_unbound(self) -> set[sympy.Symbol]:
+        """The symbols free in this node."""
         return self.call.free_symbols_unbound() | free_symbols(self.seed)
 
     def substituted(self, changes: Mapping[Basic, Basic]) -> Basic:
+        """This node after a capture-avoiding substitution."""
         call = substitute(self.call, changes)
         return Pullback(*call.args, substitute(self.seed, changes), self.args[5])
 
@@ -161,7 +178,9 @@ class AppliedPullback:
 
     def __getitem__(self, index: Any) -> Pullback:
         index = index if isinstance(index, tuple) else (index,)
-        return Pullback(*self._call, BasicTuple(*(sympy.sympify(part) for part in index)), self._seed, self._wrt)
+        return Pullback(
+            *self._call, BasicTuple(*(sympy.sympify(part) for part in index)), self._seed, self._wrt
+        )
 
 
 def argument(value: Any) -> Basic:
@@ -170,7 +189,7 @@ def argument(value: Any) -> Basic:
         return ABSENT
     if isinstance(value, Tensor | Comprehension | Node):
         return value
-    return sympy.sympify(value)  # type: ignore[no-any-return]
+    return sympy.sympify(value)
 
 
 def shape_of(value: Basic) -> tuple[sympy.Expr, ...]:

@@ -12,14 +12,14 @@ Only this package takes trees apart. ``subs``, ``xreplace`` and ``diff`` do not 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import sympy
 from sympy.core.basic import Basic
 from sympy.core.containers import Tuple as BasicTuple
 from sympy.core.symbol import Str
 
-Index = sympy.Expr
+Index: TypeAlias = sympy.Expr
 """An integer expression over index and size symbols, or an integer-valued :class:`Ref` (a look-up)."""
 
 FUNCTIONS = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "abs", "round")
@@ -38,14 +38,20 @@ def indices(names: str) -> tuple[sympy.Symbol, ...]:
 class Tensor(Basic):
     """A named array with symbolic sizes; ``x[i, j]`` refers to one entry.
 
-    ``domain`` is ``"real"``, ``"positive"``, ``"nonnegative"``, ``"boolean"`` or ``"integer"`` (then entries lie in ``0 … below-1``).
+    ``domain`` is ``"real"``, ``"positive"``, ``"nonnegative"``, ``"boolean"``, or ``"integer"`` (entries lie in
+    ``0 … below-1``).
     ``role`` says how an implementation receives it: ``data`` (leading batch dimensions allowed), ``parameter`` (none),
     ``mask`` (optional boolean data, absent = all True), ``number`` (a Python number), ``constant`` (fixed by the statement),
     ``generator`` (a random generator), ``internal`` (defined by a line).
     """
 
-    def __new__(
-        cls, name: str | Str, shape: Any = (), domain: str | Str = "real", role: str | Str = "internal", below: Any = 0
+    def __new__(  # noqa: D102  (the class says what the arguments are)
+        cls,
+        name: str | Str,
+        shape: Any = (),
+        domain: str | Str = "real",
+        role: str | Str = "internal",
+        below: Any = 0,
     ) -> Tensor:
         return super().__new__(
             cls, Str(str(name)), BasicTuple(*shape), Str(str(domain)), Str(str(role)), sympy.sympify(below)
@@ -53,23 +59,28 @@ class Tensor(Basic):
 
     @property
     def name(self) -> str:
+        """The name, as the statement writes it."""
         return str(self.args[0])
 
     @property
     def shape(self) -> tuple[sympy.Expr, ...]:
-        return tuple(self.args[1].args)  # type: ignore[arg-type]
+        """The symbolic sizes of the axes."""
+        return tuple(self.args[1].args)
 
     @property
     def domain(self) -> str:
+        """What the entries are; see the class."""
         return str(self.args[2])
 
     @property
     def role(self) -> str:
+        """How an implementation receives it; see the class."""
         return str(self.args[3])
 
     @property
     def below(self) -> sympy.Expr:
-        return self.args[4]  # type: ignore[return-value]
+        """For integers: entries are smaller than this."""
+        return self.args[4]
 
     def __getitem__(self, index: Any) -> Ref:
         index = index if isinstance(index, tuple) else (index,)
@@ -100,9 +111,9 @@ class Node(sympy.Expr):
 
     _op_priority = 100.0
     is_commutative = True
-    BINDS = 0  # how many leading index symbols after the body are bound; see `Bound`
 
     def __new__(cls, *args: Any) -> Any:
+        """A node with these parts; nothing is evaluated."""
         return Basic.__new__(cls, *(a if isinstance(a, Basic) else sympy.sympify(a) for a in args))
 
     def __add__(self, other: Any) -> Node:
@@ -163,11 +174,13 @@ class Ref(Node):
 
     @property
     def tensor(self) -> Tensor:
-        return self.args[0]  # type: ignore[return-value]
+        """The tensor referred to."""
+        return self.args[0]
 
     @property
     def index(self) -> tuple[Index, ...]:
-        return tuple(self.args[1:])  # type: ignore[arg-type]
+        """One index for each axis."""
+        return tuple(self.args[1:])
 
 
 class Literal(Node):
@@ -175,7 +188,8 @@ class Literal(Node):
 
     @property
     def value(self) -> sympy.Expr:
-        return self.args[0]  # type: ignore[return-value]
+        """The exact value."""
+        return self.args[0]
 
 
 class Plus(Node):
@@ -207,6 +221,7 @@ class Func(Node):
 
     @property
     def name(self) -> str:
+        """The name, as the statement writes it."""
         return str(self.args[0])
 
 
@@ -260,23 +275,28 @@ class Bound(Node):
 
     @property
     def body(self) -> Node:
-        return self.args[0]  # type: ignore[return-value]
+        """What is summed, maximised or asked for."""
+        return self.args[0]
 
     @property
     def var(self) -> sympy.Symbol:
-        return self.args[1]  # type: ignore[return-value]
+        """The bound index."""
+        return self.args[1]
 
     @property
     def first(self) -> sympy.Expr:
-        return self.args[2]  # type: ignore[return-value]
+        """The first value of the index."""
+        return self.args[2]
 
     @property
     def last(self) -> sympy.Expr:
-        return self.args[3]  # type: ignore[return-value]
+        """The last value of the index, included."""
+        return self.args[3]
 
     @property
     def where(self) -> Node:
-        return self.args[4]  # type: ignore[return-value]
+        """The condition under which an index counts."""
+        return self.args[4]
 
 
 class SumOf(Bound):

@@ -31,7 +31,7 @@ class Families:
                 if isinstance(node, SumOf):
                     for part in walk(node.body):
                         if isinstance(part, Func) and part.name == "exp" and node.var in free_symbols(part):
-                            found.setdefault((node, part.args[1]), None)  # type: ignore[arg-type]
+                            found.setdefault((node, part.args[1]), None)
         plain = [pair for pair in found if isinstance(pair[0].body, Func)]
         return cls([*plain, *(pair for pair in found if pair not in plain)])
 

@@ -94,7 +94,9 @@ class _Flattener:
     def _own_lines(self) -> list[Definition]:
         lines: list[Definition] = []
         for item in self.formula.lines:
-            lines.extend(item.options[self.conventions[item.convention]] if isinstance(item, LineChoice) else (item,))
+            lines.extend(
+                item.options[self.conventions[item.convention]] if isinstance(item, LineChoice) else (item,)
+            )
         return lines
 
     def run(self) -> Flat:
@@ -156,7 +158,9 @@ class _Flattener:
                 tensors[item.name] = self.bind(item, value, outer, lead_sizes, scope)
         for name, constant in flat.constants.items():
             self.constants[name] = constant
-        whole = {str(i) for i, value in zip(callee.inputs, arguments, strict=True) if isinstance(value, Tensor)}
+        whole = {
+            str(i) for i, value in zip(callee.inputs, arguments, strict=True) if isinstance(value, Tensor)
+        }
         new: dict[str, Tensor] = {}
         for line in flat.lines:
             if line.name not in new:
@@ -205,7 +209,9 @@ class _Flattener:
         if isinstance(value, Ref | Literal) and not outer:
             return value
         vars_, body = (value.vars, value.body) if isinstance(value, Comprehension) else ((), value)
-        target = Tensor(self.unique(item.name), (*lead_sizes, *shape_of(value)), item.domain, "internal", item.below)
+        target = Tensor(
+            self.unique(item.name), (*lead_sizes, *shape_of(value)), item.domain, "internal", item.below
+        )
         inner = {symbol: scope[symbol] for symbol in outer}
         inner |= {var: (sympy.S.Zero, size - 1) for var, size in zip(vars_, shape_of(value), strict=True)}
         left = Ref(target, *outer, *vars_)
@@ -239,12 +245,16 @@ def unify(callee: Formula, arguments: tuple[Basic, ...]) -> dict[Basic, Basic]:
             continue
         given = shape_of(value)
         if len(given) != len(item.shape):
-            raise ValueError(f"{callee.id}: {item.name} has shape {item.shape}, but an argument of shape {given} was given")
+            raise ValueError(
+                f"{callee.id}: {item.name} has shape {item.shape}, but an argument of shape {given} was given"
+            )
         for size, actual in zip(item.shape, given, strict=True):
             if isinstance(size, sympy.Symbol) and size not in changes:
                 changes[size] = actual
             elif sympy.simplify(substitute(size, changes) - actual) != 0:
-                raise ValueError(f"{callee.id}: {item.name} has shape {item.shape}, but an argument of shape {given} was given")
+                raise ValueError(
+                    f"{callee.id}: {item.name} has shape {item.shape}, but an argument of shape {given} was given"
+                )
     return changes
 
 
@@ -303,10 +313,13 @@ def _stepping_index(lines: tuple[Definition, ...], cycle: set[str]) -> sympy.Sym
     raise ValueError(f"the lines {sorted(cycle)} refer to each other without stepping through an index")
 
 
-def _within_a_step(lines: tuple[Definition, ...], cycle: set[str], step: sympy.Symbol) -> tuple[Definition, ...]:
+def _within_a_step(
+    lines: tuple[Definition, ...], cycle: set[str], step: sympy.Symbol
+) -> tuple[Definition, ...]:
     """The lines of a recurrence in the order in which one step evaluates them."""
     needs = {
-        line.name: {r.tensor.name for r in refs(line.right) if r.tensor.name in cycle and step in r.index} for line in lines
+        line.name: {r.tensor.name for r in refs(line.right) if r.tensor.name in cycle and step in r.index}
+        for line in lines
     }
     ordered: list[Definition] = []
     waiting = list(lines)
@@ -318,4 +331,3 @@ def _within_a_step(lines: tuple[Definition, ...], cycle: set[str], step: sympy.S
         ordered += ready
         waiting = [line for line in waiting if line not in ready]
     return tuple(ordered)
-

@@ -64,10 +64,12 @@ class Definition:
 
     @property
     def name(self) -> str:
+        """The tensor it defines."""
         return self.left.tensor.name
 
     @property
     def spans(self) -> dict[sympy.Symbol, Span]:
+        """The range of each index."""
         return {symbol: (first, last) for symbol, first, last in self.ranges}
 
 
@@ -81,7 +83,9 @@ def define(left: Ref | Tensor, right: Any, **ranges: tuple[Any, Any]) -> Definit
     symbols = {s.name: s for part in left.index for s in free_symbols(part)}
     for name, (first, last) in ranges.items():
         if name not in symbols:
-            raise ValueError(f"{left}: the range of {name} was given, but {name} is no index of the left side")
+            raise ValueError(
+                f"{left}: the range of {name} was given, but {name} is no index of the left side"
+            )
         spans[symbols[name]] = (sympy.sympify(first), sympy.sympify(last))
     return Definition(left, lift(right), tuple((s, *span) for s, span in spans.items()))
 
@@ -246,7 +250,9 @@ class Formula:
         parts: list[str] = [self.id]
         for options in _all_choices(self.conventions):
             flat = self.flat(options)
-            parts += [sympy.srepr(line.left) + sympy.srepr(line.right) + repr(line.ranges) for line in flat.lines]
+            parts += [
+                sympy.srepr(line.left) + sympy.srepr(line.right) + repr(line.ranges) for line in flat.lines
+            ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
     def prove(self, theorem: Theorem) -> Theorem:

@@ -14,39 +14,30 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import sympy
-from sympy.core.symbol import Str
 
+from spec.language.derivative import derivative, product
 from spec.language.expr import (
     TRUE,
     Both,
-    Bound,
     Case,
-    Func,
-    Literal,
-    Minus,
-    Negative,
     Node,
-    Over,
     Plus,
-    Power,
     Ref,
     Sum,
     SumOf,
     Tensor,
-    Times,
-    Undefined,
     case,
     free_symbols,
     fresh,
     lift,
     refs,
     substitute,
-    walk,
 )
 from spec.language.flatten import Flat, arrange
 from spec.language.formula import Definition, Formula, Span, dependencies
-from spec.language.numbers import Walk
+from spec.language.naming import name_sums
 from spec.language.precision import Precision
+from spec.language.walk import Walk
 
 ADJOINT = "adj_"
 """Prefix of the name of a tensor's adjoint; rendered as a bar."""
@@ -75,150 +66,6 @@ def adjoint_of(tensor: Tensor) -> Tensor:
     return Tensor(ADJOINT + tensor.name, tensor.shape, "real", "internal")
 
 
-def name_sums(flat: Flat) -> tuple[Definition, ...]:
-    """The lines of a formula with every sum inside an expression moved to a line of its own."""
-    binder = _SumNamer({line.name for line in flat.lines} | {str(item) for item in flat.inputs})
-    for line in flat.lines:
-        binder.add(line)
-    return tuple(line for group in arrange(binder.lines) for line in group.lines)
-
-
-class _SumNamer:
-    def __init__(self, names: set[str]) -> None:
-        self.names, self.lines = names, list[Definition]()
-
-    def add(self, line: Definition) -> None:
-        right = line.right
-        if isinstance(right, SumOf):
-            inner = {**line.spans, right.var: (right.first, right.last)}
-            right = SumOf(self.named(right.body, inner, TRUE), *right.args[1:])
-        elif line.left.tensor.domain not in ("boolean", "integer"):
-            right = self.named(right, line.spans, TRUE)
-        self.lines.append(Definition(line.left, right, line.ranges, line.accumulate))
-
-    def named(self, node: Any, scope: Mapping[sympy.Symbol, Span], guard: Node) -> Any:
-        if isinstance(node, SumOf):
-            return self.name(node, scope, guard)
-        if isinstance(node, Case):
-            condition, then, otherwise = node.args
-            inside = condition if guard == TRUE else Both(guard, condition)
-            return Case(condition, self.named(then, scope, inside), self.named(otherwise, scope, guard))
-        if isinstance(node, Bound) or not node.args or isinstance(node, Ref | Literal):
-            return node
-        return node.func(*(self.named(child, scope, guard) for child in node.args))
-
-    def name(self, node: SumOf, scope: Mapping[sympy.Symbol, Span], guard: Node) -> Ref:
-        inner = {**scope, node.var: (node.first, node.last)}
-        where = node.where
-        if any(not isinstance(part, sympy.Symbol) for ref in refs(node) for part in ref.index):
-            where = where if guard == TRUE else guard if where == TRUE else Both(guard, where)
-        body = self.named(node.body, inner, TRUE)
-        total = SumOf(body, node.var, node.first, node.last, where)
-        free = [symbol for symbol in scope if symbol in free_symbols(total)]
-        count = 1
-        while f"sum_{count}" in self.names:
-            count += 1
-        self.names.add(f"sum_{count}")
-        target = Tensor(f"sum_{count}", tuple(scope[s][1] + 1 for s in free), "real", "internal")
-        left = Ref(target, *free)
-        self.lines.append(Definition(left, total, tuple((s, *scope[s]) for s in free)))
-        return left
-
-
-# Elementwise derivatives --------------------------------------------------------------------------------------------------
-
-
-def derivative(node: Any, leaf: Ref) -> Node | None:
-    """The derivative of an expression without sums with respect to one reference; None where it is 0.
-
-    Raises:
-        TypeError: an expression that cannot be differentiated, such as a maximum.
-    """
-    if node == leaf:
-        return lift(1)
-    if isinstance(node, Ref | Literal | Undefined) or leaf not in set(walk(node)):
-        return None
-    if isinstance(node, Case):
-        then, otherwise = (derivative(part, leaf) for part in node.args[1:])
-        if then is None and otherwise is None:
-            return None
-        return Case(node.args[0], lift(0) if then is None else then, lift(0) if otherwise is None else otherwise)
-    parts = [derivative(part, leaf) for part in node.args if isinstance(part, Node)]
-    rule = _RULES.get(type(node))
-    if rule is None:
-        raise TypeError(f"{type(node).__name__} cannot be differentiated: {node}")
-    return rule(node, parts)
-
-
-def _product(a: Node, b: Node) -> Node:
-    one = lift(1)
-    return b if a == one else a if b == one else Times(a, b)
-
-
-def _sum(a: Node | None, b: Node | None) -> Node | None:
-    return b if a is None else a if b is None else Plus(a, b)
-
-
-def _minus(a: Node | None, b: Node | None) -> Node | None:
-    return a if b is None else Negative(b) if a is None else Minus(a, b)
-
-
-def _times(node: Any, d: list[Node | None]) -> Node | None:
-    a, b = node.args
-    if a == b and d[0] is not None:
-        return _product(Times(lift(2), a), d[0])
-    left = None if d[0] is None else _product(d[0], b)
-    right = None if d[1] is None else _product(a, d[1])
-    return _sum(left, right)
-
-
-def _over(node: Any, d: list[Node | None]) -> Node | None:
-    _, b = node.args
-    left = None if d[0] is None else Over(d[0], b)
-    right = None if d[1] is None else Over(_product(node, d[1]), b)
-    return _minus(left, right)
-
-
-def _power(node: Any, d: list[Node | None]) -> Node | None:
-    a, y = node.args
-    if d[1] is not None:
-        raise TypeError(f"a power is differentiated in its base only: {node}")
-    if d[0] is None:
-        return None
-    lower = a if y == lift(2) else Power(a, Literal(y.value - 1))
-    return _product(Times(y, lower), d[0])
-
-
-def _func(node: Any, d: list[Node | None]) -> Node | None:
-    (inner,) = d
-    if inner is None:
-        return None
-    argument = node.args[1]
-    slopes = {
-        "exp": lambda: node,
-        "log": lambda: Over(lift(1), argument),
-        "sqrt": lambda: Over(lift(1), Times(lift(2), node)),
-        "sin": lambda: Func(Str("cos"), argument),
-        "cos": lambda: Negative(Func(Str("sin"), argument)),
-        "tanh": lambda: Minus(lift(1), Times(node, node)),
-        "sigmoid": lambda: Times(node, Minus(lift(1), node)),
-    }
-    if node.name not in slopes:
-        raise TypeError(f"{node.name} cannot be differentiated: {node}")
-    return _product(slopes[node.name](), inner)
-
-
-_RULES: dict[type, Any] = {
-    Plus: lambda node, d: _sum(*d),
-    Minus: lambda node, d: _minus(*d),
-    Negative: lambda node, d: None if d[0] is None else Negative(d[0]),
-    Times: _times,
-    Over: _over,
-    Power: _power,
-    Func: _func,
-}
-
-
 # The chain rule -------------------------------------------------------------------------------------------------------------
 
 
@@ -233,7 +80,11 @@ def vjp(
     Raises:
         ValueError: an input that does not exist or is not real.
     """
-    real = [t for t in formula.tensors if t.domain in ("real", "positive", "nonnegative") and t.role in ("data", "parameter")]
+    real = [
+        t
+        for t in formula.tensors
+        if t.domain in ("real", "positive", "nonnegative") and t.role in ("data", "parameter")
+    ]
     names = [t.name for t in real] if wrt is None else list(wrt)
     for name in names:
         if name not in {t.name for t in formula.tensors if t.domain in ("real", "positive", "nonnegative")}:
@@ -265,7 +116,7 @@ class _Chain:
         tensors = {t.name: t for t in self.wrt} | {line.name: line.left.tensor for line in self.lines}
         for line in self.lines:
             if all(isinstance(part, sympy.Symbol) for part in line.left.index):
-                self.symbols.setdefault(line.name, line.left.index)  # type: ignore[arg-type]
+                self.symbols.setdefault(line.name, line.left.index)
         for name, tensor in tensors.items():
             self.symbols.setdefault(name, _axes(tensor))
         seeds = {t.name: Tensor(f"seed_{t.name}", t.shape, "real", "data") for t in self.flat.outputs}
@@ -296,7 +147,9 @@ class _Chain:
         ranges = tuple((s, sympy.S.Zero, size - 1) for s, size in zip(symbols, tensor.shape, strict=True))
         terms: list[Node] = [] if seed is None else [seed[symbols]]
         for number, part in enumerate(parts, start=1):
-            whole = part.left.index == symbols and part.ranges[: len(ranges)] == ranges and not part.accumulate
+            whole = (
+                part.left.index == symbols and part.ranges[: len(ranges)] == ranges and not part.accumulate
+            )
             if whole:
                 terms.append(part.right)
                 continue
@@ -327,11 +180,13 @@ class _Chain:
             if slope is not None:
                 self.contribute(leaf, adjoint, slope, spans, where)
 
-    def contribute(self, leaf: Ref, adjoint: Ref, slope: Node, spans: dict[sympy.Symbol, Span], where: Node) -> None:
+    def contribute(
+        self, leaf: Ref, adjoint: Ref, slope: Node, spans: dict[sympy.Symbol, Span], where: Node
+    ) -> None:
         if isinstance(slope, Case) and slope.args[2] == lift(0):
-            where = slope.args[0] if where == TRUE else Both(where, slope.args[0])  # type: ignore[assignment]
-            slope = slope.args[1]  # type: ignore[assignment]
-        term = _product(adjoint, slope)
+            where = slope.args[0] if where == TRUE else Both(where, slope.args[0])
+            slope = slope.args[1]
+        term = product(adjoint, slope)
         solved = self.solve(leaf, spans)
         if solved is None:
             ranges = tuple((s, *span) for s, span in spans.items())

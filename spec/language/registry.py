@@ -12,7 +12,7 @@ SUBJECTS = ("scores", "attention", "positional", "normalization", "masking")
 """The subject modules, in the order in which they are read."""
 
 
-class UnknownFormula(LookupError):
+class UnknownFormula(LookupError):  # noqa: N818  (a name for what the user typed, not for a fault)
     """No formula has this ID."""
 
     def __str__(self) -> str:

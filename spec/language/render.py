@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy
 from sympy.core.basic import Basic
@@ -51,7 +51,7 @@ GREEK = {
 class Printer:
     """Prints trees; subclasses give the vocabulary."""
 
-    rules: dict[type, Callable[[Any, Any], tuple[str, int]]] = {}
+    rules: ClassVar[dict[type, Callable[[Any, Any], tuple[str, int]]]] = {}
 
     def text(self, node: Basic, strength: int = 0) -> str:
         """``node`` as text, in parentheses if it binds more weakly than ``strength``."""
@@ -90,23 +90,28 @@ def _rule(kind: type, *printers: type[Printer]) -> Callable[[Any], Any]:
 class Latex(Printer):
     """LaTeX, as mathematics is set on a page."""
 
-    rules: dict[type, Callable[[Any, Any], tuple[str, int]]] = {}
+    rules: ClassVar[dict[type, Callable[[Any, Any], tuple[str, int]]]] = {}
 
     def wrap(self, text: str) -> str:
+        """``text`` in parentheses."""
         return rf"\left({text}\right)"
 
     def name(self, name: str) -> str:
+        """A tensor's name."""
         if name.startswith("adj_"):
             return rf"\bar{{{self.name(name[4:])}}}"
         if name.startswith("sum_"):
             return rf"\Sigma_{{{name[4:]}}}"
         base, _, subscript = name.partition("_")
-        letters = rf"\{base}" if base in GREEK and base != "eps" else r"\varepsilon" if base == "eps" else base
+        letters = (
+            rf"\{base}" if base in GREEK and base != "eps" else r"\varepsilon" if base == "eps" else base
+        )
         if len(base) > 1 and base not in GREEK:
             letters = rf"\mathrm{{{base}}}"
         return rf"{letters}_{{\mathrm{{{subscript}}}}}" if subscript else letters
 
     def index(self, expr: Basic, strength: int = 0) -> str:
+        """Index arithmetic."""
         if isinstance(expr, sympy.Symbol):
             base, _, subscript = expr.name.partition("_")
             return self.name(base) + (f"_{{{subscript}}}" if subscript else "")
@@ -120,20 +125,24 @@ class Latex(Printer):
 class Unicode(Printer):
     """Plain text for a terminal."""
 
-    rules: dict[type, Callable[[Any, Any], tuple[str, int]]] = {}
+    rules: ClassVar[dict[type, Callable[[Any, Any], tuple[str, int]]]] = {}
 
     def name(self, name: str) -> str:
+        """A tensor's name."""
         if name.startswith("adj_"):
             return self.name(name[4:]) + "\u0304"
         base, mark, subscript = name.partition("_")
         return GREEK.get(base, base) + mark + subscript
 
     def index(self, expr: Basic, strength: int = 0) -> str:
+        """Index arithmetic."""
         if isinstance(expr, sympy.Symbol):
             return self.name(expr.name)
         out = str(expr).replace("**", "^").replace(" ", "").replace("*", "·")
         out = out.replace("ceiling", "ceil")
-        weak = isinstance(expr, sympy.Add | sympy.Mul) or (isinstance(expr, sympy.Number) and not expr.is_Integer)
+        weak = isinstance(expr, sympy.Add | sympy.Mul) or (
+            isinstance(expr, sympy.Number) and not expr.is_Integer
+        )
         return f"({out})" if weak and strength > SUM else out
 
 
@@ -163,11 +172,17 @@ def _tensor(p: Printer, node: Tensor) -> tuple[str, int]:
 
 @_rule(Literal, Latex, Unicode)
 def _literal(p: Printer, node: Literal) -> tuple[str, int]:
-    return p.index(node.value, SUM), SUM if isinstance(node.value, sympy.Add) else PRODUCT if _compound(node.value) else ATOM
+    return p.index(node.value, SUM), SUM if isinstance(node.value, sympy.Add) else PRODUCT if _compound(
+        node.value
+    ) else ATOM
 
 
 def _compound(value: sympy.Expr) -> bool:
-    return isinstance(value, sympy.Mul) or (value.is_Rational and not value.is_Integer) or bool(value.is_negative)
+    return (
+        isinstance(value, sympy.Mul)
+        or (value.is_Rational and not value.is_Integer)
+        or bool(value.is_negative)
+    )
 
 
 @_rule(Plus, Latex, Unicode)
@@ -249,7 +264,10 @@ def _max_latex(p: Latex, node: MaxOf) -> tuple[str, int]:
 
 @_rule(AnyOf, Latex)
 def _any_latex(p: Latex, node: AnyOf) -> tuple[str, int]:
-    return rf"\exists\, {p.index(node.var)} \in [{p.index(node.first)}, {p.index(node.last)}] : {p.text(node.body)}", SUM
+    return (
+        rf"\exists\, {p.index(node.var)} \in [{p.index(node.first)}, {p.index(node.last)}] : {p.text(node.body)}",
+        SUM,
+    )
 
 
 def _below(p: Latex, node: Bound) -> str:
@@ -263,7 +281,9 @@ def _below(p: Latex, node: Bound) -> str:
 def _bound_unicode(p: Unicode, node: Bound) -> tuple[str, int]:
     sign = "Σ" if isinstance(node, SumOf) else "max" if isinstance(node, MaxOf) else "∃"
     condition = p.span(node)
-    reach = f"{p.index(node.var)}={p.index(node.first)}…{p.index(node.last)}" + (f" | {condition}" if condition else "")
+    reach = f"{p.index(node.var)}={p.index(node.first)}…{p.index(node.last)}" + (
+        f" | {condition}" if condition else ""
+    )
     return f"{sign}[{reach}] {p.text(node.body, PRODUCT)}", PRODUCT
 
 
@@ -352,7 +372,11 @@ def _call(p: Printer, node: Call) -> tuple[str, int]:
 
 @_rule(Pullback, Latex, Unicode)
 def _pullback(p: Printer, node: Pullback) -> tuple[str, int]:
-    call, seed, index = _applied(p, node.call), p.text(node.seed), ", ".join(p.text(part) for part in node.index)
+    call, seed, index = (
+        _applied(p, node.call),
+        p.text(node.seed),
+        ", ".join(p.text(part) for part in node.index),
+    )
     if isinstance(p, Latex):
         return (
             rf"\left[\left(\frac{{\partial {call}}}{{\partial {p.name(node.wrt)}}}\right)^{{\!\top}} {seed}\right]_{{{index}}}",
@@ -383,7 +407,9 @@ class Line:
     ranges: str
 
 
-def statement(formula: Formula, conventions: Mapping[str, str] | None = None, style: str = "unicode") -> list[Line]:
+def statement(
+    formula: Formula, conventions: Mapping[str, str] | None = None, style: str = "unicode"
+) -> list[Line]:
     """The numbered lines of a formula as written, under a choice of conventions; ``style`` is ``latex`` or ``unicode``."""
     p: Printer = _LATEX if style == "latex" else _UNICODE
     options = formula.choose(conventions)

@@ -15,7 +15,9 @@ from spec.language.worked import recompute
 WORKED = [(f, w) for f in formulas().values() for w in f.worked]
 
 
-@pytest.mark.parametrize(("formula", "worked"), WORKED, ids=lambda x: getattr(x, "title", getattr(x, "id", "")))
+@pytest.mark.parametrize(
+    ("formula", "worked"), WORKED, ids=lambda x: getattr(x, "title", getattr(x, "id", ""))
+)
 def test_printed_numbers_are_the_enclosed_ones_rounded(formula: object, worked: object) -> None:
     """Every ball lies within half a unit of the last printed digit."""
     half = Fraction(1, 2 * 10**worked.decimals)

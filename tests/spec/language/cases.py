@@ -52,7 +52,12 @@ def inputs_of(formula_id: str, regime: str, seed: int) -> dict[str, Any]:
         "attention.causal": {"q": (n, d), "k": (m, d), "v": (m, e)},
         "positional.sinusoidal": {"n": 13 * n, "d": d},
         "positional.learned": {"pos": rng.integers(0, 11, n), "W_PE": (11, d)},
-        "normalization.layer_norm": {"x": (d,), "gamma": (d,), "beta": (d,), "eps": 10.0 ** -rng.integers(2, 9)},
+        "normalization.layer_norm": {
+            "x": (d,),
+            "gamma": (d,),
+            "beta": (d,),
+            "eps": 10.0 ** -rng.integers(2, 9),
+        },
     }
     given = table[formula_id]
     return {k: real(rng, v, regime) if isinstance(v, tuple) else v for k, v in given.items()}
@@ -85,7 +90,7 @@ def recurrence() -> Formula:
 def layered() -> Formula:
     """Two rounds of attention and row normalization, by applying the project's formulas inside one another."""
     n, d = sizes("n d")
-    i, j, c, r = indices("i j c r")
+    i, c, r = indices("i c r")
     x = data("x", n, d)
     y, mean, spread, z = tensor("y", n, d), tensor("mean", n), tensor("spread", n), tensor("z", n, d)
     attend = known("attention.scaled_dot_product")
@@ -97,4 +102,6 @@ def layered() -> Formula:
     )
     one = Formula("test.layer", "Attention and normalization", (x,), lines, (z,))
     out = tensor("out", n, d)
-    return Formula("test.layers", "Twice", (x,), (define(y[i, c], one(x)[i, c]), define(out[i, c], one(y)[i, c])), (out,))
+    return Formula(
+        "test.layers", "Twice", (x,), (define(y[i, c], one(x)[i, c]), define(out[i, c], one(y)[i, c])), (out,)
+    )

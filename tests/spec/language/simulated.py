@@ -79,7 +79,9 @@ class Simulated:
         result = np.array(target)
         if accumulate:
             shape = np.broadcast_shapes(*(part.shape for part in index), a.shape)
-            np.add.at(result, tuple(np.broadcast_to(part, shape) for part in index), np.broadcast_to(a, shape))
+            np.add.at(
+                result, tuple(np.broadcast_to(part, shape) for part in index), np.broadcast_to(a, shape)
+            )
         else:
             result[index] = a
         return result

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.spec.language.cases import inputs_of, layered
-from tests.spec.language.simulated import simulate
 
 from spec.language.adjoint import first_order_bound
 from spec.language.evaluate import bound, evaluate
 from spec.language.formula import Formula
 from spec.language.registry import find
+from tests.spec.language.cases import inputs_of, layered
+from tests.spec.language.simulated import simulate
 
 
 def composition() -> tuple[Formula, dict[str, object]]:
+    """Two layers and an input."""
     x = np.random.default_rng(2).normal(size=(5, 3)).astype(np.float32).astype(np.float64)
     return layered(), {"x": x}
 
@@ -31,7 +32,9 @@ def test_random_projections_of_a_composition_in_float32_stay_within_the_first_or
     found = first_order_bound(formula, inputs, projection)
     (got,) = simulate(formula.flat(), inputs, np.float32, seed)
     assert abs((projection * got).sum() - (projection * exact).sum()) <= found.bound
-    assert found.value == pytest.approx((projection * exact).sum(), abs=1e-12)  # the same numbers, summed twice
+    assert found.value == pytest.approx(
+        (projection * exact).sum(), abs=1e-12
+    )  # the same numbers, summed twice
 
 
 def test_the_first_order_bound_is_far_below_the_running_one_on_a_composition() -> None:
@@ -48,5 +51,7 @@ def test_a_useless_bound_says_so() -> None:
     inputs = inputs_of("attention.scaled_dot_product", "huge scores", 1)
     shape = (inputs["q"].shape[0], inputs["v"].shape[1])
     rounding = {"intermediates": "storage"}
-    found = first_order_bound(find("attention.scaled_dot_product"), inputs, np.ones(shape), rounding, "bfloat16")
+    found = first_order_bound(
+        find("attention.scaled_dot_product"), inputs, np.ones(shape), rounding, "bfloat16"
+    )
     assert not found.useful

@@ -5,14 +5,14 @@ from __future__ import annotations
 import flint
 import numpy as np
 import pytest
-from tests.spec.language.cases import DETERMINISTIC, REGIMES, inputs_of, layered, recurrence
-from tests.spec.language.simulated import simulate
 
 from spec.language import Sum, data, define, each, indices, le, parameter, sizes, tensor
 from spec.language.balls import midpoints, radii
 from spec.language.evaluate import bound, enclose, evaluate
 from spec.language.formula import Formula
 from spec.language.registry import find
+from tests.spec.language.cases import DETERMINISTIC, REGIMES, inputs_of, layered, recurrence
+from tests.spec.language.simulated import simulate
 
 SEEDS = range(6)
 
@@ -97,7 +97,8 @@ def test_a_look_up_has_bound_zero_in_every_type() -> None:
     inputs = {"pos": np.array([2, 0, 2]), "W_PE": np.arange(6.0).reshape(3, 2)}
     for dtype in ("float64", "float32", "bfloat16", "float16"):
         ((value, tolerance),) = bound(find("positional.learned"), inputs, dtype=dtype)
-        assert np.array_equal(value, inputs["W_PE"][[2, 0, 2]]) and not tolerance.any()
+        assert np.array_equal(value, inputs["W_PE"][[2, 0, 2]])
+        assert not tolerance.any()
 
 
 def test_an_id_out_of_range_is_an_error_that_names_it() -> None:
@@ -125,7 +126,9 @@ def test_a_formula_inside_a_sum_is_applied_for_every_index() -> None:
     x, W, z = data("x", n, d), parameter("W", h, d, d), tensor("z", n, d)
     attend = find("attention.scaled_dot_product")
     head = each(Sum(x[i, r] * W[g, r, c], (r, 0, d - 1)), (i, n), (c, d))
-    formula = Formula("test.heads", "", (x, W), (define(z[i, c], Sum(attend(head, x, x)[i, c], (g, 0, h - 1))),), (z,))
+    formula = Formula(
+        "test.heads", "", (x, W), (define(z[i, c], Sum(attend(head, x, x)[i, c], (g, 0, h - 1))),), (z,)
+    )
     rng = np.random.default_rng(1)
     X, weights = rng.normal(size=(5, 3)), rng.normal(size=(2, 3, 3))
     singles = [bound(formula, (X, w[None]), dtype="float64")[0] for w in weights]
@@ -140,7 +143,9 @@ def test_a_range_may_depend_on_an_outer_index() -> None:
     i, j = indices("i j")
     x, y = data("x", n), tensor("y", n)
     partial = Formula("test.partial", "", (x,), (define(y[i], Sum(x[j], (j, 0, i))),), (y,))
-    masked = Formula("test.partial_masked", "", (x,), (define(y[i], Sum(x[j], (j, 0, n - 1), where=le(j, i))),), (y,))
+    masked = Formula(
+        "test.partial_masked", "", (x,), (define(y[i], Sum(x[j], (j, 0, n - 1), where=le(j, i))),), (y,)
+    )
     strict = Formula("test.strict", "", (x,), (define(y[i], Sum(x[j], (j, 0, i - 1))),), (y,))
     ones = np.ones(4)
     assert np.array_equal(evaluate(partial, (ones,))[0], [1, 2, 3, 4])
@@ -161,7 +166,8 @@ def test_balls_can_be_as_precise_as_one_asks() -> None:
     before = flint.ctx.prec
     inputs = inputs_of("normalization.layer_norm", "unit", 0)
     coarse, fine = (enclose(find("normalization.layer_norm"), inputs, bits=b)[0][0] for b in (64, 640))
-    assert fine.rad() < coarse.rad() and coarse.overlaps(fine)
+    assert fine.rad() < coarse.rad()
+    assert coarse.overlaps(fine)
     assert flint.ctx.prec == before
 
 
@@ -169,7 +175,10 @@ def test_balls_can_be_as_precise_as_one_asks() -> None:
     ("inputs", "message"),
     [
         ({"q": np.zeros((2, 3))}, "scores.dot: the input k is missing"),
-        ({"q": np.zeros((2, 3)), "k": np.zeros((2, 4))}, r"scores.dot: k has shape \(m, d_k\), here with d_k=3"),
+        (
+            {"q": np.zeros((2, 3)), "k": np.zeros((2, 4))},
+            r"scores.dot: k has shape \(m, d_k\), here with d_k=3",
+        ),
         ({"q": np.zeros(3), "k": np.zeros((2, 3))}, r"scores.dot: q has shape \(n, d_k\)"),
     ],
 )
@@ -177,4 +186,3 @@ def test_inputs_that_do_not_fit_are_named(inputs: dict[str, object], message: st
     """One line names formula, input, expected and given."""
     with pytest.raises(ValueError, match=message):
         evaluate(find("scores.dot"), inputs)
-

@@ -10,9 +10,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spec.language import Sum, Tensor, case, cos, data, define, eq, exp, indices, le, sin, sizes, substitute, tensor
-from spec.language.expr import Minus, Over, Plus, Times, free_symbols, lift
+from spec.language import (
+    Sum,
+    Tensor,
+    case,
+    cos,
+    data,
+    define,
+    eq,
+    exp,
+    indices,
+    le,
+    sin,
+    sizes,
+    substitute,
+    tensor,
+)
 from spec.language.evaluate import evaluate
+from spec.language.expr import Minus, Over, Plus, Times, free_symbols, lift
 from spec.language.formula import Formula
 from spec.language.render import unicode
 
@@ -24,8 +39,10 @@ x, y, w = data("x", n), data("y", n), data("w", n, n)
 def test_operators_keep_source_order_and_cancel_nothing() -> None:
     """y + x is not x + y, and x/x stays a quotient."""
     assert y[i] + x[i] != x[i] + y[i]
-    assert isinstance(x[i] / x[i], Over) and isinstance(x[i] - x[i], Minus)
-    assert isinstance(2 * x[i], Times) and isinstance(1 + x[i], Plus)
+    assert isinstance(x[i] / x[i], Over)
+    assert isinstance(x[i] - x[i], Minus)
+    assert isinstance(2 * x[i], Times)
+    assert isinstance(1 + x[i], Plus)
     assert unicode(y[i] * x[i]) == "y[i]·x[i]"
 
 
@@ -46,7 +63,8 @@ def test_substitution_renames_a_bound_index_rather_than_capture() -> None:
     row = Sum(w[i, j], (j, 0, n - 1))
     moved = substitute(row, {i: j})
     assert free_symbols(moved) == {j, n}
-    assert moved.var != j and moved.body.index == (j, moved.var)
+    assert moved.var != j
+    assert moved.body.index == (j, moved.var)
 
 
 def test_substitution_leaves_bound_indices_alone() -> None:
@@ -110,7 +128,9 @@ def test_only_the_core_takes_trees_apart() -> None:
         if "language" not in path.parts
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute) and node.attr in ("subs", "xreplace", "diff", "doit")
-        if not (isinstance(node.value, ast.Name) and node.value.id == "np")  # differences of arrays are no trees
+        if not (
+            isinstance(node.value, ast.Name) and node.value.id == "np"
+        )  # differences of arrays are no trees
     ]
     assert not offenders
 

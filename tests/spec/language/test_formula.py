@@ -26,9 +26,11 @@ def test_every_statement_renders_and_has_sources(formula_id: str) -> None:
         lines = statement(formula, style=style)
         assert [line.number for line in lines] == list(range(1, len(lines) + 1))
         assert all(line.equation for line in lines)
-    assert formula.title and formula.sources
+    assert formula.title
+    assert formula.sources
     for theorem in formula.theorems.values():
-        assert theorem.title and all(claim_text(c, s) for c in theorem.claims for s in ("latex", "unicode"))
+        assert theorem.title
+        assert all(claim_text(c, s) for c in theorem.claims for s in ("latex", "unicode"))
 
 
 @pytest.mark.parametrize("formula_id", list(formulas()))
@@ -70,7 +72,9 @@ def test_a_call_with_the_wrong_number_of_arguments_is_refused() -> None:
 def test_a_call_with_shapes_that_do_not_fit_is_refused() -> None:
     """q and k share d_k."""
     other = data("y", m, d + 1)
-    formula = Formula("test.misfit", "", (x, other), (define(z[i, c], find("scores.dot")(x, other)[i, c]),), (z,))
+    formula = Formula(
+        "test.misfit", "", (x, other), (define(z[i, c], find("scores.dot")(x, other)[i, c]),), (z,)
+    )
     with pytest.raises(ValueError, match=r"scores\.dot: k has shape"):
         formula.flat()
 

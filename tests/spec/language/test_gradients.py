@@ -7,14 +7,14 @@ from typing import Any
 import flint
 import numpy as np
 import pytest
-from tests.spec.language.cases import DETERMINISTIC, inputs_of, layered, recurrence
-from tests.spec.language.simulated import simulate
 
 from spec.language.balls import midpoints
 from spec.language.evaluate import enclose
 from spec.language.formula import Formula
 from spec.language.gradients import pull_back, vjp
 from spec.language.registry import find
+from tests.spec.language.cases import DETERMINISTIC, inputs_of, layered, recurrence
+from tests.spec.language.simulated import simulate
 
 BITS = 512
 STEP = flint.arb(2) ** -120
@@ -68,23 +68,31 @@ def test_the_symbolic_gradient_is_the_difference_quotient_to_thirty_digits(
                     projection(formula, {**inputs, name: shifted(inputs[name], place, sign * STEP)}, seed)
                     for sign in (1, -1)
                 ]
-                assert abs((ends[0] - ends[1]) / (2 * STEP) - gradient[place]) < DIGITS * (1 + abs(gradient[place]))
+                assert abs((ends[0] - ends[1]) / (2 * STEP) - gradient[place]) < DIGITS * (
+                    1 + abs(gradient[place])
+                )
     finally:
         flint.ctx.prec = saved
 
 
 @pytest.mark.parametrize(("formula", "inputs"), cases(), ids=lambda x: getattr(x, "id", ""))
-def test_a_line_by_line_gradient_in_float32_is_within_the_bound(formula: Formula, inputs: dict[str, Any]) -> None:
+def test_a_line_by_line_gradient_in_float32_is_within_the_bound(
+    formula: Formula, inputs: dict[str, Any]
+) -> None:
     """The running bound of the derivative's lines covers float32 arithmetic that follows them."""
     inputs = {
-        k: v.astype(np.float32).astype(np.float64) if isinstance(v, np.ndarray) and v.dtype == np.float64 else v
+        k: v.astype(np.float32).astype(np.float64)
+        if isinstance(v, np.ndarray) and v.dtype == np.float64
+        else v
         for k, v in inputs.items()
     }
     (out,) = enclose(formula, inputs)
     seed = np.random.default_rng(4).normal(size=out.shape).astype(np.float32).astype(np.float64)
     exact = enclosed_gradient(formula, inputs, seed)
     gradient = vjp(formula)
-    got = simulate(gradient.flat, {**inputs, **{t.name: seed for t in gradient.seeds.values()}}, np.float32, 1)
+    got = simulate(
+        gradient.flat, {**inputs, **{t.name: seed for t in gradient.seeds.values()}}, np.float32, 1
+    )
     for (name, (_, tolerance)), found in zip(
         pull_back(formula, inputs, seed, dtype="float32").items(), got, strict=True
     ):
@@ -98,7 +106,9 @@ def test_the_gradient_of_a_fully_masked_row_is_exactly_zero() -> None:
     inputs["mask"][:, 0] = False
     n, e = inputs["q"].shape[0], inputs["v"].shape[1]
     found = pull_back(find("attention.scaled_dot_product"), inputs, np.ones((n, e)))
-    assert not found["q"][0][0].any() and not found["k"][0][0].any() and not found["v"][0][0].any()
+    assert not found["q"][0][0].any()
+    assert not found["k"][0][0].any()
+    assert not found["v"][0][0].any()
 
 
 def test_only_real_inputs_can_be_differentiated() -> None:

@@ -1,0 +1,118 @@
+"""Derivatives of elementwise expressions with respect to one reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy.core.symbol import Str
+
+from spec.language.expr import (
+    Case,
+    Func,
+    Literal,
+    Minus,
+    Negative,
+    Node,
+    Over,
+    Plus,
+    Power,
+    Ref,
+    Times,
+    Undefined,
+    lift,
+    walk,
+)
+
+
+def derivative(node: Any, leaf: Ref) -> Node | None:
+    """The derivative of an expression without sums with respect to one reference; None where it is 0.
+
+    Raises:
+        TypeError: an expression that cannot be differentiated, such as a maximum.
+    """
+    if node == leaf:
+        return lift(1)
+    if isinstance(node, Ref | Literal | Undefined) or leaf not in set(walk(node)):
+        return None
+    if isinstance(node, Case):
+        then, otherwise = (derivative(part, leaf) for part in node.args[1:])
+        if then is None and otherwise is None:
+            return None
+        return Case(
+            node.args[0], lift(0) if then is None else then, lift(0) if otherwise is None else otherwise
+        )
+    parts = [derivative(part, leaf) for part in node.args if isinstance(part, Node)]
+    rule = _RULES.get(type(node))
+    if rule is None:
+        raise TypeError(f"{type(node).__name__} cannot be differentiated: {node}")
+    return rule(node, parts)
+
+
+def product(a: Node, b: Node) -> Node:
+    """a·b, without a factor 1."""
+    one = lift(1)
+    return b if a == one else a if b == one else Times(a, b)
+
+
+def _sum(a: Node | None, b: Node | None) -> Node | None:
+    return b if a is None else a if b is None else Plus(a, b)
+
+
+def _minus(a: Node | None, b: Node | None) -> Node | None:
+    return a if b is None else Negative(b) if a is None else Minus(a, b)
+
+
+def _times(node: Any, d: list[Node | None]) -> Node | None:
+    a, b = node.args
+    if a == b and d[0] is not None:
+        return product(Times(lift(2), a), d[0])
+    left = None if d[0] is None else product(d[0], b)
+    right = None if d[1] is None else product(a, d[1])
+    return _sum(left, right)
+
+
+def _over(node: Any, d: list[Node | None]) -> Node | None:
+    _, b = node.args
+    left = None if d[0] is None else Over(d[0], b)
+    right = None if d[1] is None else Over(product(node, d[1]), b)
+    return _minus(left, right)
+
+
+def _power(node: Any, d: list[Node | None]) -> Node | None:
+    a, y = node.args
+    if d[1] is not None:
+        raise TypeError(f"a power is differentiated in its base only: {node}")
+    if d[0] is None:
+        return None
+    lower = a if y == lift(2) else Power(a, Literal(y.value - 1))
+    return product(Times(y, lower), d[0])
+
+
+def _func(node: Any, d: list[Node | None]) -> Node | None:
+    (inner,) = d
+    if inner is None:
+        return None
+    argument = node.args[1]
+    slopes = {
+        "exp": lambda: node,
+        "log": lambda: Over(lift(1), argument),
+        "sqrt": lambda: Over(lift(1), Times(lift(2), node)),
+        "sin": lambda: Func(Str("cos"), argument),
+        "cos": lambda: Negative(Func(Str("sin"), argument)),
+        "tanh": lambda: Minus(lift(1), Times(node, node)),
+        "sigmoid": lambda: Times(node, Minus(lift(1), node)),
+    }
+    if node.name not in slopes:
+        raise TypeError(f"{node.name} cannot be differentiated: {node}")
+    return product(slopes[node.name](), inner)
+
+
+_RULES: dict[type, Any] = {
+    Plus: lambda node, d: _sum(*d),
+    Minus: lambda node, d: _minus(*d),
+    Negative: lambda node, d: None if d[0] is None else Negative(d[0]),
+    Times: _times,
+    Over: _over,
+    Power: _power,
+    Func: _func,
+}
