@@ -31,7 +31,10 @@ class Facts:
         true: tuple[Atom, ...] = (),
         false: tuple[Atom, ...] = (),
         signs: Mapping[str, int] | None = None,
+        added: tuple[Atom, ...] = (),
+        root: Facts | None = None,
     ) -> None:
+        self.added, self.root = added, root or self
         self.normal, self.forms, self.true, self.false = normal, forms, true, false
         self.signs: dict[str, int] = dict(signs or {})
         self._assumed: dict[tuple[str, bool], Facts] = {}
@@ -46,6 +49,10 @@ class Facts:
         if slot not in self._assumed:
             self._assumed[slot] = self._with(lit, truth)
         return self._assumed[slot]
+
+    def as_root(self) -> Facts:
+        """The same facts as the starting point of a proof: they hold throughout and are not recorded as added."""
+        return Facts(self.normal, self.forms, self.true, self.false, self.signs)
 
     def assume_all(self, lits: Iterable[Atom]) -> Facts:
         """These facts and conditions that hold."""
@@ -85,9 +92,10 @@ class Facts:
             for factor, prim in self.normal.oriented(lit.args[0], self):
                 mask = POSITIVE if truth else NEGATIVE | NULL
                 signs[prim.key] = signs.get(prim.key, ANY_SIGN) & (mask if factor > 0 else mirror(mask))
-        facts = Facts(self.normal, forms, true, false, signs)
+        added = (*self.added, lit if truth else Atom("not", lits=(lit,)))
+        facts = Facts(self.normal, forms, true, false, signs, added, self.root)
         if lit.kind == "any" and truth:
-            _, lits, _ = self.normal.opened(lit)
+            _, lits, _ = self.normal.opened(lit, "!")
             facts = facts.assume_all(lits)
         return facts
 
@@ -225,6 +233,7 @@ class Facts:
             else:
                 found = self.witness(later, tuple(rest))
                 if found is not None:
+                    self.normal.note("witness")
                     return {symbol: value, **found}
         return None
 

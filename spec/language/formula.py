@@ -163,6 +163,11 @@ def known(formula_id: str) -> Formula:
     return _KNOWN[formula_id]
 
 
+def forget(formula_id: str) -> None:
+    """Drop a formula that was constructed for a single evaluation."""
+    _KNOWN.pop(formula_id, None)
+
+
 @dataclass(frozen=True, eq=False)
 class Formula:
     """One symbolic statement, from which everything else is derived.

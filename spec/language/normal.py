@@ -7,12 +7,13 @@ happens only where ``x ≠ 0`` is known at that place, and is recorded; where it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isqrt
 
 from spec.language import sums
+from spec.language.expr import Tensor
 from spec.language.facts import NULL, POSITIVE, Facts
 from spec.language.linear import Form, form
 from spec.language.obligations import Ledger
@@ -53,6 +54,7 @@ class Normal:
         self.ledger = Ledger(self)
         self.used: set[str] = set()
         self.tensors: dict[str, TensorInfo] = {}
+        self.originals: dict[str, Tensor] = {}
         self.certificates: dict[str, list[tuple[int, tuple[Atom, ...]]]] = {}
         self.size_forms: tuple[Form, ...] = ()
         self.empty = Facts(self)
@@ -64,10 +66,10 @@ class Normal:
         """Record that a rule was used."""
         self.used.add(rule)
 
-    def fresh(self, name: str) -> Atom:
-        """A symbol that occurs nowhere yet."""
+    def fresh(self, name: str, mark: str = "~") -> Atom:
+        """A symbol that occurs nowhere yet: a bound one (``~``), or a witness (``!``)."""
         self._count += 1
-        return Atom("symbol", f"{name.split('~')[0]}~{self._count}")
+        return Atom("symbol", f"{name.split('~')[0]}{mark}{self._count}")
 
     def size(self, name: str) -> Atom:
         """A size symbol: an integer of at least 1."""
@@ -103,6 +105,11 @@ class Normal:
         if domain == "boolean":
             return Atom("bool", name, index).poly
         return Atom("look_up" if domain in ("integer", "permutation") else "entry", name, index).poly
+
+    def decided_entry(self, name: str, index: tuple[Poly, ...], facts: Facts) -> Poly:
+        """An entry, a Boolean one decided by the facts."""
+        out = self.entry(name, index)
+        return self.decided(out.conditions[0], facts) if self.domain(name) == "boolean" else out
 
     def floor(self, poly: Poly) -> Poly:
         """The greatest integer not above an index quotient."""
@@ -140,7 +147,7 @@ class Normal:
             (a, x), (b, y) = looked
             if x == -y and len(a) == len(b) == 1 and a[0].kind == b[0].kind == "look_up" and a[0].name == b[0].name:
                 if self.domain(a[0].name) == "permutation":
-                    self.note("reindex")
+                    self.note("permuted")
                     return self.equal(a[0].args[0] - b[0].args[0], facts)
         return self.decided(Atom("eq", "", (slopes + rest,)), facts)
 
@@ -354,7 +361,7 @@ class Normal:
             return self.lifted(lambda p, f: self.function(name, p, f), poly, facts)
         if name in ("sin", "cos"):
             return self._angle(name, poly, facts)
-        if not poly and name in ("abs", "tanh", "rounded"):
+        if not poly and name in ("abs", "tanh", "round"):
             return ZERO
         if name == "abs":
             mask = self.sign(poly, facts)
@@ -457,9 +464,13 @@ class Normal:
 
     # Binders and replacement: see sums.py --------------------------------------------------------------------------------
 
-    def opened(self, atom: Atom) -> tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]:
+    def summed(self, bound: Iterable[Atom], lits: Iterable[Atom], body: Poly, facts: Facts) -> Poly:
+        """The sum of a body over bound symbols at which conditions hold."""
+        return sums.summed(self, bound, lits, body, facts)
+
+    def opened(self, atom: Atom, mark: str = "~") -> tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]:
         """The bound symbols (fresh), conditions and body of a binder."""
-        return sums.opened(self, atom)
+        return sums.opened(self, atom, mark)
 
     def replaced(self, poly: Poly, symbols: Mapping[Atom, Poly], facts: Facts) -> Poly:
         """The polynomial with index symbols replaced."""

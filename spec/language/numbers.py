@@ -203,7 +203,7 @@ class Rounding:
         for part in (a, b):
             part = self.normal(part) if part.scale is not None else part
             size = np.abs(part.value) if part.error is None else np.maximum(np.abs(part.value), part.error)
-            scales.append(np.where(size > 0, exponents(part) + np.frexp(size)[1], -(10**9)))
+            scales.append(np.where(size > 0, exponents(part) + np.frexp(size)[1], -(10**17)))
         scale = np.maximum(*scales)
-        scale = np.where(scale == -(10**9), 0, scale)
+        scale = np.where(scale == -(10**17), 0, scale)
         return self.to_scale(a, scale), self.to_scale(b, scale), scale

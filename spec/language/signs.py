@@ -179,7 +179,7 @@ def _function_sign(n: Normal, atom: Atom, facts: Facts) -> int:
         return power_sign(inner, 2)
     if atom.name == "tanh":
         return inner
-    if atom.name == "rounded" and not inner & NEGATIVE:
+    if atom.name == "round" and not inner & NEGATIVE:
         return NONNEGATIVE
     return ANY_SIGN
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 from itertools import permutations, product
 from typing import TYPE_CHECKING
 
+from spec.language.obligations import Unprovable
 from spec.language.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, number, of_mono, parts_of, total
 
 if TYPE_CHECKING:
@@ -24,13 +25,21 @@ MOST_ORDERS = 5040
 """How many orders of bound symbols are compared at most when a sum is closed."""
 
 
-def opened(n: Normal, atom: Atom) -> tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]:
+def conjuncts(condition: Poly) -> tuple[Atom, ...]:
+    """The conditions whose product an indicator is."""
+    (mono, c), *rest = condition.terms.items()
+    if rest or c != 1 or mono.pows or mono.exponent is not None:
+        raise Unprovable(f"{condition} is not a conjunction of conditions")
+    return mono.lits
+
+
+def opened(n: Normal, atom: Atom, mark: str = "~") -> tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]:
     """The bound symbols, renamed to fresh ones, with conditions and body."""
     from spec.language.normal import Change
 
-    names = {v: n.fresh("k") for v in atom.bound}
+    names = {v: n.fresh("k", mark) for v in atom.bound}
     change = Change(symbols={v: f.poly for v, f in names.items()})
-    lits = tuple(x for lit in atom.lits for x in rebuild_condition(n, lit, change, n.empty).conditions_signed)
+    lits = tuple(x for lit in atom.lits for x in conjuncts(rebuild_condition(n, lit, change, n.empty)))
     body = ONE if atom.body is None else rebuild(n, atom.body, change, n.empty)
     return tuple(names.values()), lits, body
 
@@ -250,7 +259,8 @@ def closed(n: Normal, kind: str, symbols: frozenset[Atom], lits: Iterable[Atom],
     lits = tuple(lits)
     height = 1 + _height(lits, body)
     best: tuple[int, str] | None = None
-    chosen: Poly = ZERO
+    chosen, shifted = ZERO, False
+    n.note("rename")
     shifts = [list(_shifts(s, symbols, lits, body)) for s in sorted(symbols, key=lambda s: s.key)]
     for order in _orders(n, symbols, lits, body):
         for offset in product(*shifts):
@@ -260,9 +270,16 @@ def closed(n: Normal, kind: str, symbols: frozenset[Atom], lits: Iterable[Atom],
                 continue
             rank = (len(candidate.key), candidate.key)
             if best is None or rank < best:
-                best, chosen = rank, candidate
-    if best is None:
-        raise AssertionError("a binder could not be closed")
+                best, chosen, shifted = rank, candidate, any(offset)
+    if best is None:  # every shift took the body apart: leave the bound symbols where they are
+        still = dict.fromkeys(symbols, ZERO)
+        order = next(iter(_orders(n, symbols, lits, body)))
+        plain = _named(n, kind, order, still, height, lits, body)
+        if plain is None:
+            raise Unprovable("a sum could not be brought to normal form")
+        return plain
+    if shifted:
+        n.note("shift")
     return chosen
 
 
@@ -275,7 +292,7 @@ def _named(
     change = Change(symbols={s: name.poly + moved[s] for s, name in zip(order, names, strict=True)})
     new_lits: list[Atom] = []
     for lit in lits:
-        new_lits += rebuild_condition(n, lit, change, n.empty).conditions_signed
+        new_lits += conjuncts(rebuild_condition(n, lit, change, n.empty))
     new_body = rebuild(n, body, change, n.empty)
     factor = Fraction(1)
     if kind == "sum":
@@ -298,7 +315,7 @@ def _height(lits: Iterable[Atom], body: Poly) -> int:
 def _shifts(symbol: Atom, symbols: frozenset[Atom], lits: tuple[Atom, ...], body: Poly) -> Iterator[Poly]:
     """Offsets that make a lower bound, or an index of an entry, start at the bound symbol itself."""
     seen: set[str] = set()
-    for poly, start in _places(symbol, lits, body):
+    for poly in _places(symbol, lits, body):
         linear = poly.linear_in(symbol)
         if linear is None or linear[0] != 1 or linear[1].symbols & symbols or not linear[1].is_index:
             continue
@@ -310,16 +327,16 @@ def _shifts(symbol: Atom, symbols: frozenset[Atom], lits: tuple[Atom, ...], body
         yield ZERO
 
 
-def _places(symbol: Atom, lits: tuple[Atom, ...], body: Poly) -> Iterator[tuple[Poly, bool]]:
+def _places(symbol: Atom, lits: tuple[Atom, ...], body: Poly) -> Iterator[Poly]:
     for lit in lits:
         if lit.kind == "ge" and symbol in lit.symbols:
-            yield lit.args[0], True
+            yield lit.args[0]
     for whole in (body, *(lit.poly for lit in lits if lit.kind != "ge")):
         for atom in parts_of(whole):
             if atom.kind in ("entry", "look_up", "bool"):
                 for arg in atom.args:
                     if symbol in arg.symbols:
-                        yield arg, False
+                        yield arg
 
 
 def _orders(n: Normal, symbols: frozenset[Atom], lits: tuple[Atom, ...], body: Poly) -> Iterator[tuple[Atom, ...]]:
@@ -350,6 +367,7 @@ def rebuild(n: Normal, poly: Poly, change: Change, facts: Facts) -> Poly:
     """The polynomial after a change, in normal form under the facts."""
     parts = []
     for mono, c in poly.ordered:
+        # A condition is never multiplied under facts that already contain it: it would be dropped as implied.
         out, here = number(c), facts
         for lit in mono.lits:
             held = lit.poly if change.leaves(lit) else rebuild_condition(n, lit, change, here)
@@ -357,9 +375,9 @@ def rebuild(n: Normal, poly: Poly, change: Change, facts: Facts) -> Poly:
             here = here.assume_value(held)
         for atom, k in mono.pows:
             value = atom.poly if change.leaves(atom) else rebuild_atom(n, atom, change, here)
-            out = n.mul(out, n.power(value, k, here), here)
+            out = n.mul(out, n.power(value, k, here), facts)
         if mono.exponent is not None:
-            out = n.mul(out, n.exp(rebuild(n, mono.exponent, change, here), here), here)
+            out = n.mul(out, n.exp(rebuild(n, mono.exponent, change, here), here), facts)
         parts.append(out)
     return total(parts)
 
@@ -379,8 +397,8 @@ def rebuild_atom(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
             out, here = n.mul(out, held, facts), here.assume_value(held)
         body = rebuild(n, body, change, here)
         if kind == "sum":
-            return summed(n, bound, (), n.mul(out, body, here), facts)
-        return closed(n, kind, frozenset(bound), out.conditions, body)
+            return summed(n, bound, (), n.mul(out, body, facts), facts)
+        return closed(n, kind, frozenset(bound), conjuncts(out), body) if out else ZERO
     args = tuple(rebuild(n, arg, change, facts) for arg in atom.args)
     if kind in ("entry", "look_up"):
         return change.entries[atom.name](args, facts) if atom.name in change.entries else n.entry(atom.name, args)
@@ -398,13 +416,13 @@ def rebuild_atom(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
 
 def _transfer(n: Normal, atom: Atom, change: Change, new: Poly, facts: Facts) -> None:
     """Certificates of a term hold for what it becomes: they are statements for all values of its symbols."""
-    if not atom.args or change.entries or change.atoms:
+    if not atom.args or change.atoms or not all(set("~‹") & set(s.name) for s in change.symbols):
         return
     for factor, prim in n.oriented(atom.args[0], facts):
         for mask, lits in n.certificates.get(prim.key, ()):
             changed = [rebuild_condition(n, lit, change, n.empty) for lit in lits]
             if ZERO not in changed and prim == atom.args[0] and factor > 0:
-                n.certify(new, mask, tuple(x for c in changed for x in c.conditions_signed), facts)
+                n.certify(new, mask, tuple(x for c in changed for x in conjuncts(c)), facts)
 
 
 def rebuild_condition(n: Normal, lit: Atom, change: Change, facts: Facts) -> Poly:
@@ -435,6 +453,6 @@ def exists(n: Normal, bound: Iterable[Atom], conditions: list[Poly], facts: Fact
     """The indicator that conditions hold for some values of the bound symbols."""
     if ZERO in conditions:
         return ZERO
-    lits = tuple(x for c in conditions for x in c.conditions_signed)
+    lits = tuple(x for c in conditions for x in conjuncts(c))
     (atom, *_), *_ = [m.lits for m in closed(n, "any", frozenset(bound), lits, ONE).terms]
     return n.decided(atom, facts)

@@ -51,7 +51,8 @@ class Atom:
         self.kind, self.name, self.args, self.bound, self.lits, self.body = kind, name, args, bound, lits, body
         self.symbols: frozenset[Atom]
         if kind == "symbol":
-            self.key, self.symbols = name, frozenset((self,))
+            self.key = name
+            self.symbols = frozenset((self,))
             return
         if kind == "not":
             self.key, self.symbols = f"¬{lits[0].key}", lits[0].symbols
@@ -81,6 +82,10 @@ class Atom:
         """The atom as a polynomial (a condition as its indicator)."""
         mono = Mono((self,)) if self.kind in CONDITIONS else Mono((), ((self, 1),))
         return Poly({mono: Fraction(1)})
+
+
+def _key(atom: Atom) -> str:
+    return atom.key
 
 
 class Mono:
@@ -256,10 +261,6 @@ class Poly:
             else:
                 return None
         return slope, Poly(rest)
-
-
-def _key(atom: Atom) -> str:
-    return atom.key
 
 
 def number(value: int | Fraction) -> Poly:

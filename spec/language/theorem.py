@@ -45,28 +45,54 @@ def claim(left: Any, relation: str, right: Any, *over: tuple[sympy.Symbol, Any],
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a derivation: the next expression, and why it equals (or bounds) the one before."""
+    """One step of a derivation: the next expression, and why the one before equals it (or is at most it).
+
+    For ``<=``, ``gap`` is the next expression minus the one before, written so that it is visibly at least 0.
+    """
 
     to: Node
     why: str
+    relation: str = "="
+    gap: Node | None = None
+
+
+def step(to: Any, why: str) -> Step:
+    """The expression before equals ``to``."""
+    return Step(lift(to), why)
+
+
+def at_most(to: Any, why: str, gap: Any = None) -> Step:
+    """The expression before is at most ``to``, since ``to`` minus it is ``gap``, a sum of terms that are at least 0."""
+    return Step(lift(to), why, "<=", None if gap is None else lift(gap))
 
 
 @dataclass(frozen=True)
 class Proof:
-    """How a claim is proved: ``steps`` lead from its left side to its right.
+    """How a claim is proved: ``steps`` lead from its left side to its right, which may be left out as the last step.
 
-    ``at_sizes`` restricts the proof to listed sizes; ``method`` is ``derivation`` (the steps, each checked by rewriting),
-    ``witness`` (an inequality exhibited by balls at one point), or ``enclosure`` (balls at random points).
+    Attributes:
+        steps: the chain of expressions, each equal to (or at least) the one before.
+        method: ``derivation`` (each step checked by rewriting), ``witness`` (an inequality exhibited by balls at one point),
+            or ``enclosure`` (both sides enclosed by balls at random points, to 30 digits).
+        why: what the last step to the right side rests on.
+        gap: for a claim ``<=``, the right side minus the last step, visibly at least 0.
+        at_sizes: restricts a derivation to listed sizes.
+        point: for a witness, sizes and inputs by name.
     """
 
     steps: tuple[Step, ...] = ()
     method: str = "derivation"
+    why: str = ""
+    gap: Node | None = None
     at_sizes: tuple[Mapping[sympy.Symbol, int], ...] = ()
+    point: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Theorem:
     """A statement about a formula.
+
+    It is stated for every choice of the formula's conventions that ``conventions`` leaves open.
 
     Attributes:
         name: the theorem's own name; the formula's ID and this name together identify it.
@@ -74,12 +100,12 @@ class Theorem:
         claims: what is asserted.
         given: further universally quantified tensors (``domain`` may be ``permutation``; scalars have shape ()).
         sizes: sizes that the theorem replaces, such as ``{d: 2*half}`` for an even d.
-        assuming: conditions on sizes and given tensors under which it holds.
+        assuming: conditions on sizes, inputs and given tensors under which it holds.
         at: inputs fixed to a value, such as ``{eps: 0}``.
-        conventions: the conventions under which it is stated (defaults otherwise).
+        conventions: the conventions under which it is stated; it is proved for every choice of the others.
         runs: whether it can be run on an implementation as a property (``at`` may make that impossible).
         exists: an existential claim: some inputs satisfy the negation of the equality (shown by a witness).
-        proof: one proof for each claim.
+        proofs: one proof for each claim; a claim without one is proved in a single step.
     """
 
     name: str
@@ -93,6 +119,10 @@ class Theorem:
     runs: bool = True
     exists: bool = False
     proofs: tuple[Proof, ...] = ()
+
+    def proof(self, number: int) -> Proof:
+        """The proof of the claim with this number."""
+        return self.proofs[number] if number < len(self.proofs) else Proof()
 
 
 def given(name: str, *shape: Any, domain: str = "real", below: Any = 0) -> Tensor:

@@ -94,8 +94,8 @@ class Walk(Functions):
             a = self.normal(a)
             size = np.abs(a.value) if a.error is None else np.maximum(np.abs(a.value), a.error)
             assert a.scale is not None
-            top = np.max(np.where(size > 0, a.scale, -(10**9)), axis=-1, keepdims=True, initial=-(10**9))
-            top = np.where(top == -(10**9), 0, top)
+            top = np.max(np.where(size > 0, a.scale, -(10**17)), axis=-1, keepdims=True, initial=-(10**17))
+            top = np.where(top == -(10**17), 0, top)
             a = self.to_scale(a, np.broadcast_to(top, a.scale.shape))
             scale = top[..., 0]
         terms = a.value.shape[-1]

@@ -1,0 +1,30 @@
+"""Fast, readable PyTorch implementations, one module per subject.
+
+========================  =========================================================================
+``impl.scores``           query against key: ``dot``, ``scaled_dot``
+``impl.attention``        ``softmax``, ``scaled_dot_product``, ``causal``, ``causal_mask``
+``impl.positional``       ``sinusoidal``, ``learned``
+``impl.normalization``    ``layer_norm``
+``impl.masking``          ``mlm``: the corruption of masked language modelling
+========================  =========================================================================
+
+Each function implements the statement of the same name (``impl.attention.causal`` is ``attention.causal``) and
+uses its letters. Everything here leans on torch and jaxtyping alone. A module is imported when it is first named, so
+``import impl`` does not import torch. Annotations are enforced in the tests only; what a function refuses at run time
+is said in its docstring.
+"""
+
+from importlib import import_module
+from types import ModuleType
+
+__all__ = ["attention", "masking", "normalization", "positional", "scores"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in __all__:
+        return import_module(f"impl.{name}")
+    raise AttributeError(f"module 'impl' has no attribute {name!r}; its modules are {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

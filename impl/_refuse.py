@@ -1,0 +1,35 @@
+"""How a function says that it cannot use its inputs: one line with the formula, what it expected, and what it got.
+
+The checks themselves stand in the functions, as bare comparisons: they run on every call, these lines only on refusal.
+"""
+
+import torch
+from torch import Tensor
+
+
+def shapes(formula: str, expected: str, **given: Tensor) -> ValueError:
+    """The error for shapes that do not fit ``expected``, for instance ``"q (... n d_k), k (... m d_k)"``."""
+    got = ", ".join(f"{name} {tuple(x.shape)}" for name, x in given.items())
+    return ValueError(f"{formula}: expected {expected}; got {got}")
+
+
+def dtypes(formula: str, expected: str, **given: Tensor) -> TypeError:
+    """The error for element types that do not fit ``expected``, for instance ``"one floating dtype"``."""
+    got = ", ".join(f"{name} {str(x.dtype).removeprefix('torch.')}" for name, x in given.items())
+    return TypeError(f"{formula}: expected {expected}; got {got}")
+
+
+def check_floating(formula: str, **given: Tensor) -> None:
+    """Refuse tensors that are not all of one floating dtype (autocast may mix them: it casts them itself)."""
+    first, *rest = given.values()
+    alike = all(x.dtype == first.dtype for x in rest) or torch.is_autocast_enabled(first.device.type)
+    if not (alike and all(x.is_floating_point() for x in given.values())):
+        raise dtypes(formula, "one floating dtype", **given)
+
+
+def check_lead(formula: str, **given: Tensor) -> torch.Size:
+    """The leading dimensions that the tensors (each ... r c) broadcast to; refuse them if there are none."""
+    try:
+        return torch.broadcast_shapes(*(x.shape[:-2] for x in given.values()))
+    except RuntimeError:
+        raise shapes(formula, "leading dimensions that broadcast", **given) from None

@@ -1,0 +1,456 @@
+"""Reading statements: from trees, as they are written, to terms in normal form.
+
+Reading asks whether what is written is *defined*: a divisor must be nonzero, the argument of a root at least 0, an index in
+its range, an argument in the input's domain. Each is an obligation, discharged under what is known at that place (ranges of the
+indices around, guards of cases and of restricted sums, the theorem's assumptions), or the reading is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import sympy
+from sympy.core.basic import Basic
+
+from spec.language import calculus, sums
+from spec.language.calls import ABSENT, Call, Comprehension, Pullback
+from spec.language.expr import (
+    Always,
+    AnyOf,
+    Both,
+    Bound,
+    Case,
+    Choice,
+    Compare,
+    Delta,
+    Either,
+    Func,
+    Literal,
+    MaxOf,
+    Minus,
+    Negative,
+    Node,
+    Not,
+    Over,
+    Plus,
+    Power,
+    Ref,
+    SumOf,
+    Tensor,
+    Times,
+    Undefined,
+)
+from spec.language.facts import NEGATIVE, NULL, POSITIVE, Facts
+from spec.language.normal import Normal
+from spec.language.obligations import Undischarged, Unprovable
+from spec.language.terms import ONE, ZERO, Atom, Poly, number, total
+from spec.language.treesigns import TreeSigns
+from spec.language.unfolding import Frame, Meaning, ParityNeeded, Unfolding
+
+DEPTH = 120
+"""How deep definitions are unfolded; a recurrence that goes deeper is refused."""
+
+
+class Reader:
+    """Reads trees into terms. ``unroll`` writes sums over numeric ranges out; ``fixed`` are inputs a theorem fixes."""
+
+    def __init__(self, normal: Normal | None = None, unroll: bool = False, fixed: frozenset[str] = frozenset()) -> None:
+        self.n = normal or Normal()
+        self.unroll, self.fixed = unroll, fixed
+        self.unfolding = Unfolding(self)
+        self.signs = TreeSigns(self)
+        self._memo: dict[tuple[Any, int, int], Poly] = {}
+        self._kept: list[Any] = []  # frames and facts whose identity is part of a memo's key
+        self._depth = 0
+
+    def text(self, node: Any, frame: Frame) -> str:
+        """A tree as a reader sees it, with the formula it is written in."""
+        from spec.language.render import unicode
+
+        return f"{unicode(node)}" + (f" (in {frame.where})" if frame.where else "")
+
+    # Values ------------------------------------------------------------------------------------------------------------
+
+    def value(self, node: Any, frame: Frame, facts: Facts) -> Poly:
+        """The value of a tree."""
+        key = (node, id(frame), id(facts))
+        if key not in self._memo:
+            self._kept.append((frame, facts))
+            handler = _VALUES.get(type(node))
+            if handler is None:
+                if isinstance(node, sympy.Expr) and not isinstance(node, Node):
+                    return self.index(node, frame, facts)
+                raise Unprovable(f"{type(node).__name__} has no value")
+            self._memo[key] = handler(self, node, frame, facts)
+        return self._memo[key]
+
+    def read(self, node: Any, frame: Frame, facts: Facts) -> Poly:
+        """A value, or the indicator of a condition."""
+        is_condition = isinstance(node, Always | Both | Either | Not | Compare | AnyOf)
+        return self.condition(node, frame, facts) if is_condition else self.value(node, frame, facts)
+
+    def _ref(self, node: Ref, frame: Frame, facts: Facts) -> Poly:
+        index = tuple(self.index(part, frame, facts) for part in node.index)
+        return self.entry(node.tensor, index, frame, facts)
+
+    def entry(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Poly:
+        """The entry of an array: a tensor's, or a comprehension's."""
+        if value == ABSENT:
+            return ONE
+        key = ((value, index), id(frame), id(facts))
+        if key in self._memo:
+            return self._memo[key]
+        self._kept.append((frame, facts))
+        self._in_range(value, index, frame, facts)
+        meaning = self.unfolding.meaning(value, index, frame, facts)
+        if meaning is None:
+            tensor, owner = self.unfolding.opaque(value, frame)
+            self._declare(tensor, owner, facts)
+            out = self.n.decided_entry(tensor.name, index, facts)
+        else:
+            self._depth += 1
+            if self._depth > DEPTH:
+                raise Unprovable(f"the definition of {value} refers to itself too deeply to be unfolded")
+            try:
+                out = self._one_of(meaning, facts)
+            finally:
+                self._depth -= 1
+        self._memo[key] = out
+        return out
+
+    def _one_of(self, meaning: Meaning, facts: Facts) -> Poly:
+        parts = []
+        for condition, node, inner in meaning:
+            if node == ABSENT:
+                return ONE
+            here = facts.assume_value(condition)
+            if isinstance(node, Tensor):
+                read = self.entry(node, (), inner, here)
+            else:
+                read = self.read(node, inner, here)
+            parts.append(self.n.mul(condition, read, facts))
+        return total(parts)
+
+    def _declare(self, tensor: Tensor, frame: Frame, facts: Facts) -> None:
+        if tensor.name not in self.n.tensors:
+            shape = tuple(self.index(size, frame, facts) for size in tensor.shape)
+            self.n.originals[tensor.name] = tensor
+            self.n.declare(tensor.name, tensor.domain, shape, self.index(tensor.below, frame, facts))
+
+    def _in_range(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> None:
+        if not isinstance(value, Tensor | Comprehension):
+            return
+        name = value.name if isinstance(value, Tensor) else "an array"
+        for place, size in zip(index, value.shape, strict=True):
+            last = self.index(size, frame, facts) - 1
+            if not (facts.nonnegative(place) and facts.nonnegative(last - place)):
+                from spec.language.writing import text
+
+                where = f" (in {frame.where})" if frame.where else ""
+                raise Undischarged(f"the index {text(self.n, place)} of {name} stays in 0 … {text(self.n, last)}{where}")
+
+    def _literal(self, node: Literal, frame: Frame, facts: Facts) -> Poly:
+        return self.index(node.value, frame, facts)
+
+    def _plus(self, node: Plus, frame: Frame, facts: Facts) -> Poly:
+        return self.value(node.args[0], frame, facts) + self.value(node.args[1], frame, facts)
+
+    def _minus(self, node: Minus, frame: Frame, facts: Facts) -> Poly:
+        return self.value(node.args[0], frame, facts) - self.value(node.args[1], frame, facts)
+
+    def _negative(self, node: Negative, frame: Frame, facts: Facts) -> Poly:
+        return -self.value(node.args[0], frame, facts)
+
+    def _times(self, node: Times, frame: Frame, facts: Facts) -> Poly:
+        return self.n.mul(self.value(node.args[0], frame, facts), self.value(node.args[1], frame, facts), facts)
+
+    def _over(self, node: Over, frame: Frame, facts: Facts) -> Poly:
+        top = self.value(node.args[0], frame, facts)
+        return self.n.mul(top, self.reciprocal(node.args[1], frame, facts), facts)
+
+    def reciprocal(self, node: Any, frame: Frame, facts: Facts) -> Poly:
+        """1/node, the obligation that node is nonzero discharged."""
+        under = self._with_sign(node, NEGATIVE | POSITIVE, "≠ 0", frame, facts)
+        return self.n.inverse(under, facts)
+
+    def _with_sign(self, node: Any, allowed: int, relation: str, frame: Frame, facts: Facts) -> Poly:
+        """The value of a tree whose sign must be one of those allowed: an obligation."""
+        self.n.note("signs")
+        value = self.value(node, frame, facts)
+        mask = self.signs.sign(node, frame, facts)
+        if mask & ~allowed:
+            mask = self.n.sign(value, facts)
+        if mask & ~allowed:
+            raise Undischarged(f"{self.text(node, frame)} {relation}", self._known(facts))
+        self.n.ledger.met(f"{self.text(node, frame)} {relation}", self.signs.reason(node))
+        if value.constant is None:
+            own = self._narrowed(value, facts)
+            if own is not facts and self.signs.sign(node, frame, own) & ~mask:
+                own = facts
+            self.n.certify(value, mask, own.added, facts)
+        return value
+
+    def _narrowed(self, value: Poly, facts: Facts) -> Facts:
+        """Only those facts that speak of the value's own bound indices: what follows from them holds in more places."""
+        kept = [lit for lit in facts.added if all("~" not in s.name or s in value.symbols for s in lit.symbols)]
+        if any("!" in s.name for lit in kept for s in lit.symbols):
+            return facts
+        return facts if len(kept) == len(facts.added) else facts.root.assume_all(kept)
+
+    def _known(self, facts: Facts) -> str:
+        from spec.language.writing import condition_text
+
+        return ", ".join(condition_text(self.n, lit) for lit in facts.added if lit.kind != "ge")
+
+    def _power(self, node: Power, frame: Frame, facts: Facts) -> Poly:
+        base, exponent = node.args
+        power = self.value(exponent, frame, facts)
+        constant = power.constant
+        if constant is not None and constant.denominator == 1:
+            if constant >= 0:
+                return self.n.power(self.value(base, frame, facts), int(constant), facts)
+            return self.n.power(self.reciprocal(base, frame, facts), int(-constant), facts)
+        positive = self._with_sign(base, POSITIVE, "> 0", frame, facts)
+        self.n.note("powers")
+        return self.n.exp(self.n.mul(power, self.n.function("log", positive, facts), facts), facts)
+
+    def _func(self, node: Func, frame: Frame, facts: Facts) -> Poly:
+        argument = node.args[1]
+        if node.name == "sqrt":
+            return self.n.root(self._with_sign(argument, NULL | POSITIVE, "≥ 0", frame, facts), facts)
+        if node.name == "log":
+            return self.n.function("log", self._with_sign(argument, POSITIVE, "> 0", frame, facts), facts)
+        value = self.value(argument, frame, facts)
+        return self.n.exp(value, facts) if node.name == "exp" else self.n.function(node.name, value, facts)
+
+    def _delta(self, node: Delta, frame: Frame, facts: Facts) -> Poly:
+        a, b = (self.index(part, frame, facts) for part in node.args)
+        return self.n.equal(a - b, facts)
+
+    def _case(self, node: Case, frame: Frame, facts: Facts) -> Poly:
+        held = self.condition(node.args[0], frame, facts)
+        parts = []
+        for condition, branch in ((held, node.args[1]), (ONE - held, node.args[2])):
+            here = facts.assume_value(condition)
+            if condition and not here.impossible:
+                parts.append(self.n.mul(condition, self.read(branch, frame, here), facts))
+        return total(parts)
+
+    def _undefined(self, node: Undefined, frame: Frame, facts: Facts) -> Poly:
+        raise Undischarged("this case does not occur: the statement says nothing about its value", self._known(facts))
+
+    def _choice(self, node: Choice, frame: Frame, facts: Facts) -> Poly:
+        return self.read(self.chosen(node, frame), frame, facts)
+
+    def chosen(self, node: Choice, frame: Frame) -> Any:
+        """The option that the frame's conventions pick."""
+        options = {str(pair.args[0]): pair.args[1] for pair in node.args[1:]}
+        return options[frame.conventions[str(node.args[0])]]
+
+    # Binders -----------------------------------------------------------------------------------------------------------
+
+    def within(self, at: Poly, first: Poly, last: Poly, facts: Facts) -> Facts:
+        """The facts with an index in a range."""
+        for gap in (at - first, last - at):
+            facts = facts.assume_value(self.n.at_least_zero(gap, self.n.empty))
+        return facts
+
+    def _sum(self, node: SumOf, frame: Frame, facts: Facts) -> Poly:
+        first, last = self.index(node.first, frame, facts), self.index(node.last, frame, facts)
+        if self.unroll and first.constant is not None and last.constant is not None:
+            return total(self._term(node, number(k), frame, facts) for k in range(int(first.constant), int(last.constant) + 1))
+        symbol = self.n.fresh(node.var.name)
+        try:
+            return self._sum_over(node, symbol, symbol.poly, first, last, frame, facts)
+        except ParityNeeded as need:
+            if need.symbol != symbol:
+                raise
+        self.n.note("parity")
+        halves = []
+        for odd in (0, 1):
+            half = self.n.fresh(node.var.name)
+            halves.append(self._sum_over(node, half, half.poly.scaled(Fraction(2)) + odd, first, last, frame, facts))
+        return total(halves)
+
+    def _sum_over(
+        self, node: SumOf, symbol: Atom, at: Poly, first: Poly, last: Poly, frame: Frame, facts: Facts
+    ) -> Poly:
+        span = [self.n.at_least_zero(gap, self.n.empty) for gap in (at - first, last - at)]
+        here = facts.assume_value(span[0]).assume_value(span[1])
+        if here.impossible:
+            self.n.note("empty")
+            return ZERO
+        body = self._term(node, at, frame, here)
+        return self.n.summed((symbol,), span[0].conditions + span[1].conditions, body, facts)
+
+    def _term(self, node: Bound, at: Poly, frame: Frame, facts: Facts) -> Poly:
+        inner = frame.bind({node.var: at})
+        where = self.condition(node.where, inner, facts)
+        here = facts.assume_value(where)
+        if not where or here.impossible:
+            self.n.note("empty")
+            return ZERO
+        return self.n.mul(where, self.value(node.body, inner, here), facts)
+
+    def _max(self, node: MaxOf, frame: Frame, facts: Facts) -> Poly:
+        symbol = self.n.fresh(node.var.name)
+        inner = frame.bind({node.var: symbol.poly})
+        first, last = self.index(node.first, frame, facts), self.index(node.last, frame, facts)
+        span = [self.n.at_least_zero(gap, self.n.empty) for gap in (symbol.poly - first, last - symbol.poly)]
+        here = facts.assume_value(span[0]).assume_value(span[1])
+        where = self.condition(node.where, inner, here)
+        lits = (*span[0].conditions, *span[1].conditions, *(sums.conjuncts(where) if where else ()))
+        if not where or facts.witness((symbol,), lits) is None:
+            raise Undischarged(f"{self.text(node, frame)} is taken over at least one index", self._known(facts))
+        body = self.value(node.body, inner, here.assume_value(where))
+        return sums.closed(self.n, "maximum", frozenset((symbol,)), lits, body)
+
+    def _call(self, node: Call, frame: Frame, facts: Facts) -> Poly:
+        inner = self.unfolding.enter(node, frame, facts)
+        index = tuple(self.index(part, frame, facts) for part in node.index)
+        output = next(line.left.tensor for lines in inner.lines.values() for line in lines if line.name == node.output)
+        return self.entry(output, index, inner, facts)
+
+    def _pullback(self, node: Pullback, frame: Frame, facts: Facts) -> Poly:
+        return calculus.pullback(self, node, frame, facts)
+
+    def _expectation(self, node: Any, frame: Frame, facts: Facts) -> Poly:
+        return calculus.expectation(self, node, frame, facts)
+
+    # Conditions --------------------------------------------------------------------------------------------------------
+
+    def condition(self, node: Any, frame: Frame, facts: Facts) -> Poly:
+        """A condition as an indicator."""
+        if isinstance(node, Always):
+            return ONE
+        if isinstance(node, Ref):
+            return self._ref(node, frame, facts)
+        if isinstance(node, Tensor):
+            return self.entry(node, (), frame, facts)
+        if isinstance(node, Both | Either):
+            a = self.condition(node.args[0], frame, facts)
+            b = self.condition(node.args[1], frame, facts.assume_value(a) if isinstance(node, Both) else facts)
+            both = self.n.mul(a, b, facts)
+            return both if isinstance(node, Both) else a + b - both
+        if isinstance(node, Not):
+            return self.negation(self.condition(node.args[0], frame, facts), facts)
+        if isinstance(node, Choice):
+            return self.condition(self.chosen(node, frame), frame, facts)
+        if isinstance(node, Case):
+            return self._case(node, frame, facts)
+        if isinstance(node, Compare):
+            return self._compare(node, frame, facts)
+        if isinstance(node, AnyOf):
+            return self._any(node, frame, facts)
+        raise Unprovable(f"{self.text(node, frame)} is not a condition")
+
+    def negation(self, condition: Poly, facts: Facts) -> Poly:
+        """The indicator of the opposite condition."""
+        lits = condition.conditions
+        if len(lits) == 1 and condition == lits[0].poly and lits[0].kind == "ge":
+            return self.n.at_least_zero(-lits[0].args[0] - 1, facts)
+        return ONE - condition
+
+    def _compare(self, node: Compare, frame: Frame, facts: Facts) -> Poly:
+        relation = str(node.args[0])
+        a, b = (self.value(part, frame, facts) for part in node.args[1:])
+        if (b - a).is_index:
+            if relation == "==":
+                return self.n.equal(b - a, facts)
+            return self.n.at_least_zero(b - a - (1 if relation == "<" else 0), facts)
+        if relation == "<":
+            return self.n.above_zero(b - a, facts)
+        below = ONE - self.n.above_zero(a - b, facts)
+        return below if relation == "<=" else self.n.mul(below, ONE - self.n.above_zero(b - a, facts), facts)
+
+    def _any(self, node: AnyOf, frame: Frame, facts: Facts) -> Poly:
+        symbol = self.n.fresh(node.var.name)
+        inner = frame.bind({node.var: symbol.poly})
+        first, last = self.index(node.first, frame, facts), self.index(node.last, frame, facts)
+        span = [self.n.at_least_zero(gap, self.n.empty) for gap in (symbol.poly - first, last - symbol.poly)]
+        here = facts.assume_value(span[0]).assume_value(span[1])
+        where = self.condition(node.where, inner, here)
+        body = self.n.mul(where, self.condition(node.body, inner, here.assume_value(where)), here)
+        return self._exists(symbol, span, body, facts)
+
+    def _exists(self, symbol: Atom, span: list[Poly], body: Poly, facts: Facts) -> Poly:
+        """∃ of a disjunction is the disjunction of ∃s."""
+        if not body:
+            return ZERO
+        parts: list[Poly] = []
+        rest = body
+        for lit in body.conditions:
+            if not rest.at(lit, False):
+                parts, rest = [*parts, lit.poly], rest.at(lit, True)
+            elif not rest.at(lit, True):
+                parts, rest = [*parts, Atom("not", lits=(lit,)).poly], rest.at(lit, False)
+            else:
+                a, b = (
+                    self._exists(symbol, [*span, *parts, side], rest.at(lit, truth), facts)
+                    for truth, side in ((True, lit.poly), (False, Atom("not", lits=(lit,)).poly))
+                )
+                return a + b - self.n.mul(a, b, facts)
+        if rest != ONE:
+            raise Unprovable(f"{body} is not a condition")
+        return sums.exists(self.n, (symbol,), [*span, *parts], facts)
+
+    # Indices -----------------------------------------------------------------------------------------------------------
+
+    def index(self, expr: Any, frame: Frame, facts: Facts) -> Poly:
+        """Index arithmetic, or a number."""
+        if isinstance(expr, Node):
+            return self.value(expr, frame, facts)
+        if isinstance(expr, sympy.Rational):
+            return number(Fraction(int(expr.p), int(expr.q)))
+        if isinstance(expr, sympy.Symbol):
+            return self._symbol(expr, frame)
+        if isinstance(expr, sympy.Add):
+            return total(self.index(part, frame, facts) for part in expr.args)
+        if isinstance(expr, sympy.Mul):
+            return self.n.product([self.index(part, frame, facts) for part in expr.args], facts)
+        if isinstance(expr, sympy.floor):
+            return self.n.floor(self.index(expr.args[0], frame, facts))
+        if isinstance(expr, sympy.ceiling):
+            return -self.n.floor(-self.index(expr.args[0], frame, facts))
+        if isinstance(expr, sympy.Pow):
+            return self._power(Power(Literal(expr.base), Literal(expr.exp)), frame, facts)
+        if expr == sympy.pi:
+            return Atom("function", "pi").poly
+        raise Unprovable(f"{expr} is no index arithmetic")
+
+    def _symbol(self, symbol: sympy.Symbol, frame: Frame) -> Poly:
+        if symbol in frame.symbols:
+            return frame.symbols[symbol]
+        if frame.strict:
+            raise Unprovable(f"{symbol} is not known in {frame.where}")
+        if symbol.is_positive:
+            return self.n.size(symbol.name).poly
+        return Atom("symbol", symbol.name).poly
+
+    def sign(self, node: Any, frame: Frame, facts: Facts) -> int:
+        """The signs a tree can have."""
+        return self.signs.sign(node, frame, facts)
+
+
+_VALUES: dict[type, Callable[[Reader, Any, Frame, Facts], Poly]] = {
+    Ref: Reader._ref,
+    Literal: Reader._literal,
+    Plus: Reader._plus,
+    Minus: Reader._minus,
+    Negative: Reader._negative,
+    Times: Reader._times,
+    Over: Reader._over,
+    Power: Reader._power,
+    Func: Reader._func,
+    Delta: Reader._delta,
+    Case: Reader._case,
+    Undefined: Reader._undefined,
+    Choice: Reader._choice,
+    SumOf: Reader._sum,
+    MaxOf: Reader._max,
+    Call: Reader._call,
+    Pullback: Reader._pullback,
+    calculus.Expectation: Reader._expectation,
+}

@@ -1,0 +1,219 @@
+"""What a name in a statement stands for: frames, calls entered, and the line that defines an entry.
+
+Nothing is substituted into a tree, so nothing can be captured: a tree is read in a *frame* that says what its index symbols,
+sizes and tensors stand for, and entering a call or a bound index makes a further frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import sympy
+from sympy.core.basic import Basic
+
+from spec.language.calls import ABSENT, Call, Comprehension
+from spec.language.expr import Ref, Tensor
+from spec.language.facts import NULL, POSITIVE, Facts
+from spec.language.flatten import unify
+from spec.language.formula import Definition, Formula, known
+from spec.language.obligations import Undischarged, Unprovable
+from spec.language.terms import ONE, ZERO, Atom, Poly
+
+if TYPE_CHECKING:
+    from spec.language.reading import Reader
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Where a tree is read: what its symbols are, what its tensors are, and which lines define the others.
+
+    ``where`` names the formula for messages; ``strict`` frames know every symbol.
+    """
+
+    symbols: Mapping[sympy.Symbol, Poly] = field(default_factory=dict)
+    tensors: Mapping[str, tuple[Basic, Frame]] = field(default_factory=dict)
+    lines: Mapping[str, tuple[Definition, ...]] = field(default_factory=dict)
+    conventions: Mapping[str, str] = field(default_factory=dict)
+    where: str = ""
+    strict: bool = False
+
+    def bind(self, symbols: Mapping[sympy.Symbol, Poly]) -> Frame:
+        """The frame with further index symbols."""
+        return replace(self, symbols={**self.symbols, **symbols})
+
+
+class ParityNeeded(Exception):
+    """An entry is defined by lines for even and odd indices, and the parity of an index is not known."""
+
+    def __init__(self, symbol: Atom) -> None:
+        self.symbol = symbol
+        super().__init__(f"the parity of {symbol} decides which line defines an entry")
+
+
+Meaning = list[tuple[Poly, Basic, Frame]]
+"""Alternatives for an entry: under a condition, a tree read in a frame."""
+
+
+class Unfolding:
+    """Finds the meaning of names."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader, self.n = reader, reader.n
+        self._frames: dict[Any, Frame] = {}
+        self._depth = 0
+
+    # Calls -------------------------------------------------------------------------------------------------------------
+
+    def enter(self, call: Call, caller: Frame, facts: Facts, fixed: Mapping[str, Tensor] | None = None) -> Frame:
+        """The frame of a call: its inputs are the arguments as the caller reads them; ``fixed`` replaces some inputs."""
+        key = (call.args[0], call.args[2], id(caller), tuple(sorted((fixed or {}).items(), key=str)), id(facts))
+        if key not in self._frames:
+            self._frames[key] = self._enter(known(call.formula_id), call.arguments, caller, facts, fixed or {})
+        return self._frames[key]
+
+    def _enter(
+        self, callee: Formula, arguments: tuple[Basic, ...], caller: Frame, facts: Facts, fixed: Mapping[str, Tensor]
+    ) -> Frame:
+        self.n.note("unfold")
+        wanted = {c.name for c in callee.conventions}
+        conventions = {name: option for name, option in caller.conventions.items() if name in wanted}
+        flat = callee.flat(conventions)
+        sizes = {
+            old: self.reader.index(new, caller, facts)
+            for old, new in unify(callee, arguments).items()
+            if isinstance(old, sympy.Symbol)
+        }
+        tensors: dict[str, tuple[Basic, Frame]] = {}
+        for item, value in zip(callee.inputs, arguments, strict=True):
+            if isinstance(item, Tensor):
+                tensors[item.name] = (fixed.get(item.name, value), caller)
+                if item.name not in fixed:
+                    self._fits(callee, item, value, caller, facts, sizes)
+        lines: dict[str, tuple[Definition, ...]] = {}
+        for line in flat.lines:
+            lines[line.name] = (*lines.get(line.name, ()), line)
+        return Frame(sizes, tensors, lines, conventions, callee.id, strict=True)
+
+    def _fits(
+        self, callee: Formula, item: Tensor, value: Basic, caller: Frame, facts: Facts, sizes: Mapping[sympy.Symbol, Poly]
+    ) -> None:
+        """The argument lies in the input's declared domain."""
+        if value == ABSENT or item.role == "generator" or item.domain in ("real", "boolean"):
+            return
+        reader = self.reader
+        if isinstance(value, Ref) and value.tensor.name in reader.fixed:
+            return  # a theorem may fix an input at the edge of its domain: ε = 0
+        inner = caller
+        node: Any = value
+        here = facts
+        if isinstance(value, Tensor | Comprehension):
+            index = []
+            for size in value.shape:
+                symbol = self.n.fresh("k").poly
+                here = reader.within(symbol, ZERO, reader.index(size, caller, here) - 1, here)
+                index.append(symbol)
+            meaning = self.meaning(value, tuple(index), caller, here)
+            if meaning is None:
+                assert isinstance(value, Tensor)
+                if value.domain != item.domain:
+                    raise Undischarged(f"{value.name}, which is {value.domain}, is {item.domain}")
+                return
+            (_, node, inner), *_ = meaning
+        if item.domain in ("positive", "nonnegative"):
+            mask = reader.sign(node, inner, here)
+            if mask & ~(POSITIVE if item.domain == "positive" else POSITIVE | NULL):
+                relation = "> 0" if item.domain == "positive" else "≥ 0"
+                raise Undischarged(f"{reader.text(node, inner)} {relation}, as {callee.id} asks of {item.name}")
+            reader.n.ledger.met(f"{reader.text(node, inner)} is {item.domain}, as {callee.id} asks of {item.name}", "its form")
+        elif item.domain == "integer" and item.below != 0:
+            place = reader.index(node, inner, here)
+            below = reader.index(item.below, Frame(sizes, caller.tensors, strict=True), here)
+            if not (here.nonnegative(place) and here.nonnegative(below - place - 1)):
+                raise Undischarged(f"{reader.text(node, inner)} lies in 0 … {item.below} - 1, as {callee.id} asks")
+
+    # Entries -----------------------------------------------------------------------------------------------------------
+
+    def meaning(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Meaning | None:
+        """What the entry of an array at ``index`` stands for; None for a tensor that stands for itself."""
+        if isinstance(value, Comprehension):
+            inner = frame.bind(dict(zip(value.vars, index, strict=True)))
+            return [(ONE, value.body, inner)]
+        if not isinstance(value, Tensor):
+            return [(ONE, value, frame)]
+        if value.name in frame.lines:
+            return self._by_lines(value, frame.lines[value.name], index, frame, facts)
+        if value.name in frame.tensors:
+            given, caller = frame.tensors[value.name]
+            return self.meaning(given, index, caller, facts)
+        return None
+
+    def opaque(self, value: Basic, frame: Frame) -> tuple[Tensor, Frame]:
+        """The tensor that stands for itself at the end of a chain of names."""
+        while isinstance(value, Tensor) and value.name in frame.tensors:
+            value, frame = frame.tensors[value.name]
+        assert isinstance(value, Tensor)
+        return value, frame
+
+    def _by_lines(
+        self, tensor: Tensor, lines: tuple[Definition, ...], index: tuple[Poly, ...], frame: Frame, facts: Facts
+    ) -> Meaning:
+        found: Meaning = []
+        for line in lines:
+            solved = self._solve(line, index, frame, facts)
+            if solved is None:
+                continue
+            inner = frame.bind(solved)
+            reached = ONE
+            for symbol, (first, last) in line.spans.items():
+                at = inner.symbols[symbol]
+                for gap in (at - self.reader.index(first, inner, facts), self.reader.index(last, inner, facts) - at):
+                    reached = self.n.mul(reached, self.n.at_least_zero(gap, facts), facts)
+            if reached:
+                found.append((reached, line.right, inner))
+        if not any(line.accumulate for line in lines):
+            for number, (one, _, _) in enumerate(found):
+                for other, _, _ in found[:number]:
+                    if self.n.mul(one, other, facts) and not facts.assume_value(one).assume_value(other).impossible:
+                        raise Unprovable(f"two lines of {frame.where} may define the same entry of {tensor.name}")
+        return found
+
+    def _solve(
+        self, line: Definition, index: tuple[Poly, ...], frame: Frame, facts: Facts
+    ) -> dict[sympy.Symbol, Poly] | None:
+        """The line's own indices at which it defines the entry, or None if it never does."""
+        solved: dict[sympy.Symbol, Poly] = {}
+        own = {symbol: self.n.fresh(symbol.name) for symbol in line.spans}
+        for pattern, given in zip(line.left.index, index, strict=True):
+            reading = self.reader.index(pattern, frame.bind({s: a.poly for s, a in own.items()}), facts)
+            unknown = [s for s, a in own.items() if a in reading.symbols]
+            if not unknown:
+                if self.n.equal(reading - given, facts) != ONE:
+                    if self.n.equal(reading - given, facts) == ZERO:
+                        return None
+                    raise Unprovable(f"whether {line.left} is the entry asked for is not known")
+                continue
+            (symbol,) = unknown
+            linear = reading.linear_in(own[symbol])
+            if linear is None:
+                raise Unprovable(f"the left side {line.left} is not linear in its index {symbol}")
+            value = self._divided(given - linear[1], linear[0])
+            if value is None:
+                return None
+            solved[symbol] = value
+        return solved
+
+    def _divided(self, poly: Poly, slope: Fraction) -> Poly | None:
+        quotient = poly.scaled(1 / slope)
+        if quotient.is_index:
+            return quotient
+        fractional = [(m, c) for m, c in quotient.ordered if c.denominator != 1]
+        if all(not m.symbols for m, _ in fractional):
+            return None
+        for mono, _ in fractional:
+            for atom in mono.atoms:
+                if atom.kind == "symbol" and slope in (2, -2):
+                    raise ParityNeeded(atom)
+        raise Unprovable(f"whether {poly} is divisible by {slope} is not known")

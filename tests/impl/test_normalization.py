@@ -1,0 +1,89 @@
+import math
+
+import pytest
+import torch
+
+from impl.normalization import layer_norm
+
+EPS = 1e-5
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("lead", [(), (3,), (2, 3), (2, 0)], ids=str)
+def test_shape_and_dtype_are_those_of_x(dtype, lead, normal):
+    """Any leading dimensions, any floating dtype."""
+    y = layer_norm(normal(*lead, 7, dtype=dtype), normal(7, dtype=dtype), normal(7, dtype=dtype), EPS)
+    assert y.shape == (*lead, 7)
+    assert y.dtype == dtype
+
+
+def test_a_constant_row_gives_beta():
+    """Its variance is 0, and ε keeps the root away from it."""
+    beta = torch.arange(7.0)
+    y = layer_norm(torch.full((3, 7), 5.0), torch.full((7,), 2.0), beta, EPS)
+    assert torch.equal(y, beta.expand(3, 7))
+
+
+def test_variance_is_biased_and_eps_stands_inside_the_root():
+    """x = ∓√3 with ε = 1 has σ² = 3 (the unbiased one is 6), so y = ∓√3/2; with ε outside the root it is ∓√3/(√3 + 1)."""
+    x = torch.tensor([-math.sqrt(3), math.sqrt(3)], dtype=torch.float64)
+    y = layer_norm(x, torch.ones(2, dtype=torch.float64), torch.zeros(2, dtype=torch.float64), 1.0)
+    assert torch.allclose(y, x / 2)
+    assert not torch.allclose(y, x / (math.sqrt(3) + 1))
+
+
+def test_16_bit_rows_take_float32_parameters(normal):
+    """The usual mixed precision: activations in 16 bits, parameters in 32."""
+    assert layer_norm(normal(3, 7).bfloat16(), normal(7), normal(7), EPS).dtype == torch.bfloat16
+
+
+def test_inputs_may_be_views_and_are_left_as_they_were(normal):
+    """Non-contiguous rows give what their copies give."""
+    x = normal(7, 3).mT
+    before = x.clone(memory_format=torch.contiguous_format)
+    gamma, beta = normal(7), normal(1).expand(7)
+    assert torch.equal(layer_norm(x, gamma, beta, EPS), layer_norm(before, gamma, beta.clone(), EPS))
+    assert torch.equal(x, before)
+
+
+def test_derivatives_exist_in_both_modes_to_second_order(normal):
+    """gradcheck, gradgradcheck, forward mode, vmap."""
+    inputs = [normal(*shape, dtype=torch.float64, grad=True) for shape in ((3, 7), (7,), (7,))]
+    assert torch.autograd.gradcheck(lambda *args: layer_norm(*args, EPS), inputs, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(lambda *args: layer_norm(*args, EPS), inputs)
+    x, gamma, beta = inputs
+    assert torch.func.vmap(layer_norm, in_dims=(0, None, None, None))(x, gamma, beta, EPS).shape == (3, 7)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("eps", [0, 0.0, -1e-5, math.nan, "1e-5", None])
+def test_eps_that_is_not_a_number_above_zero_is_refused(eps, normal):
+    """One line gives what was passed."""
+    with pytest.raises(ValueError, match=r"^normalization.layer_norm: expected a number eps > 0; got eps "):
+        layer_norm(normal(3, 7), normal(7), normal(7), eps)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("x", "gamma", "beta"), [((3, 7), (6,), (7,)), ((3, 7), (7,), (6,)), ((3, 7), (3, 7), (3, 7)), ((), (7,), (7,))]
+)
+def test_shapes_that_do_not_fit_are_refused(x, gamma, beta, normal):
+    """torch itself would normalise over two dimensions where γ has two."""
+    with pytest.raises(ValueError, match=r"^normalization.layer_norm: expected x \(\.\.\. d\), gamma \(d\), beta \(d\); got x"):
+        layer_norm(normal(*x), normal(*gamma), normal(*beta), EPS)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_dtypes_that_do_not_fit_are_refused(normal):
+    """One line gives the three dtypes."""
+    with pytest.raises(TypeError, match="^normalization.layer_norm: expected one floating dtype; got x int64, gamma float32"):
+        layer_norm(normal(3, 7).long(), normal(7), normal(7), EPS)
+    with pytest.raises(TypeError, match="got x float32, gamma float64, beta float64$"):
+        layer_norm(normal(3, 7), normal(7).double(), normal(7).double(), EPS)
+
+
+@pytest.mark.compiled
+def test_layer_norm_compiles_as_one_graph(normal):
+    """torch.compile takes the function whole."""
+    y = torch.compile(layer_norm, fullgraph=True)(normal(3, 7), normal(7), normal(7), EPS)
+    assert y.shape == (3, 7)

@@ -1,0 +1,151 @@
+import pytest
+import torch
+
+from impl.positional import learned, sinusoidal
+
+LAYOUTS = pytest.mark.parametrize("layout", ["interleaved", "concatenated"])
+SIZES = pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 97, 1009])  # tables of up to 32 rows are computed another way
+
+
+class TestSinusoidal:
+    """positional.sinusoidal."""
+
+    @LAYOUTS
+    @SIZES
+    @pytest.mark.parametrize("d", [1, 2, 7, 64])
+    def test_the_table_has_a_row_for_each_position(self, layout, n, d):
+        """Any n, any d, in torch's default dtype, free of gradient and contiguous."""
+        table = sinusoidal(n, d, layout=layout)
+        assert table.shape == (n, d)
+        assert table.dtype == torch.float32
+        assert table.abs().max() <= 1
+        assert not table.requires_grad
+
+    @LAYOUTS
+    @SIZES
+    @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+    def test_a_narrower_table_is_the_float64_one_rounded_once(self, layout, n, dtype):
+        """However many positions there are: an angle of 10³ radians in float32 alone is wrong in the fifth digit."""
+        exact = sinusoidal(n, 7, layout=layout, dtype=torch.float64)
+        assert torch.equal(sinusoidal(n, 7, layout=layout, dtype=dtype), exact.to(dtype))
+
+    @LAYOUTS
+    @SIZES
+    def test_a_row_does_not_depend_on_how_many_follow(self, layout, n):
+        """A table is the beginning of every longer one."""
+        assert torch.equal(sinusoidal(2003, 7, layout=layout)[:n], sinusoidal(n, 7, layout=layout))
+
+    @SIZES
+    @pytest.mark.parametrize("d", [1, 2, 7, 64])
+    def test_the_layouts_hold_the_same_columns(self, n, d):
+        """Sines at the even columns and cosines at the odd ones; or the ⌈d/2⌉ sines first."""
+        pairs, halves = sinusoidal(n, d), sinusoidal(n, d, layout="concatenated")
+        assert torch.equal(halves, torch.cat((pairs[:, 0::2], pairs[:, 1::2]), -1))
+
+    def test_position_zero_and_the_first_sine(self):
+        """At position 0 sines are 0 and cosines 1; the first column is sin(pos)."""
+        table = sinusoidal(101, 7, dtype=torch.float64)
+        assert table[0].tolist() == [0, 1, 0, 1, 0, 1, 0]
+        assert torch.equal(table[:, 0], torch.arange(101, dtype=torch.float64).sin())
+
+    @LAYOUTS
+    def test_no_positions_give_an_empty_table(self, layout):
+        """n = 0 is a size like others."""
+        assert sinusoidal(0, 7, layout=layout).shape == (0, 7)
+
+    def test_the_default_dtype_is_followed(self):
+        """As torch.arange and torch.zeros follow it."""
+        torch.set_default_dtype(torch.float64)
+        try:
+            assert sinusoidal(5, 7).dtype == torch.float64
+        finally:
+            torch.set_default_dtype(torch.float32)
+
+    def test_base_sets_the_longest_wavelength(self):
+        """A base of 1 makes every pair the same."""
+        table = sinusoidal(97, 6, base=1.0)
+        assert torch.equal(table[:, :2], table[:, 4:])
+
+    @pytest.mark.usefixtures("unchecked")
+    @pytest.mark.parametrize(
+        ("arguments", "error", "line"),
+        [
+            ({"n": -1, "d": 7}, ValueError, "expected n >= 0, d >= 1, base > 0; got n -1, d 7, base 10000.0"),
+            ({"n": 5, "d": 0}, ValueError, "got n 5, d 0"),
+            ({"n": 5, "d": 7, "base": 0.0}, ValueError, "base 0.0"),
+            ({"n": 5, "d": 7, "layout": "mixed"}, ValueError, "layout is 'interleaved' or 'concatenated'; got 'mixed'"),
+            ({"n": 5, "d": 7, "dtype": torch.int64}, TypeError, "expected a floating dtype; got torch.int64"),
+        ],
+    )
+    def test_what_makes_no_table_is_refused(self, arguments, error, line):
+        """One line names the formula and what was given."""
+        with pytest.raises(error) as caught:
+            sinusoidal(**arguments)
+        assert str(caught.value).startswith("positional.sinusoidal: ")
+        assert line in str(caught.value)
+
+    @LAYOUTS
+    @pytest.mark.compiled
+    def test_sinusoidal_compiles_as_one_graph(self, layout):
+        """torch.compile takes the function whole."""
+        table = torch.compile(sinusoidal, fullgraph=True)(97, 7, layout=layout)
+        assert table.shape == (97, 7)
+
+
+class TestLearned:
+    """positional.learned."""
+
+    @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+    @pytest.mark.parametrize("integer", [torch.int64, torch.int32, torch.int8, torch.uint8])
+    def test_rows_are_copied_exactly(self, dtype, integer, normal):
+        """Any integer positions of any shape, any table."""
+        W = normal(11, 7, dtype=dtype)
+        pos = torch.tensor([[0, 10, 3], [3, 3, 1]], dtype=integer)
+        assert torch.equal(learned(pos, W), torch.stack([torch.stack([W[p] for p in row]) for row in pos.tolist()]))
+
+    def test_gradient_reaches_the_rows_looked_up_and_no_other(self, normal):
+        """A row looked up twice receives both."""
+        W = normal(5, 7, grad=True)
+        learned(torch.tensor([[1, 3, 3]]), W).sum().backward()
+        assert W.grad.tolist() == [[count] * 7 for count in (0.0, 1.0, 0.0, 2.0, 0.0)]
+
+    def test_no_positions_give_nothing(self, normal):
+        """Not even from an empty table."""
+        assert learned(torch.zeros(3, 0, dtype=torch.int64), normal(0, 7)).shape == (3, 0, 7)
+
+    def test_tables_and_positions_may_be_views(self, normal):
+        """Non-contiguous inputs give what their copies give."""
+        W, pos = normal(7, 11).mT, torch.tensor([[1, 2], [3, 4], [5, 6]]).mT
+        assert torch.equal(learned(pos, W), learned(pos.contiguous(), W.contiguous()))
+
+    @pytest.mark.parametrize(("wrong", "N"), [(11, 11), (-1, 11), (2**40, 11)])
+    def test_a_position_out_of_range_is_an_error_with_its_value(self, wrong, N, normal):
+        """A negative position does not count from the end."""
+        line = f"^positional.learned: expected positions in 0..{N - 1}; got pos {wrong}$"
+        with pytest.raises(IndexError, match=line):
+            learned(torch.tensor([[0, wrong, 3]]), normal(N, 7))
+
+    @pytest.mark.usefixtures("unchecked")
+    def test_what_is_no_table_or_no_position_is_refused(self, normal):
+        """One line names the formula and what was given."""
+        with pytest.raises(TypeError, match="^positional.learned: expected integer positions; got pos float32$"):
+            learned(torch.ones(3), normal(11, 7))
+        with pytest.raises(TypeError, match="got pos bool$"):
+            learned(torch.ones(3).bool(), normal(11, 7))
+        with pytest.raises(ValueError, match=r"^positional.learned: expected W \(N d\); got W \(7,\)$"):
+            learned(torch.ones(3).long(), normal(7))
+
+    def test_derivatives_exist_in_both_modes_to_second_order(self, normal):
+        """gradcheck, gradgradcheck, forward mode, vmap over positions."""
+        W, pos = normal(5, 7, dtype=torch.float64, grad=True), torch.tensor([[1, 3, 3], [0, 1, 4]])
+        assert torch.autograd.gradcheck(lambda W: learned(pos, W), W, check_forward_ad=True)
+        assert torch.autograd.gradgradcheck(lambda W: learned(pos, W), W)
+        assert torch.equal(torch.func.vmap(learned, in_dims=(0, None))(pos, W), learned(pos, W))
+
+    @pytest.mark.compiled
+    def test_learned_compiles_as_one_graph(self, normal):
+        """torch.compile takes the function whole; a position out of range is an error there as well."""
+        compiled, W = torch.compile(learned, fullgraph=True), normal(5, 7)
+        assert torch.equal(compiled(torch.tensor([1, 3]), W), W[[1, 3]])
+        with pytest.raises((IndexError, RuntimeError), match="out of bounds|positional.learned"):
+            compiled(torch.tensor([1, 5]), W)

@@ -1,0 +1,36 @@
+"""A conformance kit: holds any callable to a symbolic statement.
+
+``verify.check(fn, "attention.scaled_dot_product")`` derives inputs, tolerances and properties from the statement and returns a
+:class:`Report`. Names are imported when they are first used, so ``import verify`` imports neither torch nor Hypothesis.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from verify.calling import Unusable
+    from verify.check import check
+    from verify.report import CheckResult, Counterexample, Report
+    from verify.reproduce import script
+
+__all__ = ["CheckResult", "Counterexample", "Report", "Unusable", "check", "script"]
+
+_HOMES = {
+    "check": "check",
+    "Report": "report",
+    "CheckResult": "report",
+    "Counterexample": "report",
+    "Unusable": "calling",
+    "script": "reproduce",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'verify' has no attribute {name!r}; it offers {', '.join(__all__)}")
+    value = getattr(import_module(f"verify.{_HOMES[name]}"), name)
+    # Importing verify.check bound the submodule to this name; the function takes its place.
+    globals()[name] = value
+    return value

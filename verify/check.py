@@ -1,0 +1,266 @@
+"""Checking a callable against a formula: everything that is asked of it follows from the statement."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from spec.language.formula import Formula
+from spec.language.registry import UnknownFormula, find
+from verify.calling import DTYPES, Caller, Fault, Unsupported, Unusable
+from verify.gradients import differentiable
+from verify.judging import Judge
+from verify.properties import (
+    Setting,
+    conforming,
+    gradient_check,
+    robustness_check,
+    theorem_check,
+    value_check,
+)
+from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Report, versions
+from verify.reproduce import importable
+from verify.robustness import applicable, leaks
+from verify.sampling import Example
+from verify.searching import Clock
+from verify.state import listening
+
+Progress = Callable[[str, int, int], None]
+JUDGED = ("float64", "float32")
+
+
+def check(
+    fn: Callable[..., Any],
+    formula_id: str | Formula,
+    *,
+    max_examples: int = 100,
+    conventions: Mapping[str, str] | None = None,
+    seed: int = 0,
+    dtypes: Sequence[str] | None = None,
+    device: str = "cpu",
+    compile: bool = False,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+    name: str | None = None,
+) -> Report:
+    """Hold ``fn`` to a formula: its values, gradients, theorems, and its robustness.
+
+    Args:
+        fn: called positionally with the formula's inputs in declared order: tensors (leading batch dimensions on data), Python
+            numbers, sizes, and the optional mask last, as None or a boolean tensor.
+        formula_id: the formula's ID.
+        max_examples: examples for each value check; other checks take a share of it.
+        conventions: the conventions under which ``fn`` is judged; the formula's defaults where not given.
+        seed: determines every example.
+        dtypes: names of types; float64 and float32 by default.
+        device: where the tensors are.
+        compile: whether ``torch.compile(fn)`` is held to the statement, too.
+        time_limit: seconds for the whole; checks that did not finish say so.
+        progress: called with the check's name, its number, and how many there are.
+        name: what to call ``fn`` in the report.
+
+    Raises:
+        Unusable: ``fn`` cannot be called at all, or the formula, a convention, a type or a device is unknown; one line.
+    """
+    formula = formula_id if isinstance(formula_id, Formula) else _found(formula_id)
+    kinds = _types(dtypes)
+    _device(device)
+    try:
+        judge = Judge(formula, conventions)
+    except ValueError as error:
+        raise Unusable(str(error)) from None
+    caller = Caller(fn, formula, device, name)
+    started = time.perf_counter()
+    report = Report(
+        formula.id,
+        caller.name,
+        judge.conventions,
+        seed=seed,
+        max_examples=max_examples,
+        device=device,
+        fingerprint=formula.fingerprint,
+        versions=versions(),
+        importable=importable(fn),
+    )
+    if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
+        report.notes.append(f"{caller.name} takes no mask: checked without masks")
+    setting = Setting(judge, caller, seed, max_examples, Clock(time_limit))
+    with listening():
+        _first_call(setting, kinds[0])
+        for title, work in (plan := _plan(setting, kinds, report, compile)):
+            if progress is not None:
+                progress(title, [t for t, _ in plan].index(title), len(plan))
+            for result in work():
+                report.checks.append(result)
+        _offences(setting, report)
+        if formula.law is None and any(c.kind == "value" and c.verdict == FALSIFIED for c in report.checks):
+            report.hint = _hint(setting, report, kinds)
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def _found(formula_id: str) -> Formula:
+    try:
+        return find(formula_id)
+    except UnknownFormula as error:
+        raise Unusable(str(error)) from None
+
+
+def _types(dtypes: Sequence[str] | None) -> list[str]:
+    names = [str(d).removeprefix("torch.") for d in dtypes or JUDGED]
+    for each in names:
+        if each not in DTYPES:
+            raise Unusable(f"{each!r} is no type that can be checked; known: {', '.join(DTYPES)}")
+    return names
+
+
+def _device(device: str) -> None:
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise Unusable(f"device {device!r} cannot be used: {' '.join(str(error).split())[:200]}") from None
+
+
+def _first_call(setting: Setting, dtype: str) -> None:
+    """A builtin whose signature is unknown shows at the first call whether it can be called at all."""
+    import inspect
+
+    caller = setting.caller
+    try:
+        inspect.signature(caller.fn.forward if isinstance(caller.fn, torch.nn.Module) else caller.fn)
+        return
+    except (ValueError, TypeError):
+        pass
+    recipe = next(iter(setting.space().plan(1, 0)))
+    for masked in (True, False) if caller.takes_mask else (False,):
+        caller.takes_mask = masked
+        example = setting.space().example(recipe._replace(mask=1), dtype)
+        try:
+            caller(*caller.arguments(example.inputs, dtype))
+        except Fault as fault:
+            if not isinstance(fault.__cause__, TypeError):
+                return
+            said = str(fault)
+        except Unsupported:
+            return
+        else:
+            return
+    raise Unusable(said)
+
+
+Work = tuple[str, Callable[[], list[CheckResult]]]
+
+
+def _plan(setting: Setting, kinds: list[str], report: Report, compile: bool) -> list[Work]:
+    judge, caller, formula = setting.judge, setting.caller, setting.judge.formula
+    plan: list[Work] = []
+    scenarios = [
+        (f"robustness: {s.name}", lambda s=s: [robustness_check(setting, s, _usable(report, kinds))])
+        for s in applicable(judge)
+    ]
+    if formula.law is not None:
+        return [("law", lambda: _laws(setting)), *scenarios]
+    if judge.real:
+        plan += [(f"value in {k}", lambda k=k: [value_check(setting, k)]) for k in kinds]
+    else:
+        plan.append(("value", lambda: [value_check(setting, kinds[0])]))
+    if differentiable(judge):
+        plan += [(f"gradient in {k}", lambda k=k: _one(gradient_check(setting, k))) for k in kinds]
+    for theorem in formula.theorems.values():
+        plan.append((f"theorem {theorem.name}", lambda t=theorem: _theorem(setting, t, report, kinds)))
+    plan += scenarios
+    plan.append(("leaks", lambda: _leaks(setting, report, kinds)))
+    if compile:
+        plan.append(("compiled", lambda: _compiled(setting, report, kinds)))
+    return plan
+
+
+def _one(result: CheckResult | None) -> list[CheckResult]:
+    return [] if result is None else [result]
+
+
+def _usable(report: Report, kinds: list[str]) -> list[str]:
+    """The types that the value checks did not find unsupported (all, if none is left)."""
+    out = {c.dtype for c in report.checks if c.kind == "value" and c.verdict == INCONCLUSIVE}
+    narrow = [k for k in kinds if k not in out and k in JUDGED] or [k for k in kinds if k not in out]
+    return narrow or kinds
+
+
+def _laws(setting: Setting) -> list[CheckResult]:
+    from verify.laws import check_law
+
+    judge, caller = setting.judge, setting.caller
+    try:
+        return check_law(caller, judge.formula, judge.conventions, setting.seed, caller.device)
+    except Fault as fault:
+        return [CheckResult("law", "law", FALSIFIED, message=str(fault))]
+    except Unsupported as said:
+        return [CheckResult("law", "law", INCONCLUSIVE, message=str(said))]
+
+
+def _theorem(setting: Setting, theorem: Any, report: Report, kinds: list[str]) -> list[CheckResult]:
+    result = theorem_check(setting, theorem, _usable(report, kinds))
+    if isinstance(result, str):
+        report.notes.append(f"theorem {theorem.name} not run: {result}")
+        return []
+    return [result]
+
+
+def _leaks(setting: Setting, report: Report, kinds: list[str]) -> list[CheckResult]:
+    judge, caller = setting.judge, setting.caller
+    if not judge.real:
+        return []
+    space = setting.space()
+    found: dict[str, None] = {}
+    for turn, recipe in enumerate(space.plan(4, setting.seed)):
+        example = space.example(recipe._replace(mask=(1, 4)[turn % 2], regime=0, sizes=turn % 3), _usable(report, kinds)[0])
+        try:
+            found.update(dict.fromkeys(leaks(judge, caller, example)))
+        except (Fault, Unsupported):
+            return []
+    if found:
+        report.notes.append(
+            f"NaN in a slot of {', '.join(found)} that some rows do not read reaches those rows (reported, not judged)"
+        )
+    return []
+
+
+def _compiled(setting: Setting, report: Report, kinds: list[str]) -> list[CheckResult]:
+    torch._dynamo.reset()
+    compiled = Caller(torch.compile(setting.caller.fn), setting.judge.formula, setting.caller.device, setting.caller.name)
+    compiled.takes_mask = setting.caller.takes_mask
+    few = Setting(setting.judge, compiled, setting.seed, max(4, setting.max_examples // 12), setting.clock)
+    result = value_check(few, _usable(report, kinds)[-1])
+    result.name, result.kind = f"robustness: compiled ({result.name})", "robustness"
+    return [result]
+
+
+def _offences(setting: Setting, report: Report) -> None:
+    """What the callable did besides returning values."""
+    for key, title in (("inputs", "leaves its inputs alone"), ("global state", "leaves global state alone")):
+        offence = setting.caller.offences.get(key)
+        result = CheckResult(f"robustness: {title}", "robustness", CONFORMS, setting.caller.calls)
+        if offence is not None:
+            result.verdict, result.message = FALSIFIED, offence.message
+            result.counterexample = Counterexample(
+                offence.inputs, offence.dtype, dict(setting.judge.conventions), violates=title, calls={"offence": key}
+            )
+        report.checks.append(result)
+
+
+def _hint(setting: Setting, report: Report, kinds: list[str]) -> str:
+    """Whether another convention explains what was falsified."""
+    judge, caller, space = setting.judge, setting.caller, setting.space()
+    if not judge.formula.conventions:
+        return ""
+    examples: list[Example] = []
+    for turn, recipe in enumerate(space.plan(max(20, setting.max_examples // 3), setting.seed)):
+        examples.append(space.example(recipe, kinds[turn % len(kinds)]))
+    other = conforming(judge, caller, examples, lambda choice: Judge(judge.formula, choice))
+    return f"conforms under convention {other}" if other else ""
+
+
+__all__ = ["check"]

@@ -1,0 +1,207 @@
+"""The command ``attnspec``: verify, check, list, show, mutants. Exit 0 conforms, 1 falsified, 2 unusable input, 3 nothing conclusive."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+# Ours first, before a user's directory can come onto the path: a `spec/` of theirs must not stand in for it.
+import impl
+import spec
+import verify
+
+CONFORMS, FALSIFIED, UNUSABLE, NOTHING = 0, 1, 2, 3
+DTYPES = ("float64", "float32", "bfloat16", "float16")
+
+EXITS = "exit status: 0 conforms, 1 falsified, 2 unusable input (one line on stderr), 3 nothing conclusive"
+JSON = """
+JSON (--json F): {command, exit, seed, max_examples, dtypes, device, versions, reports, known_deviations, unexpected_passes,
+absent, errors, interrupted}. A report holds formula_id, target, conventions, verdict, overall (verdict, or "known"), kinds,
+checks (name, kind, dtype, verdict, examples, worst_ratio = error/bound, effective, message, counterexample) and notes.
+Numbers that are not finite are the strings "inf", "-inf" and "nan".
+"""
+
+
+class Unusable(Exception):
+    """What was asked for cannot be done; the message is one line."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Unusable(f"{message} (see {self.prog} --help)")
+
+
+def parser() -> Parser:
+    """The command line."""
+    raw = argparse.RawDescriptionHelpFormatter
+    top = Parser(
+        prog="attnspec",
+        formatter_class=raw,
+        description="Check implementations against symbolic statements, with tolerances derived from the statement.",
+        epilog="examples:\n  attnspec verify\n  attnspec check mymodule:my_layer_norm --formula normalization.layer_norm\n"
+        "  attnspec show attention.causal\n\n" + EXITS,
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="command")
+
+    def command(name: str, about: str, examples: str) -> argparse.ArgumentParser:
+        return commands.add_parser(
+            name,
+            help=about,
+            description=about,
+            formatter_class=raw,
+            epilog=f"examples:\n{examples}\n\n{EXITS}",
+        )
+
+    def options(to: argparse.ArgumentParser) -> None:
+        to.add_argument(
+            "--max-examples",
+            type=_count,
+            default=100,
+            metavar="N",
+            help="examples for each check (default 100)",
+        )
+        to.add_argument(
+            "--seed", type=int, default=0, metavar="S", help="seed of everything drawn (default 0)"
+        )
+        to.add_argument(
+            "--dtype",
+            nargs="+",
+            action="extend",
+            choices=DTYPES,
+            help="types to check (default float64 float32)",
+        )
+        to.add_argument("--device", default="cpu", metavar="D", help="a torch device (default cpu)")
+        to.add_argument("--json", type=Path, metavar="F", help="write everything found as JSON")
+        to.add_argument("--html", type=Path, metavar="F", help="write it as one self-contained page")
+
+    one = command(
+        "verify",
+        "verify our implementations and those of peers; listed deviations (verify/known.toml) are expected",
+        "  attnspec verify\n  attnspec verify attention.softmax --target torch --max-examples 500\n" + JSON,
+    )
+    one.add_argument("ids", nargs="*", metavar="ID", help="formulas (default: all)")
+    one.add_argument(
+        "--target",
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        help="impl, torch, transformers, or a target's full name",
+    )
+    one.add_argument(
+        "--jobs", type=_count, default=0, metavar="J", help="worker processes (default: up to 2)"
+    )
+    options(one)
+
+    two = command(
+        "check",
+        "check a function of yours, in the current directory or anywhere on the path",
+        "  attnspec check mymodule:my_layer_norm --formula normalization.layer_norm\n"
+        "  attnspec check ./norms.py:annotated --formula normalization.layer_norm --convention eps=outside divisor=unbiased\n"
+        + JSON,
+    )
+    two.add_argument(
+        "where", metavar="MODULE:CALLABLE", help="a module or the path of a .py file, and a function in it"
+    )
+    two.add_argument(
+        "--formula", required=True, metavar="ID", help="the statement it is held to (see attnspec list)"
+    )
+    two.add_argument(
+        "--convention",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="k=v",
+        help="its conventions, where not ours",
+    )
+    two.add_argument(
+        "--script", type=Path, metavar="F", help="write a script that reproduces the first failure"
+    )
+    options(two)
+
+    command("list", "list formulas and targets", "  attnspec list")
+    show = command(
+        "show",
+        "show a formula: statement, symbols, conventions, theorems, sources",
+        "  attnspec show attention.causal",
+    )
+    show.add_argument("id", metavar="ID")
+    last = command(
+        "mutants",
+        "run the tests of the tests: wrong variants must be falsified, right ones conform",
+        "  attnspec mutants\n  attnspec mutants normalization.layer_norm",
+    )
+    last.add_argument("ids", nargs="*", metavar="ID", help="formulas (default: all)")
+    last.add_argument(
+        "--jobs", type=_count, default=0, metavar="J", help="worker processes (default: up to 2)"
+    )
+    options(last)
+    return top
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text}")
+    return value
+
+
+def _ours(package: Any) -> None:
+    home = Path(__file__).resolve().parents[1]
+    file = getattr(package, "__file__", None)
+    if file is None or Path(file).resolve().parents[1] != home:
+        where = file or next(iter(getattr(package, "__path__", ["?"])))
+        raise Unusable(
+            f"another package named {package.__name__!r} ({where}) was imported in place of attnspec's; "
+            "run `attnspec` rather than `python -m verify` from that directory, or take it off PYTHONPATH"
+        )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    try:
+        for package in (spec, impl, verify):
+            _ours(package)
+        given = parser().parse_args(argv)
+        from importlib import import_module
+
+        home = import_module("verify.mutating" if given.command == "mutants" else "verify.commands")
+        return int(getattr(home, f"do_{given.command}")(given))
+    except Unusable as error:
+        print(f"attnspec: {error}", file=sys.stderr)  # noqa: T201
+        return UNUSABLE
+    except KeyboardInterrupt:
+        print("attnspec: interrupted", file=sys.stderr)  # noqa: T201
+        return 130
+    except BrokenPipeError:  # the reader (`| head`) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CONFORMS
+    except SystemExit as stop:  # --help
+        return stop.code if isinstance(stop.code, int) else CONFORMS
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file the user asked for.
+
+    Raises:
+        Unusable: it cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Unusable(f"cannot write {path}: {error.strerror}") from None
+
+
+def dump(document: dict[str, Any]) -> str:
+    """A document as JSON text."""
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

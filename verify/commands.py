@@ -1,0 +1,273 @@
+"""What the commands do; :mod:`verify.cli` parses and dispatches."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from verify.cli import CONFORMS, FALSIFIED, NOTHING, Unusable, write
+from verify.recording import record
+from verify.targets import PACKAGES, TARGETS, Target, chosen, peer_version
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from spec.language.formula import Formula
+    from verify.report import Report
+    from verify.running import Outcome
+
+
+def console(stderr: bool = False) -> Console:
+    """Standard output: colours on a terminal, and a width that keeps a table whole elsewhere."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else 150)
+
+
+def find(formula_id: str) -> Formula:
+    """The formula with this ID.
+
+    Raises:
+        Unusable: there is none; the message names the closest.
+    """
+    from spec.language.registry import UnknownFormula
+    from spec.language.registry import find as look
+
+    try:
+        return look(formula_id)
+    except UnknownFormula as error:
+        raise Unusable(str(error)) from None
+
+
+def do_list(given: argparse.Namespace) -> int:
+    """List formulas and targets; imports no torch."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from spec.language.registry import formulas
+
+    out = console()
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("formula", "title", "targets (in verify)"):
+        made.add_column(name, overflow="fold")
+    for formula_id, formula in formulas().items():
+        labels = Text()
+        for place, target in enumerate(t for t in TARGETS if t.formula_id == formula_id):
+            labels.append(
+                ("\n" if place else "") + target.label, style="" if target.present else "dim strike"
+            )
+        made.add_row(formula_id, formula.title, labels)
+    out.print(made)
+    out.print()
+    for peer in PACKAGES:
+        found = peer_version(peer)
+        out.print(
+            Text(
+                f"{peer}: "
+                + ("absent: its targets are not verified" if found is None else f"present {found}".strip())
+            )
+        )
+    return CONFORMS
+
+
+def do_show(given: argparse.Namespace) -> int:
+    """Show a formula."""
+    from rich.text import Text
+
+    from verify.showing import lines
+
+    out = console()
+    for style, text in lines(find(given.id)):
+        out.print(Text(text, style=style), soft_wrap=True)
+    return CONFORMS
+
+
+def checked_options(given: argparse.Namespace) -> dict[str, Any]:
+    """The options of a check.
+
+    Raises:
+        Unusable: a device that cannot be used.
+    """
+    if given.device != "cpu":
+        import torch
+
+        try:
+            torch.empty(1, device=given.device)
+        except (RuntimeError, AssertionError) as error:
+            raise Unusable(
+                f"the device {given.device!r} cannot be used: {str(error).splitlines()[0]}"
+            ) from None
+    return {
+        "max_examples": given.max_examples,
+        "seed": given.seed,
+        "dtypes": tuple(dict.fromkeys(given.dtype)) if given.dtype else None,
+        "device": given.device,
+    }
+
+
+def _targets(ids: Sequence[str], names: Sequence[str] | None) -> list[Target]:
+    from spec.language.registry import formulas
+
+    ids = [*ids, *(name for name in names or () if name in formulas())]
+    names = [name for name in names or () if name not in formulas()]
+    for formula_id in ids:
+        find(formula_id)
+    for name in names:
+        if not chosen((), [name]):
+            labels = [*PACKAGES, *(t.label for t in TARGETS), *(t.name for t in TARGETS)]
+            close = difflib.get_close_matches(name, labels, n=3, cutoff=0.5)
+            raise Unusable(
+                f"no target is called {name!r}; "
+                + (f"did you mean {' or '.join(close)}?" if close else "see attnspec list")
+            )
+    found = chosen(ids, names)
+    if not found:
+        raise Unusable("no target implements these formulas; see attnspec list")
+    order = {formula_id: place for place, formula_id in enumerate(formulas())}
+    return sorted(found, key=lambda t: order.get(t.formula_id, len(order)))
+
+
+def do_verify(given: argparse.Namespace) -> int:
+    """Verify targets."""
+    from verify.known import judge
+    from verify.running import Task, progress, run
+    from verify.tables import overall, print_end
+
+    targets = _targets(given.ids, given.target)
+    present = [t for t in targets if t.present]
+    absent = [
+        f"absent: {t.label} ({PACKAGES[t.peer]} is not installed; pip install 'attnspec[peers]')"
+        for t in targets
+        if not t.present
+    ]
+    options = checked_options(given)
+    tasks = [Task("target", t.label, t.formula_id, options) for t in present]
+    workers = given.jobs or min(2, os.cpu_count() or 1)
+    with progress(len(tasks), "verifying") as step:
+
+        def tell(outcome: Outcome) -> None:
+            said = outcome.report.verdict if outcome.report else "could not be run"
+            step(f"{outcome.task.label}: {said}, {outcome.seconds:.1f} s")
+
+        outcomes, interrupted = run(tasks, workers, tell)
+    reports = [o.report for o in outcomes if o.report is not None]
+    errors = [f"could not be run: {o.task.label}: {o.error}" for o in outcomes if o.report is None]
+    judgement = judge(reports)
+    out = console()
+    print_end(out, reports, judgement, absent, errors)
+    if not judgement.fine or errors:
+        status = FALSIFIED
+    elif not any(r.verdict != "inconclusive" for r in reports):
+        status = NOTHING
+    else:
+        status = CONFORMS
+    if interrupted:
+        out.print(f"\ninterrupted: {len(reports)} of {len(tasks)} targets done", style="yellow")
+        status = 130
+    elif status == CONFORMS:
+        known = [c for _, c, _ in judgement.expected]
+        fine = sum(overall(r, known) == "conforms" for r in reports)
+        out.print(
+            f"\n{fine} of {len(reports)} targets conform; {len(known)} known deviations, nothing else.",
+            style="green",
+        )
+    record(given, "verify", status, reports, judgement, absent, errors, interrupted)
+    return status
+
+
+def do_check(given: argparse.Namespace) -> int:
+    """Check a user's function."""
+    formula = find(given.formula)
+    conventions = _conventions(formula, given.convention)
+    options = checked_options(given)
+    # Everything of ours, and what it stands on, is imported before the user's directory comes onto the path.
+    from verify.calling import Unusable as Uncallable
+    from verify.check import check as run_check
+    from verify.known import Judgement
+    from verify.loading import Unloadable, callable_at
+    from verify.tables import print_falsified, table
+
+    try:
+        call = callable_at(given.where)
+    except Unloadable as error:
+        raise Unusable(str(error)) from None
+    err = console(stderr=True)
+    try:
+        if sys.stderr.isatty():
+            with err.status(f"checking {given.where} against {formula.id} …"):
+                report = run_check(call, formula.id, conventions=conventions, **options)
+        else:
+            report = run_check(call, formula.id, conventions=conventions, **options)
+    except Uncallable as error:
+        raise Unusable(str(error)) from None
+    report.target = given.where
+    out = console()
+    out.print(table([report]))
+    for check in report.falsified:
+        out.print()
+        print_falsified(out, report, check)
+    if report.hint:
+        out.print(f"\nhint: {report.hint}", markup=False)
+    for note in report.notes:
+        out.print(f"note: {note}", style="dim", markup=False)
+    for check in report.checks:
+        if check.verdict == "inconclusive":
+            out.print(f"inconclusive: {check.name}: {check.message}", style="yellow", markup=False)
+    status = {"conforms": CONFORMS, "falsified": FALSIFIED, "inconclusive": NOTHING}[report.verdict]
+    said = {CONFORMS: "conforms", FALSIFIED: "falsified", NOTHING: "nothing conclusive"}[status]
+    with_them = ", ".join(f"{k}={v}" for k, v in report.conventions.items())
+    out.print(
+        f"\n{given.where} against {formula.id}: {said}" + (f" (under {with_them})" if with_them else ""),
+        markup=False,
+    )
+    if report.falsified:
+        _reproduction(given, report, out)
+    elif given.script:
+        out.print(f"nothing was falsified, so {given.script} was not written", style="dim", markup=False)
+    record(given, "check", status, [report], Judgement(), [], [], False)
+    return status
+
+
+def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> None:
+    from verify.reproduce import script
+
+    with_example = [c for c in report.falsified if c.counterexample is not None]
+    if not with_example:
+        if given.script:
+            out.print(
+                f"a statistical failure has no single example: {given.script} was not written",
+                style="dim",
+                markup=False,
+            )
+        return
+    text = script(report, with_example[0])
+    if given.script:
+        write(given.script, text)
+        out.print(
+            f"wrote {given.script}: python {given.script} reproduces {with_example[0].name}", markup=False
+        )
+        return
+    out.print(
+        f"\nThis script reproduces {with_example[0].name} on its own (--script FILE writes it):\n",
+        markup=False,
+    )
+    out.print(text, markup=False, soft_wrap=True)
+
+
+def _conventions(formula: Formula, pairs: Sequence[str]) -> dict[str, str]:
+    made: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, option = pair.partition("=")
+        if not equals:
+            raise Unusable(f"expected --convention name=option; got {pair!r}")
+        made[name] = option
+    try:
+        formula.choose(made)
+    except ValueError as error:
+        raise Unusable(str(error)) from None
+    return made

@@ -1,0 +1,93 @@
+"""Known deviations of peers, as data (``known.toml``): what ``attnspec verify`` expects to see falsified.
+
+A falsification that is not listed is news, and so is a listed one that no longer occurs; either fails the run.
+``attnspec check`` never looks here.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from verify.report import CheckResult, Report
+
+PATH = Path(__file__).with_name("known.toml")
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """One listed deviation; ``check`` is a check's name, in which ``*`` stands for anything."""
+
+    target: str
+    formula: str
+    check: str
+    reason: str
+    versions: str
+    report: str = ""
+
+    def covers(self, label: str, formula_id: str, check: str) -> bool:
+        """Whether it speaks of this check of this target."""
+        return self.target == label and self.formula == formula_id and fnmatchcase(check, self.check)
+
+
+@dataclass
+class Judgement:
+    """A run held against the list: what was expected, what is new, what should have failed and did not."""
+
+    expected: list[tuple[Report, CheckResult, Deviation]] = field(default_factory=list)
+    new: list[tuple[Report, CheckResult]] = field(default_factory=list)
+    passed: list[Deviation] = field(default_factory=list)
+    unseen: list[Deviation] = field(default_factory=list)
+
+    @property
+    def fine(self) -> bool:
+        """Whether nothing is new and every listed deviation that was looked for still occurs."""
+        return not self.new and not self.passed
+
+
+@cache
+def deviations(path: Path = PATH) -> tuple[Deviation, ...]:
+    """The list.
+
+    Raises:
+        ValueError: a file that is not such a list, naming the entry.
+    """
+    with path.open("rb") as file:
+        entries = tomllib.load(file).get("deviation", [])
+    made = []
+    for number, entry in enumerate(entries, 1):
+        try:
+            made.append(Deviation(**entry))
+        except TypeError as error:
+            raise ValueError(f"{path.name}: entry {number}: {error}") from None
+    return tuple(made)
+
+
+def judge(reports: Iterable[Report], known: Sequence[Deviation] | None = None) -> Judgement:
+    """Hold reports against the list; deviations of targets that were not run say nothing."""
+    known = deviations() if known is None else known
+    result = Judgement()
+    for report in reports:
+        mine = [d for d in known if d.target == report.target and d.formula == report.formula_id]
+        seen: set[Deviation] = set()
+        ran: set[Deviation] = set()
+        for check in report.checks:
+            covering = [d for d in mine if d.covers(report.target, report.formula_id, check.name)]
+            if check.verdict != "inconclusive":
+                ran.update(covering)
+            if check.verdict != "falsified":
+                continue
+            if covering:
+                seen.update(covering)
+                result.expected.append((report, check, covering[0]))
+            else:
+                result.new.append((report, check))
+        result.passed += [d for d in mine if d in ran and d not in seen]
+        result.unseen += [d for d in mine if d not in ran]
+    return result

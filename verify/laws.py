@@ -1,0 +1,228 @@
+"""Checking an implementation that draws at random against the law of a formula.
+
+Every check is an exact or conservative test on a fixed sample; its size follows from the power stated here and does not
+depend on ``max_examples``. A check raises a false alarm with probability at most :data:`ALPHA` in all (its tests share
+that); :data:`POWER` is reached against the alternatives in :func:`plan`. All expected probabilities are evaluated from the
+statement's lines. A check's figure is ln p / ln level of its worst test: above 1 it is falsified.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from spec.language.formula import Formula
+from verify.calling import Fault, Unsupported
+from verify.draws import (
+    Bools,
+    Broken,
+    Ints,
+    Pointwise,
+    Regime,
+    Sample,
+    arguments,
+    designs,
+    draw,
+    impossible,
+    named,
+)
+from verify.lawtests import counts, independence, outcomes, selection, words
+from verify.report import CheckResult
+from verify.statistics import Tally, sample_size
+
+ALPHA = 1e-9
+"""The false-alarm probability of one check, all its tests together."""
+
+POWER = 0.999
+"""The probability with which each planned alternative is seen."""
+
+SHIFT, CORRELATION = 0.01, 0.05
+"""The alternatives: a rate or a share that is off by 0.01 (14 or 16 for 15 %, 9 for 10 %), and adjacent correlation."""
+
+LEAST = 600_000
+"""Free positions drawn in the main regime at least."""
+
+Caller = Callable[..., Any]
+
+
+def plan(formula: Formula, conventions: Mapping[str, str] | None) -> tuple[Regime, ...]:
+    """The regimes, the main one large enough for the stated power, computed from the statement's own probabilities."""
+    from verify.draws import statement
+
+    trial = Regime("main", 48, 1009, 0, 64)
+    _, rate, given, level, values = statement(formula, conventions, designs(formula, trial, 0))
+    usual = float(rate[0].mean())  # of a row without any marked position
+    shares = [
+        float(given[0, 0][level[0, 0] == each].sum())
+        for each in range(len(values))
+        if (level[0, 0] == each).any()
+    ]
+    headline = ALPHA / 2 / max(4, len(values) + 2)
+    joint = usual * usual
+    free = max(
+        sample_size(usual, usual - SHIFT, headline, POWER),
+        sample_size(usual, usual + SHIFT, headline, POWER),
+        math.ceil(sample_size(min(shares), min(shares) - SHIFT, headline, POWER) / usual * 1.03),
+        3 * sample_size(joint, joint + CORRELATION * usual * (1 - usual), headline, POWER),
+        LEAST,
+    )
+    return (
+        Regime("main", 48, 1009, free, 64),
+        Regime("small vocabulary", 48, 8, 60_000, 32),
+        Regime("large vocabulary", 8, 30_522, 30_000, 256),
+    )
+
+
+def check_law(
+    caller: Caller,
+    formula: Formula,
+    conventions: Mapping[str, str] | None = None,
+    seed: int = 0,
+    device: str = "cpu",
+) -> list[CheckResult]:
+    """Check what ``caller`` draws against the law of ``formula``.
+
+    ``caller`` takes the formula's inputs in declared order, in batches, and returns the tensors the law names.
+    """
+    law = formula.law
+    assert law is not None, f"{formula.id} states no law"
+    independent = formula.choose(conventions)[law.convention] in law.independent
+    axioms = {axiom.name: 0 for axiom in law.axioms}
+    broken: dict[str, str] = {}
+    kept: list[str] = []
+
+    def hold(call: int, inputs: list[Any], results: list[Ints], row: dict[str, Any]) -> None:
+        at = Pointwise(formula, row, named(formula, inputs, results))
+        for axiom in law.axioms:
+            held = at.holds(axiom.condition)
+            axioms[axiom.name] += held.size
+            if axiom.name not in broken and not held.all():
+                broken[axiom.name] = (
+                    f"{axiom.sentence}; call {call}, {_where(formula, inputs, results, held)}"
+                )
+
+    samples = []
+    state = _global_state()
+    try:
+        for regime in plan(formula, conventions):
+            samples.append(draw(caller, formula, conventions, regime, seed, device, hold))
+        if _global_state() != state:
+            kept.append("the global random state was used: draw from the generator that is passed")
+        kept += _generator(caller, formula, seed, device)
+    except (Broken, Fault) as error:
+        return [_exact("law: results", 0, str(error))]
+    except Unsupported as error:
+        return [CheckResult("law: results", "law", "inconclusive", message=str(error))]
+    except Exception as error:
+        said = (str(error).splitlines() or [""])[0]
+        return [_exact("law: results", 0, f"{formula.id} raised {type(error).__name__}: {said}")]
+
+    checks = [_exact(f"law: {name}", count, broken.get(name)) for name, count in axioms.items()]
+    checks.append(_exact("law: generator", 4, "; ".join(kept) or None, "calls"))
+    tokens = sum(s.word.size for s in samples)
+    for sample in samples:
+        found = impossible(sample)
+        if found is not None:
+            t, r, i = found
+            said = (
+                f"{sample.regime.name}: id {sample.ids[r, i]} at position {i} became word {sample.word[t, r, i]}, "
+                f"{'selected' if sample.chosen[t, r, i] else 'not selected'}: the statement gives this probability 0"
+            )
+            return [*checks, _exact("law: possible outcomes", tokens, said)]
+    checks.append(_exact("law: possible outcomes", tokens, None))
+    checks.append(_judged("law: selection", tokens, selection, samples, independent))
+    checks.append(_judged("law: counts", tokens, counts, samples, independent))
+    checks.append(_judged("law: independence", tokens, independence, samples, independent))
+    checks.append(_judged("law: outcomes", tokens, outcomes, samples, independent))
+    checks.append(_judged("law: words", tokens, words, samples, independent))
+    return checks
+
+
+def _generator(caller: Caller, formula: Formula, seed: int, device: str) -> list[str]:
+    """What is wrong with the use of the generator: equal seeds must give equal results, other states other results."""
+    rows = designs(formula, Regime("generator", 48, 1009, 0, 8), seed + 1)
+
+    def once(generator: torch.Generator) -> list[Ints]:
+        inputs = arguments(formula, rows, 8, generator, device)
+        from verify.draws import returned
+
+        before = [x.clone() if isinstance(x, torch.Tensor) else None for x in inputs]
+        results = returned(formula, caller(*inputs), inputs)
+        for item, old, new in zip(formula.inputs, before, inputs, strict=True):
+            if old is not None and not torch.equal(old, new):
+                wrong.append(f"the input {item} was modified")
+        return results
+
+    def fresh(value: int) -> torch.Generator:
+        return torch.Generator(device=device).manual_seed(value)
+
+    wrong: list[str] = []
+    used = fresh(11)
+    first, following = once(used), once(used)
+    again, other = once(fresh(11)), once(fresh(12))
+    alike = [
+        all(np.array_equal(a, b) for a, b in zip(first, x, strict=True)) for x in (again, other, following)
+    ]
+    if not alike[0]:
+        wrong.append("the same seed gave another result")
+    if alike[1]:
+        wrong.append("another seed gave the same result")
+    if alike[2]:
+        wrong.append("a second call with the same generator gave the same result: its state was not advanced")
+    return list(dict.fromkeys(wrong))
+
+
+# Results ------------------------------------------------------------------------------------------------------------------
+
+
+def _judged(
+    name: str,
+    tokens: int,
+    test: Callable[[Sample, bool, Tally], None],
+    samples: list[Sample],
+    independent: bool,
+) -> CheckResult:
+    tally = Tally(ALPHA, 4)
+    for sample in samples:
+        test(sample, independent, tally)
+    fine, p, level, said = tally.verdict()
+    figure = math.log(p) / math.log(level) if p > 0 else math.inf
+    message = f"{said}; p = {p:.2g}, level {level:.1g} ({tally.count} tests, false alarm ≤ {ALPHA:g}, power ≥ {POWER})"
+    return _result(name, tokens, fine, figure, message)
+
+
+def _exact(name: str, count: int, wrong: str | None, what: str = "positions") -> CheckResult:
+    return _result(
+        name, count, wrong is None, math.inf if wrong else 0.0, wrong or f"exact in {count:,} {what}"
+    )
+
+
+def _result(name: str, examples: int, fine: bool, figure: float, message: str) -> CheckResult:
+    return CheckResult(
+        name=name,
+        kind="law",
+        verdict="conforms" if fine else "falsified",
+        examples=examples,
+        worst_ratio=figure,
+        message=message,
+    )
+
+
+def _where(formula: Formula, inputs: list[Any], results: list[Ints], held: Bools) -> str:
+    place = int(np.argmin(held))
+    first = next(x for x in inputs if isinstance(x, torch.Tensor))
+    row, column = divmod(place, first.shape[-1])
+    values = named(formula, inputs, results)
+    return f"row {row}, position {column}: " + ", ".join(
+        f"{name} {value[place]}" for name, value in values.items()
+    )
+
+
+def _global_state() -> tuple[Any, ...]:
+    legacy = np.random.get_state(legacy=True)  # noqa: NPY002 the global state is what must not be touched
+    return (torch.get_rng_state().numpy().tobytes(), random.getstate(), legacy[1].tobytes(), legacy[2])  # type: ignore[index]

@@ -1,0 +1,110 @@
+"""Finding the callable a user names: ``module:callable``, in the current directory or anywhere on the path, or ``file.py:callable``."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+OURS = ("spec", "impl", "verify")
+
+
+class Unloadable(Exception):
+    """There is nothing to check; the message is one line."""
+
+
+def callable_at(where: str) -> Callable[..., Any]:
+    """The callable at ``module:attribute``; both may be dotted, and the module may be the path of a file.
+
+    Call this after everything of ours is imported: it puts the current directory first on the path.
+
+    Raises:
+        Unloadable: a name that is not of this form, a module that does not import, an attribute that is missing or
+            cannot be called.
+    """
+    module_name, colon, attribute = where.rpartition(":")
+    if not colon or not module_name or not attribute:
+        raise Unloadable(
+            f"expected MODULE:CALLABLE, such as mymodule:my_layer_norm or ./my_file.py:my_layer_norm; got {where!r}"
+        )
+    by_path = module_name.endswith(".py") or os.sep in module_name
+    module = _from_file(Path(module_name)) if by_path else _from_name(module_name)
+    found: Any = module
+    for part in attribute.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            hint = ""
+            if module_name.split(".")[0] in OURS and Path(f"{module_name.split('.')[0]}.py").exists():
+                hint = f" ({module_name} is attnspec's own package; for your file write ./{module_name}.py:{attribute})"
+            raise Unloadable(f"{module_name} has no {attribute!r}{hint}{_offer(module)}") from None
+        except Exception as error:
+            raise Unloadable(f"{module_name}: reading {attribute!r} raised {_short(error)}") from None
+    if not callable(found):
+        raise Unloadable(f"{where} is not callable: it is {_an(type(found).__name__)}")
+    if isinstance(found, type):
+        raise Unloadable(f"{where} is a class; name a function, or an instance of it made in the module")
+    return found  # type: ignore[no-any-return]
+
+
+def _from_name(name: str) -> ModuleType:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    importlib.invalidate_caches()
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+            file = Path(f"{name}.py")
+            where = f"; {here} holds no {file}" if not file.exists() else ""
+            raise Unloadable(f"there is no module {name!r}{where}") from None
+        raise Unloadable(f"{name} does not import: {_short(error)}") from None
+    except (Exception, SystemExit) as error:
+        raise Unloadable(f"{name} does not import: {_short(error)}") from None
+
+
+def _from_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise Unloadable(f"there is no file {path}")
+    name = path.stem if path.stem not in sys.modules and path.stem.isidentifier() else f"_checked_{path.stem}"
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    found = importlib.util.spec_from_file_location(name, path.resolve())
+    if found is None or found.loader is None:
+        raise Unloadable(f"{path} is no Python file (.py)")
+    module = importlib.util.module_from_spec(found)
+    sys.modules[name] = module
+    try:
+        found.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise Unloadable(f"{path} does not import: {_short(error)}") from None
+    return module
+
+
+def _offer(module: ModuleType) -> str:
+    names = [
+        n
+        for n, v in vars(module).items()
+        if callable(v) and not n.startswith("_") and not isinstance(v, type)
+    ]
+    own = [n for n in names if getattr(vars(module)[n], "__module__", None) == module.__name__]
+    return f"; it offers {', '.join((own or names)[:8])}" if own or names else ""
+
+
+def _short(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    if isinstance(error, SyntaxError) and error.lineno is not None:
+        return f"SyntaxError: {error.msg} (line {error.lineno})"
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def _an(word: str) -> str:
+    return f"an {word}" if word[:1].lower() in "aeiou" else f"a {word}"

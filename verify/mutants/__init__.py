@@ -1,0 +1,62 @@
+"""The tests of the tests: wrong implementations that a check must refuse, and right ones, written differently, that it must not.
+
+One module per subject. Each variant takes the formula's inputs in declared order; its docstring says the mistake, or how
+it is written. ``attnspec mutants`` runs them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+SUBJECTS = ("scores", "attention", "causal", "positional", "normalization", "masking")
+"""The modules of variants; ``causal`` holds those of ``attention.causal``."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """An implementation of a formula, known to be wrong or right; ``says`` is its docstring's sentence."""
+
+    name: str
+    formula_id: str
+    is_right: bool
+    call: Callable[..., Any]
+    says: str
+    conventions: dict[str, str] = field(default_factory=dict)
+
+
+_VARIANTS: list[Variant] = []
+
+
+def _variant(formula_id: str, is_right: bool, conventions: dict[str, str]) -> Callable[[Any], Any]:
+    def note(call: Callable[..., Any]) -> Callable[..., Any]:
+        says = " ".join((call.__doc__ or "").split())
+        _VARIANTS.append(Variant(call.__name__, formula_id, is_right, call, says, conventions))
+        return call
+
+    return note
+
+
+def wrong(formula_id: str, **conventions: str) -> Callable[[Any], Any]:
+    """Register a wrong variant, to be refused under ``conventions`` (ours where not given)."""
+    return _variant(formula_id, False, conventions)
+
+
+def right(formula_id: str, **conventions: str) -> Callable[[Any], Any]:
+    """Register a right variant, to conform under ``conventions`` (ours where not given)."""
+    return _variant(formula_id, True, conventions)
+
+
+def variants(formula_ids: tuple[str, ...] = ()) -> list[Variant]:
+    """All variants, or those of some formulas; imports torch."""
+    for subject in SUBJECTS:
+        import_module(f"verify.mutants.{subject}")
+    order = {
+        formula_id: place for place, formula_id in enumerate(dict.fromkeys(v.formula_id for v in _VARIANTS))
+    }
+    return sorted(
+        (v for v in _VARIANTS if not formula_ids or v.formula_id in formula_ids),
+        key=lambda v: (order[v.formula_id], v.is_right),
+    )

@@ -1,0 +1,192 @@
+"""Variants of the scores: ``scores.dot`` and ``scores.scaled_dot``."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from verify.mutants import right, wrong
+
+DOT, SCALED = "scores.dot", "scores.scaled_dot"
+
+
+@wrong(DOT)
+def scaled(q: Tensor, k: Tensor) -> Tensor:
+    """Divides by √d_k although the plain dot product was asked for."""
+    return q @ k.mT / math.sqrt(q.shape[-1])
+
+
+@wrong(DOT)
+def keys_reshaped(q: Tensor, k: Tensor) -> Tensor:
+    """Reshapes the keys to (d_k, m) instead of transposing them."""
+    return q @ k.reshape(*k.shape[:-2], k.shape[-1], k.shape[-2])
+
+
+@wrong(DOT)
+def keys_against_queries(q: Tensor, k: Tensor) -> Tensor:
+    """Multiplies keys by queries: the transposed scores."""
+    return k @ q.mT
+
+
+@wrong(DOT)
+def half_precision(q: Tensor, k: Tensor) -> Tensor:
+    """Computes in bfloat16 "for speed" and converts back."""
+    return (q.bfloat16() @ k.bfloat16().mT).to(q.dtype)
+
+
+@wrong(DOT)
+def single_precision(q: Tensor, k: Tensor) -> Tensor:
+    """Computes in float32 whatever comes in: float64 loses half its digits."""
+    return (q.float() @ k.float().mT).to(q.dtype)
+
+
+@wrong(DOT)
+def keys_detached(q: Tensor, k: Tensor) -> Tensor:
+    """Takes the keys from a cache without gradient."""
+    return q @ k.detach().mT
+
+
+@wrong(DOT)
+def normalised_in_place(q: Tensor, k: Tensor) -> Tensor:
+    """Centres the queries in place for the next layer: the caller's tensor changes."""
+    s = q @ k.mT
+    with torch.no_grad():
+        q.sub_(q.mean(-1, keepdim=True))
+    return s
+
+
+@wrong(DOT)
+def cosine(q: Tensor, k: Tensor) -> Tensor:
+    """Normalises both sides first: a cosine, not a dot product."""
+    return F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT
+
+
+@wrong(DOT)
+def even_part(q: Tensor, k: Tensor) -> Tensor:
+    """Works on pairs of components and forgets the last one of an odd d_k."""
+    even = max(2, q.shape[-1] // 2 * 2)
+    return q[..., :even] @ k[..., :even].mT
+
+
+@wrong(DOT)
+def clamped(q: Tensor, k: Tensor) -> Tensor:
+    """Clamps scores to ±50 for stability."""
+    return (q @ k.mT).clamp(-50, 50)
+
+
+@wrong(DOT)
+def gradient_of_a_mean(q: Tensor, k: Tensor) -> Tensor:
+    """Scales the gradient by 1/d_k, keeping the value: a straight-through trick left in."""
+    s = q @ k.mT
+    part = s / q.shape[-1]
+    return part + (s - part).detach()
+
+
+@right(DOT)
+def by_einsum(q: Tensor, k: Tensor) -> Tensor:
+    """One einsum."""
+    return torch.einsum("...ic,...jc->...ij", q, k)
+
+
+@right(DOT)
+def by_products(q: Tensor, k: Tensor) -> Tensor:
+    """Elementwise products, then a sum."""
+    return (q[..., :, None, :] * k[..., None, :, :]).sum(-1)
+
+
+@wrong(SCALED)
+def unscaled(q: Tensor, k: Tensor) -> Tensor:
+    """Forgets 1/√d_k."""
+    return q @ k.mT
+
+
+@wrong(SCALED)
+def scaled_by_d(q: Tensor, k: Tensor) -> Tensor:
+    """Divides by d_k, without the root."""
+    return q @ k.mT / q.shape[-1]
+
+
+@wrong(SCALED)
+def scaled_by_keys(q: Tensor, k: Tensor) -> Tensor:
+    """Takes the root of the number of keys: the wrong axis."""
+    return q @ k.mT / math.sqrt(k.shape[-2])
+
+
+@wrong(SCALED)
+def scaled_twice(q: Tensor, k: Tensor) -> Tensor:
+    """Scales queries and keys by 1/√d_k each."""
+    root = math.sqrt(q.shape[-1])
+    return (q / root) @ (k / root).mT
+
+
+@wrong(SCALED)
+def scale_rounded(q: Tensor, k: Tensor) -> Tensor:
+    """Writes the scale with five digits."""
+    return q @ k.mT * round(1 / math.sqrt(q.shape[-1]), 5)
+
+
+@wrong(SCALED)
+def scale_in_single(q: Tensor, k: Tensor) -> Tensor:
+    """Keeps the scale in a float32 buffer, in a float64 model."""
+    return q @ k.mT / float(torch.tensor(q.shape[-1], dtype=torch.float32).sqrt() * (1 + 2**-22))
+
+
+@wrong(SCALED)
+def scaled_in_place(q: Tensor, k: Tensor) -> Tensor:
+    """Scales the caller's queries in place."""
+    with torch.no_grad():
+        q.mul_(1 / math.sqrt(q.shape[-1]))
+    return q @ k.mT
+
+
+@wrong(SCALED)
+def queries_detached(q: Tensor, k: Tensor) -> Tensor:
+    """No gradient reaches the queries."""
+    return q.detach() @ k.mT / math.sqrt(q.shape[-1])
+
+
+@wrong(SCALED)
+def half_scores(q: Tensor, k: Tensor) -> Tensor:
+    """Rounds the scores to float16: they overflow at 65504."""
+    return (q @ k.mT / math.sqrt(q.shape[-1])).half().to(q.dtype)
+
+
+@wrong(SCALED)
+def first_of_the_batch(q: Tensor, k: Tensor) -> Tensor:
+    """Uses the first sequence's keys for the whole batch."""
+    one = k.reshape(-1, *k.shape[-2:])[:1].reshape((1,) * (k.dim() - 2) + k.shape[-2:])
+    return (q @ one.mT).expand(*q.shape[:-1], k.shape[-2]) / math.sqrt(q.shape[-1])
+
+
+_TABLE: dict[tuple[torch.Size, torch.dtype], Tensor] = {}
+
+
+@wrong(SCALED)
+def cached_by_shape(q: Tensor, k: Tensor) -> Tensor:
+    """Keeps the transposed keys by shape: a second call with other keys gets the first one's."""
+    kept = _TABLE.setdefault((k.shape, k.dtype), k.detach().mT.clone())
+    return q @ kept / math.sqrt(q.shape[-1]) + 0 * (q @ k.mT)
+
+
+@right(SCALED)
+def scaled_queries(q: Tensor, k: Tensor) -> Tensor:
+    """Scales the queries before the product."""
+    scale = 1 / math.sqrt(q.shape[-1])
+    return (q * scale) @ k.mT
+
+
+@right(SCALED)
+def scale_on_both(q: Tensor, k: Tensor) -> Tensor:
+    """The fourth root on both sides."""
+    root = math.sqrt(math.sqrt(q.shape[-1]))
+    return (q / root) @ (k / root).mT
+
+
+@right(SCALED)
+def scaled_by_baddbmm(q: Tensor, k: Tensor) -> Tensor:
+    """One fused batched product with a factor."""
+    lead, n, m = q.shape[:-2], q.shape[-2], k.shape[-2]
+    flat_q, flat_k = q.reshape(-1, n, q.shape[-1]), k.reshape(-1, m, k.shape[-1])
+    start = q.new_zeros(flat_q.shape[0], n, m)
+    return torch.baddbmm(start, flat_q, flat_k.mT, beta=0, alpha=q.shape[-1] ** -0.5).reshape(*lead, n, m)

@@ -1,0 +1,261 @@
+"""The checks of a report, one function for each kind: value, gradient, theorem, robustness."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import sympy
+
+from spec.language.expr import Tensor
+from spec.language.theorem import Theorem
+from verify.calling import Caller, Unsupported
+from verify.gradients import JUDGED, differentiable, judge_gradient, with_cotangents
+from verify.judging import Judge, Outcome, judge_value
+from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Kind
+from verify.robustness import Scenario
+from verify.sampling import Example, Recipe, Space, members
+from verify.searching import Clock, Found, Probe, search
+from verify.shrinking import Shrinker, declarations, shrink
+from verify.theorems import NotRunnable, assumed, draw_theorem, judge_theorem, runnable, sizes_needed
+
+SMALL = (2, 3, 5, 7)
+
+
+@dataclass
+class Setting:
+    """What all checks of one report share."""
+
+    judge: Judge
+    caller: Caller
+    seed: int
+    max_examples: int
+    clock: Clock
+
+    def space(self, moderate: bool = False) -> Space:
+        """The examples to draw from."""
+        return Space(self.judge.formula, self.caller.takes_mask, moderate)
+
+
+def value_check(setting: Setting, dtype: str) -> CheckResult:
+    """The value against the statement."""
+    judge, caller, space = setting.judge, setting.caller, setting.space()
+    batches = any(t.role == "data" for t in judge.formula.tensors)
+
+    def make(recipe: Recipe) -> Example:
+        return space.example(recipe, dtype, (2,) if batches and recipe.seed % 8 == 0 else ())
+
+    def probe(example: Example) -> Outcome:
+        return judge_value(judge, caller, example)
+
+    found = search(space, make, probe, setting.max_examples, setting.seed, setting.clock)
+    name = f"value in {dtype}" if judge.real else "value"
+    return concluded(setting, name, "value", dtype, found, probe)
+
+
+def gradient_check(setting: Setting, dtype: str) -> CheckResult | None:
+    """The gradient against the derived one; None where the formula has nothing to differentiate."""
+    judge, caller, space = setting.judge, setting.caller, setting.space(moderate=True)
+    if not differentiable(judge):
+        return None
+
+    def make(recipe: Recipe) -> Example:
+        return with_cotangents(judge, space.example(recipe, dtype), recipe.seed)
+
+    def probe(example: Example) -> Outcome:
+        outcome = judge_gradient(judge, caller, example)
+        if dtype not in JUDGED and not outcome.message.startswith(f"{judge.formula.id}: {caller.name} "):
+            ratios.append(outcome.ratio)
+            return Outcome(effective=outcome.effective)
+        return outcome
+
+    ratios: list[float] = []
+    count = max(1, setting.max_examples // 2)
+    found = search(space, make, probe, count, setting.seed + 1, setting.clock)
+    result = concluded(setting, f"gradient in {dtype}", "gradient", dtype, found, probe)
+    if dtype not in JUDGED and result.verdict == CONFORMS:
+        result.verdict, result.worst_ratio = INCONCLUSIVE, max(ratios, default=None)
+        result.message = f"reported, not judged: gradients in {dtype}"
+    return result
+
+
+def theorem_examples(judge: Judge, theorem: Theorem, dtype: str, count: int, seed: int, masks: bool = True) -> Iterator[Example]:
+    """Examples for a theorem, small, in every regime in turn, at which its assumptions hold."""
+    space = Space(judge.formula, masks)
+    needed = sizes_needed(judge.formula, theorem)
+    random = np.random.default_rng([seed, 11])
+    for turn, recipe in enumerate(space.plan(count, seed)):
+        for attempt in range(6):
+            sizes = [int(x) for x in random.permutation(SMALL)[: len(needed)]]
+            sizes += [int(random.integers(1, 5)) for _ in needed[len(sizes) :]]
+            if turn % 4 == 2 and needed:
+                sizes[int(random.integers(len(needed)))] = 1
+            if turn % 7 == 5:
+                sizes = [1] * len(needed) if attempt == 0 else [int(random.integers(1, 5))] * len(needed)
+            redrawn = recipe._replace(seed=recipe.seed + attempt)
+            example = draw_theorem(
+                judge.formula, theorem, space.example, redrawn, dict(zip(needed, sizes, strict=True)), dtype
+            )
+            if assumed(judge.formula, theorem, example):
+                yield example
+                break
+
+
+def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> CheckResult | str:
+    """A theorem with the callable in the formula's place; a string says why it was not run."""
+    judge, caller = setting.judge, setting.caller
+    why = runnable(theorem, judge)
+    if why:
+        return why
+
+    def probe(example: Example) -> Outcome:
+        if not assumed(judge.formula, theorem, example):
+            return Outcome()
+        return judge_theorem(judge, caller, theorem, example)
+
+    found = Found()
+    count = max(4, setting.max_examples // (5 * len(dtypes)))
+    try:
+        for dtype in dtypes:
+            for example in theorem_examples(judge, theorem, dtype, count, setting.seed + 2, caller.takes_mask):
+                if found.over or setting.clock.over:
+                    break
+                found.see(example, probe(example))
+    except NotRunnable as said:
+        return str(said)
+    except Unsupported as said:
+        found.unsupported = str(said)
+    fixed = {s for expr in theorem.sizes.values() for s in expr.free_symbols if isinstance(s, sympy.Symbol)}
+    fixed |= set(theorem.sizes)
+    for tensor in theorem.given:
+        if tensor.domain == "permutation":
+            fixed |= {s for size in tensor.shape for s in size.free_symbols if isinstance(s, sympy.Symbol)}
+    dtype = found.example.dtype if found.example else dtypes[0]
+    result = concluded(setting, f"theorem {theorem.name}", "theorem", dtype, found, probe, theorem.given, fixed)
+    result.dtype = None if found.example is None else dtype
+    result.details["title"] = theorem.title
+    return result
+
+
+def robustness_check(setting: Setting, scenario: Scenario, dtypes: list[str]) -> CheckResult:
+    """A scenario; examples on which a plain call already fails are not held against it."""
+    judge, caller, space = setting.judge, setting.caller, setting.space()
+
+    def plainly_wrong(example: Example) -> bool:
+        singles = [replace(example, inputs=example.single(judge.formula, at), batch=()) for at in members(example.batch)]
+        return any(judge_value(judge, caller, single).fails for single in singles)
+
+    skipped = 0
+
+    def probe(example: Example) -> Outcome:
+        nonlocal skipped
+        outcome = scenario.play(judge, caller, example)
+        if outcome.fails and judge.formula.law is None and (example.batch or scenario.name != "a batch equals its members") and plainly_wrong(example):
+            skipped += 1
+            return Outcome()
+        return outcome
+
+    found = Found()
+    count = max(4, setting.max_examples // 12)
+    try:
+        for turn, recipe in enumerate(space.plan(count, setting.seed + 3)):
+            if found.over or setting.clock.over:
+                break
+            sizes = scenario.sizes if scenario.sizes is not None and turn % 2 == 0 else recipe.sizes
+            mask = recipe.mask if scenario.mask is None else (scenario.mask if turn % 3 else 2)
+            example = space.example(
+                recipe._replace(sizes=3 if sizes == recipe.sizes and scenario.sizes is not None else sizes, mask=mask),
+                dtypes[turn % len(dtypes)],
+                scenario.batch,
+            )
+            found.see(example, probe(example))
+    except Unsupported as said:
+        found.unsupported = str(said)
+    dtype = found.example.dtype if found.example else dtypes[0]
+    result = concluded(setting, f"robustness: {scenario.name}", "robustness", dtype, found, probe)
+    result.dtype = None
+    if result.counterexample is not None:
+        result.counterexample.calls = {"scenario": scenario.name}
+    if skipped and result.verdict == CONFORMS and skipped == found.examples:
+        result.verdict, result.message = INCONCLUSIVE, "plain calls fail on these examples already"
+    return result
+
+
+def concluded(
+    setting: Setting,
+    name: str,
+    kind: Kind,
+    dtype: str,
+    found: Found,
+    probe: Probe,
+    more: tuple[Tensor, ...] = (),
+    fixed: set[sympy.Symbol] | None = None,
+) -> CheckResult:
+    """The result of a search: shrinks a violation, names a vacuous check and an unsupported type."""
+    result = CheckResult(name, kind, CONFORMS, found.examples, found.worst, found.share, dtype=dtype, ratios=found.ratios)
+    if found.outcome is not None and found.example is not None:
+        example, outcome = found.example, found.outcome
+        if fixed is None:
+            example, outcome = shrink(example, outcome, probe, setting.judge.formula, *more)
+        else:
+            declared, own = declarations(setting.judge.formula, *more)
+            example, outcome = Shrinker(example, outcome, probe, declared, own | fixed).run()
+        result.verdict, result.message = FALSIFIED, outcome.message
+        result.worst_ratio = max(found.worst or 0.0, outcome.ratio)
+        result.counterexample = counterexample(setting.judge, example, outcome)
+        if kind == "theorem":
+            result.counterexample.calls = {"sizes": {str(size): value for size, value in example.sizes.items()}}
+    elif found.unsupported:
+        result.verdict, result.message = INCONCLUSIVE, found.unsupported
+    elif not found.examples:
+        result.verdict, result.message = INCONCLUSIVE, "no example was judged" + (" in the time given" if found.cut else "")
+    elif not found.effective:
+        result.verdict, result.message = INCONCLUSIVE, "vacuous: the bound was never small against a value"
+    elif found.cut:
+        result.message = f"stopped after {found.examples} examples: the time was over"
+    return result
+
+
+def counterexample(judge: Judge, example: Example, outcome: Outcome) -> Counterexample:
+    """A failing example as it is reported."""
+    masked = judge.formula.inputs and judge.formula.is_mask(judge.formula.inputs[-1])
+    inputs = {name: value for name, value in example.inputs.items()}
+    if masked:
+        inputs.setdefault(str(judge.formula.inputs[-1]), None)
+    generator = any(t.role == "generator" for t in judge.formula.tensors)
+    return Counterexample(
+        inputs=inputs,
+        dtype=example.dtype,
+        conventions=dict(judge.conventions),
+        violates=outcome.violates,
+        what=outcome.what,
+        index=outcome.index,
+        got=outcome.got,
+        expected=outcome.expected,
+        tolerance=outcome.tolerance,
+        regime=example.regime,
+        generator_seed=example.generator_seed if generator else None,
+        cotangents=dict(example.cotangents) or None,
+    )
+
+
+def conforming(
+    judge: Judge, caller: Caller, examples: list[Example], remake: Callable[[dict[str, str]], Judge]
+) -> str:
+    """The convention under which every example conforms, if a single other choice (or a pair) explains them all."""
+    offered = {c.name: [o for o in c.options if o != judge.conventions[c.name]] for c in judge.formula.conventions}
+    singles = [{name: option} for name, options in offered.items() for option in options]
+    pairs = [
+        {**a, **b} for place, a in enumerate(singles) for b in singles[place + 1 :] if a.keys() != b.keys()
+    ]
+    for change in (*singles, *pairs):
+        other = remake({**judge.conventions, **change})
+        try:
+            outcomes = [judge_value(other, caller, example) for example in examples]
+        except Unsupported:
+            continue
+        if any(o.effective for o in outcomes) and all(math.isfinite(o.ratio) and not o.fails for o in outcomes):
+            return ", ".join(f"{name}={option}" for name, option in change.items())
+    return ""

@@ -1,0 +1,106 @@
+"""Writing down what was found: the document behind ``--json`` and ``--html``."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from verify.cli import dump, write
+
+if TYPE_CHECKING:
+    from verify.known import Judgement
+    from verify.report import Report
+
+
+def record(
+    given: argparse.Namespace,
+    command: str,
+    status: int,
+    reports: Sequence[Report],
+    judgement: Judgement,
+    absent: Sequence[str],
+    errors: Sequence[str],
+    interrupted: bool,
+) -> None:
+    """Write the files that were asked for."""
+    if not (given.json or given.html):
+        return
+    from verify.page import page
+
+    found = document(given, command, status, reports, judgement, absent, errors, interrupted)
+    if given.json:
+        write(given.json, dump(found))
+    if given.html:
+        write(given.html, page(found))
+
+
+def document(
+    given: argparse.Namespace,
+    command: str,
+    status: int,
+    reports: Sequence[Report],
+    judgement: Judgement,
+    absent: Sequence[str],
+    errors: Sequence[str],
+    interrupted: bool,
+) -> dict[str, Any]:
+    """Everything found, as JSON has it (``attnspec verify --help`` describes it)."""
+    from verify.tables import KINDS, examples, overall, unlike, verdict_of, worst
+
+    known = [check for _, check, _ in judgement.expected]
+    made = []
+    for report in reports:
+        item = report.to_dict()
+        item.update(
+            overall=overall(report, known),
+            unlike=unlike(report),
+            worst=worst(report),
+            examples=examples(report),
+            kinds={kind: verdict_of(report, kind, known) for kind in KINDS},
+        )
+        for check, plain in zip(report.checks, item["checks"], strict=True):
+            plain["counterexample_lines"] = check.counterexample.lines() if check.counterexample else []
+        made.append(item)
+    told: dict[Any, list[str]] = {}
+    for _, check, deviation in judgement.expected:
+        told.setdefault(deviation, []).append(check.name)
+    return {
+        "command": command,
+        "exit": status,
+        "seed": given.seed,
+        "max_examples": given.max_examples,
+        "dtypes": given.dtype or ["float64", "float32"],
+        "device": given.device,
+        "versions": _versions(),
+        "reports": made,
+        "known_deviations": [
+            {
+                "target": d.target,
+                "formula": d.formula,
+                "checks": names,
+                "reason": d.reason,
+                "versions": d.versions,
+                "report": d.report,
+            }
+            for d, names in told.items()
+        ],
+        "unexpected_passes": [
+            {"target": d.target, "formula": d.formula, "check": d.check} for d in judgement.passed
+        ],
+        "absent": list(absent),
+        "errors": list(errors),
+        "interrupted": interrupted,
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in ("torch", "transformers", "numpy", "sympy", "python-flint"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,192 @@
+"""Regimes: how inputs are drawn. They are data: tables of names and generators, of which every one is drawn on purpose.
+
+What each kills: large scores (a softmax without its max-shift; masks filled with −10⁴ or −10⁹), tiny variances (where ε stands),
+a large mean (the one-pass variance), constant rows and ties (divisions by a spread), wide rows (everything normalised), one large
+entry (cancellation). A row is what the last axis holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Reals: TypeAlias = npt.NDArray[np.float64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+Random: TypeAlias = np.random.Generator
+Shape: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Regime:
+    """A way to draw an array: its name, its generator, and whether derivatives are judged there."""
+
+    name: str
+    draw: Callable[[Random, Shape], Any]
+    moderate: bool = True
+
+
+def _rows(shape: Shape) -> Shape:
+    return (*shape[:-1], 1) if shape else ()
+
+
+def _scaled(scale: float) -> Callable[[Random, Shape], Reals]:
+    return lambda random, shape: scale * random.standard_normal(shape)
+
+
+def _spread(low: float, high: float) -> Callable[[Random, Shape], Reals]:
+    """Normal rows, each with a standard deviation of its own between 10**low and 10**high."""
+
+    def draw(random: Random, shape: Shape) -> Reals:
+        return np.asarray(random.standard_normal(shape) * 10.0 ** random.uniform(low, high, _rows(shape)))
+
+    return draw
+
+
+def _offset(low: float, high: float, sign: float = 0.0) -> Callable[[Random, Shape], Reals]:
+    """Unit rows about a mean of size 10**low to 10**high."""
+
+    def draw(random: Random, shape: Shape) -> Reals:
+        mean = 10.0 ** random.uniform(low, high, _rows(shape))
+        side = sign or random.choice((-1.0, 1.0), _rows(shape))
+        return np.asarray(random.standard_normal(shape) + side * mean)
+
+    return draw
+
+
+def _narrow(random: Random, shape: Shape) -> Reals:
+    """Rows of standard deviation 1e-2 to 1e-5 about a mean near 1."""
+    spread = 10.0 ** random.uniform(-5, -2, _rows(shape))
+    return np.asarray(random.standard_normal(_rows(shape)) + spread * random.standard_normal(shape))
+
+
+def _constant(random: Random, shape: Shape) -> Reals:
+    return np.array(np.broadcast_to(np.round(random.standard_normal(_rows(shape)) * 4) / 4 + 0.5, shape))
+
+
+def _ties(random: Random, shape: Shape) -> Reals:
+    return random.integers(-1, 2, shape).astype(np.float64)
+
+
+def _zeros(random: Random, shape: Shape) -> Reals:
+    return np.zeros(shape)
+
+
+def _spike(random: Random, shape: Shape) -> Reals:
+    values = random.standard_normal(shape)
+    if shape and values.size:
+        place = random.integers(0, shape[-1], _rows(shape))
+        np.put_along_axis(values, place, np.abs(10.0 ** random.uniform(2, 4, _rows(shape))), -1)
+    return np.asarray(values)
+
+
+def _signed(random: Random, shape: Shape) -> Reals:
+    """Distinct values of size 1/2 to 2, none of them zero: gains and biases that cannot be confused or left out."""
+    return np.asarray(random.uniform(0.5, 2.0, shape) * random.choice((-1.0, 1.0), shape))
+
+
+UNIT = Regime("unit normal", _scaled(1.0))
+
+DATA: tuple[Regime, ...] = (
+    UNIT,
+    Regime("tiny variance", _spread(-6, -3)),
+    Regime("large scale", _scaled(1e2)),
+    Regime("large mean", _offset(2, 4)),
+    Regime("narrow about a mean", _narrow),
+    Regime("huge scale", _scaled(1e4), moderate=False),
+    Regime("constant rows", _constant),
+    Regime("small scale", _scaled(1e-3)),
+    Regime("far below zero", _offset(4, 4.5, -1.0), moderate=False),
+    Regime("ties", _ties),
+    Regime("mixed scales", _spread(-3, 3)),
+    Regime("one large entry", _spike, moderate=False),
+    Regime("scale 10³", _scaled(1e3), moderate=False),
+    Regime("zeros", _zeros),
+    Regime("deep below zero", _offset(9.5, 10.5, -1.0), moderate=False),
+)
+"""For data; the first few matter most."""
+
+PARAMETER: tuple[Regime, ...] = (
+    Regime("distinct", _signed),
+    UNIT,
+    Regime("large scale", _scaled(1e2)),
+    Regime("small scale", _scaled(1e-3)),
+    Regime("zeros", _zeros),
+)
+"""For weights, gains, biases and tables."""
+
+
+# Masks ------------------------------------------------------------------------------------------------------------------
+
+
+def _some(random: Random, shape: Shape) -> Bools:
+    return random.random(shape) < 0.6
+
+
+def _some_rows_masked(random: Random, shape: Shape) -> Bools:
+    mask = random.random(shape) < 0.7
+    rows = random.random(_rows(shape)) < 0.5
+    if rows.size:
+        rows.reshape(-1)[random.integers(rows.size)] = True
+    return np.asarray(mask & ~rows)
+
+
+def _some_columns_masked(random: Random, shape: Shape) -> Bools:
+    columns = random.random(shape[-1:]) < 0.5
+    if columns.size:
+        columns[random.integers(columns.size)] = False
+    return np.array(np.broadcast_to(columns, shape))
+
+
+def _one_key(random: Random, shape: Shape) -> Bools:
+    mask = np.zeros(shape, bool)
+    np.put_along_axis(mask, random.integers(0, shape[-1], _rows(shape)), True, -1)
+    return mask
+
+
+def _triangle(random: Random, shape: Shape) -> Bools:
+    rows, columns = (shape[-2] if len(shape) > 1 else 1), shape[-1]
+    lower = np.arange(columns) <= np.arange(rows)[:, None] + max(columns - rows, 0)
+    return np.array(np.broadcast_to(lower if len(shape) > 1 else lower[0], shape))
+
+
+MASKS: tuple[Regime, ...] = (
+    Regime("no mask", lambda random, shape: None),
+    Regime("random mask", _some),
+    Regime("some rows masked", _some_rows_masked),
+    Regime("some columns masked", _some_columns_masked),
+    Regime("causal mask", _triangle),
+    Regime("one key each", _one_key),
+    Regime("all True", lambda random, shape: np.ones(shape, bool)),
+    Regime("all False", lambda random, shape: np.zeros(shape, bool)),
+)
+
+BOOLEANS: tuple[Regime, ...] = (
+    Regime("few True", lambda random, shape: random.random(shape) < 0.2),
+    Regime("half True", lambda random, shape: random.random(shape) < 0.5),
+    Regime("all False", lambda random, shape: np.zeros(shape, bool)),
+    Regime("all True", lambda random, shape: np.ones(shape, bool)),
+)
+"""For boolean data that is no mask."""
+
+
+# Numbers and ids --------------------------------------------------------------------------------------------------------
+
+POSITIVE_NUMBERS = (1e-5, 1e-6, 1e-3, 1e-12, 1.0, 1e-8)
+"""For ε and its like."""
+
+
+def identifiers(random: Random, shape: Shape, below: int, kind: int) -> npt.NDArray[np.int64]:
+    """Ids below ``below``: any, in order, all the same, or the ends of the range only."""
+    if below <= 0:
+        return np.zeros(shape, np.int64)
+    if kind % 4 == 1:
+        return np.array(np.broadcast_to(np.arange(shape[-1] if shape else 1) % below, shape), np.int64)
+    if kind % 4 == 2:
+        return np.full(shape, random.integers(below), np.int64)
+    if kind % 4 == 3:
+        return np.asarray(random.choice((0, below - 1), shape), np.int64)
+    return random.integers(0, below, shape)

@@ -1,0 +1,221 @@
+"""What a check found: verdicts, the worst error against its bound, and the counterexample of what is falsified.
+
+Three verdicts: ``conforms``, ``falsified``, ``inconclusive``. A report is falsified if any of its checks is; it conforms if its
+value checks (or law checks) do; else nothing conclusive was said.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Literal
+
+import numpy as np
+
+Verdict = Literal["conforms", "falsified", "inconclusive"]
+Kind = Literal["value", "gradient", "theorem", "robustness", "law"]
+
+CONFORMS: Verdict = "conforms"
+FALSIFIED: Verdict = "falsified"
+INCONCLUSIVE: Verdict = "inconclusive"
+CENTRAL = ("value", "law")
+"""The kinds of check without which nothing conforms."""
+
+
+@dataclass
+class Counterexample:
+    """Inputs on which a callable fails, and how.
+
+    Attributes:
+        inputs: arrays, Python numbers or None, by name, in declared order.
+        dtype: the type in which real tensors were passed.
+        conventions: the conventions under which it was judged.
+        violates: the statement's line, or the theorem's sentence, that does not hold.
+        what: what was compared: an output's name, or a gradient's.
+        index: the worst entry.
+        got: the entry found (None where the call itself failed).
+        expected: the entry of the statement.
+        tolerance: how far a right implementation may be from it.
+        calls: the calls in which it shows, where it takes more than one plain call (see :mod:`verify.reproduce`).
+        regime: how the inputs were drawn.
+        generator_seed: the seed of the generator passed, if one was.
+    """
+
+    inputs: dict[str, Any]
+    dtype: str
+    conventions: dict[str, str] = field(default_factory=dict)
+    violates: str = ""
+    what: str = ""
+    index: tuple[int, ...] | None = None
+    got: float | None = None
+    expected: float | None = None
+    tolerance: float | None = None
+    regime: str = ""
+    generator_seed: int | None = None
+    cotangents: dict[str, Any] | None = None
+    calls: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values."""
+        return {name: plain(value) for name, value in vars(self).items()}
+
+    def lines(self) -> list[str]:
+        """The counterexample as short lines of text."""
+        out = [f"{name} = {show(value)}" for name, value in self.inputs.items()]
+        if self.got is not None and self.expected is not None:
+            where = "" if not self.index else "[" + ", ".join(map(str, self.index)) + "]"
+            room = "" if self.tolerance is None else f" ± {self.tolerance:.3g}"
+            out.append(f"{self.what}{where}: expected {self.expected:.17g}{room}, got {self.got:.17g}")
+        if self.violates:
+            out.append(f"violated: {self.violates}")
+        return out
+
+
+@dataclass
+class CheckResult:
+    """The outcome of one check.
+
+    Attributes:
+        name: what was checked, unique within a report.
+        kind: value, gradient, theorem, robustness or law.
+        verdict: conforms, falsified or inconclusive.
+        examples: how many examples were judged.
+        worst_ratio: the largest error/bound seen (None where nothing was compared).
+        effective: the share of examples in which some entry was at least ten times its bound.
+        counterexample: of a falsified check.
+        message: one line.
+        dtype: the type checked, if the check belongs to one.
+        ratios: the largest error/bound by regime.
+    """
+
+    name: str
+    kind: Kind
+    verdict: Verdict
+    examples: int = 0
+    worst_ratio: float | None = None
+    effective: float | None = None
+    counterexample: Counterexample | None = None
+    message: str = ""
+    dtype: str | None = None
+    ratios: dict[str, float] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values."""
+        found = {name: plain(value) for name, value in vars(self).items() if name != "counterexample"}
+        found["counterexample"] = None if self.counterexample is None else self.counterexample.to_dict()
+        return found
+
+
+@dataclass
+class Report:
+    """What :func:`verify.check` found about one callable and one formula."""
+
+    formula_id: str
+    target: str
+    conventions: dict[str, str]
+    checks: list[CheckResult] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    hint: str = ""
+    seed: int = 0
+    max_examples: int = 100
+    device: str = "cpu"
+    fingerprint: str = ""
+    seconds: float = 0.0
+    versions: dict[str, str] = field(default_factory=dict)
+    importable: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """``falsified`` if any check is, ``conforms`` if the value (or law) checks conform, else ``inconclusive``."""
+        if any(check.verdict == FALSIFIED for check in self.checks):
+            return FALSIFIED
+        if any(check.verdict == CONFORMS and check.kind in CENTRAL for check in self.checks):
+            return CONFORMS
+        return INCONCLUSIVE
+
+    @property
+    def falsified(self) -> list[CheckResult]:
+        """The checks that failed."""
+        return [check for check in self.checks if check.verdict == FALSIFIED]
+
+    @property
+    def worst_ratio(self) -> float | None:
+        """The largest error/bound over the value checks."""
+        seen = [c.worst_ratio for c in self.checks if c.kind == "value" and c.worst_ratio is not None]
+        return max(seen, default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON-ready values."""
+        found = {name: plain(value) for name, value in vars(self).items() if name != "checks"}
+        return {"verdict": self.verdict, **found, "checks": [check.to_dict() for check in self.checks]}
+
+    def to_json(self) -> str:
+        """The report as JSON text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def __str__(self) -> str:
+        chosen = ", ".join(f"{name}={option}" for name, option in self.conventions.items())
+        lines = [f"{self.target} against {self.formula_id}: {self.verdict}" + (f"  ({chosen})" if chosen else "")]
+        for check in self.checks:
+            ratio = "" if check.worst_ratio is None else f"  error/bound {check.worst_ratio:.3g}"
+            count = f"  {check.examples} examples" if check.examples else ""
+            lines.append(f"  {check.verdict:<12} {check.name}{count}{ratio}")
+            if check.verdict != CONFORMS and check.message:
+                lines.append(f"    {check.message}")
+            if check.counterexample is not None:
+                lines += [f"    {line}" for line in check.counterexample.lines()]
+        if self.hint:
+            lines.append(f"  hint: {self.hint}")
+        lines += [f"  note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def __rich__(self) -> Any:
+        from rich.text import Text
+
+        style = {CONFORMS: "green", FALSIFIED: "red", INCONCLUSIVE: "yellow"}
+        text = Text(str(self))
+        for verdict, colour in style.items():
+            text.highlight_words([verdict], colour)
+        return text
+
+
+def show(value: Any) -> str:
+    """An input as it may be typed into Python."""
+    if isinstance(value, np.ndarray):
+        return np.array2string(value, separator=", ", threshold=400, floatmode="unique", max_line_width=110).replace(
+            "\n", "\n      "
+        )
+    return repr(value)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it; numbers that are not finite become words."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(part) for part in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)
+
+
+def versions() -> dict[str, str]:
+    """The versions that a result depends on."""
+    found = {"python": platform.python_version()}
+    for name in ("torch", "numpy", "hypothesis", "sympy", "python-flint"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # running from a bundle without metadata
+            found[name] = "unknown"
+    return found

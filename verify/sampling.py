@@ -1,0 +1,227 @@
+"""Examples: sizes, regimes and arrays for the inputs of any formula, from its declaration alone.
+
+A :class:`Recipe` is a handful of small integers. The first ones of a check are planned, so that every regime, mask, number and
+kind of sizes occurs early and evenly; the others are Hypothesis's to search. A recipe fully determines its :class:`Example`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import sympy
+import torch
+
+from spec.language.expr import Tensor, free_symbols
+from spec.language.formula import Formula
+from verify import regimes
+from verify.calling import DTYPES, whole
+from verify.regimes import Regime
+
+PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
+SIZE_KINDS = 10
+LARGEST = {"float16": 3e4}
+"""Magnitudes that inputs do not exceed, in types with a narrow range."""
+
+
+class Recipe(NamedTuple):
+    """What distinguishes one example from another, as small integers."""
+
+    sizes: int
+    regime: int
+    other: int
+    mask: int
+    number: int
+    seed: int
+
+
+@dataclass
+class Example:
+    """Inputs of a formula: arrays (real ones float64, holding values of ``dtype``), Python numbers, None for no mask."""
+
+    inputs: dict[str, Any]
+    dtype: str
+    sizes: dict[sympy.Symbol, int]
+    regime: str = ""
+    batch: tuple[int, ...] = ()
+    generator_seed: int | None = None
+    cotangents: dict[str, Any] = field(default_factory=dict)
+
+    def single(self, formula: Formula, place: tuple[int, ...]) -> dict[str, Any]:
+        """The inputs of one member of the batch."""
+        if not self.batch:
+            return self.inputs
+        found = dict(self.inputs)
+        for item in formula.tensors:
+            value = found.get(item.name)
+            if item.role in ("data", "mask") and isinstance(value, np.ndarray):
+                found[item.name] = value[place]
+        return found
+
+    def changed(self, **inputs: Any) -> Example:
+        """The same example with some inputs replaced."""
+        return replace(self, inputs={**self.inputs, **inputs})
+
+
+def rounded(values: Any, dtype: str) -> Any:
+    """Values rounded to a type, as float64."""
+    array = np.asarray(values, dtype=np.float64)
+    if dtype == "float64":
+        return array
+    if dtype == "float32":
+        with np.errstate(over="ignore"):
+            return array.astype(np.float32).astype(np.float64)
+    limit = LARGEST.get(dtype, np.inf)
+    clipped = torch.from_numpy(np.clip(array, -limit, limit))
+    return clipped.to(DTYPES[dtype]).double().numpy()
+
+
+class Space:
+    """The examples of one formula."""
+
+    def __init__(self, formula: Formula, masks: bool = True, moderate: bool = False) -> None:
+        self.formula, self.moderate = formula, moderate
+        self.masks = regimes.MASKS if masks else regimes.MASKS[:1]
+        self.data_regimes = tuple(r for r in regimes.DATA if r.moderate or not moderate)
+        real = ("real", "positive", "nonnegative")
+        self.data = [t.name for t in formula.tensors if t.role == "data" and t.domain in real]
+        self.parameters = [t.name for t in formula.tensors if t.role == "parameter" and t.domain in real]
+        self.numbers = [t for t in formula.tensors if t.role == "number"]
+        self.masked = any(t.role == "mask" for t in formula.tensors)
+
+    @cached_property
+    def symbols(self) -> tuple[sympy.Symbol, ...]:
+        """The sizes to choose, in order of appearance."""
+        found: dict[sympy.Symbol, None] = {}
+        for item in self.formula.inputs:
+            if isinstance(item, Tensor):
+                for size in (*item.shape, item.below):
+                    found.update(dict.fromkeys(sorted(free_symbols(size), key=str)))
+            else:
+                found[item] = None
+        return tuple(found)
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[str, Regime], ...]:
+        """Every (input, regime), the most telling first; the input ``*`` stands for all data inputs together."""
+        found: list[tuple[str, Regime]] = []
+        if self.data:
+            found += [("*", regime) for regime in self.data_regimes]
+        for regime in regimes.PARAMETER:
+            found += [(name, regime) for name in self.parameters]
+        if len(self.data) > 1:
+            for turn in range(len(self.data)):
+                for place, regime in enumerate(self.data_regimes):
+                    found.append((self.data[(place + turn) % len(self.data)], regime))
+        return tuple(found) or (("", regimes.UNIT),)
+
+    def plan(self, count: int, seed: int) -> Iterator[Recipe]:
+        """The first ``count`` recipes: regimes, masks, numbers and kinds of sizes each in turn, at coprime paces."""
+        random = np.random.default_rng([seed, 7])
+        for turn in range(count):
+            yield Recipe(
+                sizes=turn % SIZE_KINDS if turn >= len(self.pairs) else (turn * 7) % SIZE_KINDS,
+                regime=turn % len(self.pairs),
+                other=0 if turn < len(self.pairs) else int(random.integers(len(self.data_regimes))),
+                mask=(turn + turn // len(self.masks)) % len(self.masks),
+                number=(turn + turn // 6) % len(regimes.POSITIVE_NUMBERS),
+                seed=int(random.integers(2**31)),
+            )
+
+    def sizes(self, kind: int, random: np.random.Generator) -> dict[sympy.Symbol, int]:
+        """Sizes of one kind: mostly distinct small primes, so that no transposed axis can pass."""
+        count = len(self.symbols)
+        small = PRIMES[: max(count + 1, 4)]
+        if kind == 0:
+            chosen = list(small[:count])
+        elif kind == 1:
+            chosen = list(small[:count])[::-1]
+        elif kind == 5:
+            chosen = [int(random.integers(1, 8))] * count
+        elif kind == 6:
+            chosen = [1] * count
+        else:
+            chosen = [int(x) for x in random.permutation(small)[:count]]
+        if kind in (3, 8) and count:
+            chosen[int(random.integers(count))] = 1
+        if kind in (4, 9) and count:
+            place = int(random.integers(count))
+            named = self.symbols[place] in self.formula.inputs
+            chosen[place] = int(random.integers(17, 300 if named and count <= 2 else 41))
+        return dict(zip(self.symbols, chosen, strict=True))
+
+    def example(
+        self,
+        recipe: Recipe,
+        dtype: str,
+        batch: tuple[int, ...] = (),
+        sizes: Mapping[sympy.Symbol, int] | None = None,
+    ) -> Example:
+        """The example that a recipe describes (``sizes`` given: at these)."""
+        random = np.random.default_rng([*recipe])
+        sizes = dict(sizes or self.sizes(recipe.sizes % SIZE_KINDS, random))
+        lead, regime = self.pairs[recipe.regime % len(self.pairs)]
+        other = self.data_regimes[recipe.other % len(self.data_regimes)]
+        mask = self.masks[recipe.mask % len(self.masks)]
+        inputs: dict[str, Any] = {}
+        for item in self.formula.inputs:
+            if isinstance(item, sympy.Symbol):
+                inputs[str(item)] = sizes[item]
+                continue
+            shape = tuple(whole(size, sizes) for size in item.shape)
+            if item.role in ("data", "mask"):
+                shape = (*batch, *shape)
+            if item.role == "mask":
+                inputs[item.name] = mask.draw(random, shape)
+            elif item.role == "generator":
+                continue
+            elif item.domain in ("integer", "permutation"):
+                below = whole(item.below, sizes) if item.below != 0 else 1
+                made = regimes.identifiers(random, shape, below, recipe.number)
+                inputs[item.name] = int(made) if item.role == "number" else made
+            elif item.domain == "boolean":
+                kind = regimes.BOOLEANS[recipe.mask % len(regimes.BOOLEANS)]
+                inputs[item.name] = kind.draw(random, shape)
+            elif item.role == "number":
+                positive = item.domain == "positive"
+                value = regimes.POSITIVE_NUMBERS[recipe.number % len(regimes.POSITIVE_NUMBERS)]
+                inputs[item.name] = value if positive else float(random.standard_normal())
+            else:
+                if lead in (item.name, "*") and (item.role == "data" or lead == item.name):
+                    chosen = regime
+                else:
+                    chosen = other if item.role == "data" else regimes.PARAMETER[0]
+                inputs[item.name] = rounded(fitted(item, chosen.draw(random, shape)), dtype)
+        said = [f"{'all data' if lead == '*' else lead}: {regime.name}"] if lead else []
+        if self.masked and mask.name != "no mask":
+            said.append(mask.name)
+        return Example(inputs, dtype, sizes, ", ".join(said), batch, recipe.seed % 2**31)
+
+
+def fitted(item: Tensor, values: Any) -> Any:
+    """Real values moved into the input's domain."""
+    if item.domain == "positive":
+        return np.abs(values) + 2.0**-10
+    return np.abs(values) if item.domain == "nonnegative" else values
+
+
+def members(batch: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Every place of a batch."""
+    return iter(np.ndindex(*batch))
+
+
+def sizes_of(formula: Formula, inputs: Mapping[str, Any], batch: tuple[int, ...] = ()) -> dict[sympy.Symbol, int]:
+    """The sizes, read off the inputs."""
+    found: dict[sympy.Symbol, int] = {}
+    for item in formula.inputs:
+        if isinstance(item, sympy.Symbol):
+            found[item] = int(inputs[str(item)])
+        elif inputs.get(item.name) is not None and item.shape:
+            lead = len(batch) if item.role in ("data", "mask") else 0
+            for size, actual in zip(item.shape, np.shape(inputs[item.name])[lead:], strict=True):
+                if isinstance(size, sympy.Symbol):
+                    found[size] = int(actual)
+    return found

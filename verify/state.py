@@ -1,0 +1,166 @@
+"""Global state that a callable has to leave alone, and the time it may take."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import torch
+
+_pressed = False
+
+
+def interrupted() -> bool:
+    """Whether Ctrl-C was really pressed (a callable may raise ``KeyboardInterrupt`` by itself)."""
+    return _pressed or signal.getsignal(signal.SIGINT) is not _note
+
+
+def _note(number: int, frame: FrameType | None) -> None:
+    global _pressed
+    _pressed = True
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def listening() -> Iterator[None]:
+    """Tell a real Ctrl-C from a raised ``KeyboardInterrupt``, in the main thread and with Python's own handler."""
+    global _pressed
+    plain = threading.current_thread() is threading.main_thread()
+    if not plain or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    _pressed = False
+    signal.signal(signal.SIGINT, _note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class Deadline:
+    """A time limit on a block, by a timer signal; only in the main thread, and a pending timer of others is kept."""
+
+    class Passed(BaseException):
+        """The time is over."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.active = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
+
+    def __enter__(self) -> Deadline:
+        if self.active:
+            self.began = time.monotonic()
+            self.handler = signal.signal(signal.SIGALRM, self._ring)
+            # It rings again: user code may swallow the first.
+            self.pending, self.interval = signal.setitimer(signal.ITIMER_REAL, self.seconds, 1.0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self.active:
+            return
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self.handler)
+        if self.pending:
+            left = max(self.pending - (time.monotonic() - self.began), 1e-3)
+            signal.setitimer(signal.ITIMER_REAL, left, self.interval)
+
+    def _ring(self, number: int, frame: FrameType | None) -> None:
+        raise Deadline.Passed
+
+
+class _Item:
+    """One piece of state: how to read it, compare it and set it back."""
+
+    def __init__(
+        self,
+        name: str,
+        read: Callable[[], Any],
+        write: Callable[[Any], Any],
+        same: Callable[[Any, Any], bool] = lambda a, b: a == b,
+    ) -> None:
+        self.name, self.read, self.write, self.same = name, read, write, same
+
+
+def _numpy_same(a: Any, b: Any) -> bool:
+    return bool(a[2] == b[2] and (a[1] == b[1]).all() and a[3:] == b[3:])
+
+
+def _cwd(path: str) -> None:
+    os.chdir(path)
+
+
+_COMPILERS = ("TORCH", "PYTORCH", "TRITON", "KMP_", "OMP_")
+"""Prefixes of variables that torch's own compiler sets when it first runs."""
+
+
+def _environment(saved: dict[str, str]) -> None:
+    for name in _variables().keys() - saved.keys():
+        del os.environ[name]
+    os.environ.update(saved)
+
+
+def _device(saved: torch.device) -> None:
+    torch.set_default_device(None if saved.type == "cpu" else saved)
+
+
+def _variables() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(_COMPILERS)}
+
+
+_ITEMS = (
+    _Item("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
+    _Item("torch's default device", torch.get_default_device, _device),
+    _Item("torch's grad mode", torch.is_grad_enabled, torch.set_grad_enabled),
+    _Item(
+        "torch's deterministic algorithms",
+        torch.are_deterministic_algorithms_enabled,
+        torch.use_deterministic_algorithms,
+    ),
+    _Item("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
+    _Item("torch's float32 matmul precision", torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    _Item("torch's anomaly mode", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+    _Item("torch's global random state", torch.get_rng_state, torch.set_rng_state, torch.equal),
+    _Item("NumPy's global random state", lambda: np.random.get_state(), np.random.set_state, _numpy_same),  # noqa: NPY002
+    _Item("Python's global random state", random.getstate, random.setstate),
+    _Item("NumPy's error handling", np.geterr, lambda saved: np.seterr(**saved)),
+    _Item("the working directory", os.getcwd, _cwd),
+    _Item("the environment", _variables, _environment),
+)
+
+_CUDA = _Item(
+    "CUDA's random state",
+    lambda: torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None,
+    lambda saved: None if saved is None else torch.cuda.set_rng_state(saved),
+    lambda a, b: a is None or b is None or torch.equal(a, b),
+)
+
+
+class GlobalState:
+    """A snapshot; :meth:`restore` sets back what changed since and names it."""
+
+    def __init__(self, device: str = "cpu") -> None:
+        self.items = _ITEMS if torch.device(device).type != "cuda" else (*_ITEMS, _CUDA)
+        self.saved = [item.read() for item in self.items]
+
+    def restore(self) -> list[str]:
+        """Set everything back; the names of what had changed."""
+        meddled: list[str] = []
+        for item, before in zip(self.items, self.saved, strict=True):
+            try:
+                now = item.read()
+            except OSError:  # the working directory is gone
+                now = None
+            if now is None and before is None:
+                continue
+            if now is None or not item.same(before, now):
+                meddled.append(item.name)
+                item.write(before)
+        return meddled

@@ -1,0 +1,197 @@
+"""Exact tests for counts: tail probabilities, rejection regions, and how large a sample a stated power needs.
+
+Nothing here is simulated or approximated by a normal distribution. A tail is the sum of its terms; where the sum is cut,
+the rest is bounded by a geometric series, and the whole is raised by :data:`SLACK` to cover rounding, so that a returned
+p-value is never below the true one. Only Python and NumPy are needed. Source: Clopper & Pearson 1934 for exact binomial
+tests; Joag-Dev & Proschan 1983 for negative association, which makes Chernoff's bound valid without replacement.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+SLACK = 1e-6
+"""Relative increase of every tail, far above the rounding of ``lgamma`` at the sizes in use (about 1e-8)."""
+
+_WINDOW = 45  # standard deviations of terms that are summed one by one
+
+
+def upper_tail(k: int, n: int, p: float) -> float:
+    """P(X ≥ k) for X binomial(n, p), never too small; exactly 1 where k is at or below the mean."""
+    if k <= 0 or k <= n * p:
+        return 1.0
+    if k > n or p <= 0:
+        return 0.0
+    first = (
+        math.lgamma(n + 1)
+        - math.lgamma(k + 1)
+        - math.lgamma(n - k + 1)
+        + k * math.log(p)
+        + (n - k) * math.log1p(-p)
+    )
+    # Terms decrease from k on: term(j+1)/term(j) = (n−j)/(j+1) · p/(1−p), which is below 1 above the mean.
+    length = min(n - k, int(_WINDOW * math.sqrt(n * p * (1 - p))) + 60)
+    j = np.arange(k, k + length, dtype=np.float64)
+    ratios = (n - j) / (j + 1) * (p / (1 - p))
+    terms = np.cumprod(ratios)
+    total = 1.0 + float(terms.sum())
+    if length and length < n - k:
+        last = float(ratios[-1])
+        total += float(terms[-1]) * last / (1 - last)
+    return min(1.0, math.exp(first) * total * (1 + SLACK))
+
+
+def lower_tail(k: int, n: int, p: float) -> float:
+    """P(X ≤ k) for X binomial(n, p), never too small; exactly 1 where k is at or above the mean."""
+    return upper_tail(n - k, n, 1.0 - p)
+
+
+def binomial_p(k: int, n: int, low: float, high: float | None = None) -> float:
+    """The two-sided p-value of k successes in n independent trials whose probabilities all lie in [low, high].
+
+    The count is stochastically between binomial(n, low) and binomial(n, high), so each tail is taken at its worse end.
+    """
+    high = low if high is None else high
+    return min(1.0, 2 * min(upper_tail(k, n, min(high, 1.0)), lower_tail(k, n, max(low, 0.0))))
+
+
+def chernoff_p(k: int, n: int, p: float) -> float:
+    """A two-sided p-value valid for any sum of n negatively associated indicators of probability p each.
+
+    2·exp(−n·KL(k/n ‖ p)): Chernoff's bound needs E Π e^{tX} ≤ Π E e^{tX}, which negative association gives for both signs
+    of t. Draws without replacement are negatively associated; so are products over disjoint positions.
+    """
+    if n == 0:
+        return 1.0
+    if p <= 0 or p >= 1:
+        return 1.0 if k == n * p else 0.0
+    seen = k / n
+    divergence = 0.0
+    if seen > 0:
+        divergence += seen * math.log(seen / p)
+    if seen < 1:
+        divergence += (1 - seen) * math.log((1 - seen) / (1 - p))
+    return min(1.0, 2 * math.exp(-n * divergence) * (1 + SLACK))
+
+
+def poisson_binomial(probabilities: Iterable[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The distribution of the number of successes in independent trials with these probabilities."""
+    pmf = np.ones(1)
+    for p in probabilities:
+        pmf = np.convolve(pmf, (1 - p, p))
+    return pmf
+
+
+@dataclass(frozen=True)
+class Region:
+    """A two-sided exact test of size at most ``alpha``: it rejects counts below ``low`` and above ``high``."""
+
+    n: int
+    p: float
+    alpha: float
+    low: int
+    high: int
+
+    @property
+    def false_alarm(self) -> float:
+        """The exact probability of rejecting a right implementation."""
+        return lower_tail(self.low - 1, self.n, self.p) + upper_tail(self.high + 1, self.n, self.p)
+
+    def power(self, p: float) -> float:
+        """The probability of rejecting when the true probability is ``p``; never too large (0 where it is below 1/2)."""
+        if p > self.p:
+            return max(0.0, 1.0 - lower_tail(self.high, self.n, p))
+        return max(0.0, 1.0 - upper_tail(self.low, self.n, p))
+
+
+def region(n: int, p: float, alpha: float) -> Region:
+    """The exact two-sided test with at most alpha/2 in each tail, consistent with :func:`binomial_p`."""
+    return Region(n, p, alpha, n - _edge(n, 1 - p, alpha / 2) + 1, _edge(n, p, alpha / 2) - 1)
+
+
+def _edge(n: int, p: float, alpha: float) -> int:
+    """The least k whose upper tail is at most alpha (n + 1 if none is)."""
+    low, high = math.ceil(n * p), n + 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if upper_tail(middle, n, p) <= alpha else (middle + 1, high)
+    return low
+
+
+@lru_cache(maxsize=256)
+def sample_size(p0: float, p1: float, alpha: float, power: float) -> int:
+    """How many trials the exact two-sided test of p0 at level ``alpha`` needs to see p1 with probability ``power``.
+
+    Power is not monotone in n (counts are whole), so the answer is such that it and the next sizes up to 1 % more all
+    have the power; it is at most about 1 % above the least such size.
+
+    Raises:
+        ValueError: probabilities that coincide or lie outside [0, 1].
+    """
+    if p0 == p1 or not (0 <= p0 <= 1 and 0 <= p1 <= 1):
+        raise ValueError(f"a sample size needs two different probabilities; {p0} and {p1} were given")
+
+    def enough(n: int) -> bool:
+        return all(
+            region(m, p0, alpha).power(p1) >= power for m in {n, n + n // 300, n + n // 150, n + n // 100}
+        )
+
+    high = 8
+    while not enough(high):
+        high *= 2
+    low = high // 2
+    while high - low > max(1, high // 500):
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+@dataclass
+class Tally:
+    """The p-values of one check: headline tests share half of its false-alarm probability, all others the other half."""
+
+    alpha: float
+    headline: int
+    worst: float = 1.0
+    said: str = ""
+    tests: int = 0
+    _found: list[tuple[float, bool, str]] | None = None
+
+    def __post_init__(self) -> None:
+        self._found = []
+
+    def add(self, p: float, what: str, *, headline: bool = False) -> None:
+        """Record a test; ``what`` says in words what was seen and what is expected."""
+        assert self._found is not None
+        self._found.append((p, headline, what))
+
+    def threshold(self, headline: bool) -> float:
+        """The level of one test."""
+        assert self._found is not None
+        others = sum(not h for _, h, _ in self._found)
+        mains = max(self.headline, sum(h for _, h, _ in self._found))
+        return self.alpha / 2 / max(1, mains if headline else others)
+
+    def verdict(self) -> tuple[bool, float, float, str]:
+        """Whether all tests pass; the worst test's p-value, its level, and what it saw."""
+        assert self._found is not None
+        if not self._found:
+            return True, 1.0, self.alpha, "nothing to test"
+        worst = min(self._found, key=lambda one: _log(one[0]) - math.log(self.threshold(one[1])))
+        level = self.threshold(worst[1])
+        return worst[0] > level, worst[0], level, worst[2]
+
+    @property
+    def count(self) -> int:
+        """How many tests were made."""
+        assert self._found is not None
+        return len(self._found)
+
+
+def _log(p: float) -> float:
+    return math.log(p) if p > 0 else -math.inf
