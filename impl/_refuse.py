@@ -30,6 +30,7 @@ def check_floating(formula: str, **given: Tensor) -> None:
 def check_lead(formula: str, **given: Tensor) -> torch.Size:
     """The leading dimensions that the tensors (each ... r c) broadcast to; refuse them if there are none."""
     try:
-        return torch.broadcast_shapes(*(x.shape[:-2] for x in given.values()))
+        lead: torch.Size = torch.broadcast_shapes(*(x.shape[:-2] for x in given.values()))
     except RuntimeError:
         raise shapes(formula, "leading dimensions that broadcast", **given) from None
+    return lead

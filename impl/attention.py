@@ -9,8 +9,9 @@ Inf included, reaches neither output nor gradient: torch's kernels multiply it b
 
 Both functions on q, k and v go to torch's fused kernel (``F.scaled_dot_product_attention``), which never stores the n × m
 weights. Fused kernels have first derivatives only. Inside ``torch.func`` everything beyond one ``grad`` (vmap, jvp, jacfwd,
-hessian, …) takes the math path by itself; for ``create_graph=True`` and ``torch.autograd.forward_ad``, ask for it with
-``backend="math"``: the same formula in plain operations, differentiable to any order in either mode.
+hessian, …) takes the math path by itself. For ``create_graph=True``, ``torch.autograd.forward_ad``, jacrev and vmap inside
+``torch.compile``, ask for it with ``backend="math"``: the same formula in plain operations, differentiable to any order in
+either mode. In 16 bits the fused kernel also rounds the weights before it sums with them; the math path rounds once, at the end.
 """
 
 import math
@@ -32,7 +33,9 @@ Backend = Literal["auto", "math"]
 _QKV = "q (... n d_k), k (... m d_k), v (... m d_v)"
 
 
-def softmax(s: Float[Tensor, "... n m"], mask: Bool[Tensor, "... #n #m"] | None = None) -> Float[Tensor, "... n m"]:
+def softmax(
+    s: Float[Tensor, "... n m"], mask: Bool[Tensor, "... #n #m"] | None = None
+) -> Float[Tensor, "... n m"]:
     """a[i,j] = exp(s[i,j]) / Σ_l exp(s[i,l]) over the keys l that query i may attend to; exactly 0 elsewhere, and in a
     row with none. Statement: ``attention.softmax``.
 
@@ -69,7 +72,8 @@ def scaled_dot_product(
     _check_mask("attention.scaled_dot_product", mask, q.shape[-2], k.shape[-2])
     if backend == "math" or _beyond_one_grad():
         return _math(q, k, v, mask)
-    if not q.is_cpu or torch.compiler.is_compiling():  # looking at values would wait for the device, or stop the compiler
+    if not q.is_cpu or torch.compiler.is_compiling():
+        # Looking at values would wait for the device, or stop the compiler.
         return _fused(*_blank(q, k, v, mask), mask)
     # Few inputs need blanking, and a sum shows cheaply which. Without gradients the sum of the output is enough.
     if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
@@ -153,8 +157,10 @@ def _lead(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> torch.Size:
 
 def _fits(mask: Tensor, shape: torch.Size) -> bool:
     """Whether the mask broadcasts to the leading dimensions b and h of ``shape`` without widening them."""
-    ms = mask.shape
-    return len(ms) == 2 or (len(ms) == 4 and (ms[0] == 1 or ms[0] == shape[0]) and (ms[1] == 1 or ms[1] == shape[1]))
+    lead = mask.shape[:-2]  # compared one by one: Dynamo decides `size in (1, b)` wrongly for a symbolic size
+    return not lead or (
+        len(lead) == 2 and (lead[0] == 1 or lead[0] == shape[0]) and (lead[1] == 1 or lead[1] == shape[1])
+    )
 
 
 def _four(x: Tensor, lead: torch.Size) -> Tensor:
@@ -171,10 +177,7 @@ def _blank(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tenso
 
 def _finite(*tensors: Tensor) -> bool:
     """False if any entry is NaN or Inf (or a sum overflows: that costs the caller some time, never a wrong value)."""
-    for x in tensors:
-        if not math.isfinite(x.sum().item()):
-            return False
-    return True
+    return all(math.isfinite(x.sum().item()) for x in tensors)
 
 
 def _beyond_one_grad() -> bool:
@@ -197,7 +200,9 @@ def _check(formula: str, q: Tensor, k: Tensor, v: Tensor, backend: str) -> None:
 
 def _check_mask(formula: str, mask: Tensor, n: int, m: int) -> None:
     if mask.dtype != torch.bool:
-        raise _refuse.dtypes(formula, "a boolean mask, True = may attend (of an additive mask: mask > -inf)", mask=mask)
+        raise _refuse.dtypes(
+            formula, "a boolean mask, True = may attend (of an additive mask: mask > -inf)", mask=mask
+        )
     ms = mask.shape
     if len(ms) < 2 or (ms[-1] != m and ms[-1] != 1) or (ms[-2] != n and ms[-2] != 1):
         raise _refuse.shapes(formula, f"a mask that broadcasts to (... n m) = (... {n} {m})", mask=mask)

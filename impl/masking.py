@@ -48,55 +48,57 @@ def mlm(
     slot, word, part = law(special, vocab_size, generator)
     flat = ids.flatten().long()
     old = flat.index_select(0, slot)
-    new = torch.where(part < 80, mask_id, torch.where(part < 90, word, old))
-    label = torch.where(part < 100, old, IGNORED)
+    new = torch.where(part < 512, mask_id, torch.where(part < 576, word, old))
+    label = torch.where(part < 640, old, IGNORED)
     corrupted = flat.scatter(0, slot, new).view(ids.shape)
     labels = torch.full_like(flat, IGNORED).scatter_(0, slot, label).view(ids.shape)
     return corrupted.to(ids.dtype), labels.to(ids.dtype if ids.dtype.is_signed else torch.int64)
 
 
 def _bernoulli(special: Tensor, vocab_size: int, generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
-    """(slot, word, part): where a candidate stands, its random word, and its part in 0..99, or 100 if not selected.
+    """(slot, word, part): where a candidate stands, its random word, and its part: 0..511 mask, 512..575 random word,
+    576..639 no change, 640..649 not selected after all.
 
-    A byte for each token selects it if below 38, and makes it a candidate if 38. Then a 63-bit integer for each
-    candidate, read as word + V·part: word and part (mod 100) are independent and uniform, to 100 V / 2^63. The last
-    digit of part selects 4 in 10 of the ties, so that (38 + 0.4)/256 = 0.15 exactly; its first digit is left to
-    choose between mask, random word and no change.
+    A random byte below 39 makes a token a candidate, 640 parts in 650 select it: 39/256 · 640/650 = 0.15 exactly.
     """
-    N = special.numel()
-    byte = _random_bits(-(-N // 8), special.device, generator).view(torch.uint8)[:N]
+    byte = _random_bytes(special.numel(), special.device, generator)
     slot = (byte < 39 * (~special).flatten().view(torch.uint8)).nonzero().squeeze(1)
-    word, part = _word_and_part(slot.numel(), vocab_size, special.device, generator)
-    selected = (byte.index_select(0, slot) < 38) | (part % 10 < 4)
-    return slot, word, torch.where(selected, part, 100)
+    return slot, *_word_and_part(slot.numel(), vocab_size, 650, special.device, generator)
 
 
 def _exact_count(special: Tensor, vocab_size: int, generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
     """(slot, word, part) as above. A row's selected tokens are those with the k largest of its random 63-bit keys."""
-    n = special.shape[-1]
+    n, device = special.shape[-1], special.device
     special = special.reshape(math.prod(special.shape[:-1]), n)
     ordinary = n - special.sum(-1)
-    k = (3 * ordinary.double() / 20).round().clamp(min=1).minimum(ordinary)  # in float64 a half is exactly a half
+    # In float64 a half is exactly a half, so this rounds as Python does.
+    k = (3 * ordinary.double() / 20).round().clamp(min=1).minimum(ordinary)
     k_max = min(max(1, round(3 * n / 20)), n)
-    key = _random_bits(special.numel(), special.device, generator).view(special.shape) & (2**63 - 1)
-    ranked = key.masked_fill_(special, -1).topk(k_max).indices
-    row, rank = (torch.arange(size, device=special.device)[:, None] for size in ranked.shape)
-    chosen = (rank.mT < k[:, None]).flatten().nonzero().squeeze(1)
-    slot = (ranked + n * row).flatten().index_select(0, chosen)
-    return slot, *_word_and_part(slot.numel(), vocab_size, special.device, generator)
+    key = _random_integers(special.numel(), device, generator).view(special.shape).masked_fill_(special, -1)
+    ranked = key.topk(k_max).indices
+    row, rank = (torch.arange(size, device=device) for size in ranked.shape)
+    slot = (ranked + n * row[:, None])[rank < k[:, None]]
+    return slot, *_word_and_part(slot.numel(), vocab_size, 640, device, generator)
 
 
 def _word_and_part(
-    count: int, vocab_size: int, device: torch.device, generator: Generator
+    count: int, vocab_size: int, parts: int, device: torch.device, generator: Generator
 ) -> tuple[Tensor, Tensor]:
-    """Independent draws, uniform on 0..V−1 and on 0..99: the remainder and the quotient's last digits of one integer."""
-    draw = torch.empty(count, dtype=torch.int64, device=device).random_(generator=generator)  # 0..2^63 − 1
-    return draw % vocab_size, draw // vocab_size % 100
+    """Two independent draws from one integer: uniform on 0..V−1 and on 0..parts−1, to parts · V / 2^63."""
+    draw = _random_integers(count, device, generator)
+    quotient = draw // vocab_size
+    return torch.sub(draw, quotient, alpha=vocab_size), quotient % parts
 
 
-def _random_bits(count: int, device: torch.device, generator: Generator) -> Tensor:
-    """Integers of 64 random bits each."""
-    return torch.empty(count, dtype=torch.int64, device=device).random_(-(2**63), None, generator=generator)
+def _random_integers(count: int, device: torch.device, generator: Generator) -> Tensor:
+    """Uniform on 0..2^63 − 1."""
+    return torch.empty(count, dtype=torch.int64, device=device).random_(generator=generator)
+
+
+def _random_bytes(count: int, device: torch.device, generator: Generator) -> Tensor:
+    """Uniform on 0..255: eight from each integer of 64 bits."""
+    words = torch.empty(-(-count // 8), dtype=torch.int64, device=device)
+    return words.random_(-(2**63), None, generator=generator).view(torch.uint8)[:count]
 
 
 def _check(

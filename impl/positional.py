@@ -35,31 +35,38 @@ def sinusoidal(
     """
     dtype = torch.get_default_dtype() if dtype is None else dtype
     if n < 0 or d < 1 or not base > 0:
-        raise ValueError(f"positional.sinusoidal: expected n >= 0, d >= 1, base > 0; got n {n}, d {d}, base {base}")
+        raise ValueError(
+            f"positional.sinusoidal: expected n >= 0, d >= 1, base > 0; got n {n}, d {d}, base {base}"
+        )
     if layout not in ("interleaved", "concatenated"):
         raise ValueError(f"positional.sinusoidal: layout is 'interleaved' or 'concatenated'; got {layout!r}")
     if not dtype.is_floating_point:
         raise TypeError(f"positional.sinusoidal: expected a floating dtype; got {dtype}")
 
+    half = (d + 1) // 2
+    sines, cosines = (
+        (slice(0, None, 2), slice(1, None, 2))
+        if layout == "interleaved"
+        else (slice(half), slice(half, None))
+    )
+    table = torch.empty(n, d, dtype=dtype, device=device)
     wavelength = base ** (torch.arange(0, d, 2, dtype=torch.float64, device=device) / d)
-    if n <= 32 or dtype == torch.float64 or torch.compiler.is_compiling():
+    if n <= 16 or dtype == torch.float64 or torch.compiler.is_compiling():
         angle = torch.arange(n, dtype=torch.float64, device=device)[:, None] / wavelength
-        pairs = torch.stack((angle.sin(), angle.cos()), -1)
-    else:
-        # A step is a rotation, PE(t + r) = M_r PE(t): the positions 0, stride, 2 stride, … turned by each of 0 … stride - 1
-        # need 2√n rows in place of n sines. The few float64 roundings this adds are far below what dtype can hold.
-        stride = math.isqrt(n - 1) + 1
-        t, r = _turns(stride / wavelength, -(-n // stride)), _turns(1 / wavelength, stride)
-        pairs = torch.view_as_real(t[:, None] * (1j * r)).flatten(0, 1)[:n]
-    if layout == "concatenated":
-        return torch.cat((pairs[..., 0].to(dtype), pairs[:, : d // 2, 1].to(dtype)), -1)
-    return pairs.flatten(-2)[:, :d].to(dtype)
-
-
-def _turns(angle: Tensor, count: int) -> Tensor:
-    """Row c is exp(-i c angle), for c < count."""
-    turn = torch.complex(angle.cos(), -angle.sin()).expand(count, -1)
-    return torch.cat((torch.ones_like(turn[:1]), turn[1:])).cumprod(0)
+        table[:, sines] = angle.sin()
+        table[:, cosines] = angle[:, : d // 2].cos()
+        return table
+    # Every stride-th position a, turned by each b below stride: 2√n rows of sines and cosines in place of n, by the addition
+    # theorems. The few float64 roundings this adds are far below what dtype can hold.
+    stride = math.isqrt(n - 1) + 1
+    a = torch.arange(0, n, stride, dtype=torch.float64, device=device)[:, None, None] / wavelength
+    b = torch.arange(stride, dtype=torch.float64, device=device)[:, None] / wavelength
+    sin_a, cos_a, sin_b, cos_b = a.sin(), a.cos(), b.sin(), b.cos()
+    turned = (sin_a * cos_b).addcmul_(cos_a, sin_b)
+    table[:, sines] = turned.flatten(0, 1)[:n]
+    turned = torch.mul(cos_a, cos_b, out=turned).addcmul_(sin_a, sin_b, value=-1)
+    table[:, cosines] = turned.flatten(0, 1)[:n, : d // 2]
+    return table
 
 
 def learned(pos: Integer[Tensor, "... n"], W: Float[Tensor, "N d"]) -> Float[Tensor, "... n d"]:

@@ -189,3 +189,6 @@ causal = Formula(
         paper("Vaswani et al. 2017", "section 3.2.3"),
     ),
 )
+
+
+from spec import attention_theorems as attention_theorems  # noqa: E402  (theorems follow the formulas they are about)

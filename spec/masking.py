@@ -106,3 +106,4 @@ mlm = Formula(
     ),
     notes="P[i, w, y] is the probability that position i becomes word w and is selected (y = 1) or not (y = 0).",
 )
+

@@ -68,3 +68,4 @@ layer_norm = Formula(
         paper("Ba, Kiros & Hinton 2016", "eq. 4"),
     ),
 )
+

@@ -81,3 +81,4 @@ learned = Formula(
     outputs=(PE,),
     sources=(deck(4, "learned positional embeddings"), paper("Gehring et al. 2017", "section 3.1")),
 )
+

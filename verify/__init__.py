@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from verify.calling import Unusable
     from verify.check import check
+    from verify.guarding import guard_theorem
     from verify.report import CheckResult, Counterexample, Report
     from verify.reproduce import script
 
-__all__ = ["CheckResult", "Counterexample", "Report", "Unusable", "check", "script"]
+__all__ = ["CheckResult", "Counterexample", "Report", "Unusable", "check", "guard_theorem", "script"]
 
 _HOMES = {
     "check": "check",
@@ -24,6 +25,7 @@ _HOMES = {
     "Counterexample": "report",
     "Unusable": "calling",
     "script": "reproduce",
+    "guard_theorem": "guarding",
 }
 
 

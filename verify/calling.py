@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import sympy
 import torch
 
-from spec.language.expr import Tensor, substitute
+from spec.language.dimensions import Size, is_size, whole
+from spec.language.expr import Tensor
 from spec.language.formula import Formula
 from verify.state import Deadline, GlobalState, interrupted
 
@@ -36,15 +36,15 @@ NAMES = {value: name for name, value in DTYPES.items()}
 _SPOKEN = {"float64": "float64|double", "float32": "float32|float", "float16": "float16|half", "bfloat16": "bfloat16"}
 
 
-class Unusable(Exception):
+class Unusable(Exception):  # noqa: N818 said in reports as it stands
     """What was given cannot be checked at all: an unknown formula, type or convention, or a signature that does not fit."""
 
 
-class Fault(Exception):
+class Fault(Exception):  # noqa: N818 said in reports as it stands
     """The callable is at fault; the message is one line."""
 
 
-class Unsupported(Exception):
+class Unsupported(Exception):  # noqa: N818 said in reports as it stands
     """The callable declares that it does not support this type (or this kind of differentiation)."""
 
 
@@ -115,7 +115,7 @@ class Caller:
         passed: list[Any] = []
         for item in self.formula.inputs:
             value = inputs.get(str(item))
-            if isinstance(item, sympy.Symbol):
+            if is_size(item):
                 passed.append(int(value))  # type: ignore[arg-type]
             elif item.role == "generator":
                 passed.append(torch.Generator(device=self.device).manual_seed(generator_seed or 0))
@@ -189,7 +189,7 @@ class Caller:
         names = [
             str(item) for item, value in zip(self.formula.inputs, arguments, strict=False) if isinstance(value, torch.Tensor)
         ]
-        before = dict(zip(names, (old.double().cpu().numpy() if old.is_floating_point() else old.cpu().numpy() for _, old in kept), strict=False))
+        before = dict(zip(names, (values(old) for _, old in kept), strict=True))
         inputs: dict[str, Any] = {}
         for item, value in zip(self.formula.inputs, arguments, strict=False):
             plain = None if isinstance(value, torch.Generator) else value
@@ -205,7 +205,7 @@ class Caller:
     # Results -------------------------------------------------------------------------------------------------------------
 
     def results(
-        self, arguments: Sequence[Any], sizes: Mapping[sympy.Symbol, int], batch: tuple[int, ...], dtype: str | None
+        self, arguments: Sequence[Any], sizes: Mapping[Size, int], batch: tuple[int, ...], dtype: str | None
     ) -> list[torch.Tensor]:
         """Call, and hold what is returned to the declared number, shapes, dtypes and device.
 
@@ -221,7 +221,7 @@ class Caller:
         self,
         result: Any,
         arguments: Sequence[Any],
-        sizes: Mapping[sympy.Symbol, int],
+        sizes: Mapping[Size, int],
         batch: tuple[int, ...],
         dtype: str | None,
     ) -> list[torch.Tensor]:
@@ -245,7 +245,7 @@ class Caller:
         self,
         declared: Tensor,
         value: torch.Tensor,
-        sizes: Mapping[sympy.Symbol, int],
+        sizes: Mapping[Size, int],
         batch: tuple[int, ...],
         dtype: str | None,
         shapes: str,
@@ -269,11 +269,6 @@ class Caller:
             raise Fault(f"{begin} is on {value.device}; expected {self.device} for {shapes}")
         if value.layout != torch.strided:
             raise Fault(f"{begin} has layout {value.layout}; expected a dense tensor for {shapes}")
-
-
-def whole(size: Any, sizes: Mapping[sympy.Symbol, int]) -> int:
-    """A symbolic size as a number."""
-    return int(sizes[size] if size in sizes else substitute(size, {s: sympy.Integer(v) for s, v in sizes.items()}))
 
 
 def values(result: torch.Tensor) -> np.ndarray[Any, Any]:

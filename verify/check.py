@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -23,10 +24,10 @@ from verify.properties import (
 )
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Report, versions
 from verify.reproduce import importable
-from verify.robustness import applicable, leaks
+from verify.robustness import Scenario, applicable, leaks
 from verify.sampling import Example
 from verify.searching import Clock
-from verify.state import listening
+from verify.state import listening, one_thread
 
 Progress = Callable[[str, int, int], None]
 JUDGED = ("float64", "float32")
@@ -41,7 +42,7 @@ def check(
     seed: int = 0,
     dtypes: Sequence[str] | None = None,
     device: str = "cpu",
-    compile: bool = False,
+    compile: bool = False,  # noqa: A002 torch's own word
     time_limit: float | None = None,
     progress: Progress | None = None,
     name: str | None = None,
@@ -88,7 +89,7 @@ def check(
     if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
         report.notes.append(f"{caller.name} takes no mask: checked without masks")
     setting = Setting(judge, caller, seed, max_examples, Clock(time_limit))
-    with listening():
+    with listening(), one_thread():
         _first_call(setting, kinds[0])
         for title, work in (plan := _plan(setting, kinds, report, compile)):
             if progress is not None:
@@ -154,32 +155,40 @@ def _first_call(setting: Setting, dtype: str) -> None:
 Work = tuple[str, Callable[[], list[CheckResult]]]
 
 
-def _plan(setting: Setting, kinds: list[str], report: Report, compile: bool) -> list[Work]:
-    judge, caller, formula = setting.judge, setting.caller, setting.judge.formula
+def _plan(setting: Setting, kinds: list[str], report: Report, compiled: bool) -> list[Work]:
+    judge, formula = setting.judge, setting.judge.formula
     plan: list[Work] = []
     scenarios = [
-        (f"robustness: {s.name}", lambda s=s: [robustness_check(setting, s, _usable(report, kinds))])
+        (f"robustness: {s.name}", partial(_scenario, setting, s, report, kinds))
         for s in applicable(judge)
     ]
     if formula.law is not None:
-        return [("law", lambda: _laws(setting)), *scenarios]
+        return [("law", partial(_laws, setting)), *scenarios]
     if judge.real:
-        plan += [(f"value in {k}", lambda k=k: [value_check(setting, k)]) for k in kinds]
+        plan += [(f"value in {k}", partial(_value, setting, k)) for k in kinds]
     else:
-        plan.append(("value", lambda: [value_check(setting, kinds[0])]))
+        plan.append(("value", partial(_value, setting, kinds[0])))
     if differentiable(judge):
-        plan += [(f"gradient in {k}", lambda k=k: _one(gradient_check(setting, k))) for k in kinds]
+        plan += [(f"gradient in {k}", partial(_gradient, setting, k)) for k in kinds]
     for theorem in formula.theorems.values():
-        plan.append((f"theorem {theorem.name}", lambda t=theorem: _theorem(setting, t, report, kinds)))
+        plan.append((f"theorem {theorem.name}", partial(_theorem, setting, theorem, report, kinds)))
     plan += scenarios
-    plan.append(("leaks", lambda: _leaks(setting, report, kinds)))
-    if compile:
-        plan.append(("compiled", lambda: _compiled(setting, report, kinds)))
+    plan.append(("leaks", partial(_leaks, setting, report, kinds)))
+    if compiled:
+        plan.append(("compiled", partial(_compiled, setting, report, kinds)))
     return plan
 
 
-def _one(result: CheckResult | None) -> list[CheckResult]:
-    return [] if result is None else [result]
+def _value(setting: Setting, kind: str) -> list[CheckResult]:
+    return [value_check(setting, kind)]
+
+
+def _gradient(setting: Setting, kind: str) -> list[CheckResult]:
+    return [r for r in (gradient_check(setting, kind),) if r is not None]
+
+
+def _scenario(setting: Setting, scenario: Scenario, report: Report, kinds: list[str]) -> list[CheckResult]:
+    return [r for r in (robustness_check(setting, scenario, _usable(report, kinds)),) if r is not None]
 
 
 def _usable(report: Report, kinds: list[str]) -> list[str]:
@@ -223,7 +232,7 @@ def _leaks(setting: Setting, report: Report, kinds: list[str]) -> list[CheckResu
             return []
     if found:
         report.notes.append(
-            f"NaN in a slot of {', '.join(found)} that some rows do not read reaches those rows (reported, not judged)"
+            f"NaN in a slot of {', '.join(found)} reaches outputs that do not read this slot (reported, not judged)"
         )
     return []
 
@@ -254,11 +263,11 @@ def _offences(setting: Setting, report: Report) -> None:
 def _hint(setting: Setting, report: Report, kinds: list[str]) -> str:
     """Whether another convention explains what was falsified."""
     judge, caller, space = setting.judge, setting.caller, setting.space()
-    if not judge.formula.conventions:
-        return ""
+    batches = any(t.role == "data" for t in judge.formula.tensors)
     examples: list[Example] = []
-    for turn, recipe in enumerate(space.plan(max(20, setting.max_examples // 3), setting.seed)):
-        examples.append(space.example(recipe, kinds[turn % len(kinds)]))
+    for turn, recipe in enumerate(space.plan(max(40, setting.max_examples), setting.seed)):
+        batch = (2,) if batches and recipe.seed % 8 == 0 else ()
+        examples.append(space.example(recipe, kinds[turn % len(kinds)], batch))
     other = conforming(judge, caller, examples, lambda choice: Judge(judge.formula, choice))
     return f"conforms under convention {other}" if other else ""
 

@@ -1,4 +1,7 @@
-"""The command ``attnspec``: verify, check, list, show, mutants. Exit 0 conforms, 1 falsified, 2 unusable input, 3 nothing conclusive."""
+"""The command ``attnspec``: verify, check, list, show, mutants.
+
+It exits 0 if all conforms, 1 if something is falsified, 2 on unusable input, 3 if nothing conclusive was said.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ Numbers that are not finite are the strings "inf", "-inf" and "nan".
 """
 
 
-class Unusable(Exception):
+class Unusable(Exception):  # noqa: N818 it says what the input is
     """What was asked for cannot be done; the message is one line."""
 
 
@@ -35,6 +38,7 @@ class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
+        """Refuse, in one line."""
         raise Unusable(f"{message} (see {self.prog} --help)")
 
 
@@ -184,6 +188,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         return CONFORMS
     except SystemExit as stop:  # --help
         return stop.code if isinstance(stop.code, int) else CONFORMS
+    except ModuleNotFoundError as error:
+        if os.environ.get("ATTNSPEC_TRACEBACK"):
+            raise
+        print(f"attnspec: {error}: install attnspec's requirements (pip install .)", file=sys.stderr)  # noqa: T201
+        return UNUSABLE
+    except Exception as error:
+        if os.environ.get("ATTNSPEC_TRACEBACK"):
+            raise
+        said = " ".join(str(error).split())[:200]
+        print(  # noqa: T201
+            f"attnspec: a fault of attnspec itself: {type(error).__name__}: {said} (ATTNSPEC_TRACEBACK=1 shows where)",
+            file=sys.stderr,
+        )
+        return NOTHING
 
 
 def write(path: Path, text: str) -> None:

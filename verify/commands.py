@@ -7,6 +7,7 @@ import difflib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verify.cli import CONFORMS, FALSIFIED, NOTHING, Unusable, write
@@ -19,6 +20,20 @@ if TYPE_CHECKING:
     from spec.language.formula import Formula
     from verify.report import Report
     from verify.running import Outcome
+
+
+RERUN = """\
+import sys
+
+import verify
+from {module} import {root}
+
+report = verify.check(
+    {name}, "{given.formula_id}", conventions={given.conventions}, seed={given.seed}, max_examples={given.max_examples}
+)
+print(report)
+sys.exit(1 if report.verdict == "falsified" else 0)
+"""
 
 
 def console(stderr: bool = False) -> Console:
@@ -200,9 +215,9 @@ def do_check(given: argparse.Namespace) -> int:
     try:
         if sys.stderr.isatty():
             with err.status(f"checking {given.where} against {formula.id} …"):
-                report = run_check(call, formula.id, conventions=conventions, **options)
+                report = run_check(call, formula.id, conventions=conventions, name=given.where, **options)
         else:
-            report = run_check(call, formula.id, conventions=conventions, **options)
+            report = run_check(call, formula.id, conventions=conventions, name=given.where, **options)
     except Uncallable as error:
         raise Unusable(str(error)) from None
     report.target = given.where
@@ -215,9 +230,12 @@ def do_check(given: argparse.Namespace) -> int:
         out.print(f"\nhint: {report.hint}", markup=False)
     for note in report.notes:
         out.print(f"note: {note}", style="dim", markup=False)
+    unsaid: dict[str, list[str]] = {}
     for check in report.checks:
-        if check.verdict == "inconclusive":
-            out.print(f"inconclusive: {check.name}: {check.message}", style="yellow", markup=False)
+        if check.verdict == "inconclusive" and not report.falsified:
+            unsaid.setdefault(check.message, []).append(check.name)
+    for message, names in unsaid.items():
+        out.print(f"inconclusive: {', '.join(names)}: {message}", style="yellow", markup=False)
     status = {"conforms": CONFORMS, "falsified": FALSIFIED, "inconclusive": NOTHING}[report.verdict]
     said = {CONFORMS: "conforms", FALSIFIED: "falsified", NOTHING: "nothing conclusive"}[status]
     with_them = ", ".join(f"{k}={v}" for k, v in report.conventions.items())
@@ -236,26 +254,18 @@ def do_check(given: argparse.Namespace) -> int:
 def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> None:
     from verify.reproduce import script
 
-    with_example = [c for c in report.falsified if c.counterexample is not None]
-    if not with_example:
-        if given.script:
-            out.print(
-                f"a statistical failure has no single example: {given.script} was not written",
-                style="dim",
-                markup=False,
-            )
-        return
-    text = script(report, with_example[0])
+    # A file is imported by its stem: the script belongs beside it.
+    module, _, name = given.where.rpartition(":")
+    home = Path(module).stem if module.endswith(".py") else module
+    try:
+        text = script(report, f"{home}:{name}")
+    except ValueError:  # no single example shows it: the sample is drawn again
+        text = RERUN.format(module=home, root=name.partition(".")[0], name=name, given=report)
     if given.script:
         write(given.script, text)
-        out.print(
-            f"wrote {given.script}: python {given.script} reproduces {with_example[0].name}", markup=False
-        )
+        out.print(f"wrote {given.script}, which reproduces it on its own", markup=False)
         return
-    out.print(
-        f"\nThis script reproduces {with_example[0].name} on its own (--script FILE writes it):\n",
-        markup=False,
-    )
+    out.print("\nThis script reproduces it on its own (--script FILE writes it):\n", markup=False)
     out.print(text, markup=False, soft_wrap=True)
 
 

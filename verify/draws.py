@@ -27,7 +27,7 @@ Bools = npt.NDArray[np.bool_]
 Reals = npt.NDArray[np.float64]
 
 
-class Broken(Exception):
+class Broken(Exception):  # noqa: N818 it says what the results are
     """What came back cannot be judged as a sample of the law; the message says why."""
 
 
@@ -288,7 +288,7 @@ def named(formula: Formula, inputs: Sequence[Any], results: Sequence[Ints]) -> d
 
 def impossible(sample: Sample) -> tuple[int, int, int] | None:
     """The first (t, design, position) whose outcome has probability 0 in the statement, if any."""
-    T, R, n = sample.word.shape
+    _, R, n = sample.word.shape
     V = sample.probability.shape[2]
     inside = (sample.word >= 0) & (sample.word < V)
     r, i = np.meshgrid(np.arange(R), np.arange(n), indexing="ij")

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from spec.language.dimensions import whole
 from spec.language.gradients import pull_back
-from verify.calling import Caller, Fault, Unsupported, values, whole
+from verify.calling import Caller, Fault, Unsupported, values
 from verify.judging import Expected, Judge, Outcome, compare, explain, worst
 from verify.sampling import Example, rounded
 
@@ -29,7 +30,8 @@ def expected_gradients(
     judge: Judge, inputs: Mapping[str, Any], cotangents: Mapping[str, Any], wrt: list[str], dtype: str
 ) -> dict[str, Expected]:
     """The derived gradients at a point, with their bounds. The only place that asks the language for them."""
-    found = pull_back(judge.formula, inputs, dict(cotangents), wrt, judge.conventions, dtype)
+    with np.errstate(all="ignore"):  # what does not fit into float64 becomes infinite, that is unjudged
+        found = pull_back(judge.formula, inputs, dict(cotangents), wrt, judge.conventions, dtype)
     # What the walk cannot say (NaN beside an infinite bound) is not judged.
     return {
         name: Expected(name, value, np.where(np.isfinite(value), bound, np.inf)) for name, (value, bound) in found.items()

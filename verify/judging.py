@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import flint
 import numpy as np
 import numpy.typing as npt
 
-from spec.language.balls import BallArithmetic, midpoints, radii
+from spec.language.balls import midpoints, radii
 from spec.language.binding import bind
-from spec.language.evaluate import run
+from spec.language.evaluate import enclose, run
 from spec.language.formula import Formula
 from spec.language.numbers import Num
 from spec.language.precision import Precision
@@ -39,10 +38,14 @@ class Expected:
 
 @dataclass
 class Outcome:
-    """How a callable fared on one example; ``ratio`` is error/bound, infinite where the call itself failed."""
+    """How a callable fared on one example; ``ratio`` is error/bound, infinite where the call itself failed.
+
+    ``idle``: the example gave nothing to compare.
+    """
 
     ratio: float = 0.0
     effective: bool = False
+    idle: bool = False
     message: str = ""
     what: str = ""
     index: tuple[int, ...] | None = None
@@ -82,13 +85,8 @@ class Judge:
 
     def enclosed(self, inputs: Mapping[str, Any], bits: int = 128) -> list[tuple[Reals, Reals]]:
         """The outputs as rigorous enclosures: midpoints and radii."""
-        saved = flint.ctx.prec
-        flint.ctx.prec = bits
-        try:
-            done = run(self.flat, BallArithmetic(), bind(self.flat, inputs))
-            return [(midpoints(done.tensors[t.name]), radii(done.tensors[t.name])) for t in self.flat.outputs]
-        finally:
-            flint.ctx.prec = saved
+        found = enclose(self.flat, inputs, None, bits)
+        return [(midpoints(balls), radii(balls)) for balls in found]
 
     def expect(self, inputs: Mapping[str, Any], dtype: str, rigorous: bool | None = None) -> list[Expected]:
         """What the statement says at these inputs (without batch dimensions).
@@ -97,6 +95,12 @@ class Judge:
         own error is part of the bound.
         """
         found = self.bound(inputs, dtype)
+        with np.errstate(all="ignore"):  # what does not fit into float64 becomes infinite, that is unjudged
+            return self._expected(found, inputs, dtype, rigorous)
+
+    def _expected(
+        self, found: list[Num], inputs: Mapping[str, Any], dtype: str, rigorous: bool | None
+    ) -> list[Expected]:
         if rigorous is None:
             size = sum(np.size(v) for v in inputs.values() if isinstance(v, np.ndarray))
             rigorous = dtype == "float64" and (size + 1) * sum(n.value.size for n in found) <= AFFORDABLE

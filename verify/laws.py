@@ -106,11 +106,13 @@ def check_law(
                     f"{axiom.sentence}; call {call}, {_where(formula, inputs, results, held)}"
                 )
 
-    samples = []
+    samples: list[Sample] = []
     state = _global_state()
     try:
-        for regime in plan(formula, conventions):
-            samples.append(draw(caller, formula, conventions, regime, seed, device, hold))
+        samples += [
+            draw(caller, formula, conventions, regime, seed, device, hold)
+            for regime in plan(formula, conventions)
+        ]
         if _global_state() != state:
             kept.append("the global random state was used: draw from the generator that is passed")
         kept += _generator(caller, formula, seed, device)

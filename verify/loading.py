@@ -1,4 +1,4 @@
-"""Finding the callable a user names: ``module:callable``, in the current directory or anywhere on the path, or ``file.py:callable``."""
+"""Finding the callable a user names: ``module:callable`` (the current directory first) or ``file.py:callable``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 OURS = ("spec", "impl", "verify")
 
 
-class Unloadable(Exception):
+class Unloadable(Exception):  # noqa: N818 it says what the callable is
     """There is nothing to check; the message is one line."""
 
 

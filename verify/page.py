@@ -7,6 +7,13 @@ from typing import Any
 
 from verify.tables import KINDS, SIGNS
 
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; color: #222; background: #fff }
+table { border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .25rem .6rem; border-bottom: 1px solid #ddd }
+.conforms { color: #167c2b } .falsified { color: #b00020; font-weight: 600 } .known, .inconclusive { color: #8a6100 }
+.none { color: #999 } pre { background: #f5f5f5; padding: .8rem; overflow-x: auto } details { margin: .5rem 0 }
+"""
+
 
 def page(document: dict[str, Any]) -> str:
     """The document of a run (see :func:`verify.recording.document`) as one self-contained HTML page."""
@@ -42,7 +49,7 @@ def page(document: dict[str, Any]) -> str:
             f"{lines}</table>{found}</details>"
         )
     listed = "".join(
-        f"<li>{html.escape(d['target'])}: {html.escape(', '.join(d['checks']))}: {html.escape(d['reason'])} {html.escape(d['report'])}</li>"
+        f"<li>{html.escape(': '.join((d['target'], ', '.join(d['checks']), d['reason'])))} {html.escape(d['report'])}</li>"
         for d in document["known_deviations"]
     )
     absent = "".join(f"<li>{html.escape(line)}</li>" for line in document["absent"])
@@ -51,14 +58,15 @@ def page(document: dict[str, Any]) -> str:
         for h in ("formula", "target", "conventions", *KINDS, "examples", "worst error/bound", "verdict")
     )
     facts = ", ".join(f"{k} {v}" for k, v in document["versions"].items())
-    return f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>attnspec</title><style>
-body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; color: #222; background: #fff }}
-table {{ border-collapse: collapse; width: 100% }} th, td {{ text-align: left; padding: .25rem .6rem; border-bottom: 1px solid #ddd }}
-.conforms {{ color: #167c2b }} .falsified {{ color: #b00020; font-weight: 600 }} .known, .inconclusive {{ color: #8a6100 }}
-.none {{ color: #999 }} pre {{ background: #f5f5f5; padding: .8rem; overflow-x: auto }} details {{ margin: .5rem 0 }}
-</style><h1>attnspec {html.escape(document["command"])}</h1>
-<p>{document["max_examples"]} examples, seed {document["seed"]}, {html.escape(document["device"])}; {html.escape(facts)}. Exit {document["exit"]}.</p>
-<table><tr>{head}</tr>{"".join(rows)}</table>
-{f"<h2>Known deviations</h2><ul>{listed}</ul>" if listed else ""}{f"<h2>Absent</h2><ul>{absent}</ul>" if absent else ""}
-<h2>Every check</h2>{"".join(details)}</html>
-"""
+    first = f"{document['max_examples']} examples, seed {document['seed']}, {document['device']}; {facts}"
+    return "\n".join(
+        (
+            f'<!doctype html><html lang="en"><meta charset="utf-8"><title>attnspec</title><style>{STYLE}</style>',
+            f"<h1>attnspec {html.escape(document['command'])}</h1>",
+            f"<p>{html.escape(first)}. Exit {document['exit']}.</p>",
+            f"<table><tr>{head}</tr>{''.join(rows)}</table>",
+            f"<h2>Known deviations</h2><ul>{listed}</ul>" if listed else "",
+            f"<h2>Absent</h2><ul>{absent}</ul>" if absent else "",
+            f"<h2>Every check</h2>{''.join(details)}</html>\n",
+        )
+    )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import sympy
 
+from spec.language.dimensions import Size, symbols_in
 from spec.language.expr import Tensor
+from spec.language.formula import INTERMEDIATES
 from spec.language.theorem import Theorem
+from verify.applications import NotRunnable
 from verify.calling import Caller, Unsupported
 from verify.gradients import JUDGED, differentiable, judge_gradient, with_cotangents
 from verify.judging import Judge, Outcome, judge_value
@@ -18,21 +20,24 @@ from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counte
 from verify.robustness import Scenario
 from verify.sampling import Example, Recipe, Space, members
 from verify.searching import Clock, Found, Probe, search
-from verify.shrinking import Shrinker, declarations, shrink
-from verify.theorems import NotRunnable, assumed, draw_theorem, judge_theorem, runnable, sizes_needed
+from verify.shrinking import SECONDS, Shrinker, declarations
+from verify.theorems import assumed, draw_theorem, judge_theorem, runnable, sizes_needed
 
 SMALL = (2, 3, 5, 7)
+LEAST_SHRINKING = 0.3
+"""Seconds that every counterexample gets, even when the report's share is used up."""
 
 
 @dataclass
 class Setting:
-    """What all checks of one report share."""
+    """What all checks of one report share; ``shrinking``: the seconds left for making counterexamples small."""
 
     judge: Judge
     caller: Caller
     seed: int
     max_examples: int
     clock: Clock
+    shrinking: float = 4.0
 
     def space(self, moderate: bool = False) -> Space:
         """The examples to draw from."""
@@ -127,11 +132,11 @@ def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> Chec
         return str(said)
     except Unsupported as said:
         found.unsupported = str(said)
-    fixed = {s for expr in theorem.sizes.values() for s in expr.free_symbols if isinstance(s, sympy.Symbol)}
+    fixed = set[Size]().union(*(symbols_in(expr) for expr in theorem.sizes.values()))
     fixed |= set(theorem.sizes)
     for tensor in theorem.given:
         if tensor.domain == "permutation":
-            fixed |= {s for size in tensor.shape for s in size.free_symbols if isinstance(s, sympy.Symbol)}
+            fixed = fixed.union(*(symbols_in(size) for size in tensor.shape))
     dtype = found.example.dtype if found.example else dtypes[0]
     result = concluded(setting, f"theorem {theorem.name}", "theorem", dtype, found, probe, theorem.given, fixed)
     result.dtype = None if found.example is None else dtype
@@ -139,8 +144,8 @@ def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> Chec
     return result
 
 
-def robustness_check(setting: Setting, scenario: Scenario, dtypes: list[str]) -> CheckResult:
-    """A scenario; examples on which a plain call already fails are not held against it."""
+def robustness_check(setting: Setting, scenario: Scenario, dtypes: list[str]) -> CheckResult | None:
+    """A scenario; examples on which a plain call already fails are not held against it. None where it never applies."""
     judge, caller, space = setting.judge, setting.caller, setting.space()
 
     def plainly_wrong(example: Example) -> bool:
@@ -152,7 +157,7 @@ def robustness_check(setting: Setting, scenario: Scenario, dtypes: list[str]) ->
     def probe(example: Example) -> Outcome:
         nonlocal skipped
         outcome = scenario.play(judge, caller, example)
-        if outcome.fails and judge.formula.law is None and (example.batch or scenario.name != "a batch equals its members") and plainly_wrong(example):
+        if outcome.fails and judge.formula.law is None and plainly_wrong(example):
             skipped += 1
             return Outcome()
         return outcome
@@ -170,9 +175,14 @@ def robustness_check(setting: Setting, scenario: Scenario, dtypes: list[str]) ->
                 dtypes[turn % len(dtypes)],
                 scenario.batch,
             )
-            found.see(example, probe(example))
+            outcome = probe(example)
+            if outcome.idle:
+                continue
+            found.see(example, outcome)
     except Unsupported as said:
         found.unsupported = str(said)
+    if not found.examples and not found.unsupported and not setting.clock.over:
+        return None
     dtype = found.example.dtype if found.example else dtypes[0]
     result = concluded(setting, f"robustness: {scenario.name}", "robustness", dtype, found, probe)
     result.dtype = None
@@ -191,17 +201,17 @@ def concluded(
     found: Found,
     probe: Probe,
     more: tuple[Tensor, ...] = (),
-    fixed: set[sympy.Symbol] | None = None,
+    fixed: set[Size] | None = None,
 ) -> CheckResult:
     """The result of a search: shrinks a violation, names a vacuous check and an unsupported type."""
     result = CheckResult(name, kind, CONFORMS, found.examples, found.worst, found.share, dtype=dtype, ratios=found.ratios)
     if found.outcome is not None and found.example is not None:
         example, outcome = found.example, found.outcome
-        if fixed is None:
-            example, outcome = shrink(example, outcome, probe, setting.judge.formula, *more)
-        else:
-            declared, own = declarations(setting.judge.formula, *more)
-            example, outcome = Shrinker(example, outcome, probe, declared, own | fixed).run()
+        declared, own = declarations(setting.judge.formula, *more)
+        began = time.monotonic()
+        seconds = max(LEAST_SHRINKING, min(SECONDS, setting.shrinking))
+        example, outcome = Shrinker(example, outcome, probe, declared, own | (fixed or set()), seconds).run()
+        setting.shrinking -= time.monotonic() - began
         result.verdict, result.message = FALSIFIED, outcome.message
         result.worst_ratio = max(found.worst or 0.0, outcome.ratio)
         result.counterexample = counterexample(setting.judge, example, outcome)
@@ -221,7 +231,7 @@ def concluded(
 def counterexample(judge: Judge, example: Example, outcome: Outcome) -> Counterexample:
     """A failing example as it is reported."""
     masked = judge.formula.inputs and judge.formula.is_mask(judge.formula.inputs[-1])
-    inputs = {name: value for name, value in example.inputs.items()}
+    inputs = dict(example.inputs)
     if masked:
         inputs.setdefault(str(judge.formula.inputs[-1]), None)
     generator = any(t.role == "generator" for t in judge.formula.tensors)
@@ -245,7 +255,10 @@ def conforming(
     judge: Judge, caller: Caller, examples: list[Example], remake: Callable[[dict[str, str]], Judge]
 ) -> str:
     """The convention under which every example conforms, if a single other choice (or a pair) explains them all."""
-    offered = {c.name: [o for o in c.options if o != judge.conventions[c.name]] for c in judge.formula.conventions}
+    if not any(judge_value(judge, caller, example).fails for example in examples):
+        return ""
+    conventions = (*judge.formula.conventions, INTERMEDIATES)
+    offered = {c.name: [o for o in c.options if o != judge.conventions[c.name]] for c in conventions}
     singles = [{name: option} for name, options in offered.items() for option in options]
     pairs = [
         {**a, **b} for place, a in enumerate(singles) for b in singles[place + 1 :] if a.keys() != b.keys()
@@ -253,9 +266,18 @@ def conforming(
     for change in (*singles, *pairs):
         other = remake({**judge.conventions, **change})
         try:
-            outcomes = [judge_value(other, caller, example) for example in examples]
+            if _all_conform(other, caller, examples):
+                return ", ".join(f"{name}={option}" for name, option in change.items())
         except Unsupported:
             continue
-        if any(o.effective for o in outcomes) and all(math.isfinite(o.ratio) and not o.fails for o in outcomes):
-            return ", ".join(f"{name}={option}" for name, option in change.items())
     return ""
+
+
+def _all_conform(judge: Judge, caller: Caller, examples: list[Example]) -> bool:
+    effective = False
+    for example in examples:
+        outcome = judge_value(judge, caller, example)
+        if outcome.fails:
+            return False
+        effective |= outcome.effective
+    return effective

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -55,7 +54,7 @@ def script(subject: Report | CheckResult, target: str | None = None, formula_id:
     if example is None or formula_id is None:
         raise ValueError(f"{chosen.name}: there is no counterexample to reproduce")
     formula = find(formula_id)
-    simple = chosen.kind == "value" or chosen.kind == "gradient"
+    simple = chosen.kind == "value" or (chosen.kind == "gradient" and example.got is not None)
     body = _plain(formula, chosen, example) if simple else _again(formula, chosen, example)
     return _head(formula, chosen, example, target or PLACEHOLDER) + body
 
@@ -177,6 +176,7 @@ def _again(formula: Formula, check: CheckResult, example: Counterexample) -> str
         what: dict[str, Any] = {"kind": "theorem", "theorem": check.name.removeprefix("theorem "), **example.calls}
     else:
         what = {"kind": check.kind, **example.calls}
+    seeds = ", ".join(f"{name}={literal(value, example.dtype)}" for name, value in (example.cotangents or {}).items())
     lines = [
         "from verify.reproduce import again",
         "",
@@ -184,7 +184,7 @@ def _again(formula: Formula, check: CheckResult, example: Counterexample) -> str
         *(f"    {name}={literal(value, example.dtype)}," for name, value in example.inputs.items()),
         ")",
         f"sys.exit(again(function, {formula.id!r}, {what!r}, inputs, {example.dtype!r}, {example.conventions!r}, "
-        f"{example.generator_seed!r}))",
+        f"{example.generator_seed!r}, dict({seeds})))",
         "",
     ]
     return "\n".join(lines)
@@ -198,9 +198,11 @@ def again(
     dtype: str,
     conventions: Mapping[str, str],
     generator_seed: int | None = None,
+    cotangents: Mapping[str, Any] | None = None,
 ) -> int:
     """Play one counterexample again; prints what is seen and returns 1 if it still fails, else 0."""
     from verify.calling import Caller
+    from verify.gradients import judge_gradient
     from verify.judging import Judge, judge_value
     from verify.robustness import by_name
     from verify.theorems import judge_theorem
@@ -210,6 +212,9 @@ def again(
     example = _example(formula, inputs, dtype, generator_seed, what)
     if what["kind"] == "theorem":
         outcome = judge_theorem(judge, caller, formula.theorems[what["theorem"]], example)
+    elif what["kind"] == "gradient":
+        example.cotangents = _arrays(cotangents or {})
+        outcome = judge_gradient(judge, caller, example)
     elif "scenario" in what:
         outcome = by_name(judge, what["scenario"]).play(judge, caller, example)
     else:
@@ -222,16 +227,19 @@ def again(
     return 0
 
 
+def _arrays(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    from verify.calling import values
+
+    return {name: values(value) if isinstance(value, torch.Tensor) else value for name, value in inputs.items()}
+
+
 def _example(
     formula: Formula, inputs: Mapping[str, Any], dtype: str, generator_seed: int | None, what: Mapping[str, Any]
 ) -> Any:
     from verify.sampling import Example, sizes_of
     from verify.theorems import sizes_needed
 
-    arrays = {
-        name: (value.double() if value.is_floating_point() else value).numpy() if isinstance(value, torch.Tensor) else value
-        for name, value in inputs.items()
-    }
+    arrays = _arrays(inputs)
     batch: tuple[int, ...] = ()
     for tensor in formula.tensors:
         if tensor.role == "data" and isinstance(arrays.get(tensor.name), np.ndarray):

@@ -44,7 +44,9 @@ def perform(task: Task) -> Outcome:
         from verify.check import check
 
         call, conventions = _find(task)
-        report = check(call, task.formula_id, **{**task.options, "conventions": conventions})
+        report = check(
+            call, task.formula_id, **{**task.options, "conventions": conventions, "name": task.label}
+        )
         report.target = task.label
         outcome = Outcome(task, report)
     except KeyboardInterrupt:
@@ -128,7 +130,7 @@ def progress(total: int, title: str) -> Iterator[Callable[[str], None]]:
         def line(what: str) -> None:
             nonlocal count
             count += 1
-            print(
+            print(  # noqa: T201
                 f"[{count}/{total}] {what}  ({time.monotonic() - began:.0f} s)", file=sys.stderr, flush=True
             )
 

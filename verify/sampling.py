@@ -12,13 +12,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import sympy
 import torch
 
+from spec.language.dimensions import Size, is_size, whole
 from spec.language.expr import Tensor, free_symbols
 from spec.language.formula import Formula
 from verify import regimes
-from verify.calling import DTYPES, whole
+from verify.calling import DTYPES
 from verify.regimes import Regime
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
@@ -44,7 +44,7 @@ class Example:
 
     inputs: dict[str, Any]
     dtype: str
-    sizes: dict[sympy.Symbol, int]
+    sizes: dict[Size, int]
     regime: str = ""
     batch: tuple[int, ...] = ()
     generator_seed: int | None = None
@@ -93,9 +93,9 @@ class Space:
         self.masked = any(t.role == "mask" for t in formula.tensors)
 
     @cached_property
-    def symbols(self) -> tuple[sympy.Symbol, ...]:
+    def symbols(self) -> tuple[Size, ...]:
         """The sizes to choose, in order of appearance."""
-        found: dict[sympy.Symbol, None] = {}
+        found: dict[Size, None] = {}
         for item in self.formula.inputs:
             if isinstance(item, Tensor):
                 for size in (*item.shape, item.below):
@@ -131,7 +131,7 @@ class Space:
                 seed=int(random.integers(2**31)),
             )
 
-    def sizes(self, kind: int, random: np.random.Generator) -> dict[sympy.Symbol, int]:
+    def sizes(self, kind: int, random: np.random.Generator) -> dict[Size, int]:
         """Sizes of one kind: mostly distinct small primes, so that no transposed axis can pass."""
         count = len(self.symbols)
         small = PRIMES[: max(count + 1, 4)]
@@ -158,7 +158,7 @@ class Space:
         recipe: Recipe,
         dtype: str,
         batch: tuple[int, ...] = (),
-        sizes: Mapping[sympy.Symbol, int] | None = None,
+        sizes: Mapping[Size, int] | None = None,
     ) -> Example:
         """The example that a recipe describes (``sizes`` given: at these)."""
         random = np.random.default_rng([*recipe])
@@ -168,7 +168,7 @@ class Space:
         mask = self.masks[recipe.mask % len(self.masks)]
         inputs: dict[str, Any] = {}
         for item in self.formula.inputs:
-            if isinstance(item, sympy.Symbol):
+            if is_size(item):
                 inputs[str(item)] = sizes[item]
                 continue
             shape = tuple(whole(size, sizes) for size in item.shape)
@@ -213,15 +213,15 @@ def members(batch: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     return iter(np.ndindex(*batch))
 
 
-def sizes_of(formula: Formula, inputs: Mapping[str, Any], batch: tuple[int, ...] = ()) -> dict[sympy.Symbol, int]:
+def sizes_of(formula: Formula, inputs: Mapping[str, Any], batch: tuple[int, ...] = ()) -> dict[Size, int]:
     """The sizes, read off the inputs."""
-    found: dict[sympy.Symbol, int] = {}
+    found: dict[Size, int] = {}
     for item in formula.inputs:
-        if isinstance(item, sympy.Symbol):
+        if is_size(item):
             found[item] = int(inputs[str(item)])
         elif inputs.get(item.name) is not None and item.shape:
             lead = len(batch) if item.role in ("data", "mask") else 0
             for size, actual in zip(item.shape, np.shape(inputs[item.name])[lead:], strict=True):
-                if isinstance(size, sympy.Symbol):
+                if is_size(size):
                     found[size] = int(actual)
     return found

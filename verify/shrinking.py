@@ -8,15 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import sympy
 
+from spec.language.dimensions import Size, is_size, symbols_in
 from spec.language.expr import Tensor
 from spec.language.formula import Formula
 from verify.calling import Unsupported
 from verify.judging import Outcome
 from verify.sampling import Example, members, rounded
 
-SECONDS, CALLS = 3.0, 600
+SECONDS, CALLS = 2.0, 500
 CLEAR = 10.0
 """A shrunk example must still fail by this factor, if the first one did: no borderline cases."""
 ENTRIES = 80
@@ -29,13 +29,19 @@ class Shrinker:
     """Greedy: the first simplification that still fails is kept, and all are tried again."""
 
     def __init__(
-        self, example: Example, outcome: Outcome, probe: Probe, declared: Mapping[str, Tensor], fixed: set[sympy.Symbol]
+        self,
+        example: Example,
+        outcome: Outcome,
+        probe: Probe,
+        declared: Mapping[str, Tensor],
+        fixed: set[Size],
+        seconds: float = SECONDS,
     ) -> None:
         self.example, self.outcome, self.probe = example, outcome, probe
         self.declared, self.fixed = declared, fixed
         self.least = min(CLEAR, outcome.ratio)
         self.faulty = outcome.got is None
-        self.end, self.left = time.monotonic() + SECONDS, CALLS
+        self.end, self.left = time.monotonic() + seconds, CALLS
 
     def run(self) -> tuple[Example, Outcome]:
         """The smallest failing example found, and its outcome."""
@@ -91,7 +97,7 @@ class Shrinker:
                     if str(symbol) not in self.example.inputs:
                         yield self._cut(symbol, smaller, slice(size - smaller, size))
 
-    def _cut(self, symbol: sympy.Symbol, size: int, part: slice) -> Example:
+    def _cut(self, symbol: Size, size: int, part: slice) -> Example:
         example = self.example
 
         def cut(name: str, value: Any) -> Any:
@@ -101,7 +107,8 @@ class Shrinker:
             if tensor is None or not isinstance(value, np.ndarray) or symbol not in tensor.shape:
                 return value
             lead = value.ndim - len(tensor.shape)
-            return value[(..., *(part if axis == symbol else slice(None) for axis in tensor.shape))] if lead >= 0 else value
+            index: Any = (..., *(part if axis == symbol else slice(None) for axis in tensor.shape))
+            return value[index] if lead >= 0 else value
 
         return replace(
             example,
@@ -120,7 +127,9 @@ class Shrinker:
     def _plain_array(self, group: str, name: str) -> Iterator[Example]:
         def put(array: Any) -> Example:
             made = {**getattr(self.example, group), name: rounded(array, self.example.dtype)}
-            return replace(self.example, **{group: made})
+            if group == "inputs":
+                return replace(self.example, inputs=made)
+            return replace(self.example, cotangents=made)
 
         def now() -> Any:
             return getattr(self.example, group)[name]
@@ -157,18 +166,12 @@ def significant(values: Any, digits: int) -> Any:
     return np.where(np.isfinite(result), result, values)
 
 
-def declarations(formula: Formula, *more: Tensor) -> tuple[dict[str, Tensor], set[sympy.Symbol]]:
+def declarations(formula: Formula, *more: Tensor) -> tuple[dict[str, Tensor], set[Size]]:
     """The declared tensors by name, and the sizes that cannot be cut (compound shapes, vocabularies)."""
     tensors = (*formula.tensors, *formula.outputs, *more)
-    fixed: set[sympy.Symbol] = set()
+    fixed: set[Size] = set()
     for tensor in tensors:
         for size in (*tensor.shape, tensor.below):
-            if not isinstance(size, sympy.Symbol) or size is tensor.below:
-                fixed |= {s for s in size.free_symbols if isinstance(s, sympy.Symbol)}
+            if not is_size(size) or size is tensor.below:
+                fixed |= symbols_in(size)
     return {t.name: t for t in tensors}, fixed
-
-
-def shrink(example: Example, outcome: Outcome, probe: Probe, formula: Formula, *more: Tensor) -> tuple[Example, Outcome]:
-    """A small example that fails like this one, and its outcome."""
-    declared, fixed = declarations(formula, *more)
-    return Shrinker(example, outcome, probe, declared, fixed).run()

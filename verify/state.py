@@ -45,6 +45,17 @@ def listening() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let torch work in one thread: examples are tiny, and waking threads for them costs more than the work."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 class Deadline:
     """A time limit on a block, by a timer signal; only in the main thread, and a pending timer of others is kept."""
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from verify.report import CheckResult, Report
 
 KINDS = ("value", "gradient", "theorem", "robustness", "law")
+HEADS = {"value": "value", "gradient": "grad", "theorem": "thm", "robustness": "robust", "law": "law"}
 SIGNS = {"conforms": "✓", "falsified": "✗", "inconclusive": "?", "known": "✗", "": "–"}
 COLOURS = {
     "conforms": "green",
@@ -92,7 +93,7 @@ def table(reports: Iterable[Report], judgement: Judgement | None = None) -> Tabl
     for name in ("formula", "target"):
         made.add_column(name, overflow="fold")
     for kind in KINDS:
-        made.add_column(kind[:5], justify="center", no_wrap=True)
+        made.add_column(HEADS[kind], justify="center", no_wrap=True)
     made.add_column("examples", justify="right", no_wrap=True)
     made.add_column("worst error/bound", no_wrap=True)
     made.add_column("verdict", no_wrap=True)
@@ -127,8 +128,8 @@ def print_end(
     console.print(table(reports, judgement))
     console.print(
         Text(
-            "\nworst error/bound: 1 is the bound derived from the statement; p: ln p / ln level of a law's worst test. "
-            "✓ conforms  ✗ falsified  ? inconclusive  – not applicable",
+            "\n✓ conforms  ✗ falsified  ? inconclusive  – not applicable\n"
+            "error/bound: 1 is the bound derived from the statement; for a law p is ln p / ln level of its worst test",
             style="dim",
         )
     )
@@ -143,14 +144,19 @@ def print_end(
                 Text(f"  {deviation.target}: {', '.join(names)}: {deviation.reason}{link}", style="yellow")
             )
     for deviation in judgement.passed:
-        said = f"{deviation.target}: {deviation.check} is listed as a deviation but conforms now: remove it from verify/known.toml"
-        console.print(Text(said, style="bold red"))
+        said = f"{deviation.target}: {deviation.check} is listed as a deviation but conforms now"
+        console.print(Text(f"{said}: remove it from verify/known.toml", style="bold red"))
     for report, check in judgement.new:
         console.print()
         print_falsified(console, report, check)
+    notes: dict[str, list[str]] = {}
     for report in reports:
         for note in report.notes:
-            console.print(Text(f"note: {report.target}: {note}", style="dim"))
+            notes.setdefault(note, []).append(report.target)
+    if notes:
+        console.print("\n[bold]Notes[/bold]")
+    for note, names in notes.items():
+        console.print(Text(f"  {', '.join(names)}: {note}", style="dim"))
     for line in errors:
         console.print(Text(line, style="bold red"))
     for line in absent:

@@ -14,14 +14,15 @@ import pytest
 from spec.language.registry import find
 from verify.known import judge
 from verify.report import Report
-from verify.targets import TARGETS, Target
+from verify.targets import TARGETS
 
 KINDS = ("value", "gradient", "theorem", "robustness", "law")
 
 
 @cache
-def checked(target: Target) -> Report:
+def checked(place: int) -> Report:
     """The report of one target, computed once for all its kinds."""
+    target = TARGETS[place]
     from verify.check import check
 
     report: Report = check(
@@ -30,6 +31,7 @@ def checked(target: Target) -> Report:
         max_examples=int(os.environ.get("ATTNSPEC_MAX_EXAMPLES", "100")),
         seed=int(os.environ.get("ATTNSPEC_SEED", "0")),
         conventions=target.conventions,
+        name=target.label,
     )
     report.target = target.label
     return report
@@ -49,7 +51,7 @@ def test_conforms(place: int, kind: str) -> None:
     target = TARGETS[place]
     if not target.present:
         pytest.skip(f"{target.peer} is not installed")
-    report = checked(target)
+    report = checked(place)
     mine = [check for check in report.checks if check.kind == kind]
     if not mine:
         pytest.skip(f"nothing of this kind applies to {target.formula_id}")

@@ -49,7 +49,19 @@ from spec.language.formula import (
 )
 from spec.language.law import Axiom, Law
 from spec.language.procedure import Procedure
-from spec.language.theorem import Assurance, Claim, Proof, Step, Theorem, claim, given
+from spec.language.theorem import (
+    Assurance,
+    Claim,
+    Expectation,
+    Proof,
+    Step,
+    Theorem,
+    at_most,
+    claim,
+    expected,
+    given,
+    step,
+)
 
 __all__ = [
     "Applied",
@@ -104,9 +116,13 @@ __all__ = [
     "Procedure",
     "Assurance",
     "Claim",
+    "Expectation",
     "Proof",
     "Step",
     "Theorem",
+    "at_most",
     "claim",
+    "expected",
     "given",
+    "step",
 ]

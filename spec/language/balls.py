@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import flint
@@ -41,6 +42,17 @@ def _half_even(x: Any) -> Any:
 def _tie(doubled: int) -> int:
     whole, rest = divmod(doubled, 2)
     return whole + (whole % 2 if rest else 0)
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Compute balls with so many bits."""
+    saved = flint.ctx.prec
+    flint.ctx.prec = bits
+    try:
+        yield
+    finally:
+        flint.ctx.prec = saved
 
 
 class BallArithmetic:

@@ -10,39 +10,21 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spec.language.calls import Pullback
-from spec.language.expr import Node, Tensor, lift
-from spec.language.facts import POSITIVE, Facts
+from spec.language.expr import Tensor
+from spec.language.facts import NULL, POSITIVE, Facts
 from spec.language.formula import known
 from spec.language.normal import Change, Normal
 from spec.language.obligations import Undischarged, Unprovable
 from spec.language.sums import rebuild
 from spec.language.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, mentions, of_mono, total
+from spec.language.theorem import Expectation
 
 if TYPE_CHECKING:
     from spec.language.reading import Reader
     from spec.language.unfolding import Frame
-
-
-class Expectation(Node):
-    """The expectation of a body; ``args``: body, then the random tensors (independent entries, mean 0, variance 1)."""
-
-    @property
-    def body(self) -> Node:
-        """What the expectation is of."""
-        return self.args[0]  # type: ignore[return-value]
-
-    @property
-    def random(self) -> tuple[Tensor, ...]:
-        """The random tensors."""
-        return tuple(self.args[1:])  # type: ignore[arg-type]
-
-
-def expected(body: Any, *random: Tensor) -> Expectation:
-    """``expected(f, q, k)``: E f when all entries of q and k are independent with mean 0 and variance 1."""
-    return Expectation(lift(body), *random)
 
 
 # Derivatives --------------------------------------------------------------------------------------------------------------
@@ -109,6 +91,8 @@ def _outer(n: Normal, atom: Atom, facts: Facts) -> Poly:
 def pullback(reader: Reader, node: Pullback, frame: Frame, facts: Facts) -> Poly:
     """Σ over the output of seed · ∂output/∂input: the input becomes a tensor of its own, then the argument again."""
     n, call = reader.n, node.call
+    if any(mask & NULL for mask in facts.signs.values()):
+        raise Unprovable("a derivative under an assumption x ≤ y on values is not taken: it may hold on an edge only")
     formula = known(call.formula_id)
     item = next(i for i in formula.tensors if i.name == node.wrt)
     argument = dict(zip((str(i) for i in formula.inputs), call.arguments, strict=True))[node.wrt]

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from spec.language.balls import BallArithmetic
 from spec.language.binding import Bindings, bind
-from spec.language.families import Families
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
 from spec.language.interpreter import Evaluator
@@ -29,7 +28,7 @@ def run(
     finish: Callable[[str, Any], Any] | None = None,
 ) -> Evaluator:
     """Evaluate every line of a flattened formula; the evaluator holds all tensors afterwards."""
-    evaluator = Evaluator(arithmetic, bindings, Families.of_lines(flat.lines))
+    evaluator = Evaluator(arithmetic, bindings, flat.families)
     outputs = {t.name for t in flat.outputs}
 
     def round_and_finish(name: str, value: Any) -> Any:

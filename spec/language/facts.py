@@ -37,6 +37,7 @@ class Facts:
         self.added, self.root = added, root or self
         self.normal, self.forms, self.true, self.false = normal, forms, true, false
         self.signs: dict[str, int] = dict(signs or {})
+        self.known_signs: dict[str, int] = {}
         self._assumed: dict[tuple[str, bool], Facts] = {}
         self._decided: dict[str, bool | None] = {}
         self._impossible: bool | None = None
@@ -103,6 +104,9 @@ class Facts:
         own = form(poly)
         if own is not None:
             yield own
+        yield from self._bounds(poly)
+
+    def _bounds(self, poly: Poly) -> Iterator[Form]:
         for atom in parts_of(poly):
             if atom.kind in ("look_up", "floor"):
                 for bound in self.normal.bounds_of(atom):
@@ -120,8 +124,7 @@ class Facts:
         goal = form(poly)
         if goal is None:
             return False
-        extra = [f for f in self._forms(poly) if f != goal]
-        return follows((*self.normal.size_forms, *self.forms, *extra), goal)
+        return follows((*self.normal.size_forms, *self.forms, *self._bounds(poly)), goal)
 
     def decide(self, lit: Atom) -> bool | None:
         """Whether a condition holds (True), fails (False), or is undecided (None)."""
@@ -254,7 +257,7 @@ class Facts:
 
 def _solutions(poly: Poly, symbol: Atom, bound: frozenset[Atom]) -> Iterator[Poly]:
     linear = poly.linear_in(symbol)
-    if linear is not None and abs(linear[0]) == 1 and not linear[1].symbols & bound:
+    if linear is not None and abs(linear[0]) == 1 and linear[1].is_index and not linear[1].symbols & bound:
         yield linear[1].scaled(-linear[0])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import sympy
@@ -28,6 +29,7 @@ from spec.language.expr import (
     transform,
     walk,
 )
+from spec.language.families import Families
 from spec.language.formula import Definition, Formula, LineChoice, Span, dependencies, known
 
 
@@ -51,10 +53,15 @@ class Flat:
     stored: frozenset[str]
     origin: Mapping[str, tuple[str, str]]
 
-    @property
+    @cached_property
     def groups(self) -> tuple[Group, ...]:
         """The lines in an order in which they can be evaluated."""
         return arrange(self.lines)
+
+    @cached_property
+    def families(self) -> Families:
+        """The exponentials that are divided by their own sum."""
+        return Families.of_lines(self.lines)
 
 
 def chosen(node: Any, conventions: Mapping[str, str]) -> Any:

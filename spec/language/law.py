@@ -11,11 +11,12 @@ from spec.language.expr import Node, Tensor
 
 @dataclass(frozen=True)
 class Axiom:
-    """A condition that every result satisfies, index by index."""
+    """A condition that every result satisfies, for every index of ``over`` (a law's own ``over`` where it is empty)."""
 
     name: str
     sentence: str
     condition: Node
+    over: tuple[tuple[sympy.Symbol, sympy.Expr], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from math import isqrt
 
 from spec.language import sums
 from spec.language.expr import Tensor
-from spec.language.facts import NULL, POSITIVE, Facts
+from spec.language.facts import ANY_SIGN, NULL, POSITIVE, Facts
 from spec.language.linear import Form, form
 from spec.language.obligations import Ledger
 from spec.language.signs import product_sign, sign
@@ -146,10 +146,15 @@ class Normal:
             looked = [(m.atoms, c) for m, c in slopes.ordered]
             (a, x), (b, y) = looked
             if x == -y and len(a) == len(b) == 1 and a[0].kind == b[0].kind == "look_up" and a[0].name == b[0].name:
-                if self.domain(a[0].name) == "permutation":
+                if self.domain(a[0].name) == "permutation" and self._inside(a[0], facts) and self._inside(b[0], facts):
                     self.note("permuted")
                     return self.equal(a[0].args[0] - b[0].args[0], facts)
         return self.decided(Atom("eq", "", (slopes + rest,)), facts)
+
+    def _inside(self, atom: Atom, facts: Facts) -> bool:
+        """Whether the indices of a look-up are known to be in range."""
+        spans = zip(atom.args, self.tensors[atom.name].shape, strict=True)
+        return all(facts.nonnegative(at) and facts.nonnegative(size - at - 1) for at, size in spans)
 
     def above_zero(self, poly: Poly, facts: Facts) -> Poly:
         """The indicator of ``poly > 0`` for a real value."""
@@ -450,8 +455,17 @@ class Normal:
         return pairs
 
     def sign(self, poly: Poly, facts: Facts) -> int:
-        """The signs the polynomial can have."""
-        return sign(self, poly, facts)
+        """The signs the polynomial can have. A question that comes back to itself stays open."""
+        key = poly.key
+        found = facts.known_signs.get(key)
+        if found is None:
+            facts.known_signs[key] = ANY_SIGN
+            found = sign(self, poly, facts)
+            if found == ANY_SIGN:
+                del facts.known_signs[key]  # a certificate may decide it later
+            else:
+                facts.known_signs[key] = found
+        return found
 
     def certify(self, poly: Poly, mask: int, lits: tuple[Atom, ...], facts: Facts) -> None:
         """Remember that the polynomial has these signs wherever the conditions hold."""

@@ -55,5 +55,9 @@ SUM_SLACK = 4
 """Roundings charged to every term of a sum beyond the additions: a factor outside the sum (a scale split between both
 operands of a product, a reciprocal of a size) may be applied to its terms instead."""
 
+DISTRIBUTED_ROUNDINGS = 1
+"""Roundings charged to each term of ``a + b`` beside that of the result: ``(x − μ)·s + β`` may be formed as
+``x·s + (β − μ·s)``, a factor outside applied to each term and the terms added in another order."""
+
 POWER_ROUNDINGS = 3
 """Roundings charged to the exponent of a power ``b**y``: formed as ``exp(y·ln b)``, as ``pow`` or in steps."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -20,7 +21,7 @@ from spec.language.formula import Formula
 from spec.language.obligations import Obligation, Undischarged, Unprovable
 from spec.language.reading import Reader
 from spec.language.rules import RULES, Rule
-from spec.language.terms import ZERO, Poly
+from spec.language.terms import ZERO, Atom, number
 from spec.language.theorem import Assurance, Claim, Proof, Step, Theorem
 from spec.language.unfolding import Frame, ParityNeeded
 from spec.language.witness import Numeric
@@ -92,9 +93,15 @@ class Checked:
 
 def check(theorem: Theorem, formula: Formula) -> Checked:
     """Check every claim of a theorem about a formula, under every choice of the conventions that the theorem leaves open."""
+    names = [t.name for t in (*formula.tensors, *theorem.given, *formula.constants)]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        note = f"{', '.join(twice)} names two things: choose another letter for what the theorem is given"
+        refused = (CheckedClaim(claim, Assurance.REFUSED, (), note) for claim in theorem.claims)
+        return Checked(theorem, formula, tuple(refused))
     claims = []
-    for number, claim in enumerate(theorem.claims):
-        proof = theorem.proof(number)
+    for place, claim in enumerate(theorem.claims):
+        proof = theorem.proof(place)
         if theorem.exists != (proof.method == "witness"):
             note = "an existential theorem is shown by a witness, and nothing else is"
             claims.append(CheckedClaim(claim, Assurance.REFUSED, (), note))
@@ -169,30 +176,24 @@ class Place:
     def refuses(self, left: Node, step: Step) -> str:
         """Why the step is refused; empty if it holds."""
         try:
-            for reader, frame, facts in self._settings({}):
-                refusal = self._refuses_at(reader, frame, facts, left, step)
-                self.used |= reader.n.used
+            return self._refuses(left, step, ())
+        except (Undischarged, Unprovable) as error:
+            return str(error)
+
+    def _refuses(self, left: Node, step: Step, split: tuple[sympy.Symbol, ...]) -> str:
+        """Check with some of the claim's indices split by parity; split a further one where a definition asks for it."""
+        try:
+            for reader, frame, facts in self._settings(split):
+                refusal = self._holds(reader, frame, facts, left, step)
+                self.used |= reader.n.used | ({"parity"} if split else set())
                 self.obligations |= reader.n.ledger.entries
                 if refusal:
                     return refusal
-        except (Undischarged, Unprovable) as error:
-            return str(error)
-        return ""
-
-    def _refuses_at(self, reader: Reader, frame: Frame, facts: Facts, left: Node, step: Step) -> str:
-        try:
-            return self._holds(reader, frame, facts, left, step)
         except ParityNeeded as need:
-            symbol = next((s for s, _ in self.claim.over if frame.symbols[s] == need.symbol.poly), None)
-            if symbol is None:
+            more = tuple(s for s, _ in self.claim.over if s.name == need.symbol.name and s not in split)
+            if not more:
                 raise Unprovable(str(need)) from need
-        for reader, frame, facts in self._settings({symbol: True}):
-            reader.n.note("parity")
-            refusal = self._holds(reader, frame, facts, left, step)
-            self.used |= reader.n.used
-            self.obligations |= reader.n.ledger.entries
-            if refusal:
-                return refusal
+            return self._refuses(left, step, split + more)
         return ""
 
     def _holds(self, reader: Reader, frame: Frame, facts: Facts, left: Node, step: Step) -> str:
@@ -214,59 +215,64 @@ class Place:
 
     # Settings ----------------------------------------------------------------------------------------------------------
 
-    def _settings(self, split: Mapping[sympy.Symbol, bool]) -> Iterator[tuple[Reader, Frame, Facts]]:
-        """Readers with frame and facts: one, or one for each parity of an index, or one for each value at listed sizes."""
-        for parities in product((0, 1), repeat=len(split)):
-            yield from self._at(dict(zip(split, parities, strict=True)))
+    def _settings(self, split: tuple[sympy.Symbol, ...]) -> Iterator[tuple[Reader, Frame, Facts]]:
+        """A reader with frame and facts, anew for each parity of split indices, or for each value at listed sizes."""
+        found = False
+        for values in self._values():
+            for parities in product((0, 1), repeat=len(split)):
+                reader, frame, facts = self._at(values, dict(zip(split, parities, strict=True)))
+                if not facts.impossible:
+                    found = True
+                    yield reader, frame, facts.as_root()
+        if not found:
+            raise Unprovable("the assumptions contradict one another, so nothing is claimed")
 
-    def _at(self, parities: Mapping[sympy.Symbol, int]) -> Iterator[tuple[Reader, Frame, Facts]]:
+    def _reader(self) -> tuple[Reader, Frame]:
         reader = Reader(unroll=bool(self.sizes), fixed=frozenset(t.name for t in self.theorem.at))
         facts = reader.n.empty
         frame = Frame(conventions=self.formula.choose(self.conventions))
         frame = frame.bind({s: reader.index(sympy.Integer(v), frame, facts) for s, v in self.sizes.items()})
-        frame = frame.bind({s: reader.index(e, frame, facts) for s, e in self.theorem.sizes.items()})
+        return reader, frame.bind({s: reader.index(e, frame, facts) for s, e in self.theorem.sizes.items()})
+
+    def _values(self) -> Iterator[dict[sympy.Symbol, int]]:
+        """At listed sizes, every value of the claim's indices; else nothing is fixed."""
+        if not self.sizes:
+            yield {}
+            return
+        reader, frame = self._reader()
+        counts = [reader.index(size, frame, reader.n.empty).constant for _, size in self.claim.over]
+        if any(count is None for count in counts):
+            raise Unprovable("the sizes listed leave the range of an index open")
+        for values in product(*(range(int(count or 0)) for count in counts)):
+            yield dict(zip((s for s, _ in self.claim.over), values, strict=True))
+
+    def _at(
+        self, values: Mapping[sympy.Symbol, int], parities: Mapping[sympy.Symbol, int]
+    ) -> tuple[Reader, Frame, Facts]:
+        reader, frame = self._reader()
+        facts = reader.n.empty
         fixed: dict[str, tuple[Any, Frame]] = {
             t.name: (_fixed(t, value), frame) for t, value in self.theorem.at.items()
         }
         frame = Frame(frame.symbols, fixed, {}, frame.conventions)
         for assumption in self.theorem.assuming:
             facts = self._assumed(reader, assumption, frame, facts)
-        yield from self._ranged(reader, frame, facts, list(self.claim.over), parities)
-
-    def _ranged(
-        self,
-        reader: Reader,
-        frame: Frame,
-        facts: Facts,
-        over: list[tuple[sympy.Symbol, sympy.Expr]],
-        parities: Mapping[sympy.Symbol, int],
-    ) -> Iterator[tuple[Reader, Frame, Facts]]:
-        if not over:
-            facts = self._assumed(reader, self.claim.where, frame, facts)
-            if not facts.impossible:
-                yield reader, frame, facts.as_root()
-            return
-        (symbol, size), rest = over[0], over[1:]
-        last = reader.index(size, frame, facts) - 1
-        if self.sizes and last.constant is not None:
-            for value in range(int(last.constant) + 1):
-                here = frame.bind({symbol: reader.index(sympy.Integer(value), frame, facts)})
-                yield from self._ranged(reader, here, facts, rest, parities)
-            return
-        place: Poly = reader.index(symbol, Frame(), facts)
-        if symbol in parities:
-            place = place.scaled(reader.index(sympy.Integer(2), frame, facts).constant or 0) + parities[symbol]
-        inner = frame.bind({symbol: place})
-        facts = reader.within(place, ZERO, last, facts)
-        yield from self._ranged(reader, inner, facts, rest, parities)
+        for symbol, size in self.claim.over:
+            place = number(values[symbol]) if symbol in values else Atom("symbol", symbol.name).poly
+            if symbol in parities:
+                place = place.scaled(Fraction(2)) + parities[symbol]
+            facts = reader.within(place, ZERO, reader.index(size, frame, facts) - 1, facts)
+            frame = frame.bind({symbol: place})
+        return reader, frame, self._assumed(reader, self.claim.where, frame, facts)
 
     def _assumed(self, reader: Reader, assumption: Node, frame: Frame, facts: Facts) -> Facts:
         condition = reader.condition(assumption, frame, facts)
         if not condition:
-            raise Unprovable(f"the assumption {reader.text(assumption, frame)} cannot hold")
+            return facts.assume(Atom("ge", "", (number(-1),)))
         out = facts.assume_value(condition)
         for lit in condition.conditions:
-            condition = condition.at(lit, out.decide(lit) is not False)
+            held = out.decide(lit)
+            condition = condition if held is None else condition.at(lit, held)
         if condition.constant != 1:
             raise Unprovable(f"the assumption {reader.text(assumption, frame)} is not a conjunction and cannot be used")
         return out

@@ -45,7 +45,8 @@ from spec.language.expr import (
 from spec.language.facts import NEGATIVE, NULL, POSITIVE, Facts
 from spec.language.normal import Normal
 from spec.language.obligations import Undischarged, Unprovable
-from spec.language.terms import ONE, ZERO, Atom, Poly, number, total
+from spec.language.terms import ONE, ZERO, Atom, Poly, number, total, whole
+from spec.language.theorem import Expectation
 from spec.language.treesigns import TreeSigns
 from spec.language.unfolding import Frame, Meaning, ParityNeeded, Unfolding
 
@@ -134,7 +135,10 @@ class Reader:
         return total(parts)
 
     def _declare(self, tensor: Tensor, frame: Frame, facts: Facts) -> None:
-        if tensor.name not in self.n.tensors:
+        known = self.n.originals.get(tensor.name)
+        if known is not None and (known.domain, len(known.shape)) != (tensor.domain, len(tensor.shape)):
+            raise Unprovable(f"{tensor.name} names two different tensors")
+        if known is None:
             shape = tuple(self.index(size, frame, facts) for size in tensor.shape)
             self.n.originals[tensor.name] = tensor
             self.n.declare(tensor.name, tensor.domain, shape, self.index(tensor.below, frame, facts))
@@ -187,10 +191,16 @@ class Reader:
         self.n.ledger.met(f"{self.text(node, frame)} {relation}", self.signs.reason(node))
         if value.constant is None:
             own = self._narrowed(value, facts)
-            if own is not facts and self.signs.sign(node, frame, own) & ~mask:
+            if own is not facts and not self._has_sign(node, mask, frame, own):
                 own = facts
             self.n.certify(value, mask, own.added, facts)
         return value
+
+    def _has_sign(self, node: Any, mask: int, frame: Frame, facts: Facts) -> bool:
+        try:
+            return not self.signs.sign(node, frame, facts) & ~mask
+        except (Undischarged, Unprovable):
+            return False
 
     def _narrowed(self, value: Poly, facts: Facts) -> Facts:
         """Only those facts that speak of the value's own bound indices: what follows from them holds in more places."""
@@ -227,6 +237,8 @@ class Reader:
 
     def _delta(self, node: Delta, frame: Frame, facts: Facts) -> Poly:
         a, b = (self.index(part, frame, facts) for part in node.args)
+        if not (a - b).is_index:
+            raise Unprovable(f"{self.text(node, frame)} compares something other than indices")
         return self.n.equal(a - b, facts)
 
     def _case(self, node: Case, frame: Frame, facts: Facts) -> Poly:
@@ -257,8 +269,14 @@ class Reader:
             facts = facts.assume_value(self.n.at_least_zero(gap, self.n.empty))
         return facts
 
-    def _sum(self, node: SumOf, frame: Frame, facts: Facts) -> Poly:
+    def _limits(self, node: Bound, frame: Frame, facts: Facts) -> tuple[Poly, Poly]:
         first, last = self.index(node.first, frame, facts), self.index(node.last, frame, facts)
+        if not (first.is_index and last.is_index):
+            raise Unprovable(f"the range of {node.var} in {self.text(node, frame)} is not one of integers")
+        return first, last
+
+    def _sum(self, node: SumOf, frame: Frame, facts: Facts) -> Poly:
+        first, last = self._limits(node, frame, facts)
         if self.unroll and first.constant is not None and last.constant is not None:
             return total(self._term(node, number(k), frame, facts) for k in range(int(first.constant), int(last.constant) + 1))
         symbol = self.n.fresh(node.var.name)
@@ -297,7 +315,7 @@ class Reader:
     def _max(self, node: MaxOf, frame: Frame, facts: Facts) -> Poly:
         symbol = self.n.fresh(node.var.name)
         inner = frame.bind({node.var: symbol.poly})
-        first, last = self.index(node.first, frame, facts), self.index(node.last, frame, facts)
+        first, last = self._limits(node, frame, facts)
         span = [self.n.at_least_zero(gap, self.n.empty) for gap in (symbol.poly - first, last - symbol.poly)]
         here = facts.assume_value(span[0]).assume_value(span[1])
         where = self.condition(node.where, inner, here)
@@ -316,7 +334,7 @@ class Reader:
     def _pullback(self, node: Pullback, frame: Frame, facts: Facts) -> Poly:
         return calculus.pullback(self, node, frame, facts)
 
-    def _expectation(self, node: Any, frame: Frame, facts: Facts) -> Poly:
+    def _expectation(self, node: Expectation, frame: Frame, facts: Facts) -> Poly:
         return calculus.expectation(self, node, frame, facts)
 
     # Conditions --------------------------------------------------------------------------------------------------------
@@ -368,7 +386,7 @@ class Reader:
     def _any(self, node: AnyOf, frame: Frame, facts: Facts) -> Poly:
         symbol = self.n.fresh(node.var.name)
         inner = frame.bind({node.var: symbol.poly})
-        first, last = self.index(node.first, frame, facts), self.index(node.last, frame, facts)
+        first, last = self._limits(node, frame, facts)
         span = [self.n.at_least_zero(gap, self.n.empty) for gap in (symbol.poly - first, last - symbol.poly)]
         here = facts.assume_value(span[0]).assume_value(span[1])
         where = self.condition(node.where, inner, here)
@@ -411,14 +429,20 @@ class Reader:
         if isinstance(expr, sympy.Mul):
             return self.n.product([self.index(part, frame, facts) for part in expr.args], facts)
         if isinstance(expr, sympy.floor):
-            return self.n.floor(self.index(expr.args[0], frame, facts))
+            return self.n.floor(self._quotient(expr, frame, facts))
         if isinstance(expr, sympy.ceiling):
-            return -self.n.floor(-self.index(expr.args[0], frame, facts))
+            return -self.n.floor(-self._quotient(expr, frame, facts))
         if isinstance(expr, sympy.Pow):
             return self._power(Power(Literal(expr.base), Literal(expr.exp)), frame, facts)
         if expr == sympy.pi:
             return Atom("function", "pi").poly
         raise Unprovable(f"{expr} is no index arithmetic")
+
+    def _quotient(self, expr: Any, frame: Frame, facts: Facts) -> Poly:
+        poly = self.index(expr.args[0], frame, facts)
+        if not whole(poly)[1].is_index:
+            raise Unprovable(f"{expr} does not round a quotient of integers by a number")
+        return poly
 
     def _symbol(self, symbol: sympy.Symbol, frame: Frame) -> Poly:
         if symbol in frame.symbols:
@@ -452,5 +476,5 @@ _VALUES: dict[type, Callable[[Reader, Any, Frame, Facts], Poly]] = {
     MaxOf: Reader._max,
     Call: Reader._call,
     Pullback: Reader._pullback,
-    calculus.Expectation: Reader._expectation,
+    Expectation: Reader._expectation,
 }

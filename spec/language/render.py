@@ -37,7 +37,7 @@ from spec.language.expr import (
 )
 from spec.language.flatten import chosen
 from spec.language.formula import Definition, Formula, LineChoice
-from spec.language.theorem import Claim
+from spec.language.theorem import Claim, Expectation
 
 SUM, PRODUCT, UNARY, POWER, ATOM = range(1, 6)
 """Binding strengths; a part that binds more weakly than its place asks for is put in parentheses."""
@@ -386,6 +386,12 @@ def _pullback(p: Printer, node: Pullback) -> tuple[str, int]:
 
 
 _LATEX, _UNICODE = Latex(), Unicode()
+
+
+@_rule(Expectation, Latex, Unicode)
+def _expectation(p: Printer, node: Expectation) -> tuple[str, int]:
+    body = p.text(node.body)
+    return (rf"\mathbb{{E}}\left[{body}\right]" if isinstance(p, Latex) else f"E[{body}]"), ATOM
 
 
 def latex(node: Basic) -> str:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import sympy
 
-from spec.language.calculus import expected
 from spec.language.expr import (
     TRUE,
     Max,
@@ -32,6 +31,7 @@ from spec.language.expr import (
     sizes,
     sqrt,
 )
+from spec.language.theorem import expected
 
 
 @dataclass(frozen=True)
@@ -276,3 +276,15 @@ def witness() -> Law:
 def permuted() -> Law:
     """Permutations are injective."""
     return Law(case(eq(pi[i], pi[j]), a), case(eq(i, j), a), ((i, n), (j, n)))
+
+
+@rule("bounded", "Sines and cosines lie between -1 and 1.")
+def bounded() -> Law:
+    """Sine and cosine are bounded."""
+    return Law(sin(a) * cos(b), lift(1), (), TRUE, "<=")
+
+
+@rule("monotone", "For positive numbers, x <= y exactly where ln x <= ln y.")
+def monotone() -> Law:
+    """The logarithm keeps the order."""
+    return Law(lift(1), exp(p[i]), ((i, n),), TRUE, "<=")

@@ -155,10 +155,13 @@ class Scope:
             if values is None:
                 return np.full((1,) * len(self.scope), True)
             return self._gather(values, node.index)
-        if isinstance(node, Both):
-            return self.condition(node.args[0]) & self.condition(node.args[1])
-        if isinstance(node, Either):
-            return self.condition(node.args[0]) | self.condition(node.args[1])
+        if isinstance(node, Both | Either):
+            left = self.condition(node.args[0])
+            with self.guarded(
+                left if isinstance(node, Both) else ~left
+            ):  # elsewhere the right side is not asked for
+                right = self.condition(node.args[1])
+            return left & right if isinstance(node, Both) else left | right
         if isinstance(node, Not):
             return ~self.condition(node.args[0])
         if isinstance(node, Compare):

@@ -11,10 +11,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from spec.language.facts import ANY_SIGN, NEGATIVE, NONNEGATIVE, NULL, POSITIVE, Facts, mirror
-from spec.language.terms import CONDITIONS, INTEGERS, Atom, Mono, Poly, of_mono
+from spec.language.terms import CONDITIONS, INTEGERS, UNIT, Atom, Mono, Poly, of_mono, total
 
 if TYPE_CHECKING:
     from spec.language.normal import Normal
+
+
+MOST_CASES = 6
+"""Up to how many conditions are decided both ways to find a sign."""
 
 
 def product_sign(a: int, b: int) -> int:
@@ -56,7 +60,10 @@ def sign(n: Normal, poly: Poly, facts: Facts) -> int:
         return mask
     mask &= _structure(n, poly, facts)
     if mask == ANY_SIGN and len(poly.terms) > 1:
-        mask = _case_by_case(n, poly, facts)
+        for attempt in (_against_maximum, _bounded, _monotone, _cleared, _case_by_case):
+            mask = attempt(n, poly, facts)
+            if mask != ANY_SIGN:
+                break
     return mask
 
 
@@ -83,27 +90,78 @@ def _index_sign(poly: Poly, facts: Facts) -> int:
 
 def _structure(n: Normal, poly: Poly, facts: Facts) -> int:
     mask = NULL
-    pending = 0
     for mono, c in _complemented(poly):
         own = _mono_sign(n, mono, facts)
         mask = sum_sign(mask, own if c > 0 else mirror(own))
-        pending += 1
         if mask == ANY_SIGN:
             break
-    if mask == ANY_SIGN:
-        return _against_maximum(n, poly, facts)
     return mask
+
+
+def _bounded(n: Normal, poly: Poly, facts: Facts) -> int:
+    """A constant against products of sines and cosines, each between -1 and 1."""
+    constant, spread = poly.terms.get(UNIT, Fraction(0)), Fraction(0)
+    for mono, c in poly.terms.items():
+        if mono != UNIT:
+            if mono.exponent is not None or not all(a.kind == "function" and a.name in ("sin", "cos") for a in mono.atoms):
+                return ANY_SIGN
+            spread += abs(c)
+    if abs(constant) < spread:
+        return ANY_SIGN
+    n.note("bounded")
+    mask = NONNEGATIVE if abs(constant) == spread else POSITIVE
+    return mask if constant > 0 else mirror(mask)
+
+
+def _monotone(n: Normal, poly: Poly, facts: Facts) -> int:
+    """x - y has the sign of ln x - ln y for positive x and y."""
+    _, _, prim = n.content(poly)
+    terms = prim.ordered
+    if len(terms) != 2 or n.lifts(poly) or terms[0][1] != -terms[1][1]:
+        return ANY_SIGN
+    logs = []
+    for mono, _ in terms:
+        if any(n.sign(a.poly, facts) != POSITIVE for a in mono.atoms):
+            return ANY_SIGN
+        powers = (n.function("log", a.poly, facts).scaled(Fraction(k)) for a, k in mono.pows)
+        logs.append(total([*powers, *([mono.exponent] if mono.exponent is not None else [])]))
+    mask = ANY_SIGN
+    for factor, inner in n.oriented(poly, facts):
+        if inner == prim:
+            n.note("monotone")
+            own = n.sign(logs[0] - logs[1], facts)
+            own = own if terms[0][1] > 0 else mirror(own)
+            mask = own if factor > 0 else mirror(own)
+    return mask
+
+
+def _cleared(n: Normal, poly: Poly, facts: Facts) -> int:
+    """The sign after positive factors are taken out and positive denominators multiplied out."""
+    for factor, inner in n.oriented(poly, facts):
+        for atom in sorted({a for m in inner.terms for a in m.atoms if a.kind == "inverse"}, key=lambda a: a.key):
+            if n.sign(atom.args[0], facts) == POSITIVE:
+                own = n.sign(n.mul(inner, atom.args[0], facts), facts)
+                return own if factor > 0 else mirror(own)
+        if inner not in (poly, -poly):
+            own = n.sign(inner, facts)
+            if own != ANY_SIGN:
+                return own if factor > 0 else mirror(own)
+    return ANY_SIGN
 
 
 def _case_by_case(n: Normal, poly: Poly, facts: Facts) -> int:
     """The sign when a condition that occurs holds and when it fails, if both give the same."""
     for lit in poly.conditions:
-        if facts.decide(lit) is None:
+        held = facts.decide(lit)
+        if held is not None:
+            return n.sign(poly.at(lit, held), facts)
+    for lit in poly.conditions[:1]:
+        if len(poly.conditions) <= MOST_CASES:
             out = 0
             for truth in (True, False):
                 case = facts.assume(lit, truth)
                 if not case.impossible:
-                    out |= sign(n, poly.at(lit, truth), case)
+                    out |= n.sign(poly.at(lit, truth), case)
             return out
     return ANY_SIGN
 
@@ -161,9 +219,9 @@ def _atom_structure(n: Normal, atom: Atom, facts: Facts) -> int:
         domain = n.domain(atom.name)
         return POSITIVE if domain == "positive" else NONNEGATIVE if domain in ("nonnegative", "boolean") else ANY_SIGN
     if kind == "inverse":
-        return sign(n, atom.args[0], facts)
+        return n.sign(atom.args[0], facts)
     if kind in ("root", "inverse_root"):
-        return POSITIVE if sign(n, atom.args[0], facts) == POSITIVE else NONNEGATIVE
+        return POSITIVE if n.sign(atom.args[0], facts) == POSITIVE else NONNEGATIVE
     if kind == "function":
         return _function_sign(n, atom, facts)
     if kind in ("sum", "maximum"):
@@ -174,11 +232,13 @@ def _atom_structure(n: Normal, atom: Atom, facts: Facts) -> int:
 def _function_sign(n: Normal, atom: Atom, facts: Facts) -> int:
     if atom.name in ("pi", "sigmoid"):
         return POSITIVE
-    inner = sign(n, atom.args[0], facts)
+    inner = n.sign(atom.args[0], facts)
     if atom.name == "abs":
         return power_sign(inner, 2)
     if atom.name == "tanh":
         return inner
+    if atom.name == "log":
+        return n.sign(atom.args[0] - 1, facts)
     if atom.name == "round" and not inner & NEGATIVE:
         return NONNEGATIVE
     return ANY_SIGN
@@ -187,7 +247,7 @@ def _function_sign(n: Normal, atom: Atom, facts: Facts) -> int:
 def _binder_sign(n: Normal, atom: Atom, facts: Facts) -> int:
     bound, lits, body = n.opened(atom)
     inner = facts.assume_all(lits)
-    mask = sign(n, body, inner)
+    mask = n.sign(body, inner)
     if mask == ANY_SIGN:
         return ANY_SIGN
     if facts.witness(bound, lits) is not None:

@@ -15,7 +15,7 @@ from itertools import permutations, product
 from typing import TYPE_CHECKING
 
 from spec.language.obligations import Unprovable
-from spec.language.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, number, of_mono, parts_of, total
+from spec.language.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, inside, number, of_mono, parts_of, total
 
 if TYPE_CHECKING:
     from spec.language.facts import Facts
@@ -125,10 +125,17 @@ def _needed(lits: frozenset[Atom], facts: Facts) -> frozenset[Atom]:
     """The conditions without those that the others imply."""
     kept = set(lits)
     for lit in sorted(lits, key=lambda x: (-len(x.key), x.key)):
-        rest = facts.assume_all(sorted(kept - {lit}, key=lambda x: x.key))
+        others = kept - {lit}
+        if lit.kind == "ge" and not _looks_up(lit):  # a range stays visible even where an equation or a look-up implies it
+            others = {x for x in others if x.kind == "ge" and not _looks_up(x)}
+        rest = facts.assume_all(sorted(others, key=lambda x: x.key))
         if rest.decide(lit):
             kept.discard(lit)
     return frozenset(kept)
+
+
+def _looks_up(lit: Atom) -> bool:
+    return any(a.kind == "look_up" for a in inside(lit))
 
 
 def _cancelled_inside(
@@ -164,8 +171,8 @@ def _reindexed(
 
     whole = of_mono(Mono(lits, mono.pows, mono.exponent))
     for atom in sorted({a for a in parts_of(whole) if a.kind == "look_up"}, key=lambda a: a.key):
-        symbol = atom.args[0].atom
-        if symbol not in bound or n.domain(atom.name) != "permutation":
+        symbol = atom.args[0].atom if n.domain(atom.name) == "permutation" else None
+        if symbol not in bound:
             continue
         size = n.tensors[atom.name].shape[0]
         span = {*n.at_least_zero(symbol.poly, n.empty).conditions}
@@ -453,6 +460,8 @@ def exists(n: Normal, bound: Iterable[Atom], conditions: list[Poly], facts: Fact
     """The indicator that conditions hold for some values of the bound symbols."""
     if ZERO in conditions:
         return ZERO
-    lits = tuple(x for c in conditions for x in conjuncts(c))
-    (atom, *_), *_ = [m.lits for m in closed(n, "any", frozenset(bound), lits, ONE).terms]
-    return n.decided(atom, facts)
+    symbols = frozenset(bound)
+    lits = [x for c in conditions for x in conjuncts(c)]
+    free = [x for x in lits if x.kind != "not" and not x.symbols & symbols]
+    (atom, *_), *_ = [m.lits for m in closed(n, "any", symbols, [x for x in lits if x not in free], ONE).terms]
+    return n.product([n.decided(atom, facts), *(x.poly for x in free)], facts)

@@ -12,6 +12,25 @@ import sympy
 from spec.language.expr import TRUE, Node, Tensor, lift
 
 
+class Expectation(Node):
+    """The expectation of a body; ``args``: body, then the random tensors (independent entries, mean 0, variance 1)."""
+
+    @property
+    def body(self) -> Node:
+        """What the expectation is of."""
+        return self.args[0]  # type: ignore[return-value]
+
+    @property
+    def random(self) -> tuple[Tensor, ...]:
+        """The random tensors."""
+        return tuple(self.args[1:])  # type: ignore[arg-type]
+
+
+def expected(body: Any, *random: Tensor) -> Expectation:
+    """``expected(f, q, k)``: E f when all entries of q and k are independent with mean 0 and variance 1."""
+    return Expectation(lift(body), *random)
+
+
 class Assurance(IntEnum):
     """How sure a claim is; never rounded up."""
 

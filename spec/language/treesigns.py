@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from spec.language.calls import Call
 from spec.language.expr import (
+    Both,
     Case,
     Choice,
     Delta,
@@ -21,6 +22,7 @@ from spec.language.expr import (
     SumOf,
     Tensor,
     Times,
+    lift,
 )
 from spec.language.facts import ANY_SIGN, NONNEGATIVE, NULL, POSITIVE, Facts, mirror
 from spec.language.signs import power_sign, product_sign, sum_sign
@@ -110,12 +112,15 @@ class TreeSigns:
             return ANY_SIGN
         inner = frame.bind({node.var: symbol.poly})
         here = reader.within(symbol.poly, first, last, facts)
-        where = reader.condition(node.where, inner, here)
+        condition, body = node.where, node.body
+        if isinstance(node, SumOf) and isinstance(body, Case) and body.args[2] == lift(0):
+            condition, body = Both(condition, body.args[0]), body.args[1]
+        where = reader.condition(condition, inner, here)
         lits = (*here.added[len(facts.added) :], *signed(where))
         here = here.assume_value(where)
         if not where or here.impossible:
             return NULL
-        mask = self.sign(node.body, inner, here)
+        mask = self.sign(body, inner, here)
         if mask == ANY_SIGN or facts.witness((symbol,), lits) is not None:
             return mask
         return mask | NULL if isinstance(node, SumOf) else ANY_SIGN

@@ -92,6 +92,9 @@ class Unfolding:
                 tensors[item.name] = (fixed.get(item.name, value), caller)
                 if item.name not in fixed:
                     self._fits(callee, item, value, caller, facts, sizes)
+        for name in flat.constants:
+            if name in caller.tensors:  # a theorem may fix a constant's value
+                tensors[name] = caller.tensors[name]
         lines: dict[str, tuple[Definition, ...]] = {}
         for line in flat.lines:
             lines[line.name] = (*lines.get(line.name, ()), line)
@@ -104,7 +107,8 @@ class Unfolding:
         if value == ABSENT or item.role == "generator" or item.domain in ("real", "boolean"):
             return
         reader = self.reader
-        if isinstance(value, Ref) and value.tensor.name in reader.fixed:
+        plain = value.tensor if isinstance(value, Ref) else value
+        if isinstance(plain, Tensor) and plain.name in reader.fixed:
             return  # a theorem may fix an input at the edge of its domain: ε = 0
         inner = caller
         node: Any = value
@@ -162,11 +166,11 @@ class Unfolding:
     ) -> Meaning:
         found: Meaning = []
         for line in lines:
-            solved = self._solve(line, index, frame, facts)
-            if solved is None:
+            solution = self._solve(line, index, frame, facts)
+            if solution is None:
                 continue
+            solved, reached = solution
             inner = frame.bind(solved)
-            reached = ONE
             for symbol, (first, last) in line.spans.items():
                 at = inner.symbols[symbol]
                 for gap in (at - self.reader.index(first, inner, facts), self.reader.index(last, inner, facts) - at):
@@ -182,18 +186,18 @@ class Unfolding:
 
     def _solve(
         self, line: Definition, index: tuple[Poly, ...], frame: Frame, facts: Facts
-    ) -> dict[sympy.Symbol, Poly] | None:
-        """The line's own indices at which it defines the entry, or None if it never does."""
+    ) -> tuple[dict[sympy.Symbol, Poly], Poly] | None:
+        """The line's own indices at which it defines the entry and the condition that it does; None if it never does."""
         solved: dict[sympy.Symbol, Poly] = {}
+        reached = ONE
         own = {symbol: self.n.fresh(symbol.name) for symbol in line.spans}
         for pattern, given in zip(line.left.index, index, strict=True):
             reading = self.reader.index(pattern, frame.bind({s: a.poly for s, a in own.items()}), facts)
             unknown = [s for s, a in own.items() if a in reading.symbols]
             if not unknown:
-                if self.n.equal(reading - given, facts) != ONE:
-                    if self.n.equal(reading - given, facts) == ZERO:
-                        return None
-                    raise Unprovable(f"whether {line.left} is the entry asked for is not known")
+                reached = self.n.mul(reached, self.n.equal(reading - given, facts), facts)
+                if not reached:
+                    return None
                 continue
             (symbol,) = unknown
             linear = reading.linear_in(own[symbol])
@@ -203,7 +207,7 @@ class Unfolding:
             if value is None:
                 return None
             solved[symbol] = value
-        return solved
+        return solved, reached
 
     def _divided(self, poly: Poly, slope: Fraction) -> Poly | None:
         quotient = poly.scaled(1 / slope)

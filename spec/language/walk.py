@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from spec.language.functions import Functions
 from spec.language.numbers import HUGE, Flags, Num, either, exponents
-from spec.language.precision import FUNCTION_ROUNDINGS, SUM_SLACK
+from spec.language.precision import DISTRIBUTED_ROUNDINGS, FUNCTION_ROUNDINGS, SUM_SLACK
 
 
 class Walk(Functions):
@@ -25,7 +25,10 @@ class Walk(Functions):
     def plus(self, a: Num, b: Num) -> Num:
         """a + b."""
         a, b, scale = self.aligned(a, b)
-        error = None if a.error is None or b.error is None else a.error + b.error
+        error = None
+        if a.error is not None and b.error is not None:
+            terms = np.abs(a.value) + np.abs(b.value) + a.error + b.error
+            error = a.error + b.error + DISTRIBUTED_ROUNDINGS * self.unit * terms
         low = None if a.low is None or b.low is None else a.low + b.low
         out = self.rounded(Num(a.value + b.value, error, scale, low, either(a.lost, b.lost)), 1, tiny=False)
         return self.folded(out)

@@ -30,26 +30,18 @@ class Numeric:
 
     def sides(self, point: Mapping[str, Any], conventions: Mapping[str, str]) -> list[tuple[tuple[int, ...], Any, Any]]:
         """Index, left and right (balls) wherever the claim is made."""
-        sizes = {s: sympy.Integer(int(point[s.name])) for s in self._sizes() if s.name in point}
-        shape = tuple(substitute(size, sizes) for _, size in self.claim.over)
-        symbols = tuple(s for s, _ in self.claim.over)
-        sides = tuple(
-            (name, case(self.claim.where, side) if self.claim.where != TRUE else side)
-            for name, side in (("left", self.claim.left), ("right", self.claim.right))
-        )
-        tensors = {name: Tensor(name, shape) for name, _ in sides}
-        lines = tuple(
-            Definition(tensors[name][symbols], substitute(side, sizes), tuple((s, sympy.S.Zero, n - 1) for s, n in zip(symbols, shape, strict=True)))
-            for name, side in sides
-        )
-        inputs = tuple(
-            Tensor(t.name, tuple(substitute(size, sizes) for size in t.shape), t.domain, t.role, substitute(t.below, sizes))
-            for t in (*self.formula.tensors, *self.theorem.given)
-            if t.name in point
-        )
+        symbols = tuple(symbol for symbol, _ in self.claim.over)
+        ranges = tuple((symbol, sympy.S.Zero, size - 1) for symbol, size in self.claim.over)
+        tensors, lines = [], []
+        for name, side in (("left", self.claim.left), ("right", self.claim.right)):
+            tensors.append(Tensor(name, tuple(size for _, size in self.claim.over)))
+            body = side if self.claim.where == TRUE else case(self.claim.where, side)
+            lines.append(Definition(tensors[-1][symbols], body, ranges))
+        declared = (*sorted(self._sizes(), key=str), *self.formula.tensors, *self.theorem.given)
+        inputs = tuple(item for item in declared if str(item) in point)
         name = f"{self.formula.id}:{self.theorem.name}"
         both = Formula(
-            name, self.theorem.title, inputs, lines, tuple(tensors.values()), self.formula.conventions,
+            name, self.theorem.title, inputs, tuple(lines), tuple(tensors), self.formula.conventions,
             self.formula.constants, auxiliary=True,
         )
         try:
@@ -59,7 +51,8 @@ class Numeric:
         return [(at, left[at], right[at]) for at in np.ndindex(left.shape)]
 
     def _sizes(self) -> set[sympy.Symbol]:
-        return {s for t in (*self.formula.tensors, *self.theorem.given) for size in t.shape for s in free_symbols(size)}
+        shapes = [size for t in (*self.formula.tensors, *self.theorem.given) for size in t.shape]
+        return {s for size in (*shapes, *self.theorem.sizes.values()) for s in free_symbols(size)}
 
     def witness(self, point: Mapping[str, Any], conventions: Mapping[str, str]) -> str:
         """Why the point does not show that the sides differ; empty if it does."""

@@ -32,7 +32,7 @@ from spec.language.expr import (
 )
 from spec.language.linear import form
 from spec.language.obligations import Unprovable
-from spec.language.terms import UNIT, Atom, Mono, Poly
+from spec.language.terms import UNIT, Atom, Mono, Poly, inside
 
 if TYPE_CHECKING:
     from spec.language.normal import Normal
@@ -41,10 +41,13 @@ LETTERS = "jlrtuwxyzabcefghkmnopqsv"
 
 
 class Writer:
-    """Writes terms as trees, giving bound symbols letters that are not taken."""
+    """Writes terms as trees, giving bound symbols letters that are not taken.
 
-    def __init__(self, n: Normal, taken: Iterable[str]) -> None:
-        self.n, self.names, self.taken = n, dict[str, str](), set(taken)
+    ``guarded`` trees look at entries only inside a case on the range conditions, so that they can be evaluated.
+    """
+
+    def __init__(self, n: Normal, taken: Iterable[str], guarded: bool = False) -> None:
+        self.n, self.names, self.taken, self.guarded = n, dict[str, str](), set(taken), guarded
 
     def letter(self, symbol: Atom) -> sympy.Symbol:
         """The index or size symbol for an atom."""
@@ -124,7 +127,15 @@ class Writer:
         out = _product(above)
         out = out / _product(below) if below else out
         out = -out if coefficient < 0 else out
-        return Case(self.condition(mono.lits), out, lift(0)) if mono.lits else out
+        return self._cased(mono.lits, out)
+
+    def _cased(self, lits: Iterable[Atom], out: Node) -> Node:
+        """The value where conditions hold, else 0."""
+        plain = [x for x in lits if not self.guarded or not any(a.kind in ("bool", "look_up") for a in inside(x))]
+        entries = sorted((lit for lit in lits if lit not in plain), key=lambda lit: lit.kind not in ("ge", "eq"))
+        for group in (*([lit] for lit in reversed(entries)), plain):
+            out = Case(self.condition(group), out, lift(0)) if group else out
+        return out
 
     def atom(self, atom: Atom) -> Node:
         """An atom."""
@@ -146,6 +157,8 @@ class Writer:
         spans = list(self._spans(atom.bound, atom.lits))
         inner: Node = self.value(atom.body)
         for place, (symbol, first, last, rest) in enumerate(reversed(spans)):
+            if self.guarded and atom.kind == "sum":
+                inner, rest = self._cased(rest, inner), []
             where = self.condition(rest)
             kind_ = kind if place == 0 or atom.kind == "maximum" else SumOf
             inner = kind_(inner, self.letter(symbol), first, last, where)
@@ -156,7 +169,7 @@ class Writer:
         self, bound: tuple[Atom, ...], lits: tuple[Atom, ...]
     ) -> Iterator[tuple[Atom, sympy.Expr, sympy.Expr, list[Atom]]]:
         """Ranges for bound symbols, in an order in which each range is known from the symbols before it."""
-        left, later = list(lits), list(bound)
+        left, later = [*lits, *_consequences(lits, bound)], list(bound)
         while later:
             for symbol in later:
                 others = frozenset(later) - {symbol}
@@ -170,7 +183,7 @@ class Writer:
                 left.remove(used)
             later.remove(symbol)
             known = frozenset(later)
-            rest = [lit for lit in left if not lit.symbols & known]
+            rest = [lit for lit in left if not lit.symbols & known and lit in lits]
             left = [lit for lit in left if lit.symbols & known]
             yield symbol, low[1], high[1], rest
 
@@ -184,7 +197,9 @@ class Writer:
             if linear is None or linear[0] * sign <= 0:
                 continue
             bound = self.index(linear[1].scaled(-1 / linear[0]))
-            return lit, sympy.ceiling(bound) if sign > 0 else sympy.floor(bound)
+            if abs(linear[0]) != 1:
+                bound = sympy.ceiling(bound) if sign > 0 else sympy.floor(bound)
+            return lit, bound
         return None
 
     # Conditions --------------------------------------------------------------------------------------------------------
@@ -220,6 +235,23 @@ class Writer:
         return inner
 
 
+def _consequences(lits: tuple[Atom, ...], bound: tuple[Atom, ...]) -> list[Atom]:
+    """Ranges that follow from chains such as j ≤ l ≤ m - 1, so that each bound symbol has one of its own."""
+    found: dict[str, Atom] = {}
+    current = [lit for lit in lits if lit.kind == "ge"]
+    for symbol in bound if len(bound) > 1 else ():
+        for low in list(current):
+            for high in list(current):
+                a, b = low.args[0].linear_in(symbol), high.args[0].linear_in(symbol)
+                if a is not None and b is not None and a[0] > 0 > b[0]:
+                    poly = low.args[0].scaled(-b[0]) + high.args[0].scaled(a[0])
+                    if poly.symbols & frozenset(bound):
+                        lit = Atom("ge", "", (poly,))
+                        found.setdefault(lit.key, lit)
+        current = [*current, *found.values()]
+    return [lit for lit in found.values() if lit not in lits]
+
+
 def _product(factors: list[Node]) -> Node:
     out = factors[0]
     for factor in factors[1:]:
@@ -228,8 +260,8 @@ def _product(factors: list[Node]) -> Node:
 
 
 def tree(n: Normal, poly: Poly) -> Node:
-    """The polynomial as a tree."""
-    return Writer(n, (s.name for s in poly.symbols)).value(poly)
+    """The polynomial as a tree that can be evaluated: entries are looked at only where the range conditions hold."""
+    return Writer(n, (s.name for s in poly.symbols), guarded=True).value(poly)
 
 
 def text(n: Normal, poly: Poly, limit: int = 240) -> str:
@@ -237,7 +269,7 @@ def text(n: Normal, poly: Poly, limit: int = 240) -> str:
     from spec.language.render import unicode
 
     try:
-        out = unicode(tree(n, poly))
+        out = unicode(Writer(n, (s.name for s in poly.symbols)).value(poly))
     except Unprovable:
         out = poly.key
     return out if len(out) <= limit else out[: limit - 1] + "…"

@@ -22,3 +22,10 @@ def normal() -> Callable[..., torch.Tensor]:
 def unchecked() -> None:
     """Annotations are not enforced, as for users: what the function itself refuses can be seen."""
     config.update("jaxtyping_disable", True)
+
+
+@pytest.fixture(autouse=True)
+def _compiler_afresh(request: pytest.FixtureRequest) -> None:
+    """A compiled test starts from nothing: to Dynamo all annotated functions are one, which it recompiles 8 times only."""
+    if request.node.get_closest_marker("compiled"):
+        torch.compiler.reset()

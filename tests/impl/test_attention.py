@@ -17,6 +17,7 @@ HIDDEN_QUERY, HIDDEN_KEY = 3, 4
 
 
 def qkv(normal, lead=(2, 3), n=5, m=11, d_k=7, d_v=7, **options):
+    """Random queries, keys and values."""
     return tuple(normal(*lead, *shape, **options) for shape in ((n, d_k), (m, d_k), (m, d_v)))
 
 
@@ -71,7 +72,10 @@ class TestSoftmax:
     def test_anomaly_detection_finds_no_nan_on_the_way(self, normal):
         """No intermediate gradient of a row without a key is NaN."""
         s = normal(5, 11, grad=True)
-        with pytest.warns(UserWarning, match="Anomaly Detection"), torch.autograd.detect_anomaly(check_nan=True):
+        with (
+            pytest.warns(UserWarning, match="Anomaly Detection"),
+            torch.autograd.detect_anomaly(check_nan=True),
+        ):
             softmax(s, holed()).square().sum().backward()
 
 
@@ -118,7 +122,9 @@ class TestScaledDotProduct:
     @pytest.mark.parametrize("d_v", [7, 13])
     @pytest.mark.parametrize("grad", [True, False])
     @pytest.mark.parametrize("whole", [True, False], ids=["whole slot", "one entry"])
-    def test_what_stands_in_a_slot_hidden_from_all_reaches_nothing(self, bad, backend, d_v, grad, whole, normal):
+    def test_what_stands_in_a_slot_hidden_from_all_reaches_nothing(
+        self, bad, backend, d_v, grad, whole, normal
+    ):
         """NaN or Inf there gives the output and the gradients that 0 there gives."""
 
         def results(fill):
@@ -175,7 +181,9 @@ class TestScaledDotProduct:
         mask = holed()
         before = [x.clone() for x in (q, k, v, mask)]
         scaled_dot_product(q, k, v, mask)
-        assert all(torch.equal(x.nan_to_num(7.0), y.nan_to_num(7.0)) for x, y in zip((q, k, v), before, strict=False))
+        assert all(
+            torch.equal(x.nan_to_num(7.0), y.nan_to_num(7.0)) for x, y in zip((q, k, v), before, strict=False)
+        )
         assert torch.equal(mask, before[3])
 
     def test_inputs_may_be_views(self, normal):
@@ -261,7 +269,13 @@ class TestRefusals:
         ("q", "k", "v", "error", "line"),
         [
             ((5, 7), (11, 6), (11, 7), ValueError, "got q (5, 7), k (11, 6), v (11, 7)"),
-            ((2, 3, 5, 7), (2, 3, 11, 7), (2, 3, 10, 7), ValueError, "expected q (... n d_k), k (... m d_k), v (... m d_v)"),
+            (
+                (2, 3, 5, 7),
+                (2, 3, 11, 7),
+                (2, 3, 10, 7),
+                ValueError,
+                "expected q (... n d_k), k (... m d_k), v (... m d_v)",
+            ),
             ((7,), (11, 7), (11, 7), ValueError, "got q (7,)"),
             ((2, 5, 7), (3, 11, 7), (3, 11, 7), ValueError, "expected leading dimensions that broadcast"),
         ],
@@ -278,10 +292,12 @@ class TestRefusals:
     def test_dtypes(self, attend, normal):
         """q, k and v share one floating dtype."""
         q, k, v = qkv(normal)
-        line = f"^attention.{attend.__name__}: expected one floating dtype; got q float32, k float64, v float32$"
+        line = (
+            f"^attention.{attend.__name__}: expected one floating dtype; got q float32, k float64, v float32$"
+        )
         with pytest.raises(TypeError, match=line):
             attend(q, k.double(), v)
-        with pytest.raises(TypeError, match="got q int64, k int64, v int64$"):
+        with pytest.raises(TypeError, match=r"got q int64, k int64, v int64$"):
             attend(q.long(), k.long(), v.long())
 
     @pytest.mark.parametrize("dtype", [torch.float32, torch.int64])
@@ -297,7 +313,9 @@ class TestRefusals:
     def test_a_mask_that_does_not_broadcast(self, shape, normal):
         """The line gives the shape wanted, with its numbers."""
         mask = torch.ones(shape, dtype=torch.bool)
-        with pytest.raises(ValueError, match=r"expected a mask that broadcasts to .* = \(\.\.\. 5 11\); got mask"):
+        with pytest.raises(
+            ValueError, match=r"expected a mask that broadcasts to .* = \(\.\.\. 5 11\); got mask"
+        ):
             scaled_dot_product(*qkv(normal), mask)
         with pytest.raises(ValueError, match=r"^attention.softmax: expected a mask that broadcasts to"):
             softmax(normal(5, 11), mask)
@@ -308,7 +326,7 @@ class TestRefusals:
             scaled_dot_product(*qkv(normal), backend="flash")
         with pytest.raises(ValueError, match="alignment is 'lower_right' or 'upper_left'; got 'left'"):
             causal(*qkv(normal), alignment="left")
-        with pytest.raises(TypeError, match="^attention.softmax: expected a floating s; got s int64$"):
+        with pytest.raises(TypeError, match=r"^attention.softmax: expected a floating s; got s int64$"):
             softmax(normal(5, 11).long())
 
     def test_forward_mode_on_the_fused_kernel_names_the_math_path(self, normal):
@@ -316,7 +334,9 @@ class TestRefusals:
         q, k, v = qkv(normal)
         with torch.autograd.forward_ad.dual_level():
             dual = torch.autograd.forward_ad.make_dual(q, q)
-            with pytest.raises(NotImplementedError, match="no forward-mode derivative; pass backend='math'$"):
+            with pytest.raises(
+                NotImplementedError, match=r"no forward-mode derivative; pass backend='math'$"
+            ):
                 scaled_dot_product(dual, k, v)
             z = scaled_dot_product(dual, k, v, backend="math")
             assert torch.autograd.forward_ad.unpack_dual(z).tangent.shape == z.shape
@@ -327,7 +347,12 @@ class TestDerivatives:
 
     CASES = pytest.mark.parametrize(
         "attend",
-        [scaled_dot_product, partial(scaled_dot_product, mask=holed()), causal, partial(causal, alignment="upper_left")],
+        [
+            scaled_dot_product,
+            partial(scaled_dot_product, mask=holed()),
+            causal,
+            partial(causal, alignment="upper_left"),
+        ],
         ids=["plain", "masked", "causal", "upper left"],
     )
 

@@ -8,6 +8,7 @@ V, MASK = 30_522, 103
 
 
 def seeded(seed=0):
+    """A generator of its own."""
     return torch.Generator().manual_seed(seed)
 
 
@@ -72,7 +73,16 @@ def test_the_generator_advances(selection):
 @SELECTIONS
 @pytest.mark.parametrize(
     "dtype",
-    [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.uint16, torch.uint32, torch.uint64],
+    [
+        torch.int64,
+        torch.int32,
+        torch.int16,
+        torch.int8,
+        torch.uint8,
+        torch.uint16,
+        torch.uint32,
+        torch.uint64,
+    ],
     ids=str,
 )
 def test_any_integer_dtype_is_kept(selection, dtype):
@@ -147,9 +157,17 @@ def test_every_word_can_be_drawn():
     [
         ({"ids": torch.ones(5, 7)}, TypeError, "expected integer ids; got ids float32"),
         ({"ids": torch.ones(5, 7).bool()}, TypeError, "got ids bool"),
-        ({"special": torch.zeros(5, 7)}, TypeError, "expected a boolean special, True = never selected; got special float32"),
+        (
+            {"special": torch.zeros(5, 7)},
+            TypeError,
+            "expected a boolean special, True = never selected; got special float32",
+        ),
         ({"special": torch.zeros(5, 6).bool()}, ValueError, "got ids (5, 7), special (5, 6)"),
-        ({"vocab_size": 0}, ValueError, "expected vocab_size >= 1, mask_id >= 0; got vocab_size 0, mask_id 103"),
+        (
+            {"vocab_size": 0},
+            ValueError,
+            "expected vocab_size >= 1, mask_id >= 0; got vocab_size 0, mask_id 103",
+        ),
         ({"mask_id": -1}, ValueError, "got vocab_size 30522, mask_id -1"),
         ({"ids": torch.ones(5, 7).to(torch.int8)}, ValueError, "got int8, at most 127"),
         ({"selection": "exact"}, ValueError, "selection is 'bernoulli' or 'exact_count'; got 'exact'"),
@@ -178,7 +196,9 @@ def test_what_does_not_fit_is_refused_in_one_line(changes, error, line):
 def test_ids_on_a_device_stay_there(selection):
     """Drawn by a generator of that device; a generator of another is refused."""
     ids, special = (x.cuda() for x in batch())
-    corrupted, labels = mlm(ids, special, MASK, V, torch.Generator("cuda").manual_seed(0), selection=selection)
+    corrupted, labels = mlm(
+        ids, special, MASK, V, torch.Generator("cuda").manual_seed(0), selection=selection
+    )
     assert corrupted.is_cuda
     assert labels.is_cuda
     with pytest.raises(ValueError, match="expected a generator on the ids' device"):
@@ -186,7 +206,7 @@ def test_ids_on_a_device_stay_there(selection):
 
 
 @pytest.mark.compiled
-def test_compiled_code_may_call_it(normal):
+def test_compiled_code_may_call_it():
     """It breaks the graph, for Dynamo does not trace generators, and gives what it gives eagerly."""
     ids, special = batch()
 

@@ -65,20 +65,26 @@ def test_eps_that_is_not_a_number_above_zero_is_refused(eps, normal):
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
-    ("x", "gamma", "beta"), [((3, 7), (6,), (7,)), ((3, 7), (7,), (6,)), ((3, 7), (3, 7), (3, 7)), ((), (7,), (7,))]
+    ("x", "gamma", "beta"),
+    [((3, 7), (6,), (7,)), ((3, 7), (7,), (6,)), ((3, 7), (3, 7), (3, 7)), ((), (7,), (7,))],
 )
 def test_shapes_that_do_not_fit_are_refused(x, gamma, beta, normal):
     """torch itself would normalise over two dimensions where γ has two."""
-    with pytest.raises(ValueError, match=r"^normalization.layer_norm: expected x \(\.\.\. d\), gamma \(d\), beta \(d\); got x"):
+    with pytest.raises(
+        ValueError,
+        match=r"^normalization.layer_norm: expected x \(\.\.\. d\), gamma \(d\), beta \(d\); got x",
+    ):
         layer_norm(normal(*x), normal(*gamma), normal(*beta), EPS)
 
 
 @pytest.mark.usefixtures("unchecked")
 def test_dtypes_that_do_not_fit_are_refused(normal):
     """One line gives the three dtypes."""
-    with pytest.raises(TypeError, match="^normalization.layer_norm: expected one floating dtype; got x int64, gamma float32"):
+    with pytest.raises(
+        TypeError, match=r"^normalization.layer_norm: expected one floating dtype; got x int64, gamma float32"
+    ):
         layer_norm(normal(3, 7).long(), normal(7), normal(7), EPS)
-    with pytest.raises(TypeError, match="got x float32, gamma float64, beta float64$"):
+    with pytest.raises(TypeError, match=r"got x float32, gamma float64, beta float64$"):
         layer_norm(normal(3, 7), normal(7).double(), normal(7).double(), EPS)
 
 

@@ -4,7 +4,9 @@ import torch
 from impl.positional import learned, sinusoidal
 
 LAYOUTS = pytest.mark.parametrize("layout", ["interleaved", "concatenated"])
-SIZES = pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 97, 1009])  # tables of up to 32 rows are computed another way
+SIZES = pytest.mark.parametrize(
+    "n", [1, 2, 31, 32, 33, 97, 1009]
+)  # tables of up to 32 rows are computed another way
 
 
 class TestSinusoidal:
@@ -73,7 +75,11 @@ class TestSinusoidal:
             ({"n": -1, "d": 7}, ValueError, "expected n >= 0, d >= 1, base > 0; got n -1, d 7, base 10000.0"),
             ({"n": 5, "d": 0}, ValueError, "got n 5, d 0"),
             ({"n": 5, "d": 7, "base": 0.0}, ValueError, "base 0.0"),
-            ({"n": 5, "d": 7, "layout": "mixed"}, ValueError, "layout is 'interleaved' or 'concatenated'; got 'mixed'"),
+            (
+                {"n": 5, "d": 7, "layout": "mixed"},
+                ValueError,
+                "layout is 'interleaved' or 'concatenated'; got 'mixed'",
+            ),
             ({"n": 5, "d": 7, "dtype": torch.int64}, TypeError, "expected a floating dtype; got torch.int64"),
         ],
     )
@@ -101,7 +107,9 @@ class TestLearned:
         """Any integer positions of any shape, any table."""
         W = normal(11, 7, dtype=dtype)
         pos = torch.tensor([[0, 10, 3], [3, 3, 1]], dtype=integer)
-        assert torch.equal(learned(pos, W), torch.stack([torch.stack([W[p] for p in row]) for row in pos.tolist()]))
+        assert torch.equal(
+            learned(pos, W), torch.stack([torch.stack([W[p] for p in row]) for row in pos.tolist()])
+        )
 
     def test_gradient_reaches_the_rows_looked_up_and_no_other(self, normal):
         """A row looked up twice receives both."""
@@ -128,9 +136,11 @@ class TestLearned:
     @pytest.mark.usefixtures("unchecked")
     def test_what_is_no_table_or_no_position_is_refused(self, normal):
         """One line names the formula and what was given."""
-        with pytest.raises(TypeError, match="^positional.learned: expected integer positions; got pos float32$"):
+        with pytest.raises(
+            TypeError, match=r"^positional.learned: expected integer positions; got pos float32$"
+        ):
             learned(torch.ones(3), normal(11, 7))
-        with pytest.raises(TypeError, match="got pos bool$"):
+        with pytest.raises(TypeError, match=r"got pos bool$"):
             learned(torch.ones(3).bool(), normal(11, 7))
         with pytest.raises(ValueError, match=r"^positional.learned: expected W \(N d\); got W \(7,\)$"):
             learned(torch.ones(3).long(), normal(7))
@@ -147,5 +157,5 @@ class TestLearned:
         """torch.compile takes the function whole; a position out of range is an error there as well."""
         compiled, W = torch.compile(learned, fullgraph=True), normal(5, 7)
         assert torch.equal(compiled(torch.tensor([1, 3]), W), W[[1, 3]])
-        with pytest.raises((IndexError, RuntimeError), match="out of bounds|positional.learned"):
+        with pytest.raises((IndexError, RuntimeError), match=r"out of bounds|positional.learned"):
             compiled(torch.tensor([1, 5]), W)

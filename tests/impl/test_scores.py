@@ -59,10 +59,20 @@ def test_inputs_may_be_non_contiguous_and_are_left_as_they_were(score, normal):
 @pytest.mark.parametrize(
     ("q", "k", "error", "line"),
     [
-        (torch.ones(5, 7), torch.ones(11, 6), ValueError, "expected q (... n d_k), k (... m d_k); got q (5, 7), k (11, 6)"),
+        (
+            torch.ones(5, 7),
+            torch.ones(11, 6),
+            ValueError,
+            "expected q (... n d_k), k (... m d_k); got q (5, 7), k (11, 6)",
+        ),
         (torch.ones(7), torch.ones(11, 7), ValueError, "got q (7,), k (11, 7)"),
         (torch.ones(2, 5, 7), torch.ones(3, 11, 7), ValueError, "expected leading dimensions that broadcast"),
-        (torch.ones(5, 7), torch.ones(11, 7).double(), TypeError, "expected one floating dtype; got q float32, k float64"),
+        (
+            torch.ones(5, 7),
+            torch.ones(11, 7).double(),
+            TypeError,
+            "expected one floating dtype; got q float32, k float64",
+        ),
         (torch.ones(5, 7).long(), torch.ones(11, 7).long(), TypeError, "got q int64, k int64"),
     ],
 )
@@ -81,7 +91,9 @@ def test_torch_func_transforms_scores(score, normal):
     q, k = normal(2, 5, 7, dtype=torch.float64), normal(2, 11, 7, dtype=torch.float64)
     assert torch.func.vmap(score)(q, k).shape == (2, 5, 11)
     assert torch.autograd.gradcheck(score, (q[0].requires_grad_(), k[0].requires_grad_()))
-    assert torch.autograd.gradgradcheck(score, (q[0].detach().requires_grad_(), k[0].detach().requires_grad_()))
+    assert torch.autograd.gradgradcheck(
+        score, (q[0].detach().requires_grad_(), k[0].detach().requires_grad_())
+    )
 
 
 @pytest.mark.compiled

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -250,6 +250,12 @@ def test_help_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
         assert "exit status: 0 conforms" in out
 
 
+def spent() -> float:
+    """Seconds of processor time that finished child processes took: other work on the machine does not count."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 @pytest.mark.timing
 @pytest.mark.parametrize("arguments", [["list"], ["--help"]])
 def test_quick_commands_do_not_import_torch(tmp_path: Path, arguments: list[str]) -> None:
@@ -260,9 +266,9 @@ def test_quick_commands_do_not_import_torch(tmp_path: Path, arguments: list[str]
     )
     best = float("inf")
     for _ in range(3):
-        began = time.perf_counter()
+        began = spent()
         done = attnspec(*arguments, cwd=tmp_path, code=code)
-        best = min(best, time.perf_counter() - began)
+        best = min(best, spent() - began)
         assert done.returncode == 0, done.stderr
         assert done.stderr.strip().splitlines()[-1] == "[]"
     assert best < 2

@@ -109,7 +109,7 @@ def row_by_row(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     for i in range(n):
         seen = i + m - n + 1
         if seen <= 0:
-            rows.append(v.new_zeros(*q.shape[:-2], 1, v.shape[-1]) + 0 * q[..., i : i + 1, :1])
+            rows.append(v.new_zeros(*q.shape[:-2], 1, v.shape[-1]))
         else:
             rows.append(torch.softmax(raw(q[..., i : i + 1, :], k[..., :seen, :]), -1) @ v[..., :seen, :])
     return torch.cat(rows, -2)
@@ -117,5 +117,6 @@ def row_by_row(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 @right(CAUSAL, alignment="upper_left")
 def kernel_upper_left(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """torch's is_causal, under its own alignment."""
-    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    """torch's is_causal, under its own alignment, without the keys that no query sees."""
+    n = q.shape[-2]
+    return F.scaled_dot_product_attention(q, k[..., :n, :], v[..., :n, :], is_causal=True)

@@ -58,7 +58,10 @@ def marian() -> Adapted:
     from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
 
     def sinusoidal(n: int, d: int) -> Tensor:
-        return MarianSinusoidalPositionalEmbedding(n, d).create_weight()  # type: ignore[no-any-return, no-untyped-call]
+        # The module is made anew for each size, and making any embedding draws weights, here thrown away.
+        with torch.random.fork_rng(devices=[]):
+            module = MarianSinusoidalPositionalEmbedding(n, d)
+        return module.create_weight()  # type: ignore[no-any-return, no-untyped-call]
 
     return sinusoidal
 

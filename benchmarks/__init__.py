@@ -1,0 +1,1 @@
+"""Speed of our implementations beside that of PyTorch and transformers: ``python -m benchmarks``."""

@@ -1,0 +1,131 @@
+"""``python -m benchmarks [--quick] [--json [F]]``: ours beside the peers, in one process, as a table of ratios."""
+
+import argparse
+import json
+import re
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+
+import torch
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from benchmarks.harness import Comparison, Rate, counted, interleaved, machine
+
+SUBJECTS = ("masking", "attention", "normalization", "positional", "checking")
+
+
+def main() -> None:
+    """Measure every subject's entries, print the table, and write it where asked."""
+    arguments = _arguments()
+    torch.set_num_threads(arguments.threads)
+    rounds, seconds = (9, 0.003) if arguments.quick else (21, 0.01)
+    console, host, rows = Console(width=None if sys.stdout.isatty() else 110), machine(), []
+    with Progress(console=Console(stderr=True), transient=True) as progress, torch.no_grad():
+        bar = progress.add_task("", total=None)
+        for subject in arguments.subject or SUBJECTS:
+            for entry in import_module(f"benchmarks.{subject}").entries(arguments.quick):
+                progress.update(bar, description=f"{entry.work} {entry.size}")
+                rows += _rows(entry, rounds, seconds)
+    console.print(_table(rows))
+    console.print(", ".join(f"{name} {value}" for name, value in host.items()), style="dim", highlight=False)
+    console.print(
+        "Medians of 9 or more interleaved rounds. Ratio: peer/ours, above 1 means ours is faster;",
+        style="dim",
+    )
+    console.print("green: as wanted, within the rounds' quartiles.", style="dim")
+    if host["load"] > host["cores"]:
+        console.print("The machine was busy: these figures are noisy.", style="yellow")
+    if arguments.json is not None:
+        path = Path(arguments.json) if arguments.json else _default_path(str(host["cpu"]))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        path.write_text(json.dumps({"date": now, "machine": host, "rows": rows}, indent=1) + "\n")
+        console.print(f"Written to {path}")
+
+
+def _rows(entry: Comparison | Rate, rounds: int, seconds: float) -> list[dict]:
+    """An entry's rows: one for each peer of a comparison, one for a rate."""
+    common = {"work": entry.work, "size": entry.size}
+    if isinstance(entry, Rate):
+        return [common | {"per_second": counted(entry), "unit": entry.unit}]
+    ours, *peers = interleaved({"ours": entry.ours, **entry.peers}, rounds, seconds).items()
+    return [
+        common
+        | {
+            "peer": name,
+            "ratio": timing.median / ours[1].median,
+            "target": entry.target,
+            "met": entry.target is None or timing.high / ours[1].low >= entry.target,
+            "ours_s": asdict(ours[1]),
+            "peer_s": asdict(timing),
+        }
+        for name, timing in peers
+    ]
+
+
+def _table(rows: list[dict]) -> Table:
+    table = Table(title="ours beside the peers", title_justify="left")
+    for heading in ("work", "size", "ours", "peer", "time", "ratio", "wanted"):
+        table.add_column(
+            heading, justify="right" if heading in ("ours", "time", "ratio", "wanted") else "left"
+        )
+    before = None
+    for row in rows:
+        first = (row["work"], row["size"]) != before
+        if before and row["work"] != before[0]:
+            table.add_section()
+        before = row["work"], row["size"]
+        name = before if first else ("", "")
+        if "unit" in row:
+            table.add_row(*name, f"{row['per_second']:,.0f} {row['unit']}/s")
+            continue
+        target = row["target"]
+        style = "" if target is None else "green" if row["met"] else "yellow"
+        table.add_row(
+            *name,
+            _human(row["ours_s"]["median"]) if first else "",
+            row["peer"],
+            _human(row["peer_s"]["median"]),
+            f"[{style}]{row['ratio']:.2f}[/]" if style else f"{row['ratio']:.2f}",
+            "" if target is None else f"≥ {target:g}",
+        )
+    return table
+
+
+def _human(seconds: float) -> str:
+    return f"{seconds * 1e3:.2f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.1f} µs"
+
+
+def _default_path(cpu: str) -> Path:
+    name = re.sub(r"[^a-z0-9]+", "-", cpu.lower()).strip("-")
+    return Path(__file__).parent / "results" / f"{datetime.now(UTC):%Y-%m-%d}-{name}.json"
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer sizes, shorter rounds: well under a minute"
+    )
+    parser.add_argument(
+        "--json", metavar="F", nargs="?", const="", help="write the figures to F (default: results/)"
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        metavar="N",
+        default=1,
+        help="torch's threads (default 1: two wait for each other wherever anything else runs)",
+    )
+    parser.add_argument(
+        "--subject", choices=SUBJECTS, action="append", help="only this one (may be repeated)"
+    )
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""Timing: contestants take turns, round after round, so that whatever slows the machine down slows all of them.
+
+In a round each contestant runs for a few milliseconds, which gives a mean; the result is the median over the rounds, and what
+counts is the ratio of two medians. A subject is a module with a function ``entries(quick)`` that yields what is defined here:
+``Comparison`` (ours beside peers doing the same work on the same inputs) or ``Rate`` (something of ours that is counted
+rather than compared); ``SUBJECTS`` in ``__main__.py`` lists them.
+"""
+
+import gc
+import math
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+Work = Callable[[], object]
+
+BUDGET = 5.0  # seconds that a comparison should not exceed by much
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One row of the table: the same work, done by us and by others."""
+
+    work: str
+    size: str
+    ours: Work
+    peers: Mapping[str, Work]
+    target: float | None = None  # the ratio peer/ours wanted of every peer
+
+
+@dataclass(frozen=True)
+class Rate:
+    """One row without a peer: ``run`` does some work and returns how many units of it were done."""
+
+    work: str
+    size: str
+    run: Callable[[], int]
+    unit: str
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds a call takes: the median over the rounds, and the quartiles around it."""
+
+    median: float
+    low: float
+    high: float
+    rounds: int
+    calls: int  # in each round
+
+    @classmethod
+    def of(cls, seconds: list[float], calls: int) -> "Timing":
+        """Of one contestant's rounds."""
+        low, median, high = statistics.quantiles(seconds, n=4, method="inclusive")
+        return cls(median, low, high, len(seconds), calls)
+
+
+def interleaved(contestants: Mapping[str, Work], rounds: int, seconds: float) -> dict[str, Timing]:
+    """Time each contestant in turn, ``rounds`` times, each turn as many calls as fill ``seconds`` (at least one).
+
+    Where the calls are long there are fewer rounds, but at least 9.
+    """
+    once = {name: _once(work) for name, work in contestants.items()}
+    calls = {name: max(1, math.ceil(seconds / each)) for name, each in once.items()}
+    rounds = max(9, min(rounds, int(BUDGET / sum((calls[name] + 1) * each for name, each in once.items()))))
+    taken: dict[str, list[float]] = {name: [] for name in contestants}
+    gc.collect()
+    gc.disable()
+    try:
+        for turn in range(rounds):
+            for name in list(contestants)[
+                :: -1 if turn % 2 else 1
+            ]:  # back and forth: nobody always follows the same
+                work = contestants[name]
+                work()  # what the one before left in caches and allocator is not this one's fault
+                start = time.perf_counter()
+                for _ in range(calls[name]):
+                    work()
+                taken[name].append((time.perf_counter() - start) / calls[name])
+    finally:
+        gc.enable()
+    return {name: Timing.of(times, calls[name]) for name, times in taken.items()}
+
+
+def _once(work: Work) -> float:
+    """About the time of one call: the best of a few, the first of which warm up."""
+    best = math.inf
+    for _ in range(5):
+        start = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - start)
+        if best > 0.2:
+            break
+    return best
+
+
+def counted(rate: Rate) -> float:
+    """Units per second of a ``Rate``: the median of three runs."""
+    per_second = []
+    for _ in range(3):
+        start = time.perf_counter()
+        units = rate.run()
+        per_second.append(units / (time.perf_counter() - start))
+    return statistics.median(per_second)
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were measured on."""
+    return {
+        "cpu": _cpu(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        "threads": torch.get_num_threads(),
+        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else -1.0,
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "torch": version("torch"),
+        "transformers": version("transformers"),
+    }
+
+
+def _cpu() -> str:
+    """The processor's name with what its instruction set is to torch: virtual machines often hide the model."""
+    name = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        named = [line for line in info.read_text().splitlines() if line.startswith("model name")]
+        name = named[0].partition(":")[2].strip() if named else name
+    return f"{name} ({torch.backends.cpu.get_cpu_capability()})"

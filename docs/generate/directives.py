@@ -1,0 +1,107 @@
+"""What ``{{ name arguments }}`` stands for in the prose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib import import_module
+
+from spec.language.formula import Formula
+from spec.language.registry import formulas
+from spec.language.render import statement as lines_of
+
+from . import evidence, figures, law, peers, refusals, samples, source, theorems
+from .markup import Line, code, statement, table
+
+CALL = re.compile(r"\{\{ *([a-z_]+)((?: +[^ {}]+)*) *\}\}")
+
+
+def fill(markdown: str) -> str:
+    """Markdown with every directive replaced by what it stands for."""
+    return CALL.sub(lambda m: DIRECTIVES[m[1]](*m[2].split()), markdown)
+
+
+def subjects() -> dict[str, list[Formula]]:
+    """The formulas by subject."""
+    found: dict[str, list[Formula]] = {}
+    for formula in formulas().values():
+        found.setdefault(formula.module, []).append(formula)
+    return found
+
+
+def title_of(subject: str) -> str:
+    """A subject's name on a page."""
+    return subject.capitalize()
+
+
+def catalogue() -> str:
+    """Every formula: its title, how many theorems it has at which assurance, and who is held to it."""
+    parts = []
+    for subject, members in subjects().items():
+        said = (import_module(f"spec.{subject}").__doc__ or "").strip()
+        rows = []
+        for f in members:
+            held = sorted({t.peer for t in peers.targets_of(f)})
+            rows.append(
+                (
+                    f'<a href="{f.id}.html">{f.title}</a><br>{code(f.id)}',
+                    theorems.summary(f) or "–",
+                    ", ".join(held),
+                )
+            )
+        parts.append(
+            f"## {title_of(subject)}\n\n{said}\n\n{table(('Formula', 'Theorems', 'Held to it'), rows, 'catalogue')}"
+        )
+    return "\n\n".join(parts)
+
+
+def shown(formula_id: str, *conventions: str) -> str:
+    """A formula's lines."""
+    options = dict(pair.split("=") for pair in conventions)
+    return statement(
+        Line(str(x.number), x.equation, x.ranges) for x in lines_of(formulas()[formula_id], options, "latex")
+    )
+
+
+def reference(module: str, *names: str) -> str:
+    """A module's public names, or some of them."""
+    return source.reference(module, names)
+
+
+def counted(what: str) -> str:
+    """A count: of formulas, theorems, or proved theorems."""
+    every = [c for i in formulas() for c in theorems.checked(i)]
+    return str(
+        {
+            "formulas": len(formulas()),
+            "theorems": len(every),
+            "proved": sum(str(c.assurance) == "proved" for c in every),
+        }[what]
+    )
+
+
+DIRECTIVES: dict[str, Callable[..., str]] = {
+    "catalogue": catalogue,
+    "statement": shown,
+    "reference": reference,
+    "count": counted,
+    "conventions": peers.every_convention,
+    "differences": peers.differences,
+    "known_deviations": peers.known_deviations,
+    "figure": lambda formula_id: figures.FIGURES[formula_id](),
+    "evidence": lambda formula_id: evidence.section(formulas()[formula_id]),
+    "refused": refusals.shown,
+    "assurances": theorems.assurances,
+    "rules": theorems.rules_table,
+    "checked_file": samples.source_of,
+    "checked_output": samples.output_of,
+    "ordinary_rows": samples.ordinary,
+    "bounds": samples.bounds,
+    "formats": samples.formats,
+    "scale_error": samples.scale_error,
+    "mlm_readings": law.readings_table,
+    "mlm_observed": law.observed_table,
+    "mlm_half": law.conditional,
+    "mlm_tokens": lambda: f"{law.TOKENS:,}".replace(",", " "),
+    "mlm_constant": lambda name: law._percent(law.constants()[name]),
+}

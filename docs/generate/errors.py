@@ -1,0 +1,108 @@
+"""The error model of a formula, at work: its bound at an example, and how near our implementation comes to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from spec.language.evaluate import bound
+from spec.language.formula import Formula
+from spec.language.precision import FORMATS, Precision
+from spec.language.registry import find
+from verify.regimes import DATA, Regime
+
+from . import examples
+from .markup import number, table
+
+WORDS = {
+    "accumulate": "arithmetic in {operations}, results in {storage}",
+    "storage": "all arithmetic in {storage}",
+}
+
+
+DRAWS = 3
+"""Examples drawn in each regime."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Error and bound of the worst entry (the largest error/bound) at one example, beside the largest value there."""
+
+    value: float
+    error: float
+    bound: float
+    ratio: float
+
+
+def has_one(formula: Formula) -> bool:
+    """Whether a formula's results are real numbers that an implementation rounds."""
+    return formula.law is None and formula.procedure is None
+
+
+def measure(formula: Formula, dtype: str, regime: Regime | None = None, seed: int = 0) -> Measured:
+    """Our implementation in ``dtype`` against the statement at one example."""
+    given = examples.inputs(formula, None if regime is None else regime.draw, seed, dtype)
+    ((value, allowed), *_) = bound(formula, given, dtype=dtype)
+    with np.errstate(all="ignore"):
+        # Balls where the reference's own rounding would show; elsewhere the float64 walk, whose error is part of the bound.
+        truth = examples.exact(formula, given) if dtype == "float64" else value
+        error = np.abs(examples.run(formula, given, dtype) - truth)
+        ratio = np.where(error == 0, 0.0, error / allowed)
+    worst = int(np.argmax(np.where(np.isfinite(allowed), ratio, -1)))
+    return Measured(
+        float(np.abs(value).max()),
+        float(error.flat[worst]),
+        float(allowed.flat[worst]),
+        float(ratio.flat[worst]),
+    )
+
+
+def model_table(formula: Formula) -> str:
+    """For each type: what rounds where, the largest bound at an example, and the error our implementation has there."""
+    rows = []
+    intermediates = formula.choose()["intermediates"]
+    for name in FORMATS:
+        model = Precision.of(name, intermediates)
+        measured = measure(formula, name)
+        words = WORDS[intermediates].format(operations=model.operations.name, storage=model.storage.name)
+        rows.append(
+            (
+                f"<code>{name}</code>",
+                words if model.operations != model.storage else f"all in {name}",
+                f"2<sup>{int(np.log2(model.storage.unit))}</sup>".replace("-", "−"),
+                number(measured.bound),
+                number(measured.error),
+                number(measured.ratio) if measured.bound else "–",
+            )
+        )
+    return table(
+        ("Type", "Precision model", "Unit roundoff", "Bound", "Error of <code>impl</code>", "Error/bound"),
+        rows,
+    )
+
+
+def is_exact(formula: Formula) -> bool:
+    """Whether the bound is 0: the result has to be equal."""
+    return measure(formula, "float32").bound == 0
+
+
+def example_words(formula: Formula) -> str:
+    """The example's sizes in words."""
+    return ", ".join(f"{name} = {value}" for name, value in examples.sizes(formula).items())
+
+
+@cache
+def by_regime(formula_id: str, dtype: str, draws: int = DRAWS) -> dict[str, float]:
+    """For each regime of data the largest error/bound over some draws; regimes in which nothing is judged are left out."""
+    formula, found = find(formula_id), dict[str, float]()
+    for regime in DATA:
+        ratios = [
+            m.ratio
+            for seed in range(draws)
+            if np.isfinite((m := measure(formula, dtype, regime, seed)).bound)
+        ]
+        if ratios:
+            found[regime.name] = max(ratios)
+    return found

@@ -1,0 +1,104 @@
+"""Inputs to show a formula at, and our implementation run on them in any precision."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import sympy
+import torch
+
+from spec.language.binding import bind
+from spec.language.expr import Tensor
+from spec.language.formula import Formula
+
+SIZES = (5, 7, 8, 11, 13)
+"""Sizes of an example, in the order in which a formula names them."""
+MANY = {"V": 50, "N": 50}
+"""Sizes that are usually large."""
+
+Draw = Callable[[np.random.Generator, tuple[int, ...]], npt.NDArray[np.float64]]
+
+
+def implementation(formula: Formula) -> Callable[..., Any]:
+    """Our implementation of a formula."""
+    module, name = formula.id.split(".")
+    function: Callable[..., Any] = getattr(import_module(f"impl.{module}"), name)
+    return function
+
+
+def sizes(formula: Formula) -> dict[str, int]:
+    """A value for every size that a formula names."""
+    names: list[str] = []
+    for item in formula.inputs:
+        shape = (item,) if isinstance(item, sympy.Symbol) else item.shape
+        names += [s.name for size in shape for s in sorted(size.free_symbols, key=str)]
+    plain = [name for name in dict.fromkeys(names) if name not in MANY]
+    return {**dict(zip(plain, SIZES, strict=False)), **{name: MANY[name] for name in names if name in MANY}}
+
+
+def inputs(
+    formula: Formula, draw: Draw | None = None, seed: int = 0, dtype: str = "float64"
+) -> dict[str, Any]:
+    """Inputs by name: data drawn by ``draw`` (unit normal by default), already rounded to ``dtype``; no mask."""
+    random = np.random.default_rng(seed)
+    values = {sympy.Symbol(n, integer=True, positive=True): v for n, v in sizes(formula).items()}
+    found: dict[str, Any] = {}
+    for item in formula.inputs:
+        if isinstance(item, sympy.Symbol):
+            found[item.name] = values[item]
+            continue
+        shape = tuple(int(size.subs(values)) for size in item.shape)
+        found[item.name] = _value(item, shape, random, draw, values, dtype)
+    return found
+
+
+def _value(
+    item: Tensor,
+    shape: tuple[int, ...],
+    random: np.random.Generator,
+    draw: Draw | None,
+    values: Mapping[sympy.Symbol, int],
+    dtype: str,
+) -> Any:
+    if item.role == "mask":
+        return None
+    if item.role == "number":
+        return 1e-5
+    if item.domain == "integer":
+        return random.integers(0, int(item.below.subs(values)), shape)
+    if item.domain == "boolean":
+        return random.random(shape) < 0.5
+    drawn = random.standard_normal(shape) if draw is None or item.role != "data" else draw(random, shape)
+    return torch.tensor(drawn).to(getattr(torch, dtype)).double().numpy()
+
+
+def run(
+    formula: Formula, given: Mapping[str, Any], dtype: str = "float64", **keywords: Any
+) -> npt.NDArray[np.float64]:
+    """What our implementation returns for these inputs in ``dtype``, as float64."""
+    function, kind = implementation(formula), getattr(torch, dtype)
+    arguments = []
+    for value in given.values():
+        if isinstance(value, np.ndarray):
+            value = torch.tensor(value)
+            value = value.to(kind) if value.is_floating_point() else value
+        arguments.append(value)
+    if "dtype" in inspect.signature(function).parameters:
+        keywords["dtype"] = kind
+    result: npt.NDArray[np.float64] = function(*arguments, **keywords).double().numpy()
+    return result
+
+
+def exact(formula: Formula, given: Mapping[str, Any]) -> npt.NDArray[np.float64]:
+    """The statement's value at these inputs, from balls: the midpoints, rounded once to float64."""
+    from spec.language.evaluate import enclose
+
+    bind(formula.flat(), given)
+    (found, *_) = enclose(formula, given)
+    result: npt.NDArray[np.float64] = np.vectorize(lambda ball: float(ball.mid()), otypes=[float])(found)
+    return result

@@ -1,0 +1,140 @@
+"""The page of a formula: everything that is derived from its statement, in the order in which one reads it."""
+
+from __future__ import annotations
+
+import json
+
+from spec.language.formula import Formula
+from spec.language.gradients import ADJOINT, vjp
+
+from . import errors, evidence, examples, figures, lines, peers, source, theorems, worked
+from .markup import escape, folded, statement
+
+
+def page(formula: Formula) -> str:
+    """The page in Markdown."""
+    parts = [
+        "---",
+        f"title: {json.dumps(formula.title, ensure_ascii=False)}",
+        "---",
+        f"# {formula.title}",
+        f"`{formula.id}`",
+        _statement(formula),
+        figures.of(formula),
+        _symbols(formula),
+        _conventions(formula),
+        _theorems(formula),
+        _worked(formula),
+        _gradient(formula),
+        _errors(formula),
+        _implementation(formula),
+        f"## Evidence\n\n{evidence.section(formula)}",
+        "## Sources\n\n" + "\n".join(f"- {escape(worked.cited(s))}" for s in formula.sources),
+    ]
+    front = "\n".join(parts[:3])
+    return "\n\n".join([front, *(part for part in parts[3:] if part)])
+
+
+def _statement(formula: Formula) -> str:
+    parts = ["## Statement", formula.notes, lines.by_convention(formula)]
+    if used := lines.applied(formula):
+        links = ", ".join(f"[`{f.id}`]({f.id}.md)" for f in used)
+        parts.append(f"It applies {links}.")
+        flat = formula.flat().lines
+        parts.append(folded("All of it in primitive lines", statement(lines.as_lines(flat)), "abstract"))
+    if formula.law is not None:
+        parts.append(_axioms(formula))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _axioms(formula: Formula) -> str:
+    from spec.language.render import latex
+
+    from .markup import Line
+
+    assert formula.law is not None
+    listed = "\n".join(f"- {a.sentence[0].upper()}{a.sentence[1:]}." for a in formula.law.axioms)
+    shown = statement(
+        Line("", latex(a.condition), rf"{latex(formula.law.over[0][0])} < {latex(formula.law.over[0][1])}")
+        for a in formula.law.axioms
+    )
+    return f"Besides, every single draw satisfies:\n\n{listed}\n\n{shown}"
+
+
+def _symbols(formula: Formula) -> str:
+    said = "Inputs in the order in which an implementation takes them, then what the lines define."
+    return f"## Symbols\n\n{said}\n\n{lines.symbols_table(formula)}"
+
+
+def _conventions(formula: Formula) -> str:
+    if not formula.conventions:
+        return ""
+    return (
+        "## Conventions\n\nWhere implementations legitimately differ, the statement has an option for each; a verdict names "
+        f"those it holds under ([all conventions](conventions.md)).\n\n{lines.conventions_table(formula)}"
+    )
+
+
+def _theorems(formula: Formula) -> str:
+    if not formula.theorems:
+        return ""
+    return (
+        "## Theorems\n\nEach with its [assurance](proofs.md#the-assurance-words), as the checker gave it when this page was "
+        f"built.\n\n{theorems.section(formula)}"
+    )
+
+
+def _worked(formula: Formula) -> str:
+    if not formula.worked:
+        return ""
+    said = "Numbers printed in a source, recomputed from the statement as rigorous enclosures."
+    return f"## Worked examples\n\n{said}\n\n{worked.section(formula)}"
+
+
+def _gradient(formula: Formula) -> str:
+    if formula.law is not None or formula.procedure is not None:
+        return ""
+    gradient = vjp(formula)
+    if not gradient.gradients:
+        return ""
+    backward = [d for d in gradient.flat.lines if d.name.startswith(ADJOINT)]
+    forward = [d for d in gradient.flat.lines if not d.name.startswith(ADJOINT)]
+    said = (
+        "The vector–Jacobian product, derived symbolically from the lines above. A bar marks the derivative of the (scalar) loss "
+        "with respect to what stands under it; *seed* is the one that arrives from outside."
+    )
+    down, up = statement(lines.as_lines(forward)), statement(lines.as_lines(backward, len(forward) + 1))
+    body = f"Forward, with every sum named:\n\n{down}\n\nBackward:\n\n{up}"
+    return f"## Gradient\n\n{said}\n\n{folded('The lines of the gradient', body, 'abstract')}"
+
+
+def _errors(formula: Formula) -> str:
+    if not errors.has_one(formula):
+        return ""
+    head = "## Error model"
+    if errors.is_exact(formula):
+        said = "Nothing is rounded: the bound is 0 in every type; a right implementation returns exactly the statement’s values."
+        return f"{head}\n\n{said}"
+    where = f"Unit-normal data, {errors.example_words(formula)}: the entry with the largest error/bound."
+    parts = [
+        head,
+        "How far a right implementation may be from the statement is derived from the lines, at the inputs at hand "
+        f"([how](tolerance.md)). {where}",
+        errors.model_table(formula),
+    ]
+    if formula.tensors:
+        parts.append(figures.regimes(formula))
+    return "\n\n".join(parts)
+
+
+def _implementation(formula: Formula) -> str:
+    function = examples.implementation(formula)
+    name = f"impl.{formula.id}"
+    parts = [f"## Implementation\n\n[`{name}`](reference/impl.md#{name}):\n\n{source.of_function(function)}"]
+    if helpers := source.helpers(function):
+        parts.append(folded("The helpers it calls", helpers, "abstract"))
+    others = [t for t in peers.targets_of(formula) if t.peer != "impl"]
+    if others:
+        names = ", ".join(f"`{t.label}`" for t in others)
+        parts.append(f"Other implementations held to this statement: {names}.")
+    return "\n\n".join(parts)

@@ -1,0 +1,169 @@
+"""Statements on a page: numbered lines by convention, the symbols they use, and the primitive lines they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+
+import sympy
+from sympy.core.basic import Basic
+
+from spec.language.calls import Call
+from spec.language.expr import Node, Tensor, free_symbols, walk
+from spec.language.formula import Definition, Formula, LineChoice, known
+from spec.language.render import latex
+from spec.language.render import statement as lines_of
+
+from . import peers
+from .markup import Line, badge, inline, statement, tab, table
+
+ROLES = {
+    "data": "data; leading batch dimensions allowed",
+    "parameter": "parameter; no batch dimensions",
+    "mask": "optional mask; absent means all True",
+    "number": "a Python number",
+    "constant": "fixed by the statement",
+    "generator": "a random generator",
+}
+SETS = {"real": r"\mathbb{R}", "positive": r"\mathbb{R}_{>0}", "nonnegative": r"\mathbb{R}_{\ge 0}"}
+
+
+def as_lines(definitions: Iterable[Definition], first: int = 1) -> list[Line]:
+    """Definitions as numbered lines."""
+    return [
+        Line(str(place), f"{latex(d.left)} {'+' if d.accumulate else ''}= {latex(d.right)}", reach(d))
+        for place, d in enumerate(definitions, first)
+    ]
+
+
+def reach(line: Definition) -> str:
+    """The range of a line's indices."""
+    parts = []
+    for symbol, (first, last) in line.spans.items():
+        if first == 0:
+            parts.append(rf"{latex(symbol)} < {latex(last + 1)}")
+        else:
+            parts.append(rf"{latex(first)} \le {latex(symbol)} \le {latex(last)}")
+    return r",\ ".join(parts)
+
+
+def own_lines(formula: Formula, options: Mapping[str, str]) -> list[Definition]:
+    """The lines as written, under a full choice of conventions."""
+    found: list[Definition] = []
+    for item in formula.lines:
+        found.extend(item.options[options[item.convention]] if isinstance(item, LineChoice) else (item,))
+    return found
+
+
+def applied(formula: Formula) -> list[Formula]:
+    """The formulas that this one applies, in order of appearance."""
+    every: list[Definition] = []
+    for item in formula.lines:
+        every += (
+            [d for group in item.options.values() for d in group] if isinstance(item, LineChoice) else [item]
+        )
+    ids = [part.formula_id for d in every for part in walk(d.right) if isinstance(part, Call)]
+    return [known(i) for i in dict.fromkeys(ids)]
+
+
+def by_convention(formula: Formula) -> str:
+    """The statement under our conventions, and in further tabs under every other option of each of them."""
+    ours = lines_of(formula, style="latex")
+    shown = statement([Line(str(x.number), x.equation, x.ranges) for x in ours], "line")
+    if not formula.conventions:
+        return shown
+    tabs = [tab("Ours", shown)]
+    before = {(x.equation, x.ranges) for x in ours}
+    for convention in formula.conventions:
+        for option, meaning in convention.options.items():
+            if option == convention.default:
+                continue
+            there = lines_of(formula, {convention.name: option}, "latex")
+            marked = [
+                Line(
+                    str(x.number), x.equation, x.ranges, "" if (x.equation, x.ranges) in before else "changed"
+                )
+                for x in there
+            ]
+            body = statement(marked)
+            if not any(line.mark for line in marked):
+                links = " and ".join(f"[{f.title.lower()}]({f.id}.md)" for f in applied(formula))
+                body += f"\n\nThe lines read the same; the difference is inside {links}, which they apply."
+            tabs.append(tab(f"{convention.name} = {option}", f"{meaning[0].upper()}{meaning[1:]}.\n\n{body}"))
+    return "\n".join(tabs)
+
+
+def conventions_table(formula: Formula) -> str:
+    """Each convention's options, which of them is ours, and who follows which."""
+    rows = []
+    for convention in formula.conventions:
+        for place, (option, meaning) in enumerate(convention.options.items()):
+            mark = " " + badge("ours", "ours") if option == convention.default else ""
+            rows.append(
+                (
+                    f"<code>{convention.name}</code>" if place == 0 else "",
+                    f"<code>{option}</code>{mark}",
+                    escape(meaning),
+                    ", ".join(map(escape, peers.following(formula, convention, option))) or "–",
+                )
+            )
+    return table(("Convention", "Option", "Meaning", "Followed by"), rows)
+
+
+def symbols_table(formula: Formula) -> str:
+    """Every symbol with its shape, domain and role."""
+    given = {t.name for t in formula.tensors}
+    rows = [
+        _size_row(item) if isinstance(item, sympy.Symbol) else _row(item, ROLES[item.role])
+        for item in formula.inputs
+    ]
+    rows += [
+        (inline(latex(c)), "–", inline(_shown(v)), ROLES["constant"]) for c, v in formula.constants.items()
+    ]
+    options = formula.choose()
+    outputs = {t.name for t in formula.outputs}
+    defined: dict[str, tuple[Tensor, list[str]]] = {}
+    for place, line in enumerate(own_lines(formula, options), start=1):
+        defined.setdefault(line.name, (line.left.tensor, []))[1].append(f"({place})")
+    for name, (tensor, places) in defined.items():
+        where = "the result" if name in outputs else "an intermediate"
+        if formula.law is not None and name in outputs:
+            where = "the law of the result"
+        rows.append(_row(tensor, f"{where}; line {', '.join(places)}"))
+    listed = {str(i) for i in formula.inputs} | given
+    names = sorted({s for s in sizes_of(formula) if s.name not in listed}, key=lambda s: s.name)
+    if names:
+        rows.append(
+            (
+                ", ".join(inline(latex(s)) for s in names),
+                "–",
+                inline(r"\{1, 2, \ldots\}"),
+                "sizes, read off the shapes",
+            )
+        )
+    return table(("Symbol", "Shape", "Domain", "Role"), rows, "symbols")
+
+
+def sizes_of(formula: Formula) -> set[sympy.Symbol]:
+    """The size symbols that a formula's shapes are made of."""
+    tensors = [*formula.tensors, *formula.outputs]
+    return {s for t in tensors for size in t.shape if isinstance(size, Basic) for s in free_symbols(size)}
+
+
+def _shown(value: object) -> str:
+    return latex(value) if isinstance(value, Node) else sympy.latex(sympy.sympify(value))
+
+
+def _size_row(symbol: sympy.Symbol) -> tuple[str, str, str, str]:
+    return inline(latex(symbol)), "–", inline(r"\{1, 2, \ldots\}"), "a size; a Python integer"
+
+
+def _row(tensor: Tensor, role: str) -> tuple[str, str, str, str]:
+    shape = inline(r" \times ".join(latex(size) for size in tensor.shape)) if tensor.shape else "–"
+    if tensor.domain == "integer" and tensor.below != 0:
+        domain = inline(rf"\{{0, \ldots, {latex(tensor.below - 1)}\}}")
+    elif tensor.domain == "generator":
+        domain = "–"
+    else:
+        domain = inline(SETS[tensor.domain]) if tensor.domain in SETS else tensor.domain
+    return inline(latex(tensor)), shape, domain, role

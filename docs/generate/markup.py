@@ -1,0 +1,111 @@
+"""Pieces of HTML that pages are put together from: mathematics, numbered lines, tables, badges, folded blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from textwrap import indent
+
+from latex2mathml.converter import convert
+
+__all__ = [
+    "Line",
+    "badge",
+    "code",
+    "escape",
+    "folded",
+    "inline",
+    "maths",
+    "number",
+    "statement",
+    "tab",
+    "table",
+]
+
+
+@cache
+def maths(latex: str, block: bool = False) -> str:
+    """LaTeX as MathML, on one line. The name of a formula that is applied becomes text: it may hold an underscore."""
+    latex = re.sub(r"\\operatorname\{([^}]*)\}", lambda m: rf"\text{{{m[1]}}}".replace(r"\_", "_"), latex)
+    latex = latex.replace(r"\bar{", r"\overline{")
+    return convert(latex, display="block" if block else "inline").replace("\n", " ")
+
+
+def inline(latex: str) -> str:
+    """LaTeX as MathML in running text."""
+    return maths(latex)
+
+
+def code(text: str) -> str:
+    """Text in the letters of code."""
+    return f"<code>{escape(text)}</code>"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A numbered line: its equation and the range of its indices in LaTeX, and its mark (``changed``, …)."""
+
+    number: str
+    equation: str
+    ranges: str = ""
+    mark: str = ""
+
+
+def statement(lines: Iterable[Line], anchor: str = "") -> str:
+    """Numbered lines, each a link target where ``anchor`` is given. Mathematics is left out of the search index."""
+    rows = []
+    for line in lines:
+        target = f"{anchor}-{line.number}" if anchor else ""
+        label = f"({line.number})" if line.number else ""
+        number = (
+            f'<a class="number" href="#{target}">{label}</a>'
+            if anchor
+            else f'<span class="number">{label}</span>'
+        )
+        ranges = f'<div class="range">{maths(line.ranges)}</div>' if line.ranges else ""
+        rows.append(
+            f'<div class="line {line.mark}"' + (f' id="{target}"' if anchor else "") + ">"
+            f'<div class="body"><div class="equation">{maths(line.equation, block=True)}</div>{ranges}</div>'
+            f"{number if label else ''}</div>"
+        )
+    return f'<div class="statement" data-search-exclude>{"".join(rows)}</div>'
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
+    """A table of HTML cells, which scrolls by itself where the page is too narrow."""
+    top = "".join(f"<th>{cell}</th>" for cell in head)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    return (
+        f'<div class="md-typeset__scrollwrap"><div class="md-typeset__table {kind}"><table>'
+        f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div></div>"
+    )
+
+
+def badge(word: str, kind: str, title: str = "") -> str:
+    """A word on a coloured ground."""
+    hint = f' title="{escape(title)}"' if title else ""
+    return f'<span class="badge badge--{re.sub("[^a-z]+", "-", kind.lower())}"{hint}>{escape(word)}</span>'
+
+
+def folded(title: str, body: str, kind: str = "note", is_open: bool = False) -> str:
+    """Markdown that opens on a click, or closes on one."""
+    return f'???{"+" if is_open else ""} {kind} "{title}"\n\n{indent(body, "    ")}\n'
+
+
+def tab(title: str, body: str) -> str:
+    """One of several Markdown bodies, of which the reader sees one."""
+    return f'=== "{title}"\n\n{indent(body, "    ")}\n'
+
+
+def number(value: float, digits: int = 2) -> str:
+    """A number in HTML with so many significant digits, in powers of ten where it is small or large."""
+    if value == 0:
+        return "0"
+    text = f"{value:.{digits}g}"
+    if "e" not in text:
+        return text.replace("-", "−")
+    mantissa, _, exponent = text.partition("e")
+    return f"{mantissa.replace('-', '−')}·10<sup>{str(int(exponent)).replace('-', '−')}</sup>"

@@ -1,0 +1,98 @@
+"""Worked examples: the numbers printed in a source beside what the statement says, enclosed."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import flint
+import numpy as np
+import sympy
+
+from spec.language.formula import Formula, Source, Worked
+from spec.language.render import latex
+from spec.language.worked import recompute
+
+from .markup import badge, code, inline, maths, table
+
+WIDE = 6
+"""Columns of a matrix that are shown; of a wider one, the first two and the last."""
+
+
+def section(formula: Formula) -> str:
+    """Every worked example as Markdown."""
+    return "\n\n".join(_one(formula, worked) for worked in formula.worked)
+
+
+def cited(source: Source) -> str:
+    """A source in words."""
+    return f"Lecture deck {source}" if source.kind == "deck" else str(source)
+
+
+def agrees(found: Any, printed: Any, decimals: int) -> bool:
+    """Whether the enclosed number, rounded to so many decimals, is the printed one."""
+    value, half = Fraction(Decimal(str(printed))), Fraction(1, 2 * 10**decimals)
+    ball = flint.arb(flint.fmpq(value.numerator, value.denominator))
+    return bool(abs(found - ball) <= flint.arb(flint.fmpq(half.numerator, half.denominator)))
+
+
+def _one(formula: Formula, worked: Worked) -> str:
+    given = r",\quad ".join(
+        f"{latex(item)} = {_matrix(worked.inputs[str(item)])}"
+        for item in formula.inputs
+        if str(item) in worked.inputs
+    )
+    shape = np.array(worked.expected, dtype=object).shape
+    name = latex(formula.outputs[0])
+    rows = []
+    for index, (found, printed) in zip(product(*map(range, shape)), recompute(formula, worked), strict=True):
+        same = agrees(found, printed, worked.decimals)
+        place = ", ".join(map(str, index))
+        rows.append(
+            (
+                inline(rf"{name}_{{{place}}}" if place else name),
+                code(str(printed)),
+                code(_digits(found)),
+                code(found.rad().str(2, radius=False)),
+                badge("agrees" if same else "differs", "conforms" if same else "falsified"),
+            )
+        )
+    head = (
+        "Entry",
+        "Printed in the source",
+        "Recomputed",
+        "Radius of the enclosure",
+        f"To {worked.decimals} decimals",
+    )
+    display = f'<div class="given" data-search-exclude>{maths(given, block=True)}</div>'
+    return f"**{worked.title}** ({cited(worked.source)})\n\n{display}\n\n{table(head, rows, 'worked')}"
+
+
+def _digits(ball: Any) -> str:
+    return str(ball.mid().str(16, radius=False))
+
+
+def _matrix(value: Any) -> str:
+    array = np.array(value, dtype=object)
+    if array.ndim == 0:
+        return _entry(array.item())
+    rows = [array] if array.ndim == 1 else list(array)
+    lines = []
+    for row in rows:
+        cells = [_entry(x) for x in row]
+        lines.append(" & ".join(cells if len(cells) <= WIDE else [*cells[:2], r"\cdots", cells[-1]]))
+    note = (
+        rf"_{{{array.shape[0]} \times {array.shape[-1]}}}"
+        if array.shape[-1] > WIDE and array.ndim > 1
+        else ""
+    )
+    return r"\begin{bmatrix} " + r" \\ ".join(lines) + r" \end{bmatrix}" + note
+
+
+def _entry(value: Any) -> str:
+    return str(sympy.latex(sympy.sympify(value), fold_short_frac=True))
+
+
+__all__ = ["agrees", "cited", "section"]

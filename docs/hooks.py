@@ -1,0 +1,68 @@
+"""MkDocs hooks: generate the pages, fill the directives in the prose, and turn LaTeX into MathML; nothing runs in the browser.
+
+Mathematical layout needs a font that carries a table for it (STIX Two Math). The package ziamath brings one, which is
+served with the pages, whole: a subset by characters would lose what the browser draws unasked, the root sign first.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from html import unescape
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fontTools.ttLib import TTFont
+from mkdocs.structure.files import File
+
+sys.path.insert(
+    0, str(Path(__file__).parents[1])
+)  # spec, impl and verify, where the distribution is not installed
+from generate import directives, formula_page, samples
+from generate.markup import maths
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+
+# What pymdownx.arithmatex (generic) leaves of a formula: \( inline \) in a span, \[ display \] in a div.
+MARKED = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the formulas into the navigation, subject by subject, and start what takes longest."""
+    samples.begin()
+    assert config.nav is not None
+    (formulas,) = (part["Formulas"] for part in config.nav if isinstance(part, dict) and "Formulas" in part)
+    for subject, members in directives.subjects().items():
+        formulas.append({directives.title_of(subject): [{f.title: f"{f.id}.md"} for f in members]})
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the page of every formula; its address is the formula's ID."""
+    for members in directives.subjects().values():
+        for formula in members:
+            files.append(File.generated(config, f"{formula.id}.md", content=formula_page.page(formula)))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Fill the directives."""
+    return directives.fill(markdown)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Put MathML in the place of every formula that stands in prose."""
+    return MARKED.sub(lambda found: maths(unescape(found[3]), found[2] == "["), html)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write the font beside the style sheet that names it."""
+    package = find_spec("ziamath")
+    assert package is not None
+    assert package.submodule_search_locations
+    font = TTFont(Path(package.submodule_search_locations[0], "fonts", "STIXTwoMath-Regular.ttf"))
+    font.flavor = "woff"
+    font.save(Path(config.site_dir, "assets", "stix-two-math.woff"))

@@ -1,0 +1,189 @@
+"""The whole check: right implementations conform, wrong ones are falsified, and the report says what is what."""
+
+import json
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import impl.attention
+import impl.normalization
+import impl.positional
+import impl.scores
+from verify import check
+
+RIGHT = {
+    "scores.dot": impl.scores.dot,
+    "scores.scaled_dot": impl.scores.scaled_dot,
+    "attention.softmax": impl.attention.softmax,
+    "attention.scaled_dot_product": impl.attention.scaled_dot_product,
+    "attention.causal": impl.attention.causal,
+    "positional.sinusoidal": impl.positional.sinusoidal,
+    "positional.learned": impl.positional.learned,
+    "normalization.layer_norm": impl.normalization.layer_norm,
+}
+
+
+@pytest.mark.parametrize("formula_id", RIGHT)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_our_implementations_conform(formula_id, seed):
+    """Every check of every formula, in every type; the largest float32 ratio says that the bound is a bound."""
+    kinds = ("float64", "float32", "bfloat16", "float16")
+    report = check(RIGHT[formula_id], formula_id, max_examples=40, seed=seed, dtypes=kinds)
+    assert report.verdict == "conforms", str(report)
+    assert not report.falsified
+    for each in report.checks:
+        if each.kind == "value":
+            assert each.effective > 0.3
+            if each.dtype == "float32" and formula_id != "positional.learned":
+                assert 1e-3 < each.worst_ratio < 1
+
+
+def off_scale(q, k):
+    """A scale wrong by 1e-5."""
+    return q @ k.mT / (math.sqrt(q.shape[-1]) * (1 + 1e-5))
+
+
+def outside(x, gamma, beta, eps):
+    """ε outside the root."""
+    return gamma * (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0).sqrt() + eps) + beta
+
+
+def one_pass(x, gamma, beta, eps):
+    """E[x²] − E[x]²."""
+    mu = x.mean(-1, keepdim=True)
+    var = ((x * x).mean(-1, keepdim=True) - mu * mu).clamp_min(0)
+    return gamma * (x - mu) / (var + eps).sqrt() + beta
+
+
+def single(x, gamma, beta, eps):
+    """Float32 inside float64."""
+    return F.layer_norm(x.float(), x.shape[-1:], gamma.float(), beta.float(), eps).to(x.dtype)
+
+
+def detached(x, gamma, beta, eps):
+    """Statistics without gradient."""
+    mu, var = x.mean(-1, keepdim=True).detach(), x.var(-1, keepdim=True, correction=0).detach()
+    return gamma * (x - mu) / (var + eps).sqrt() + beta
+
+
+def mixing(x, gamma, beta, eps):
+    """Statistics over the whole batch."""
+    mu = x.mean()
+    return gamma * (x - mu) / (((x - mu) ** 2).mean() + eps).sqrt() + beta
+
+
+def filled(s, mask=None):
+    """Fills with −1e9."""
+    return torch.softmax(s if mask is None else s.masked_fill(~mask, -1e9), -1)
+
+
+def unshifted(s, mask=None):
+    """No shift by the maximum."""
+    e = s.exp() if mask is None else s.exp().masked_fill(~mask, 0.0)
+    return torch.where(e.sum(-1, keepdim=True) == 0, 0.0, e / e.sum(-1, keepdim=True))
+
+
+def upper_left(q, k, v):
+    """Torch's is_causal."""
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+def exponent(n, d):
+    """The exponent is i/d, not 2i/d."""
+    angle = torch.arange(n)[:, None] / 10000 ** (torch.arange((d + 1) // 2) / d)
+    return torch.stack((angle.sin(), angle.cos()), -1).flatten(-2)[:, :d]
+
+
+class Stale:
+    """Remembers its result by shape."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def __call__(self, q, k):
+        """The remembered result."""
+        return self.kept.setdefault((q.shape, k.shape, q.dtype), impl.scores.dot(q, k).detach())
+
+
+WRONG = [
+    ("scores.scaled_dot", off_scale, "value in float64", ""),
+    ("scores.scaled_dot", lambda q, k: (k @ q.mT).mT, "value in float64", ""),
+    ("scores.dot", lambda q, k: (q.bfloat16() @ k.mT.bfloat16()).to(q.dtype), "value in float32", ""),
+    ("scores.dot", Stale(), "robustness: same shapes, other values", ""),
+    ("normalization.layer_norm", outside, "value in float64", "eps=outside"),
+    ("normalization.layer_norm", one_pass, "value in float64", ""),
+    ("normalization.layer_norm", single, "value in float64", ""),
+    ("normalization.layer_norm", detached, "gradient in float64", ""),
+    ("normalization.layer_norm", mixing, "robustness: a batch equals its members", ""),
+    ("attention.softmax", filled, "value in float64", ""),
+    ("attention.softmax", unshifted, "value in float32", ""),
+    ("attention.causal", upper_left, "value in float64", "alignment=upper_left"),
+    ("positional.sinusoidal", exponent, "value", ""),
+]
+
+
+@pytest.mark.parametrize(("formula_id", "fn", "by", "hint"), WRONG, ids=lambda x: getattr(x, "__name__", str(x)))
+def test_realistic_mistakes_are_falsified(formula_id, fn, by, hint):
+    """Each mistake is found at the default number of examples, by the check one would expect, without a crash."""
+    report = check(fn, formula_id)
+    names = {c.name for c in report.falsified}
+    if by not in names:  # a stale cache and a batch mixer show elsewhere first
+        assert by.startswith("robustness"), (by, names)
+        assert report.verdict == "falsified"
+    assert (hint in report.hint) if hint else not report.hint
+    for bad in report.falsified:
+        assert bad.message
+        assert "\n" not in bad.message
+        assert formula_id in bad.message
+    json.dumps(report.to_dict(), allow_nan=False)
+
+
+def test_another_convention_conforms_when_asked_for():
+    """The same callable conforms under the convention it follows."""
+    assert check(outside, "normalization.layer_norm", conventions={"eps": "outside"}).verdict == "conforms"
+    report = check(upper_left, "attention.causal", conventions={"alignment": "upper_left", "fully_masked": "unspecified"})
+    assert {c.kind for c in report.falsified} <= {"robustness"}, str(report)
+
+
+def test_the_same_seed_gives_the_same_report():
+    """A report is determined by its seed."""
+    first, second = (check(one_pass, "normalization.layer_norm", seed=3, max_examples=30).to_dict() for _ in range(2))
+    for report in (first, second):
+        report.pop("seconds")
+    shown = [[(c["name"], c["verdict"], c["examples"]) for c in r["checks"]] for r in (first, second)]
+    assert shown[0] == shown[1]
+
+
+def test_an_output_without_gradient_is_inconclusive_for_the_gradient_only():
+    """No gradient: nothing is said about it."""
+    report = check(lambda q, k: impl.scores.dot(q.detach(), k.detach()), "scores.dot", max_examples=10)
+    assert {c.verdict for c in report.checks if c.kind == "gradient"} == {"inconclusive"}
+    assert report.verdict == "conforms"
+
+
+def test_nothing_is_conclusive_when_every_type_is_unsupported():
+    """All types unsupported: the report is inconclusive."""
+
+    def never(q, k):
+        raise NotImplementedError("never")
+
+    assert check(never, "scores.dot", max_examples=5).verdict == "inconclusive"
+
+
+def test_progress_and_time_limit():
+    """Progress names each check; a time limit ends the whole and says so."""
+    seen = []
+    report = check(impl.scores.dot, "scores.dot", time_limit=0.0, progress=lambda *at: seen.append(at))
+    assert report.verdict == "inconclusive"
+    assert [place for _, place, _ in seen] == list(range(len(seen)))
+    assert any("time" in c.message for c in report.checks)
+
+
+def test_gradients_in_sixteen_bits_are_reported_not_judged():
+    """The 16-bit gradient check never falsifies and gives its ratio."""
+    report = check(impl.attention.softmax, "attention.softmax", dtypes=["bfloat16"], max_examples=20)
+    (gradient,) = [c for c in report.checks if c.kind == "gradient"]
+    assert gradient.verdict == "inconclusive"
+    assert gradient.worst_ratio is not None

@@ -1,0 +1,103 @@
+"""The tests of the tests, a fast selection; the full run at the default number of examples is ``attnspec mutants``."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from spec.language.registry import formulas
+from verify.check import check
+from verify.mutants import Variant, variants
+from verify.mutating import judged
+from verify.report import CheckResult, Counterexample, Report
+from verify.running import Outcome, Task
+
+# One of each kind of mistake: value, gradient, mask, convention, law, in-place damage, precision; and one right one each.
+WRONG = {
+    "scores.dot": ("gradient_of_a_mean", "normalised_in_place"),
+    "scores.scaled_dot": ("scale_in_single", "cached_by_shape"),
+    "attention.softmax": ("small_fill", "denominator_detached"),
+    "attention.scaled_dot_product": ("scale_of_values",),
+    "attention.causal": ("upper_left",),
+    "positional.sinusoidal": ("even_only", "precedence"),
+    "positional.learned": ("padding_row", "renormalised"),
+    "normalization.layer_norm": ("eps_outside", "statistics_detached", "one_pass"),
+    "masking.mlm": (
+        "eighty_one",
+        "sixteen",
+        "correlated",
+        "one_word_a_row",
+        "exact_count",
+        "ordinary_words",
+        "reseeded",
+    ),
+}
+RIGHT = {
+    "attention.softmax": ("two_passes",),
+    "attention.scaled_dot_product": ("by_blocks",),
+    "positional.sinusoidal": ("complex_numbers",),
+    "normalization.layer_norm": ("welford",),
+    "masking.mlm": ("one_by_one", "by_sorting"),
+}
+
+
+def picked(names: dict[str, tuple[str, ...]]) -> list[Variant]:
+    """The named variants."""
+    found = {(v.formula_id, v.name): v for v in variants()}
+    return [found[formula_id, name] for formula_id, chosen in names.items() for name in chosen]
+
+
+def run(variant: Variant) -> Outcome:
+    """Check a variant with few examples."""
+    few = 40 if variant.formula_id.startswith(("attention", "scores")) else 80
+    report = check(variant.call, variant.formula_id, max_examples=few, conventions=variant.conventions)
+    return Outcome(Task("variant", variant.name, variant.formula_id), report)
+
+
+@pytest.mark.parametrize("variant", picked(WRONG), ids=lambda v: f"{v.formula_id}-{v.name}")
+def test_a_wrong_variant_is_falsified(variant: Variant) -> None:
+    """A wrong variant is falsified, by something compared and not by an exception alone."""
+    fine, verdict, by = judged(False, run(variant))
+    assert fine, (verdict, by)
+
+
+@pytest.mark.parametrize("variant", picked(RIGHT), ids=lambda v: f"{v.formula_id}-{v.name}")
+def test_a_right_variant_conforms(variant: Variant) -> None:
+    """A right variant, however it is written, conforms."""
+    fine, verdict, by = judged(True, run(variant))
+    assert fine, (verdict, by)
+
+
+def test_every_formula_has_wrong_and_right_variants() -> None:
+    """Each formula has at least eight wrong variants and a right one, each with a sentence, and unique names."""
+    wrong = Counter(v.formula_id for v in variants() if not v.is_right)
+    right = Counter(v.formula_id for v in variants() if v.is_right)
+    assert all(wrong[formula_id] >= 8 and right[formula_id] >= 1 for formula_id in formulas()), (wrong, right)
+    assert all(v.says.endswith(".") or v.says.endswith(")") for v in variants())
+    names = Counter((v.formula_id, v.name) for v in variants())
+    assert max(names.values()) == 1
+
+
+@pytest.mark.parametrize("variant", variants(), ids=lambda v: f"{v.formula_id}-{v.name}")
+def test_conventions_of_a_variant_exist(variant: Variant) -> None:
+    """The conventions under which a variant is judged are its formula's."""
+    formulas()[variant.formula_id].choose(variant.conventions)
+
+
+def test_an_exception_alone_does_not_count() -> None:
+    """A mutant that only raises, or a checker that fails, is misjudged; a compared entry counts."""
+
+    def outcome(*checks: CheckResult) -> Outcome:
+        return Outcome(Task("variant", "x", "scores.dot"), Report("scores.dot", "x", {}, list(checks)))
+
+    raised = CheckResult(
+        "value in float64", "value", "falsified", message="scores.dot: x raised ValueError: no"
+    )
+    example = Counterexample({}, "float64", got=1.0, expected=2.0)
+    compared = CheckResult("value in float32", "value", "falsified", counterexample=example)
+    assert not judged(False, outcome(raised))[0]
+    assert judged(False, outcome(raised, compared))[0]
+    assert not judged(True, outcome(compared))[0]
+    assert not judged(False, Outcome(Task("variant", "x", "scores.dot"), error="ZeroDivisionError"))[0]
+    assert not judged(False, outcome(CheckResult("value", "value", "conforms")))[0]

@@ -1,0 +1,162 @@
+"""Theorems run on callables, and guarded by the statement itself."""
+
+import dataclasses
+
+import pytest
+import torch
+
+import impl.attention
+import impl.normalization
+from spec.attention import mask, s, softmax
+from spec.language import Sum, Theorem, claim, each, given, indices
+from spec.language.registry import find
+from spec.normalization import beta, eps, gamma, layer_norm, x
+from verify import guard_theorem
+from verify.calling import Caller
+from verify.judging import Judge
+from verify.properties import Setting, theorem_check
+from verify.searching import Clock
+
+i, j, l, k, t = indices("i j l k t")
+n, m = s.shape
+(d,) = x.shape
+c = given("c", n)
+offset = given("offset")
+pi = given("pi", m, domain="permutation")
+g = given("g", d)
+
+SHIFT = Theorem(
+    "shift",
+    "Adding a constant to a row of scores changes nothing",
+    (claim(softmax(each(s[i, j] + c[i], (i, n), (j, m)), mask)[i, j], "=", softmax(s, mask)[i, j], (i, n), (j, m)),),
+    given=(c,),
+)
+PERMUTED = Theorem(
+    "permutation",
+    "Permuting the keys permutes the weights",
+    (
+        claim(
+            softmax(each(s[i, pi[j]], (i, n), (j, m)), each(mask[i, pi[j]], (i, n), (j, m)))[i, j],
+            "=",
+            softmax(s, mask)[i, pi[j]],
+            (i, n),
+            (j, m),
+        ),
+    ),
+    given=(pi,),
+)
+AT_MOST_ONE = Theorem(
+    "at most one", "A row sums to at most 1", (claim(Sum(softmax(s, mask)[i, j], (j, 0, m - 1)), "<=", 1, (i, n)),)
+)
+ALWAYS_ONE = Theorem(
+    "always one", "Every row sums to 1", (claim(Sum(softmax(s, mask)[i, j], (j, 0, m - 1)), "=", 1, (i, n)),)
+)
+LOOPED = Theorem(
+    "looped",
+    "A row alone gives that row (the argument depends on the index around the call)",
+    (claim(softmax(each(s[t, j], (i, 1), (j, m)), None)[0, k], "=", softmax(s, None)[t, k], (t, n), (k, m)),),
+)
+LN_SHIFT = Theorem(
+    "shift",
+    "Adding a constant to the row changes nothing",
+    (
+        claim(
+            layer_norm(each(x[j] + offset.value, (j, d)), gamma, beta, eps)[i],
+            "=",
+            layer_norm(x, gamma, beta, eps)[i],
+            (i, d),
+        ),
+    ),
+    given=(offset,),
+)
+BETA = Theorem(
+    "bias gradient",
+    "The gradient of the bias is the cotangent, that of the row sums to 0",
+    (
+        claim(layer_norm(x, gamma, beta, eps).pullback(g, "beta")[i], "=", g[i], (i, d)),
+        claim(Sum(layer_norm(x, gamma, beta, eps).pullback(g, "x")[i], (i, 0, d - 1)), "=", 0),
+    ),
+    given=(g,),
+)
+
+
+def run(fn, formula, theorem, seed=0, **conventions):
+    """The result of running a theorem on a callable."""
+    setting = Setting(Judge(formula, conventions), Caller(fn, formula), seed, 100, Clock(None))
+    return theorem_check(setting, theorem, ["float64", "float32"])
+
+
+CASES = [
+    (softmax, impl.attention.softmax, SHIFT),
+    (softmax, impl.attention.softmax, PERMUTED),
+    (softmax, impl.attention.softmax, AT_MOST_ONE),
+    (softmax, impl.attention.softmax, LOOPED),
+    (layer_norm, impl.normalization.layer_norm, LN_SHIFT),
+    (layer_norm, impl.normalization.layer_norm, BETA),
+]
+
+
+@pytest.mark.parametrize(("formula", "fn", "theorem"), CASES, ids=lambda x: getattr(x, "title", ""))
+def test_a_true_theorem_holds_of_a_right_implementation(formula, fn, theorem):
+    """Theorems hold of our implementations at several seeds, and some examples say something."""
+    for seed in range(3):
+        result = run(fn, formula, theorem, seed)
+        assert result.verdict == "conforms", result.message
+        assert result.effective > 0.3
+
+
+@pytest.mark.parametrize(("formula", "fn", "theorem"), CASES, ids=lambda x: getattr(x, "title", ""))
+def test_a_true_theorem_is_guarded(formula, fn, theorem):
+    """The same theorems hold of the statement itself, under every convention, degenerate regimes included."""
+    found = guard_theorem(theorem, formula, 25, 0)
+    assert found.holds, found.violation
+    assert found.entries > 50
+
+
+def test_a_false_theorem_is_refused_by_its_guard():
+    """A fully masked row does not sum to 1, and the guard finds one."""
+    found = guard_theorem(ALWAYS_ONE, softmax, 40, 0)
+    assert not found.holds
+    assert "masked" in found.example.regime or "False" in found.example.regime
+
+
+def test_an_implementation_that_breaks_a_theorem_is_falsified():
+    """Weights that depend on a score's place are not permutation equivariant; the message names both sides."""
+
+    def placed(s, mask=None):
+        return impl.attention.softmax(s + torch.arange(s.shape[-1]) * 1e-3, mask)
+
+    result = run(placed, softmax, PERMUTED)
+    assert result.verdict == "falsified"
+    assert "not softmax" in result.message or "attention.softmax" in result.message
+    assert result.counterexample.violates == PERMUTED.title
+    assert result.counterexample.calls["sizes"]
+
+
+def test_a_wrong_gradient_breaks_a_theorem():
+    """Detached statistics: the gradient of the row no longer sums to 0."""
+
+    def detached(x, gamma, beta, eps):
+        mu, var = x.mean(-1, keepdim=True).detach(), x.var(-1, keepdim=True, correction=0).detach()
+        return gamma * (x - mu) / (var + eps).sqrt() + beta
+
+    assert run(detached, layer_norm, BETA).verdict == "falsified"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"runs": False}, "not a property"),
+        ({"exists": True}, "existential"),
+        ({"conventions": {"eps": "outside"}}, "eps=outside"),
+    ],
+)
+def test_what_is_not_run_says_why(change, says):
+    """Theorems that no callable can be asked are left out with a reason."""
+    assert says in run(impl.normalization.layer_norm, layer_norm, dataclasses.replace(LN_SHIFT, **change))
+
+
+def test_a_callable_without_mask_is_not_asked_about_masks():
+    """A theorem that needs a mask is left out for a callable that takes none."""
+    said = run(lambda s: torch.softmax(s, -1), find("attention.softmax"), PERMUTED)
+    assert isinstance(said, str) or said.verdict == "conforms"
