@@ -29,8 +29,8 @@ def sinusoidal(
 ) -> Float[Tensor, "{n} {d}"]:
     """PE[pos,2i] = sin(pos / base^(2i/d)) and PE[pos,2i+1] = cos of the same, for pos < n. Statement: ``positional.sinusoidal``.
 
-    ``layout="concatenated"`` holds the same columns with the ⌈d/2⌉ sines first and the ⌊d/2⌋ cosines after them. All is
-    computed in float64 and rounded once, to ``dtype`` (default: torch's). ValueError unless n ≥ 0, d ≥ 1, base > 0 and the
+    ``layout="concatenated"`` holds the same columns with the ⌈d/2⌉ sines first and the ⌊d/2⌋ cosines after them. Angles are
+    computed in float64, whatever ``dtype`` (default: torch's) the table has. ValueError unless n ≥ 0, d ≥ 1, base > 0 and the
     layout is known; TypeError for a dtype that is not floating. Source: Vaswani et al. 2017, section 3.5.
     """
     dtype = torch.get_default_dtype() if dtype is None else dtype
@@ -50,17 +50,22 @@ def sinusoidal(
         else (slice(half), slice(half, None))
     )
     table = torch.empty(n, d, dtype=dtype, device=device)
-    wavelength = base ** (torch.arange(0, d, 2, dtype=torch.float64, device=device) / d)
+    even = torch.arange(0, d, 2, dtype=torch.float64, device=device)
+    frequency = torch.exp(even * (-math.log(base) / d))
     if n <= 16 or dtype == torch.float64 or torch.compiler.is_compiling():
-        angle = torch.arange(n, dtype=torch.float64, device=device)[:, None] / wavelength
+        angle = torch.arange(n, dtype=torch.float64, device=device)[:, None] * frequency
+        if (
+            dtype != torch.float64 and n <= 16
+        ):  # so small an angle may be rounded first, which halves the time
+            angle = angle.float()
         table[:, sines] = angle.sin()
         table[:, cosines] = angle[:, : d // 2].cos()
         return table
     # Every stride-th position a, turned by each b below stride: 2√n rows of sines and cosines in place of n, by the addition
     # theorems. The few float64 roundings this adds are far below what dtype can hold.
     stride = math.isqrt(n - 1) + 1
-    a = torch.arange(0, n, stride, dtype=torch.float64, device=device)[:, None, None] / wavelength
-    b = torch.arange(stride, dtype=torch.float64, device=device)[:, None] / wavelength
+    a = torch.arange(0, n, stride, dtype=torch.float64, device=device)[:, None, None] * frequency
+    b = torch.arange(stride, dtype=torch.float64, device=device)[:, None] * frequency
     sin_a, cos_a, sin_b, cos_b = a.sin(), a.cos(), b.sin(), b.cos()
     turned = (sin_a * cos_b).addcmul_(cos_a, sin_b)
     table[:, sines] = turned.flatten(0, 1)[:n]

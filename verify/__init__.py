@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from verify.calling import Unusable
-    from verify.check import check
+    from verify.checking import check
     from verify.guarding import guard_theorem
     from verify.report import CheckResult, Counterexample, Report
     from verify.reproduce import script
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["CheckResult", "Counterexample", "Report", "Unusable", "check", "guard_theorem", "script"]
 
 _HOMES = {
-    "check": "check",
+    "check": "checking",
     "Report": "report",
     "CheckResult": "report",
     "Counterexample": "report",
@@ -32,7 +32,4 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'verify' has no attribute {name!r}; it offers {', '.join(__all__)}")
-    value = getattr(import_module(f"verify.{_HOMES[name]}"), name)
-    # Importing verify.check bound the submodule to this name; the function takes its place.
-    globals()[name] = value
-    return value
+    return getattr(import_module(f"verify.{_HOMES[name]}"), name)

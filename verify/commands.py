@@ -202,7 +202,7 @@ def do_check(given: argparse.Namespace) -> int:
     options = checked_options(given)
     # Everything of ours, and what it stands on, is imported before the user's directory comes onto the path.
     from verify.calling import Unusable as Uncallable
-    from verify.check import check as run_check
+    from verify.checking import check as run_check
     from verify.known import Judgement
     from verify.loading import Unloadable, callable_at
     from verify.tables import print_falsified, table

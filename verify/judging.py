@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ class Expected:
 class Outcome:
     """How a callable fared on one example; ``ratio`` is error/bound, infinite where the call itself failed.
 
-    ``idle``: the example gave nothing to compare.
+    ``idle``: the example gave nothing to compare. ``returned``: the type of what came back.
     """
 
     ratio: float = 0.0
@@ -53,6 +53,7 @@ class Outcome:
     expected: float | None = None
     tolerance: float | None = None
     violates: str = ""
+    returned: str = ""
 
     @property
     def fails(self) -> bool:
@@ -194,12 +195,12 @@ def judge_call(
         got = caller.results(arguments, example.sizes, example.batch, example.dtype if judge.real else None)
     except Fault as fault:
         return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
-    if expected is None:
-        returned = example.dtype if judge.real else str(got[0].dtype).removeprefix("torch.")
-        expected = judge.expect_batch(example, dtype=returned)
-    return explain(
-        judge, caller, worst([compare(e, values(g)) for e, g in zip(expected, got, strict=True)]), example
-    )
+    if not judge.real:  # without real inputs the callable chooses the type, and the bound follows it
+        example = replace(example, dtype=str(got[0].dtype).removeprefix("torch."))
+    expected = judge.expect_batch(example) if expected is None else expected
+    outcome = worst([compare(e, values(g)) for e, g in zip(expected, got, strict=True)])
+    outcome.returned = example.dtype
+    return explain(judge, caller, outcome, example)
 
 
 __all__ = ["Expected", "Judge", "Outcome", "compare", "explain", "judge_call", "judge_value", "worst"]

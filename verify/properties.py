@@ -204,7 +204,8 @@ def concluded(
     fixed: set[Size] | None = None,
 ) -> CheckResult:
     """The result of a search: shrinks a violation, names a vacuous check and an unsupported type."""
-    result = CheckResult(name, kind, CONFORMS, found.examples, found.worst, found.share, dtype=dtype, ratios=found.ratios)
+    kept = dtype if setting.judge.real else found.returned or dtype
+    result = CheckResult(name, kind, CONFORMS, found.examples, found.worst, found.share, dtype=kept, ratios=found.ratios)
     if found.outcome is not None and found.example is not None:
         example, outcome = found.example, found.outcome
         declared, own = declarations(setting.judge.formula, *more)

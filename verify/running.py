@@ -41,7 +41,7 @@ def perform(task: Task) -> Outcome:
     """Run one task in this process."""
     began = time.perf_counter()
     try:
-        from verify.check import check
+        from verify.checking import check
 
         call, conventions = _find(task)
         report = check(

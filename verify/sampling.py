@@ -75,7 +75,7 @@ def rounded(values: Any, dtype: str) -> Any:
         with np.errstate(over="ignore"):
             return array.astype(np.float32).astype(np.float64)
     limit = LARGEST.get(dtype, np.inf)
-    clipped = torch.from_numpy(np.clip(array, -limit, limit))
+    clipped = torch.as_tensor(np.clip(array, -limit, limit))
     return clipped.to(DTYPES[dtype]).double().numpy()
 
 

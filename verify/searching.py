@@ -35,6 +35,7 @@ class Found:
     latest: float = 0.0
     unsupported: str = ""
     cut: bool = False
+    returned: str = ""
 
     def see(self, example: Example, outcome: Outcome) -> None:
         """Count one judged example."""
@@ -42,6 +43,7 @@ class Found:
         self.effective += outcome.effective
         self.worst = max(self.worst or 0.0, outcome.ratio)
         self.latest = outcome.ratio
+        self.returned = outcome.returned or self.returned
         self.ratios[example.regime] = max(self.ratios.get(example.regime, 0.0), outcome.ratio)
         if outcome.fails:
             self.example, self.outcome = example, outcome

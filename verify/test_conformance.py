@@ -23,7 +23,7 @@ KINDS = ("value", "gradient", "theorem", "robustness", "law")
 def checked(place: int) -> Report:
     """The report of one target, computed once for all its kinds."""
     target = TARGETS[place]
-    from verify.check import check
+    from verify.checking import check
 
     report: Report = check(
         target.load(),

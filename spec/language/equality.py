@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from spec.language.facts import NULL, POSITIVE, Facts
 from spec.language.normal import Change
 from spec.language.obligations import Undischarged
+from spec.language.signs import times_power
 from spec.language.sums import rebuild
 from spec.language.terms import ONE, ZERO, Atom, Mono, Poly, of_mono, total
 
@@ -57,6 +58,7 @@ def vanishes(n: Normal, difference: Poly, facts: Facts, depth: int = 0) -> Poly:
 
 def _by_cases(n: Normal, difference: Poly, lit: Atom, facts: Facts, depth: int) -> Poly:
     n.note("cases")
+    n.counter_case = ()
     for truth in (True, False):
         case = facts.assume(lit, truth)
         part = difference.at(lit, truth)
@@ -64,6 +66,8 @@ def _by_cases(n: Normal, difference: Poly, lit: Atom, facts: Facts, depth: int) 
             part = _identified(n, part, lit, case)
         remains = vanishes(n, part, case, depth + 1)
         if remains:
+            if not n.counter_case:
+                n.counter_case = case.added[len(facts.root.added) :]
             return remains
     return ZERO
 
@@ -89,33 +93,8 @@ def _cleared(n: Normal, difference: Poly, facts: Facts) -> tuple[Poly, list[Poly
         else:
             n.ledger.cancelled(value, facts)
         n.note("clear")
-        difference = _times_power(n, difference, value, facts)
+        difference = times_power(n, difference, value, facts)
     return difference, missing
-
-
-def _times_power(n: Normal, difference: Poly, value: Poly, facts: Facts) -> Poly:
-    """The difference times the power of √value that leaves no reciprocal of it."""
-    weights = {"inverse": -2, "inverse_root": -1, "root": 1}
-    terms: list[tuple[Mono, Fraction, int]] = []
-    base = value.atom
-    for mono, c in difference.terms.items():
-        degree = 0
-        rest = []
-        for atom, k in mono.pows:
-            if atom.kind in weights and atom.args[0] == value:
-                degree += weights[atom.kind] * k
-            elif atom == base:
-                degree += 2 * k
-            else:
-                rest.append((atom, k))
-        terms.append((Mono(mono.lits, rest, mono.exponent), c, degree))
-    least = min(degree for _, _, degree in terms)
-    parts = []
-    for mono, c, degree in terms:
-        whole, half = divmod(degree - min(least, 0), 2)
-        out = n.mul(of_mono(mono, c), n.power(value, whole, facts), facts)
-        parts.append(n.mul(out, Atom("root", "", (value,)).poly, facts) if half else out)
-    return total(parts)
 
 
 def _sums(difference: Poly) -> Iterator[tuple[Mono, Fraction, Mono, Atom]]:

@@ -58,6 +58,7 @@ class Normal:
         self.certificates: dict[str, list[tuple[int, tuple[Atom, ...]]]] = {}
         self.size_forms: tuple[Form, ...] = ()
         self.empty = Facts(self)
+        self.counter_case: tuple[Atom, ...] = ()  # where a difference did not vanish
         self._count = 0
 
     # Declarations ------------------------------------------------------------------------------------------------------

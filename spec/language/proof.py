@@ -25,7 +25,7 @@ from spec.language.terms import ZERO, Atom, number
 from spec.language.theorem import Assurance, Claim, Proof, Step, Theorem
 from spec.language.unfolding import Frame, ParityNeeded
 from spec.language.witness import Numeric
-from spec.language.writing import text
+from spec.language.writing import condition_text, text
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,9 @@ class Place:
         a, b = reader.value(left, frame, facts), reader.value(step.to, frame, facts)
         if step.relation == "=":
             remains = vanishes(reader.n, a - b, facts)
-            return f"the two sides differ by {text(reader.n, remains)}" if remains else ""
+            where = ", ".join(condition_text(reader.n, lit) for lit in reader.n.counter_case if remains)
+            found = f"the two sides differ by {text(reader.n, remains)}" + (f" where {where}" if where else "")
+            return found if remains else ""
         if step.gap is None:
             if not reader.sign(step.to - left, frame, facts) & NEGATIVE:
                 return ""

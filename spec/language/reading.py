@@ -66,11 +66,12 @@ class Reader:
         self._kept: list[Any] = []  # frames and facts whose identity is part of a memo's key
         self._depth = 0
 
-    def text(self, node: Any, frame: Frame) -> str:
-        """A tree as a reader sees it, with the formula it is written in."""
+    def text(self, node: Any, frame: Frame, relation: str = "") -> str:
+        """A tree as a reader sees it, what is said of it, and the formula it is written in."""
         from spec.language.render import unicode
 
-        return f"{unicode(node)}" + (f" (in {frame.where})" if frame.where else "")
+        parts = [unicode(node), relation, f"in {frame.where}" if frame.where else ""]
+        return " ".join(part for part in parts if part)
 
     # Values ------------------------------------------------------------------------------------------------------------
 
@@ -152,7 +153,7 @@ class Reader:
             if not (facts.nonnegative(place) and facts.nonnegative(last - place)):
                 from spec.language.writing import text
 
-                where = f" (in {frame.where})" if frame.where else ""
+                where = f" in {frame.where}" if frame.where else ""
                 raise Undischarged(f"the index {text(self.n, place)} of {name} stays in 0 … {text(self.n, last)}{where}")
 
     def _literal(self, node: Literal, frame: Frame, facts: Facts) -> Poly:
@@ -187,8 +188,8 @@ class Reader:
         if mask & ~allowed:
             mask = self.n.sign(value, facts)
         if mask & ~allowed:
-            raise Undischarged(f"{self.text(node, frame)} {relation}", self._known(facts))
-        self.n.ledger.met(f"{self.text(node, frame)} {relation}", self.signs.reason(node))
+            raise Undischarged(self.text(node, frame, relation), self._known(facts))
+        self.n.ledger.met(self.text(node, frame, relation), self.signs.reason(node))
         if value.constant is None:
             own = self._narrowed(value, facts)
             if own is not facts and not self._has_sign(node, mask, frame, own):

@@ -128,19 +128,21 @@ def _monotone(n: Normal, poly: Poly, facts: Facts) -> int:
     mask = ANY_SIGN
     for factor, inner in n.oriented(poly, facts):
         if inner == prim:
-            n.note("monotone")
             own = n.sign(logs[0] - logs[1], facts)
             own = own if terms[0][1] > 0 else mirror(own)
             mask = own if factor > 0 else mirror(own)
+    if mask != ANY_SIGN:
+        n.note("monotone")
     return mask
 
 
 def _cleared(n: Normal, poly: Poly, facts: Facts) -> int:
     """The sign after positive factors are taken out and positive denominators multiplied out."""
     for factor, inner in n.oriented(poly, facts):
-        for atom in sorted({a for m in inner.terms for a in m.atoms if a.kind == "inverse"}, key=lambda a: a.key):
+        kinds = ("inverse", "inverse_root")
+        for atom in sorted({a for m in inner.terms for a in m.atoms if a.kind in kinds}, key=lambda a: a.key):
             if n.sign(atom.args[0], facts) == POSITIVE:
-                own = n.sign(n.mul(inner, atom.args[0], facts), facts)
+                own = n.sign(times_power(n, inner, atom.args[0], facts), facts)
                 return own if factor > 0 else mirror(own)
         if inner not in (poly, -poly):
             own = n.sign(inner, facts)
@@ -273,3 +275,28 @@ def _against_maximum(n: Normal, poly: Poly, facts: Facts) -> int:
                     n.note("member")
                     return NONNEGATIVE if c > 0 else mirror(NONNEGATIVE)
     return ANY_SIGN
+
+
+def times_power(n: Normal, poly: Poly, value: Poly, facts: Facts) -> Poly:
+    """The polynomial times the power of √value that leaves no reciprocal of it."""
+    weights = {"inverse": -2, "inverse_root": -1, "root": 1}
+    terms: list[tuple[Mono, Fraction, int]] = []
+    base = value.atom
+    for mono, c in poly.terms.items():
+        degree = 0
+        rest = []
+        for atom, k in mono.pows:
+            if atom.kind in weights and atom.args[0] == value:
+                degree += weights[atom.kind] * k
+            elif atom == base:
+                degree += 2 * k
+            else:
+                rest.append((atom, k))
+        terms.append((Mono(mono.lits, rest, mono.exponent), c, degree))
+    least = min(degree for _, _, degree in terms)
+    parts = []
+    for mono, c, degree in terms:
+        whole, half = divmod(degree - min(least, 0), 2)
+        out = n.mul(of_mono(mono, c), n.power(value, whole, facts), facts)
+        parts.append(n.mul(out, Atom("root", "", (value,)).poly, facts) if half else out)
+    return total(parts)

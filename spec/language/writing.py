@@ -13,6 +13,7 @@ from spec.language.expr import (
     TRUE,
     AnyOf,
     Both,
+    Bound,
     Case,
     Func,
     Literal,
@@ -122,6 +123,7 @@ class Writer:
         if mono.exponent is not None:
             above.append(exp(self.value(mono.exponent)))
         number = sympy.Rational(abs(coefficient).numerator, abs(coefficient).denominator)
+        above.sort(key=lambda factor: isinstance(factor, Bound))  # a sum reaches to the end of a product
         if number != 1 or not above:
             above.insert(0, lift(number))
         out = _product(above)

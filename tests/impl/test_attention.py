@@ -4,7 +4,6 @@ from functools import partial
 import pytest
 import torch
 
-from impl import attention
 from impl.attention import causal, causal_mask, scaled_dot_product, softmax
 
 DTYPES = pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
@@ -432,8 +431,3 @@ class TestCompiled:
         compiled = torch.compile(causal, fullgraph=True, dynamic=True)
         for n, m in ((5, 11), (6, 13)):
             assert compiled(*qkv(normal, n=n, m=m)).shape == (2, 3, n, 7)
-
-
-def test_the_public_names_are_those_listed():
-    """Every public name is exported and has a docstring."""
-    assert all(getattr(attention, name).__doc__ for name in attention.__all__)

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from spec.language.registry import formulas
-from verify.check import check
+from verify.checking import check
 from verify.mutants import Variant, variants
 from verify.mutating import judged
 from verify.report import CheckResult, Counterexample, Report

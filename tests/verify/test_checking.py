@@ -124,7 +124,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("formula_id", "fn", "by", "hint"), WRONG, ids=lambda x: getattr(x, "__name__", str(x)))
+@pytest.mark.parametrize(("formula_id", "fn", "by", "hint"), WRONG, ids=lambda x: getattr(x, "__name__", x if isinstance(x, str) else type(x).__name__))
 def test_realistic_mistakes_are_falsified(formula_id, fn, by, hint):
     """Each mistake is found at the default number of examples, by the check one would expect, without a crash."""
     report = check(fn, formula_id)

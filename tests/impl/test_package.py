@@ -1,0 +1,29 @@
+import subprocess
+import sys
+
+import pytest
+
+import impl
+
+
+def test_importing_impl_imports_no_torch():
+    """Its modules are imported when they are first named."""
+    code = "import sys, impl; assert 'torch' not in sys.modules; impl.scores; assert 'torch' in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("name", impl.__all__)
+def test_every_public_function_has_a_docstring_that_names_its_statement(name):
+    """``impl.attention.causal`` says that it implements ``attention.causal``."""
+    module = getattr(impl, name)
+    assert module.__doc__
+    for function in module.__all__:
+        doc = getattr(module, function).__doc__
+        assert doc
+        assert function == "causal_mask" or f"``{name}.{function}``" in doc
+
+
+def test_an_unknown_module_is_an_attribute_error_that_lists_the_modules():
+    """As for any other attribute, and helpful."""
+    with pytest.raises(AttributeError, match="no attribute 'atention'; its modules are attention, masking"):
+        _ = impl.atention
