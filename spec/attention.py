@@ -5,6 +5,8 @@ from __future__ import annotations
 from spec.language import (
     Convention,
     Formula,
+    Index,
+    Node,
     Some,
     Sum,
     Undefined,
@@ -61,12 +63,12 @@ ALIGNMENT = Convention(
 )
 
 
-def permitted(row, column):  # type: ignore[no-untyped-def]
+def permitted(row: Index, column: Index) -> Node:
     """The condition that query ``row`` may attend to key ``column``."""
     return by_convention("polarity", true_attends=mask[row, column], true_drops=~mask[row, column])
 
 
-def has_key(row):  # type: ignore[no-untyped-def]
+def has_key(row: Index) -> Node:
     """The condition that query ``row`` has some permitted key."""
     return Some(permitted(row, l), (l, 0, m - 1))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from spec.language import (
     Convention,
     Formula,
+    Index,
+    Node,
     Proof,
     Sum,
     Theorem,
@@ -92,7 +94,7 @@ spread = sqrt(variance + eps.value)
 not_constant = lt(0, variance)
 
 
-def standard(at):  # type: ignore[no-untyped-def]
+def standard(at: Index) -> Node:
     """The entry at an index, brought to mean 0 and divided by the spread."""
     return (x[at] - mean) / spread
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import sympy
 
 from spec.language import (
+    Applied,
     Convention,
+    Definition,
     Formula,
+    Index,
+    Node,
     Proof,
     Sum,
     Tensor,
@@ -103,7 +110,9 @@ turned = angle.value / b.value ** (2 * i / d)
 blocks = {"i": (0, h - 1), "l": (0, h - 1)}
 
 
-def rotations(sines, cosines):  # type: ignore[no-untyped-def]
+def rotations(
+    sines: Callable[[Index], Index], cosines: Callable[[Index], Index]
+) -> tuple[Definition, ...]:
     """The four lines of the rotation matrix, given in which columns sines and cosines stand."""
     return (
         define(M[sines(i), sines(l)], delta(i, l) * cos(turned), **blocks),
@@ -137,7 +146,7 @@ inside = lt(t + phi, n)
 first, second = given("phi"), given("psi")
 
 
-def by(shift):  # type: ignore[no-untyped-def]
+def by(shift: Any) -> Applied:
     """The rotation by a shift, for rows of d columns."""
     return rotation(lift(shift), h, d)
 
@@ -351,7 +360,7 @@ sinusoidal.prove(
 )
 
 
-def wavelength(pair):  # type: ignore[no-untyped-def]
+def wavelength(pair: Any) -> Node:
     """The wavelength of a pair of columns: 2π over its frequency."""
     return 2 * sympy.pi * b.value ** (2 * pair / d)
 

@@ -84,6 +84,7 @@ def parser() -> Parser:
         to.add_argument("--device", default="cpu", metavar="D", help="a torch device (default cpu)")
         to.add_argument("--json", type=Path, metavar="F", help="write everything found as JSON")
         to.add_argument("--html", type=Path, metavar="F", help="write it as one self-contained page")
+        to.add_argument("--svg", type=Path, metavar="F", help="write the table as a picture")
 
     one = command(
         "verify",

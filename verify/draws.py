@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import sympy
 import torch
 
 from spec.language.binding import Bindings
+from spec.language.dimensions import Size, is_size, whole
 from spec.language.evaluate import Evaluator, evaluate
-from spec.language.expr import Bound, Node, Tensor, refs, substitute, walk
+from spec.language.expr import Bound, Node, Tensor, refs, walk
 from spec.language.formula import Formula
 from spec.language.law import Law
 from spec.language.walk import Walk
@@ -86,10 +86,10 @@ def designs(formula: Formula, regime: Regime, seed: int) -> list[dict[str, Any]]
         marks[10][:] = True
         marks[10][n // 3] = False
         marks[11][:] = True
-    sizes: dict[sympy.Symbol, int] = {law.over[-1][1]: n}
+    sizes: dict[Size, int] = {law.over[-1][1]: n}
     constant: dict[str, Any] = {}
     for item in formula.inputs:
-        if isinstance(item, sympy.Symbol):
+        if is_size(item):
             constant[str(item)] = sizes[item] = regime.words
     rows = []
     for mark in marks:
@@ -169,7 +169,7 @@ class Pointwise:
         bindings = Bindings(sizes={size: total})
         for item in (*formula.inputs, *law.returns):
             name = str(item)
-            if isinstance(item, sympy.Symbol):
+            if is_size(item):
                 bindings.sizes[item] = int(row[name])
             elif item.role == "generator":
                 continue
@@ -199,7 +199,7 @@ class Pointwise:
             return np.broadcast_to(np.asarray(values).astype(np.int64), (self.total,))
 
 
-def require_pointwise(node: Node, symbol: sympy.Symbol) -> None:
+def require_pointwise(node: Node, symbol: Size) -> None:
     """Refuse a condition that looks at other positions than its own.
 
     Raises:
@@ -305,10 +305,10 @@ def pairs(length: int, lag: int) -> Iterator[int]:
     return (i for i in range(length - lag) if (i // lag) % 2 == 0)
 
 
-def _below(item: Tensor, sizes: Mapping[sympy.Symbol, int]) -> int:
+def _below(item: Tensor, sizes: Mapping[Size, int]) -> int:
     if item.below == 0:
         return 1
-    return int(substitute(item.below, {size: sympy.Integer(value) for size, value in sizes.items()}))
+    return whole(item.below, sizes)
 
 
 def _law(formula: Formula) -> Law:

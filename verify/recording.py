@@ -1,4 +1,4 @@
-"""Writing down what was found: the document behind ``--json`` and ``--html``."""
+"""Writing down what was found: the document behind ``--json`` and ``--html``, and the table as a picture."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ def record(
     interrupted: bool,
 ) -> None:
     """Write the files that were asked for."""
+    if given.svg:
+        from verify.tables import picture, table
+
+        write(given.svg, picture(table(reports, judgement), f"attnspec {command}"))
     if not (given.json or given.html):
         return
     from verify.page import page

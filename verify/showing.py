@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import sympy
-
 if TYPE_CHECKING:
     from spec.language.formula import Formula
 
@@ -22,6 +20,7 @@ ROLES = {
 
 def lines(formula: Formula) -> Iterator[tuple[str, str]]:
     """(style, line) pairs."""
+    from spec.language.dimensions import is_size
     from spec.language.expr import Tensor
     from spec.language.render import claim_text, statement, unicode
 
@@ -38,7 +37,7 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
     yield "", ""
     yield "bold", "Symbols"
     for item in formula.inputs:
-        if isinstance(item, sympy.Symbol):
+        if is_size(item):
             yield "", f"  {item!s:<12} a size, at least 1"
             continue
         kind = item.domain + (f" below {item.below}" if item.below != 0 else "")

@@ -115,6 +115,18 @@ def table(reports: Iterable[Report], judgement: Judgement | None = None) -> Tabl
     return made
 
 
+def picture(made: Table, title: str) -> str:
+    """A table as an SVG picture that loads nothing: the fonts are the reader's."""
+    import io
+    import re
+
+    from rich.console import Console
+
+    console = Console(record=True, file=io.StringIO(), width=128, force_terminal=True, color_system="truecolor")
+    console.print(made)
+    return re.sub(r"@font-face \{.*?\}\s*", "", console.export_svg(title=title, unique_id="attnspec"), flags=re.S)
+
+
 def print_end(
     console: Console,
     reports: Sequence[Report],

@@ -3,6 +3,7 @@
 from spec.language.calls import Applied, Call, Comprehension, Pullback, each
 from spec.language.expr import (
     TRUE,
+    Index,
     Max,
     Node,
     Ref,
@@ -70,6 +71,7 @@ __all__ = [
     "Pullback",
     "each",
     "TRUE",
+    "Index",
     "Max",
     "Node",
     "Ref",

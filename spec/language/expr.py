@@ -60,7 +60,7 @@ class Tensor(Basic):
     @property
     def name(self) -> str:
         """The name, as the statement writes it."""
-        return self.args[0].name  # type: ignore[attr-defined]
+        return self.args[0].name
 
     @property
     def shape(self) -> tuple[sympy.Expr, ...]:
@@ -70,12 +70,12 @@ class Tensor(Basic):
     @property
     def domain(self) -> str:
         """What the entries are; see the class."""
-        return self.args[2].name  # type: ignore[attr-defined]
+        return self.args[2].name
 
     @property
     def role(self) -> str:
         """How an implementation receives it; see the class."""
-        return self.args[3].name  # type: ignore[attr-defined]
+        return self.args[3].name
 
     @property
     def below(self) -> sympy.Expr:
@@ -222,7 +222,7 @@ class Func(Node):
     @property
     def name(self) -> str:
         """The name, as the statement writes it."""
-        return self.args[0].name  # type: ignore[attr-defined]
+        return self.args[0].name
 
 
 class Delta(Node):

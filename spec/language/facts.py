@@ -38,6 +38,7 @@ class Facts:
         self.normal, self.forms, self.true, self.false = normal, forms, true, false
         self.signs: dict[str, int] = dict(signs or {})
         self.known_signs: dict[str, int] = {}
+        self._orders: dict[str, bool] = {}
         self._assumed: dict[tuple[str, bool], Facts] = {}
         self._decided: dict[str, bool | None] = {}
         self._impossible: bool | None = None
@@ -121,6 +122,11 @@ class Facts:
         constant = poly.constant
         if constant is not None:
             return constant >= 0
+        if poly.key not in self._orders:
+            self._orders[poly.key] = self._follows(poly)
+        return self._orders[poly.key]
+
+    def _follows(self, poly: Poly) -> bool:
         goal = form(poly)
         if goal is None:
             return False

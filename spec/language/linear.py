@@ -50,7 +50,9 @@ def contradictory(forms: Iterable[Form]) -> bool:
         unknown = _cheapest(current)
         if unknown is None:
             return False
-        below, above, rest = [], [], []
+        below: list[Form] = []
+        above: list[Form] = []
+        rest: list[Form] = []
         for f in current:
             c = dict(f[0]).get(unknown, 0)
             (below if c > 0 else above if c < 0 else rest).append(f)

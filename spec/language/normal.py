@@ -60,6 +60,7 @@ class Normal:
         self.empty = Facts(self)
         self.counter_case: tuple[Atom, ...] = ()  # where a difference did not vanish
         self._count = 0
+        self._contents: dict[str, tuple[Fraction, Mono, Poly]] = {}
 
     # Declarations ------------------------------------------------------------------------------------------------------
 
@@ -396,7 +397,7 @@ class Normal:
         elif c < 0:
             flipped = self._angle(name, -poly, facts)
             return flipped if name == "cos" else -flipped
-        elif 2 <= c.numerator <= ANGLE_LIMIT:
+        elif 2 <= c.numerator <= ANGLE_LIMIT and mono != UNIT:
             self.note("angles")
             first = of_mono(mono, Fraction(1, c.denominator))
             others = poly - first
@@ -412,30 +413,9 @@ class Normal:
 
     def content(self, poly: Poly) -> tuple[Fraction, Mono, Poly]:
         """``(c, M, Q)`` with the polynomial equal to ``c·M·Q``: common factors taken out, Q's leading coefficient positive."""
-        terms = poly.ordered
-        least: dict[Atom, int] = dict(terms[0][0].pows)
-        for mono, _ in terms[1:]:
-            powers = dict(mono.pows)
-            least = {a: min(k, powers[a]) for a, k in least.items() if a in powers}
-        stripped = [
-            (Mono(m.lits, ((a, k - least.get(a, 0)) for a, k in m.pows if k != least.get(a, 0)), m.exponent), c)
-            for m, c in terms
-        ]
-        exponents = {m.exponent.key: m.exponent for m, _ in stripped if m.exponent is not None}
-        choices: list[tuple[Poly, Poly | None]] = []
-        shifts: list[Poly | None] = list(exponents.values())
-        if any(m.exponent is None for m, _ in stripped):
-            shifts.append(None)
-        for shift in shifts:
-            shifted = total(
-                of_mono(m if shift is None else m.times(Mono((), (), -shift)), c) for m, c in stripped
-            )
-            choices.append((shifted, shift))
-        prim, exponent = min(choices, key=lambda choice: (len(choice[0].key), choice[0].key))
-        factor, prim = whole(prim)
-        if prim.ordered[0][1] < 0:
-            factor, prim = -factor, -prim
-        return factor, Mono((), least.items(), exponent), prim
+        if poly.key not in self._contents:
+            self._contents[poly.key] = _content(poly)
+        return self._contents[poly.key]
 
     def oriented(self, poly: Poly, facts: Facts) -> list[tuple[int, Poly]]:
         """Pairs (±1, Q) such that the polynomial has ± the sign of Q, Q free of known positive factors."""
@@ -523,3 +503,30 @@ def _surd(value: Fraction) -> Poly:
         outside, inner = outside * isqrt(inner), 1
     factor = Fraction(outside, value.denominator)
     return number(factor) if inner == 1 else Atom("root", "", (number(inner),)).poly.scaled(factor)
+
+
+def _content(poly: Poly) -> tuple[Fraction, Mono, Poly]:
+    terms = poly.ordered
+    least: dict[Atom, int] = dict(terms[0][0].pows)
+    for mono, _ in terms[1:]:
+        powers = dict(mono.pows)
+        least = {a: min(k, powers[a]) for a, k in least.items() if a in powers}
+    stripped = [
+        (Mono(m.lits, ((a, k - least.get(a, 0)) for a, k in m.pows if k != least.get(a, 0)), m.exponent), c)
+        for m, c in terms
+    ]
+    exponents = {m.exponent.key: m.exponent for m, _ in stripped if m.exponent is not None}
+    choices: list[tuple[Poly, Poly | None]] = []
+    shifts: list[Poly | None] = list(exponents.values())
+    if any(m.exponent is None for m, _ in stripped):
+        shifts.append(None)
+    for shift in shifts:
+        shifted = total(
+            of_mono(m if shift is None else m.times(Mono((), (), -shift)), c) for m, c in stripped
+        )
+        choices.append((shifted, shift))
+    prim, exponent = min(choices, key=lambda choice: (len(choice[0].key), choice[0].key))
+    factor, prim = whole(prim)
+    if prim.ordered[0][1] < 0:
+        factor, prim = -factor, -prim
+    return factor, Mono((), least.items(), exponent), prim

@@ -48,7 +48,8 @@ class Ledger:
 
     def met(self, sentence: str, reason: str) -> None:
         """Record an obligation with the reason why it holds."""
-        self.entries.setdefault(sentence, Obligation(sentence, reason))
+        entry = Obligation(sentence, reason)
+        self.entries.setdefault(str(entry), entry)
 
     def cancelled(self, value: Poly, facts: Facts) -> None:
         """Record that something nonzero was cancelled."""

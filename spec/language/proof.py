@@ -88,7 +88,7 @@ class Checked:
     @property
     def obligations(self) -> tuple[Obligation, ...]:
         """All obligations met."""
-        return tuple({o.sentence: o for c in self.claims for s in c.steps for o in s.obligations}.values())
+        return tuple({str(o): o for c in self.claims for s in c.steps for o in s.obligations}.values())
 
 
 def check(theorem: Theorem, formula: Formula) -> Checked:
@@ -203,6 +203,7 @@ class Place:
             where = ", ".join(condition_text(reader.n, lit) for lit in reader.n.counter_case if remains)
             found = f"the two sides differ by {text(reader.n, remains)}" + (f" where {where}" if where else "")
             return found if remains else ""
+        reader.n.note("signs")
         if step.gap is None:
             if not reader.sign(step.to - left, frame, facts) & NEGATIVE:
                 return ""

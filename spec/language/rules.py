@@ -6,8 +6,8 @@ bring them to the same term by using the rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import sympy
 
@@ -38,7 +38,8 @@ from spec.language.theorem import expected
 class Law:
     """Two trees that a rule makes equal (or ordered, ``<=``), for given sizes and tensors, under assumptions.
 
-    ``over`` gives the free indices and their ranges; ``numeric`` is False where a side cannot be evaluated (expectations).
+    ``over`` gives the free indices and their ranges; ``numeric`` is False where a side cannot be a line
+    (expectations, derivatives).
     """
 
     left: Node
@@ -47,6 +48,7 @@ class Law:
     where: Node = TRUE
     relation: str = "="
     numeric: bool = True
+    conventions: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,8 @@ def parity() -> Law:
 
     row = sinusoidal(n, 2 * h)
     total = Sum(row[i, j], (j, 0, 2 * h - 1))
-    return Law(total, Sum(row[i, 2 * j] + row[i, 2 * j + 1], (j, 0, h - 1)), ((i, n),))
+    pairs = Sum(row[i, 2 * j] + row[i, 2 * j + 1], (j, 0, h - 1))
+    return Law(total, pairs, ((i, n),), conventions={"layout": "interleaved"})
 
 
 @rule("split_range", "A sum over a range is the sum over its part below a bound plus the sum over the rest.")
@@ -216,7 +219,7 @@ def cancel() -> Law:
 @rule("clear", "Two fractions agree when their products with the denominators do, once these are known to be nonzero.")
 def clear() -> Law:
     """Denominators are multiplied out."""
-    return Law(a.value / p[i] + b.value / r[i], (a.value * r[i] + b.value * p[i]) / (p[i] * r[i]), ((i, n),))
+    return Law(a.value - a.value / (1 + p[i]), a.value * p[i] / (1 + p[i]), ((i, n),))
 
 
 @rule("derivative", "Derivatives term by term, ∂x_a/∂x_b = δ(a,b), product and chain rule; bound indices are renamed apart first.")
@@ -227,7 +230,8 @@ def derivative() -> Law:
     seed = Tensor("w", (q.shape[0], k.shape[0]))
     c = sympy.Symbol("c", integer=True)
     over = ((i, q.shape[0]), (c, q.shape[1]))
-    return Law(dot(q, k).pullback(seed, "q")[i, c], Sum(seed[i, j] * k[j, c], (j, 0, k.shape[0] - 1)), over)
+    right = Sum(seed[i, j] * k[j, c], (j, 0, k.shape[0] - 1))
+    return Law(dot(q, k).pullback(seed, "q")[i, c], right, over, numeric=False)
 
 
 @rule("expectation", "Expectation is linear.")

@@ -207,7 +207,7 @@ def _split(n: Normal, bound: frozenset[Atom], lits: frozenset[Atom], mono: Mono,
     if outside != UNIT:
         n.note("constants")
     groups = list(_components(bound, lits, inside))
-    if len(groups) > 1:
+    if len(groups) > 1 or any(a.kind == "sum" for a in outside.atoms):
         n.note("independent")
     parts = [_guarded(n, frozenset(lit for lit in lits if not lit.symbols & bound), outside, facts)]
     for symbols in groups:

@@ -37,7 +37,7 @@ class Atom:
     keys are; bound symbols have canonical names, so equal means equal up to renaming of bound indices.
     """
 
-    __slots__ = ("args", "body", "bound", "key", "kind", "lits", "name", "symbols")
+    __slots__ = ("_poly", "args", "body", "bound", "key", "kind", "lits", "name", "symbols")
 
     def __init__(
         self,
@@ -50,6 +50,7 @@ class Atom:
     ) -> None:
         self.kind, self.name, self.args, self.bound, self.lits, self.body = kind, name, args, bound, lits, body
         self.symbols: frozenset[Atom]
+        self._poly: Poly | None = None
         if kind == "symbol":
             self.key = name
             self.symbols = frozenset((self,))
@@ -80,8 +81,10 @@ class Atom:
     @property
     def poly(self) -> Poly:
         """The atom as a polynomial (a condition as its indicator)."""
-        mono = Mono((self,)) if self.kind in CONDITIONS else Mono((), ((self, 1),))
-        return Poly({mono: Fraction(1)})
+        if self._poly is None:
+            mono = Mono((self,)) if self.kind in CONDITIONS else Mono((), ((self, 1),))
+            self._poly = Poly({mono: Fraction(1)})
+        return self._poly
 
 
 def _key(atom: Atom) -> str:

@@ -18,12 +18,12 @@ class Expectation(Node):
     @property
     def body(self) -> Node:
         """What the expectation is of."""
-        return self.args[0]  # type: ignore[return-value]
+        return self.args[0]
 
     @property
     def random(self) -> tuple[Tensor, ...]:
         """The random tensors."""
-        return tuple(self.args[1:])  # type: ignore[arg-type]
+        return tuple(self.args[1:])
 
 
 def expected(body: Any, *random: Tensor) -> Expectation:

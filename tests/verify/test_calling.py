@@ -44,7 +44,11 @@ def raising(error):
     return fn
 
 
-@pytest.mark.parametrize("fn", [lambda x: x, lambda a, b, c, d, e: a, lambda *, x: x, 3, None], ids=repr)
+@pytest.mark.parametrize(
+    "fn",
+    [lambda x: x, lambda a, b, c, d, e: a, lambda *, x: x, 3, None],
+    ids=["too few", "too many", "by keyword only", "a number", "nothing"],
+)
 def test_what_cannot_be_called_is_unusable(fn):
     """A signature that cannot take the inputs is refused before any call, in one line that names formula and inputs."""
     with pytest.raises(Unusable) as caught:

@@ -159,7 +159,9 @@ def tensors(trees: list[Node]) -> dict[str, Tensor]:
     return {r.tensor.name: r.tensor for tree in trees for r in refs(tree)}
 
 
-def bindings(needed: dict[str, Tensor], lengths: dict[sympy.Symbol, int], seed: int) -> Bindings:
+def bindings(
+    needed: dict[str, Tensor], lengths: dict[sympy.Symbol, int], seed: int, beyond: int = BEYOND
+) -> Bindings:
     """Random values for tensors.
 
     Arrays are longer than declared: a rewriting may move an entry out of its range where a factor is 0, and what stands there
@@ -169,12 +171,12 @@ def bindings(needed: dict[str, Tensor], lengths: dict[sympy.Symbol, int], seed: 
     out = Bindings(sizes=dict(lengths))
     for name in sorted(needed):
         tensor = needed[name]
-        shape = tuple(int(sympy.sympify(size).subs(lengths)) + BEYOND for size in tensor.shape)
+        shape = tuple(int(sympy.sympify(size).subs(lengths)) + beyond for size in tensor.shape)
         if tensor.domain == "boolean":
             out.booleans[name] = random.random(shape) < 0.6
         elif tensor.domain == "permutation":
-            inside = random.permutation(shape[0] - BEYOND)
-            out.integers[name] = np.concatenate([inside, random.integers(0, shape[0] - BEYOND, BEYOND)])
+            inside = random.permutation(shape[0] - beyond)
+            out.integers[name] = np.concatenate([inside, random.integers(0, shape[0] - beyond, beyond)])
         elif tensor.domain == "integer":
             out.integers[name] = random.integers(0, int(sympy.sympify(tensor.below).subs(lengths)), shape)
         elif tensor.domain == "positive":

@@ -1,0 +1,113 @@
+"""Every theorem of the formulas stated so far is proved, for all sizes where the catalogue asks for it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from spec.language import Assurance, Formula, Theorem
+from spec.language.proof import check
+from spec.language.registry import formulas
+from spec.language.render import latex, unicode
+
+THEOREMS = [(f, t) for f in formulas().values() for t in f.theorems.values()]
+CATALOGUE = {
+    "scores.dot": {"bilinear", "symmetric", "variance"},
+    "scores.scaled_dot": {"bilinear", "symmetric", "unit_variance", "scale"},
+    "attention.softmax": {
+        "sums_to_one",
+        "shift_invariant",
+        "jacobian",
+        "between_0_and_1",
+        "permutation_equivariant",
+    },
+    "attention.scaled_dot_product": {
+        "convex_hull",
+        "key_permutation",
+        "query_permutation",
+        "masked_for_all",
+        "masked_for_one",
+    },
+    "attention.causal": {"no_future", "no_future_upper_left", "prefix", "prefix_upper_left", "order_matters"},
+    "positional.sinusoidal": {
+        "shift_of_a_pair",
+        "linear_shift",
+        "linear_shift_odd",
+        "shifts_compose",
+        "shifts_are_orthogonal",
+        "bounded",
+        "inner_product",
+        "norm",
+        "norm_odd",
+        "wavelengths",
+    },
+    "positional.learned": {"one_hot"},
+    "normalization.layer_norm": {
+        "zero_mean",
+        "variance",
+        "norm",
+        "norm_without_eps",
+        "shift_invariant",
+        "scale",
+        "scale_invariant",
+        "backward",
+    },
+    "masking.mlm": {
+        "sums_to_one",
+        "special_never_selected",
+        "not_negative",
+        "expected_fractions",
+        "expected_selected",
+        "expected_changed",
+    },
+}
+
+
+def name_of(value: object) -> str:
+    """A test's name: formula and theorem."""
+    return value.id if isinstance(value, Formula) else value.name if isinstance(value, Theorem) else ""
+
+
+@pytest.mark.parametrize(("formula", "theorem"), THEOREMS, ids=name_of)
+def test_a_theorem_is_proved_for_all_sizes(formula: Formula, theorem: Theorem) -> None:
+    """By derivation (or, where something is claimed to exist, by a witness), with every obligation discharged."""
+    checked = check(theorem, formula)
+    assert checked.assurance == Assurance.PROVED, checked.refusal
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize(("formula", "theorem"), THEOREMS, ids=name_of)
+def test_a_proof_is_checked_within_a_second(formula: Formula, theorem: Theorem) -> None:
+    """Proofs are checked whenever pages are built."""
+    best = float("inf")
+    for _ in range(3):
+        start = time.perf_counter()
+        check(theorem, formula)
+        best = min(best, time.perf_counter() - start)
+    assert best < 1.0
+
+
+def test_every_theorem_of_the_catalogue_is_there() -> None:
+    """The rows of the catalogue, formula by formula."""
+    assert {f.id: set(f.theorems) for f in formulas().values() if f.id in CATALOGUE} == CATALOGUE
+
+
+@pytest.mark.parametrize(("formula", "theorem"), THEOREMS, ids=name_of)
+def test_a_derivation_can_be_shown(formula: Formula, theorem: Theorem) -> None:
+    """Title, claims and steps are text, as LaTeX and in a terminal."""
+    assert theorem.title[0].isupper() or theorem.title[0] in "‖⟨∂PM"
+    assert not theorem.title.endswith(".")
+    for checked in check(theorem, formula).claims:
+        for step in checked.steps:
+            assert step.why
+            for side in (step.left, step.right):
+                assert latex(side)
+                assert unicode(side)
+
+
+def test_what_a_theorem_is_given_does_not_hide_an_input() -> None:
+    """Letters mean one thing each."""
+    for formula, theorem in THEOREMS:
+        inputs = {t.name for t in (*formula.tensors, *formula.constants)}
+        assert not inputs & {t.name for t in theorem.given}
