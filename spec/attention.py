@@ -193,4 +193,6 @@ causal = Formula(
 )
 
 
-from spec import attention_theorems as attention_theorems  # noqa: E402  (theorems follow the formulas they are about)
+# Theorems follow the formulas they are about.
+from spec import attention_theorems as attention_theorems  # noqa: E402
+from spec import causal_theorems as causal_theorems  # noqa: E402

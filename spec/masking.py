@@ -220,7 +220,8 @@ mlm.prove(
 mlm.prove(
     Theorem(
         "expected_changed",
-        "The expected number of changed words: an ordinary token changes with probability ρ·(α·[it is not the mask token] + ω·(1 − 1/V))",
+        "An ordinary token changes with probability ρ·(α + ω·(1 − 1/V)), without α where it is the mask token; summed, "
+        "the expected number of changed words",
         conventions=BERNOULLI,
         runs=False,
         claims=(

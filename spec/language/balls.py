@@ -55,6 +55,18 @@ def precision(bits: int) -> Iterator[None]:
         flint.ctx.prec = saved
 
 
+def _whole_power(x: Any, k: int) -> Any:
+    """x**k by squaring: arb's own power of a ball around 0 is NaN."""
+    out = flint.arb(1)
+    for bit in bin(abs(k))[2:]:
+        out = out * out
+        out = out * x if bit == "1" else out
+    return out if k >= 0 else 1 / out
+
+
+_WHOLE_POWER = np.frompyfunc(_whole_power, 2, 1)
+
+
 class BallArithmetic:
     """The arithmetic of object arrays of ``arb``; the caller sets ``flint.ctx.prec``."""
 
@@ -163,7 +175,7 @@ class BallArithmetic:
     def power(self, a: Balls, y: Balls, whole: int | None) -> Balls:
         """a**y."""
         if whole is not None:
-            return np.asarray(a**whole, dtype=object)
+            return np.asarray(_WHOLE_POWER(a, whole), dtype=object)
         return self.function("exp", np.asarray(y * self.function("log", a), dtype=object))
 
     def stored(self, a: Balls, storage: Any) -> Balls:

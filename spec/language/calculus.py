@@ -16,9 +16,9 @@ from spec.language.calls import Pullback
 from spec.language.expr import Tensor
 from spec.language.facts import NULL, POSITIVE, Facts
 from spec.language.formula import known
-from spec.language.normal import Change, Normal
+from spec.language.normal import Normal
 from spec.language.obligations import Undischarged, Unprovable
-from spec.language.sums import rebuild
+from spec.language.replacing import Change, rebuild
 from spec.language.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, mentions, of_mono, total
 from spec.language.theorem import Expectation
 

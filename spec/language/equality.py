@@ -12,10 +12,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from spec.language.facts import NULL, POSITIVE, Facts
-from spec.language.normal import Change
 from spec.language.obligations import Undischarged
+from spec.language.replacing import Change, rebuild
 from spec.language.signs import times_power
-from spec.language.sums import rebuild
 from spec.language.terms import ONE, ZERO, Atom, Mono, Poly, of_mono, total
 
 if TYPE_CHECKING:

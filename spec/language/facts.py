@@ -184,9 +184,10 @@ class Facts:
     def _decide_entry(self, lit: Atom) -> bool | None:
         for known, truth in ((self.true, True), (self.false, False)):
             for other in known:
-                if other.kind == "bool" and other.name == lit.name:
-                    if all(self.same_index(a, b) for a, b in zip(other.args, lit.args, strict=True)):
-                        return truth
+                if other.kind != "bool" or other.name != lit.name:
+                    continue
+                if all(self.same_index(a, b) for a, b in zip(other.args, lit.args, strict=True)):
+                    return truth
         if any(other.kind == "any" for other in self.false) and self.assume(lit).impossible:
             return False
         return None

@@ -58,10 +58,8 @@ def contradictory(forms: Iterable[Form]) -> bool:
             (below if c > 0 else above if c < 0 else rest).append(f)
         if len(below) * len(above) + len(rest) > LIMIT:
             return False
-        for low in below:
-            for high in above:
-                rest.append(_combined(low, high, unknown))
-        current = _strongest(rest)
+        pairs = (_combined(low, high, unknown) for low in below for high in above)
+        current = _strongest([*rest, *pairs])
 
 
 def _combined(low: Form, high: Form, unknown: str) -> Form:

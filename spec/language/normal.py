@@ -8,20 +8,16 @@ happens only where ``x ≠ 0`` is known at that place, and is recorded; where it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
 
-from spec.language import sums
+from spec.language import binders, elementary, indicators, replacing, sums
 from spec.language.expr import Tensor
 from spec.language.facts import ANY_SIGN, NULL, POSITIVE, Facts
 from spec.language.linear import Form, form
 from spec.language.obligations import Ledger
 from spec.language.signs import product_sign, sign
-from spec.language.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, number, of_mono, total, whole
-
-ANGLE_LIMIT = 12
-"""The largest integer multiple of an angle that the addition theorems take apart."""
+from spec.language.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, of_mono, total, whole
 
 
 @dataclass(frozen=True)
@@ -31,20 +27,6 @@ class TensorInfo:
     domain: str
     shape: tuple[Poly, ...]
     below: Poly
-
-
-@dataclass
-class Change:
-    """A replacement: symbols by index terms, and entries of named tensors by functions of their indices."""
-
-    symbols: Mapping[Atom, Poly] = field(default_factory=dict)
-    entries: Mapping[str, Callable[[tuple[Poly, ...], Facts], Poly]] = field(default_factory=dict)
-    atoms: Mapping[str, Poly] = field(default_factory=dict)
-    again: bool = False
-
-    def leaves(self, atom: Atom) -> bool:
-        """Whether the atom cannot be affected."""
-        return not (self.again or self.entries or self.atoms or any(s in atom.symbols for s in self.symbols))
 
 
 class Normal:
@@ -124,49 +106,15 @@ class Normal:
 
     def at_least_zero(self, poly: Poly, facts: Facts) -> Poly:
         """The indicator of ``poly ≥ 0`` for an index expression."""
-        constant = poly.constant
-        if constant is not None:
-            return ONE if constant >= 0 else ZERO
-        divisor, slopes = whole(Poly({m: c for m, c in poly.terms.items() if m != UNIT}))
-        rest = (poly.terms.get(UNIT) or Fraction(0)) / divisor
-        return self.decided(Atom("ge", "", (slopes + rest.numerator // rest.denominator,)), facts)
+        return indicators.at_least_zero(self, poly, facts)
 
     def equal(self, poly: Poly, facts: Facts) -> Poly:
         """The indicator of ``poly = 0`` for an index expression."""
-        constant = poly.constant
-        if constant is not None:
-            return ZERO if constant else ONE
-        _, prim = whole(poly)
-        slopes = Poly({m: c for m, c in prim.terms.items() if m != UNIT})
-        divisor, slopes = whole(slopes)
-        rest = (prim.terms.get(UNIT) or Fraction(0)) / divisor
-        if rest.denominator != 1:
-            return ZERO
-        if slopes.ordered[0][1] < 0:
-            slopes, rest = -slopes, -rest
-        if rest == 0 and len(slopes.terms) == 2:
-            looked = [(m.atoms, c) for m, c in slopes.ordered]
-            (a, x), (b, y) = looked
-            if x == -y and len(a) == len(b) == 1 and a[0].kind == b[0].kind == "look_up" and a[0].name == b[0].name:
-                if self.domain(a[0].name) == "permutation" and self._inside(a[0], facts) and self._inside(b[0], facts):
-                    self.note("permuted")
-                    return self.equal(a[0].args[0] - b[0].args[0], facts)
-        return self.decided(Atom("eq", "", (slopes + rest,)), facts)
-
-    def _inside(self, atom: Atom, facts: Facts) -> bool:
-        """Whether the indices of a look-up are known to be in range."""
-        spans = zip(atom.args, self.tensors[atom.name].shape, strict=True)
-        return all(facts.nonnegative(at) and facts.nonnegative(size - at - 1) for at, size in spans)
+        return indicators.equal(self, poly, facts)
 
     def above_zero(self, poly: Poly, facts: Facts) -> Poly:
         """The indicator of ``poly > 0`` for a real value."""
-        if self.lifts(poly):
-            return self.lifted(self.above_zero, poly, facts)
-        mask = self.sign(poly, facts)
-        if mask == POSITIVE or not mask & POSITIVE:
-            return ONE if mask == POSITIVE else ZERO
-        factor, prim = self.oriented(poly, facts)[-1]
-        return self.decided(Atom("positive", "", (prim if factor > 0 else -prim,)), facts)
+        return indicators.above_zero(self, poly, facts)
 
     def decided(self, lit: Atom, facts: Facts) -> Poly:
         """The indicator of a condition: 1 or 0 where it is decided."""
@@ -276,7 +224,23 @@ class Normal:
                 lits.remove(lit)
         return of_mono(mono if len(lits) == len(mono.lits) else Mono(lits, mono.pows, mono.exponent))
 
-    # Functions ---------------------------------------------------------------------------------------------------------
+    # Functions: see elementary.py ------------------------------------------------------------------------------------------
+
+    def exp(self, poly: Poly, facts: Facts) -> Poly:
+        """e to the power of a polynomial."""
+        return elementary.exponential(self, poly, facts)
+
+    def inverse(self, poly: Poly, facts: Facts) -> Poly:
+        """1/P, spread over the factors of P."""
+        return elementary.inverse(self, poly, facts)
+
+    def root(self, poly: Poly, facts: Facts) -> Poly:
+        """√P, with what is known to be at least 0 taken out."""
+        return elementary.root(self, poly, facts)
+
+    def function(self, name: str, poly: Poly, facts: Facts) -> Poly:
+        """An elementary function other than exp and √."""
+        return elementary.function(self, name, poly, facts)
 
     def lifts(self, poly: Poly) -> bool:
         """Whether a function of the polynomial is split by a condition in it."""
@@ -290,131 +254,12 @@ class Normal:
         no = function(poly.at(lit, False), facts.assume(lit, False))
         return self.mul(lit.poly, yes - no, facts) + no
 
-    def exp(self, poly: Poly, facts: Facts) -> Poly:
-        """e to the power of a polynomial."""
-        if self.lifts(poly):
-            return self.lifted(self.exp, poly, facts)
-        rest, factors = {}, [ONE]
-        for m, c in poly.terms.items():
-            atom = of_mono(m).atom
-            if atom is not None and atom.kind == "function" and atom.name == "log" and (2 * c).denominator == 1:
-                base = atom.args[0]
-                base = base if (2 * c).numerator % 2 == 0 else self.root(base, facts)
-                base = base if c > 0 else self.inverse(base, facts)
-                factors += [base] * int(abs(c) if c.denominator == 1 else abs(2 * c))
-            else:
-                rest[m] = c
-        self.note("exponents")
-        return self.mul(of_mono(Mono((), (), Poly(rest))), self.product(factors, facts), facts)
-
-    def inverse(self, poly: Poly, facts: Facts) -> Poly:
-        """1/P, spread over the factors of P."""
-        constant = poly.constant
-        if constant is not None:
-            return number(1 / constant) if constant else ZERO
-        if self.lifts(poly):
-            return self.lifted(self.inverse, poly, facts)
-        coefficient, content, prim = self.content(poly)
-        pows = [self._inverse_of(a, k) for a, k in content.pows]
-        if prim != ONE:
-            pows.append((Atom("inverse", "", (prim,)), 1))
-        exponent = None if content.exponent is None else -content.exponent
-        self.note("reciprocals")
-        return self.settle(_merged(pows, exponent), facts).scaled(1 / coefficient)
-
-    def _inverse_of(self, atom: Atom, k: int) -> tuple[Atom, int]:
-        if atom.kind == "inverse":
-            inner = atom.args[0].atom
-            return (inner, k) if inner is not None else (Atom("inverse", "", (atom.poly,)), k)
-        if atom.kind in ("root", "inverse_root"):
-            return Atom("inverse_root" if atom.kind == "root" else "root", "", atom.args), k
-        return Atom("inverse", "", (atom.poly,)), k
-
-    def root(self, poly: Poly, facts: Facts) -> Poly:
-        """√P, with what is known to be at least 0 taken out."""
-        constant = poly.constant
-        if constant is not None:
-            return _surd(constant)
-        if self.lifts(poly):
-            return self.lifted(self.root, poly, facts)
-        coefficient, content, prim = self.content(poly)
-        out, kept = [_surd(abs(coefficient))], Mono()
-        for a, k in content.pows:
-            if k > 1:
-                out.append(self.power(self.function("abs", a.poly, facts), k // 2, facts))
-            if k % 2:
-                if self.sign(a.poly, facts) & ~(POSITIVE | NULL):
-                    kept = kept.times(Mono((), ((a, 1),)))
-                else:
-                    out.append(self._root_of(a).poly)
-        if content.exponent is not None:
-            out.append(of_mono(Mono((), (), content.exponent.scaled(Fraction(1, 2)))))
-        left = (prim if coefficient > 0 else -prim) * of_mono(kept)
-        if left.constant is None:
-            out.append(Atom("root", "", (left,)).poly)
-        else:
-            out.append(_surd(left.constant))
-        self.note("roots")
-        return self.product(out, facts)
-
-    def _root_of(self, atom: Atom) -> Atom:
-        if atom.kind == "inverse":
-            return Atom("inverse_root", "", atom.args)
-        return Atom("root", "", (atom.poly,))
-
-    def function(self, name: str, poly: Poly, facts: Facts) -> Poly:
-        """An elementary function other than exp and √."""
-        if self.lifts(poly):
-            return self.lifted(lambda p, f: self.function(name, p, f), poly, facts)
-        if name in ("sin", "cos"):
-            return self._angle(name, poly, facts)
-        if not poly and name in ("abs", "tanh", "round"):
-            return ZERO
-        if name == "abs":
-            mask = self.sign(poly, facts)
-            if not mask & ~(POSITIVE | NULL):
-                return poly
-            coefficient, prim = whole(poly)
-            if poly.ordered[0][1] < 0:
-                prim = -prim
-            return Atom("function", name, (prim,)).poly.scaled(coefficient)
-        if name == "log" and len(poly.terms) == 1:
-            (mono, c), *_ = poly.terms.items()
-            if mono.exponent is not None and self.sign(of_mono(Mono((), mono.pows), c), facts) == POSITIVE:
-                self.note("exponents")
-                return mono.exponent + self.function(name, of_mono(Mono((), mono.pows), c), facts)
-            if mono == UNIT and c == 1:
-                return ZERO
-        return Atom("function", name, (poly,)).poly
-
-    def _angle(self, name: str, poly: Poly, facts: Facts) -> Poly:
-        if not poly:
-            return ONE if name == "cos" else ZERO
-        (mono, c), *rest = poly.ordered
-        first, others = of_mono(mono, c), poly - of_mono(mono, c)
-        if rest:
-            self.note("angles")
-        elif c < 0:
-            flipped = self._angle(name, -poly, facts)
-            return flipped if name == "cos" else -flipped
-        elif 2 <= c.numerator <= ANGLE_LIMIT and mono != UNIT:
-            self.note("angles")
-            first = of_mono(mono, Fraction(1, c.denominator))
-            others = poly - first
-        else:
-            return Atom("function", name, (poly,)).poly
-        sin_a, cos_a = self._angle("sin", first, facts), self._angle("cos", first, facts)
-        sin_b, cos_b = self._angle("sin", others, facts), self._angle("cos", others, facts)
-        if name == "sin":
-            return self.mul(sin_a, cos_b, facts) + self.mul(cos_a, sin_b, facts)
-        return self.mul(cos_a, cos_b, facts) - self.mul(sin_a, sin_b, facts)
-
     # Content and signs ---------------------------------------------------------------------------------------------------
 
     def content(self, poly: Poly) -> tuple[Fraction, Mono, Poly]:
         """``(c, M, Q)`` with the polynomial equal to ``c·M·Q``: common factors taken out, Q's leading coefficient positive."""
         if poly.key not in self._contents:
-            self._contents[poly.key] = _content(poly)
+            self._contents[poly.key] = elementary.content(poly)
         return self._contents[poly.key]
 
     def oriented(self, poly: Poly, facts: Facts) -> list[tuple[int, Poly]]:
@@ -457,76 +302,33 @@ class Normal:
             if entry not in known:
                 known.append(entry)
 
-    # Binders and replacement: see sums.py --------------------------------------------------------------------------------
+    # Binders and replacement: see sums.py, binders.py, replacing.py ----------------------------------------------------------
 
     def summed(self, bound: Iterable[Atom], lits: Iterable[Atom], body: Poly, facts: Facts) -> Poly:
         """The sum of a body over bound symbols at which conditions hold."""
         return sums.summed(self, bound, lits, body, facts)
 
+    def closed(self, kind: str, symbols: frozenset[Atom], lits: Iterable[Atom], body: Poly) -> Poly:
+        """A binder with canonical names."""
+        return binders.closed(self, kind, symbols, lits, body)
+
+    def exists(self, bound: Iterable[Atom], conditions: list[Poly], facts: Facts) -> Poly:
+        """The indicator that conditions hold for some values of bound symbols."""
+        return binders.exists(self, bound, conditions, facts)
+
     def opened(self, atom: Atom, mark: str = "~") -> tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]:
         """The bound symbols (fresh), conditions and body of a binder."""
-        return sums.opened(self, atom, mark)
+        return binders.opened(self, atom, mark)
 
     def replaced(self, poly: Poly, symbols: Mapping[Atom, Poly], facts: Facts) -> Poly:
         """The polynomial with index symbols replaced."""
-        return sums.rebuild(self, poly, Change(symbols=symbols), facts)
+        return replacing.rebuild(self, poly, replacing.Change(symbols=symbols), facts)
 
     def condition_at(self, lit: Atom, symbols: Mapping[Atom, Poly], facts: Facts) -> Poly:
         """A condition with index symbols replaced, not decided by the facts."""
-        return sums.rebuild_condition(self, lit, Change(symbols=symbols), self.empty)
+        return replacing.rebuild_condition(self, lit, replacing.Change(symbols=symbols), self.empty)
 
 
 def _fraction(poly: Poly) -> tuple[Poly, int]:
     factor, prim = whole(poly)
     return prim.scaled(Fraction(factor.numerator)), factor.denominator
-
-
-def _merged(pows: list[tuple[Atom, int]], exponent: Poly | None) -> Mono:
-    merged: dict[Atom, int] = {}
-    for atom, k in pows:
-        merged[atom] = merged.get(atom, 0) + k
-    return Mono((), merged.items(), exponent)
-
-
-def _surd(value: Fraction) -> Poly:
-    """√value for a rational: a rational times the root of a square-free integer; 0 below 0."""
-    if value <= 0:
-        return ZERO
-    inner = value.numerator * value.denominator
-    outside, k = 1, 2
-    while k * k <= inner and k < 10_000:
-        while inner % (k * k) == 0:
-            inner //= k * k
-            outside *= k
-        k += 1
-    if isqrt(inner) ** 2 == inner:
-        outside, inner = outside * isqrt(inner), 1
-    factor = Fraction(outside, value.denominator)
-    return number(factor) if inner == 1 else Atom("root", "", (number(inner),)).poly.scaled(factor)
-
-
-def _content(poly: Poly) -> tuple[Fraction, Mono, Poly]:
-    terms = poly.ordered
-    least: dict[Atom, int] = dict(terms[0][0].pows)
-    for mono, _ in terms[1:]:
-        powers = dict(mono.pows)
-        least = {a: min(k, powers[a]) for a, k in least.items() if a in powers}
-    stripped = [
-        (Mono(m.lits, ((a, k - least.get(a, 0)) for a, k in m.pows if k != least.get(a, 0)), m.exponent), c)
-        for m, c in terms
-    ]
-    exponents = {m.exponent.key: m.exponent for m, _ in stripped if m.exponent is not None}
-    choices: list[tuple[Poly, Poly | None]] = []
-    shifts: list[Poly | None] = list(exponents.values())
-    if any(m.exponent is None for m, _ in stripped):
-        shifts.append(None)
-    for shift in shifts:
-        shifted = total(
-            of_mono(m if shift is None else m.times(Mono((), (), -shift)), c) for m, c in stripped
-        )
-        choices.append((shifted, shift))
-    prim, exponent = min(choices, key=lambda choice: (len(choice[0].key), choice[0].key))
-    factor, prim = whole(prim)
-    if prim.ordered[0][1] < 0:
-        factor, prim = -factor, -prim
-    return factor, Mono((), least.items(), exponent), prim

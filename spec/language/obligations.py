@@ -27,7 +27,7 @@ class Obligation:
         return f"{self.sentence} ({self.reason})"
 
 
-class Undischarged(Exception):
+class Undischarged(Exception):  # noqa: N818  (what an obligation is, not a fault)
     """A step is refused: an obligation of it is not known to hold."""
 
     def __init__(self, sentence: str, known: str = "") -> None:
@@ -35,7 +35,7 @@ class Undischarged(Exception):
         super().__init__(f"undischarged: {sentence}" + (f", known: {known}" if known else ""))
 
 
-class Unprovable(Exception):
+class Unprovable(Exception):  # noqa: N818  (what a step is, not a fault)
     """A step is refused for another reason, given as one line."""
 
 

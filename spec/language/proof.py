@@ -53,9 +53,9 @@ class CheckedClaim:
     @property
     def refusal(self) -> str:
         """Why the claim is refused: the first refused step, by number; empty if it is not."""
-        for number, step in enumerate(self.steps, 1):
+        for place, step in enumerate(self.steps, 1):
             if step.refusal:
-                return f"step {number} of {len(self.steps)} ({step.why}): {step.refusal}"
+                return f"step {place} of {len(self.steps)} ({step.why}): {step.refusal}"
         return self.note if self.assurance == Assurance.REFUSED else ""
 
 
@@ -75,9 +75,9 @@ class Checked:
     @property
     def refusal(self) -> str:
         """One line that says which claim and step is refused and why; empty if none is."""
-        for number, checked in enumerate(self.claims, 1):
+        for place, checked in enumerate(self.claims, 1):
             if checked.refusal:
-                return f"{self.formula.id}, {self.theorem.name}, claim {number}: {checked.refusal}"
+                return f"{self.formula.id}, {self.theorem.name}, claim {place}: {checked.refusal}"
         return ""
 
     @property

@@ -14,8 +14,9 @@ from typing import Any
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language import calculus, sums
-from spec.language.calls import ABSENT, Call, Comprehension, Pullback
+from spec.language import calculus
+from spec.language.calls import Call, Pullback
+from spec.language.conditions import Conditions
 from spec.language.expr import (
     Always,
     AnyOf,
@@ -38,20 +39,16 @@ from spec.language.expr import (
     Power,
     Ref,
     SumOf,
-    Tensor,
     Times,
     Undefined,
 )
 from spec.language.facts import NEGATIVE, NULL, POSITIVE, Facts
 from spec.language.normal import Normal
 from spec.language.obligations import Undischarged, Unprovable
-from spec.language.terms import ONE, ZERO, Atom, Poly, number, total, whole
+from spec.language.terms import ONE, ZERO, Atom, Poly, conjuncts, number, total, whole
 from spec.language.theorem import Expectation
 from spec.language.treesigns import TreeSigns
-from spec.language.unfolding import Frame, Meaning, ParityNeeded, Unfolding
-
-DEPTH = 120
-"""How deep definitions are unfolded; a recurrence that goes deeper is refused."""
+from spec.language.unfolding import Frame, ParityNeeded, Unfolding
 
 
 class Reader:
@@ -61,10 +58,10 @@ class Reader:
         self.n = normal or Normal()
         self.unroll, self.fixed = unroll, fixed
         self.unfolding = Unfolding(self)
+        self.conditions = Conditions(self)
         self.signs = TreeSigns(self)
         self._memo: dict[tuple[Any, int, int], Poly] = {}
         self._kept: list[Any] = []  # frames and facts whose identity is part of a memo's key
-        self._depth = 0
 
     def text(self, node: Any, frame: Frame, relation: str = "") -> str:
         """A tree as a reader sees it, what is said of it, and the formula it is written in."""
@@ -99,62 +96,7 @@ class Reader:
 
     def entry(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Poly:
         """The entry of an array: a tensor's, or a comprehension's."""
-        if value == ABSENT:
-            return ONE
-        key = ((value, index), id(frame), id(facts))
-        if key in self._memo:
-            return self._memo[key]
-        self._kept.append((frame, facts))
-        self._in_range(value, index, frame, facts)
-        meaning = self.unfolding.meaning(value, index, frame, facts)
-        if meaning is None:
-            tensor, owner = self.unfolding.opaque(value, frame)
-            self._declare(tensor, owner, facts)
-            out = self.n.decided_entry(tensor.name, index, facts)
-        else:
-            self._depth += 1
-            if self._depth > DEPTH:
-                raise Unprovable(f"the definition of {value} refers to itself too deeply to be unfolded")
-            try:
-                out = self._one_of(meaning, facts)
-            finally:
-                self._depth -= 1
-        self._memo[key] = out
-        return out
-
-    def _one_of(self, meaning: Meaning, facts: Facts) -> Poly:
-        parts = []
-        for condition, node, inner in meaning:
-            if node == ABSENT:
-                return ONE
-            here = facts.assume_value(condition)
-            if isinstance(node, Tensor):
-                read = self.entry(node, (), inner, here)
-            else:
-                read = self.read(node, inner, here)
-            parts.append(self.n.mul(condition, read, facts))
-        return total(parts)
-
-    def _declare(self, tensor: Tensor, frame: Frame, facts: Facts) -> None:
-        known = self.n.originals.get(tensor.name)
-        if known is not None and (known.domain, len(known.shape)) != (tensor.domain, len(tensor.shape)):
-            raise Unprovable(f"{tensor.name} names two different tensors")
-        if known is None:
-            shape = tuple(self.index(size, frame, facts) for size in tensor.shape)
-            self.n.originals[tensor.name] = tensor
-            self.n.declare(tensor.name, tensor.domain, shape, self.index(tensor.below, frame, facts))
-
-    def _in_range(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> None:
-        if not isinstance(value, Tensor | Comprehension):
-            return
-        name = value.name if isinstance(value, Tensor) else "an array"
-        for place, size in zip(index, value.shape, strict=True):
-            last = self.index(size, frame, facts) - 1
-            if not (facts.nonnegative(place) and facts.nonnegative(last - place)):
-                from spec.language.writing import text
-
-                where = f" in {frame.where}" if frame.where else ""
-                raise Undischarged(f"the index {text(self.n, place)} of {name} stays in 0 … {text(self.n, last)}{where}")
+        return self.unfolding.entry(value, index, frame, facts)
 
     def _literal(self, node: Literal, frame: Frame, facts: Facts) -> Poly:
         return self.index(node.value, frame, facts)
@@ -270,14 +212,15 @@ class Reader:
             facts = facts.assume_value(self.n.at_least_zero(gap, self.n.empty))
         return facts
 
-    def _limits(self, node: Bound, frame: Frame, facts: Facts) -> tuple[Poly, Poly]:
+    def limits(self, node: Bound, frame: Frame, facts: Facts) -> tuple[Poly, Poly]:
+        """The range of a bound index, which must be one of integers."""
         first, last = self.index(node.first, frame, facts), self.index(node.last, frame, facts)
         if not (first.is_index and last.is_index):
             raise Unprovable(f"the range of {node.var} in {self.text(node, frame)} is not one of integers")
         return first, last
 
     def _sum(self, node: SumOf, frame: Frame, facts: Facts) -> Poly:
-        first, last = self._limits(node, frame, facts)
+        first, last = self.limits(node, frame, facts)
         if self.unroll and first.constant is not None and last.constant is not None:
             return total(self._term(node, number(k), frame, facts) for k in range(int(first.constant), int(last.constant) + 1))
         symbol = self.n.fresh(node.var.name)
@@ -316,15 +259,15 @@ class Reader:
     def _max(self, node: MaxOf, frame: Frame, facts: Facts) -> Poly:
         symbol = self.n.fresh(node.var.name)
         inner = frame.bind({node.var: symbol.poly})
-        first, last = self._limits(node, frame, facts)
+        first, last = self.limits(node, frame, facts)
         span = [self.n.at_least_zero(gap, self.n.empty) for gap in (symbol.poly - first, last - symbol.poly)]
         here = facts.assume_value(span[0]).assume_value(span[1])
         where = self.condition(node.where, inner, here)
-        lits = (*span[0].conditions, *span[1].conditions, *(sums.conjuncts(where) if where else ()))
+        lits = (*span[0].conditions, *span[1].conditions, *(conjuncts(where) if where else ()))
         if not where or facts.witness((symbol,), lits) is None:
             raise Undischarged(f"{self.text(node, frame)} is taken over at least one index", self._known(facts))
         body = self.value(node.body, inner, here.assume_value(where))
-        return sums.closed(self.n, "maximum", frozenset((symbol,)), lits, body)
+        return self.n.closed("maximum", frozenset((symbol,)), lits, body)
 
     def _call(self, node: Call, frame: Frame, facts: Facts) -> Poly:
         inner = self.unfolding.enter(node, frame, facts)
@@ -338,82 +281,9 @@ class Reader:
     def _expectation(self, node: Expectation, frame: Frame, facts: Facts) -> Poly:
         return calculus.expectation(self, node, frame, facts)
 
-    # Conditions --------------------------------------------------------------------------------------------------------
-
     def condition(self, node: Any, frame: Frame, facts: Facts) -> Poly:
         """A condition as an indicator."""
-        if isinstance(node, Always):
-            return ONE
-        if isinstance(node, Ref):
-            return self._ref(node, frame, facts)
-        if isinstance(node, Tensor):
-            return self.entry(node, (), frame, facts)
-        if isinstance(node, Both | Either):
-            a = self.condition(node.args[0], frame, facts)
-            b = self.condition(node.args[1], frame, facts.assume_value(a) if isinstance(node, Both) else facts)
-            both = self.n.mul(a, b, facts)
-            return both if isinstance(node, Both) else a + b - both
-        if isinstance(node, Not):
-            return self.negation(self.condition(node.args[0], frame, facts), facts)
-        if isinstance(node, Choice):
-            return self.condition(self.chosen(node, frame), frame, facts)
-        if isinstance(node, Case):
-            return self._case(node, frame, facts)
-        if isinstance(node, Compare):
-            return self._compare(node, frame, facts)
-        if isinstance(node, AnyOf):
-            return self._any(node, frame, facts)
-        raise Unprovable(f"{self.text(node, frame)} is not a condition")
-
-    def negation(self, condition: Poly, facts: Facts) -> Poly:
-        """The indicator of the opposite condition."""
-        lits = condition.conditions
-        if len(lits) == 1 and condition == lits[0].poly and lits[0].kind == "ge":
-            return self.n.at_least_zero(-lits[0].args[0] - 1, facts)
-        return ONE - condition
-
-    def _compare(self, node: Compare, frame: Frame, facts: Facts) -> Poly:
-        relation = str(node.args[0])
-        a, b = (self.value(part, frame, facts) for part in node.args[1:])
-        if (b - a).is_index:
-            if relation == "==":
-                return self.n.equal(b - a, facts)
-            return self.n.at_least_zero(b - a - (1 if relation == "<" else 0), facts)
-        if relation == "<":
-            return self.n.above_zero(b - a, facts)
-        below = ONE - self.n.above_zero(a - b, facts)
-        return below if relation == "<=" else self.n.mul(below, ONE - self.n.above_zero(b - a, facts), facts)
-
-    def _any(self, node: AnyOf, frame: Frame, facts: Facts) -> Poly:
-        symbol = self.n.fresh(node.var.name)
-        inner = frame.bind({node.var: symbol.poly})
-        first, last = self._limits(node, frame, facts)
-        span = [self.n.at_least_zero(gap, self.n.empty) for gap in (symbol.poly - first, last - symbol.poly)]
-        here = facts.assume_value(span[0]).assume_value(span[1])
-        where = self.condition(node.where, inner, here)
-        body = self.n.mul(where, self.condition(node.body, inner, here.assume_value(where)), here)
-        return self._exists(symbol, span, body, facts)
-
-    def _exists(self, symbol: Atom, span: list[Poly], body: Poly, facts: Facts) -> Poly:
-        """∃ of a disjunction is the disjunction of ∃s."""
-        if not body:
-            return ZERO
-        parts: list[Poly] = []
-        rest = body
-        for lit in body.conditions:
-            if not rest.at(lit, False):
-                parts, rest = [*parts, lit.poly], rest.at(lit, True)
-            elif not rest.at(lit, True):
-                parts, rest = [*parts, Atom("not", lits=(lit,)).poly], rest.at(lit, False)
-            else:
-                a, b = (
-                    self._exists(symbol, [*span, *parts, side], rest.at(lit, truth), facts)
-                    for truth, side in ((True, lit.poly), (False, Atom("not", lits=(lit,)).poly))
-                )
-                return a + b - self.n.mul(a, b, facts)
-        if rest != ONE:
-            raise Unprovable(f"{body} is not a condition")
-        return sums.exists(self.n, (symbol,), [*span, *parts], facts)
+        return self.conditions.condition(node, frame, facts)
 
     # Indices -----------------------------------------------------------------------------------------------------------
 

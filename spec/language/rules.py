@@ -222,7 +222,10 @@ def clear() -> Law:
     return Law(a.value - a.value / (1 + p[i]), a.value * p[i] / (1 + p[i]), ((i, n),))
 
 
-@rule("derivative", "Derivatives term by term, ∂x_a/∂x_b = δ(a,b), product and chain rule; bound indices are renamed apart first.")
+@rule(
+    "derivative",
+    "Derivatives term by term, ∂x_a/∂x_b = δ(a,b), product and chain rule; bound indices are renamed apart first.",
+)
 def derivative() -> Law:
     """Derivatives at symbolic index."""
     from spec.scores import dot, k, q
@@ -270,7 +273,10 @@ def shift() -> Law:
     return Law(Sum(even[j], (j, h, 2 * h - 1)), Sum(even[j + h], (j, 0, h - 1)))
 
 
-@rule("witness", "Where some index is permitted, one may be named; a condition on some index holds where it holds for a known one.")
+@rule(
+    "witness",
+    "Where some index is permitted, one may be named; a condition on some index holds where it holds for a known one.",
+)
 def witness() -> Law:
     """Existence is used and shown by a witness."""
     return Law(case(M[i, j] & Some(M[i, l], (l, 0, m - 1)), a), case(M[i, j], a), ((i, n), (j, m)))

@@ -1,50 +1,24 @@
-"""Sums in normal form, and replacement inside terms.
+"""Sums in normal form.
 
 A sum is kept as a set of bound symbols, the conditions on them (the range among them) and one monomial. Bringing it there
 uses, in this order: nested sums that depend on a bound index are merged with it; Kronecker deltas collapse; conditions that
 the others imply are dropped; a permuted index is replaced by the index itself; what does not depend on the bound indices is
-taken out; factors that share no bound index become separate sums; Σ 1 becomes the number of terms. What is left is closed:
-bound symbols are named by nesting height, choosing the least form over their permutations and shifts.
+taken out; factors that share no bound index become separate sums; Σ 1 becomes the number of terms. What is left is closed
+(:mod:`spec.language.binders`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from itertools import permutations, product
 from typing import TYPE_CHECKING
 
-from spec.language.obligations import Unprovable
-from spec.language.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, inside, number, of_mono, parts_of, total
+from spec.language.replacing import Change, rebuild
+from spec.language.terms import UNIT, ZERO, Atom, Mono, Poly, inside, of_mono, parts_of, total
 
 if TYPE_CHECKING:
     from spec.language.facts import Facts
-    from spec.language.normal import Change, Normal
-
-MOST_ORDERS = 5040
-"""How many orders of bound symbols are compared at most when a sum is closed."""
-
-
-def conjuncts(condition: Poly) -> tuple[Atom, ...]:
-    """The conditions whose product an indicator is."""
-    (mono, c), *rest = condition.terms.items()
-    if rest or c != 1 or mono.pows or mono.exponent is not None:
-        raise Unprovable(f"{condition} is not a conjunction of conditions")
-    return mono.lits
-
-
-def opened(n: Normal, atom: Atom, mark: str = "~") -> tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]:
-    """The bound symbols, renamed to fresh ones, with conditions and body."""
-    from spec.language.normal import Change
-
-    names = {v: n.fresh("k", mark) for v in atom.bound}
-    change = Change(symbols={v: f.poly for v, f in names.items()})
-    lits = tuple(x for lit in atom.lits for x in conjuncts(rebuild_condition(n, lit, change, n.empty)))
-    body = ONE if atom.body is None else rebuild(n, atom.body, change, n.empty)
-    return tuple(names.values()), lits, body
-
-
-# Summation ----------------------------------------------------------------------------------------------------------------
+    from spec.language.normal import Normal
 
 
 def summed(n: Normal, bound: Iterable[Atom], lits: Iterable[Atom], body: Poly, facts: Facts) -> Poly:
@@ -100,7 +74,7 @@ def _merged(
     body = of_mono(Mono((), ((a, k) for a, k in mono.pows if (a, k) not in nested), mono.exponent))
     for atom, k in nested:
         for _ in range(k):
-            new, conditions, inner = opened(n, atom)
+            new, conditions, inner = n.opened(atom)
             bound, lits, body = bound | set(new), lits | set(conditions), body * inner
     return bound, lits, body
 
@@ -167,8 +141,6 @@ def _reindexed(
     n: Normal, bound: frozenset[Atom], lits: frozenset[Atom], mono: Mono, inner: Facts, facts: Facts
 ) -> Poly | None:
     """Σ_j f(π[j]) = Σ_j f(j) for a permutation π of the whole range."""
-    from spec.language.normal import Change
-
     whole = of_mono(Mono(lits, mono.pows, mono.exponent))
     for atom in sorted({a for a in parts_of(whole) if a.kind == "look_up"}, key=lambda a: a.key):
         symbol = atom.args[0].atom if n.domain(atom.name) == "permutation" else None
@@ -239,7 +211,7 @@ def _closed_sum(n: Normal, symbols: frozenset[Atom], lits: frozenset[Atom], mono
         if count is not None and facts.nonnegative(count):
             n.note("count")
             return count
-    return closed(n, "sum", symbols, lits, of_mono(mono))
+    return n.closed("sum", symbols, lits, of_mono(mono))
 
 
 def _count(symbol: Atom, lits: frozenset[Atom]) -> Poly | None:
@@ -256,212 +228,3 @@ def _count(symbol: Atom, lits: frozenset[Atom]) -> Poly | None:
         if seen is not None:
             return None
     return None if low is None or high is None else high - low + 1
-
-
-# Closing ------------------------------------------------------------------------------------------------------------------
-
-
-def closed(n: Normal, kind: str, symbols: frozenset[Atom], lits: Iterable[Atom], body: Poly) -> Poly:
-    """A binder with canonical names for its bound symbols: the least over their permutations and shifts."""
-    lits = tuple(lits)
-    height = 1 + _height(lits, body)
-    best: tuple[int, str] | None = None
-    chosen, shifted = ZERO, False
-    n.note("rename")
-    shifts = [list(_shifts(s, symbols, lits, body)) for s in sorted(symbols, key=lambda s: s.key)]
-    for order in _orders(n, symbols, lits, body):
-        for offset in product(*shifts):
-            moved = dict(zip(sorted(symbols, key=lambda s: s.key), offset, strict=True))
-            candidate = _named(n, kind, order, moved, height, lits, body)
-            if candidate is None:
-                continue
-            rank = (len(candidate.key), candidate.key)
-            if best is None or rank < best:
-                best, chosen, shifted = rank, candidate, any(offset)
-    if best is None:  # every shift took the body apart: leave the bound symbols where they are
-        still = dict.fromkeys(symbols, ZERO)
-        order = next(iter(_orders(n, symbols, lits, body)))
-        plain = _named(n, kind, order, still, height, lits, body)
-        if plain is None:
-            raise Unprovable("a sum could not be brought to normal form")
-        return plain
-    if shifted:
-        n.note("shift")
-    return chosen
-
-
-def _named(
-    n: Normal, kind: str, order: tuple[Atom, ...], moved: dict[Atom, Poly], height: int, lits: tuple[Atom, ...], body: Poly
-) -> Poly | None:
-    from spec.language.normal import Change
-
-    names = tuple(Atom("symbol", f"‹{height}.{rank}›") for rank in range(len(order)))
-    change = Change(symbols={s: name.poly + moved[s] for s, name in zip(order, names, strict=True)})
-    new_lits: list[Atom] = []
-    for lit in lits:
-        new_lits += conjuncts(rebuild_condition(n, lit, change, n.empty))
-    new_body = rebuild(n, body, change, n.empty)
-    factor = Fraction(1)
-    if kind == "sum":
-        if len(new_body.terms) != 1:
-            return None
-        (mono, factor), *_ = new_body.terms.items()
-        new_lits += mono.lits
-        new_body = of_mono(mono.without_conditions())
-    ordered = tuple(sorted(set(new_lits), key=lambda x: x.key))
-    return Atom(kind, "", (), names, ordered, None if kind == "any" else new_body).poly.scaled(factor)
-
-
-def _height(lits: Iterable[Atom], body: Poly) -> int:
-    inside = [a for a in parts_of(body) if a.bound]
-    for lit in lits:
-        inside += [a for a in parts_of(lit.poly) if a.bound]
-    return max((int(a.bound[0].name.strip("‹›").split(".")[0]) for a in inside), default=0)
-
-
-def _shifts(symbol: Atom, symbols: frozenset[Atom], lits: tuple[Atom, ...], body: Poly) -> Iterator[Poly]:
-    """Offsets that make a lower bound, or an index of an entry, start at the bound symbol itself."""
-    seen: set[str] = set()
-    for poly in _places(symbol, lits, body):
-        linear = poly.linear_in(symbol)
-        if linear is None or linear[0] != 1 or linear[1].symbols & symbols or not linear[1].is_index:
-            continue
-        offset = -linear[1]
-        if offset.key not in seen:
-            seen.add(offset.key)
-            yield offset
-    if not seen:
-        yield ZERO
-
-
-def _places(symbol: Atom, lits: tuple[Atom, ...], body: Poly) -> Iterator[Poly]:
-    for lit in lits:
-        if lit.kind == "ge" and symbol in lit.symbols:
-            yield lit.args[0]
-    for whole in (body, *(lit.poly for lit in lits if lit.kind != "ge")):
-        for atom in parts_of(whole):
-            if atom.kind in ("entry", "look_up", "bool"):
-                for arg in atom.args:
-                    if symbol in arg.symbols:
-                        yield arg
-
-
-def _orders(n: Normal, symbols: frozenset[Atom], lits: tuple[Atom, ...], body: Poly) -> Iterator[tuple[Atom, ...]]:
-    """Orders of the bound symbols worth comparing: symbols that play different parts keep a fixed order."""
-    from spec.language.normal import Change
-
-    names = sorted(symbols, key=lambda s: s.key)
-    if len(names) == 1:
-        yield tuple(names)
-        return
-    mark, other = Atom("symbol", "‹0.mark›"), Atom("symbol", "‹0.other›")
-    signatures: dict[str, list[Atom]] = {}
-    for symbol in names:
-        change = Change(symbols={s: (mark if s == symbol else other).poly for s in names})
-        keys = sorted(rebuild_condition(n, lit, change, n.empty).key for lit in lits)
-        signatures.setdefault("|".join((*keys, rebuild(n, body, change, n.empty).key)), []).append(symbol)
-    groups = [signatures[key] for key in sorted(signatures)]
-    for count, orders in enumerate(product(*(permutations(group) for group in groups))):
-        if count >= MOST_ORDERS:
-            return
-        yield tuple(s for group in orders for s in group)
-
-
-# Replacement --------------------------------------------------------------------------------------------------------------
-
-
-def rebuild(n: Normal, poly: Poly, change: Change, facts: Facts) -> Poly:
-    """The polynomial after a change, in normal form under the facts."""
-    parts = []
-    for mono, c in poly.ordered:
-        # A condition is never multiplied under facts that already contain it: it would be dropped as implied.
-        out, here = number(c), facts
-        for lit in mono.lits:
-            held = lit.poly if change.leaves(lit) else rebuild_condition(n, lit, change, here)
-            out = n.mul(out, held, facts)
-            here = here.assume_value(held)
-        for atom, k in mono.pows:
-            value = atom.poly if change.leaves(atom) else rebuild_atom(n, atom, change, here)
-            out = n.mul(out, n.power(value, k, here), facts)
-        if mono.exponent is not None:
-            out = n.mul(out, n.exp(rebuild(n, mono.exponent, change, here), here), facts)
-        parts.append(out)
-    return total(parts)
-
-
-def rebuild_atom(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
-    """An atom after a change."""
-    if atom.key in change.atoms:
-        return change.atoms[atom.key]
-    kind = atom.kind
-    if kind == "symbol":
-        return change.symbols.get(atom, atom.poly)
-    if kind in ("sum", "maximum"):
-        bound, lits, body = opened(n, atom)
-        out, here = ONE, facts
-        for lit in lits:
-            held = rebuild_condition(n, lit, change, facts)
-            out, here = n.mul(out, held, facts), here.assume_value(held)
-        body = rebuild(n, body, change, here)
-        if kind == "sum":
-            return summed(n, bound, (), n.mul(out, body, facts), facts)
-        return closed(n, kind, frozenset(bound), conjuncts(out), body) if out else ZERO
-    args = tuple(rebuild(n, arg, change, facts) for arg in atom.args)
-    if kind in ("entry", "look_up"):
-        return change.entries[atom.name](args, facts) if atom.name in change.entries else n.entry(atom.name, args)
-    if kind == "floor":
-        return n.floor(args[0])
-    _transfer(n, atom, change, args[0] if args else ZERO, facts)
-    if kind == "inverse":
-        return n.inverse(args[0], facts)
-    if kind == "root":
-        return n.root(args[0], facts)
-    if kind == "inverse_root":
-        return n.inverse(n.root(args[0], facts), facts)
-    return n.function(atom.name, args[0], facts) if args else atom.poly
-
-
-def _transfer(n: Normal, atom: Atom, change: Change, new: Poly, facts: Facts) -> None:
-    """Certificates of a term hold for what it becomes: they are statements for all values of its symbols."""
-    if not atom.args or change.atoms or not all(set("~‹") & set(s.name) for s in change.symbols):
-        return
-    for factor, prim in n.oriented(atom.args[0], facts):
-        for mask, lits in n.certificates.get(prim.key, ()):
-            changed = [rebuild_condition(n, lit, change, n.empty) for lit in lits]
-            if ZERO not in changed and prim == atom.args[0] and factor > 0:
-                n.certify(new, mask, tuple(x for c in changed for x in conjuncts(c)), facts)
-
-
-def rebuild_condition(n: Normal, lit: Atom, change: Change, facts: Facts) -> Poly:
-    """A condition after a change, as an indicator."""
-    if change.leaves(lit):
-        return lit.poly
-    if lit.kind == "not":
-        inner = rebuild_condition(n, lit.lits[0], change, facts)
-        if inner.constant is not None:
-            return ONE - inner
-        return Atom("not", lits=(inner.conditions[0],)).poly
-    if lit.kind == "any":
-        bound, lits, _ = opened(n, lit)
-        return exists(n, bound, [rebuild_condition(n, x, change, n.empty) for x in lits], facts)
-    args = tuple(rebuild(n, arg, change, facts) for arg in lit.args)
-    if lit.kind == "ge":
-        return n.at_least_zero(args[0], facts)
-    if lit.kind == "eq":
-        return n.equal(args[0], facts)
-    if lit.kind == "positive":
-        return n.above_zero(args[0], facts)
-    if lit.name in change.entries:
-        return change.entries[lit.name](args, facts)
-    return n.decided(Atom("bool", lit.name, args), facts)
-
-
-def exists(n: Normal, bound: Iterable[Atom], conditions: list[Poly], facts: Facts) -> Poly:
-    """The indicator that conditions hold for some values of the bound symbols."""
-    if ZERO in conditions:
-        return ZERO
-    symbols = frozenset(bound)
-    lits = [x for c in conditions for x in conjuncts(c)]
-    free = [x for x in lits if x.kind != "not" and not x.symbols & symbols]
-    (atom, *_), *_ = [m.lits for m in closed(n, "any", symbols, [x for x in lits if x not in free], ONE).terms]
-    return n.product([n.decided(atom, facts), *(x.poly for x in free)], facts)

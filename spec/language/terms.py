@@ -22,6 +22,8 @@ from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm
 
+from spec.language.obligations import Unprovable
+
 CONDITIONS = frozenset({"ge", "eq", "bool", "positive", "any", "not"})
 """Kinds of atoms that are 0 or 1: e ≥ 0, e = 0 (integers), a Boolean entry, P > 0 (real), ∃ index, and a negation."""
 
@@ -140,6 +142,12 @@ class Mono:
         """The atoms that occur as factors."""
         return tuple(a for a, _ in self.pows)
 
+    @property
+    def single(self) -> Atom | None:
+        """The atom when the monomial is one atom, else None."""
+        plain = not self.lits and self.exponent is None and len(self.pows) == 1 and self.pows[0][1] == 1
+        return self.pows[0][0] if plain else None
+
     def without_conditions(self) -> Mono:
         """The monomial with its conditions dropped."""
         return Mono((), self.pows, self.exponent) if self.lits else self
@@ -225,9 +233,7 @@ class Poly:
         if len(self.terms) != 1:
             return None
         (mono, c), *_ = self.terms.items()
-        if c == 1 and not mono.lits and mono.exponent is None and len(mono.pows) == 1 and mono.pows[0][1] == 1:
-            return mono.pows[0][0]
-        return None
+        return mono.single if c == 1 else None
 
     @cached_property
     def is_index(self) -> bool:
@@ -326,3 +332,11 @@ def inside(atom: Atom) -> Iterable[Atom]:
 def mentions(poly: Poly, names: frozenset[str]) -> bool:
     """Whether an entry of a tensor with one of these names occurs inside."""
     return any(a.kind in ("entry", "look_up", "bool") and a.name in names for a in parts_of(poly))
+
+
+def conjuncts(condition: Poly) -> tuple[Atom, ...]:
+    """The conditions whose product an indicator is."""
+    (mono, c), *rest = condition.terms.items()
+    if rest or c != 1 or mono.pows or mono.exponent is not None:
+        raise Unprovable(f"{condition} is not a conjunction of conditions")
+    return mono.lits

@@ -39,11 +39,13 @@ class TreeSigns:
     def __init__(self, reader: Reader) -> None:
         self.reader, self.n = reader, reader.n
         self._memo: dict[tuple[Any, int, int], int] = {}
+        self._kept: list[Any] = []  # frames and facts whose identity is part of a memo's key
 
     def sign(self, node: Any, frame: Frame, facts: Facts) -> int:
         """The signs ``node`` can have, given the facts."""
         key = (node, id(frame), id(facts))
         if key not in self._memo:
+            self._kept.append((frame, facts))
             mask = self._structure(node, frame, facts)
             if mask not in (1, 2, 4):
                 mask &= self.n.sign(self.reader.value(node, frame, facts), facts)
@@ -107,7 +109,7 @@ class TreeSigns:
     def _binder(self, node: SumOf | MaxOf, frame: Frame, facts: Facts) -> int:
         reader, n = self.reader, self.n
         symbol = n.fresh(node.var.name)
-        first, last = reader.index(node.first, frame, facts), reader.index(node.last, frame, facts)
+        first, last = reader.limits(node, frame, facts)
         if reader.unroll and first.constant is not None and last.constant is not None:
             return ANY_SIGN
         inner = frame.bind({node.var: symbol.poly})

@@ -20,10 +20,14 @@ from spec.language.facts import NULL, POSITIVE, Facts
 from spec.language.flatten import unify
 from spec.language.formula import Definition, Formula, known
 from spec.language.obligations import Undischarged, Unprovable
-from spec.language.terms import ONE, ZERO, Atom, Poly
+from spec.language.terms import ONE, ZERO, Atom, Poly, total
 
 if TYPE_CHECKING:
     from spec.language.reading import Reader
+
+
+DEPTH = 120
+"""How deep definitions are unfolded; a recurrence that goes deeper is refused."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +49,7 @@ class Frame:
         return replace(self, symbols={**self.symbols, **symbols})
 
 
-class ParityNeeded(Exception):
+class ParityNeeded(Exception):  # noqa: N818  (a question to the reader, not a fault)
     """An entry is defined by lines for even and odd indices, and the parity of an index is not known."""
 
     def __init__(self, symbol: Atom) -> None:
@@ -63,6 +67,8 @@ class Unfolding:
     def __init__(self, reader: Reader) -> None:
         self.reader, self.n = reader, reader.n
         self._frames: dict[Any, Frame] = {}
+        self._entries: dict[Any, Poly] = {}
+        self._kept: list[Any] = []  # frames and facts whose identity is part of a key
         self._depth = 0
 
     # Calls -------------------------------------------------------------------------------------------------------------
@@ -71,6 +77,7 @@ class Unfolding:
         """The frame of a call: its inputs are the arguments as the caller reads them; ``fixed`` replaces some inputs."""
         key = (call.args[0], call.args[2], id(caller), tuple(sorted((fixed or {}).items(), key=str)), id(facts))
         if key not in self._frames:
+            self._kept.append((caller, facts))
             self._frames[key] = self._enter(known(call.formula_id), call.arguments, caller, facts, fixed or {})
         return self._frames[key]
 
@@ -139,6 +146,63 @@ class Unfolding:
                 raise Undischarged(f"{reader.text(node, inner)} lies in 0 … {item.below} - 1, as {callee.id} asks")
 
     # Entries -----------------------------------------------------------------------------------------------------------
+
+    def entry(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Poly:
+        """The entry of an array: a tensor's, or a comprehension's."""
+        if value == ABSENT:
+            return ONE
+        key = (value, index, id(frame), id(facts))
+        if key in self._entries:
+            return self._entries[key]
+        self._kept.append((frame, facts))
+        self._in_range(value, index, frame, facts)
+        meaning = self.meaning(value, index, frame, facts)
+        if meaning is None:
+            tensor, owner = self.opaque(value, frame)
+            self._declare(tensor, owner, facts)
+            out = self.n.decided_entry(tensor.name, index, facts)
+        else:
+            self._depth += 1
+            if self._depth > DEPTH:
+                raise Unprovable(f"the definition of {value} refers to itself too deeply to be unfolded")
+            try:
+                out = self._one_of(meaning, facts)
+            finally:
+                self._depth -= 1
+        self._entries[key] = out
+        return out
+
+    def _one_of(self, meaning: Meaning, facts: Facts) -> Poly:
+        parts = []
+        for condition, node, inner in meaning:
+            if node == ABSENT:
+                return ONE
+            here = facts.assume_value(condition)
+            plain = isinstance(node, Tensor)
+            read = self.entry(node, (), inner, here) if plain else self.reader.read(node, inner, here)
+            parts.append(self.n.mul(condition, read, facts))
+        return total(parts)
+
+    def _declare(self, tensor: Tensor, frame: Frame, facts: Facts) -> None:
+        known = self.n.originals.get(tensor.name)
+        if known is not None and (known.domain, len(known.shape)) != (tensor.domain, len(tensor.shape)):
+            raise Unprovable(f"{tensor.name} names two different tensors")
+        if known is None:
+            shape = tuple(self.reader.index(size, frame, facts) for size in tensor.shape)
+            self.n.originals[tensor.name] = tensor
+            self.n.declare(tensor.name, tensor.domain, shape, self.reader.index(tensor.below, frame, facts))
+
+    def _in_range(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> None:
+        if not isinstance(value, Tensor | Comprehension):
+            return
+        name = value.name if isinstance(value, Tensor) else "an array"
+        for place, size in zip(index, value.shape, strict=True):
+            last = self.reader.index(size, frame, facts) - 1
+            if not (facts.nonnegative(place) and facts.nonnegative(last - place)):
+                from spec.language.writing import text
+
+                where = f" in {frame.where}" if frame.where else ""
+                raise Undischarged(f"the index {text(self.n, place)} of {name} stays in 0 … {text(self.n, last)}{where}")
 
     def meaning(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Meaning | None:
         """What the entry of an array at ``index`` stands for; None for a tensor that stands for itself."""

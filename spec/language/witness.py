@@ -45,7 +45,7 @@ class Numeric:
             self.formula.constants, auxiliary=True,
         )
         try:
-            left, right = enclose(both, {k: v for k, v in point.items()}, conventions, bits=256)
+            left, right = enclose(both, dict(point), conventions, bits=256)
         finally:
             forget(name)
         return [(at, left[at], right[at]) for at in np.ndindex(left.shape)]

@@ -57,7 +57,9 @@ def _index(scope: Scope, size: sympy.Expr) -> list[Any]:
     """Index expressions in 0 … size-1."""
     plain = [s for s, own in scope.items() if own == size]
     if size == n:
-        plain += [TENSORS["pi"][s] for s in plain] + [TENSORS["at"][s] for s, own in scope.items() if own == m]
+        plain += [TENSORS["pi"][s] for s in plain] + [
+            TENSORS["at"][s] for s, own in scope.items() if own == m
+        ]
         plain += [n - 1 - s for s, own in scope.items() if own == n]
     return [*plain, sympy.S.Zero]
 
@@ -66,7 +68,11 @@ def _index(scope: Scope, size: sympy.Expr) -> list[Any]:
 def conditions(draw: Any, scope: Scope, depth: int = 1) -> Node:
     """A condition over the indices in scope."""
     every = [*scope, *_index(scope, n)]
-    kind = draw(st.sampled_from(["entry", "le", "lt", "eq", "not", "and", "or", "some"] if depth else ["entry", "le", "eq"]))
+    kind = draw(
+        st.sampled_from(
+            ["entry", "le", "lt", "eq", "not", "and", "or", "some"] if depth else ["entry", "le", "eq"]
+        )
+    )
     if kind == "entry":
         return TENSORS["M"][draw(st.sampled_from(_index(scope, n))), draw(st.sampled_from(_index(scope, m)))]
     if kind in ("le", "lt", "eq"):
@@ -84,7 +90,9 @@ def conditions(draw: Any, scope: Scope, depth: int = 1) -> Node:
 @st.composite
 def positives(draw: Any, scope: Scope, depth: int) -> Node:
     """A tree that is positive by its form."""
-    kind = draw(st.sampled_from(["entry", "exp", "sum", "square", "size", "guarded"] if depth else ["entry", "size"]))
+    kind = draw(
+        st.sampled_from(["entry", "exp", "sum", "square", "size", "guarded"] if depth else ["entry", "size"])
+    )
     if kind == "entry":
         return TENSORS["p"][draw(st.sampled_from(_index(scope, n)))]
     if kind == "size":
@@ -96,7 +104,9 @@ def positives(draw: Any, scope: Scope, depth: int) -> Node:
     symbol, size = draw(st.sampled_from(NAMES)), draw(st.sampled_from([n, m]))
     inner = {**scope, symbol: size}
     if kind == "guarded":
-        return Sum(draw(positives(inner, depth - 1)), (symbol, 0, size - 1), where=draw(conditions(inner, 0))) + lift(1)
+        return Sum(
+            draw(positives(inner, depth - 1)), (symbol, 0, size - 1), where=draw(conditions(inner, 0))
+        ) + lift(1)
     return Sum(draw(positives(inner, depth - 1)), (symbol, 0, size - 1))
 
 
@@ -104,7 +114,23 @@ def positives(draw: Any, scope: Scope, depth: int) -> Node:
 def values(draw: Any, scope: Scope, depth: int) -> Node:
     """A tree over the indices in scope."""
     leaves = ["number", "index", "f", "g", "F", "a", "delta"]
-    inner = ["plus", "minus", "times", "over", "square", "sum", "sum", "sum", "part", "case", "exp", "angle", "root", "other", "max"]
+    inner = [
+        "plus",
+        "minus",
+        "times",
+        "over",
+        "square",
+        "sum",
+        "sum",
+        "sum",
+        "part",
+        "case",
+        "exp",
+        "angle",
+        "root",
+        "other",
+        "max",
+    ]
     kind = draw(st.sampled_from(leaves if depth == 0 else inner))
     if kind == "number":
         return lift(sympy.Rational(draw(st.integers(-3, 3)), draw(st.integers(1, 3))))
@@ -151,7 +177,9 @@ def values(draw: Any, scope: Scope, depth: int) -> Node:
         return Sum(draw(values({**scope, symbol: scope[outer]}, depth - 1)), (symbol, *span))
     where = draw(st.one_of(st.none(), conditions(wider)))
     body = draw(values(wider, depth - 1))
-    return Sum(body, (symbol, 0, size - 1)) if where is None else Sum(body, (symbol, 0, size - 1), where=where)
+    return (
+        Sum(body, (symbol, 0, size - 1)) if where is None else Sum(body, (symbol, 0, size - 1), where=where)
+    )
 
 
 def tensors(trees: list[Node]) -> dict[str, Tensor]:
@@ -187,7 +215,9 @@ def bindings(
     return out
 
 
-def enclosures(tree: Node, given: Bindings, over: Any, where: Node | None = None, bits: int = 192) -> list[Any]:
+def enclosures(
+    tree: Node, given: Bindings, over: Any, where: Node | None = None, bits: int = 192
+) -> list[Any]:
     """The values of a tree as balls, one for each value of its free indices at which ``where`` holds."""
     saved = flint.ctx.prec
     flint.ctx.prec = bits
@@ -206,4 +236,9 @@ def enclosures(tree: Node, given: Bindings, over: Any, where: Node | None = None
 
 def agree(a: Any, b: Any) -> bool:
     """Whether two balls overlap and are tight enough for that to mean something."""
-    return bool(a.is_finite() and b.is_finite() and a.overlaps(b) and float(a.rad()) < 1e-20 * (1 + abs(float(a.mid()))))
+    return bool(
+        a.is_finite()
+        and b.is_finite()
+        and a.overlaps(b)
+        and float(a.rad()) < 1e-20 * (1 + abs(float(a.mid())))
+    )

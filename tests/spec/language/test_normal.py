@@ -31,10 +31,9 @@ from spec.language.expr import (
 )
 from spec.language.facts import Facts
 from spec.language.linear import contradictory, follows, form
-from spec.language.normal import Change
 from spec.language.obligations import Undischarged, Unprovable
 from spec.language.reading import Reader
-from spec.language.sums import rebuild
+from spec.language.replacing import Change, rebuild
 from spec.language.terms import Atom, Poly, number
 from spec.language.unfolding import Frame
 from spec.language.writing import tree
@@ -90,7 +89,9 @@ def same(left: Node, right: Node, lengths: dict[sympy.Symbol, int], seed: int) -
     """Two trees have the same values at every i."""
     given_ = bindings(tensors([left, right]), lengths, seed)
     try:
-        pairs = list(zip(enclosures(left, given_, [(i, n)]), enclosures(right, given_, [(i, n)]), strict=True))
+        pairs = list(
+            zip(enclosures(left, given_, [(i, n)]), enclosures(right, given_, [(i, n)]), strict=True)
+        )
     except IndexError:  # an entry before the start of its range, times 0
         assume(False)
     for x, y in pairs:
@@ -174,7 +175,9 @@ def test_a_sign_that_is_claimed_is_the_sign(node: Node, lengths: Any, seed: int)
 
 @settings(max_examples=200, deadline=None)
 @given(conditions({i: n}, 2), conditions({i: n}, 1), LENGTHS, SEEDS)
-def test_a_condition_that_is_decided_is_decided_rightly(condition: Node, known: Node, lengths: Any, seed: int) -> None:
+def test_a_condition_that_is_decided_is_decided_rightly(
+    condition: Node, known: Node, lengths: Any, seed: int
+) -> None:
     """Under a known condition another is replaced by its truth value only where it has it."""
     reader, frame, facts = place()
     here = facts.assume_value(reader.condition(known, frame, facts))
@@ -188,7 +191,9 @@ def test_a_condition_that_is_decided_is_decided_rightly(condition: Node, known: 
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.integers(-3, 3), st.integers(-4, 4)), max_size=5),
+    st.lists(
+        st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.integers(-3, 3), st.integers(-4, 4)), max_size=5
+    ),
     st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.integers(-3, 3), st.integers(-4, 4)),
 )
 def test_linear_reasoning_never_concludes_what_is_false(facts: Any, goal: Any) -> None:
@@ -219,11 +224,20 @@ SMOOTH = st.one_of(values({i: n}, 2), positives({i: n}, 2))
 
 @settings(max_examples=120, deadline=None)
 @given(SMOOTH, LENGTHS, SEEDS, st.integers(0, 3))
-@example(Sum(f[j] * exp(f[j] * f[i]), (j, 0, n - 1)) / sqrt(Sum(f[i] ** 2, (i, 0, n - 1)) + p[0]), {n: 3, m: 1}, 3, 1)
+@example(
+    Sum(f[j] * exp(f[j] * f[i]), (j, 0, n - 1)) / sqrt(Sum(f[i] ** 2, (i, 0, n - 1)) + p[0]),
+    {n: 3, m: 1},
+    3,
+    1,
+)
 @example(Sum(sin(f[pi[j]]), (j, 0, i)), {n: 3, m: 1}, 5, 2)
 def test_derivatives_agree_with_difference_quotients(node: Node, lengths: Any, seed: int, at: int) -> None:
     """At symbolic index, evaluated, against quotients in balls of 700 bits."""
-    assume(not any(isinstance(part, MaxOf) or (isinstance(part, Func) and part.name == "abs") for part in walk(node)))
+    assume(
+        not any(
+            isinstance(part, MaxOf) or (isinstance(part, Func) and part.name == "abs") for part in walk(node)
+        )
+    )
     reader, facts, poly = read(node)
     r = sympy.Symbol("r", integer=True)
     place_ = Atom("symbol", "r").poly
@@ -257,7 +271,9 @@ def test_derivatives_agree_with_difference_quotients(node: Node, lengths: Any, s
     finally:
         flint.ctx.prec = 53
     for found, quotient in zip(slopes, quotients, strict=True):
-        assert abs(float((found - quotient).mid())) < 1e-25 * (1 + abs(float(quotient.mid()))), f"{node}: {out}"
+        assert abs(float((found - quotient).mid())) < 1e-25 * (1 + abs(float(quotient.mid()))), (
+            f"{node}: {out}"
+        )
 
 
 def test_restricted_sums_are_split_by_their_conditions() -> None:
@@ -273,7 +289,9 @@ def test_a_sum_and_its_own_reciprocal_cancel_inside_a_sum() -> None:
     reader, frame, facts = place()
     P = TENSORS["P"]
     inner = Sum(P[l, j], (j, 0, m - 1))
-    assert reader.value(Sum(inner / inner, (l, 0, n - 1)), frame, facts) == reader.value(lift(n), frame, facts)
+    assert reader.value(Sum(inner / inner, (l, 0, n - 1)), frame, facts) == reader.value(
+        lift(n), frame, facts
+    )
 
 
 def test_statistics_of_equal_indices_agree_case_by_case() -> None:

@@ -45,7 +45,10 @@ DISCHARGED: dict[str, tuple[Node, Node]] = {
     "a sum of positives over a whole range": (1 / whole, TRUE),
     "a restricted sum in a row with a permitted index": (1 / kept, some),
     "a restricted sum guarded by a permitted index": (case(M[i, 0], 1 / kept), TRUE),
-    "a restricted sum inside a sum over permitted indices": (Sum(exp(F[i, l]) / kept, (l, 0, m - 1), where=M[i, l]), TRUE),
+    "a restricted sum inside a sum over permitted indices": (
+        Sum(exp(F[i, l]) / kept, (l, 0, m - 1), where=M[i, l]),
+        TRUE,
+    ),
     "a restricted sum whose guard says so in two steps": (case(some, case(M[i, 0], 1, 1 / kept)), TRUE),
     "a square plus a positive": (sqrt(f[i] ** 2 + p[i]), TRUE),
     "a variance plus a positive": (1 / sqrt(Sum((f[j] - a.value) ** 2, (j, 0, n - 1)) / n + p[0]), TRUE),

@@ -71,7 +71,9 @@ def test_a_rule_keeps_values(name: str, lengths: list[int], seed: int) -> None:
     try:
         sizes = dict(zip((sympy.Symbol(s, integer=True, positive=True) for s in SIZES), lengths, strict=True))
         given_ = bindings({t.name: t for t in formula.tensors}, sizes, seed, beyond=0)
-        inputs: dict[str, Any] = {s.name: k for s, k in sizes.items()} | given_.reals | given_.integers | given_.booleans
+        inputs: dict[str, Any] = (
+            {s.name: k for s, k in sizes.items()} | given_.reals | given_.integers | given_.booleans
+        )
         left, right = enclose(formula, inputs, law.conventions, bits=192)
     finally:
         forget(formula.id)
@@ -87,7 +89,12 @@ def test_a_rule_is_used_by_the_prover(name: str) -> None:
     sides = claim(law.left, law.relation, law.right, *law.over, where=law.where)
     items = tuple(t for t in tensors_of(law))
     theorem = Theorem(
-        name, RULES[name].sentence, (sides,), given=items, proofs=(Proof(gap=gap),), conventions=law.conventions
+        name,
+        RULES[name].sentence,
+        (sides,),
+        given=items,
+        proofs=(Proof(gap=gap),),
+        conventions=law.conventions,
     )
     formula = Formula("test.law", "", (), (), (), auxiliary=True, conventions=_conventions(law))
     try:
@@ -101,7 +108,12 @@ def test_a_rule_is_used_by_the_prover(name: str) -> None:
 def _conventions(law: Law) -> Any:
     from spec.language.formula import known
 
-    found = {c.name: c for part in walk(law.left) if isinstance(part, Call) for c in known(part.formula_id).conventions}
+    found = {
+        c.name: c
+        for part in walk(law.left)
+        if isinstance(part, Call)
+        for c in known(part.formula_id).conventions
+    }
     return tuple(found.values())
 
 
