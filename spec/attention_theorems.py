@@ -68,7 +68,9 @@ softmax.prove(
         given=(t,),
         conventions=OURS,
         claims=(
-            claim(softmax(each(s[i, j] + t[i], (i, n), (j, m)), mask)[i, j], "=", weights[i, j], (i, n), (j, m)),
+            claim(
+                softmax(each(s[i, j] + t[i], (i, n), (j, m)), mask)[i, j], "=", weights[i, j], (i, n), (j, m)
+            ),
         ),
         proofs=(
             Proof(
@@ -111,7 +113,8 @@ softmax.prove(
                 (
                     step(
                         Sum(
-                            g[i, l] * (delta(j, l) * weights[i, j] - weights[i, j] * weights[i, l]), (l, 0, m - 1)
+                            g[i, l] * (delta(j, l) * weights[i, j] - weights[i, j] * weights[i, l]),
+                            (l, 0, m - 1),
                         ),
                         "the quotient rule: ∂aₗ/∂sⱼ = δⱼₗ aⱼ − aⱼ aₗ",
                     ),
@@ -274,7 +277,11 @@ scaled_dot_product.prove(
         conventions=OURS,
         claims=(
             claim(
-                scaled_dot_product(q, *replaced_at(place.value), hidden)[i, c], "=", without[i, c], (i, n), (c, d_v)
+                scaled_dot_product(q, *replaced_at(place.value), hidden)[i, c],
+                "=",
+                without[i, c],
+                (i, n),
+                (c, d_v),
             ),
             claim(without.pullback(seed, "v")[place.value, c], "=", 0, (c, d_v)),
             claim(without.pullback(seed, "k")[place.value, c], "=", 0, (c, d_k)),

@@ -128,9 +128,7 @@ mlm.prove(
         claims=(claim(Sum(Sum(law[i, w, y], (w, 0, V - 1)), (y, 0, 1)), "=", 1, (i, n)),),
         proofs=(
             Proof(
-                (
-                    step(Sum(law[i, w, 0], (w, 0, V - 1)) + drawn, "not selected, and selected"),
-                ),
+                (step(Sum(law[i, w, 0], (w, 0, V - 1)) + drawn, "not selected, and selected"),),
                 why="a special token stays: δ sums to 1; an ordinary one: (1 − ρ) + ρ·(α + ω·V/V + 1 − α − ω) = 1",
             ),
         ),
@@ -208,11 +206,7 @@ mlm.prove(
         "The expected number of selected tokens is ρ times the number of ordinary ones",
         conventions=BERNOULLI,
         runs=False,
-        claims=(
-            claim(
-                Sum(drawn, (i, 0, n - 1)), "=", rho.value * Sum(case(~special[l], 1), (l, 0, n - 1))
-            ),
-        ),
+        claims=(claim(Sum(drawn, (i, 0, n - 1)), "=", rho.value * Sum(case(~special[l], 1), (l, 0, n - 1))),),
         proofs=(Proof(why="each ordinary token is selected with probability ρ, a special one never"),),
     )
 )
@@ -229,7 +223,8 @@ mlm.prove(
                 Sum(Sum(Sum(law[i, w, y], (w, 0, V - 1), where=~eq(w, ids[i])), (y, 0, 1)), (i, 0, n - 1)),
                 "=",
                 Sum(
-                    rho.value * (alpha.value * (1 - delta(mask_id.value, ids[i])) + omega.value * (1 - lift(1) / V)),
+                    rho.value
+                    * (alpha.value * (1 - delta(mask_id.value, ids[i])) + omega.value * (1 - lift(1) / V)),
                     (i, 0, n - 1),
                     where=~special[i],
                 ),

@@ -189,7 +189,9 @@ layer_norm.prove(
             Proof(
                 (
                     step(
-                        gamma[i] * (scale.value * (x[i] - mean)) / sqrt(scale.value**2 * (variance + eps.value))
+                        gamma[i]
+                        * (scale.value * (x[i] - mean))
+                        / sqrt(scale.value**2 * (variance + eps.value))
                         + beta[i],
                         "mean and spread scale with the row",
                     ),
@@ -227,7 +229,10 @@ layer_norm.prove(
         conventions=OURS,
         claims=(
             claim(
-                whole.pullback(pull, "x")[i], "=", (gamma[i] * pull[i] - weighted - standard(i) * aligned) / spread, (i, d)
+                whole.pullback(pull, "x")[i],
+                "=",
+                (gamma[i] * pull[i] - weighted - standard(i) * aligned) / spread,
+                (i, d),
             ),
             claim(whole.pullback(pull, "gamma")[i], "=", pull[i] * standard(i), (i, d)),
             claim(whole.pullback(pull, "beta")[i], "=", pull[i], (i, d)),
@@ -239,7 +244,10 @@ layer_norm.prove(
                         Sum(
                             pull[j]
                             * gamma[j]
-                            * ((delta(i, j) - 1 / d) / spread - (x[j] - mean) * (x[i] - mean) / (d * spread**3)),
+                            * (
+                                (delta(i, j) - 1 / d) / spread
+                                - (x[j] - mean) * (x[i] - mean) / (d * spread**3)
+                            ),
                             (j, 0, d - 1),
                         ),
                         "∂μ/∂xᵢ = 1/d and ∂σ²/∂xᵢ = 2(xᵢ − μ)/d",

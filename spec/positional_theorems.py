@@ -57,9 +57,7 @@ turned = angle.value / b.value ** (2 * i / d)
 blocks = {"i": (0, h - 1), "l": (0, h - 1)}
 
 
-def rotations(
-    sines: Callable[[Index], Index], cosines: Callable[[Index], Index]
-) -> tuple[Definition, ...]:
+def rotations(sines: Callable[[Index], Index], cosines: Callable[[Index], Index]) -> tuple[Definition, ...]:
     """The four lines of the rotation matrix, given in which columns sines and cosines stand."""
     return (
         define(M[sines(i), sines(l)], delta(i, l) * cos(turned), **blocks),
@@ -107,7 +105,8 @@ sinusoidal.prove(
             claim(
                 row[t + phi, 2 * i],
                 "=",
-                cos(phi / b.value ** (2 * i / d)) * row[t, 2 * i] + sin(phi / b.value ** (2 * i / d)) * row[t, 2 * i + 1],
+                cos(phi / b.value ** (2 * i / d)) * row[t, 2 * i]
+                + sin(phi / b.value ** (2 * i / d)) * row[t, 2 * i + 1],
                 (t, n),
                 (phi, n),
                 (i, half_down),
@@ -116,7 +115,8 @@ sinusoidal.prove(
             claim(
                 row[t + phi, 2 * i + 1],
                 "=",
-                cos(phi / b.value ** (2 * i / d)) * row[t, 2 * i + 1] - sin(phi / b.value ** (2 * i / d)) * row[t, 2 * i],
+                cos(phi / b.value ** (2 * i / d)) * row[t, 2 * i + 1]
+                - sin(phi / b.value ** (2 * i / d)) * row[t, 2 * i],
                 (t, n),
                 (phi, n),
                 (i, half_down),
@@ -166,7 +166,9 @@ sinusoidal.prove(
                 where=inside,
             ),
         ),
-        proofs=(Proof(why="row by row: only the two columns of the same frequency contribute, and angles add"),),
+        proofs=(
+            Proof(why="row by row: only the two columns of the same frequency contribute, and angles add"),
+        ),
     )
 )
 
@@ -187,7 +189,9 @@ sinusoidal.prove(
                 where=inside,
             ),
         ),
-        proofs=(Proof(why="row by row: only the two columns of the same frequency contribute, and angles add"),),
+        proofs=(
+            Proof(why="row by row: only the two columns of the same frequency contribute, and angles add"),
+        ),
     )
 )
 
@@ -220,7 +224,11 @@ sinusoidal.prove(
         runs=False,
         claims=(
             claim(
-                Sum(by(first.value)[c, e] * by(first.value)[r, e], (e, 0, d - 1)), "=", delta(c, r), (c, d), (r, d)
+                Sum(by(first.value)[c, e] * by(first.value)[r, e], (e, 0, d - 1)),
+                "=",
+                delta(c, r),
+                (c, d),
+                (r, d),
             ),
         ),
         proofs=(Proof(why="sin² + cos² = 1 in each block"),),
@@ -283,7 +291,8 @@ sinusoidal.prove(
                 (
                     step(
                         Sum(
-                            sin(t / b.value ** (2 * i / d)) ** 2 + cos(t / b.value ** (2 * i / d)) ** 2, (i, 0, h - 1)
+                            sin(t / b.value ** (2 * i / d)) ** 2 + cos(t / b.value ** (2 * i / d)) ** 2,
+                            (i, 0, h - 1),
                         ),
                         "the columns taken in pairs of sine and cosine",
                     ),
@@ -342,9 +351,7 @@ learned.prove(
     Theorem(
         "one_hot",
         "The row looked up is the product of a one-hot vector with the table",
-        claims=(
-            claim(table[p, c], "=", Sum(delta(t, pos[p]) * W_PE[t, c], (t, 0, N - 1)), (p, n), (c, d)),
-        ),
+        claims=(claim(table[p, c], "=", Sum(delta(t, pos[p]) * W_PE[t, c], (t, 0, N - 1)), (p, n), (c, d)),),
         proofs=(Proof(why="the delta picks row pos[p], which is in the table"),),
     )
 )

@@ -146,7 +146,12 @@ scaled_dot.prove(
         claims=(claim(expected(scaled_dot(q, k)[i, j] ** 2, q, k), "=", 1, (i, n), (j, m)),),
         proofs=(
             Proof(
-                (step(expected(dot(q, k)[i, j] ** 2, q, k) / d_k, "the factor 1/√d_k, squared, is a constant"),),
+                (
+                    step(
+                        expected(dot(q, k)[i, j] ** 2, q, k) / d_k,
+                        "the factor 1/√d_k, squared, is a constant",
+                    ),
+                ),
                 why="the variance of the dot product is d_k",
             ),
         ),

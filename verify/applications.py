@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from spec.language.balls import BallArithmetic
-from spec.language.binding import Bindings, bind
 from spec.language.calls import ABSENT, Call, Comprehension, Pullback
-from spec.language.dimensions import Size, is_size
-from spec.language.evaluate import run
+from spec.language.differentiation.gradients import vjp
+from spec.language.evaluation.balls import BallArithmetic
+from spec.language.evaluation.binding import Bindings, bind
+from spec.language.evaluation.dimensions import Size, is_size
+from spec.language.evaluation.evaluate import run
+from spec.language.evaluation.interpreter import Evaluator
+from spec.language.evaluation.numbers import Num
 from spec.language.expr import Literal, Tensor, free_symbols
 from spec.language.formula import Formula, known
-from spec.language.gradients import vjp
-from spec.language.interpreter import Evaluator
-from spec.language.numbers import Num
 from verify.calling import Caller, values
 from verify.gradients import expected_gradients
 from verify.judging import Judge
@@ -106,7 +106,9 @@ class Applications:
         """The whole output (or gradient) at these arguments."""
         raise NotImplementedError
 
-    def entries(self, evaluator: Evaluator, parts: list[Any], lead: tuple[int, ...], index: tuple[Any, ...]) -> Any:
+    def entries(
+        self, evaluator: Evaluator, parts: list[Any], lead: tuple[int, ...], index: tuple[Any, ...]
+    ) -> Any:
         """The entries asked for, from the results for each value of the outer indices."""
         raise NotImplementedError
 
@@ -172,7 +174,9 @@ class CallableApplications(Applications):
             expected = judge.expect(arguments, returned, rigorous=False)[place]
         return values(got), expected.bound, expected.value
 
-    def pullback(self, node: Pullback, judge: Judge, arguments: dict[str, Any], own: bool) -> tuple[Any, Any, Any]:
+    def pullback(
+        self, node: Pullback, judge: Judge, arguments: dict[str, Any], own: bool
+    ) -> tuple[Any, Any, Any]:
         """As :meth:`apply`, for a gradient: what autograd finds, the bound, and the derived gradient."""
         seed = arguments.pop("seed")
         output, wrt = str(node.args[1]), node.wrt
@@ -188,15 +192,21 @@ class CallableApplications(Applications):
             raise NotRunnable("the output carries no gradient")
         tensor = judge.flat.outputs[place]
         grad = self.caller.guarded(
-            lambda: torch.autograd.grad(out, leaf, self.caller.tensor(tensor, seed, self.dtype), allow_unused=True)[0],
+            lambda: torch.autograd.grad(
+                out, leaf, self.caller.tensor(tensor, seed, self.dtype), allow_unused=True
+            )[0],
             passed,
         )
         return (np.zeros(value.shape) if grad is None else values(grad)), bound, value
 
-    def entries(self, evaluator: Evaluator, parts: list[Any], lead: tuple[int, ...], index: tuple[Any, ...]) -> Any:
+    def entries(
+        self, evaluator: Evaluator, parts: list[Any], lead: tuple[int, ...], index: tuple[Any, ...]
+    ) -> Any:
         """As numbers with bounds; what the statement says there is kept for the second pass."""
         got, bound, said = (
-            np.stack([np.asarray(p[k], dtype=np.float64) for p in parts]).reshape(*lead, *np.shape(parts[0][k]))
+            np.stack([np.asarray(p[k], dtype=np.float64) for p in parts]).reshape(
+                *lead, *np.shape(parts[0][k])
+            )
             for k in range(3)
         )
         lost = ~np.isfinite(bound) | ~np.isfinite(said)
@@ -239,14 +249,17 @@ class OracleApplications(Applications):
             seed = arguments.pop("seed")
             gradient = vjp(callee, [node.wrt], conventions)
             seeds = {
-                t.name: seed if name == str(node.args[1]) else np.zeros(()) for name, t in gradient.seeds.items()
+                t.name: seed if name == str(node.args[1]) else np.zeros(())
+                for name, t in gradient.seeds.items()
             }
             done = run(gradient.flat, BallArithmetic(), bind(gradient.flat, {**arguments, **seeds}))
             return done.tensors[gradient.gradients[node.wrt].name]
         flat = callee.flat(conventions)
         return run(flat, BallArithmetic(), bind(flat, arguments)).tensors[str(node.args[1])]
 
-    def entries(self, evaluator: Evaluator, parts: list[Any], lead: tuple[int, ...], index: tuple[Any, ...]) -> Any:
+    def entries(
+        self, evaluator: Evaluator, parts: list[Any], lead: tuple[int, ...], index: tuple[Any, ...]
+    ) -> Any:
         """As balls."""
         whole_array = np.empty((len(parts), *np.shape(parts[0])), dtype=object)
         for place, part in enumerate(parts):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from spec.language.dimensions import Size, is_size, whole
+from spec.language.evaluation.dimensions import Size, is_size, whole
 from spec.language.expr import Tensor
 from spec.language.formula import Formula
 from verify.state import Deadline, GlobalState, interrupted
@@ -33,7 +33,12 @@ DTYPES: dict[str, torch.dtype] = {
     "bfloat16": torch.bfloat16,
 }
 NAMES = {value: name for name, value in DTYPES.items()}
-_SPOKEN = {"float64": "float64|double", "float32": "float32|float", "float16": "float16|half", "bfloat16": "bfloat16"}
+_SPOKEN = {
+    "float64": "float64|double",
+    "float32": "float32|float",
+    "float16": "float16|half",
+    "bfloat16": "bfloat16",
+}
 
 
 class Unusable(Exception):  # noqa: N818 said in reports as it stands
@@ -61,7 +66,9 @@ class Offence:
 class Caller:
     """A callable under check, together with the formula it is held to."""
 
-    def __init__(self, fn: Callable[..., Any], formula: Formula, device: str = "cpu", name: str | None = None) -> None:
+    def __init__(
+        self, fn: Callable[..., Any], formula: Formula, device: str = "cpu", name: str | None = None
+    ) -> None:
         if not callable(fn):
             raise Unusable(f"{formula.id}: {fn!r} is not callable")
         self.fn, self.formula, self.device = fn, formula, device
@@ -83,7 +90,9 @@ class Caller:
         inputs = self.formula.inputs
         masked = bool(inputs) and self.formula.is_mask(inputs[-1])
         try:
-            signature = inspect.signature(self.fn.forward if isinstance(self.fn, torch.nn.Module) else self.fn)
+            signature = inspect.signature(
+                self.fn.forward if isinstance(self.fn, torch.nn.Module) else self.fn
+            )
         except (ValueError, TypeError):  # builtins that tell nothing about themselves: the first call shows
             return masked
         for count in (len(inputs), len(inputs) - 1) if masked else (len(inputs),):
@@ -92,7 +101,9 @@ class Caller:
             except TypeError:
                 continue
             return masked and count == len(inputs)
-        names = ", ".join(str(item) + (" (optional)" if self.formula.is_mask(item) else "") for item in inputs)
+        names = ", ".join(
+            str(item) + (" (optional)" if self.formula.is_mask(item) else "") for item in inputs
+        )
         raise Unusable(
             f"{self.formula.id} is called positionally with ({names}); {self.name}{signature} cannot be called so"
         )
@@ -125,7 +136,11 @@ class Caller:
             elif item.role == "number":
                 passed.append(int(value) if item.domain == "integer" else float(value))  # type: ignore[arg-type]
             else:
-                passed.append(self.tensor(item, value, dtype, grad and item.domain in ("real", "positive", "nonnegative")))
+                passed.append(
+                    self.tensor(
+                        item, value, dtype, grad and item.domain in ("real", "positive", "nonnegative")
+                    )
+                )
         return passed
 
     # The call ------------------------------------------------------------------------------------------------------------
@@ -147,7 +162,9 @@ class Caller:
                 warnings.simplefilter("ignore")
                 result = work()
         except Deadline.Passed:
-            raise Fault(f"{self.formula.id}: {self.name} did not return within {limit:g} s for {shapes}") from None
+            raise Fault(
+                f"{self.formula.id}: {self.name} did not return within {limit:g} s for {shapes}"
+            ) from None
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and interrupted():
                 raise
@@ -170,7 +187,11 @@ class Caller:
             return Unsupported(line)
         if isinstance(error, RuntimeError) and re.search(r"derivative for .* is not implemented", said):
             return Unsupported(line)
-        if isinstance(error, TypeError) and not known and re.search(rf"\b({_SPOKEN[dtype]})\b", said, re.IGNORECASE):
+        if (
+            isinstance(error, TypeError)
+            and not known
+            and re.search(rf"\b({_SPOKEN[dtype]})\b", said, re.IGNORECASE)
+        ):
             return Unsupported(line)
         return Fault(line)
 
@@ -187,7 +208,9 @@ class Caller:
         if not meddled and not damaged:
             return
         names = [
-            str(item) for item, value in zip(self.formula.inputs, arguments, strict=False) if isinstance(value, torch.Tensor)
+            str(item)
+            for item, value in zip(self.formula.inputs, arguments, strict=False)
+            if isinstance(value, torch.Tensor)
         ]
         before = dict(zip(names, (values(old) for _, old in kept), strict=True))
         inputs: dict[str, Any] = {}
@@ -196,7 +219,9 @@ class Caller:
             inputs[str(item)] = before.get(str(item), plain)
         if meddled:
             said = f"{self.formula.id}: {self.name} changes global state: {'; '.join(meddled)}"
-            self.offences.setdefault("global state", Offence("leaves global state alone", said, inputs, dtype))
+            self.offences.setdefault(
+                "global state", Offence("leaves global state alone", said, inputs, dtype)
+            )
         if damaged:
             which = ", ".join(names[place] for place in damaged)
             said = f"{self.formula.id}: {self.name} changes its input {which} in place, for {shapes}"
@@ -233,10 +258,14 @@ class Caller:
         if count == 1 and not isinstance(result, tuple | list):
             result = (result,)
         plural = "a tensor" if count == 1 else f"{count} tensors ({', '.join(t.name for t in self.returns)})"
-        if not isinstance(result, tuple | list) or len(result) != count or not all(
-            isinstance(x, torch.Tensor) for x in result
+        if (
+            not isinstance(result, tuple | list)
+            or len(result) != count
+            or not all(isinstance(x, torch.Tensor) for x in result)
         ):
-            raise Fault(f"{self.formula.id}: {self.name} must return {plural}; got {kind(result, count)} for {shapes}")
+            raise Fault(
+                f"{self.formula.id}: {self.name} must return {plural}; got {kind(result, count)} for {shapes}"
+            )
         for declared, value in zip(self.returns, result, strict=True):
             self._fits(declared, value, sizes, batch, dtype, shapes)
         return list(result)
@@ -281,7 +310,11 @@ def bits(x: torch.Tensor) -> torch.Tensor:
     """The bit patterns of a tensor, so that NaN equals itself and 0 differs from −0."""
     if not x.is_floating_point():
         return x
-    return x.detach().contiguous().view({8: torch.int64, 4: torch.int32, 2: torch.int16, 1: torch.int8}[x.element_size()])
+    return (
+        x.detach()
+        .contiguous()
+        .view({8: torch.int64, 4: torch.int32, 2: torch.int16, 1: torch.int8}[x.element_size()])
+    )
 
 
 def identical(a: torch.Tensor, b: torch.Tensor) -> bool:

@@ -159,8 +159,7 @@ def _plan(setting: Setting, kinds: list[str], report: Report, compiled: bool) ->
     judge, formula = setting.judge, setting.judge.formula
     plan: list[Work] = []
     scenarios = [
-        (f"robustness: {s.name}", partial(_scenario, setting, s, report, kinds))
-        for s in applicable(judge)
+        (f"robustness: {s.name}", partial(_scenario, setting, s, report, kinds)) for s in applicable(judge)
     ]
     if formula.law is not None:
         return [("law", partial(_laws, setting)), *scenarios]
@@ -225,7 +224,9 @@ def _leaks(setting: Setting, report: Report, kinds: list[str]) -> list[CheckResu
     space = setting.space()
     found: dict[str, None] = {}
     for turn, recipe in enumerate(space.plan(4, setting.seed)):
-        example = space.example(recipe._replace(mask=(1, 4)[turn % 2], regime=0, sizes=turn % 3), _usable(report, kinds)[0])
+        example = space.example(
+            recipe._replace(mask=(1, 4)[turn % 2], regime=0, sizes=turn % 3), _usable(report, kinds)[0]
+        )
         try:
             found.update(dict.fromkeys(leaks(judge, caller, example)))
         except (Fault, Unsupported):
@@ -239,7 +240,9 @@ def _leaks(setting: Setting, report: Report, kinds: list[str]) -> list[CheckResu
 
 def _compiled(setting: Setting, report: Report, kinds: list[str]) -> list[CheckResult]:
     torch._dynamo.reset()
-    compiled = Caller(torch.compile(setting.caller.fn), setting.judge.formula, setting.caller.device, setting.caller.name)
+    compiled = Caller(
+        torch.compile(setting.caller.fn), setting.judge.formula, setting.caller.device, setting.caller.name
+    )
     compiled.takes_mask = setting.caller.takes_mask
     few = Setting(setting.judge, compiled, setting.seed, max(4, setting.max_examples // 12), setting.clock)
     result = value_check(few, _usable(report, kinds)[-1])
@@ -255,7 +258,11 @@ def _offences(setting: Setting, report: Report) -> None:
         if offence is not None:
             result.verdict, result.message = FALSIFIED, offence.message
             result.counterexample = Counterexample(
-                offence.inputs, offence.dtype, dict(setting.judge.conventions), violates=title, calls={"offence": key}
+                offence.inputs,
+                offence.dtype,
+                dict(setting.judge.conventions),
+                violates=title,
+                calls={"offence": key},
             )
         report.checks.append(result)
 

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from spec.language.binding import Bindings
-from spec.language.dimensions import Size, is_size, whole
-from spec.language.evaluate import Evaluator, evaluate
+from spec.language.evaluation.binding import Bindings
+from spec.language.evaluation.dimensions import Size, is_size, whole
+from spec.language.evaluation.evaluate import Evaluator, evaluate
+from spec.language.evaluation.walk import Walk
 from spec.language.expr import Bound, Node, Tensor, refs, walk
 from spec.language.formula import Formula
 from spec.language.law import Law
-from spec.language.walk import Walk
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from spec.language.dimensions import whole
-from spec.language.gradients import pull_back
+from spec.language.differentiation.gradients import pull_back
+from spec.language.evaluation.dimensions import whole
 from verify.calling import Caller, Fault, Unsupported, values
 from verify.judging import Expected, Judge, Outcome, compare, explain, worst
 from verify.sampling import Example, rounded
@@ -34,7 +34,8 @@ def expected_gradients(
         found = pull_back(judge.formula, inputs, dict(cotangents), wrt, judge.conventions, dtype)
     # What the walk cannot say (NaN beside an infinite bound) is not judged.
     return {
-        name: Expected(name, value, np.where(np.isfinite(value), bound, np.inf)) for name, (value, bound) in found.items()
+        name: Expected(name, value, np.where(np.isfinite(value), bound, np.inf))
+        for name, (value, bound) in found.items()
     }
 
 
@@ -70,7 +71,10 @@ def pulled(caller: Caller, example: Example, arguments: list[Any]) -> dict[str, 
         raise Unsupported(f"{caller.formula.id}: {caller.name}: the output carries no gradient")
     found = caller.guarded(
         lambda: torch.autograd.grad(
-            [out for out, _ in carried], list(leaves.values()), [seed for _, seed in carried], allow_unused=True
+            [out for out, _ in carried],
+            list(leaves.values()),
+            [seed for _, seed in carried],
+            allow_unused=True,
         ),
         arguments,
     )
@@ -79,7 +83,9 @@ def pulled(caller: Caller, example: Example, arguments: list[Any]) -> dict[str, 
 
 def judge_gradient(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """Compare every gradient with the derived one; an input without a path to the output has gradient 0."""
-    arguments = caller.arguments(example.inputs, example.dtype, grad=True, generator_seed=example.generator_seed)
+    arguments = caller.arguments(
+        example.inputs, example.dtype, grad=True, generator_seed=example.generator_seed
+    )
     try:
         found = pulled(caller, example, arguments)
     except Fault as fault:

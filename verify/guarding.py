@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spec.language.balls import BallArithmetic, precision
+from spec.language.evaluation.balls import BallArithmetic, precision
+from spec.language.evaluation.interpreter import Evaluator
 from spec.language.formula import Formula
-from spec.language.interpreter import Evaluator
 from spec.language.theorem import Theorem
 from verify.applications import OracleApplications
 from verify.judging import Judge

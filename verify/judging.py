@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spec.language.balls import midpoints, radii
-from spec.language.binding import bind
-from spec.language.evaluate import enclose, run
+from spec.language.evaluation.balls import midpoints, radii
+from spec.language.evaluation.binding import bind
+from spec.language.evaluation.evaluate import enclose, run
+from spec.language.evaluation.numbers import Num
+from spec.language.evaluation.precision import Precision
+from spec.language.evaluation.walk import Walk
 from spec.language.formula import Formula
-from spec.language.numbers import Num
-from spec.language.precision import Precision
-from spec.language.walk import Walk
 from verify.calling import Caller, Fault, values
 from verify.sampling import Example, members
 
@@ -75,7 +75,8 @@ class Judge:
         self.conventions = formula.choose(conventions)
         self.flat = formula.flat(self.conventions)
         self.real = any(
-            t.domain in ("real", "positive", "nonnegative") and t.role in ("data", "parameter") for t in formula.tensors
+            t.domain in ("real", "positive", "nonnegative") and t.role in ("data", "parameter")
+            for t in formula.tensors
         )
 
     def bound(self, inputs: Mapping[str, Any], dtype: str) -> list[Num]:
@@ -113,12 +114,17 @@ class Judge:
             result.append(Expected(tensor.name, value, bounds))
         return result
 
-    def expect_batch(self, example: Example, rigorous: bool | None = None, dtype: str | None = None) -> list[Expected]:
+    def expect_batch(
+        self, example: Example, rigorous: bool | None = None, dtype: str | None = None
+    ) -> list[Expected]:
         """What the statement says for each member of a batch, stacked."""
         kind = dtype or example.dtype
         if not example.batch:
             return self.expect(example.inputs, kind, rigorous)
-        every = [self.expect(example.single(self.formula, place), kind, rigorous) for place in members(example.batch)]
+        every = [
+            self.expect(example.single(self.formula, place), kind, rigorous)
+            for place in members(example.batch)
+        ]
         stacked = []
         for parts in zip(*every, strict=True):
             shape = (*example.batch, *parts[0].value.shape)
@@ -188,7 +194,11 @@ def judge_value(judge: Judge, caller: Caller, example: Example) -> Outcome:
 
 
 def judge_call(
-    judge: Judge, caller: Caller, example: Example, arguments: Sequence[Any], expected: Sequence[Expected] | None = None
+    judge: Judge,
+    caller: Caller,
+    example: Example,
+    arguments: Sequence[Any],
+    expected: Sequence[Expected] | None = None,
 ) -> Outcome:
     """As :func:`judge_value`, with the arguments made by the caller of this function."""
     try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spec.language.dimensions import Size, symbols_in
+from spec.language.evaluation.dimensions import Size, symbols_in
 from spec.language.expr import Tensor
 from spec.language.formula import INTERMEDIATES
 from spec.language.theorem import Theorem
@@ -86,7 +86,9 @@ def gradient_check(setting: Setting, dtype: str) -> CheckResult | None:
     return result
 
 
-def theorem_examples(judge: Judge, theorem: Theorem, dtype: str, count: int, seed: int, masks: bool = True) -> Iterator[Example]:
+def theorem_examples(
+    judge: Judge, theorem: Theorem, dtype: str, count: int, seed: int, masks: bool = True
+) -> Iterator[Example]:
     """Examples for a theorem, small, in every regime in turn, at which its assumptions hold."""
     space = Space(judge.formula, masks)
     needed = sizes_needed(judge.formula, theorem)
@@ -124,7 +126,9 @@ def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> Chec
     count = max(4, setting.max_examples // (5 * len(dtypes)))
     try:
         for dtype in dtypes:
-            for example in theorem_examples(judge, theorem, dtype, count, setting.seed + 2, caller.takes_mask):
+            for example in theorem_examples(
+                judge, theorem, dtype, count, setting.seed + 2, caller.takes_mask
+            ):
                 if found.over or setting.clock.over:
                     break
                 found.see(example, probe(example))
@@ -138,7 +142,9 @@ def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> Chec
         if tensor.domain == "permutation":
             fixed = fixed.union(*(symbols_in(size) for size in tensor.shape))
     dtype = found.example.dtype if found.example else dtypes[0]
-    result = concluded(setting, f"theorem {theorem.name}", "theorem", dtype, found, probe, theorem.given, fixed)
+    result = concluded(
+        setting, f"theorem {theorem.name}", "theorem", dtype, found, probe, theorem.given, fixed
+    )
     result.dtype = None if found.example is None else dtype
     result.details["title"] = theorem.title
     return result
@@ -149,7 +155,10 @@ def robustness_check(setting: Setting, scenario: Scenario, dtypes: list[str]) ->
     judge, caller, space = setting.judge, setting.caller, setting.space()
 
     def plainly_wrong(example: Example) -> bool:
-        singles = [replace(example, inputs=example.single(judge.formula, at), batch=()) for at in members(example.batch)]
+        singles = [
+            replace(example, inputs=example.single(judge.formula, at), batch=())
+            for at in members(example.batch)
+        ]
         return any(judge_value(judge, caller, single).fails for single in singles)
 
     skipped = 0
@@ -171,7 +180,9 @@ def robustness_check(setting: Setting, scenario: Scenario, dtypes: list[str]) ->
             sizes = scenario.sizes if scenario.sizes is not None and turn % 2 == 0 else recipe.sizes
             mask = recipe.mask if scenario.mask is None else (scenario.mask if turn % 3 else 2)
             example = space.example(
-                recipe._replace(sizes=3 if sizes == recipe.sizes and scenario.sizes is not None else sizes, mask=mask),
+                recipe._replace(
+                    sizes=3 if sizes == recipe.sizes and scenario.sizes is not None else sizes, mask=mask
+                ),
                 dtypes[turn % len(dtypes)],
                 scenario.batch,
             )
@@ -205,7 +216,9 @@ def concluded(
 ) -> CheckResult:
     """The result of a search: shrinks a violation, names a vacuous check and an unsupported type."""
     kept = dtype if setting.judge.real else found.returned or dtype
-    result = CheckResult(name, kind, CONFORMS, found.examples, found.worst, found.share, dtype=kept, ratios=found.ratios)
+    result = CheckResult(
+        name, kind, CONFORMS, found.examples, found.worst, found.share, dtype=kept, ratios=found.ratios
+    )
     if found.outcome is not None and found.example is not None:
         example, outcome = found.example, found.outcome
         declared, own = declarations(setting.judge.formula, *more)
@@ -217,11 +230,16 @@ def concluded(
         result.worst_ratio = max(found.worst or 0.0, outcome.ratio)
         result.counterexample = counterexample(setting.judge, example, outcome)
         if kind == "theorem":
-            result.counterexample.calls = {"sizes": {str(size): value for size, value in example.sizes.items()}}
+            result.counterexample.calls = {
+                "sizes": {str(size): value for size, value in example.sizes.items()}
+            }
     elif found.unsupported:
         result.verdict, result.message = INCONCLUSIVE, found.unsupported
     elif not found.examples:
-        result.verdict, result.message = INCONCLUSIVE, "no example was judged" + (" in the time given" if found.cut else "")
+        result.verdict, result.message = (
+            INCONCLUSIVE,
+            "no example was judged" + (" in the time given" if found.cut else ""),
+        )
     elif not found.effective:
         result.verdict, result.message = INCONCLUSIVE, "vacuous: the bound was never small against a value"
     elif found.cut:

@@ -184,7 +184,9 @@ def identifiers(random: Random, shape: Shape, below: int, kind: int) -> npt.NDAr
     if below <= 0:
         return np.zeros(shape, np.int64)
     if kind % 4 == 1:
-        return np.array(np.broadcast_to(np.arange(shape[-1]) % below if shape else np.int64(0), shape), np.int64)
+        return np.array(
+            np.broadcast_to(np.arange(shape[-1]) % below if shape else np.int64(0), shape), np.int64
+        )
     if kind % 4 == 2:
         return np.full(shape, random.integers(below), np.int64)
     if kind % 4 == 3:

@@ -160,7 +160,9 @@ class Report:
 
     def __str__(self) -> str:
         chosen = ", ".join(f"{name}={option}" for name, option in self.conventions.items())
-        lines = [f"{self.target} against {self.formula_id}: {self.verdict}" + (f"  ({chosen})" if chosen else "")]
+        lines = [
+            f"{self.target} against {self.formula_id}: {self.verdict}" + (f"  ({chosen})" if chosen else "")
+        ]
         for check in self.checks:
             ratio = "" if check.worst_ratio is None else f"  error/bound {check.worst_ratio:.3g}"
             count = f"  {check.examples} examples" if check.examples else ""
@@ -187,9 +189,9 @@ class Report:
 def show(value: Any) -> str:
     """An input as it may be typed into Python."""
     if isinstance(value, np.ndarray):
-        return np.array2string(value, separator=", ", threshold=400, floatmode="unique", max_line_width=110).replace(
-            "\n", "\n      "
-        )
+        return np.array2string(
+            value, separator=", ", threshold=400, floatmode="unique", max_line_width=110
+        ).replace("\n", "\n      ")
     return repr(value)
 
 

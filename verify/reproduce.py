@@ -46,7 +46,9 @@ def script(subject: Report | CheckResult, target: str | None = None, formula_id:
         candidates = [c for c in subject.checks if c.verdict == FALSIFIED and c.counterexample is not None]
         order = {"value": 0, "gradient": 1, "theorem": 2}
         if not candidates:
-            raise ValueError(f"{subject.formula_id}: no check is falsified with a counterexample: nothing to reproduce")
+            raise ValueError(
+                f"{subject.formula_id}: no check is falsified with a counterexample: nothing to reproduce"
+            )
         chosen = min(candidates, key=lambda c: order.get(c.kind, 3))
     else:
         chosen = subject
@@ -137,11 +139,14 @@ def _plain(formula: Formula, check: CheckResult, example: Counterexample) -> str
             f"    got = {call}\n"
             "except BaseException as error:\n"
             '    print(f"fails again: {type(error).__name__}: {error}")\n'
-            "    sys.exit(1)\n"
-            + _shape_test(formula, example)
+            "    sys.exit(1)\n" + _shape_test(formula, example)
         )
     if check.kind == "gradient" and example.cotangents is not None:
-        real = [n for n in names if isinstance(example.inputs.get(n), np.ndarray) and example.inputs[n].dtype == np.float64]
+        real = [
+            n
+            for n in names
+            if isinstance(example.inputs.get(n), np.ndarray) and example.inputs[n].dtype == np.float64
+        ]
         text += f"for leaf in ({', '.join(real)},):\n    leaf.requires_grad_()\n"
         text += f"result = {call}\n"
         text += "outputs = list(result) if isinstance(result, (tuple, list)) else [result]\n"
@@ -173,10 +178,16 @@ def _shape_test(formula: Formula, example: Counterexample) -> str:
 def _again(formula: Formula, check: CheckResult, example: Counterexample) -> str:
     """A theorem or a scenario: played again by the checker, at these inputs."""
     if check.kind == "theorem":
-        what: dict[str, Any] = {"kind": "theorem", "theorem": check.name.removeprefix("theorem "), **example.calls}
+        what: dict[str, Any] = {
+            "kind": "theorem",
+            "theorem": check.name.removeprefix("theorem "),
+            **example.calls,
+        }
     else:
         what = {"kind": check.kind, **example.calls}
-    seeds = ", ".join(f"{name}={literal(value, example.dtype)}" for name, value in (example.cotangents or {}).items())
+    seeds = ", ".join(
+        f"{name}={literal(value, example.dtype)}" for name, value in (example.cotangents or {}).items()
+    )
     lines = [
         "from verify.reproduce import again",
         "",
@@ -230,11 +241,17 @@ def again(
 def _arrays(inputs: Mapping[str, Any]) -> dict[str, Any]:
     from verify.calling import values
 
-    return {name: values(value) if isinstance(value, torch.Tensor) else value for name, value in inputs.items()}
+    return {
+        name: values(value) if isinstance(value, torch.Tensor) else value for name, value in inputs.items()
+    }
 
 
 def _example(
-    formula: Formula, inputs: Mapping[str, Any], dtype: str, generator_seed: int | None, what: Mapping[str, Any]
+    formula: Formula,
+    inputs: Mapping[str, Any],
+    dtype: str,
+    generator_seed: int | None,
+    what: Mapping[str, Any],
 ) -> Any:
     from verify.sampling import Example, sizes_of
     from verify.theorems import sizes_needed

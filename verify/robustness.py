@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from spec.language.evaluate import evaluate
+from spec.language.evaluation.evaluate import evaluate
 from verify.calling import Caller, Fault, values
 from verify.gradients import REAL
 from verify.judging import Judge, Outcome, compare, explain, judge_call, judge_value, worst
@@ -80,7 +80,9 @@ def expanded(judge: Judge, caller: Caller, example: Example) -> Outcome:
         for t in judge.formula.tensors
         if t.role in ("data", "mask") and isinstance(example.inputs.get(t.name), np.ndarray)
     }
-    return judge_call(judge, caller, replace(example, inputs={**example.inputs, **every}, batch=copies), arguments)
+    return judge_call(
+        judge, caller, replace(example, inputs={**example.inputs, **every}, batch=copies), arguments
+    )
 
 
 def others(judge: Judge, example: Example) -> Example:
@@ -186,7 +188,12 @@ def leaks(judge: Judge, caller: Caller, example: Example) -> list[str]:
     found = []
     for tensor in judge.formula.tensors:
         value = example.inputs.get(tensor.name)
-        if tensor.role != "data" or tensor.domain not in REAL or not isinstance(value, np.ndarray) or value.ndim < 2:
+        if (
+            tensor.role != "data"
+            or tensor.domain not in REAL
+            or not isinstance(value, np.ndarray)
+            or value.ndim < 2
+        ):
             continue
         for place in range(value.shape[0]):
             planted = np.array(value)
@@ -210,14 +217,18 @@ def same_generator_same_result(judge: Judge, caller: Caller, example: Example) -
         )
     except Fault as fault:
         return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
-    ids = next((v for v in _passed(caller, example) if isinstance(v, torch.Tensor) and v.dtype == torch.int64), None)
+    ids = next(
+        (v for v in _passed(caller, example) if isinstance(v, torch.Tensor) and v.dtype == torch.int64), None
+    )
     for tensor, a, b in zip(caller.returns, first, second, strict=True):
         if ids is not None and tensor.domain == "integer" and a.dtype != ids.dtype:
             said = f"{judge.formula.id}: {caller.name}: output {tensor.name} has dtype {a.dtype}; expected {ids.dtype}"
             return Outcome(ratio=math.inf, message=said, violates="ids keep their type")
         if not torch.equal(a, b):
             said = f"{judge.formula.id}: {caller.name}: {tensor.name} differs between two calls with the same seed"
-            return Outcome(ratio=math.inf, message=said, violates="results depend on the inputs and the generator only")
+            return Outcome(
+                ratio=math.inf, message=said, violates="results depend on the inputs and the generator only"
+            )
     return Outcome(effective=True)
 
 

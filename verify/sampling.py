@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from spec.language.dimensions import Size, is_size, whole
+from spec.language.evaluation.dimensions import Size, is_size, whole
 from spec.language.expr import Tensor, free_symbols
 from spec.language.formula import Formula
 from verify import regimes

@@ -20,7 +20,7 @@ ROLES = {
 
 def lines(formula: Formula) -> Iterator[tuple[str, str]]:
     """(style, line) pairs."""
-    from spec.language.dimensions import is_size
+    from spec.language.evaluation.dimensions import is_size
     from spec.language.expr import Tensor
     from spec.language.render import claim_text, statement, unicode
 
@@ -81,6 +81,6 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
 
 def _assurance(formula: Formula, name: str) -> str:
     """How sure a theorem is, found by checking its proof."""
-    from spec.language.proof import check
+    from spec.language.proving.proof import check
 
     return str(check(formula.theorems[name], formula).assurance)

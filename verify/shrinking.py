@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from spec.language.dimensions import Size, is_size, symbols_in
+from spec.language.evaluation.dimensions import Size, is_size, symbols_in
 from spec.language.expr import Tensor
 from spec.language.formula import Formula
 from verify.calling import Unsupported
@@ -76,7 +76,9 @@ class Shrinker:
             return
         for place in members(example.batch):
             inputs = {
-                name: value[place] if isinstance(value, np.ndarray) and self._batched(self.declared[name]) else value
+                name: value[place]
+                if isinstance(value, np.ndarray) and self._batched(self.declared[name])
+                else value
                 for name, value in example.inputs.items()
             }
             yield replace(example, inputs=inputs, batch=())
@@ -149,7 +151,11 @@ class Shrinker:
             held = float(now()[place])
             options = (1.0,) if lowest else (0.0, 1.0, -1.0)
             for option in (*options, *(float(significant(np.array(held), digits)) for digits in (0, 1, 2))):
-                if float(now()[place]) in (0.0, 1.0, -1.0) or option == float(now()[place]) or (lowest and option <= 0):
+                if (
+                    float(now()[place]) in (0.0, 1.0, -1.0)
+                    or option == float(now()[place])
+                    or (lowest and option <= 0)
+                ):
                     continue
                 changed = np.array(now())
                 changed[place] = option

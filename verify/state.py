@@ -136,7 +136,11 @@ _ITEMS = (
         torch.use_deterministic_algorithms,
     ),
     _Item("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
-    _Item("torch's float32 matmul precision", torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    _Item(
+        "torch's float32 matmul precision",
+        torch.get_float32_matmul_precision,
+        torch.set_float32_matmul_precision,
+    ),
     _Item("torch's anomaly mode", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
     _Item("torch's global random state", torch.get_rng_state, torch.set_rng_state, torch.equal),
     _Item("NumPy's global random state", lambda: np.random.get_state(), np.random.set_state, _numpy_same),  # noqa: NPY002

@@ -122,9 +122,13 @@ def picture(made: Table, title: str) -> str:
 
     from rich.console import Console
 
-    console = Console(record=True, file=io.StringIO(), width=160, force_terminal=True, color_system="truecolor")
+    console = Console(
+        record=True, file=io.StringIO(), width=160, force_terminal=True, color_system="truecolor"
+    )
     console.print(made)
-    return re.sub(r"@font-face \{.*?\}\s*", "", console.export_svg(title=title, unique_id="attnspec"), flags=re.S)
+    return re.sub(
+        r"@font-face \{.*?\}\s*", "", console.export_svg(title=title, unique_id="attnspec"), flags=re.S
+    )
 
 
 def print_end(

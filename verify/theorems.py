@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from spec.language.binding import Bindings
-from spec.language.dimensions import Size, fraction_of, whole
+from spec.language.evaluation.binding import Bindings
+from spec.language.evaluation.dimensions import Size, fraction_of, whole
+from spec.language.evaluation.interpreter import Evaluator
+from spec.language.evaluation.precision import FORMATS
+from spec.language.evaluation.walk import Walk
 from spec.language.expr import Tensor, free_symbols
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
-from spec.language.interpreter import Evaluator
-from spec.language.precision import FORMATS
 from spec.language.theorem import Claim, Theorem
-from spec.language.walk import Walk
 from verify.applications import CallableApplications, NotRunnable, Replay
 from verify.calling import Caller, Fault
 from verify.judging import Judge, Outcome

@@ -7,9 +7,9 @@ from functools import cache
 
 import numpy as np
 
-from spec.language.evaluate import bound
+from spec.language.evaluation.evaluate import bound
+from spec.language.evaluation.precision import FORMATS, Precision
 from spec.language.formula import Formula
-from spec.language.precision import FORMATS, Precision
 from spec.language.registry import find
 from verify.regimes import DATA, Regime
 

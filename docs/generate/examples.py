@@ -12,7 +12,7 @@ import numpy.typing as npt
 import sympy
 import torch
 
-from spec.language.binding import bind
+from spec.language.evaluation.binding import bind
 from spec.language.expr import Tensor
 from spec.language.formula import Formula
 
@@ -96,7 +96,7 @@ def run(
 
 def exact(formula: Formula, given: Mapping[str, Any]) -> npt.NDArray[np.float64]:
     """The statement's value at these inputs, from balls: the midpoints, rounded once to float64."""
-    from spec.language.evaluate import enclose
+    from spec.language.evaluation.evaluate import enclose
 
     bind(formula.flat(), given)
     (found, *_) = enclose(formula, given)

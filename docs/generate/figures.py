@@ -15,7 +15,7 @@ import impl.masking
 import impl.normalization
 import impl.positional
 import impl.scores
-from spec.language.evaluate import evaluate
+from spec.language.evaluation.evaluate import evaluate
 from spec.language.formula import Formula
 from spec.language.registry import find
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from spec.language.differentiation.gradients import ADJOINT, vjp
 from spec.language.formula import Formula
-from spec.language.gradients import ADJOINT, vjp
 
 from . import errors, evidence, examples, figures, lines, peers, source, theorems, worked
 from .markup import escape, folded, statement

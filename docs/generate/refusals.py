@@ -7,7 +7,7 @@ from collections.abc import Callable
 from spec.language import Proof, Step, Sum, Theorem, claim, indices, sizes
 from spec.language.expr import lift
 from spec.language.formula import Formula
-from spec.language.proof import check
+from spec.language.proving.proof import check
 from spec.language.registry import find
 from spec.language.render import claim_text
 from spec.language.theorem import Assurance

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 import impl.attention
-from spec.language.evaluate import bound
-from spec.language.precision import ACCUMULATION, FORMATS
+from spec.language.evaluation.evaluate import bound
+from spec.language.evaluation.precision import ACCUMULATION, FORMATS
 from spec.language.registry import find
 
 from . import errors, examples

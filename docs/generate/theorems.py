@@ -7,12 +7,12 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from spec.language.calculus import Expectation
 from spec.language.formula import Formula
-from spec.language.proof import Checked, CheckedClaim, CheckedStep, check
+from spec.language.proving.calculus import Expectation
+from spec.language.proving.proof import Checked, CheckedClaim, CheckedStep, check
+from spec.language.proving.rules import RULES
 from spec.language.registry import formulas
 from spec.language.render import ATOM, Latex, claim_text, latex
-from spec.language.rules import RULES
 from spec.language.theorem import Assurance, Theorem
 
 from .markup import Line, badge, folded, inline, maths, statement, table

@@ -11,6 +11,7 @@ import sympy
 from sympy.core.basic import Basic
 
 from spec.language.calls import ABSENT, Call, Comprehension, Pullback, shape_of
+from spec.language.evaluation.families import Families
 from spec.language.expr import (
     TRUE,
     Both,
@@ -29,7 +30,6 @@ from spec.language.expr import (
     transform,
     walk,
 )
-from spec.language.families import Families
 from spec.language.formula import Definition, Formula, LineChoice, Span, dependencies, known
 
 

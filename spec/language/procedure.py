@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from spec.language.binding import Bindings
+from spec.language.evaluation.binding import Bindings
+from spec.language.evaluation.interpreter import Evaluator
+from spec.language.evaluation.walk import Walk
 from spec.language.expr import Tensor
 from spec.language.formula import Formula
-from spec.language.interpreter import Evaluator
 from spec.language.law import Axiom
-from spec.language.walk import Walk
 
 
 @dataclass(frozen=True)

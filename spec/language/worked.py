@@ -8,7 +8,7 @@ import flint
 import numpy as np
 import sympy
 
-from spec.language.evaluate import enclose
+from spec.language.evaluation.evaluate import enclose
 from spec.language.expr import Tensor
 from spec.language.formula import Formula, Worked
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-
 import pytest
 
 from spec.language import Assurance, Formula, Theorem
-from spec.language.proof import check
+from spec.language.proving.proof import check
 from spec.language.registry import formulas
 from spec.language.render import latex, unicode
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import flint
 import pytest
 
-from spec.language.evaluate import enclose
+from spec.language.evaluation.evaluate import enclose
 from spec.language.registry import formulas
 from spec.language.worked import recompute
 

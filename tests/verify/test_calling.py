@@ -79,7 +79,8 @@ class Norm(torch.nn.Module):
 
 
 @pytest.mark.parametrize(
-    "fn", [Norm(), functools.partial(right), lambda *a: right(*a), lambda x, g, b, e, more=1: right(x, g, b, e)]
+    "fn",
+    [Norm(), functools.partial(right), lambda *a: right(*a), lambda x, g, b, e, more=1: right(x, g, b, e)],
 )
 def test_every_kind_of_callable_is_called(fn):
     """Modules, partial functions, variadic functions and functions with further defaults can be checked."""
@@ -225,7 +226,13 @@ def test_meddling_with_global_state_is_undone_and_reported(name):
         return out
 
     def now():
-        return [torch.get_default_dtype(), torch.is_grad_enabled(), Path.cwd(), _variables(), torch.get_num_threads()]
+        return [
+            torch.get_default_dtype(),
+            torch.is_grad_enabled(),
+            Path.cwd(),
+            _variables(),
+            torch.get_num_threads(),
+        ]
 
     before = now()
     report = check(fn, "normalization.layer_norm", max_examples=5)

@@ -47,7 +47,9 @@ def off_scale(q, k):
 
 def outside(x, gamma, beta, eps):
     """ε outside the root."""
-    return gamma * (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0).sqrt() + eps) + beta
+    return (
+        gamma * (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0).sqrt() + eps) + beta
+    )
 
 
 def one_pass(x, gamma, beta, eps):
@@ -124,7 +126,11 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("formula_id", "fn", "by", "hint"), WRONG, ids=lambda x: getattr(x, "__name__", x if isinstance(x, str) else type(x).__name__))
+@pytest.mark.parametrize(
+    ("formula_id", "fn", "by", "hint"),
+    WRONG,
+    ids=lambda x: getattr(x, "__name__", x if isinstance(x, str) else type(x).__name__),
+)
 def test_realistic_mistakes_are_falsified(formula_id, fn, by, hint):
     """Each mistake is found at the default number of examples, by the check one would expect, without a crash."""
     report = check(fn, formula_id)
@@ -143,13 +149,17 @@ def test_realistic_mistakes_are_falsified(formula_id, fn, by, hint):
 def test_another_convention_conforms_when_asked_for():
     """The same callable conforms under the convention it follows."""
     assert check(outside, "normalization.layer_norm", conventions={"eps": "outside"}).verdict == "conforms"
-    report = check(upper_left, "attention.causal", conventions={"alignment": "upper_left", "fully_masked": "unspecified"})
+    report = check(
+        upper_left, "attention.causal", conventions={"alignment": "upper_left", "fully_masked": "unspecified"}
+    )
     assert {c.kind for c in report.falsified} <= {"robustness"}, str(report)
 
 
 def test_the_same_seed_gives_the_same_report():
     """A report is determined by its seed."""
-    first, second = (check(one_pass, "normalization.layer_norm", seed=3, max_examples=30).to_dict() for _ in range(2))
+    first, second = (
+        check(one_pass, "normalization.layer_norm", seed=3, max_examples=30).to_dict() for _ in range(2)
+    )
     for report in (first, second):
         report.pop("seconds")
     shown = [[(c["name"], c["verdict"], c["examples"]) for c in r["checks"]] for r in (first, second)]

@@ -32,7 +32,13 @@ def test_ratios(value, bound, got, ratio):
 
 @pytest.mark.parametrize(
     ("value", "bound", "effective"),
-    [([1.0], [0.05], True), ([1.0], [0.5], False), ([1.0], [INF], False), ([0.0], [0.0], True), ([0.0, 5.0], [1.0, 0.1], True)],
+    [
+        ([1.0], [0.05], True),
+        ([1.0], [0.5], False),
+        ([1.0], [INF], False),
+        ([0.0], [0.0], True),
+        ([0.0, 5.0], [1.0, 0.1], True),
+    ],
 )
 def test_effective(value, bound, effective):
     """An example says something where some value is at least ten times its bound, or must be met exactly."""

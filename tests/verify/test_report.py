@@ -38,7 +38,10 @@ def test_a_report_is_json_even_with_nan_and_infinity():
     report = made("falsified")
     report.checks[0].worst_ratio = math.inf
     report.checks[0].counterexample = Counterexample(
-        {"x": np.array([math.nan, 1.0]), "n": np.int64(3), "mask": None}, "float32", got=math.nan, expected=1.0
+        {"x": np.array([math.nan, 1.0]), "n": np.int64(3), "mask": None},
+        "float32",
+        got=math.nan,
+        expected=1.0,
     )
     found = json.loads(report.to_json())
     assert found["verdict"] == "falsified"
@@ -50,11 +53,24 @@ def test_a_report_reads_well():
     """The text names target, formula, convention, what was expected and what was got."""
     report = made("falsified")
     report.checks[0].counterexample = Counterexample(
-        {"x": np.array([1.0])}, "float32", what="y", index=(0,), got=2.0, expected=1.0, tolerance=1e-6, violates="y = x"
+        {"x": np.array([1.0])},
+        "float32",
+        what="y",
+        index=(0,),
+        got=2.0,
+        expected=1.0,
+        tolerance=1e-6,
+        violates="y = x",
     )
     report.hint = "conforms under convention c"
     text = str(report)
-    for part in ("f against scores.dot: falsified", "a=b", "y[0]: expected 1 ± 1e-06, got 2", "violated: y = x", "hint"):
+    for part in (
+        "f against scores.dot: falsified",
+        "a=b",
+        "y[0]: expected 1 ± 1e-06, got 2",
+        "violated: y = x",
+        "hint",
+    ):
         assert part in text
     console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
     console.print(report)

@@ -12,7 +12,7 @@ from verify import check, script
 from verify.reproduce import PLACEHOLDER, importable, literal
 
 ROOT = Path(__file__).parents[2]
-MODULE = '''
+MODULE = """
 import torch
 import torch.nn.functional as F
 
@@ -43,7 +43,7 @@ def shapeless(x, gamma, beta, eps):
 
 def right(x, gamma, beta, eps):
     return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
-'''
+"""
 
 
 @pytest.fixture
@@ -63,7 +63,9 @@ def played(text, folder):
     path = Path(folder) / "again.py"
     path.write_text(text)
     environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
-    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, env=environment, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, str(path)], capture_output=True, text=True, env=environment, timeout=120, check=False
+    )
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout
 
@@ -102,7 +104,11 @@ def test_what_can_be_imported():
 
 def test_literals_are_exact():
     """Tensors are written bit for bit, special values and empty ones included."""
-    for value in (torch.tensor([[0.1, float("nan")], [float("-inf"), -0.0]]), torch.zeros(0, 3), torch.tensor(7)):
+    for value in (
+        torch.tensor([[0.1, float("nan")], [float("-inf"), -0.0]]),
+        torch.zeros(0, 3),
+        torch.tensor(7),
+    ):
         array = value.double().numpy() if value.is_floating_point() else value.numpy()
         made = eval(literal(array, "float32"), {"torch": torch})
         assert made.dtype == value.dtype

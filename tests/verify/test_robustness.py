@@ -17,7 +17,9 @@ from verify.sampling import Example
 
 def falsified(fn, formula_id, **more):
     """Names of the falsified checks."""
-    return {c.name.removeprefix("robustness: ") for c in check(fn, formula_id, max_examples=60, **more).falsified}
+    return {
+        c.name.removeprefix("robustness: ") for c in check(fn, formula_id, max_examples=60, **more).falsified
+    }
 
 
 def no_batch(q, k):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from spec.language.evaluate import bound
+from spec.language.evaluation.evaluate import bound
 from spec.language.registry import formulas
 from verify import regimes
 from verify.calling import DTYPES

@@ -38,7 +38,9 @@ def test_it_keeps_what_the_violation_needs():
 
 def test_gradients_shrink_with_their_cotangents():
     """Cotangents keep the outputs' shapes."""
-    found = check(lambda q, k: q @ k.detach().mT, "scores.dot", dtypes=["float64"]).falsified[0].counterexample
+    found = (
+        check(lambda q, k: q @ k.detach().mT, "scores.dot", dtypes=["float64"]).falsified[0].counterexample
+    )
     assert found.cotangents["s"].shape == (found.inputs["q"].shape[0], found.inputs["k"].shape[0])
 
 

@@ -28,7 +28,15 @@ g = given("g", d)
 SHIFT = Theorem(
     "shift",
     "Adding a constant to a row of scores changes nothing",
-    (claim(softmax(each(s[i, j] + c[i], (i, n), (j, m)), mask)[i, j], "=", softmax(s, mask)[i, j], (i, n), (j, m)),),
+    (
+        claim(
+            softmax(each(s[i, j] + c[i], (i, n), (j, m)), mask)[i, j],
+            "=",
+            softmax(s, mask)[i, j],
+            (i, n),
+            (j, m),
+        ),
+    ),
     given=(c,),
 )
 PERMUTED = Theorem(
@@ -46,7 +54,9 @@ PERMUTED = Theorem(
     given=(pi,),
 )
 AT_MOST_ONE = Theorem(
-    "at most one", "A row sums to at most 1", (claim(Sum(softmax(s, mask)[i, j], (j, 0, m - 1)), "<=", 1, (i, n)),)
+    "at most one",
+    "A row sums to at most 1",
+    (claim(Sum(softmax(s, mask)[i, j], (j, 0, m - 1)), "<=", 1, (i, n)),),
 )
 ALWAYS_ONE = Theorem(
     "always one", "Every row sums to 1", (claim(Sum(softmax(s, mask)[i, j], (j, 0, m - 1)), "=", 1, (i, n)),)

@@ -26,7 +26,7 @@ from spec.language import (
     substitute,
     tensor,
 )
-from spec.language.evaluate import evaluate
+from spec.language.evaluation.evaluate import evaluate
 from spec.language.expr import Minus, Over, Plus, Times, free_symbols, lift
 from spec.language.formula import Formula
 from spec.language.render import unicode

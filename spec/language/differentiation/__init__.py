@@ -1,0 +1,1 @@
+"""Vector–Jacobian products of statements, as further lines; and the first-order error bound they give."""

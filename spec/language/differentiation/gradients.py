@@ -1,0 +1,288 @@
+"""Vector–Jacobian products, symbolically: the derivative of a formula is again lines, evaluated like any others.
+
+Every sum is first given a name of its own, so that only elementwise expressions are differentiated, each with respect to one
+reference at a time; the chain rule then adds, for ``T[f(i)] = body`` and a reference ``x[g(i)]`` inside,
+``x̄[g(i)] += T̄[f(i)]·∂body/∂x[g(i)]``. Where ``g`` is invertible the line is solved for the entry of ``x̄``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import sympy
+
+from spec.language.differentiation.derivative import derivative, product
+from spec.language.differentiation.naming import name_sums
+from spec.language.evaluation.precision import Precision
+from spec.language.evaluation.walk import Walk
+from spec.language.expr import (
+    TRUE,
+    Both,
+    Case,
+    Node,
+    Plus,
+    Ref,
+    Sum,
+    SumOf,
+    Tensor,
+    case,
+    free_symbols,
+    fresh,
+    lift,
+    refs,
+    substitute,
+)
+from spec.language.flatten import Flat, arrange
+from spec.language.formula import Definition, Formula, Span, dependencies
+
+ADJOINT = "adj_"
+"""Prefix of the name of a tensor's adjoint; rendered as a bar."""
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """The vector–Jacobian product of a formula.
+
+    Attributes:
+        flat: the lines: the formula's own (sums named), then the adjoints. Its inputs are the formula's and the seeds,
+            its outputs the gradients.
+        forward: names of the tensors of the formula's own lines.
+        seeds: for each output, the tensor that holds its cotangent.
+        gradients: for each differentiated input, the tensor that holds its gradient.
+    """
+
+    flat: Flat
+    forward: tuple[str, ...]
+    seeds: Mapping[str, Tensor]
+    gradients: Mapping[str, Tensor]
+
+
+def adjoint_of(tensor: Tensor) -> Tensor:
+    """The tensor that holds the adjoint of ``tensor``."""
+    return Tensor(ADJOINT + tensor.name, tensor.shape, "real", "internal")
+
+
+# The chain rule -------------------------------------------------------------------------------------------------------------
+
+
+_CACHE: dict[Any, Derivative] = {}
+
+
+def vjp(
+    formula: Formula, wrt: Sequence[str] | None = None, conventions: Mapping[str, str] | None = None
+) -> Derivative:
+    """The vector–Jacobian product of all outputs with respect to inputs (by default every real tensor among them).
+
+    Raises:
+        ValueError: an input that does not exist or is not real.
+    """
+    real = [
+        t
+        for t in formula.tensors
+        if t.domain in ("real", "positive", "nonnegative") and t.role in ("data", "parameter")
+    ]
+    names = [t.name for t in real] if wrt is None else list(wrt)
+    for name in names:
+        if name not in {t.name for t in formula.tensors if t.domain in ("real", "positive", "nonnegative")}:
+            raise ValueError(f"{formula.id} has no real input {name!r} to differentiate with respect to")
+    key = (formula.id, id(formula), tuple(names), tuple(sorted(formula.choose(conventions).items())))
+    if key not in _CACHE:
+        _CACHE[key] = _Chain(formula.flat(conventions), [t for t in formula.tensors if t.name in names]).run()
+    return _CACHE[key]
+
+
+class _Chain:
+    def __init__(self, flat: Flat, wrt: list[Tensor]) -> None:
+        self.flat, self.wrt = flat, wrt
+        self.lines = name_sums(flat)
+        self.active = self._active()
+        self.parts: dict[str, list[Definition]] = {}
+        self.symbols: dict[str, tuple[sympy.Symbol, ...]] = {}
+
+    def _active(self) -> set[str]:
+        """Tensors through which the inputs reach the outputs."""
+        graph = dependencies(self.lines)
+        reached, grew = {t.name for t in self.wrt}, True
+        while grew:
+            more = {name for name, used in graph.items() if used & reached} - reached
+            reached, grew = reached | more, bool(more)
+        return reached
+
+    def run(self) -> Derivative:
+        tensors = {t.name: t for t in self.wrt} | {line.name: line.left.tensor for line in self.lines}
+        for line in self.lines:
+            if all(isinstance(part, sympy.Symbol) for part in line.left.index):
+                self.symbols.setdefault(line.name, line.left.index)
+        for name, tensor in tensors.items():
+            self.symbols.setdefault(name, _axes(tensor))
+        seeds = {t.name: Tensor(f"seed_{t.name}", t.shape, "real", "data") for t in self.flat.outputs}
+        for line in reversed(self.lines):
+            if line.name in self.active:
+                self.line(line)
+        adjoints: list[Definition] = []
+        for name, tensor in tensors.items():
+            if name in self.active:
+                adjoints += self.total(tensor, seeds.get(name))
+        gradients = {t.name: adjoint_of(t) for t in self.wrt}
+        lines = [line for group in arrange((*self.lines, *adjoints)) for line in group.lines]
+        flat = Flat(
+            f"{self.flat.formula_id} (gradient)",
+            (*self.flat.inputs, *seeds.values()),
+            tuple(lines),
+            tuple(gradients.values()),
+            self.flat.constants,
+            self.flat.stored,
+            self.flat.origin,
+        )
+        return Derivative(flat, tuple(dict.fromkeys(line.name for line in self.lines)), seeds, gradients)
+
+    def total(self, tensor: Tensor, seed: Tensor | None) -> list[Definition]:
+        """The lines that define the adjoint of ``tensor`` from its contributions."""
+        parts, lines, target = self.parts.get(tensor.name, []), list[Definition](), adjoint_of(tensor)
+        symbols = self.symbols[tensor.name]
+        ranges = tuple((s, sympy.S.Zero, size - 1) for s, size in zip(symbols, tensor.shape, strict=True))
+        terms: list[Node] = [] if seed is None else [seed[symbols]]
+        for number, part in enumerate(parts, start=1):
+            whole = (
+                part.left.index == symbols and part.ranges[: len(ranges)] == ranges and not part.accumulate
+            )
+            if whole:
+                terms.append(part.right)
+                continue
+            own = Tensor(f"{target.name}_{number}", tensor.shape, "real", "internal")
+            lines.append(Definition(Ref(own, *part.left.index), part.right, part.ranges, part.accumulate))
+            terms.append(Ref(own, *symbols))
+        right: Node = terms[0] if terms else lift(0)
+        for term in terms[1:]:
+            right = Plus(right, term)
+        lines.append(Definition(Ref(target, *symbols), right, ranges))
+        return lines
+
+    def line(self, line: Definition) -> None:
+        """Add the contributions of one line to the adjoints of what it reads."""
+        body, spans, where = line.right, dict(line.spans), TRUE
+        if isinstance(body, SumOf):
+            taken = set(spans) | free_symbols(body)
+            var = fresh(body.var, set(spans)) if body.var in spans else body.var
+            renamed = substitute(body.body, {body.var: var}), substitute(body.where, {body.var: var})
+            spans[var] = (body.first, body.last)
+            body, where = renamed
+            del taken
+        adjoint = Ref(adjoint_of(line.left.tensor), *line.left.index)
+        for leaf in dict.fromkeys(refs(body)):
+            if leaf.tensor.name not in self.active or leaf.tensor.domain in ("boolean", "integer"):
+                continue
+            slope = derivative(body, leaf)
+            if slope is not None:
+                self.contribute(leaf, adjoint, slope, spans, where)
+
+    def contribute(
+        self, leaf: Ref, adjoint: Ref, slope: Node, spans: dict[sympy.Symbol, Span], where: Node
+    ) -> None:
+        if isinstance(slope, Case) and slope.args[2] == lift(0):
+            where = slope.args[0] if where == TRUE else Both(where, slope.args[0])
+            slope = slope.args[1]
+        term = product(adjoint, slope)
+        solved = self.solve(leaf, spans)
+        if solved is None:
+            ranges = tuple((s, *span) for s, span in spans.items())
+            right = term if where == TRUE else case(where, term)
+            self._keep(leaf, Definition(leaf, right, ranges, accumulate=True))
+            return
+        changes, own, rest = solved
+        term, where = substitute(term, changes), substitute(where, changes)
+        for symbol, (first, last) in reversed(list(rest.items())):
+            first, last = substitute(first, changes), substitute(last, changes)
+            inside = where if symbol in free_symbols(where) else TRUE
+            where = TRUE if inside is not TRUE else where
+            term = Sum(term, (symbol, first, last), where=inside)
+        if where != TRUE:
+            term = case(where, term)
+        ranges = tuple((s, *span) for s, span in own.items())
+        self._keep(leaf, Definition(Ref(leaf.tensor, *own), term, ranges))
+
+    def _keep(self, leaf: Ref, part: Definition) -> None:
+        self.parts.setdefault(leaf.tensor.name, []).append(part)
+
+    def solve(
+        self, leaf: Ref, spans: dict[sympy.Symbol, Span]
+    ) -> tuple[dict[Any, Any], dict[sympy.Symbol, Span], dict[sympy.Symbol, Span]] | None:
+        """Solve ``leaf.index = symbols of the leaf's tensor`` for the line's indices.
+
+        Returns the substitution, the ranges of the solved symbols and of the remaining indices (to be summed over);
+        None if some index is neither a symbol nor a symbol plus a constant, or occurs twice, or ranges over something
+        that depends on another index.
+        """
+        targets = self.symbols[leaf.tensor.name]
+        changes: dict[Any, Any] = {}
+        own: dict[sympy.Symbol, Span] = {}
+        used: set[sympy.Symbol] = set()
+        for part, target in zip(leaf.index, targets, strict=True):
+            inside = [s for s in spans if isinstance(part, sympy.Expr) and s in free_symbols(part)]
+            if len(inside) != 1 or isinstance(part, Node) or inside[0] in used:
+                return None
+            (symbol,) = inside
+            shift = part - symbol
+            first, last = spans[symbol]
+            if symbol in free_symbols(shift) or (free_symbols(first) | free_symbols(last)) & set(spans):
+                return None
+            used.add(symbol)
+            changes[symbol] = target - shift
+            own[target] = (first + shift, last + shift)
+        rest: dict[sympy.Symbol, Span] = {}
+        taken = set(own) | set(spans)
+        for symbol, span in spans.items():
+            if symbol in used:
+                continue
+            if (free_symbols(span[0]) | free_symbols(span[1])) & set(spans):
+                return None
+            new = symbol
+            if symbol in own:
+                new = fresh(symbol, taken)
+                taken.add(new)
+                changes[symbol] = new
+            rest[new] = span
+        return {old: new for old, new in changes.items() if old != new}, own, rest
+
+
+def _axes(tensor: Tensor) -> tuple[sympy.Symbol, ...]:
+    """Index symbols for the axes of an input."""
+    names = "ijklcrst"
+    return tuple(sympy.Symbol(names[axis], integer=True) for axis in range(len(tensor.shape)))
+
+
+def pull_back(
+    formula: Formula,
+    inputs: Mapping[str, Any] | Sequence[Any],
+    seeds: Mapping[str, Any] | Any,
+    wrt: Sequence[str] | None = None,
+    conventions: Mapping[str, str] | None = None,
+    dtype: str = "float64",
+) -> dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]:
+    """Gradients at a point: for each input its float64 value, and how far a right implementation in ``dtype`` may be.
+
+    Args:
+        formula: the formula to differentiate.
+        inputs: as for :func:`spec.language.evaluation.evaluate.evaluate`.
+        seeds: the cotangent of the output, or one for each output by name.
+        wrt: names of inputs; every real tensor by default.
+        conventions: a choice of conventions; ours where not given.
+        dtype: the storage type of the implementation.
+    """
+    from spec.language.evaluation.binding import bind
+    from spec.language.evaluation.evaluate import run
+
+    gradient = vjp(formula, wrt, conventions)
+    if not isinstance(inputs, Mapping):
+        inputs = {str(item): value for item, value in zip(formula.inputs, inputs, strict=False)}
+    if not isinstance(seeds, Mapping):
+        seeds = {formula.outputs[0].name: seeds}
+    every = {**inputs, **{gradient.seeds[name].name: value for name, value in seeds.items()}}
+    precision = Precision.of(dtype, formula.choose(conventions)["intermediates"])
+    done = run(gradient.flat, Walk(precision.operations), bind(gradient.flat, every), precision.storage)
+    found = {name: done.tensors[tensor.name] for name, tensor in gradient.gradients.items()}
+    return {name: (number.floats(), number.bounds()) for name, number in found.items()}

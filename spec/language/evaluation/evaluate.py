@@ -1,0 +1,100 @@
+"""Evaluating a formula: in float64, as balls, or as float64 with a tolerance, by the one interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import flint
+import numpy as np
+import numpy.typing as npt
+
+from spec.language.evaluation.balls import BallArithmetic
+from spec.language.evaluation.binding import Bindings, bind
+from spec.language.evaluation.interpreter import Evaluator
+from spec.language.evaluation.precision import Format, Precision
+from spec.language.evaluation.walk import Walk
+from spec.language.flatten import Flat
+from spec.language.formula import Formula
+
+__all__ = ["Evaluator", "bound", "enclose", "evaluate", "run"]
+
+
+def run(
+    flat: Flat,
+    arithmetic: Any,
+    bindings: Bindings,
+    storage: Format | None = None,
+    finish: Callable[[str, Any], Any] | None = None,
+) -> Evaluator:
+    """Evaluate every line of a flattened formula; the evaluator holds all tensors afterwards."""
+    evaluator = Evaluator(arithmetic, bindings, flat.families)
+    outputs = {t.name for t in flat.outputs}
+
+    def round_and_finish(name: str, value: Any) -> Any:
+        if storage is not None and (name in outputs or name in flat.stored):
+            value = arithmetic.stored(value, storage)
+        return value if finish is None else finish(name, value)
+
+    with np.errstate(all="ignore"):  # NaN and overflow are carried in the numbers, not raised
+        evaluator.run(flat.groups, round_and_finish)
+    return evaluator
+
+
+def evaluate(
+    formula: Formula | Flat,
+    inputs: Mapping[str, Any] | Sequence[Any],
+    conventions: Mapping[str, str] | None = None,
+) -> tuple[npt.NDArray[np.float64], ...]:
+    """The outputs of a formula in float64, with an exponent range wide enough for exponentials of ±10⁴.
+
+    Args:
+        formula: a formula, or its flattened lines.
+        inputs: by name, or in declared order; arrays in the declared shapes (no batch dimensions), Python numbers, sizes.
+        conventions: a choice of conventions; ours where not given.
+
+    Raises:
+        ValueError: an input of the wrong shape or domain, or an unknown convention.
+    """
+    flat = formula if isinstance(formula, Flat) else formula.flat(conventions)
+    done = run(flat, Walk(), bind(flat, inputs))
+    return tuple(done.tensors[t.name].floats() for t in flat.outputs)
+
+
+def enclose(
+    formula: Formula | Flat,
+    inputs: Mapping[str, Any] | Sequence[Any],
+    conventions: Mapping[str, str] | None = None,
+    bits: int = 128,
+) -> tuple[npt.NDArray[Any], ...]:
+    """The outputs of a formula as balls (``flint.arb``) computed with ``bits`` bits: rigorous enclosures.
+
+    Inputs are taken exactly as given (floats), or as balls.
+    """
+    flat = formula if isinstance(formula, Flat) else formula.flat(conventions)
+    saved = flint.ctx.prec
+    flint.ctx.prec = bits
+    try:
+        done = run(flat, BallArithmetic(), bind(flat, inputs))
+    finally:
+        flint.ctx.prec = saved
+    return tuple(done.tensors[t.name] for t in flat.outputs)
+
+
+def bound(
+    formula: Formula | Flat,
+    inputs: Mapping[str, Any] | Sequence[Any],
+    conventions: Mapping[str, str] | None = None,
+    dtype: str = "float32",
+) -> tuple[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]], ...]:
+    """For each output its float64 value, and how far a right implementation in ``dtype`` may be from it.
+
+    The bound is infinite where nothing can be said. Under ``intermediates = storage`` every operation rounds to ``dtype``.
+    """
+    if isinstance(formula, Flat):
+        flat, intermediates = formula, (conventions or {}).get("intermediates", "accumulate")
+    else:
+        flat, intermediates = formula.flat(conventions), formula.choose(conventions)["intermediates"]
+    precision = Precision.of(dtype, intermediates)
+    done = run(flat, Walk(precision.operations), bind(flat, inputs), precision.storage)
+    return tuple((done.tensors[t.name].floats(), done.tensors[t.name].bounds()) for t in flat.outputs)

@@ -1,0 +1,133 @@
+"""Elementary functions of numbers with a running error bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spec.language.evaluation.numbers import UNIT64, Floats, Num, Rounding, either
+from spec.language.evaluation.precision import FUNCTION_ROUNDINGS, POWER_ROUNDINGS
+
+LARGEST_EXPONENT = 600.0
+"""Relative errors are capped at e to this power: beyond it nothing is known anyway, and nothing may overflow."""
+
+LN2_HIGH = float.fromhex("0x1.62e42feep-1")
+LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
+"""ln 2 in two parts; multiples of the first up to 2²⁰ are exact, so the reduced argument of an exponential is too."""
+
+
+class Functions(Rounding):
+    """Exponential, root, sine and their like."""
+
+    def function(self, name: str, a: Num) -> Num:
+        """An elementary function other than ``exp``."""
+        if name == "sqrt":
+            return self._sqrt(a)
+        a = self.folded(a)
+        x, e = a.floats(), a.error
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            value, slope, cap = _FUNCTIONS[name](x, e)
+        error, low, lost = None, None, a.lost
+        if e is not None:
+            error = np.minimum(e * slope, cap)
+            if name == "log":
+                lost = either(lost, ~(x - e > 0))
+            if name == "round":
+                error = np.where(np.abs(x - np.floor(x) - 0.5) <= e, 1.0, 0.0)
+        if name in ("sigmoid", "abs"):
+            low = np.zeros_like(value)
+        out = Num(value, error, None, low, lost)
+        return out if name in ("abs", "round") else self.rounded(out, FUNCTION_ROUNDINGS)
+
+    def _sqrt(self, a: Num) -> Num:
+        if a.scale is not None:
+            odd = a.scale % 2
+            a = self.to_scale(a, a.scale - odd)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            value = np.sqrt(a.value)
+            error, lost = None, a.lost
+            if a.error is not None:
+                least = a.value - a.error
+                if a.low is None:
+                    lost = either(lost, ~(least >= 0))
+                else:
+                    least = np.maximum(least, a.low)
+                root = value + np.sqrt(np.maximum(least, 0.0))
+                error = np.where(a.error == 0, 0.0, np.minimum(a.error / root, np.sqrt(a.error)))
+        scale = None if a.scale is None else a.scale // 2
+        low = np.zeros_like(value) if a.low is None else np.sqrt(a.low)
+        return self.folded(self.rounded(Num(value, error, scale, low, lost), FUNCTION_ROUNDINGS))
+
+    def exponential(self, a: Num, top: Num | None, family: Any) -> Num:
+        """exp(a). When it enters a softmax, ``top`` is the largest exponent: implementations subtract it (or a running
+        maximum), which rounds, and what is far below it may underflow.
+        """
+        a = self.folded(a)
+        x = a.floats()
+        with np.errstate(invalid="ignore", over="ignore"):
+            if top is None and not (np.abs(x) > 690).any():
+                value, scale = np.exp(x), None
+            else:
+                value, scale = _exp_parts(x)
+        if a.error is None:
+            return self.folded(Num(value, None, scale, np.zeros_like(value), a.lost, (family, False)))
+        shift = (
+            np.zeros(()) if top is None else np.where(np.isfinite(x), np.maximum(top.floats() - x, 0.0), 0.0)
+        )
+        spread = a.error + 2 * self.unit * shift + FUNCTION_ROUNDINGS * self.unit + _exp_slack(x)
+        spread = np.where(np.isfinite(spread), np.minimum(spread, LARGEST_EXPONENT), LARGEST_EXPONENT)
+        error = value * np.expm1(spread)
+        lost = a.lost
+        if top is None:
+            return self.folded(self.rounded(Num(value, error, scale, np.zeros_like(value), lost), 1))
+        peak = top.floats()
+        peak_value, peak_scale = _exp_parts(np.where(np.isfinite(peak), peak, 0.0))
+        floor = Num(np.zeros(()), 2 * self.tiny * peak_value, peak_scale)
+        out = Num(value, error, scale, np.zeros_like(value), lost)
+        out, floor, scale = self.aligned(out, floor)
+        assert out.error is not None
+        assert floor.error is not None
+        return Num(out.value, out.error + floor.error, scale, np.zeros_like(out.value), lost, (family, False))
+
+    def real_power(self, a: Num, y: Num) -> Num:
+        """a**y as exp(y·ln a), for positive a."""
+        base, exponent = a.floats(), y.floats()
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            value = base**exponent
+            error = None
+            if a.error is not None and y.error is not None:
+                spread = np.abs(np.log(base)) * (y.error + POWER_ROUNDINGS * self.unit * np.abs(exponent))
+                spread = spread + np.abs(exponent) * a.error / np.maximum(base - a.error, 0)
+                error = value * np.expm1(np.minimum(spread, LARGEST_EXPONENT))
+        out = Num(value, error, None, np.zeros_like(value), either(a.lost, y.lost))
+        return self.rounded(out, FUNCTION_ROUNDINGS)
+
+
+def _exp_parts(x: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """exp(x) as a mantissa and an exponent of 2."""
+    scale = np.where(np.isfinite(x), np.rint(np.clip(x, -1e15, 1e15) / (LN2_HIGH + LN2_LOW)), 0.0)
+    rest = np.where(np.isfinite(x), (x - scale * LN2_HIGH) - scale * LN2_LOW, x)
+    return np.exp(rest), scale.astype(np.int64)
+
+
+def _exp_slack(x: Floats) -> Floats:
+    """The relative error of :func:`_exp_parts`: a few units, and more beyond the exact multiples of ln 2."""
+    return UNIT64 * np.where(np.abs(x) < 2.0**19, 8.0, 4 * np.abs(x))
+
+
+def _log(x: Floats, e: Floats | None) -> tuple[Floats, Any, Any]:
+    return np.log(x), 1 / np.maximum(x - (0 if e is None else e), 1e-300), np.inf
+
+
+_FUNCTIONS: dict[str, Callable[[Floats, Floats | None], tuple[Floats, Any, Any]]] = {
+    "log": _log,
+    "sin": lambda x, e: (np.sin(x), 1.0, 2.0),
+    "cos": lambda x, e: (np.cos(x), 1.0, 2.0),
+    "tanh": lambda x, e: (np.tanh(x), 1.0, 2.0),
+    "sigmoid": lambda x, e: (0.5 * (1 + np.tanh(0.5 * x)), 0.25, 1.0),
+    "abs": lambda x, e: (np.abs(x), 1.0, np.inf),
+    "round": lambda x, e: (np.rint(x), 0.0, np.inf),
+}

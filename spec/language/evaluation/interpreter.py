@@ -1,0 +1,280 @@
+"""The interpreter: one walk over a statement, in which index symbols are array axes, for every number system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import sympy
+
+from spec.language.calls import Call, Pullback
+from spec.language.evaluation.binding import Bindings
+from spec.language.evaluation.families import Families
+from spec.language.evaluation.numbers import Num
+from spec.language.evaluation.scope import Bools, Ints, Scope, fraction
+from spec.language.expr import (
+    Case,
+    Delta,
+    Func,
+    Literal,
+    MaxOf,
+    Minus,
+    Negative,
+    Over,
+    Plus,
+    Power,
+    Ref,
+    SumOf,
+    Tensor,
+    Times,
+    Undefined,
+    refs,
+)
+from spec.language.flatten import Group
+from spec.language.formula import Definition
+
+CallHandler: TypeAlias = "Callable[[Evaluator, Call | Pullback], Any]"
+
+
+class Evaluator(Scope):
+    """Evaluates trees and lines in one arithmetic; ``tensors`` holds the real ones, as arrays of the arithmetic."""
+
+    def __init__(
+        self,
+        arithmetic: Any,
+        bindings: Bindings,
+        families: Families | None = None,
+        on_call: CallHandler | None = None,
+    ) -> None:
+        super().__init__(bindings)
+        self.arithmetic = arithmetic
+        self.tensors: dict[str, Any] = {
+            name: arithmetic.exact(values, positive=name in bindings.positive)
+            for name, values in bindings.reals.items()
+        }
+        for name, (p, q) in bindings.rationals.items():
+            self.tensors[name] = arithmetic.rational(p, q)
+        self.families = families
+        self.on_call = on_call
+
+    # Lines -----------------------------------------------------------------------------------------------------------
+
+    def run(self, groups: Sequence[Group], finish: Callable[[str, Any], Any] | None = None) -> None:
+        """Evaluate groups of lines in order; ``finish`` may change what is stored for a tensor."""
+        for group in groups:
+            if group.step is None:
+                for line in group.lines:
+                    self.line(line)
+            else:
+                self._recurrence(group)
+            if finish is not None:
+                for name in dict.fromkeys(line.name for line in group.lines):
+                    if name in self.tensors:
+                        self.tensors[name] = finish(name, self.tensors[name])
+
+    def _recurrence(self, group: Group) -> None:
+        step = group.step
+        assert step is not None
+        for line in group.lines:
+            if line.left.tensor.domain not in ("boolean", "integer") and line.name not in self.tensors:
+                self.tensors[line.name] = self.arithmetic.zeros(self.shape_of(line.left.tensor))
+        stepping = [line for line in group.lines if step in line.spans]
+        for line in group.lines:
+            if line not in stepping:
+                self.line(line)
+        firsts = [int(self.index(line.spans[step][0]).item()) for line in stepping]
+        lasts = [int(self.index(line.spans[step][1]).item()) for line in stepping]
+        times = range(min(firsts), max(lasts) + 1)
+        for now in times if _ascends(group) else reversed(times):
+            for line, first, last in zip(stepping, firsts, lasts, strict=True):
+                if first <= now <= last:
+                    self.line(line, {step: now})
+
+    def line(self, line: Definition, fixed: Mapping[sympy.Symbol, int] | None = None) -> None:
+        """Evaluate one line and store what it defines."""
+        shape = self.shape_of(line.left.tensor)
+        fixed = fixed or {}
+        domain = line.left.tensor.domain
+        with self.within(
+            [(s, fixed.get(s, first), fixed.get(s, last)) for s, (first, last) in line.spans.items()], None
+        ):
+            extent = tuple(len(self.ranges[s]) for s in self.scope)
+            index = tuple(self.index(part) for part in line.left.index)
+            plain = line.left.index == tuple(self.scope) and extent == shape
+            if domain in ("boolean", "integer"):
+                self._store_plain(line, shape, extent, index, domain)
+                return
+            value = self.value(line.right)
+            value = self.arithmetic.view(
+                value, lambda part: np.broadcast_to(part, np.broadcast_shapes(part.shape, extent))
+            )
+        if isinstance(value, Num):
+            value.softmax = None
+        if plain and not line.accumulate and line.name not in self.tensors:
+            self.tensors[line.name] = value
+            return
+        target = self.tensors.get(line.name)
+        if target is None:
+            target = self.arithmetic.zeros(shape)
+        self.tensors[line.name] = self.arithmetic.put(target, index, value, line.accumulate)
+
+    def _store_plain(
+        self,
+        line: Definition,
+        shape: tuple[int, ...],
+        extent: tuple[int, ...],
+        index: tuple[Ints, ...],
+        domain: str,
+    ) -> None:
+        store: dict[str, Any] = self.booleans if domain == "boolean" else self.integers
+        value = self.condition(line.right) if domain == "boolean" else self.index(line.right)
+        target = store.get(line.name)
+        target = np.zeros(shape, value.dtype) if target is None else np.array(target)
+        target[index] = np.broadcast_to(value, extent)
+        store[line.name] = target
+
+    def shape_of(self, tensor: Tensor) -> tuple[int, ...]:
+        """The shape of a tensor as numbers."""
+        return tuple(int(self.index(size).item()) for size in tensor.shape)
+
+    # Values ------------------------------------------------------------------------------------------------------------
+
+    def value(self, node: Any) -> Any:
+        """A value as numbers of the arithmetic, one axis for each index in scope."""
+        handler = _VALUES.get(type(node))
+        if handler is not None:
+            return handler(self, node)
+        raise TypeError(f"{type(node).__name__} has no value: {node}")
+
+    def _ref(self, node: Ref) -> Any:
+        name, domain = node.tensor.name, node.tensor.domain
+        if domain in ("integer", "permutation"):
+            return self.arithmetic.exact(self.index(node).astype(np.float64))
+        if domain == "boolean":
+            return self.arithmetic.exact(self.condition(node).astype(np.float64), positive=True)
+        stored = self.tensors[name]
+        if not node.index:
+            return self.scalar(stored)
+        return self.arithmetic.view(stored, self._places(node.index, self.arithmetic.shape(stored)))
+
+    def _literal(self, node: Literal) -> Any:
+        expr = node.value
+        if expr.is_Rational:
+            return self.scalar(self.arithmetic.rational(int(expr.p), int(expr.q)))
+        over, under = fraction(expr)
+        top = self.index(over)
+        numerator = self.arithmetic.exact(top.astype(np.float64), positive=bool((top >= 0).all()))
+        if under == 1:
+            return numerator
+        return self.arithmetic.over(
+            numerator, self.arithmetic.exact(self.index(under).astype(np.float64), positive=True)
+        )
+
+    def _case(self, node: Case) -> Any:
+        condition = self.condition(node.args[0])
+        counts = condition if self.guard is None else condition & self.guard
+        others = ~condition if self.guard is None else ~condition & self.guard
+        if not counts.any():
+            with self.guarded(~condition):
+                return self._filled(self.value(node.args[2]), condition)
+        with self.guarded(condition):
+            then = self.value(node.args[1])
+        if not others.any() and self.guard is None:
+            return self._filled(then, condition)
+        with self.guarded(~condition):
+            return self.arithmetic.select(condition, then, self.value(node.args[2]))
+
+    def _filled(self, value: Any, like: Bools) -> Any:
+        return self.arithmetic.view(
+            value, lambda part: np.broadcast_to(part, np.broadcast_shapes(part.shape, like.shape))
+        )
+
+    def _sum(self, node: SumOf) -> Any:
+        with self.within([(node.var, node.first, node.last)], node.where) as where:
+            terms = len(self.ranges[node.var])
+            value = None if not terms else self._spread(self.value(node.body), terms, where)
+        return self.scalar(self.arithmetic.zeros(())) if value is None else self.arithmetic.sum(value, where)
+
+    def _max(self, node: MaxOf) -> Any:
+        with self.within([(node.var, node.first, node.last)], node.where) as where:
+            value = self._spread(self.value(node.body), len(self.ranges[node.var]), where)
+        return self.arithmetic.maximum(value, where)
+
+    def _spread(self, value: Any, terms: int, where: Bools | None) -> Any:
+        extent = (*((1,) * (len(self.scope) - 1)), terms)
+        whole = () if where is None else where.shape
+        return self.arithmetic.view(
+            value, lambda part: np.broadcast_to(part, np.broadcast_shapes(part.shape, extent, whole))
+        )
+
+    def _power(self, node: Power) -> Any:
+        base, exponent = node.args
+        if isinstance(exponent, Literal) and exponent.value.is_Integer:
+            return self.arithmetic.power(self.value(base), None, int(exponent.value))
+        return self.arithmetic.power(self.value(base), self.value(exponent), None)
+
+    def _func(self, node: Func) -> Any:
+        argument = self.value(node.args[1])
+        if node.name != "exp":
+            return self.arithmetic.function(node.name, argument)
+        found = (
+            self.families.of(node.args[1]) if self.families is not None and self.arithmetic.tracks else None
+        )
+        if found is None:
+            return self.arithmetic.exponential(argument, None, None)
+        family, largest = found
+        saved, self.guard = self.guard, None
+        try:
+            top = self.value(largest)
+        finally:
+            self.guard = saved
+        return self.arithmetic.exponential(argument, top, family)
+
+    def _times(self, node: Times) -> Any:
+        left, right = node.args
+        if left == right:
+            return self.arithmetic.power(self.value(left), None, 2)
+        return self.arithmetic.times(self.value(left), self.value(right))
+
+    def _delta(self, node: Delta) -> Any:
+        same = self.index(node.args[0]) == self.index(node.args[1])
+        return self.arithmetic.exact(same.astype(np.float64), positive=True)
+
+    def _call(self, node: Call | Pullback) -> Any:
+        if self.on_call is None:
+            raise TypeError(f"{node.args[0]} is applied here, but calls are not evaluated in this place")
+        return self.on_call(self, node)
+
+
+_VALUES: dict[type, Callable[[Evaluator, Any], Any]] = {
+    Ref: Evaluator._ref,
+    Literal: Evaluator._literal,
+    Plus: lambda e, n: e.arithmetic.plus(e.value(n.args[0]), e.value(n.args[1])),
+    Minus: lambda e, n: e.arithmetic.minus(e.value(n.args[0]), e.value(n.args[1])),
+    Times: Evaluator._times,
+    Over: lambda e, n: e.arithmetic.over(e.value(n.args[0]), e.value(n.args[1])),
+    Negative: lambda e, n: e.arithmetic.negative(e.value(n.args[0])),
+    Power: Evaluator._power,
+    Func: Evaluator._func,
+    Delta: Evaluator._delta,
+    Case: Evaluator._case,
+    SumOf: Evaluator._sum,
+    MaxOf: Evaluator._max,
+    Undefined: lambda e, n: e.scalar(e.arithmetic.undefined()),
+    Call: Evaluator._call,
+    Pullback: Evaluator._call,
+}
+
+
+def _ascends(group: Group) -> bool:
+    """Whether a recurrence reads earlier values of its index (else later ones)."""
+    names = {line.name for line in group.lines}
+    for line in group.lines:
+        for ref in refs(line.right):
+            if ref.tensor.name in names:
+                for part in ref.index:
+                    shift: Any = part - group.step
+                    if shift.is_Integer and shift != 0:
+                        return bool(shift < 0)
+    return True

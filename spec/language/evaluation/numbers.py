@@ -1,0 +1,209 @@
+"""Arrays of numbers with a running error bound: float64 values, and how far an implementation may be from them.
+
+Each operation adds the rounding error of the modelled implementation and carries on the error of its operands (Higham,
+*Accuracy and Stability of Numerical Algorithms*, sections 3.1 and 3.3), second-order terms included. The float64 arithmetic
+used here rounds too; its unit is added to the implementation's, so the bound covers the distance between the two.
+
+Values and errors share an exponent, ``(value, error)·2**exponent``, so exponentials of ±10⁴ neither overflow nor vanish.
+Without a precision the same class is plain float64 arithmetic with that extended range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from spec.language.evaluation.precision import Format
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+HUGE = 1e280
+UNIT64 = 2.0**-53
+
+
+@dataclass
+class Num:
+    """An array of numbers.
+
+    Attributes:
+        value: float64 values, to be multiplied by ``2**scale``.
+        error: bound on the distance of an implementation's result from the exact one, same scale; None when not tracked.
+        scale: integer exponents, or None for 0.
+        low: for numbers that cannot be negative: a lower bound that the exact and the computed number both respect.
+        lost: where nothing can be said (the implementation's type may overflow, or a divisor may vanish).
+        softmax: tag of the exponential family this belongs to, and whether it is the family's total.
+    """
+
+    value: Floats
+    error: Floats | None = None
+    scale: npt.NDArray[np.int64] | None = None
+    low: Floats | None = None
+    lost: Flags | None = None
+    softmax: tuple[Any, bool] | None = None
+
+    def view(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Num:
+        """The same numbers rearranged by ``change``, which acts on every array alike."""
+
+        def moved(part: npt.NDArray[Any] | None) -> npt.NDArray[Any] | None:
+            return None if part is None else change(part)
+
+        error, scale, low, lost = map(moved, (self.error, self.scale, self.low, self.lost))
+        return Num(change(self.value), error, scale, low, lost, self.softmax)
+
+    def floats(self) -> Floats:
+        """The values as float64; what does not fit becomes 0 or infinite."""
+        if self.scale is None:
+            return self.value
+        return np.ldexp(self.value, np.clip(self.scale, -2400, 2400))
+
+    def bounds(self) -> Floats:
+        """The error bounds as float64, infinite where nothing can be said."""
+        if self.error is None:
+            raise TypeError("these numbers carry no error bound")
+        error = self.error
+        if self.scale is not None:
+            error = np.ldexp(error, np.clip(self.scale, -2400, 2400))
+        error = np.where(error < HUGE, error, np.inf)
+        return error if self.lost is None else np.where(self.lost, np.inf, error)
+
+
+def either(a: Flags | None, b: Flags | None) -> Flags | None:
+    """Where either is lost."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a | b
+
+
+def exponents(a: Num) -> npt.NDArray[np.int64]:
+    """The exponents of ``a``, 0 where it has none."""
+    return np.zeros((), np.int64) if a.scale is None else a.scale
+
+
+class Rounding:
+    """What every arithmetic of :class:`Num` shares: making numbers, rounding them, and their scales.
+
+    ``operations`` is the format in which the implementation computes; None means that no error is tracked.
+    """
+
+    def __init__(self, operations: Format | None = None) -> None:
+        self.operations = operations
+        self.tracks = operations is not None
+        self.unit = 0.0 if operations is None else operations.unit + UNIT64
+        self.tiny = 0.0 if operations is None else operations.tiny
+        self.largest = np.inf if operations is None else operations.largest
+
+    # Making numbers ------------------------------------------------------------------------------------------------------
+
+    def exact(self, values: Any, positive: bool = False) -> Num:
+        """Numbers that an implementation receives exactly; ``positive`` ones are known not to be negative."""
+        value = np.asarray(values, dtype=np.float64)
+        error = np.zeros_like(value) if self.tracks else None
+        return Num(value, error, low=value if positive else None)
+
+    def rational(self, p: int, q: int) -> Num:
+        """The rational number p/q, rounded unless it is an integer."""
+        number = self.exact(float(p) / float(q), positive=p >= 0)
+        return number if q == 1 or not self.tracks else self.rounded(number, 1)
+
+    def zeros(self, shape: tuple[int, ...]) -> Num:
+        """Zeros."""
+        return self.exact(np.zeros(shape), positive=True)
+
+    def undefined(self) -> Num:
+        """A value about which nothing is said."""
+        return Num(np.array(np.nan), np.zeros(()) if self.tracks else None, lost=np.array(True))
+
+    def shape(self, a: Num) -> tuple[int, ...]:
+        """The shape of an array of numbers."""
+        return a.value.shape
+
+    def view(self, a: Num, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Num:
+        """The same numbers, rearranged."""
+        return a.view(change)
+
+    # Rounding ------------------------------------------------------------------------------------------------------------
+
+    def rounded(self, a: Num, roundings: float, tiny: bool = True) -> Num:
+        """``a`` after so many roundings of the modelled implementation."""
+        if not self.tracks:
+            return a
+        assert a.error is not None
+        share = roundings * self.unit
+        error = a.error + share / (1 - share) * (np.abs(a.value) + a.error)
+        if a.scale is None:
+            if tiny:
+                error = error + self.tiny
+            over = ~(np.abs(a.value) + error <= self.largest)
+            if over.any():
+                a.lost = over if a.lost is None else a.lost | over
+                error = np.where(np.isnan(error), HUGE, error)
+        error = np.minimum(error, HUGE)
+        if a.low is not None:
+            a.low = np.maximum(np.maximum(a.low * (1 - 2 * share), a.value - error), 0.0)
+        a.error = error
+        return a
+
+    def stored(self, a: Num, storage: Format) -> Num:
+        """``a`` rounded once to a storage format (subnormals flushed at worst); what was stored so already stays."""
+        if not self.tracks or storage is self.operations:
+            return a
+        a = self.folded(a)
+        assert a.error is not None
+        error = a.error + storage.unit * (np.abs(a.value) + a.error)
+        lost = a.lost
+        if a.scale is None:
+            error = error + storage.tiny
+            mantissa = np.frexp(a.value)[0] / storage.unit
+            error = np.where((a.error == 0) & (mantissa == np.rint(mantissa)), 0.0, error)
+            lost = either(lost, np.abs(a.value) + error > storage.largest)
+        return Num(a.value, error, a.scale, None if a.low is None else a.low * (1 - storage.unit), lost)
+
+    # Scales --------------------------------------------------------------------------------------------------------------
+
+    def folded(self, a: Num) -> Num:
+        """``a`` without a scale, if nothing is lost by that."""
+        if a.scale is None:
+            return a
+        size = np.abs(a.value) if a.error is None else np.maximum(np.abs(a.value), a.error)
+        top = np.where(size > 0, np.frexp(size)[1] + a.scale, 0)
+        if top.size and (top.max() > 1000 or top.min() < -1020):
+            return a
+        shift = np.where(size > 0, a.scale, 0)
+        error = None if a.error is None else np.minimum(np.ldexp(a.error, shift), HUGE)
+        low = None if a.low is None else np.ldexp(a.low, shift)
+        return Num(np.ldexp(a.value, shift), error, None, low, a.lost, a.softmax)
+
+    def normal(self, a: Num) -> Num:
+        """``a`` with mantissas of moderate size."""
+        if a.scale is None:
+            return a
+        size = np.abs(a.value) if a.error is None else np.maximum(np.abs(a.value), a.error)
+        shift = np.where(np.isfinite(size), np.frexp(size)[1], 0)
+        error = None if a.error is None else np.ldexp(a.error, -shift)
+        low = None if a.low is None else np.ldexp(a.low, -shift)
+        return Num(np.ldexp(a.value, -shift), error, a.scale + shift, low, a.lost, a.softmax)
+
+    @staticmethod
+    def to_scale(a: Num, scale: npt.NDArray[np.int64]) -> Num:
+        """``a`` with these exponents."""
+        shift = np.clip(exponents(a) - scale, -2400, 2400)
+        error = None if a.error is None else np.ldexp(a.error, shift)
+        low = None if a.low is None else np.ldexp(a.low, shift)
+        return Num(np.ldexp(a.value, shift), error, scale, low, a.lost)
+
+    def aligned(self, a: Num, b: Num) -> tuple[Num, Num, npt.NDArray[np.int64] | None]:
+        """Both with the same exponents, and these."""
+        if a.scale is None and b.scale is None:
+            return a, b, None
+        scales = []
+        for part in (a, b):
+            part = self.normal(part) if part.scale is not None else part
+            size = np.abs(part.value) if part.error is None else np.maximum(np.abs(part.value), part.error)
+            scales.append(np.where(size > 0, exponents(part) + np.frexp(size)[1], -(10**17)))
+        scale = np.maximum(*scales)
+        scale = np.where(scale == -(10**17), 0, scale)
+        return self.to_scale(a, scale), self.to_scale(b, scale), scale

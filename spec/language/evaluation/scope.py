@@ -1,0 +1,233 @@
+"""Index symbols as array axes: which are in scope, over which values, and what index expressions and conditions give.
+
+Every array here has one axis for each index in scope, outermost first; an axis of length 1 stands for any length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import sympy
+from sympy.core.basic import Basic
+
+from spec.language.evaluation.balls import midpoints
+from spec.language.evaluation.binding import Bindings
+from spec.language.evaluation.numbers import Num
+from spec.language.expr import Always, AnyOf, Both, Case, Compare, Either, Literal, Node, Not, Ref
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+
+class Scope:
+    """The indices in scope, the sizes, and the integer and boolean tensors; a boolean tensor that is None is all True."""
+
+    def __init__(self, bindings: Bindings) -> None:
+        self.sizes = dict(bindings.sizes)
+        self.integers = dict(bindings.integers)
+        self.booleans = dict(bindings.booleans)
+        self.scope: list[sympy.Symbol] = []
+        self.ranges: dict[sympy.Symbol, Ints] = {}
+        self.guard: Bools | None = None
+
+    arithmetic: Any
+
+    def value(self, node: Any) -> Any:
+        """A value as numbers; the interpreter knows how."""
+        raise NotImplementedError
+
+    # Scope -----------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def within(
+        self, spans: Sequence[tuple[sympy.Symbol, Any, Any]], where: Node | None
+    ) -> Iterator[Bools | None]:
+        """Open axes for indices; yields the condition under which they count (None: always)."""
+        added: list[sympy.Symbol] = []
+        condition: Bools | None = None
+        saved_guard, shadowed = self.guard, {}
+        for symbol, first, last in spans:
+            low, high = self.index(first), self.index(last)
+            ragged = low.size > 1 or high.size > 1
+            if symbol in self.ranges:
+                shadowed[symbol] = (self.ranges[symbol], self.scope.index(symbol))
+                self.scope[shadowed[symbol][1]] = sympy.Dummy(symbol.name, integer=True)
+            span = np.arange(int(low.min()), int(high.max()) + 1) if low.size and high.size else np.arange(0)
+            self.scope.append(symbol)
+            self.ranges[symbol] = span
+            added.append(symbol)
+            self.guard = None if self.guard is None else self.guard[..., None]
+            condition = None if condition is None else condition[..., None]
+            if ragged:
+                inside = (span >= low[..., None]) & (span <= high[..., None])
+                condition = inside if condition is None else condition & inside
+        if where is not None and not isinstance(where, Always):
+            if condition is not None:
+                self.guard = condition if self.guard is None else self.guard & condition
+            held = self.condition(where)
+            condition = held if condition is None else condition & held
+        if condition is not None:
+            self.guard = condition if self.guard is None else self.guard & condition
+        try:
+            yield condition
+        finally:
+            for symbol in reversed(added):
+                self.scope.pop()
+                if symbol in shadowed:
+                    self.ranges[symbol], place = shadowed[symbol]
+                    self.scope[place] = symbol
+                else:
+                    del self.ranges[symbol]
+            self.guard = saved_guard
+
+    @contextmanager
+    def guarded(self, condition: Bools) -> Iterator[None]:
+        """Evaluate under a further condition: entries where it fails do not count."""
+        saved = self.guard
+        self.guard = condition if saved is None else saved & condition
+        try:
+            yield
+        finally:
+            self.guard = saved
+
+    def axis(self, symbol: sympy.Symbol) -> Ints:
+        """The values of an index, along its axis."""
+        place = self.scope.index(symbol)
+        return self.ranges[symbol].reshape((1,) * place + (-1,) + (1,) * (len(self.scope) - place - 1))
+
+    def scalar(self, value: Any) -> Any:
+        """A number without axes, in the shape of the scope."""
+        ones = (1,) * len(self.scope)
+        return self.arithmetic.view(value, lambda part: np.asarray(part).reshape(ones))
+
+    # Indices and conditions --------------------------------------------------------------------------------------------
+
+    def index(self, expr: Any) -> Ints:
+        """An index expression as integers, one axis for each index in scope."""
+        if isinstance(expr, int):
+            return np.full((1,) * len(self.scope), expr, np.int64)
+        if isinstance(expr, sympy.Integer):
+            return np.full((1,) * len(self.scope), int(expr), np.int64)
+        if isinstance(expr, sympy.Symbol):
+            if expr in self.ranges:
+                return self.axis(expr)
+            if expr in self.sizes:
+                return np.full((1,) * len(self.scope), self.sizes[expr], np.int64)
+            raise KeyError(f"the index or size {expr} is not bound to a value here")
+        if isinstance(expr, Ref):
+            if expr.tensor.domain == "boolean":
+                return self.condition(expr).astype(np.int64)
+            return self._gather(self.integers[expr.tensor.name], expr.index)
+        if isinstance(expr, Literal):
+            return self.index(expr.value)
+        if isinstance(expr, Case):
+            return np.where(self.condition(expr.args[0]), self.index(expr.args[1]), self.index(expr.args[2]))
+        if isinstance(expr, sympy.Add):
+            return sum((self.index(part) for part in expr.args[1:]), self.index(expr.args[0]))
+        if isinstance(expr, sympy.Mul) and all(not part.is_Rational or part.is_Integer for part in expr.args):
+            result = self.index(expr.args[0])
+            for part in expr.args[1:]:
+                result = result * self.index(part)
+            return result
+        if isinstance(expr, sympy.floor | sympy.ceiling):
+            over, under = fraction(expr.args[0])
+            sign = -1 if isinstance(expr, sympy.ceiling) else 1
+            return sign * ((sign * self.index(over)) // self.index(under))
+        if isinstance(expr, sympy.Pow) and expr.exp.is_Integer and expr.exp >= 0:
+            return self.index(expr.base) ** int(expr.exp)
+        over, under = fraction(expr)
+        quotient, rest = np.divmod(self.index(over), self.index(under))
+        if rest.any():
+            raise ValueError(f"the index {expr} is not an integer here")
+        return np.asarray(quotient)
+
+    def condition(self, node: Any) -> Bools:
+        """A condition as booleans, one axis for each index in scope."""
+        if isinstance(node, Always):
+            return np.full((1,) * len(self.scope), True)
+        if isinstance(node, Ref):
+            values = self.booleans[node.tensor.name]
+            if values is None:
+                return np.full((1,) * len(self.scope), True)
+            return self._gather(values, node.index)
+        if isinstance(node, Both | Either):
+            left = self.condition(node.args[0])
+            with self.guarded(
+                left if isinstance(node, Both) else ~left
+            ):  # elsewhere the right side is not asked for
+                right = self.condition(node.args[1])
+            return left & right if isinstance(node, Both) else left | right
+        if isinstance(node, Not):
+            return ~self.condition(node.args[0])
+        if isinstance(node, Compare):
+            left, right = (self._comparable(part) for part in node.args[1:])
+            relation = str(node.args[0])
+            return left <= right if relation == "<=" else left < right if relation == "<" else left == right
+        if isinstance(node, AnyOf):
+            with self.within([(node.var, node.first, node.last)], node.where) as where:
+                held = self.condition(node.body)
+                held = held if where is None else held & where
+            return np.asarray(held.any(-1))
+        if isinstance(node, Case):
+            held = self.condition(node.args[0])
+            return np.where(held, self.condition(node.args[1]), self.condition(node.args[2]))
+        raise TypeError(f"{node} is not a condition")
+
+    def _comparable(self, part: Basic) -> npt.NDArray[Any]:
+        """A side of a comparison: exact integers, or the floats of a value."""
+        if isinstance(part, Ref) and part.tensor.domain not in ("integer", "boolean", "permutation"):
+            return self.floats(self.value(part))
+        if isinstance(part, Node) and not isinstance(part, Ref | Literal):
+            return self.floats(self.value(part))
+        return self.index(part)
+
+    def floats(self, value: Any) -> npt.NDArray[np.float64]:
+        """Numbers of this arithmetic as float64."""
+        return value.floats() if isinstance(value, Num) else midpoints(value)
+
+    def _gather(self, array: npt.NDArray[Any], index: tuple[Any, ...]) -> npt.NDArray[Any]:
+        if not index:
+            return np.asarray(array).reshape((1,) * len(self.scope))
+        places = self._places(index, array.shape)
+        return places(array)
+
+    def _places(
+        self, index: tuple[Any, ...], shape: tuple[int, ...]
+    ) -> Callable[[npt.NDArray[Any]], npt.NDArray[Any]]:
+        """How to read a tensor of ``shape`` at ``index``: by transposing when the indices are whole axes, else by look-up."""
+        whole = len(set(index)) == len(index) and all(
+            isinstance(part, sympy.Symbol)
+            and part in self.ranges
+            and len(self.ranges[part]) == size
+            and (size == 0 or self.ranges[part][0] == 0)
+            for part, size in zip(index, shape, strict=True)
+        )
+        if whole:
+            where = [self.scope.index(part) for part in index]
+            order = sorted(range(len(index)), key=lambda axis: where[axis])
+            target = [1] * len(self.scope)
+            for axis in order:
+                target[where[axis]] = shape[axis]
+            return lambda part: part.transpose(order).reshape(target)
+        arrays = [self.index(part) for part in index]
+        for axis, (values, size) in enumerate(zip(arrays, shape, strict=True)):
+            outside = (values < 0) | (values >= size)
+            if outside.any():
+                if (outside if self.guard is None else outside & self.guard).any():
+                    bad = int(np.broadcast_to(values, outside.shape)[outside][0])
+                    raise IndexError(f"index {bad} on axis {axis} is outside 0 … {size - 1}")
+                arrays[axis] = np.clip(values, 0, max(size - 1, 0))
+        chosen = tuple(arrays)
+        return lambda part: part[chosen]
+
+
+@lru_cache(maxsize=4096)
+def fraction(expr: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
+    """Numerator and denominator of an index expression, both with integer coefficients."""
+    over, under = sympy.fraction(sympy.together(expr))
+    return over, under

@@ -1,0 +1,210 @@
+"""The running error analysis: float64 arithmetic that carries, beside each value, how far an implementation may be from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spec.language.evaluation.functions import Functions
+from spec.language.evaluation.numbers import HUGE, Flags, Num, either, exponents
+from spec.language.evaluation.precision import DISTRIBUTED_ROUNDINGS, FUNCTION_ROUNDINGS, SUM_SLACK
+
+
+class Walk(Functions):
+    """The arithmetic of :class:`Num`; ``operations`` is the format in which the implementation computes, or None.
+
+    Each operation adds its rounding error to the propagated error of its operands; sums may be taken in any order.
+    """
+
+    def negative(self, a: Num) -> Num:
+        """-a."""
+        return Num(-a.value, a.error, a.scale, None, a.lost)
+
+    def plus(self, a: Num, b: Num) -> Num:
+        """a + b."""
+        a, b, scale = self.aligned(a, b)
+        error = None
+        if a.error is not None and b.error is not None:
+            terms = np.abs(a.value) + np.abs(b.value) + a.error + b.error
+            error = a.error + b.error + DISTRIBUTED_ROUNDINGS * self.unit * terms
+        low = None if a.low is None or b.low is None else a.low + b.low
+        out = self.rounded(Num(a.value + b.value, error, scale, low, either(a.lost, b.lost)), 1, tiny=False)
+        return self.folded(out)
+
+    def minus(self, a: Num, b: Num) -> Num:
+        """a - b."""
+        return self.plus(a, self.negative(b))
+
+    def times(self, a: Num, b: Num) -> Num:
+        """a * b; a bound on 0·anything is 0."""
+        scale = None
+        if a.scale is not None or b.scale is not None:
+            a, b = self.normal(a), self.normal(b)
+            scale = exponents(a) + exponents(b)
+        error = None
+        if a.error is not None and b.error is not None:
+            error = np.abs(a.value) * b.error + np.abs(b.value) * a.error + a.error * b.error
+        low = None if a.low is None or b.low is None else a.low * b.low
+        out = Num(a.value * b.value, error, scale, low, either(a.lost, b.lost))
+        return self.folded(self.rounded(out, 1))
+
+    def over(self, a: Num, b: Num) -> Num:
+        """a / b; nothing is known where the divisor may vanish. A share of a softmax's total lies in [0, 1]."""
+        scale = None
+        share = (
+            a.softmax is not None and b.softmax is not None and a.softmax[0] == b.softmax[0] and b.softmax[1]
+        )
+        if a.scale is not None or b.scale is not None:
+            a, b = self.normal(a), self.normal(b)
+            scale = exponents(a) - exponents(b)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            value = a.value / b.value
+            error, lost = None, either(a.lost, b.lost)
+            if a.error is not None and b.error is not None:
+                least = np.abs(b.value) - b.error
+                if b.low is not None:
+                    least = np.maximum(least, b.low)
+                vanishing = ~(least > 0)
+                error = np.where(vanishing, HUGE, (a.error + np.abs(value) * b.error) / least)
+                if not share and vanishing.any():
+                    lost = either(lost, vanishing)
+        low = None if a.low is None or b.low is None else np.zeros_like(value)
+        out = self.rounded(Num(value, error, scale, low, lost), FUNCTION_ROUNDINGS)
+        if share and out.error is not None:
+            out = self.folded(self._clamped(out))
+        return self.folded(out)
+
+    def _clamped(self, a: Num) -> Num:
+        """Shares of a total lie between 0 and 1 as computed, too, up to a few roundings."""
+        assert a.error is not None
+        limit = np.maximum(np.abs(a.floats()), 1 - a.floats()) + 8 * self.unit
+        return Num(
+            a.value,
+            np.minimum(a.error, np.ldexp(limit, np.clip(-exponents(a), -2400, 900))),
+            a.scale,
+            a.low,
+            a.lost,
+        )
+
+    def sum(self, a: Num, where: Flags | None) -> Num:
+        """The sum over the last axis, in any order, of the entries permitted by ``where``."""
+        if where is not None:
+            a = self.select(where, a, self.zeros(()))
+        scale, family = None, a.softmax
+        if a.scale is not None:
+            a = self.normal(a)
+            size = np.abs(a.value) if a.error is None else np.maximum(np.abs(a.value), a.error)
+            assert a.scale is not None
+            top = np.max(np.where(size > 0, a.scale, -(10**17)), axis=-1, keepdims=True, initial=-(10**17))
+            top = np.where(top == -(10**17), 0, top)
+            a = self.to_scale(a, np.broadcast_to(top, a.scale.shape))
+            scale = top[..., 0]
+        terms = a.value.shape[-1]
+        value, error, low = a.value.sum(-1), None, None
+        lost: Flags | None = (
+            None if a.lost is None else np.any(np.broadcast_to(a.lost, a.value.shape), axis=-1)
+        )
+        if a.error is not None:
+            share = (max(terms - 1, 0) + SUM_SLACK) * self.unit
+            total = (np.abs(a.value) + a.error).sum(-1)
+            error = np.broadcast_to(a.error, a.value.shape).sum(-1) + share / (1 - share) * total
+            low = None if a.low is None else np.broadcast_to(a.low, a.value.shape).sum(-1) * (1 - share)
+        out = Num(value, error, scale, low, lost)
+        out.softmax = None if family is None else (family[0], True)
+        return self.rounded(out, 0)
+
+    def maximum(self, a: Num, where: Flags | None) -> Num:
+        """The largest permitted entry along the last axis; nothing is said where there is none."""
+        a = self.folded(a)
+        value = a.floats() if where is None else np.where(where, a.floats(), -np.inf)
+        best = value.max(-1, initial=-np.inf)
+        error = None
+        if a.error is not None:
+            spread = np.broadcast_to(a.error, value.shape)
+            error = (spread if where is None else np.where(where, spread, 0.0)).max(-1, initial=0.0)
+        lost: Flags = np.isneginf(best)
+        if a.lost is not None:
+            permitted = np.broadcast_to(np.True_ if where is None else where, value.shape)
+            lost = np.logical_or(lost, (np.broadcast_to(a.lost, value.shape) & permitted).any(-1))
+        return Num(np.where(np.isneginf(best), np.nan, best), error, lost=lost)
+
+    def select(self, where: Flags, a: Num, b: Num) -> Num:
+        """``a`` where the condition holds, else ``b``; the other one's NaN, infinity or loss leaves no trace."""
+
+        def pick(x: Any, y: Any, absent: Any) -> Any:
+            if x is None and y is None:
+                return None
+            return np.where(where, absent if x is None else x, absent if y is None else y)
+
+        low = None if a.low is None or b.low is None else np.where(where, a.low, b.low)
+        lost = pick(a.lost, b.lost, np.array(False))
+        out = Num(
+            np.where(where, a.value, b.value),
+            pick(a.error, b.error, np.zeros(())),
+            pick(a.scale, b.scale, np.zeros((), np.int64)),
+            low,
+            lost,
+        )
+        out.softmax = a.softmax if b.softmax is None else None
+        return out
+
+    def put(self, target: Num, index: tuple[npt.NDArray[np.int64], ...], a: Num, accumulate: bool) -> Num:
+        """``target`` with ``a`` written (or added) at ``index``."""
+        shape = (
+            np.broadcast_shapes(*(part.shape for part in index), a.value.shape) if index else a.value.shape
+        )
+        if accumulate:
+            return self._added(target, tuple(np.broadcast_to(part, shape) for part in index), a, shape)
+        a, target = self.folded(a), self.folded(target)
+
+        def write(new: Any, old: Any, absent: Any) -> Any:
+            if new is None and old is None:
+                return None
+            result = np.array(np.broadcast_to(absent if old is None else old, target.value.shape))
+            result[index] = absent if new is None else new
+            return result
+
+        low = None
+        if a.low is not None and target.low is not None:
+            low = write(a.low, target.low, 0.0)
+        return Num(
+            write(a.value, target.value, 0.0),
+            write(a.error, target.error, 0.0),
+            write(a.scale, target.scale, np.int64(0)),
+            low,
+            write(a.lost, target.lost, False),
+        )
+
+    def _added(self, target: Num, index: tuple[Any, ...], a: Num, shape: tuple[int, ...]) -> Num:
+        a, target = self.folded(a), self.folded(target)
+        if a.scale is not None or target.scale is not None:
+            raise OverflowError("a derivative to be accumulated exceeds the float64 range")
+        value, error = np.array(target.value), None
+        np.add.at(value, index, np.broadcast_to(a.value, shape))
+        lost = None if a.lost is None and target.lost is None else np.zeros(value.shape, bool)
+        if lost is not None:
+            if target.lost is not None:
+                lost |= target.lost
+            if a.lost is not None:
+                np.logical_or.at(lost, index, np.broadcast_to(a.lost, shape))
+        if a.error is not None and target.error is not None:
+            error, total, count = np.array(target.error), np.zeros(value.shape), np.zeros(value.shape)
+            np.add.at(error, index, np.broadcast_to(a.error, shape))
+            np.add.at(total, index, np.broadcast_to(np.abs(a.value) + a.error, shape))
+            np.add.at(count, index, 1.0)
+            error = error + (count + SUM_SLACK) * self.unit * (total + np.abs(target.value) + target.error)
+        return Num(value, error, lost=lost)
+
+    def power(self, a: Num, y: Num | None, whole: int | None) -> Num:
+        """a**y: by products for an integer ``whole`` up to 8 in size, else as exp(y·ln a) for positive a."""
+        if whole is not None and abs(whole) <= 8:
+            result = self.rational(1, 1)
+            for _ in range(abs(whole)):
+                result = self.times(result, a) if result.value.shape or result.value != 1 else a
+            if whole % 2 == 0 and whole != 0:
+                result.low = np.zeros_like(result.value)
+            return self.over(self.rational(1, 1), result) if whole < 0 else result
+        assert y is not None
+        return self.real_power(a, y)

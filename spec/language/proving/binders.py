@@ -1,0 +1,176 @@
+"""Binders: opening them with fresh symbols, and closing them with canonical names.
+
+Bound symbols are named by nesting height, choosing the least form over their permutations and shifts; so two binders are equal
+exactly when their keys are, and an inner name can never capture an outer one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from itertools import permutations, product
+from typing import TYPE_CHECKING
+
+from spec.language.proving.obligations import Unprovable
+from spec.language.proving.replacing import Change, rebuild, rebuild_condition
+from spec.language.proving.terms import ONE, ZERO, Atom, Poly, conjuncts, of_mono, parts_of
+
+if TYPE_CHECKING:
+    from spec.language.proving.facts import Facts
+    from spec.language.proving.normal import Normal
+
+MOST_ORDERS = 5040
+"""How many orders of bound symbols are compared at most when a binder is closed."""
+
+
+def opened(n: Normal, atom: Atom, mark: str = "~") -> tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]:
+    """The bound symbols, renamed to fresh ones, with conditions and body."""
+    names = {v: n.fresh("k", mark) for v in atom.bound}
+    change = Change(symbols={v: f.poly for v, f in names.items()})
+    lits = tuple(x for lit in atom.lits for x in conjuncts(rebuild_condition(n, lit, change, n.empty)))
+    body = ONE if atom.body is None else rebuild(n, atom.body, change, n.empty)
+    return tuple(names.values()), lits, body
+
+
+def closed(n: Normal, kind: str, symbols: frozenset[Atom], lits: Iterable[Atom], body: Poly) -> Poly:
+    """A binder with canonical names for its bound symbols: the least over their permutations and shifts."""
+    lits = tuple(lits)
+    height = 1 + _height(lits, body)
+    best: tuple[int, str] | None = None
+    chosen, shifted = ZERO, False
+    n.note("rename")
+    shifts = [list(_shifts(s, symbols, lits, body)) for s in sorted(symbols, key=lambda s: s.key)]
+    for order in _orders(n, symbols, lits, body):
+        for offset in product(*shifts):
+            moved = dict(zip(sorted(symbols, key=lambda s: s.key), offset, strict=True))
+            if not _one_to_one(moved, symbols):
+                continue
+            candidate = _named(n, kind, order, moved, height, lits, body)
+            if candidate is None:
+                continue
+            rank = (len(candidate.key), candidate.key)
+            if best is None or rank < best:
+                best, chosen, shifted = rank, candidate, any(offset)
+    if best is None:  # every shift took the body apart: leave the bound symbols where they are
+        still = dict.fromkeys(symbols, ZERO)
+        order = next(iter(_orders(n, symbols, lits, body)))
+        plain = _named(n, kind, order, still, height, lits, body)
+        if plain is None:
+            raise Unprovable("a sum could not be brought to normal form")
+        return plain
+    if shifted:
+        n.note("shift")
+    return chosen
+
+
+def _one_to_one(moved: dict[Atom, Poly], symbols: frozenset[Atom]) -> bool:
+    """Whether shifts by other bound symbols are one to one: only by symbols that are not so shifted themselves."""
+    sheared = frozenset(s for s, offset in moved.items() if offset.symbols & symbols)
+    return not any(offset.symbols & sheared for offset in moved.values())
+
+
+def _named(
+    n: Normal,
+    kind: str,
+    order: tuple[Atom, ...],
+    moved: dict[Atom, Poly],
+    height: int,
+    lits: tuple[Atom, ...],
+    body: Poly,
+) -> Poly | None:
+    names, symbols = (
+        tuple(Atom("symbol", f"‹{height}.{rank}›") for rank in range(len(order))),
+        frozenset(order),
+    )
+    plain = {
+        s: name.poly + moved[s]
+        for s, name in zip(order, names, strict=True)
+        if not moved[s].symbols & symbols
+    }
+    others = {
+        s: name.poly + n.replaced(moved[s], plain, n.empty)
+        for s, name in zip(order, names, strict=True)
+        if s not in plain
+    }
+    change = Change(symbols=plain | others)
+    new_lits: list[Atom] = []
+    for lit in lits:
+        new_lits += conjuncts(rebuild_condition(n, lit, change, n.empty))
+    new_body = rebuild(n, body, change, n.empty)
+    factor = Fraction(1)
+    if kind == "sum":
+        if len(new_body.terms) != 1:
+            return None
+        (mono, factor), *_ = new_body.terms.items()
+        new_lits += mono.lits
+        new_body = of_mono(mono.without_conditions())
+    ordered = tuple(sorted(set(new_lits), key=lambda x: x.key))
+    return Atom(kind, "", (), names, ordered, None if kind == "any" else new_body).poly.scaled(factor)
+
+
+def _height(lits: Iterable[Atom], body: Poly) -> int:
+    inside = [a for a in parts_of(body) if a.bound]
+    for lit in lits:
+        inside += [a for a in parts_of(lit.poly) if a.bound]
+    return max((int(a.bound[0].name.strip("‹›").split(".")[0]) for a in inside), default=0)
+
+
+def _shifts(symbol: Atom, symbols: frozenset[Atom], lits: tuple[Atom, ...], body: Poly) -> Iterator[Poly]:
+    """Offsets that make a lower bound, or an index of an entry, start at the bound symbol itself."""
+    seen: set[str] = set()
+    for poly in _places(symbol, lits, body):
+        linear = poly.linear_in(symbol)
+        if linear is None or linear[0] != 1 or not linear[1].is_index:
+            continue
+        offset = -linear[1]
+        if offset.key not in seen:
+            seen.add(offset.key)
+            yield offset
+    if not seen:
+        yield ZERO
+
+
+def _places(symbol: Atom, lits: tuple[Atom, ...], body: Poly) -> Iterator[Poly]:
+    for lit in lits:
+        if lit.kind == "ge" and symbol in lit.symbols:
+            yield lit.args[0]
+    for whole in (body, *(lit.poly for lit in lits if lit.kind != "ge")):
+        for atom in parts_of(whole):
+            if atom.kind in ("entry", "look_up", "bool"):
+                for arg in atom.args:
+                    if symbol in arg.symbols:
+                        yield arg
+
+
+def _orders(
+    n: Normal, symbols: frozenset[Atom], lits: tuple[Atom, ...], body: Poly
+) -> Iterator[tuple[Atom, ...]]:
+    """Orders of the bound symbols worth comparing: symbols that play different parts keep a fixed order."""
+    names = sorted(symbols, key=lambda s: s.key)
+    if len(names) == 1:
+        yield tuple(names)
+        return
+    mark, other = Atom("symbol", "‹0.mark›"), Atom("symbol", "‹0.other›")
+    signatures: dict[str, list[Atom]] = {}
+    for symbol in names:
+        change = Change(symbols={s: (mark if s == symbol else other).poly for s in names})
+        keys = sorted(rebuild_condition(n, lit, change, n.empty).key for lit in lits)
+        signatures.setdefault("|".join((*keys, rebuild(n, body, change, n.empty).key)), []).append(symbol)
+    groups = [signatures[key] for key in sorted(signatures)]
+    for count, orders in enumerate(product(*(permutations(group) for group in groups))):
+        if count >= MOST_ORDERS:
+            return
+        yield tuple(s for group in orders for s in group)
+
+
+def exists(n: Normal, bound: Iterable[Atom], conditions: list[Poly], facts: Facts) -> Poly:
+    """The indicator that conditions hold for some values of the bound symbols."""
+    if ZERO in conditions:
+        return ZERO
+    symbols = frozenset(bound)
+    lits = [x for c in conditions for x in conjuncts(c)]
+    free = [x for x in lits if x.kind != "not" and not x.symbols & symbols]
+    (atom, *_), *_ = [
+        m.lits for m in closed(n, "any", symbols, [x for x in lits if x not in free], ONE).terms
+    ]
+    return n.product([n.decided(atom, facts), *(x.poly for x in free)], facts)

@@ -1,0 +1,192 @@
+"""Derivatives at symbolic index, vector–Jacobian products, and expectations of random tensors.
+
+``∂x[a]/∂x[b] = δ(a, b)``, and bound indices are renamed apart before a sum is differentiated, so that nothing is captured. An
+expectation is linear; for random tensors with independent entries of mean 0 and variance 1, ``E x[a] = 0`` and
+``E x[a]x[b] = δ(a, b)``, and different tensors are independent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from spec.language.calls import Pullback
+from spec.language.expr import Tensor
+from spec.language.formula import known
+from spec.language.proving.facts import NULL, POSITIVE, Facts
+from spec.language.proving.normal import Normal
+from spec.language.proving.obligations import Undischarged, Unprovable
+from spec.language.proving.replacing import Change, rebuild
+from spec.language.proving.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, mentions, of_mono, total
+from spec.language.theorem import Expectation
+
+if TYPE_CHECKING:
+    from spec.language.proving.reading import Reader
+    from spec.language.proving.unfolding import Frame
+
+
+# Derivatives --------------------------------------------------------------------------------------------------------------
+
+
+def derivative(n: Normal, poly: Poly, name: str, index: tuple[Poly, ...], facts: Facts) -> Poly:
+    """∂poly/∂name[index]."""
+    names = frozenset((name,))
+    parts = []
+    for mono, c in poly.ordered:
+        here = facts.assume_all(mono.lits)
+        if any(mentions(lit.poly, names) for lit in mono.lits):
+            raise Unprovable(f"a condition depends on {name}, so the derivative is not defined everywhere")
+        for atom, k in mono.pows:
+            if mentions(atom.poly, names):
+                rest = Mono(
+                    mono.lits,
+                    ((a, p - (a == atom)) for a, p in mono.pows if (a, p) != (atom, 1)),
+                    mono.exponent,
+                )
+                inner = _of_atom(n, atom, name, index, here)
+                parts.append(n.mul(of_mono(rest, c * k), inner, facts))
+        if mono.exponent is not None and mentions(mono.exponent, names):
+            parts.append(n.mul(of_mono(mono, c), derivative(n, mono.exponent, name, index, here), facts))
+    n.note("derivative")
+    return total(parts)
+
+
+def _of_atom(n: Normal, atom: Atom, name: str, index: tuple[Poly, ...], facts: Facts) -> Poly:
+    if atom.kind == "entry":
+        return n.product([n.equal(a - b, facts) for a, b in zip(atom.args, index, strict=True)], facts)
+    if atom.kind == "sum":
+        bound, lits, body = n.opened(atom)
+        inner = derivative(n, body, name, index, facts.assume_all(lits))
+        return n.summed(bound, lits, inner, facts)
+    if atom.kind not in ("inverse", "root", "inverse_root", "function") or not atom.args:
+        raise Unprovable(f"the derivative of a {atom.kind} with respect to {name} is not taken")
+    inside = derivative(n, atom.args[0], name, index, facts)
+    return n.mul(_outer(n, atom, facts), inside, facts)
+
+
+def _outer(n: Normal, atom: Atom, facts: Facts) -> Poly:
+    """The derivative of an elementary function at its argument."""
+    own, value = atom.poly, atom.args[0]
+    if atom.kind == "inverse":
+        return -n.power(own, 2, facts)
+    if atom.kind in ("root", "inverse_root"):
+        if n.sign(value, facts) != POSITIVE:
+            from spec.language.proving.writing import text
+
+            raise Undischarged(f"{text(n, value)} > 0, where its root is differentiated")
+        inverse_root = Atom("inverse_root", "", atom.args).poly
+        half = Fraction(1, 2) if atom.kind == "root" else Fraction(-1, 2)
+        return n.power(inverse_root, 1 if atom.kind == "root" else 3, facts).scaled(half)
+    if atom.name == "sin":
+        return n.function("cos", value, facts)
+    if atom.name == "cos":
+        return -n.function("sin", value, facts)
+    if atom.name == "tanh":
+        return ONE - n.power(own, 2, facts)
+    if atom.name == "sigmoid":
+        return own - n.power(own, 2, facts)
+    if atom.name == "log":
+        return n.inverse(value, facts)
+    raise Unprovable(f"{atom.name} is not differentiable everywhere")
+
+
+def pullback(reader: Reader, node: Pullback, frame: Frame, facts: Facts) -> Poly:
+    """Σ over the output of seed · ∂output/∂input: the input becomes a tensor of its own, then the argument again."""
+    n, call = reader.n, node.call
+    if any(mask & NULL for mask in facts.signs.values()):
+        raise Unprovable(
+            "a derivative under an assumption x ≤ y on values is not taken: it may hold on an edge only"
+        )
+    formula = known(call.formula_id)
+    item = next(i for i in formula.tensors if i.name == node.wrt)
+    argument = dict(zip((str(i) for i in formula.inputs), call.arguments, strict=True))[node.wrt]
+    plain = reader.unfolding.enter(call, frame, facts)
+    shape = tuple(reader.index(size, plain, facts) for size in item.shape)
+    alone = Tensor(n.fresh(node.wrt, "*").name, item.shape, item.domain, "given", item.below)
+    n.declare(alone.name, item.domain, shape)
+    inner = reader.unfolding.enter(call, frame, facts, {node.wrt: alone})
+    index = tuple(reader.index(part, frame, facts) for part in node.index)
+    for place, size in zip(index, shape, strict=True):
+        if not (facts.nonnegative(place) and facts.nonnegative(size - place - 1)):
+            raise Undischarged(f"the index of the pullback to {node.wrt} stays in range")
+    output = next(t for t in formula.outputs if t.name == call.output)
+    symbols, lits, here = [], [], facts
+    for size in output.shape:
+        symbol = n.fresh("o")
+        span = [
+            n.at_least_zero(g, n.empty)
+            for g in (symbol.poly, reader.index(size, inner, facts) - symbol.poly - 1)
+        ]
+        symbols.append(symbol)
+        lits += [lit for condition in span for lit in condition.conditions]
+        here = here.assume_value(span[0]).assume_value(span[1])
+    places = tuple(symbol.poly for symbol in symbols)
+    value = reader.entry(output, places, inner, here)
+    slope = derivative(n, value, alone.name, index, here)
+    back = Change(entries={alone.name: lambda args, known_: reader.entry(argument, args, frame, known_)})
+    seed = reader.entry(node.seed, places, frame, here)
+    return n.summed(symbols, lits, n.mul(seed, rebuild(n, slope, back, here), here), facts)
+
+
+# Expectations -------------------------------------------------------------------------------------------------------------
+
+
+def expectation(reader: Reader, node: Expectation, frame: Frame, facts: Facts) -> Poly:
+    """The expectation of the body, by linearity and the declared moments."""
+    n = reader.n
+    names = frozenset(tensor.name for tensor in node.random)
+    body = reader.value(node.body, frame, facts)
+    parts = []
+    for mono, c in body.ordered:
+        parts.append(_moment(n, mono, names, facts).scaled(c))
+    n.note("expectation")
+    return total(parts)
+
+
+def _moment(n: Normal, mono: Mono, names: frozenset[str], facts: Facts) -> Poly:
+    """E of a monomial: sums are opened, the expectation moves inside, products of entries become moments."""
+    bound: list[Atom] = []
+    lits = list(mono.lits)
+    rest, entries = Mono((), (), mono.exponent), Counter[Atom]()
+    pending = list(mono.pows)
+    while pending:
+        atom, k = pending.pop()
+        if atom.kind == "entry" and atom.name in names:
+            entries[atom] += k
+        elif atom.kind == "sum" and mentions(atom.poly, names):
+            for _ in range(k):
+                new, conditions, body = n.opened(atom)
+                (inner, _), *_ = body.terms.items()
+                bound += new
+                lits += conditions
+                pending += inner.pows
+                if inner.exponent is not None:
+                    rest = rest.times(Mono((), (), inner.exponent))
+        else:
+            rest = rest.times(Mono((), ((atom, k),)))
+    if mentions(of_mono(rest), names) or any(mentions(lit.poly, names) for lit in lits):
+        raise Unprovable(
+            "the expectation of something other than a polynomial in the random entries is not known"
+        )
+    moment = ONE
+    for name in sorted(names):
+        moment = n.mul(moment, _moment_of([a for a in entries.elements() if a.name == name], n, facts), facts)
+    if rest == UNIT and not bound and not lits:
+        return moment
+    return n.summed(bound, lits, n.mul(of_mono(rest), moment, facts), facts)
+
+
+def _moment_of(factors: list[Atom], n: Normal, facts: Facts) -> Poly:
+    if not factors:
+        return ONE
+    if len(factors) == 1:
+        return ZERO
+    if len(factors) > 2:
+        raise Unprovable(
+            f"a moment of order {len(factors)} is asked for; mean and variance alone do not give it"
+        )
+    n.note("moments")
+    ((a, b),) = combinations(factors, 2)
+    return n.product([n.equal(x - y, facts) for x, y in zip(a.args, b.args, strict=True)], facts)

@@ -1,0 +1,277 @@
+"""What is known at a place in an expression: ranges of indices, guards, and the assumptions of a theorem.
+
+A condition is decided by what is known: inequalities of index expressions by linear reasoning, entries of a mask by comparing
+indices, the sign of a value by its structure. A known "there is an index with …" is given a name (a witness); a known "there
+is no index with …" refutes each instance. Undecided stays undecided (None).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from spec.language.proving.linear import Form, contradictory, follows, form
+from spec.language.proving.terms import ONE, ZERO, Atom, Poly, parts_of
+
+if TYPE_CHECKING:
+    from spec.language.proving.normal import Normal
+
+NEGATIVE, NULL, POSITIVE = 1, 2, 4
+ANY_SIGN = NEGATIVE | NULL | POSITIVE
+NONNEGATIVE = NULL | POSITIVE
+
+
+class Facts:
+    """An immutable collection of facts; :meth:`assume` gives a larger one."""
+
+    def __init__(
+        self,
+        normal: Normal,
+        forms: tuple[Form, ...] = (),
+        true: tuple[Atom, ...] = (),
+        false: tuple[Atom, ...] = (),
+        signs: Mapping[str, int] | None = None,
+        added: tuple[Atom, ...] = (),
+        root: Facts | None = None,
+    ) -> None:
+        self.added, self.root = added, root or self
+        self.normal, self.forms, self.true, self.false = normal, forms, true, false
+        self.signs: dict[str, int] = dict(signs or {})
+        self.known_signs: dict[str, int] = {}
+        self._orders: dict[str, bool] = {}
+        self._assumed: dict[tuple[str, bool], Facts] = {}
+        self._decided: dict[str, bool | None] = {}
+        self._impossible: bool | None = None
+
+    # Adding ------------------------------------------------------------------------------------------------------------
+
+    def assume(self, lit: Atom, truth: bool = True) -> Facts:
+        """These facts and one more."""
+        slot = (lit.key, truth)
+        if slot not in self._assumed:
+            self._assumed[slot] = self._with(lit, truth)
+        return self._assumed[slot]
+
+    def as_root(self) -> Facts:
+        """The same facts as the starting point of a proof: they hold throughout and are not recorded as added."""
+        return Facts(self.normal, self.forms, self.true, self.false, self.signs)
+
+    def assume_all(self, lits: Iterable[Atom]) -> Facts:
+        """These facts and conditions that hold."""
+        facts = self
+        for lit in lits:
+            facts = facts.assume(lit)
+        return facts
+
+    def assume_value(self, condition: Poly) -> Facts:
+        """These facts and that an indicator is 1, as far as it is a product of conditions and their negations."""
+        facts = self
+        for lit in condition.conditions:
+            if not condition.at(lit, False):
+                facts = facts.assume(lit)
+            elif not condition.at(lit, True):
+                facts = facts.assume(lit, False)
+        return facts
+
+    def _with(self, lit: Atom, truth: bool) -> Facts:
+        if lit.kind == "not":
+            return self.assume(lit.lits[0], not truth)
+        forms, true, false, signs = self.forms, self.true, self.false, dict(self.signs)
+        if truth:
+            true = (*true, lit)
+        else:
+            false = (*false, lit)
+        if lit.kind == "ge":
+            poly = lit.args[0] if truth else -lit.args[0] - 1
+            forms = (*forms, *self._forms(poly))
+        elif lit.kind == "eq" and truth:
+            forms = (*forms, *self._forms(lit.args[0]), *self._forms(-lit.args[0]))
+        elif lit.kind == "eq":
+            for side in (lit.args[0], -lit.args[0]):
+                if self.nonnegative(side):
+                    forms = (*forms, *self._forms(side - 1))
+        elif lit.kind == "positive":
+            for factor, prim in self.normal.oriented(lit.args[0], self):
+                mask = POSITIVE if truth else NEGATIVE | NULL
+                signs[prim.key] = signs.get(prim.key, ANY_SIGN) & (mask if factor > 0 else mirror(mask))
+        added = (*self.added, lit if truth else Atom("not", lits=(lit,)))
+        facts = Facts(self.normal, forms, true, false, signs, added, self.root)
+        if lit.kind == "any" and truth:
+            _, lits, _ = self.normal.opened(lit, "!")
+            facts = facts.assume_all(lits)
+        return facts
+
+    def _forms(self, poly: Poly) -> Iterator[Form]:
+        own = form(poly)
+        if own is not None:
+            yield own
+        yield from self._bounds(poly)
+
+    def _bounds(self, poly: Poly) -> Iterator[Form]:
+        for atom in parts_of(poly):
+            if atom.kind in ("look_up", "floor"):
+                for bound in self.normal.bounds_of(atom):
+                    more = form(bound)
+                    if more is not None:
+                        yield more
+
+    # Deciding ----------------------------------------------------------------------------------------------------------
+
+    def nonnegative(self, poly: Poly) -> bool:
+        """Whether an index expression is known to be at least 0."""
+        constant = poly.constant
+        if constant is not None:
+            return constant >= 0
+        if poly.key not in self._orders:
+            self._orders[poly.key] = self._follows(poly)
+        return self._orders[poly.key]
+
+    def _follows(self, poly: Poly) -> bool:
+        goal = form(poly)
+        if goal is None:
+            return False
+        return follows((*self.normal.size_forms, *self.forms, *self._bounds(poly)), goal)
+
+    def decide(self, lit: Atom) -> bool | None:
+        """Whether a condition holds (True), fails (False), or is undecided (None)."""
+        if lit.key not in self._decided:
+            self._decided[lit.key] = None  # a question that comes back to itself stays open
+            self._decided[lit.key] = self._decide(lit)
+        return self._decided[lit.key]
+
+    def _decide(self, lit: Atom) -> bool | None:
+        if lit in self.true:
+            return True
+        if lit in self.false:
+            return False
+        if lit.kind == "not":
+            inner = self.decide(lit.lits[0])
+            return None if inner is None else not inner
+        if lit.kind == "ge":
+            return self._decide_order(lit.args[0])
+        if lit.kind == "eq":
+            return self._decide_equal(lit)
+        if lit.kind == "positive":
+            mask = self.normal.sign(lit.args[0], self)
+            return True if mask == POSITIVE else False if not mask & POSITIVE else None
+        if lit.kind == "bool":
+            return self._decide_entry(lit)
+        if lit.kind == "any":
+            return self._decide_any(lit)
+        return None
+
+    def _decide_order(self, poly: Poly) -> bool | None:
+        if self.nonnegative(poly):
+            return True
+        return False if self.nonnegative(-poly - 1) else None
+
+    def _decide_equal(self, lit: Atom) -> bool | None:
+        poly = lit.args[0]
+        low, high = self.nonnegative(poly), self.nonnegative(-poly)
+        if low and high:
+            return True
+        if self.nonnegative(poly - 1) or self.nonnegative(-poly - 1):
+            return False
+        return None
+
+    def same_index(self, a: Poly, b: Poly) -> bool:
+        """Whether two index expressions are known to agree."""
+        difference = a - b
+        if not difference:
+            return True
+        return self.nonnegative(difference) and self.nonnegative(-difference)
+
+    def _decide_entry(self, lit: Atom) -> bool | None:
+        for known, truth in ((self.true, True), (self.false, False)):
+            for other in known:
+                if other.kind != "bool" or other.name != lit.name:
+                    continue
+                if all(self.same_index(a, b) for a, b in zip(other.args, lit.args, strict=True)):
+                    return truth
+        if any(other.kind == "any" for other in self.false) and self.assume(lit).impossible:
+            return False
+        return None
+
+    def _decide_any(self, lit: Atom) -> bool | None:
+        bound, lits, _ = self.normal.opened(lit)
+        if self.witness(bound, lits) is not None:
+            return True
+        return False if self.assume_all(lits).impossible else None
+
+    @property
+    def impossible(self) -> bool:
+        """Whether the facts are known to contradict one another."""
+        if self._impossible is None:
+            self._impossible = False
+            self._impossible = self._contradict()
+        return self._impossible
+
+    def _contradict(self) -> bool:
+        if any(mask == 0 for mask in self.signs.values()):
+            return True
+        if contradictory((*self.normal.size_forms, *self.forms)):
+            return True
+        for lit in self.false:
+            if lit.kind == "any":
+                bound, lits, _ = self.normal.opened(lit)
+                if self.witness(bound, lits) is not None:
+                    return True
+            elif lit.kind in ("bool", "eq"):
+                without = Facts(self.normal, self.forms, self.true, (), {})
+                if without.decide(lit):
+                    return True
+        return False
+
+    # Witnesses ---------------------------------------------------------------------------------------------------------
+
+    def witness(self, bound: tuple[Atom, ...], lits: tuple[Atom, ...]) -> dict[Atom, Poly] | None:
+        """Values for bound symbols at which the conditions are known to hold, or None."""
+        if not bound:
+            return {} if all(self.decide(lit) for lit in lits) else None
+        symbol, later = bound[0], bound[1:]
+        tried: set[str] = set()
+        for value in self._candidates(symbol, frozenset(bound), lits):
+            if value.key in tried:
+                continue
+            tried.add(value.key)
+            rest: list[Atom] = []
+            for lit in lits:
+                held = (
+                    self.normal.condition_at(lit, {symbol: value}, self)
+                    if symbol in lit.symbols
+                    else lit.poly
+                )
+                if held == ZERO:
+                    break
+                rest.extend(held.conditions if held != ONE else ())
+            else:
+                found = self.witness(later, tuple(rest))
+                if found is not None:
+                    self.normal.note("witness")
+                    return {symbol: value, **found}
+        return None
+
+    def _candidates(self, symbol: Atom, bound: frozenset[Atom], lits: tuple[Atom, ...]) -> Iterator[Poly]:
+        for lit in lits:
+            entry, known = (lit.lits[0], self.false) if lit.kind == "not" else (lit, self.true)
+            if entry.kind != "bool" or symbol not in entry.symbols:
+                continue
+            for other in known:
+                if other.kind == "bool" and other.name == entry.name:
+                    for part, given in zip(entry.args, other.args, strict=True):
+                        yield from _solutions(part - given, symbol, bound)
+        for kind in ("eq", "ge"):
+            for lit in lits:
+                if lit.kind == kind:
+                    yield from _solutions(lit.args[0], symbol, bound)
+
+
+def _solutions(poly: Poly, symbol: Atom, bound: frozenset[Atom]) -> Iterator[Poly]:
+    linear = poly.linear_in(symbol)
+    if linear is not None and abs(linear[0]) == 1 and linear[1].is_index and not linear[1].symbols & bound:
+        yield linear[1].scaled(-linear[0])
+
+
+def mirror(mask: int) -> int:
+    """The signs of -x, given those of x."""
+    return (mask & NULL) | (POSITIVE if mask & NEGATIVE else 0) | (NEGATIVE if mask & POSITIVE else 0)

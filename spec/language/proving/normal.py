@@ -1,0 +1,340 @@
+"""The normal form: terms that are equal by the rules of :mod:`spec.language.proving.rules` become the same polynomial.
+
+Products are multiplied out, exponentials merged (eᵃeᵇ = eᵃ⁺ᵇ), reciprocals and roots spread over factors, angles added,
+indicators pulled out of functions, sums split into irreducible ones (:mod:`spec.language.proving.sums`). A cancellation
+``x·(1/x) = 1`` happens only where ``x ≠ 0`` is known at that place, and is recorded; where it is not known the term simply stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from spec.language.expr import Tensor
+from spec.language.proving import binders, elementary, indicators, replacing, sums
+from spec.language.proving.facts import ANY_SIGN, NULL, POSITIVE, Facts
+from spec.language.proving.linear import Form, form
+from spec.language.proving.obligations import Ledger
+from spec.language.proving.signs import product_sign, sign
+from spec.language.proving.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, of_mono, total, whole
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """What the prover knows of a tensor: its domain, its shape, and below which number its integers lie."""
+
+    domain: str
+    shape: tuple[Poly, ...]
+    below: Poly
+
+
+class Normal:
+    """One proof's workplace: what is declared, which rules were used, which obligations arose."""
+
+    def __init__(self) -> None:
+        self.ledger = Ledger(self)
+        self.used: set[str] = set()
+        self.tensors: dict[str, TensorInfo] = {}
+        self.originals: dict[str, Tensor] = {}
+        self.certificates: dict[str, list[tuple[int, tuple[Atom, ...]]]] = {}
+        self.size_forms: tuple[Form, ...] = ()
+        self.empty = Facts(self)
+        self.counter_case: tuple[Atom, ...] = ()  # where a difference did not vanish
+        self._count = 0
+        self._contents: dict[str, tuple[Fraction, Mono, Poly]] = {}
+
+    # Declarations ------------------------------------------------------------------------------------------------------
+
+    def note(self, rule: str) -> None:
+        """Record that a rule was used."""
+        self.used.add(rule)
+
+    def fresh(self, name: str, mark: str = "~") -> Atom:
+        """A symbol that occurs nowhere yet: a bound one (``~``), or a witness (``!``)."""
+        self._count += 1
+        return Atom("symbol", f"{name.split('~')[0]}{mark}{self._count}")
+
+    def size(self, name: str) -> Atom:
+        """A size symbol: an integer of at least 1."""
+        symbol = Atom("symbol", name)
+        own = form(symbol.poly - 1)
+        if own is not None and own not in self.size_forms:
+            self.size_forms = (*self.size_forms, own)
+        return symbol
+
+    def declare(self, name: str, domain: str, shape: tuple[Poly, ...] = (), below: Poly = ZERO) -> None:
+        """Declare a tensor that stands for itself."""
+        self.tensors.setdefault(
+            name, TensorInfo(domain, shape, shape[0] if domain == "permutation" else below)
+        )
+
+    def domain(self, name: str) -> str:
+        """The domain of a declared tensor."""
+        return self.tensors[name].domain
+
+    def bounds_of(self, atom: Atom) -> Iterator[Poly]:
+        """Expressions known to be at least 0 for an integer entry or a rounded-down quotient."""
+        if atom.kind == "look_up":
+            yield atom.poly
+            yield self.tensors[atom.name].below - atom.poly - 1
+        elif atom.kind == "floor":
+            over, under = _fraction(atom.args[0])
+            yield over - atom.poly.scaled(Fraction(under))
+            yield atom.poly.scaled(Fraction(under)) + (under - 1) - over
+
+    # Atoms -------------------------------------------------------------------------------------------------------------
+
+    def entry(self, name: str, index: tuple[Poly, ...]) -> Poly:
+        """An entry of a declared tensor, as a value."""
+        domain = self.domain(name)
+        if domain == "boolean":
+            return Atom("bool", name, index).poly
+        return Atom("look_up" if domain in ("integer", "permutation") else "entry", name, index).poly
+
+    def decided_entry(self, name: str, index: tuple[Poly, ...], facts: Facts) -> Poly:
+        """An entry, a Boolean one decided by the facts."""
+        out = self.entry(name, index)
+        return self.decided(out.conditions[0], facts) if self.domain(name) == "boolean" else out
+
+    def floor(self, poly: Poly) -> Poly:
+        """The greatest integer not above an index quotient."""
+        integral = Poly({m: c for m, c in poly.terms.items() if c.denominator == 1 and m != UNIT})
+        rest = poly - integral
+        constant = rest.constant
+        if constant is not None:
+            return integral + (constant.numerator // constant.denominator)
+        return integral + Atom("floor", "", (rest,)).poly
+
+    def at_least_zero(self, poly: Poly, facts: Facts) -> Poly:
+        """The indicator of ``poly ≥ 0`` for an index expression."""
+        return indicators.at_least_zero(self, poly, facts)
+
+    def equal(self, poly: Poly, facts: Facts) -> Poly:
+        """The indicator of ``poly = 0`` for an index expression."""
+        return indicators.equal(self, poly, facts)
+
+    def above_zero(self, poly: Poly, facts: Facts) -> Poly:
+        """The indicator of ``poly > 0`` for a real value."""
+        return indicators.above_zero(self, poly, facts)
+
+    def decided(self, lit: Atom, facts: Facts) -> Poly:
+        """The indicator of a condition: 1 or 0 where it is decided."""
+        held = facts.decide(lit)
+        if held is None:
+            return lit.poly
+        self.note("decided")
+        return ONE if held else ZERO
+
+    # Products ----------------------------------------------------------------------------------------------------------
+
+    def mul(self, p: Poly, q: Poly, facts: Facts) -> Poly:
+        """The product, multiplied out and reduced."""
+        if p.constant is not None or q.constant is not None:
+            a, b = (p, q) if p.constant is not None else (q, p)
+            return b.scaled(a.constant or Fraction(0))
+        parts = []
+        for m, c in p.terms.items():
+            for o, e in q.terms.items():
+                parts.append(self.settle(m.times(o), facts).scaled(c * e))
+        return total(parts)
+
+    def product(self, parts: list[Poly], facts: Facts) -> Poly:
+        """The product of several."""
+        out = ONE
+        for part in parts:
+            out = self.mul(out, part, facts)
+        return out
+
+    def power(self, p: Poly, k: int, facts: Facts) -> Poly:
+        """A positive integer power."""
+        return self.product([p] * k, facts)
+
+    def settle(self, mono: Mono, facts: Facts) -> Poly:
+        """A product of atoms, reduced: sin² = 1 - cos², √x√x = x, x·(1/x) = 1, conditions that others imply dropped."""
+        pows = dict(mono.pows)
+
+        def without(*changes: tuple[Atom, int]) -> Mono:
+            rest = dict(pows)
+            for atom, k in changes:
+                rest[atom] = rest.get(atom, 0) - k
+            return Mono(mono.lits, ((a, k) for a, k in rest.items() if k), mono.exponent)
+
+        for atom, k in mono.pows:
+            if atom.kind == "function" and atom.name == "sin" and k >= 2:
+                self.note("pythagoras")
+                cosine = Atom("function", "cos", atom.args)
+                fewer = without((atom, 2))
+                return self.settle(fewer, facts) - self.settle(fewer.times(Mono((), ((cosine, 2),))), facts)
+            if atom.kind not in ("root", "inverse", "inverse_root"):
+                continue
+            inner = facts.assume_all(mono.lits)
+            value = atom.args[0]
+            if (
+                atom.kind in ("root", "inverse_root")
+                and k >= 2
+                and not self.sign(value, inner) & ~(POSITIVE | NULL)
+            ):
+                self.note("roots")
+                square = value if atom.kind == "root" else self.inverse(value, inner)
+                return self.mul(of_mono(without((atom, 2))), square, facts)
+            partner, result = self._partner(atom, pows)
+            if partner is None:
+                continue
+            mask = self.sign(value, inner)
+            if result is None:
+                if not mask & NULL and (atom.kind != "inverse_root" or mask == POSITIVE):
+                    self.note("cancel")
+                    self.ledger.cancelled(value, inner)
+                    return self.settle(without((atom, 1), (partner, 1)), facts)
+            elif not mask & ~(POSITIVE | NULL):
+                self.note("roots")
+                rest = without((atom, 1), (partner, 1))
+                return self.settle(rest.times(Mono((), ((result, 1),))), facts)
+        return self._absorbed(mono, facts)
+
+    def _partner(self, atom: Atom, pows: Mapping[Atom, int]) -> tuple[Atom | None, Atom | None]:
+        """A factor that reduces against a root or reciprocal, and what the two become (None: they cancel)."""
+        base = atom.args[0].atom
+        if atom.kind == "inverse":
+            if base is not None and base in pows:
+                return base, None
+            root = Atom("root", "", atom.args)
+            return (root, Atom("inverse_root", "", atom.args)) if root in pows else (None, None)
+        if atom.kind == "inverse_root":
+            root = Atom("root", "", atom.args)
+            if root in pows:
+                return root, None
+            if base is not None and base in pows:
+                return base, root
+        return None, None
+
+    def _absorbed(self, mono: Mono, facts: Facts) -> Poly:
+        """Drop conditions that others, or the indices of a sum that is a factor, imply; 0 where they contradict."""
+        if not mono.lits:
+            return of_mono(mono)
+        lits = list(mono.lits)
+        sums_ = [a for a in mono.atoms if a.kind == "sum"]
+        if len(lits) == 1 and not sums_:
+            return of_mono(mono)
+        for lit in sorted(mono.lits, key=lambda x: (x.kind != "any", -len(x.key), x.key)):
+            others = facts.assume_all(x for x in lits if x != lit)
+            held = others.decide(lit)
+            if held is False:
+                return ZERO
+            for atom in sums_ if held is None else ():
+                _, inner, _ = self.opened(atom)
+                held = held or others.assume_all(inner).decide(lit)
+            if held:
+                self.note("decided")
+                lits.remove(lit)
+        return of_mono(mono if len(lits) == len(mono.lits) else Mono(lits, mono.pows, mono.exponent))
+
+    # Functions: see elementary.py ------------------------------------------------------------------------------------------
+
+    def exp(self, poly: Poly, facts: Facts) -> Poly:
+        """e to the power of a polynomial."""
+        return elementary.exponential(self, poly, facts)
+
+    def inverse(self, poly: Poly, facts: Facts) -> Poly:
+        """1/P, spread over the factors of P."""
+        return elementary.inverse(self, poly, facts)
+
+    def root(self, poly: Poly, facts: Facts) -> Poly:
+        """√P, with what is known to be at least 0 taken out."""
+        return elementary.root(self, poly, facts)
+
+    def function(self, name: str, poly: Poly, facts: Facts) -> Poly:
+        """An elementary function other than exp and √."""
+        return elementary.function(self, name, poly, facts)
+
+    def lifts(self, poly: Poly) -> bool:
+        """Whether a function of the polynomial is split by a condition in it."""
+        return any(m.lits for m in poly.terms)
+
+    def lifted(self, function: Callable[[Poly, Facts], Poly], poly: Poly, facts: Facts) -> Poly:
+        """f(χa + b) = χ f(a+b) + (1-χ) f(b)."""
+        self.note("cases")
+        lit = poly.conditions[0]
+        yes = function(poly.at(lit, True), facts.assume(lit))
+        no = function(poly.at(lit, False), facts.assume(lit, False))
+        return self.mul(lit.poly, yes - no, facts) + no
+
+    # Content and signs ---------------------------------------------------------------------------------------------------
+
+    def content(self, poly: Poly) -> tuple[Fraction, Mono, Poly]:
+        """``(c, M, Q)`` with the polynomial equal to ``c·M·Q``: common factors taken out, Q's leading coefficient positive."""
+        if poly.key not in self._contents:
+            self._contents[poly.key] = elementary.content(poly)
+        return self._contents[poly.key]
+
+    def oriented(self, poly: Poly, facts: Facts) -> list[tuple[int, Poly]]:
+        """Pairs (±1, Q) such that the polynomial has ± the sign of Q, Q free of known positive factors."""
+        if not poly.terms:
+            return []
+        _, prim = whole(poly)
+        pairs = [(1, prim) if prim.ordered[0][1] > 0 else (-1, -prim)]
+        if not self.lifts(poly):
+            coefficient, content, inner = self.content(poly)
+            if inner.constant is None and content != UNIT:
+                mask = POSITIVE
+                for a, k in content.pows:
+                    mask = product_sign(mask, self.sign(a.poly, facts) if k % 2 else POSITIVE)
+                    if k % 2 == 0 and self.sign(a.poly, facts) & NULL:
+                        mask |= NULL
+                if mask == POSITIVE:
+                    pairs.append((1 if coefficient > 0 else -1, inner))
+        return pairs
+
+    def sign(self, poly: Poly, facts: Facts) -> int:
+        """The signs the polynomial can have. A question that comes back to itself stays open."""
+        key = poly.key
+        found = facts.known_signs.get(key)
+        if found is None:
+            facts.known_signs[key] = ANY_SIGN
+            found = sign(self, poly, facts)
+            if found == ANY_SIGN:
+                del facts.known_signs[key]  # a certificate may decide it later
+            else:
+                facts.known_signs[key] = found
+        return found
+
+    def certify(self, poly: Poly, mask: int, lits: tuple[Atom, ...], facts: Facts) -> None:
+        """Remember that the polynomial has these signs wherever the conditions hold."""
+        for factor, prim in self.oriented(poly, facts):
+            held = mask if factor > 0 else product_sign(mask, 1)
+            entry = (held, lits)
+            known = self.certificates.setdefault(prim.key, [])
+            if entry not in known:
+                known.append(entry)
+
+    # Binders and replacement: see sums.py, binders.py, replacing.py ----------------------------------------------------------
+
+    def summed(self, bound: Iterable[Atom], lits: Iterable[Atom], body: Poly, facts: Facts) -> Poly:
+        """The sum of a body over bound symbols at which conditions hold."""
+        return sums.summed(self, bound, lits, body, facts)
+
+    def closed(self, kind: str, symbols: frozenset[Atom], lits: Iterable[Atom], body: Poly) -> Poly:
+        """A binder with canonical names."""
+        return binders.closed(self, kind, symbols, lits, body)
+
+    def exists(self, bound: Iterable[Atom], conditions: list[Poly], facts: Facts) -> Poly:
+        """The indicator that conditions hold for some values of bound symbols."""
+        return binders.exists(self, bound, conditions, facts)
+
+    def opened(self, atom: Atom, mark: str = "~") -> tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]:
+        """The bound symbols (fresh), conditions and body of a binder."""
+        return binders.opened(self, atom, mark)
+
+    def replaced(self, poly: Poly, symbols: Mapping[Atom, Poly], facts: Facts) -> Poly:
+        """The polynomial with index symbols replaced."""
+        return replacing.rebuild(self, poly, replacing.Change(symbols=symbols), facts)
+
+    def condition_at(self, lit: Atom, symbols: Mapping[Atom, Poly], facts: Facts) -> Poly:
+        """A condition with index symbols replaced, not decided by the facts."""
+        return replacing.rebuild_condition(self, lit, replacing.Change(symbols=symbols), self.empty)
+
+
+def _fraction(poly: Poly) -> tuple[Poly, int]:
+    factor, prim = whole(poly)
+    return prim.scaled(Fraction(factor.numerator)), factor.denominator

@@ -1,0 +1,58 @@
+"""Obligations: what has to be known before a step may be taken, and how it came to be known.
+
+A division needs its divisor nonzero, a root its argument at least 0, an entry its index in range, a cancellation what is
+cancelled nonzero. An obligation is discharged by the structure of the expression, by the sizes (each at least 1), or by an
+assumption; otherwise the step is refused with a message that names it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spec.language.proving.facts import Facts
+    from spec.language.proving.normal import Normal
+    from spec.language.proving.terms import Poly
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """Something that must hold: the sentence, and how it was discharged."""
+
+    sentence: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.sentence} ({self.reason})"
+
+
+class Undischarged(Exception):  # noqa: N818  (what an obligation is, not a fault)
+    """A step is refused: an obligation of it is not known to hold."""
+
+    def __init__(self, sentence: str, known: str = "") -> None:
+        self.sentence = sentence
+        super().__init__(f"undischarged: {sentence}" + (f", known: {known}" if known else ""))
+
+
+class Unprovable(Exception):  # noqa: N818  (what a step is, not a fault)
+    """A step is refused for another reason, given as one line."""
+
+
+class Ledger:
+    """The obligations met during one proof."""
+
+    def __init__(self, normal: Normal) -> None:
+        self.normal = normal
+        self.entries: dict[str, Obligation] = {}
+
+    def met(self, sentence: str, reason: str) -> None:
+        """Record an obligation with the reason why it holds."""
+        entry = Obligation(sentence, reason)
+        self.entries.setdefault(str(entry), entry)
+
+    def cancelled(self, value: Poly, facts: Facts) -> None:
+        """Record that something nonzero was cancelled."""
+        from spec.language.proving.writing import text
+
+        self.met(f"{text(self.normal, value)} ≠ 0", "cancelled; its sign follows from its form")

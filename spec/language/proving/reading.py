@@ -1,0 +1,368 @@
+"""Reading statements: from trees, as they are written, to terms in normal form.
+
+Reading asks whether what is written is *defined*: a divisor must be nonzero, the argument of a root at least 0, an index in
+its range, an argument in the input's domain. Each is an obligation, discharged under what is known at that place (ranges of the
+indices around, guards of cases and of restricted sums, the theorem's assumptions), or the reading is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import sympy
+from sympy.core.basic import Basic
+
+from spec.language.calls import Call, Pullback
+from spec.language.expr import (
+    Always,
+    AnyOf,
+    Both,
+    Bound,
+    Case,
+    Choice,
+    Compare,
+    Delta,
+    Either,
+    Func,
+    Literal,
+    MaxOf,
+    Minus,
+    Negative,
+    Node,
+    Not,
+    Over,
+    Plus,
+    Power,
+    Ref,
+    SumOf,
+    Times,
+    Undefined,
+)
+from spec.language.proving import calculus
+from spec.language.proving.conditions import Conditions
+from spec.language.proving.facts import NEGATIVE, NULL, POSITIVE, Facts
+from spec.language.proving.normal import Normal
+from spec.language.proving.obligations import Undischarged, Unprovable
+from spec.language.proving.terms import ONE, ZERO, Atom, Poly, conjuncts, number, total, whole
+from spec.language.proving.treesigns import TreeSigns
+from spec.language.proving.unfolding import Frame, ParityNeeded, Unfolding
+from spec.language.theorem import Expectation
+
+
+class Reader:
+    """Reads trees into terms. ``unroll`` writes sums over numeric ranges out; ``fixed`` are inputs a theorem fixes."""
+
+    def __init__(
+        self, normal: Normal | None = None, unroll: bool = False, fixed: frozenset[str] = frozenset()
+    ) -> None:
+        self.n = normal or Normal()
+        self.unroll, self.fixed = unroll, fixed
+        self.unfolding = Unfolding(self)
+        self.conditions = Conditions(self)
+        self.signs = TreeSigns(self)
+        self._memo: dict[tuple[Any, int, int], Poly] = {}
+        self._kept: list[Any] = []  # frames and facts whose identity is part of a memo's key
+
+    def text(self, node: Any, frame: Frame, relation: str = "") -> str:
+        """A tree as a reader sees it, what is said of it, and the formula it is written in."""
+        from spec.language.render import unicode
+
+        parts = [unicode(node), relation, f"in {frame.where}" if frame.where else ""]
+        return " ".join(part for part in parts if part)
+
+    # Values ------------------------------------------------------------------------------------------------------------
+
+    def value(self, node: Any, frame: Frame, facts: Facts) -> Poly:
+        """The value of a tree."""
+        key = (node, id(frame), id(facts))
+        if key not in self._memo:
+            self._kept.append((frame, facts))
+            handler = _VALUES.get(type(node))
+            if handler is None:
+                if isinstance(node, sympy.Expr) and not isinstance(node, Node):
+                    return self.index(node, frame, facts)
+                raise Unprovable(f"{type(node).__name__} has no value")
+            self._memo[key] = handler(self, node, frame, facts)
+        return self._memo[key]
+
+    def read(self, node: Any, frame: Frame, facts: Facts) -> Poly:
+        """A value, or the indicator of a condition."""
+        is_condition = isinstance(node, Always | Both | Either | Not | Compare | AnyOf)
+        return self.condition(node, frame, facts) if is_condition else self.value(node, frame, facts)
+
+    def _ref(self, node: Ref, frame: Frame, facts: Facts) -> Poly:
+        index = tuple(self.index(part, frame, facts) for part in node.index)
+        return self.entry(node.tensor, index, frame, facts)
+
+    def entry(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Poly:
+        """The entry of an array: a tensor's, or a comprehension's."""
+        return self.unfolding.entry(value, index, frame, facts)
+
+    def _literal(self, node: Literal, frame: Frame, facts: Facts) -> Poly:
+        return self.index(node.value, frame, facts)
+
+    def _plus(self, node: Plus, frame: Frame, facts: Facts) -> Poly:
+        return self.value(node.args[0], frame, facts) + self.value(node.args[1], frame, facts)
+
+    def _minus(self, node: Minus, frame: Frame, facts: Facts) -> Poly:
+        return self.value(node.args[0], frame, facts) - self.value(node.args[1], frame, facts)
+
+    def _negative(self, node: Negative, frame: Frame, facts: Facts) -> Poly:
+        return -self.value(node.args[0], frame, facts)
+
+    def _times(self, node: Times, frame: Frame, facts: Facts) -> Poly:
+        return self.n.mul(
+            self.value(node.args[0], frame, facts), self.value(node.args[1], frame, facts), facts
+        )
+
+    def _over(self, node: Over, frame: Frame, facts: Facts) -> Poly:
+        top = self.value(node.args[0], frame, facts)
+        return self.n.mul(top, self.reciprocal(node.args[1], frame, facts), facts)
+
+    def reciprocal(self, node: Any, frame: Frame, facts: Facts) -> Poly:
+        """1/node, the obligation that node is nonzero discharged."""
+        under = self._with_sign(node, NEGATIVE | POSITIVE, "≠ 0", frame, facts)
+        return self.n.inverse(under, facts)
+
+    def _with_sign(self, node: Any, allowed: int, relation: str, frame: Frame, facts: Facts) -> Poly:
+        """The value of a tree whose sign must be one of those allowed: an obligation."""
+        self.n.note("signs")
+        value = self.value(node, frame, facts)
+        mask = self.signs.sign(node, frame, facts)
+        if mask & ~allowed:
+            mask = self.n.sign(value, facts)
+        if mask & ~allowed:
+            raise Undischarged(self.text(node, frame, relation), self._known(facts))
+        self.n.ledger.met(self.text(node, frame, relation), self.signs.reason(node))
+        if value.constant is None:
+            own = self._narrowed(value, facts)
+            if own is not facts and not self._has_sign(node, mask, frame, own):
+                own = facts
+            self.n.certify(value, mask, own.added, facts)
+        return value
+
+    def _has_sign(self, node: Any, mask: int, frame: Frame, facts: Facts) -> bool:
+        try:
+            return not self.signs.sign(node, frame, facts) & ~mask
+        except (Undischarged, Unprovable):
+            return False
+
+    def _narrowed(self, value: Poly, facts: Facts) -> Facts:
+        """Only those facts that speak of the value's own bound indices: what follows from them holds in more places."""
+        kept = [
+            lit for lit in facts.added if all("~" not in s.name or s in value.symbols for s in lit.symbols)
+        ]
+        if any("!" in s.name for lit in kept for s in lit.symbols):
+            return facts
+        return facts if len(kept) == len(facts.added) else facts.root.assume_all(kept)
+
+    def _known(self, facts: Facts) -> str:
+        from spec.language.proving.writing import condition_text
+
+        return ", ".join(condition_text(self.n, lit) for lit in facts.added if lit.kind != "ge")
+
+    def _power(self, node: Power, frame: Frame, facts: Facts) -> Poly:
+        base, exponent = node.args
+        power = self.value(exponent, frame, facts)
+        constant = power.constant
+        if constant is not None and constant.denominator == 1:
+            if constant >= 0:
+                return self.n.power(self.value(base, frame, facts), int(constant), facts)
+            return self.n.power(self.reciprocal(base, frame, facts), int(-constant), facts)
+        positive = self._with_sign(base, POSITIVE, "> 0", frame, facts)
+        self.n.note("powers")
+        return self.n.exp(self.n.mul(power, self.n.function("log", positive, facts), facts), facts)
+
+    def _func(self, node: Func, frame: Frame, facts: Facts) -> Poly:
+        argument = node.args[1]
+        if node.name == "sqrt":
+            return self.n.root(self._with_sign(argument, NULL | POSITIVE, "≥ 0", frame, facts), facts)
+        if node.name == "log":
+            return self.n.function("log", self._with_sign(argument, POSITIVE, "> 0", frame, facts), facts)
+        value = self.value(argument, frame, facts)
+        return self.n.exp(value, facts) if node.name == "exp" else self.n.function(node.name, value, facts)
+
+    def _delta(self, node: Delta, frame: Frame, facts: Facts) -> Poly:
+        a, b = (self.index(part, frame, facts) for part in node.args)
+        if not (a - b).is_index:
+            raise Unprovable(f"{self.text(node, frame)} compares something other than indices")
+        return self.n.equal(a - b, facts)
+
+    def _case(self, node: Case, frame: Frame, facts: Facts) -> Poly:
+        held = self.condition(node.args[0], frame, facts)
+        parts = []
+        for condition, branch in ((held, node.args[1]), (ONE - held, node.args[2])):
+            here = facts.assume_value(condition)
+            if condition and not here.impossible:
+                parts.append(self.n.mul(condition, self.read(branch, frame, here), facts))
+        return total(parts)
+
+    def _undefined(self, node: Undefined, frame: Frame, facts: Facts) -> Poly:
+        raise Undischarged(
+            "this case does not occur: the statement says nothing about its value", self._known(facts)
+        )
+
+    def _choice(self, node: Choice, frame: Frame, facts: Facts) -> Poly:
+        return self.read(self.chosen(node, frame), frame, facts)
+
+    def chosen(self, node: Choice, frame: Frame) -> Any:
+        """The option that the frame's conventions pick."""
+        options = {str(pair.args[0]): pair.args[1] for pair in node.args[1:]}
+        return options[frame.conventions[str(node.args[0])]]
+
+    # Binders -----------------------------------------------------------------------------------------------------------
+
+    def within(self, at: Poly, first: Poly, last: Poly, facts: Facts) -> Facts:
+        """The facts with an index in a range."""
+        for gap in (at - first, last - at):
+            facts = facts.assume_value(self.n.at_least_zero(gap, self.n.empty))
+        return facts
+
+    def limits(self, node: Bound, frame: Frame, facts: Facts) -> tuple[Poly, Poly]:
+        """The range of a bound index, which must be one of integers."""
+        first, last = self.index(node.first, frame, facts), self.index(node.last, frame, facts)
+        if not (first.is_index and last.is_index):
+            raise Unprovable(f"the range of {node.var} in {self.text(node, frame)} is not one of integers")
+        return first, last
+
+    def _sum(self, node: SumOf, frame: Frame, facts: Facts) -> Poly:
+        first, last = self.limits(node, frame, facts)
+        if self.unroll and first.constant is not None and last.constant is not None:
+            return total(
+                self._term(node, number(k), frame, facts)
+                for k in range(int(first.constant), int(last.constant) + 1)
+            )
+        symbol = self.n.fresh(node.var.name)
+        try:
+            return self._sum_over(node, symbol, symbol.poly, first, last, frame, facts)
+        except ParityNeeded as need:
+            if need.symbol != symbol:
+                raise
+        self.n.note("parity")
+        halves = []
+        for odd in (0, 1):
+            half = self.n.fresh(node.var.name)
+            halves.append(
+                self._sum_over(node, half, half.poly.scaled(Fraction(2)) + odd, first, last, frame, facts)
+            )
+        return total(halves)
+
+    def _sum_over(
+        self, node: SumOf, symbol: Atom, at: Poly, first: Poly, last: Poly, frame: Frame, facts: Facts
+    ) -> Poly:
+        span = [self.n.at_least_zero(gap, self.n.empty) for gap in (at - first, last - at)]
+        here = facts.assume_value(span[0]).assume_value(span[1])
+        if here.impossible:
+            self.n.note("empty")
+            return ZERO
+        body = self._term(node, at, frame, here)
+        return self.n.summed((symbol,), span[0].conditions + span[1].conditions, body, facts)
+
+    def _term(self, node: Bound, at: Poly, frame: Frame, facts: Facts) -> Poly:
+        inner = frame.bind({node.var: at})
+        where = self.condition(node.where, inner, facts)
+        here = facts.assume_value(where)
+        if not where or here.impossible:
+            self.n.note("empty")
+            return ZERO
+        return self.n.mul(where, self.value(node.body, inner, here), facts)
+
+    def _max(self, node: MaxOf, frame: Frame, facts: Facts) -> Poly:
+        symbol = self.n.fresh(node.var.name)
+        inner = frame.bind({node.var: symbol.poly})
+        first, last = self.limits(node, frame, facts)
+        span = [self.n.at_least_zero(gap, self.n.empty) for gap in (symbol.poly - first, last - symbol.poly)]
+        here = facts.assume_value(span[0]).assume_value(span[1])
+        where = self.condition(node.where, inner, here)
+        lits = (*span[0].conditions, *span[1].conditions, *(conjuncts(where) if where else ()))
+        if not where or facts.witness((symbol,), lits) is None:
+            raise Undischarged(
+                f"{self.text(node, frame)} is taken over at least one index", self._known(facts)
+            )
+        body = self.value(node.body, inner, here.assume_value(where))
+        return self.n.closed("maximum", frozenset((symbol,)), lits, body)
+
+    def _call(self, node: Call, frame: Frame, facts: Facts) -> Poly:
+        inner = self.unfolding.enter(node, frame, facts)
+        index = tuple(self.index(part, frame, facts) for part in node.index)
+        output = next(
+            line.left.tensor for lines in inner.lines.values() for line in lines if line.name == node.output
+        )
+        return self.entry(output, index, inner, facts)
+
+    def _pullback(self, node: Pullback, frame: Frame, facts: Facts) -> Poly:
+        return calculus.pullback(self, node, frame, facts)
+
+    def _expectation(self, node: Expectation, frame: Frame, facts: Facts) -> Poly:
+        return calculus.expectation(self, node, frame, facts)
+
+    def condition(self, node: Any, frame: Frame, facts: Facts) -> Poly:
+        """A condition as an indicator."""
+        return self.conditions.condition(node, frame, facts)
+
+    # Indices -----------------------------------------------------------------------------------------------------------
+
+    def index(self, expr: Any, frame: Frame, facts: Facts) -> Poly:
+        """Index arithmetic, or a number."""
+        if isinstance(expr, Node):
+            return self.value(expr, frame, facts)
+        if isinstance(expr, sympy.Rational):
+            return number(Fraction(int(expr.p), int(expr.q)))
+        if isinstance(expr, sympy.Symbol):
+            return self._symbol(expr, frame)
+        if isinstance(expr, sympy.Add):
+            return total(self.index(part, frame, facts) for part in expr.args)
+        if isinstance(expr, sympy.Mul):
+            return self.n.product([self.index(part, frame, facts) for part in expr.args], facts)
+        if isinstance(expr, sympy.floor):
+            return self.n.floor(self._quotient(expr, frame, facts))
+        if isinstance(expr, sympy.ceiling):
+            return -self.n.floor(-self._quotient(expr, frame, facts))
+        if isinstance(expr, sympy.Pow):
+            return self._power(Power(Literal(expr.base), Literal(expr.exp)), frame, facts)
+        if expr == sympy.pi:
+            return Atom("function", "pi").poly
+        raise Unprovable(f"{expr} is no index arithmetic")
+
+    def _quotient(self, expr: Any, frame: Frame, facts: Facts) -> Poly:
+        poly = self.index(expr.args[0], frame, facts)
+        if not whole(poly)[1].is_index:
+            raise Unprovable(f"{expr} does not round a quotient of integers by a number")
+        return poly
+
+    def _symbol(self, symbol: sympy.Symbol, frame: Frame) -> Poly:
+        if symbol in frame.symbols:
+            return frame.symbols[symbol]
+        if frame.strict:
+            raise Unprovable(f"{symbol} is not known in {frame.where}")
+        if symbol.is_positive:
+            return self.n.size(symbol.name).poly
+        return Atom("symbol", symbol.name).poly
+
+    def sign(self, node: Any, frame: Frame, facts: Facts) -> int:
+        """The signs a tree can have."""
+        return self.signs.sign(node, frame, facts)
+
+
+_VALUES: dict[type, Callable[[Reader, Any, Frame, Facts], Poly]] = {
+    Ref: Reader._ref,
+    Literal: Reader._literal,
+    Plus: Reader._plus,
+    Minus: Reader._minus,
+    Negative: Reader._negative,
+    Times: Reader._times,
+    Over: Reader._over,
+    Power: Reader._power,
+    Func: Reader._func,
+    Delta: Reader._delta,
+    Case: Reader._case,
+    Undefined: Reader._undefined,
+    Choice: Reader._choice,
+    SumOf: Reader._sum,
+    MaxOf: Reader._max,
+    Call: Reader._call,
+    Pullback: Reader._pullback,
+    Expectation: Reader._expectation,
+}

@@ -1,0 +1,121 @@
+"""Replacement inside terms: index symbols, entries of tensors, or everything read again under other facts.
+
+Terms are rebuilt from their atoms up, so that what a replacement makes possible is done: conditions are decided, deltas collapse,
+angles are added. Bound symbols are renamed apart first; nothing is captured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from spec.language.proving.terms import ONE, ZERO, Atom, Poly, conjuncts, number, total
+
+if TYPE_CHECKING:
+    from spec.language.proving.facts import Facts
+    from spec.language.proving.normal import Normal
+
+
+@dataclass
+class Change:
+    """A replacement: symbols by index terms, and entries of named tensors by functions of their indices."""
+
+    symbols: Mapping[Atom, Poly] = field(default_factory=dict)
+    entries: Mapping[str, Callable[[tuple[Poly, ...], Facts], Poly]] = field(default_factory=dict)
+    atoms: Mapping[str, Poly] = field(default_factory=dict)
+    again: bool = False
+
+    def leaves(self, atom: Atom) -> bool:
+        """Whether the atom cannot be affected."""
+        return not (self.again or self.entries or self.atoms or any(s in atom.symbols for s in self.symbols))
+
+
+def rebuild(n: Normal, poly: Poly, change: Change, facts: Facts) -> Poly:
+    """The polynomial after a change, in normal form under the facts."""
+    parts = []
+    for mono, c in poly.ordered:
+        # A condition is never multiplied under facts that already contain it: it would be dropped as implied.
+        out, here = number(c), facts
+        for lit in mono.lits:
+            held = lit.poly if change.leaves(lit) else rebuild_condition(n, lit, change, here)
+            out = n.mul(out, held, facts)
+            here = here.assume_value(held)
+        for atom, k in mono.pows:
+            value = atom.poly if change.leaves(atom) else rebuild_atom(n, atom, change, here)
+            out = n.mul(out, n.power(value, k, here), facts)
+        if mono.exponent is not None:
+            out = n.mul(out, n.exp(rebuild(n, mono.exponent, change, here), here), facts)
+        parts.append(out)
+    return total(parts)
+
+
+def rebuild_atom(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
+    """An atom after a change."""
+    if atom.key in change.atoms:
+        return change.atoms[atom.key]
+    kind = atom.kind
+    if kind == "symbol":
+        return change.symbols.get(atom, atom.poly)
+    if kind in ("sum", "maximum"):
+        bound, lits, body = n.opened(atom)
+        out, here = ONE, facts
+        for lit in lits:
+            held = rebuild_condition(n, lit, change, facts)
+            out, here = n.mul(out, held, facts), here.assume_value(held)
+        body = rebuild(n, body, change, here)
+        if kind == "sum":
+            return n.summed(bound, (), n.mul(out, body, facts), facts)
+        return n.closed(kind, frozenset(bound), conjuncts(out), body) if out else ZERO
+    args = tuple(rebuild(n, arg, change, facts) for arg in atom.args)
+    if kind in ("entry", "look_up"):
+        return (
+            change.entries[atom.name](args, facts)
+            if atom.name in change.entries
+            else n.entry(atom.name, args)
+        )
+    if kind == "floor":
+        return n.floor(args[0])
+    _transfer(n, atom, change, args[0] if args else ZERO, facts)
+    if kind == "inverse":
+        return n.inverse(args[0], facts)
+    if kind == "root":
+        return n.root(args[0], facts)
+    if kind == "inverse_root":
+        return n.inverse(n.root(args[0], facts), facts)
+    return n.function(atom.name, args[0], facts) if args else atom.poly
+
+
+def _transfer(n: Normal, atom: Atom, change: Change, new: Poly, facts: Facts) -> None:
+    """Certificates of a term hold for what it becomes: they are statements for all values of its symbols."""
+    if not atom.args or change.atoms or not all(set("~‹") & set(s.name) for s in change.symbols):
+        return
+    for factor, prim in n.oriented(atom.args[0], facts):
+        for mask, lits in n.certificates.get(prim.key, ()):
+            changed = [rebuild_condition(n, lit, change, n.empty) for lit in lits]
+            if ZERO not in changed and prim == atom.args[0] and factor > 0:
+                n.certify(new, mask, tuple(x for c in changed for x in conjuncts(c)), facts)
+
+
+def rebuild_condition(n: Normal, lit: Atom, change: Change, facts: Facts) -> Poly:
+    """A condition after a change, as an indicator."""
+    if change.leaves(lit):
+        return lit.poly
+    if lit.kind == "not":
+        inner = rebuild_condition(n, lit.lits[0], change, facts)
+        if inner.constant is not None:
+            return ONE - inner
+        return Atom("not", lits=(inner.conditions[0],)).poly
+    if lit.kind == "any":
+        bound, lits, _ = n.opened(lit)
+        return n.exists(bound, [rebuild_condition(n, x, change, n.empty) for x in lits], facts)
+    args = tuple(rebuild(n, arg, change, facts) for arg in lit.args)
+    if lit.kind == "ge":
+        return n.at_least_zero(args[0], facts)
+    if lit.kind == "eq":
+        return n.equal(args[0], facts)
+    if lit.kind == "positive":
+        return n.above_zero(args[0], facts)
+    if lit.name in change.entries:
+        return change.entries[lit.name](args, facts)
+    return n.decided(Atom("bool", lit.name, args), facts)

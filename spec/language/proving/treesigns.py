@@ -1,0 +1,174 @@
+"""Signs read off a tree as it is written: squares, exponentials and sums are visible there, before they are multiplied out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from spec.language.calls import Call
+from spec.language.expr import (
+    Both,
+    Case,
+    Choice,
+    Delta,
+    Func,
+    Literal,
+    MaxOf,
+    Minus,
+    Negative,
+    Over,
+    Plus,
+    Power,
+    Ref,
+    SumOf,
+    Tensor,
+    Times,
+    lift,
+)
+from spec.language.proving.facts import ANY_SIGN, NONNEGATIVE, NULL, POSITIVE, Facts, mirror
+from spec.language.proving.signs import power_sign, product_sign, sum_sign
+from spec.language.proving.terms import ONE, Atom, Poly
+
+if TYPE_CHECKING:
+    from spec.language.proving.reading import Reader
+    from spec.language.proving.unfolding import Frame
+
+
+class TreeSigns:
+    """The signs of trees in their frames; falls back on the sign of the term a tree denotes."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader, self.n = reader, reader.n
+        self._memo: dict[tuple[Any, int, int], int] = {}
+        self._kept: list[Any] = []  # frames and facts whose identity is part of a memo's key
+
+    def sign(self, node: Any, frame: Frame, facts: Facts) -> int:
+        """The signs ``node`` can have, given the facts."""
+        key = (node, id(frame), id(facts))
+        if key not in self._memo:
+            self._kept.append((frame, facts))
+            mask = self._structure(node, frame, facts)
+            if mask not in (1, 2, 4):
+                mask &= self.n.sign(self.reader.value(node, frame, facts), facts)
+            self._memo[key] = mask
+        return self._memo[key]
+
+    def _structure(self, node: Any, frame: Frame, facts: Facts) -> int:
+        def of(part: Any) -> int:
+            return self.sign(part, frame, facts)
+
+        if isinstance(node, Plus | Minus):
+            right = of(node.args[1])
+            return sum_sign(of(node.args[0]), right if isinstance(node, Plus) else mirror(right))
+        if isinstance(node, Negative):
+            return mirror(of(node.args[0]))
+        if isinstance(node, Times):
+            return (
+                power_sign(of(node.args[0]), 2)
+                if node.args[0] == node.args[1]
+                else product_sign(*map(of, node.args))
+            )
+        if isinstance(node, Over):
+            return product_sign(of(node.args[0]), of(node.args[1]))
+        if isinstance(node, Power):
+            exponent = node.args[1]
+            if isinstance(exponent, Literal) and exponent.value.is_Integer:
+                return power_sign(of(node.args[0]), int(exponent.value)) if exponent.value != 0 else POSITIVE
+            return POSITIVE
+        if isinstance(node, Func):
+            return self._function(node, frame, facts)
+        if isinstance(node, Delta):
+            return NONNEGATIVE
+        if isinstance(node, Case):
+            return self._case(node, frame, facts)
+        if isinstance(node, Choice):
+            return of(self.reader.chosen(node, frame))
+        if isinstance(node, SumOf | MaxOf):
+            return self._binder(node, frame, facts)
+        if isinstance(node, Ref):
+            index = tuple(self.reader.index(part, frame, facts) for part in node.index)
+            return self._entry(node.tensor, index, frame, facts)
+        if isinstance(node, Call):
+            inner = self.reader.unfolding.enter(node, frame, facts)
+            index = tuple(self.reader.index(part, frame, facts) for part in node.index)
+            output = next(
+                x.left.tensor for lines in inner.lines.values() for x in lines if x.name == node.output
+            )
+            return self._entry(output, index, inner, facts)
+        return ANY_SIGN
+
+    def _function(self, node: Func, frame: Frame, facts: Facts) -> int:
+        if node.name in ("exp", "sigmoid"):
+            return POSITIVE
+        if node.name == "sqrt":
+            return POSITIVE if self.sign(node.args[1], frame, facts) == POSITIVE else NONNEGATIVE
+        return NONNEGATIVE if node.name == "abs" else ANY_SIGN
+
+    def _case(self, node: Case, frame: Frame, facts: Facts) -> int:
+        held = self.reader.condition(node.args[0], frame, facts)
+        out = 0
+        for condition, branch in ((held, node.args[1]), (ONE - held, node.args[2])):
+            here = facts.assume_value(condition)
+            if condition and not here.impossible:
+                out |= self.sign(branch, frame, here)
+        return out
+
+    def _binder(self, node: SumOf | MaxOf, frame: Frame, facts: Facts) -> int:
+        reader, n = self.reader, self.n
+        symbol = n.fresh(node.var.name)
+        first, last = reader.limits(node, frame, facts)
+        if reader.unroll and first.constant is not None and last.constant is not None:
+            return ANY_SIGN
+        inner = frame.bind({node.var: symbol.poly})
+        here = reader.within(symbol.poly, first, last, facts)
+        condition, body = node.where, node.body
+        if isinstance(node, SumOf) and isinstance(body, Case) and body.args[2] == lift(0):
+            condition, body = Both(condition, body.args[0]), body.args[1]
+        where = reader.condition(condition, inner, here)
+        lits = (*here.added[len(facts.added) :], *signed(where))
+        here = here.assume_value(where)
+        if not where or here.impossible:
+            return NULL
+        mask = self.sign(body, inner, here)
+        if mask == ANY_SIGN or facts.witness((symbol,), lits) is not None:
+            return mask
+        return mask | NULL if isinstance(node, SumOf) else ANY_SIGN
+
+    def _entry(self, tensor: Tensor, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> int:
+        meaning = self.reader.unfolding.meaning(tensor, index, frame, facts)
+        if meaning is None:
+            return ANY_SIGN
+        out = 0
+        for condition, node, inner in meaning:
+            if isinstance(node, Tensor) or condition != ONE:
+                return ANY_SIGN
+            out |= self.sign(node, inner, facts)
+        return out or NULL
+
+    def reason(self, node: Any) -> str:
+        """Why a tree has the sign it has, in a few words."""
+        if isinstance(node, SumOf):
+            return "a sum of positive terms over at least one index"
+        if isinstance(node, Func) and node.name == "exp":
+            return "an exponential is positive"
+        if isinstance(node, Func) and node.name == "sqrt":
+            return "the root of a positive number"
+        if isinstance(node, Literal):
+            return "sizes are at least 1"
+        if isinstance(node, Plus):
+            return "a sum of numbers that are at least 0, one of them positive"
+        return "its form and the assumptions"
+
+
+def signed(condition: Poly) -> tuple[Atom, ...]:
+    """The conditions, some of them negated, whose conjunction an indicator expresses; what else it says is left out.
+
+    Leaving a conjunct out would be wrong for a witness, so an indicator that is no such conjunction gives an impossible one.
+    """
+    found: list[Atom] = []
+    rest = condition
+    for lit in condition.conditions:
+        if not rest.at(lit, False):
+            found, rest = [*found, lit], rest.at(lit, True)
+        elif not rest.at(lit, True):
+            found, rest = [*found, Atom("not", lits=(lit,))], rest.at(lit, False)
+    return tuple(found) if rest == ONE else (Atom("ge", "", (-ONE,)),)

@@ -1,0 +1,329 @@
+"""What a name in a statement stands for: frames, calls entered, and the line that defines an entry.
+
+Nothing is substituted into a tree, so nothing can be captured: a tree is read in a *frame* that says what its index symbols,
+sizes and tensors stand for, and entering a call or a bound index makes a further frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import sympy
+from sympy.core.basic import Basic
+
+from spec.language.calls import ABSENT, Call, Comprehension
+from spec.language.expr import Ref, Tensor
+from spec.language.flatten import unify
+from spec.language.formula import Definition, Formula, known
+from spec.language.proving.facts import NULL, POSITIVE, Facts
+from spec.language.proving.obligations import Undischarged, Unprovable
+from spec.language.proving.terms import ONE, ZERO, Atom, Poly, total
+
+if TYPE_CHECKING:
+    from spec.language.proving.reading import Reader
+
+
+DEPTH = 120
+"""How deep definitions are unfolded; a recurrence that goes deeper is refused."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Where a tree is read: what its symbols are, what its tensors are, and which lines define the others.
+
+    ``where`` names the formula for messages; ``strict`` frames know every symbol.
+    """
+
+    symbols: Mapping[sympy.Symbol, Poly] = field(default_factory=dict)
+    tensors: Mapping[str, tuple[Basic, Frame]] = field(default_factory=dict)
+    lines: Mapping[str, tuple[Definition, ...]] = field(default_factory=dict)
+    conventions: Mapping[str, str] = field(default_factory=dict)
+    where: str = ""
+    strict: bool = False
+
+    def bind(self, symbols: Mapping[sympy.Symbol, Poly]) -> Frame:
+        """The frame with further index symbols."""
+        return replace(self, symbols={**self.symbols, **symbols})
+
+
+class ParityNeeded(Exception):  # noqa: N818  (a question to the reader, not a fault)
+    """An entry is defined by lines for even and odd indices, and the parity of an index is not known."""
+
+    def __init__(self, symbol: Atom) -> None:
+        self.symbol = symbol
+        super().__init__(f"the parity of {symbol} decides which line defines an entry")
+
+
+Meaning = list[tuple[Poly, Basic, Frame]]
+"""Alternatives for an entry: under a condition, a tree read in a frame."""
+
+
+class Unfolding:
+    """Finds the meaning of names."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader, self.n = reader, reader.n
+        self._frames: dict[Any, Frame] = {}
+        self._entries: dict[Any, Poly] = {}
+        self._kept: list[Any] = []  # frames and facts whose identity is part of a key
+        self._depth = 0
+
+    # Calls -------------------------------------------------------------------------------------------------------------
+
+    def enter(
+        self, call: Call, caller: Frame, facts: Facts, fixed: Mapping[str, Tensor] | None = None
+    ) -> Frame:
+        """The frame of a call: its inputs are the arguments as the caller reads them; ``fixed`` replaces some inputs."""
+        key = (
+            call.args[0],
+            call.args[2],
+            id(caller),
+            tuple(sorted((fixed or {}).items(), key=str)),
+            id(facts),
+        )
+        if key not in self._frames:
+            self._kept.append((caller, facts))
+            self._frames[key] = self._enter(
+                known(call.formula_id), call.arguments, caller, facts, fixed or {}
+            )
+        return self._frames[key]
+
+    def _enter(
+        self,
+        callee: Formula,
+        arguments: tuple[Basic, ...],
+        caller: Frame,
+        facts: Facts,
+        fixed: Mapping[str, Tensor],
+    ) -> Frame:
+        self.n.note("unfold")
+        wanted = {c.name for c in callee.conventions}
+        conventions = {name: option for name, option in caller.conventions.items() if name in wanted}
+        flat = callee.flat(conventions)
+        sizes = {
+            old: self.reader.index(new, caller, facts)
+            for old, new in unify(callee, arguments).items()
+            if isinstance(old, sympy.Symbol)
+        }
+        tensors: dict[str, tuple[Basic, Frame]] = {}
+        for item, value in zip(callee.inputs, arguments, strict=True):
+            if isinstance(item, Tensor):
+                tensors[item.name] = (fixed.get(item.name, value), caller)
+                if item.name not in fixed:
+                    self._fits(callee, item, value, caller, facts, sizes)
+        for name in flat.constants:
+            if name in caller.tensors:  # a theorem may fix a constant's value
+                tensors[name] = caller.tensors[name]
+        lines: dict[str, tuple[Definition, ...]] = {}
+        for line in flat.lines:
+            lines[line.name] = (*lines.get(line.name, ()), line)
+        return Frame(sizes, tensors, lines, conventions, callee.id, strict=True)
+
+    def _fits(
+        self,
+        callee: Formula,
+        item: Tensor,
+        value: Basic,
+        caller: Frame,
+        facts: Facts,
+        sizes: Mapping[sympy.Symbol, Poly],
+    ) -> None:
+        """The argument lies in the input's declared domain."""
+        if value == ABSENT or item.role == "generator" or item.domain in ("real", "boolean"):
+            return
+        reader = self.reader
+        plain = value.tensor if isinstance(value, Ref) else value
+        if isinstance(plain, Tensor) and plain.name in reader.fixed:
+            return  # a theorem may fix an input at the edge of its domain: ε = 0
+        inner = caller
+        node: Any = value
+        here = facts
+        if isinstance(value, Tensor | Comprehension):
+            index = []
+            for size in value.shape:
+                symbol = self.n.fresh("k").poly
+                here = reader.within(symbol, ZERO, reader.index(size, caller, here) - 1, here)
+                index.append(symbol)
+            meaning = self.meaning(value, tuple(index), caller, here)
+            if meaning is None:
+                assert isinstance(value, Tensor)
+                if value.domain != item.domain:
+                    raise Undischarged(f"{value.name}, which is {value.domain}, is {item.domain}")
+                return
+            (_, node, inner), *_ = meaning
+        if item.domain in ("positive", "nonnegative"):
+            mask = reader.sign(node, inner, here)
+            if mask & ~(POSITIVE if item.domain == "positive" else POSITIVE | NULL):
+                relation = "> 0" if item.domain == "positive" else "≥ 0"
+                raise Undischarged(
+                    f"{reader.text(node, inner)} {relation}, as {callee.id} asks of {item.name}"
+                )
+            reader.n.ledger.met(
+                f"{reader.text(node, inner)} is {item.domain}, as {callee.id} asks of {item.name}", "its form"
+            )
+        elif item.domain == "integer" and item.below != 0:
+            place = reader.index(node, inner, here)
+            below = reader.index(item.below, Frame(sizes, caller.tensors, strict=True), here)
+            if not (here.nonnegative(place) and here.nonnegative(below - place - 1)):
+                raise Undischarged(
+                    f"{reader.text(node, inner)} lies in 0 … {item.below} - 1, as {callee.id} asks"
+                )
+
+    # Entries -----------------------------------------------------------------------------------------------------------
+
+    def entry(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Poly:
+        """The entry of an array: a tensor's, or a comprehension's."""
+        if value == ABSENT:
+            return ONE
+        key = (value, index, id(frame), id(facts))
+        if key in self._entries:
+            return self._entries[key]
+        self._kept.append((frame, facts))
+        self._in_range(value, index, frame, facts)
+        meaning = self.meaning(value, index, frame, facts)
+        if meaning is None:
+            tensor, owner = self.opaque(value, frame)
+            self._declare(tensor, owner, facts)
+            out = self.n.decided_entry(tensor.name, index, facts)
+        else:
+            self._depth += 1
+            if self._depth > DEPTH:
+                raise Unprovable(f"the definition of {value} refers to itself too deeply to be unfolded")
+            try:
+                out = self._one_of(meaning, facts)
+            finally:
+                self._depth -= 1
+        self._entries[key] = out
+        return out
+
+    def _one_of(self, meaning: Meaning, facts: Facts) -> Poly:
+        parts = []
+        for condition, node, inner in meaning:
+            if node == ABSENT:
+                return ONE
+            here = facts.assume_value(condition)
+            plain = isinstance(node, Tensor)
+            read = self.entry(node, (), inner, here) if plain else self.reader.read(node, inner, here)
+            parts.append(self.n.mul(condition, read, facts))
+        return total(parts)
+
+    def _declare(self, tensor: Tensor, frame: Frame, facts: Facts) -> None:
+        known = self.n.originals.get(tensor.name)
+        if known is not None and (known.domain, len(known.shape)) != (tensor.domain, len(tensor.shape)):
+            raise Unprovable(f"{tensor.name} names two different tensors")
+        if known is None:
+            shape = tuple(self.reader.index(size, frame, facts) for size in tensor.shape)
+            self.n.originals[tensor.name] = tensor
+            self.n.declare(tensor.name, tensor.domain, shape, self.reader.index(tensor.below, frame, facts))
+
+    def _in_range(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> None:
+        if not isinstance(value, Tensor | Comprehension):
+            return
+        name = value.name if isinstance(value, Tensor) else "an array"
+        for place, size in zip(index, value.shape, strict=True):
+            last = self.reader.index(size, frame, facts) - 1
+            if not (facts.nonnegative(place) and facts.nonnegative(last - place)):
+                from spec.language.proving.writing import text
+
+                where = f" in {frame.where}" if frame.where else ""
+                raise Undischarged(
+                    f"the index {text(self.n, place)} of {name} stays in 0 … {text(self.n, last)}{where}"
+                )
+
+    def meaning(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Meaning | None:
+        """What the entry of an array at ``index`` stands for; None for a tensor that stands for itself."""
+        if isinstance(value, Comprehension):
+            inner = frame.bind(dict(zip(value.vars, index, strict=True)))
+            return [(ONE, value.body, inner)]
+        if not isinstance(value, Tensor):
+            return [(ONE, value, frame)]
+        if value.name in frame.lines:
+            return self._by_lines(value, frame.lines[value.name], index, frame, facts)
+        if value.name in frame.tensors:
+            given, caller = frame.tensors[value.name]
+            return self.meaning(given, index, caller, facts)
+        return None
+
+    def opaque(self, value: Basic, frame: Frame) -> tuple[Tensor, Frame]:
+        """The tensor that stands for itself at the end of a chain of names."""
+        while isinstance(value, Tensor) and value.name in frame.tensors:
+            value, frame = frame.tensors[value.name]
+        assert isinstance(value, Tensor)
+        return value, frame
+
+    def _by_lines(
+        self,
+        tensor: Tensor,
+        lines: tuple[Definition, ...],
+        index: tuple[Poly, ...],
+        frame: Frame,
+        facts: Facts,
+    ) -> Meaning:
+        found: Meaning = []
+        for line in lines:
+            solution = self._solve(line, index, frame, facts)
+            if solution is None:
+                continue
+            solved, reached = solution
+            inner = frame.bind(solved)
+            for symbol, (first, last) in line.spans.items():
+                at = inner.symbols[symbol]
+                for gap in (
+                    at - self.reader.index(first, inner, facts),
+                    self.reader.index(last, inner, facts) - at,
+                ):
+                    reached = self.n.mul(reached, self.n.at_least_zero(gap, facts), facts)
+            if reached:
+                found.append((reached, line.right, inner))
+        if not any(line.accumulate for line in lines):
+            for number, (one, _, _) in enumerate(found):
+                for other, _, _ in found[:number]:
+                    if (
+                        self.n.mul(one, other, facts)
+                        and not facts.assume_value(one).assume_value(other).impossible
+                    ):
+                        raise Unprovable(
+                            f"two lines of {frame.where} may define the same entry of {tensor.name}"
+                        )
+        return found
+
+    def _solve(
+        self, line: Definition, index: tuple[Poly, ...], frame: Frame, facts: Facts
+    ) -> tuple[dict[sympy.Symbol, Poly], Poly] | None:
+        """The line's own indices at which it defines the entry and the condition that it does; None if it never does."""
+        solved: dict[sympy.Symbol, Poly] = {}
+        reached = ONE
+        own = {symbol: self.n.fresh(symbol.name) for symbol in line.spans}
+        for pattern, given in zip(line.left.index, index, strict=True):
+            reading = self.reader.index(pattern, frame.bind({s: a.poly for s, a in own.items()}), facts)
+            unknown = [s for s, a in own.items() if a in reading.symbols]
+            if not unknown:
+                reached = self.n.mul(reached, self.n.equal(reading - given, facts), facts)
+                if not reached:
+                    return None
+                continue
+            (symbol,) = unknown
+            linear = reading.linear_in(own[symbol])
+            if linear is None:
+                raise Unprovable(f"the left side {line.left} is not linear in its index {symbol}")
+            value = self._divided(given - linear[1], linear[0])
+            if value is None:
+                return None
+            solved[symbol] = value
+        return solved, reached
+
+    def _divided(self, poly: Poly, slope: Fraction) -> Poly | None:
+        quotient = poly.scaled(1 / slope)
+        if quotient.is_index:
+            return quotient
+        fractional = [(m, c) for m, c in quotient.ordered if c.denominator != 1]
+        if all(not m.symbols for m, _ in fractional):
+            return None
+        for mono, _ in fractional:
+            for atom in mono.atoms:
+                if atom.kind == "symbol" and slope in (2, -2):
+                    raise ParityNeeded(atom)
+        raise Unprovable(f"whether {poly} is divisible by {slope} is not known")

@@ -1,0 +1,188 @@
+"""The interpreter: number systems agree, right implementations stay within the bound, degenerate inputs behave."""
+
+from __future__ import annotations
+
+import flint
+import numpy as np
+import pytest
+
+from spec.language import Sum, data, define, each, indices, le, parameter, sizes, tensor
+from spec.language.evaluation.balls import midpoints, radii
+from spec.language.evaluation.evaluate import bound, enclose, evaluate
+from spec.language.formula import Formula
+from spec.language.registry import find
+from tests.spec.language.cases import DETERMINISTIC, REGIMES, inputs_of, layered, recurrence
+from tests.spec.language.evaluation.simulated import simulate
+
+SEEDS = range(6)
+
+
+@pytest.mark.parametrize("formula_id", DETERMINISTIC)
+@pytest.mark.parametrize("regime", REGIMES)
+def test_float64_lies_within_its_own_bound_of_the_enclosure(formula_id: str, regime: str) -> None:
+    """The float64 walk and the balls agree as closely as the float64 bound promises."""
+    formula = find(formula_id)
+    for seed in SEEDS:
+        inputs = inputs_of(formula_id, regime, seed)
+        (balls,) = enclose(formula, inputs)
+        ((value, tolerance),) = bound(formula, inputs, dtype="float64")
+        assert (np.abs(value - midpoints(balls)) <= tolerance + radii(balls)).all()
+
+
+@pytest.mark.parametrize("formula_id", DETERMINISTIC)
+@pytest.mark.parametrize("regime", REGIMES)
+def test_a_line_by_line_implementation_is_within_the_bound_whatever_the_order_of_its_sums(
+    formula_id: str, regime: str
+) -> None:
+    """The bound holds for float32 arithmetic that follows the statement and adds in any order, and it is not vacuous."""
+    formula = find(formula_id)
+    worst = 0.0
+    for seed in SEEDS:
+        inputs = inputs_of(formula_id, regime, seed)
+        (balls,) = enclose(formula, inputs)
+        ((_, tolerance),) = bound(formula, inputs, dtype="float32", conventions={"intermediates": "storage"})
+        (got,) = simulate(formula.flat(), inputs, np.float32, seed)
+        error = np.abs(got - midpoints(balls))
+        assert (error <= tolerance + radii(balls)).all()
+        assert np.isfinite(tolerance).all()
+        worst = max(worst, float(np.max(np.where(error > 0, error / np.maximum(tolerance, 1e-300), 0))))
+    assert worst <= 1
+
+
+def test_scores_of_ten_thousand_are_exact_where_float64_exponentials_overflow() -> None:
+    """softmax(10⁴, −10⁴, 9999) in float64 agrees with the enclosure to the float64 bound, and the bound is small."""
+    s = np.array([[1e4, -1e4, 9999.0]])
+    (value,) = evaluate(find("attention.softmax"), {"s": s})
+    (balls,) = enclose(find("attention.softmax"), {"s": s})
+    ((_, tolerance),) = bound(find("attention.softmax"), {"s": s}, dtype="float64")
+    assert (np.abs(value - midpoints(balls)) <= tolerance + radii(balls)).all()
+    assert tolerance.max() < 1e-14  # dozens of units of float64: nothing of the 10⁴ is left in the shares
+
+
+def test_masked_slots_are_never_evaluated() -> None:
+    """NaN and infinity in slots that no query may use leave no trace in value, enclosure or bound."""
+    inputs = inputs_of("attention.scaled_dot_product", "unit", 3)
+    inputs["mask"][:, 0] = False
+    clean = evaluate(find("attention.scaled_dot_product"), inputs)
+    dirty = {**inputs, "k": inputs["k"].copy(), "v": inputs["v"].copy()}
+    dirty["k"][0], dirty["v"][0] = np.nan, np.inf
+    assert np.array_equal(clean[0], evaluate(find("attention.scaled_dot_product"), dirty)[0])
+    assert all(x.is_finite() for x in enclose(find("attention.scaled_dot_product"), dirty)[0].flat)
+    assert np.isfinite(bound(find("attention.scaled_dot_product"), dirty)[0][1]).all()
+
+
+@pytest.mark.parametrize("convention", ["zero", "mean", "unspecified"])
+def test_a_fully_masked_row_follows_the_convention(convention: str) -> None:
+    """Such a row is 0, the mean of all values, or nothing is said about it (an infinite bound)."""
+    inputs = inputs_of("attention.scaled_dot_product", "unit", 4)
+    inputs["mask"][0] = False
+    ((value, tolerance),) = bound(find("attention.scaled_dot_product"), inputs, {"fully_masked": convention})
+    if convention == "unspecified":
+        assert np.isinf(tolerance[0]).all()
+        return
+    expected = inputs["v"].mean(0) if convention == "mean" else 0 * inputs["v"][0]
+    assert (np.abs(value[0] - expected) <= tolerance[0]).all()
+    assert np.isfinite(tolerance).all()
+
+
+def test_a_type_that_may_overflow_has_an_unbounded_error_and_says_so() -> None:
+    """A dot product beyond float16's range is reported as unbounded, not as a number."""
+    q, k = np.full((1, 3), 300.0), np.full((1, 3), 300.0)
+    assert np.isinf(bound(find("scores.dot"), (q, k), dtype="float16")[0][1]).all()
+    assert np.isfinite(bound(find("scores.dot"), (q, k), dtype="bfloat16")[0][1]).all()
+
+
+def test_a_look_up_has_bound_zero_in_every_type() -> None:
+    """Rows of a table are copied, not computed; values a 16-bit type can hold stay exact."""
+    inputs = {"pos": np.array([2, 0, 2]), "W_PE": np.arange(6.0).reshape(3, 2)}
+    for dtype in ("float64", "float32", "bfloat16", "float16"):
+        ((value, tolerance),) = bound(find("positional.learned"), inputs, dtype=dtype)
+        assert np.array_equal(value, inputs["W_PE"][[2, 0, 2]])
+        assert not tolerance.any()
+
+
+def test_an_id_out_of_range_is_an_error_that_names_it() -> None:
+    """The oracle refuses a position beyond the table."""
+    with pytest.raises(IndexError, match="index 3 on axis 0 is outside 0 … 2"):
+        evaluate(find("positional.learned"), {"pos": np.array([3]), "W_PE": np.zeros((3, 2))})
+
+
+def test_a_recurrence_steps_through_its_index() -> None:
+    """Float64, balls and a float32 simulation of a recurrence agree within its bound."""
+    formula, rng = recurrence(), np.random.default_rng(0)
+    inputs = {"x": rng.normal(size=(5, 3)), "W": rng.normal(size=(3, 3))}
+    inputs = {k: v.astype(np.float32).astype(np.float64) for k, v in inputs.items()}
+    (balls,) = enclose(formula, inputs)
+    ((_, tolerance),) = bound(formula, inputs)
+    (got,) = simulate(formula.flat(), inputs, np.float32)
+    assert (np.abs(got - midpoints(balls)) <= tolerance + radii(balls)).all()
+    assert got[5].any()
+
+
+def test_a_formula_inside_a_sum_is_applied_for_every_index() -> None:
+    """Per-head attention: the callee's lines gain a leading axis, and the result is the sum of the heads' results."""
+    h, n, d = sizes("h n d")
+    g, i, c, r = indices("g i c r")
+    x, W, z = data("x", n, d), parameter("W", h, d, d), tensor("z", n, d)
+    attend = find("attention.scaled_dot_product")
+    head = each(Sum(x[i, r] * W[g, r, c], (r, 0, d - 1)), (i, n), (c, d))
+    formula = Formula(
+        "test.heads", "", (x, W), (define(z[i, c], Sum(attend(head, x, x)[i, c], (g, 0, h - 1))),), (z,)
+    )
+    rng = np.random.default_rng(1)
+    X, weights = rng.normal(size=(5, 3)), rng.normal(size=(2, 3, 3))
+    singles = [bound(formula, (X, w[None]), dtype="float64")[0] for w in weights]
+    ((value, tolerance),) = bound(formula, (X, weights), dtype="float64")
+    slack = tolerance + sum(part for _, part in singles)
+    assert (np.abs(value - sum(part for part, _ in singles)) <= slack).all()
+
+
+def test_a_range_may_depend_on_an_outer_index() -> None:
+    """Σ_{j ≤ i} 1 = i + 1, and an empty range sums to 0."""
+    (n,) = sizes("n")
+    i, j = indices("i j")
+    x, y = data("x", n), tensor("y", n)
+    partial = Formula("test.partial", "", (x,), (define(y[i], Sum(x[j], (j, 0, i))),), (y,))
+    masked = Formula(
+        "test.partial_masked", "", (x,), (define(y[i], Sum(x[j], (j, 0, n - 1), where=le(j, i))),), (y,)
+    )
+    strict = Formula("test.strict", "", (x,), (define(y[i], Sum(x[j], (j, 0, i - 1))),), (y,))
+    ones = np.ones(4)
+    assert np.array_equal(evaluate(partial, (ones,))[0], [1, 2, 3, 4])
+    assert np.array_equal(evaluate(masked, (ones,))[0], [1, 2, 3, 4])
+    assert np.array_equal(evaluate(strict, (ones,))[0], [0, 1, 2, 3])
+
+
+def test_layers_of_formulas_evaluate_alike_in_floats_and_balls() -> None:
+    """A composition of formulas is a formula."""
+    x = np.random.default_rng(5).normal(size=(3, 2))
+    (balls,) = enclose(layered(), (x,))
+    ((value, tolerance),) = bound(layered(), (x,), dtype="float64")
+    assert (np.abs(value - midpoints(balls)) <= tolerance + radii(balls)).all()
+
+
+def test_balls_can_be_as_precise_as_one_asks() -> None:
+    """More bits give smaller radii, and the setting of the library is put back."""
+    before = flint.ctx.prec
+    inputs = inputs_of("normalization.layer_norm", "unit", 0)
+    coarse, fine = (enclose(find("normalization.layer_norm"), inputs, bits=b)[0][0] for b in (64, 640))
+    assert fine.rad() < coarse.rad()
+    assert coarse.overlaps(fine)
+    assert flint.ctx.prec == before
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({"q": np.zeros((2, 3))}, "scores.dot: the input k is missing"),
+        (
+            {"q": np.zeros((2, 3)), "k": np.zeros((2, 4))},
+            r"scores.dot: k has shape \(m, d_k\), here with d_k=3",
+        ),
+        ({"q": np.zeros(3), "k": np.zeros((2, 3))}, r"scores.dot: q has shape \(n, d_k\)"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_named(inputs: dict[str, object], message: str) -> None:
+    """One line names formula, input, expected and given."""
+    with pytest.raises(ValueError, match=message):
+        evaluate(find("scores.dot"), inputs)

@@ -1,0 +1,79 @@
+"""What is checked is proved, at the assurance it deserves and no more; what it rests on can be read."""
+
+from __future__ import annotations
+
+from spec.attention import m, n, softmax
+from spec.attention_theorems import OURS, some_key, weights
+from spec.language import (
+    Assurance,
+    Proof,
+    Some,
+    Sum,
+    Theorem,
+    case,
+    claim,
+    delta,
+    lift,
+    lt,
+    sqrt,
+)
+from spec.language.proving.proof import check
+from spec.normalization import d, layer_norm, plain
+from tests.spec.language.proving.claims import B, a, anything, equal, f, i, j, p, proved
+
+
+def test_the_same_claims_with_what_was_missing_are_proved() -> None:
+    """Each false theorem fails for the reason given: with the missing assumption it holds."""
+    proved(equal(p[i] / p[i], 1, (i, n), given=(p,)))
+    proved(equal(lift(n - m) * a.value / lift(n - m), a.value, given=(a,), assuming=(lt(m, n),)))
+    rest = Sum(p[j], (j, i + 1, n - 1))
+    proved(equal(rest / rest, 1, (i, n), where=lt(i + 1, n), given=(p,)))
+    proved(equal(Sum(delta(j, i + 1) * f[j], (j, 0, n - 1)), f[i + 1], (i, n), where=lt(i + 1, n)))
+    proved(equal(Sum(delta(j, i + 1), (j, 0, n - 1)), case(lt(i + 1, n), 1), (i, n)))
+    kept = Sum(lift(1), (j, 0, m - 1), where=B[i, j])
+    proved(equal(kept / kept, 1, (i, n), where=Some(B[i, j], (j, 0, m - 1)), given=(B,)))
+    proved(equal(sqrt(p[i] ** 2), p[i], (i, n), given=(p,)))
+    proved(
+        equal(
+            Sum(plain[i], (i, 0, d - 1)),
+            0,
+            conventions={"eps": "inside", "divisor": "unbiased"},
+            assuming=(lt(1, d),),
+        ),
+        layer_norm,
+    )
+
+
+def test_an_obligation_is_listed_with_its_reason() -> None:
+    """What a proof rests on can be read off it."""
+    checked = proved(
+        equal(Sum(weights[i, j], (j, 0, m - 1)), 1, (i, n), where=some_key, conventions=OURS), softmax
+    )
+    sentences = [str(o) for o in checked.obligations]
+    assert any(
+        "exp(s[i,l]) ≠ 0 in attention.softmax" in text and "at least one index" in text for text in sentences
+    )
+    assert {"unfold", "cancel", "constants"} <= {r.name for r in checked.rules}
+
+
+def test_a_proof_at_sizes_says_so() -> None:
+    """Sizes put in and sums written out prove no more than the sizes listed."""
+    sides = claim(Sum(lift(j), (j, 0, n - 1)), "=", lift(n * (n - 1)) / 2)
+    at = tuple({n: size, m: 1} for size in (1, 2, 3, 5, 8))
+    checked = check(Theorem("gauss", "", (sides,), proofs=(Proof(at_sizes=at),)), anything)
+    assert checked.assurance == Assurance.PROVED_AT_SIZES
+
+
+def test_an_enclosure_says_so() -> None:
+    """Balls at random points are evidence, not proof."""
+    sides = claim(Sum(f[j] + p[j], (j, 0, n - 1)), "=", Sum(f[j], (j, 0, n - 1)) + Sum(p[j], (j, 0, n - 1)))
+    theorem = Theorem("linear", "", (sides,), given=(p,), proofs=(Proof(method="enclosure"),))
+    assert check(theorem, anything).assurance == Assurance.ENCLOSED
+
+
+def test_the_weakest_claim_sets_the_assurance() -> None:
+    """Never rounded up."""
+    good = claim(f[i], "=", f[i], (i, n))
+    sums = claim(Sum(lift(j), (j, 0, n - 1)), "=", lift(n * (n - 1)) / 2)
+    theorem = Theorem("both", "", (good, sums), proofs=(Proof(), Proof(at_sizes=({n: 2, m: 1},))))
+    assert check(theorem, anything).assurance == Assurance.PROVED_AT_SIZES
