@@ -36,31 +36,26 @@ def closed(n: Normal, kind: str, symbols: frozenset[Atom], lits: Iterable[Atom],
     """A binder with canonical names for its bound symbols: the least over their permutations and shifts."""
     lits = tuple(lits)
     height = 1 + _height(lits, body)
-    best: tuple[int, str] | None = None
-    chosen, shifted = ZERO, False
     n.note("rename")
-    shifts = [list(_shifts(s, symbols, lits, body)) for s in sorted(symbols, key=lambda s: s.key)]
-    for order in _orders(n, symbols, lits, body):
-        for offset in product(*shifts):
-            moved = dict(zip(sorted(symbols, key=lambda s: s.key), offset, strict=True))
-            if not _one_to_one(moved, symbols):
-                continue
-            candidate = _named(n, kind, order, moved, height, lits, body)
-            if candidate is None:
-                continue
-            rank = (len(candidate.key), candidate.key)
-            if best is None or rank < best:
-                best, chosen, shifted = rank, candidate, any(offset)
+    names = sorted(symbols, key=lambda s: s.key)
+    best: Poly | None = None
+    shifted = False
+    for offsets in product(*(list(_shifts(s, lits, body)) for s in names)):
+        moved = dict(zip(names, offsets, strict=True))
+        found = _least(n, kind, moved, height, lits, body) if _one_to_one(moved, symbols) else None
+        if found is not None and (best is None or _rank(found) < _rank(best)):
+            best, shifted = found, any(offsets)
     if best is None:  # every shift took the body apart: leave the bound symbols where they are
-        still = dict.fromkeys(symbols, ZERO)
-        order = next(iter(_orders(n, symbols, lits, body)))
-        plain = _named(n, kind, order, still, height, lits, body)
-        if plain is None:
-            raise Unprovable("a sum could not be brought to normal form")
-        return plain
+        best = _least(n, kind, dict.fromkeys(names, ZERO), height, lits, body)
+    if best is None:
+        raise Unprovable("a sum could not be brought to normal form")
     if shifted:
         n.note("shift")
-    return chosen
+    return best
+
+
+def _rank(poly: Poly) -> tuple[int, str]:
+    return len(poly.key), poly.key
 
 
 def _one_to_one(moved: dict[Atom, Poly], symbols: frozenset[Atom]) -> bool:
@@ -69,30 +64,28 @@ def _one_to_one(moved: dict[Atom, Poly], symbols: frozenset[Atom]) -> bool:
     return not any(offset.symbols & sheared for offset in moved.values())
 
 
-def _named(
-    n: Normal,
-    kind: str,
-    order: tuple[Atom, ...],
-    moved: dict[Atom, Poly],
-    height: int,
-    lits: tuple[Atom, ...],
-    body: Poly,
+def _least(
+    n: Normal, kind: str, moved: dict[Atom, Poly], height: int, lits: tuple[Atom, ...], body: Poly
 ) -> Poly | None:
-    names, symbols = (
-        tuple(Atom("symbol", f"‹{height}.{rank}›") for rank in range(len(order))),
-        frozenset(order),
-    )
-    plain = {
-        s: name.poly + moved[s]
-        for s, name in zip(order, names, strict=True)
-        if not moved[s].symbols & symbols
+    """The least closed form after a shift, over the orders of the bound symbols; None if it is no single term."""
+    symbols = frozenset(moved)
+    plain = {s: s.poly + offset for s, offset in moved.items() if not offset.symbols & symbols}
+    sheared = {
+        s: s.poly + n.replaced(offset, plain, n.empty) for s, offset in moved.items() if s not in plain
     }
-    others = {
-        s: name.poly + n.replaced(moved[s], plain, n.empty)
-        for s, name in zip(order, names, strict=True)
-        if s not in plain
-    }
-    change = Change(symbols=plain | others)
+    change = Change(symbols=plain | sheared)
+    if any(moved.values()):
+        lits = tuple(x for lit in lits for x in conjuncts(rebuild_condition(n, lit, change, n.empty)))
+        body = rebuild(n, body, change, n.empty)
+    forms = [_named(n, kind, order, height, lits, body) for order in _orders(n, symbols, lits, body)]
+    return min((form for form in forms if form is not None), key=_rank, default=None)
+
+
+def _named(
+    n: Normal, kind: str, order: tuple[Atom, ...], height: int, lits: tuple[Atom, ...], body: Poly
+) -> Poly | None:
+    names = tuple(Atom("symbol", f"‹{height}.{rank}›") for rank in range(len(order)))
+    change = Change(symbols={s: name.poly for s, name in zip(order, names, strict=True)})
     new_lits: list[Atom] = []
     for lit in lits:
         new_lits += conjuncts(rebuild_condition(n, lit, change, n.empty))
@@ -115,7 +108,7 @@ def _height(lits: Iterable[Atom], body: Poly) -> int:
     return max((int(a.bound[0].name.strip("‹›").split(".")[0]) for a in inside), default=0)
 
 
-def _shifts(symbol: Atom, symbols: frozenset[Atom], lits: tuple[Atom, ...], body: Poly) -> Iterator[Poly]:
+def _shifts(symbol: Atom, lits: tuple[Atom, ...], body: Poly) -> Iterator[Poly]:
     """Offsets that make a lower bound, or an index of an entry, start at the bound symbol itself."""
     seen: set[str] = set()
     for poly in _places(symbol, lits, body):
