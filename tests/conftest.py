@@ -1,13 +1,19 @@
-"""For all tests: impl's shape and type annotations are enforced in its own tests.
+"""For all tests: Hypothesis draws the same examples in every run, and impl's annotations are enforced in its own tests.
 
-Elsewhere, and in tests marked ``compiled``, they are not: torch.compile cannot trace through the check.
+Elsewhere, and in tests marked ``compiled``, they are not: torch.compile cannot trace through the check. Other examples than
+the usual ones come with ``pytest --hypothesis-profile=explore``.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from jaxtyping import config, install_import_hook
+
+settings.register_profile("same", derandomize=True, database=None, deadline=None)
+settings.register_profile("explore", derandomize=False, database=None, deadline=None)
+settings.load_profile("same")
 
 install_import_hook("impl", "beartype.beartype")  # before anything imports impl
 config.update("jaxtyping_disable", True)

@@ -8,11 +8,10 @@ from html import escape
 from typing import Any
 
 from spec.language.formula import Formula
-from spec.language.proving.calculus import Expectation
 from spec.language.proving.proof import Checked, CheckedClaim, CheckedStep, check
 from spec.language.proving.rules import RULES
 from spec.language.registry import formulas
-from spec.language.render import ATOM, Latex, claim_text, latex
+from spec.language.render import claim_text, latex
 from spec.language.theorem import Assurance, Theorem
 
 from .markup import Line, badge, folded, inline, maths, statement, table
@@ -27,9 +26,6 @@ MEANING = {
 SHORT = 4
 """Steps up to which a derivation is open when the page is opened."""
 SIGNS = {"=": "=", "<=": r"\le"}
-
-if Expectation not in Latex.rules:
-    Latex.rules[Expectation] = lambda p, node: (rf"\mathbb{{E}}\left[{p.text(node.body)}\right]", ATOM)
 
 
 @cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import islice, permutations, product
 from typing import TYPE_CHECKING
 
 from spec.language.proving.obligations import Unprovable
@@ -18,6 +18,12 @@ from spec.language.proving.terms import ONE, ZERO, Atom, Poly, conjuncts, of_mon
 if TYPE_CHECKING:
     from spec.language.proving.facts import Facts
     from spec.language.proving.normal import Normal
+
+Moves = dict[Atom, tuple[int, Poly]]
+"""For each bound symbol u the slope ±1 and the offset e of its replacement ±u + e."""
+
+MOST_MOVES = 128
+"""How many moves of the bound symbols are compared at most when a binder is closed."""
 
 MOST_ORDERS = 5040
 """How many orders of bound symbols are compared at most when a binder is closed."""
@@ -33,23 +39,23 @@ def opened(n: Normal, atom: Atom, mark: str = "~") -> tuple[tuple[Atom, ...], tu
 
 
 def closed(n: Normal, kind: str, symbols: frozenset[Atom], lits: Iterable[Atom], body: Poly) -> Poly:
-    """A binder with canonical names for its bound symbols: the least over their permutations and shifts."""
+    """A binder with canonical names for its bound symbols: the least over their permutations, shifts and reflections."""
     lits = tuple(lits)
     height = 1 + _height(lits, body)
     n.note("rename")
     names = sorted(symbols, key=lambda s: s.key)
+    still: Moves = dict.fromkeys(names, (1, ZERO))
     best: Poly | None = None
-    shifted = False
-    for offsets in product(*(list(_shifts(s, lits, body)) for s in names)):
-        moved = dict(zip(names, offsets, strict=True))
-        found = _least(n, kind, moved, height, lits, body) if _one_to_one(moved, symbols) else None
+    for choice in islice(product(*(list(_moves_of(s, lits, body)) for s in names)), MOST_MOVES):
+        moves = dict(zip(names, choice, strict=True))
+        found = _least(n, kind, moves, height, lits, body) if _one_to_one(moves) else None
         if found is not None and (best is None or _rank(found) < _rank(best)):
-            best, shifted = found, any(offsets)
-    if best is None:  # every shift took the body apart: leave the bound symbols where they are
-        best = _least(n, kind, dict.fromkeys(names, ZERO), height, lits, body)
+            best, chosen = found, moves
+    if best is None:  # every move took the body apart: leave the bound symbols where they are
+        best, chosen = _least(n, kind, still, height, lits, body), still
     if best is None:
         raise Unprovable("a sum could not be brought to normal form")
-    if shifted:
+    if chosen != still:
         n.note("shift")
     return best
 
@@ -58,23 +64,27 @@ def _rank(poly: Poly) -> tuple[int, str]:
     return len(poly.key), poly.key
 
 
-def _one_to_one(moved: dict[Atom, Poly], symbols: frozenset[Atom]) -> bool:
-    """Whether shifts by other bound symbols are one to one: only by symbols that are not so shifted themselves."""
-    sheared = frozenset(s for s, offset in moved.items() if offset.symbols & symbols)
-    return not any(offset.symbols & sheared for offset in moved.values())
+def _one_to_one(moves: Moves) -> bool:
+    """Whether moves by other bound symbols are one to one: only by symbols that are not so moved themselves."""
+    moved = frozenset(s for s, (_, offset) in moves.items() if offset.symbols & moves.keys())
+    return not any(offset.symbols & moved for _, offset in moves.values())
 
 
 def _least(
-    n: Normal, kind: str, moved: dict[Atom, Poly], height: int, lits: tuple[Atom, ...], body: Poly
+    n: Normal, kind: str, moves: Moves, height: int, lits: tuple[Atom, ...], body: Poly
 ) -> Poly | None:
-    """The least closed form after a shift, over the orders of the bound symbols; None if it is no single term."""
-    symbols = frozenset(moved)
-    plain = {s: s.poly + offset for s, offset in moved.items() if not offset.symbols & symbols}
+    """The least closed form after a move, over the orders of the bound symbols; None if it is no single term."""
+    symbols = frozenset(moves)
+    plain = {
+        s: s.poly * slope + offset for s, (slope, offset) in moves.items() if not offset.symbols & symbols
+    }
     sheared = {
-        s: s.poly + n.replaced(offset, plain, n.empty) for s, offset in moved.items() if s not in plain
+        s: s.poly * slope + n.replaced(offset, plain, n.empty)
+        for s, (slope, offset) in moves.items()
+        if s not in plain
     }
     change = Change(symbols=plain | sheared)
-    if any(moved.values()):
+    if any(change.symbols[s] != s.poly for s in symbols):
         lits = tuple(x for lit in lits for x in conjuncts(rebuild_condition(n, lit, change, n.empty)))
         body = rebuild(n, body, change, n.empty)
     forms = [_named(n, kind, order, height, lits, body) for order in _orders(n, symbols, lits, body)]
@@ -108,25 +118,31 @@ def _height(lits: Iterable[Atom], body: Poly) -> int:
     return max((int(a.bound[0].name.strip("‹›").split(".")[0]) for a in inside), default=0)
 
 
-def _shifts(symbol: Atom, lits: tuple[Atom, ...], body: Poly) -> Iterator[Poly]:
-    """Offsets that make a lower bound, or an index of an entry, start at the bound symbol itself."""
-    seen: set[str] = set()
-    for poly in _places(symbol, lits, body):
-        linear = poly.linear_in(symbol)
-        if linear is None or linear[0] != 1 or not linear[1].is_index:
-            continue
-        offset = -linear[1]
-        if offset.key not in seen:
-            seen.add(offset.key)
-            yield offset
-    if not seen:
-        yield ZERO
+def _moves_of(symbol: Atom, lits: tuple[Atom, ...], body: Poly) -> Iterator[tuple[int, Poly]]:
+    """Moves u → ±u + e after which an index of an entry is u itself; for want of one, those after which u ≥ 0 bounds it."""
+    for places in (_entry_places(symbol, lits, body), _bound_places(symbol, lits)):
+        seen: set[tuple[int, str]] = set()
+        for poly in places:
+            linear = poly.linear_in(symbol)
+            if linear is None or abs(linear[0]) != 1 or not linear[1].is_index:
+                continue
+            slope = int(linear[0])
+            offset = linear[1] * -slope
+            if (slope, offset.key) not in seen:
+                seen.add((slope, offset.key))
+                yield slope, offset
+        if seen:
+            return
+    yield 1, ZERO
 
 
-def _places(symbol: Atom, lits: tuple[Atom, ...], body: Poly) -> Iterator[Poly]:
+def _bound_places(symbol: Atom, lits: tuple[Atom, ...]) -> Iterator[Poly]:
     for lit in lits:
         if lit.kind == "ge" and symbol in lit.symbols:
             yield lit.args[0]
+
+
+def _entry_places(symbol: Atom, lits: tuple[Atom, ...], body: Poly) -> Iterator[Poly]:
     for whole in (body, *(lit.poly for lit in lits if lit.kind != "ge")):
         for atom in parts_of(whole):
             if atom.kind in ("entry", "look_up", "bool"):

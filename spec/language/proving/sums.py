@@ -148,16 +148,15 @@ def _cancelled_inside(
 def _reindexed(
     n: Normal, bound: frozenset[Atom], lits: frozenset[Atom], mono: Mono, inner: Facts, facts: Facts
 ) -> Poly | None:
-    """Σ_j f(π[j]) = Σ_j f(j) for a permutation π of the whole range."""
+    """Σ_j f(π[±j + e]) = Σ_j f(j) for a permutation π, when ±j + e runs over its whole range."""
     whole = of_mono(Mono(lits, mono.pows, mono.exponent))
     for atom in sorted({a for a in parts_of(whole) if a.kind == "look_up"}, key=lambda a: a.key):
-        symbol = atom.args[0].atom if n.domain(atom.name) == "permutation" else None
-        if symbol not in bound:
+        if n.domain(atom.name) != "permutation" or len(atom.args[0].symbols & bound) != 1:
             continue
-        size = n.tensors[atom.name].shape[0]
-        span = {*n.at_least_zero(symbol.poly, n.empty).conditions}
-        span |= {*n.at_least_zero(size - symbol.poly - 1, n.empty).conditions}
-        if not span <= lits:
+        (symbol,), place, size = atom.args[0].symbols & bound, atom.args[0], n.tensors[atom.name].shape[0]
+        linear = place.linear_in(symbol)
+        span = {x for p in (place, size - place - 1) for x in n.at_least_zero(p, n.empty).conditions}
+        if linear is None or abs(linear[0]) != 1 or not span <= lits:
             continue
         new = n.fresh(symbol.name)
         change = Change(atoms={atom.key: new.poly})
