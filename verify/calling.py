@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +25,7 @@ from spec.language.expr import Tensor
 from spec.language.formula import Formula
 from verify.state import Deadline, GlobalState, interrupted
 
-LIMIT, FIRST_LIMIT = 20.0, 60.0
+LIMIT, FIRST_LIMIT, HUNG_LIMIT = 20.0, 60.0, 0.5
 """Seconds one call may take, and the first one (which may compile)."""
 
 DTYPES: dict[str, torch.dtype] = {
@@ -63,6 +65,20 @@ class Offence:
     dtype: str
 
 
+@contextmanager
+def unable_to_exit() -> Iterator[None]:
+    """``os._exit`` in user code would end the checker without a word; here it is an error like any other."""
+
+    def refuse(status: int) -> None:
+        raise SystemExit(f"os._exit({status})")
+
+    saved, os._exit = os._exit, refuse  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        os._exit = saved
+
+
 class Caller:
     """A callable under check, together with the formula it is held to."""
 
@@ -81,6 +97,7 @@ class Caller:
         self.takes_mask = self._bind()
         self.offences: dict[str, Offence] = {}
         self.calls = 0
+        self.hung = False
         self.supported: set[str] = set()
 
     # The signature -------------------------------------------------------------------------------------------------------
@@ -155,13 +172,14 @@ class Caller:
         shapes = describe(self.formula, arguments)
         dtype = next((NAMES[a.dtype] for a, _ in kept if a.dtype in NAMES), "float32")
         state = GlobalState(self.device)
-        limit = LIMIT if self.calls else FIRST_LIMIT
+        limit = HUNG_LIMIT if self.hung else LIMIT if self.calls else FIRST_LIMIT
         self.calls += 1
         try:
-            with warnings.catch_warnings(), Deadline(limit):
+            with warnings.catch_warnings(), Deadline(limit), unable_to_exit():
                 warnings.simplefilter("ignore")
                 result = work()
         except Deadline.Passed:
+            self.hung = True  # once is enough: the other checks do not wait as long
             raise Fault(
                 f"{self.formula.id}: {self.name} did not return within {limit:g} s for {shapes}"
             ) from None
@@ -175,7 +193,10 @@ class Caller:
         return result
 
     def _blame(self, error: BaseException, dtype: str, shapes: str) -> Exception:
-        said = " ".join(str(error).split())
+        try:
+            said = " ".join(str(error).split())
+        except Exception:  # an exception whose text cannot be had is named by its type
+            said = ""
         said = said if len(said) <= 240 else said[:240] + " …"
         line = f"{self.formula.id}: {self.name} raised {type(error).__name__}{': ' + said if said else ''} for {shapes}"
         if isinstance(error, Fault | Unsupported):

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from spec.language.calls import Pullback
 from spec.language.evaluation.dimensions import Size, symbols_in
-from spec.language.expr import Tensor
+from spec.language.expr import Tensor, walk
 from spec.language.formula import INTERMEDIATES
 from spec.language.theorem import Theorem
 from verify.applications import NotRunnable
@@ -122,6 +123,15 @@ def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> Chec
             return Outcome()
         return judge_theorem(judge, caller, theorem, example)
 
+    if any(
+        isinstance(part, Pullback)
+        for c in theorem.claims
+        for side in (c.left, c.right)
+        for part in walk(side)
+    ):
+        dtypes = [dtype for dtype in dtypes if dtype in JUDGED]
+        if not dtypes:
+            return "it is about gradients, which are judged in float64 and float32 only"
     found = Found()
     count = max(4, setting.max_examples // (5 * len(dtypes)))
     try:
