@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import sympy
 
 from spec.language import (
     Convention,
+    Definition,
     Formula,
+    Index,
     Tensor,
     cos,
     data,
     deck,
     define,
+    delta,
     indices,
     lines_by_convention,
+    number,
     paper,
     parameter,
     sin,
@@ -68,6 +74,42 @@ sinusoidal = Formula(
         deck(4, "PE(pos, 2i)"),
         paper("Vaswani et al. 2017", "section 3.5"),
     ),
+)
+
+(h,) = sizes("h")
+(l,) = indices("l")
+angle = number("phi")
+M = tensor("M", 2 * h, 2 * h)
+
+turned = angle.value / b.value ** (2 * i / d)
+blocks = {"i": (0, h - 1), "l": (0, h - 1)}
+
+
+def rotations(sines: Callable[[Index], Index], cosines: Callable[[Index], Index]) -> tuple[Definition, ...]:
+    """The four lines of the rotation matrix, given in which columns sines and cosines stand."""
+    return (
+        define(M[sines(i), sines(l)], delta(i, l) * cos(turned), **blocks),
+        define(M[sines(i), cosines(l)], delta(i, l) * sin(turned), **blocks),
+        define(M[cosines(i), sines(l)], -(delta(i, l) * sin(turned)), **blocks),
+        define(M[cosines(i), cosines(l)], delta(i, l) * cos(turned), **blocks),
+    )
+
+
+rotation = Formula(
+    "positional.rotation",
+    "Rotation of h pairs by φ times their frequencies",
+    inputs=(angle, h, d),
+    lines=(
+        lines_by_convention(
+            "layout",
+            interleaved=rotations(lambda at: 2 * at, lambda at: 2 * at + 1),
+            concatenated=rotations(lambda at: at, lambda at: h + at),
+        ),
+    ),
+    outputs=(M,),
+    conventions=(LAYOUT,),
+    constants={b: 10000},
+    auxiliary=True,
 )
 
 pos = data("pos", n, domain="integer", below=N)

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import sympy
 
 from spec.language import (
     Applied,
-    Definition,
-    Formula,
-    Index,
     Node,
     Proof,
     Sum,
     Theorem,
     claim,
     cos,
-    define,
     delta,
     given,
     indices,
     lift,
-    lines_by_convention,
     lt,
-    number,
     sin,
-    sizes,
     step,
-    tensor,
 )
 from spec.positional import (
-    LAYOUT,
     W_PE,
     N,
     b,
     c,
     d,
+    h,
     half_down,
     half_up,
     i,
@@ -45,50 +36,20 @@ from spec.positional import (
     n,
     p,
     pos,
+    rotation,
     sinusoidal,
 )
 
-(h,) = sizes("h")
-t, phi, e, l, r = indices("t phi e l r")
-angle = number("phi")
-M = tensor("M", 2 * h, 2 * h)
-
-turned = angle.value / b.value ** (2 * i / d)
-blocks = {"i": (0, h - 1), "l": (0, h - 1)}
-
-
-def rotations(sines: Callable[[Index], Index], cosines: Callable[[Index], Index]) -> tuple[Definition, ...]:
-    """The four lines of the rotation matrix, given in which columns sines and cosines stand."""
-    return (
-        define(M[sines(i), sines(l)], delta(i, l) * cos(turned), **blocks),
-        define(M[sines(i), cosines(l)], delta(i, l) * sin(turned), **blocks),
-        define(M[cosines(i), sines(l)], -(delta(i, l) * sin(turned)), **blocks),
-        define(M[cosines(i), cosines(l)], delta(i, l) * cos(turned), **blocks),
-    )
-
-
-rotation = Formula(
-    "positional.rotation",
-    "Rotation of h pairs by φ times their frequencies",
-    inputs=(angle, h, d),
-    lines=(
-        lines_by_convention(
-            "layout",
-            interleaved=rotations(lambda at: 2 * at, lambda at: 2 * at + 1),
-            concatenated=rotations(lambda at: at, lambda at: h + at),
-        ),
-    ),
-    outputs=(M,),
-    conventions=(LAYOUT,),
-    constants={b: 10000},
-    auxiliary=True,
-)
+t, phi, e, r = indices("t phi e r")
 
 row = sinusoidal(n, d)
 EVEN, ODD = {d: 2 * h}, {d: 2 * h + 1}
 INTERLEAVED = {"layout": "interleaved"}
 inside = lt(t + phi, n)
 first, second = given("phi"), given("psi")
+
+# The angles of pair i: at position t, of a step φ, and after it.
+here, turn, there = (x / b.value ** (2 * i / d) for x in (lift(t), lift(phi), lift(t + phi)))
 
 
 def by(shift: Any) -> Applied:
@@ -105,8 +66,7 @@ sinusoidal.prove(
             claim(
                 row[t + phi, 2 * i],
                 "=",
-                cos(phi / b.value ** (2 * i / d)) * row[t, 2 * i]
-                + sin(phi / b.value ** (2 * i / d)) * row[t, 2 * i + 1],
+                cos(turn) * row[t, 2 * i] + sin(turn) * row[t, 2 * i + 1],
                 (t, n),
                 (phi, n),
                 (i, half_down),
@@ -115,8 +75,7 @@ sinusoidal.prove(
             claim(
                 row[t + phi, 2 * i + 1],
                 "=",
-                cos(phi / b.value ** (2 * i / d)) * row[t, 2 * i + 1]
-                - sin(phi / b.value ** (2 * i / d)) * row[t, 2 * i],
+                cos(turn) * row[t, 2 * i + 1] - sin(turn) * row[t, 2 * i],
                 (t, n),
                 (phi, n),
                 (i, half_down),
@@ -126,10 +85,9 @@ sinusoidal.prove(
         proofs=(
             Proof(
                 (
-                    step(sin((t + phi) / b.value ** (2 * i / d)), "the definition"),
+                    step(sin(there), "the definition"),
                     step(
-                        sin(t / b.value ** (2 * i / d)) * cos(phi / b.value ** (2 * i / d))
-                        + cos(t / b.value ** (2 * i / d)) * sin(phi / b.value ** (2 * i / d)),
+                        sin(here) * cos(turn) + cos(here) * sin(turn),
                         "the sine of a sum",
                     ),
                 ),
@@ -137,10 +95,9 @@ sinusoidal.prove(
             ),
             Proof(
                 (
-                    step(cos((t + phi) / b.value ** (2 * i / d)), "the definition"),
+                    step(cos(there), "the definition"),
                     step(
-                        cos(t / b.value ** (2 * i / d)) * cos(phi / b.value ** (2 * i / d))
-                        - sin(t / b.value ** (2 * i / d)) * sin(phi / b.value ** (2 * i / d)),
+                        cos(here) * cos(turn) - sin(here) * sin(turn),
                         "the cosine of a sum",
                     ),
                 ),
@@ -256,7 +213,7 @@ sinusoidal.prove(
             claim(
                 Sum(row[t, c] * row[t + phi, c], (c, 0, d - 1)),
                 "=",
-                Sum(cos(phi / b.value ** (2 * i / d)), (i, 0, h - 1)),
+                Sum(cos(turn), (i, 0, h - 1)),
                 (t, n),
                 (phi, n),
                 where=inside,
@@ -267,8 +224,7 @@ sinusoidal.prove(
                 (
                     step(
                         Sum(
-                            sin(t / b.value ** (2 * i / d)) * sin((t + phi) / b.value ** (2 * i / d))
-                            + cos(t / b.value ** (2 * i / d)) * cos((t + phi) / b.value ** (2 * i / d)),
+                            sin(here) * sin(there) + cos(here) * cos(there),
                             (i, 0, h - 1),
                         ),
                         "the columns taken in pairs of sine and cosine",
@@ -291,7 +247,7 @@ sinusoidal.prove(
                 (
                     step(
                         Sum(
-                            sin(t / b.value ** (2 * i / d)) ** 2 + cos(t / b.value ** (2 * i / d)) ** 2,
+                            sin(here) ** 2 + cos(here) ** 2,
                             (i, 0, h - 1),
                         ),
                         "the columns taken in pairs of sine and cosine",

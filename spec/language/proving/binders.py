@@ -119,7 +119,7 @@ def _height(lits: Iterable[Atom], body: Poly) -> int:
 
 
 def _moves_of(symbol: Atom, lits: tuple[Atom, ...], body: Poly) -> Iterator[tuple[int, Poly]]:
-    """Moves u → ±u + e after which an index of an entry is u itself; for want of one, those after which u ≥ 0 bounds it."""
+    """Moves u → ±u + e after which an index of an entry is u itself; for want of one, shifts after which u ≥ 0 bounds it."""
     for places in (_entry_places(symbol, lits, body), _bound_places(symbol, lits)):
         seen: set[tuple[int, str]] = set()
         for poly in places:
@@ -138,7 +138,8 @@ def _moves_of(symbol: Atom, lits: tuple[Atom, ...], body: Poly) -> Iterator[tupl
 
 def _bound_places(symbol: Atom, lits: tuple[Atom, ...]) -> Iterator[Poly]:
     for lit in lits:
-        if lit.kind == "ge" and symbol in lit.symbols:
+        linear = lit.args[0].linear_in(symbol) if lit.kind == "ge" and symbol in lit.symbols else None
+        if linear is not None and linear[0] == 1:
             yield lit.args[0]
 
 

@@ -29,6 +29,10 @@ class TensorInfo:
     below: Poly
 
 
+MOST_CERTIFICATES = 12
+"""How many certificates are kept for a term: it may have been read in several places."""
+
+
 class Normal:
     """One proof's workplace: what is declared, which rules were used, which obligations arose."""
 
@@ -305,7 +309,7 @@ class Normal:
             held = mask if factor > 0 else product_sign(mask, 1)
             entry = (held, lits)
             known = self.certificates.setdefault(prim.key, [])
-            if entry not in known:
+            if entry not in known and len(known) < MOST_CERTIFICATES:
                 known.append(entry)
 
     # Binders and replacement: see sums.py, binders.py, replacing.py ----------------------------------------------------------

@@ -123,45 +123,8 @@ class Reader:
 
     def reciprocal(self, node: Any, frame: Frame, facts: Facts) -> Poly:
         """1/node, the obligation that node is nonzero discharged."""
-        under = self._with_sign(node, NEGATIVE | POSITIVE, "≠ 0", frame, facts)
+        under = self.signs.required(node, NEGATIVE | POSITIVE, "≠ 0", frame, facts)
         return self.n.inverse(under, facts)
-
-    def _with_sign(self, node: Any, allowed: int, relation: str, frame: Frame, facts: Facts) -> Poly:
-        """The value of a tree whose sign must be one of those allowed: an obligation."""
-        self.n.note("signs")
-        value = self.value(node, frame, facts)
-        mask = self.signs.sign(node, frame, facts)
-        if mask & ~allowed:
-            mask = self.n.sign(value, facts)
-        if mask & ~allowed:
-            raise Undischarged(self.text(node, frame, relation), self._known(facts))
-        self.n.ledger.met(self.text(node, frame, relation), self.signs.reason(node))
-        if value.constant is None:
-            own = self._narrowed(value, facts)
-            if own is not facts and not self._has_sign(node, mask, frame, own):
-                own = facts
-            self.n.certify(value, mask, own.added, facts)
-        return value
-
-    def _has_sign(self, node: Any, mask: int, frame: Frame, facts: Facts) -> bool:
-        try:
-            return not self.signs.sign(node, frame, facts) & ~mask
-        except (Undischarged, Unprovable):
-            return False
-
-    def _narrowed(self, value: Poly, facts: Facts) -> Facts:
-        """Only those facts that speak of the value's own bound indices: what follows from them holds in more places."""
-        kept = [
-            lit for lit in facts.added if all("~" not in s.name or s in value.symbols for s in lit.symbols)
-        ]
-        if any("!" in s.name for lit in kept for s in lit.symbols):
-            return facts
-        return facts if len(kept) == len(facts.added) else facts.root.assume_all(kept)
-
-    def _known(self, facts: Facts) -> str:
-        from spec.language.proving.writing import condition_text
-
-        return ", ".join(condition_text(self.n, lit) for lit in facts.added if lit.kind != "ge")
 
     def _power(self, node: Power, frame: Frame, facts: Facts) -> Poly:
         base, exponent = node.args
@@ -171,16 +134,16 @@ class Reader:
             if constant >= 0:
                 return self.n.power(self.value(base, frame, facts), int(constant), facts)
             return self.n.power(self.reciprocal(base, frame, facts), int(-constant), facts)
-        positive = self._with_sign(base, POSITIVE, "> 0", frame, facts)
+        positive = self.signs.required(base, POSITIVE, "> 0", frame, facts)
         self.n.note("powers")
         return self.n.exp(self.n.mul(power, self.n.function("log", positive, facts), facts), facts)
 
     def _func(self, node: Func, frame: Frame, facts: Facts) -> Poly:
         argument = node.args[1]
         if node.name == "sqrt":
-            return self.n.root(self._with_sign(argument, NULL | POSITIVE, "≥ 0", frame, facts), facts)
+            return self.n.root(self.signs.required(argument, NULL | POSITIVE, "≥ 0", frame, facts), facts)
         if node.name == "log":
-            return self.n.function("log", self._with_sign(argument, POSITIVE, "> 0", frame, facts), facts)
+            return self.n.function("log", self.signs.required(argument, POSITIVE, "> 0", frame, facts), facts)
         value = self.value(argument, frame, facts)
         return self.n.exp(value, facts) if node.name == "exp" else self.n.function(node.name, value, facts)
 
@@ -201,7 +164,7 @@ class Reader:
 
     def _undefined(self, node: Undefined, frame: Frame, facts: Facts) -> Poly:
         raise Undischarged(
-            "this case does not occur: the statement says nothing about its value", self._known(facts)
+            "this case does not occur: the statement says nothing about its value", self.signs.known(facts)
         )
 
     def _choice(self, node: Choice, frame: Frame, facts: Facts) -> Poly:
@@ -279,7 +242,7 @@ class Reader:
         lits = (*span[0].conditions, *span[1].conditions, *(conjuncts(where) if where else ()))
         if not where or facts.witness((symbol,), lits) is None:
             raise Undischarged(
-                f"{self.text(node, frame)} is taken over at least one index", self._known(facts)
+                f"{self.text(node, frame)} is taken over at least one index", self.signs.known(facts)
             )
         body = self.value(node.body, inner, here.assume_value(where))
         return self.n.closed("maximum", frozenset((symbol,)), lits, body)

@@ -90,11 +90,13 @@ def _transfer(n: Normal, atom: Atom, change: Change, new: Poly, facts: Facts) ->
     """Certificates of a term hold for what it becomes: they are statements for all values of its symbols."""
     if not atom.args or change.atoms or not all(set("~‹") & set(s.name) for s in change.symbols):
         return
-    for factor, prim in n.oriented(atom.args[0], facts):
-        for mask, lits in n.certificates.get(prim.key, ()):
-            changed = [rebuild_condition(n, lit, change, n.empty) for lit in lits]
-            if ZERO not in changed and prim == atom.args[0] and factor > 0:
-                n.certify(new, mask, tuple(x for c in changed for x in conjuncts(c)), facts)
+    value = atom.args[0]
+    if new == value or (1, value) not in n.oriented(value, facts):
+        return
+    for mask, lits in tuple(n.certificates.get(value.key, ())):
+        changed = [rebuild_condition(n, lit, change, n.empty) for lit in lits]
+        if all(len(c.terms) == 1 for c in changed):  # none fails, and each is a condition again
+            n.certify(new, mask, tuple(x for c in changed for x in conjuncts(c)), facts)
 
 
 def rebuild_condition(n: Normal, lit: Atom, change: Change, facts: Facts) -> Poly:

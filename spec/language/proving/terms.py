@@ -232,9 +232,7 @@ class Poly:
     @property
     def constant(self) -> Fraction | None:
         """Its value when it is a rational number, else None."""
-        if not self.terms:
-            return Fraction(0)
-        return self.terms.get(UNIT) if len(self.terms) == 1 else None
+        return Fraction(0) if not self.terms else self.terms.get(UNIT) if len(self.terms) == 1 else None
 
     @property
     def atom(self) -> Atom | None:
@@ -273,15 +271,11 @@ class Poly:
 
     def linear_in(self, symbol: Atom) -> tuple[Fraction, Poly] | None:
         """``(a, b)`` with the polynomial equal to ``a·symbol + b``, ``a`` a number and ``b`` free of it; else None."""
-        slope, rest = Fraction(0), {}
-        for m, c in self.terms.items():
-            if symbol not in m.symbols:
-                rest[m] = c
-            elif m == symbol_mono(symbol):
-                slope = c
-            else:
-                return None
-        return slope, Poly(rest)
+        rest = {m: c for m, c in self.terms.items() if symbol not in m.symbols}
+        slopes = [c for m, c in self.terms.items() if m.single == symbol]
+        if len(rest) + len(slopes) < len(self.terms):
+            return None
+        return (slopes[0] if slopes else Fraction(0)), Poly(rest)
 
 
 def number(value: int | Fraction) -> Poly:
@@ -290,11 +284,6 @@ def number(value: int | Fraction) -> Poly:
 
 
 ZERO, ONE = number(0), number(1)
-
-
-def symbol_mono(symbol: Atom) -> Mono:
-    """The monomial that is one atom."""
-    return Mono((), ((symbol, 1),))
 
 
 def of_mono(mono: Mono, coefficient: Fraction | int = 1) -> Poly:

@@ -1,4 +1,7 @@
-"""Signs read off a tree as it is written: squares, exponentials and sums are visible there, before they are multiplied out."""
+"""Signs read off a tree as it is written: squares, exponentials and sums are visible there, before they are multiplied out.
+
+What a reading requires of a sign is an obligation, and what is found is kept as a certificate of the term that is read.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,7 @@ from spec.language.expr import (
     lift,
 )
 from spec.language.proving.facts import ANY_SIGN, NONNEGATIVE, NULL, POSITIVE, Facts, mirror
+from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.signs import power_sign, product_sign, sum_sign
 from spec.language.proving.terms import ONE, Atom, Poly
 
@@ -157,6 +161,46 @@ class TreeSigns:
         if isinstance(node, Plus):
             return "a sum of numbers that are at least 0, one of them positive"
         return "its form and the assumptions"
+
+    # Obligations ---------------------------------------------------------------------------------------------------------
+
+    def required(self, node: Any, allowed: int, relation: str, frame: Frame, facts: Facts) -> Poly:
+        """The value of a tree whose sign must be one of those allowed: an obligation."""
+        self.n.note("signs")
+        value = self.reader.value(node, frame, facts)
+        mask = self.sign(node, frame, facts)
+        if mask & ~allowed:
+            mask = self.n.sign(value, facts)
+        if mask & ~allowed:
+            raise Undischarged(self.reader.text(node, frame, relation), self.known(facts))
+        self.n.ledger.met(self.reader.text(node, frame, relation), self.reason(node))
+        if value.constant is None:
+            own = self._narrowed(value, facts)
+            if own is not facts and not self._has_sign(node, mask, frame, own):
+                own = facts
+            self.n.certify(value, mask, own.added, facts)
+        return value
+
+    def _has_sign(self, node: Any, mask: int, frame: Frame, facts: Facts) -> bool:
+        try:
+            return not self.sign(node, frame, facts) & ~mask
+        except (Undischarged, Unprovable):
+            return False
+
+    def _narrowed(self, value: Poly, facts: Facts) -> Facts:
+        """Only those facts that speak of the value's own bound indices: what follows from them holds in more places."""
+        kept = [
+            lit for lit in facts.added if all("~" not in s.name or s in value.symbols for s in lit.symbols)
+        ]
+        if any("!" in s.name for lit in kept for s in lit.symbols):
+            return facts
+        return facts if len(kept) == len(facts.added) else facts.root.assume_all(kept)
+
+    def known(self, facts: Facts) -> str:
+        """What is known at a place beside ranges, as text."""
+        from spec.language.proving.writing import condition_text
+
+        return ", ".join(condition_text(self.n, lit) for lit in facts.added if lit.kind != "ge")
 
 
 def signed(condition: Poly) -> tuple[Atom, ...]:

@@ -74,6 +74,8 @@ class Numeric:
 
     def enclose(self, conventions: Mapping[str, str]) -> str:
         """Why random points speak against the claim; empty if they do not."""
+        if self.theorem.assuming or self.theorem.sizes or self.theorem.at:
+            return "an enclosure draws its points freely: it takes no assumptions, replaced sizes or fixed inputs"
         random = np.random.default_rng(7)
         for _ in range(POINTS):
             point: dict[str, Any] = {s.name: int(random.integers(1, 5)) for s in self._sizes()}
