@@ -19,24 +19,25 @@ def of_function(function: Callable[..., Any]) -> str:
 
 
 def helpers(function: Callable[..., Any]) -> str:
-    """The private functions of its module that it reaches, in the order in which they stand there, as a code block."""
+    """The private functions of its subject that it reaches, in the order in which it does, as a code block."""
     plain = inspect.unwrap(function)
-    module = inspect.getmodule(plain)
-    assert module is not None
-    private = {
-        n: f
-        for n, f in vars(module).items()
-        if inspect.isfunction(f) and n.startswith("_") and f.__module__ == module.__name__
-    }
-    reached, queue = set[str](), [plain]
+    subject = _subject(plain)
+    found, queue = dict[str, Callable[..., Any]](), [plain]
     while queue:
-        code = inspect.unwrap(queue.pop()).__code__
-        for name in code.co_names:
-            if name in private and name not in reached:
-                reached.add(name)
-                queue.append(private[name])
-    found = [inspect.getsource(inspect.unwrap(f)).rstrip() for name, f in private.items() if name in reached]
-    return "```python\n" + "\n\n\n".join(found) + "\n```" if found else ""
+        caller = inspect.unwrap(queue.pop(0))
+        for name in caller.__code__.co_names:
+            helper = caller.__globals__.get(name)
+            own = inspect.isfunction(helper) and _subject(helper) == subject
+            if own and name.startswith("_") and name not in found:
+                found[name] = helper
+                queue.append(helper)
+    shown = [inspect.getsource(inspect.unwrap(helper)).rstrip() for helper in found.values()]
+    return "```python\n" + "\n\n\n".join(shown) + "\n```" if shown else ""
+
+
+def _subject(function: Callable[..., Any]) -> str:
+    """``impl.attention``, whichever module of that package a function stands in."""
+    return ".".join(inspect.unwrap(function).__module__.split(".")[:2])
 
 
 def signature(thing: Callable[..., Any], name: str) -> str:

@@ -21,11 +21,12 @@ class UnknownFormula(LookupError):  # noqa: N818  (a name for what the user type
 
 @cache
 def formulas() -> dict[str, Formula]:
-    """All formulas by ID, in the order of the subjects and of their modules."""
+    """All formulas by ID, in the order of the subjects and of their modules (of ``__all__``, where a subject is a package)."""
     found: dict[str, Formula] = {}
     for subject in SUBJECTS:
         module = import_module(f"spec.{subject}")
-        for value in vars(module).values():
+        for name in getattr(module, "__all__", vars(module)):
+            value = getattr(module, name)
             if isinstance(value, Formula) and value.module == subject and not value.auxiliary:
                 found[value.id] = value
     return found

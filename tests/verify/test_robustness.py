@@ -119,7 +119,7 @@ def test_leaks_between_rows_are_noted_not_judged():
 
     def weighted(q, k, v, mask=None):
         if mask is not None:
-            q, k, v = impl.attention._blank(q, k, v, mask)
+            q, k, v = impl.attention.weights._blank(q, k, v, mask)
         return impl.attention.softmax(impl.scores.scaled_dot(q, k), mask) @ v
 
     report = check(weighted, "attention.scaled_dot_product", max_examples=30)

@@ -7,7 +7,7 @@ import torch
 
 import impl.attention
 import impl.normalization
-from spec.attention import mask, s, softmax
+from spec.attention.weights import mask, s, softmax
 from spec.language import Sum, Theorem, claim, each, given, indices
 from spec.language.registry import find
 from spec.normalization import beta, eps, gamma, layer_norm, x

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spec.attention import m, n
+from spec.attention.weights import m, n
 from spec.language import (
     Formula,
     Max,

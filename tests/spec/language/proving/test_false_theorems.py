@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy
 
-from spec.attention import n
+from spec.attention.weights import n
 from spec.language import (
     Sum,
     Theorem,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from spec.attention import m, n, softmax
-from spec.attention_theorems import OURS, some_key, weights
+from spec.attention.weights import m, n, softmax
+from spec.attention.weights_theorems import OURS, some_key, weights
 from spec.language import (
     Assurance,
     Proof,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sympy
 
-from spec.attention import c, causal, d_k, d_v, i, j, k, m, n, q, v
+from spec.attention.causality import causal
+from spec.attention.weights import c, d_k, d_v, i, j, k, m, n, q, v
 from spec.language import (
     Comprehension,
     Proof,

@@ -16,10 +16,8 @@ from spec.language import (
     data,
     deck,
     define,
-    each,
     exp,
     indices,
-    le,
     optional_mask,
     paper,
     sizes,
@@ -52,14 +50,6 @@ FULLY_MASKED = Convention(
         "unspecified": "nothing is said about such a query (0/0 and NaN included)",
     },
     default="zero",
-)
-ALIGNMENT = Convention(
-    "alignment",
-    {
-        "lower_right": "the last query sees the last key: j ≤ i + (m − n)",
-        "upper_left": "the first query sees the first key: j ≤ i",
-    },
-    default="lower_right",
 )
 
 
@@ -161,38 +151,3 @@ scaled_dot_product = Formula(
         ),
     ),
 )
-
-causal = Formula(
-    "attention.causal",
-    "Causal attention",
-    inputs=(q, k, v),
-    lines=(
-        define(
-            z[i, c],
-            scaled_dot_product(
-                q,
-                k,
-                v,
-                each(
-                    by_convention("alignment", lower_right=le(j, i + (m - n)), upper_left=le(j, i)),
-                    (i, n),
-                    (j, m),
-                ),
-            )[i, c],
-        ),
-    ),
-    outputs=(z,),
-    conventions=(ALIGNMENT, FULLY_MASKED),
-    stored=("a",),
-    sources=(
-        deck(0, "decoder, masked self-attention"),
-        deck(1, "masked attention"),
-        deck(2, "masked multi-head self-attention"),
-        paper("Vaswani et al. 2017", "section 3.2.3"),
-    ),
-)
-
-
-# Theorems follow the formulas they are about.
-from spec import attention_theorems as attention_theorems  # noqa: E402
-from spec import causal_theorems as causal_theorems  # noqa: E402

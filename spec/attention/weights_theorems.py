@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spec.attention import c, d_k, d_v, i, j, k, l, m, mask, n, q, s, scaled_dot_product, softmax, v
+from spec.attention.weights import c, d_k, d_v, i, j, k, l, m, mask, n, q, s, scaled_dot_product, softmax, v
 from spec.language import (
     Comprehension,
     Max,

@@ -1,17 +1,7 @@
-"""Attention: a softmax over the keys a query may attend to, and the mean of their values under it.
+"""Softmax over the keys a query may attend to, and the mean of their values under it.
 
-Letters are the statements': n queries and m keys of d_k entries, m values of d_v entries; s scores, a weights, z contexts.
-Leading dimensions are batches (heads among them) and broadcast.
-
-A mask is boolean and **True means "may attend"**; it broadcasts to (... n m), so (... 1 m) hides padding keys. A query
-that may attend to nothing gets 0 and passes no gradient. What stands in a slot that no query may attend to, NaN and
+A query that may attend to nothing gets 0 and passes no gradient. What stands in a slot that no query may attend to, NaN and
 Inf included, reaches neither output nor gradient: torch's kernels multiply it by 0, which leaves NaN as it is.
-
-Both functions on q, k and v go to torch's fused kernel (``F.scaled_dot_product_attention``), which never stores the n × m
-weights. Fused kernels have first derivatives only. Inside ``torch.func`` everything beyond one ``grad`` (vmap, jvp, jacfwd,
-hessian, …) takes the math path by itself. For ``create_graph=True``, ``torch.autograd.forward_ad``, jacrev and vmap inside
-``torch.compile``, ask for it with ``backend="math"``: the same formula in plain operations, differentiable to any order in
-either mode. In 16 bits the fused kernel also rounds the weights before it sums with them; the math path rounds once, at the end.
 """
 
 import math
@@ -25,9 +15,8 @@ from torch import Tensor
 from impl import _refuse
 from impl.scores import scaled_dot
 
-__all__ = ["causal", "causal_mask", "scaled_dot_product", "softmax"]
+__all__ = ["scaled_dot_product", "softmax"]
 
-Alignment = Literal["lower_right", "upper_left"]
 Backend = Literal["auto", "math"]
 
 _QKV = "q (... n d_k), k (... m d_k), v (... m d_v)"
@@ -82,45 +71,6 @@ def scaled_dot_product(
         return _fused(q, k, v, mask)
     z = _fused(q, k, v, mask)
     return z if _finite(z) else _fused(*_blank(q, k, v, mask), mask)
-
-
-def causal(
-    q: Float[Tensor, "... n d_k"],
-    k: Float[Tensor, "... m d_k"],
-    v: Float[Tensor, "... m d_v"],
-    *,
-    alignment: Alignment = "lower_right",
-    backend: Backend = "auto",
-) -> Float[Tensor, "... n d_v"]:
-    """Scaled dot-product attention in which query i attends to key j only if j ≤ i + (m − n): the last query sees
-    every key, as when decoding with a cache. A row with no key is 0. Statement: ``attention.causal``.
-
-    ``alignment="upper_left"`` is torch's ``is_causal``: j ≤ i, the first query sees the first key only. The two agree
-    where n = m. Raises what ``scaled_dot_product`` raises. Source: Vaswani et al. 2017, section 3.2.3.
-    """
-    _check("attention.causal", q, k, v, backend)
-    n, m = q.shape[-2], k.shape[-2]
-    if alignment == "upper_left":
-        if m > n:  # keys that no query ever sees
-            k, v, m = k[..., :n, :], v[..., :n, :], n
-    elif alignment != "lower_right":
-        raise ValueError(f"attention.causal: alignment is 'lower_right' or 'upper_left'; got {alignment!r}")
-    elif n > m:  # queries that never see a key
-        z = causal(q[..., n - m :, :], k, v, backend=backend)
-        return F.pad(z, (0, 0, n - m, 0))
-    if backend == "math" or _beyond_one_grad():
-        return _math(q, k, v, causal_mask(n, m, alignment=alignment, device=q.device))
-    if n >= m:
-        return _fused(q, k, v, is_causal=True)
-    return _fused(q, k, v, None if n == 1 else causal_mask(n, m, device=q.device))
-
-
-def causal_mask(
-    n: int, m: int, *, alignment: Alignment = "lower_right", device: torch.device | str | None = None
-) -> Bool[Tensor, "{n} {m}"]:
-    """The mask of ``causal``: True where key j may be attended to by query i."""
-    offset = m - n if alignment == "lower_right" else 0
-    return torch.ones(n, m, dtype=torch.bool, device=device).tril(offset)
 
 
 def _math(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:

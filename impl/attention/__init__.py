@@ -1,0 +1,20 @@
+"""Attention: a softmax over the keys a query may attend to, and the mean of their values under it.
+
+Letters are the statements': n queries and m keys of d_k entries, m values of d_v entries; s scores, a weights, z contexts.
+Leading dimensions are batches (heads among them) and broadcast.
+
+A mask is boolean and **True means "may attend"**; it broadcasts to (... n m), so (... 1 m) hides padding keys. A query
+that may attend to nothing gets 0 and passes no gradient. What stands in a slot that no query may attend to, NaN and
+Inf included, reaches neither output nor gradient: torch's kernels multiply it by 0, which leaves NaN as it is.
+
+The functions on q, k and v go to torch's fused kernel (``F.scaled_dot_product_attention``), which never stores the n × m
+weights. Fused kernels have first derivatives only. Inside ``torch.func`` everything beyond one ``grad`` (vmap, jvp, jacfwd,
+hessian, …) takes the math path by itself. For ``create_graph=True``, ``torch.autograd.forward_ad``, jacrev and vmap inside
+``torch.compile``, ask for it with ``backend="math"``: the same formula in plain operations, differentiable to any order in
+either mode. In 16 bits the fused kernel also rounds the weights before it sums with them; the math path rounds once, at the end.
+"""
+
+from impl.attention.causality import causal, causal_mask
+from impl.attention.weights import scaled_dot_product, softmax
+
+__all__ = ["causal", "causal_mask", "scaled_dot_product", "softmax"]
