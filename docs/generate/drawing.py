@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
+import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
@@ -95,3 +96,8 @@ def power(value: float, _: int | None = None) -> str:
 def label_lines(axes: Axes) -> None:
     """A legend without a frame, where it hides least."""
     axes.legend(loc="best", handlelength=1.6)
+
+
+def normal(*shape: int, seed: int = 0) -> torch.Tensor:
+    """Standard normal numbers to draw a figure from, in float64."""
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
