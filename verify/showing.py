@@ -22,6 +22,7 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
     """(style, line) pairs."""
     from spec.language.evaluation.dimensions import is_size
     from spec.language.expr import Tensor
+    from spec.language.flatten import chosen
     from spec.language.render import claim_text, statement, unicode
 
     yield "bold", f"{formula.id}: {formula.title}"
@@ -62,7 +63,7 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
         yield "", ""
         yield "bold", "What every result satisfies"
         for axiom in formula.law.axioms:
-            yield "", f"  {axiom.sentence}: {unicode(axiom.condition)}"
+            yield "", f"  {axiom.sentence}: {unicode(chosen(axiom.condition, formula.choose()))}"
     if formula.theorems:
         yield "", ""
         yield "bold", "Theorems"

@@ -48,14 +48,20 @@ def _statement(formula: Formula) -> str:
 
 
 def _axioms(formula: Formula) -> str:
+    from spec.language.flatten import chosen
     from spec.language.render import latex
 
     from .markup import Line
 
     assert formula.law is not None
+    ours = formula.choose()
     listed = "\n".join(f"- {a.sentence[0].upper()}{a.sentence[1:]}." for a in formula.law.axioms)
     shown = statement(
-        Line("", latex(a.condition), rf"{latex(formula.law.over[0][0])} < {latex(formula.law.over[0][1])}")
+        Line(
+            "",
+            latex(chosen(a.condition, ours)),
+            r",\ ".join(f"{latex(index)} < {latex(size)}" for index, size in a.over or formula.law.over),
+        )
         for a in formula.law.axioms
     )
     return f"Besides, every single draw satisfies:\n\n{listed}\n\n{shown}"

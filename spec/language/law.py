@@ -24,15 +24,23 @@ class Law:
     """The distribution of an implementation's results.
 
     An implementation returns ``returns``; at each index of ``over`` its ``outcome`` (a tuple of values) has the
-    probability ``probability[index, outcome]``. Under the options ``independent`` of ``convention`` the positions are
-    independent; under the others ``count`` positions are selected (the last component of the outcome is 1).
+    probability ``probability[index, outcome]``; where these probabilities sum to 0, only the axioms say what is returned.
+
+    The positions are independent. A law that *selects* positions (the last component of the outcome is 1 where it did)
+    may have other options: it names a ``count``, and a ``convention`` under whose options ``independent`` the positions
+    are independent, while under the others exactly ``count`` of them are selected.
     """
 
     probability: Tensor
     returns: tuple[Tensor, ...]
     outcome: tuple[Node, ...]
     over: tuple[tuple[sympy.Symbol, sympy.Expr], ...]
-    count: Tensor
-    independent: frozenset[str] | set[str]
-    convention: str
+    count: Tensor | None = None
+    independent: frozenset[str] | set[str] = frozenset()
+    convention: str | None = None
     axioms: tuple[Axiom, ...] = ()
+
+    @property
+    def selects(self) -> bool:
+        """Whether the law selects some of the positions; otherwise every position has an outcome of its own."""
+        return self.count is not None
