@@ -8,7 +8,16 @@ from importlib import import_module
 
 from spec.language.formula import Formula
 
-SUBJECTS = ("scores", "attention", "positional", "normalization", "masking")
+SUBJECTS = (
+    "similarity",
+    "embedding",
+    "recurrent",
+    "scores",
+    "attention",
+    "positional",
+    "normalization",
+    "masking",
+)
 """The subject modules, in the order in which they are read."""
 
 

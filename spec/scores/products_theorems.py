@@ -1,74 +1,10 @@
-"""Scores: how well a key answers a query."""
+"""Theorems about scores that are inner products: bilinear, symmetric, and why they are scaled."""
 
 from __future__ import annotations
 
-from spec.language import (
-    Formula,
-    Proof,
-    Sum,
-    Theorem,
-    Worked,
-    claim,
-    data,
-    deck,
-    define,
-    delta,
-    each,
-    expected,
-    given,
-    indices,
-    paper,
-    sizes,
-    sqrt,
-    step,
-    tensor,
-)
+from spec.language import Proof, Sum, Theorem, claim, delta, each, expected, given, sqrt, step
+from spec.scores.products import c, d_k, dot, i, j, k, l, m, n, q, scaled_dot
 
-n, m, d_k = sizes("n m d_k")
-i, j, c, l = indices("i j c l")
-
-q, k = data("q", n, d_k), data("k", m, d_k)
-s = tensor("s", n, m)
-
-dot = Formula(
-    "scores.dot",
-    "Dot-product score",
-    inputs=(q, k),
-    lines=(define(s[i, j], Sum(q[i, c] * k[j, c], (c, 0, d_k - 1))),),
-    outputs=(s,),
-    sources=(
-        deck(0, "self-attention, step 2"),
-        deck(2, "attention scores"),
-        paper("Luong, Pham & Manning 2015", "eq. 8"),
-    ),
-)
-
-scaled_dot = Formula(
-    "scores.scaled_dot",
-    "Scaled dot-product score",
-    inputs=(q, k),
-    lines=(define(s[i, j], Sum(q[i, c] * k[j, c], (c, 0, d_k - 1)) / sqrt(d_k)),),
-    outputs=(s,),
-    sources=(
-        deck(0, "self-attention, steps 2 and 3"),
-        deck(2, "scaled dot product"),
-        paper("Vaswani et al. 2017", "eq. 1"),
-    ),
-    worked=(
-        Worked(
-            "“Thinking Machines”: scores 112 and 96 at d_k = 64 become 14 and 12",
-            inputs={"q": [[112] + [0] * 63], "k": [[1] + [0] * 63, ["6/7"] + [0] * 63]},
-            expected=[[14, 12]],
-            decimals=0,
-            source=deck(0, "self-attention, step 3"),
-        ),
-    ),
-)
-
-
-# Theorems -----------------------------------------------------------------------------------------------------------------
-
-l = indices("l")[0]
 more_q, more_k, factor = given("p", n, d_k), given("r", m, d_k), given("a")
 
 for score in (dot, scaled_dot):
