@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from spec.language.evaluation.dimensions import Size, is_size, whole
+from spec.language.evaluation.dimensions import Size, is_size, solved_all, whole
 from spec.language.expr import Tensor, free_symbols
 from spec.language.formula import Formula
 from verify import regimes
@@ -216,12 +216,11 @@ def members(batch: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 def sizes_of(formula: Formula, inputs: Mapping[str, Any], batch: tuple[int, ...] = ()) -> dict[Size, int]:
     """The sizes, read off the inputs."""
     found: dict[Size, int] = {}
+    shapes: list[tuple[Any, int]] = []
     for item in formula.inputs:
         if is_size(item):
             found[item] = int(inputs[str(item)])
         elif inputs.get(item.name) is not None and item.shape:
             lead = len(batch) if item.role in ("data", "mask") else 0
-            for size, actual in zip(item.shape, np.shape(inputs[item.name])[lead:], strict=True):
-                if is_size(size):
-                    found[size] = int(actual)
-    return found
+            shapes += zip(item.shape, np.shape(inputs[item.name])[lead:], strict=True)
+    return solved_all(shapes, found)

@@ -11,6 +11,7 @@ import sympy
 from sympy.core.basic import Basic
 
 from spec.language.calls import ABSENT, Call, Comprehension, Pullback, shape_of
+from spec.language.evaluation.dimensions import solved
 from spec.language.evaluation.families import Families
 from spec.language.expr import (
     TRUE,
@@ -25,20 +26,12 @@ from spec.language.expr import (
     Tensor,
     free_symbols,
     fresh,
-    refs,
     substitute,
     transform,
     walk,
 )
-from spec.language.formula import Definition, Formula, LineChoice, Span, dependencies, known
-
-
-@dataclass(frozen=True)
-class Group:
-    """Lines evaluated together: one tensor's lines, or the lines of a recurrence with the index they step through."""
-
-    lines: tuple[Definition, ...]
-    step: sympy.Symbol | None = None
+from spec.language.formula import Definition, Formula, LineChoice, Span, known
+from spec.language.ordering import Group, arrange
 
 
 @dataclass(frozen=True)
@@ -243,98 +236,25 @@ def unify(callee: Formula, arguments: tuple[Basic, ...]) -> dict[Basic, Basic]:
     Raises:
         ValueError: a shape that does not fit, naming formula, input, expected and given.
     """
-    changes: dict[Basic, Basic] = {}
+    changes: dict[Any, Any] = {}
+    shapes: list[tuple[Tensor, tuple[sympy.Expr, ...]]] = []
     for item, value in zip(callee.inputs, arguments, strict=True):
         if isinstance(item, sympy.Symbol):
             changes[item] = value
-            continue
-        if value == ABSENT:
-            continue
-        given = shape_of(value)
-        if len(given) != len(item.shape):
-            raise ValueError(
-                f"{callee.id}: {item.name} has shape {item.shape}, but an argument of shape {given} was given"
-            )
-        for size, actual in zip(item.shape, given, strict=True):
-            if isinstance(size, sympy.Symbol) and size not in changes:
-                changes[size] = actual
-            elif sympy.simplify(substitute(size, changes) - actual) != 0:
+        elif value != ABSENT:
+            shapes.append((item, shape_of(value)))
+    for again in (False, True):  # a size such as L + 1 may be known from a later input only
+        for item, given in shapes:
+            try:
+                for size, actual in zip(item.shape, given, strict=True):
+                    if not again or not isinstance(size, sympy.Symbol):
+                        changes |= solved(size, actual, changes) or {}
+            except ValueError:
                 raise ValueError(
                     f"{callee.id}: {item.name} has shape {item.shape}, but an argument of shape {given} was given"
-                )
+                ) from None
     return changes
 
 
 def _bound_symbols(node: Basic) -> set[sympy.Symbol]:
     return {part.var for part in walk(node) if isinstance(part, Bound)}
-
-
-def arrange(lines: Any) -> tuple[Group, ...]:
-    """Group lines by tensor, mutual recurrences together, so that each group follows those it depends on."""
-    lines = tuple(lines)
-    graph = dependencies(lines)
-    reach = {name: _reachable(name, graph) for name in graph}
-    groups: list[Group] = []
-    done: set[str] = set()
-    remaining = list(graph)
-    while remaining:
-        for name in remaining:
-            cycle = {other for other in graph if other in reach[name] and name in reach[other]} | {name}
-            needs = set().union(*(graph[member] & graph.keys() for member in cycle)) - cycle
-            if needs <= done:
-                break
-        else:
-            raise ValueError(f"lines {remaining} cannot be put in an order")
-        members = tuple(line for line in lines if line.name in cycle)
-        if name in reach[name]:
-            step = _stepping_index(members, cycle)
-            groups.append(Group(_within_a_step(members, cycle, step), step))
-        else:
-            groups.append(Group(members))
-        done |= cycle
-        remaining = [other for other in remaining if other not in cycle]
-    return tuple(groups)
-
-
-def _reachable(name: str, graph: Mapping[str, set[str]]) -> set[str]:
-    found: set[str] = set()
-    frontier = [name]
-    while frontier:
-        for other in graph.get(frontier.pop(), ()):
-            if other not in found:
-                found.add(other)
-                frontier.append(other)
-    return found
-
-
-def _stepping_index(lines: tuple[Definition, ...], cycle: set[str]) -> sympy.Symbol:
-    """The index of a recurrence: the one that some line reads its own group at a shifted value of."""
-    for line in lines:
-        for ref in refs(line.right):
-            if ref.tensor.name in cycle:
-                for part in ref.index:
-                    for symbol in line.spans:
-                        shift = part - symbol
-                        if isinstance(part, sympy.Expr) and shift.is_Integer and shift != 0:
-                            return symbol
-    raise ValueError(f"the lines {sorted(cycle)} refer to each other without stepping through an index")
-
-
-def _within_a_step(
-    lines: tuple[Definition, ...], cycle: set[str], step: sympy.Symbol
-) -> tuple[Definition, ...]:
-    """The lines of a recurrence in the order in which one step evaluates them."""
-    needs = {
-        line.name: {r.tensor.name for r in refs(line.right) if r.tensor.name in cycle and step in r.index}
-        for line in lines
-    }
-    ordered: list[Definition] = []
-    waiting = list(lines)
-    while waiting:
-        names = {line.name for line in waiting}
-        ready = [line for line in waiting if not needs[line.name] & names - {line.name}]
-        if not ready:
-            raise ValueError(f"within one step of {step} the lines {sorted(names)} refer to each other")
-        ordered += ready
-        waiting = [line for line in waiting if line not in ready]
-    return tuple(ordered)

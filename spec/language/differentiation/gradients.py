@@ -36,8 +36,9 @@ from spec.language.expr import (
     refs,
     substitute,
 )
-from spec.language.flatten import Flat, arrange
+from spec.language.flatten import Flat
 from spec.language.formula import Definition, Formula, Span, dependencies
+from spec.language.ordering import arrange
 
 ADJOINT = "adj_"
 """Prefix of the name of a tensor's adjoint; rendered as a bar."""
@@ -105,7 +106,7 @@ class _Chain:
 
     def _active(self) -> set[str]:
         """Tensors through which the inputs reach the outputs."""
-        graph = dependencies(self.lines)
+        graph = dependencies(line for line in self.lines if _is_real(line))
         reached, grew = {t.name for t in self.wrt}, True
         while grew:
             more = {name for name, used in graph.items() if used & reached} - reached
@@ -174,7 +175,7 @@ class _Chain:
             del taken
         adjoint = Ref(adjoint_of(line.left.tensor), *line.left.index)
         for leaf in dict.fromkeys(refs(body)):
-            if leaf.tensor.name not in self.active or leaf.tensor.domain in ("boolean", "integer"):
+            if leaf.tensor.name not in self.active:
                 continue
             slope = derivative(body, leaf)
             if slope is not None:
@@ -247,6 +248,11 @@ class _Chain:
                 changes[symbol] = new
             rest[new] = span
         return {old: new for old, new in changes.items() if old != new}, own, rest
+
+
+def _is_real(line: Definition) -> bool:
+    """Whether a line has a derivative: conditions and integers are constant wherever they are decided."""
+    return line.left.tensor.domain not in ("boolean", "integer")
 
 
 def _axes(tensor: Tensor) -> tuple[sympy.Symbol, ...]:

@@ -8,8 +8,9 @@ from typing import Any
 import sympy
 
 from spec.language.expr import TRUE, Both, Bound, Case, Literal, Node, Ref, SumOf, Tensor, free_symbols, refs
-from spec.language.flatten import Flat, arrange
+from spec.language.flatten import Flat
 from spec.language.formula import Definition, Span
+from spec.language.ordering import arrange
 
 
 def name_sums(flat: Flat) -> tuple[Definition, ...]:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import sympy
 
-from spec.language.expr import Tensor, substitute
+from spec.language.evaluation.dimensions import WrongSize, solved
+from spec.language.expr import Tensor
 from spec.language.flatten import Flat
 
 
@@ -23,6 +24,7 @@ class Bindings:
     integers: dict[str, Any] = field(default_factory=dict)
     booleans: dict[str, Any] = field(default_factory=dict)
     positive: set[str] = field(default_factory=set)
+    shapes: list[tuple[str, Tensor, tuple[int, ...]]] = field(default_factory=list)
 
     def tensor(self, owner: str, item: Tensor, value: Any) -> None:
         """Bind one tensor.
@@ -56,25 +58,41 @@ class Bindings:
         self._fit(owner, item, array.shape)
 
     def _fit(self, owner: str, item: Tensor, shape: tuple[int, ...]) -> None:
-        wrong = len(shape) != len(item.shape)
-        if not wrong:
-            for size, actual in zip(item.shape, shape, strict=True):
-                if isinstance(size, sympy.Symbol):
-                    wrong |= self.sizes.setdefault(size, actual) != actual
-                elif size.free_symbols <= self.sizes.keys():
-                    wrong |= (
-                        int(substitute(size, {s: sympy.Integer(v) for s, v in self.sizes.items()})) != actual
-                    )
-        if wrong:
-            names = ", ".join(str(size) for size in item.shape)
-            known = ", ".join(
-                f"{s}={v}"
-                for s, v in self.sizes.items()
-                if any(s in size.free_symbols for size in item.shape)
-            )
-            raise ValueError(
-                f"{owner}: {item.name} has shape ({names}), here with {known}; {shape} was given"
-            )
+        """Read sizes off a shape; what it does not tell alone is checked again once other shapes are known."""
+        self.shapes.append((owner, item, shape))
+        if len(shape) != len(item.shape):
+            raise ValueError(self._misfit(owner, item, shape))
+        for size, actual in zip(item.shape, shape, strict=True):
+            known = self.sizes.get(size)
+            if known is None:
+                self._solve(owner, item, shape, size, actual)
+            elif known != actual:
+                raise ValueError(self._misfit(owner, item, shape))
+
+    def _solve(self, owner: str, item: Tensor, shape: tuple[int, ...], size: Any, actual: int) -> None:
+        try:
+            self.sizes |= solved(size, actual, self.sizes) or {}
+        except WrongSize:
+            raise ValueError(self._misfit(owner, item, shape)) from None
+
+    def _misfit(self, owner: str, item: Tensor, shape: tuple[int, ...]) -> str:
+        names = ", ".join(str(size) for size in item.shape)
+        known = ", ".join(
+            f"{s}={v}" for s, v in self.sizes.items() if any(s in size.free_symbols for size in item.shape)
+        )
+        here = f", here with {known}" if known else ""
+        return f"{owner}: {item.name} has shape ({names}){here}; {shape} was given"
+
+    def settle(self) -> None:
+        """Check every shape once all are known.
+
+        Raises:
+            ValueError: a shape that does not fit the others.
+        """
+        for owner, item, shape in [*self.shapes]:
+            if any(not isinstance(size, sympy.Symbol) for size in item.shape):
+                for size, actual in zip(item.shape, shape, strict=True):
+                    self._solve(owner, item, shape, size, actual)
 
 
 def bind(flat: Flat, inputs: Mapping[str, Any] | Sequence[Any]) -> Bindings:
@@ -97,6 +115,7 @@ def bind(flat: Flat, inputs: Mapping[str, Any] | Sequence[Any]) -> Bindings:
                 raise ValueError(f"{flat.formula_id}: the input {item.name} is missing")
         elif item not in bindings.sizes:
             raise ValueError(f"{flat.formula_id}: the size {item} is missing")
+    bindings.settle()
     for name, value in flat.constants.items():
         number = sympy.Rational(value)
         bindings.rationals[name] = (int(number.p), int(number.q))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import flint
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from spec.language.evaluation.balls import BallArithmetic
 from spec.language.evaluation.binding import Bindings, bind
-from spec.language.evaluation.interpreter import Evaluator
+from spec.language.evaluation.interpreter import Evaluator, Finish, Place
 from spec.language.evaluation.precision import Format, Precision
 from spec.language.evaluation.walk import Walk
 from spec.language.flatten import Flat
@@ -25,16 +25,16 @@ def run(
     arithmetic: Any,
     bindings: Bindings,
     storage: Format | None = None,
-    finish: Callable[[str, Any], Any] | None = None,
+    finish: Finish | None = None,
 ) -> Evaluator:
     """Evaluate every line of a flattened formula; the evaluator holds all tensors afterwards."""
     evaluator = Evaluator(arithmetic, bindings, flat.families)
     outputs = {t.name for t in flat.outputs}
 
-    def round_and_finish(name: str, value: Any) -> Any:
+    def round_and_finish(name: str, value: Any, place: Place | None) -> Any:
         if storage is not None and (name in outputs or name in flat.stored):
             value = arithmetic.stored(value, storage)
-        return value if finish is None else finish(name, value)
+        return value if finish is None else finish(name, value, place)
 
     with np.errstate(all="ignore"):  # NaN and overflow are carried in the numbers, not raised
         evaluator.run(flat.groups, round_and_finish)

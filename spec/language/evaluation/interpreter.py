@@ -29,12 +29,18 @@ from spec.language.expr import (
     Tensor,
     Times,
     Undefined,
-    refs,
+    free_symbols,
 )
-from spec.language.flatten import Group
 from spec.language.formula import Definition
+from spec.language.ordering import Group, Step
 
 CallHandler: TypeAlias = "Callable[[Evaluator, Call | Pullback], Any]"
+
+Place: TypeAlias = tuple[tuple[int, ...], tuple[Ints, ...]]
+"""Where a part of a tensor is written: the whole tensor's shape, and the index."""
+
+Finish: TypeAlias = Callable[[str, Any, Place | None], Any]
+"""What is stored for a tensor of this name with this value; inside a recurrence for a part of it, at a place."""
 
 
 class Evaluator(Scope):
@@ -60,39 +66,62 @@ class Evaluator(Scope):
 
     # Lines -----------------------------------------------------------------------------------------------------------
 
-    def run(self, groups: Sequence[Group], finish: Callable[[str, Any], Any] | None = None) -> None:
-        """Evaluate groups of lines in order; ``finish`` may change what is stored for a tensor."""
+    def run(self, groups: Sequence[Group], finish: Finish | None = None) -> None:
+        """Evaluate groups of lines in order; ``finish`` may change what is stored for a tensor.
+
+        A recurrence is finished step by step, since each step reads what the one before stored; see :data:`Finish`.
+        """
         for group in groups:
-            if group.step is None:
+            if group.steps:
+                self._recurrence(group, finish)
+                names = [line.name for line in group.lines if line.accumulate]
+            else:
                 for line in group.lines:
                     self.line(line)
-            else:
-                self._recurrence(group)
+                names = [line.name for line in group.lines]
             if finish is not None:
-                for name in dict.fromkeys(line.name for line in group.lines):
+                for name in dict.fromkeys(names):
                     if name in self.tensors:
-                        self.tensors[name] = finish(name, self.tensors[name])
+                        self.tensors[name] = finish(name, self.tensors[name], None)
 
-    def _recurrence(self, group: Group) -> None:
-        step = group.step
-        assert step is not None
+    def _recurrence(self, group: Group, finish: Finish | None) -> None:
         for line in group.lines:
             if line.left.tensor.domain not in ("boolean", "integer") and line.name not in self.tensors:
                 self.tensors[line.name] = self.arithmetic.zeros(self.shape_of(line.left.tensor))
-        stepping = [line for line in group.lines if step in line.spans]
-        for line in group.lines:
-            if line not in stepping:
-                self.line(line)
-        firsts = [int(self.index(line.spans[step][0]).item()) for line in stepping]
-        lasts = [int(self.index(line.spans[step][1]).item()) for line in stepping]
-        times = range(min(firsts), max(lasts) + 1)
-        for now in times if _ascends(group) else reversed(times):
-            for line, first, last in zip(stepping, firsts, lasts, strict=True):
-                if first <= now <= last:
-                    self.line(line, {step: now})
+        added = {line.name for line in group.lines if line.accumulate}
+        self._steps(
+            [_Stepping(self, line, group.steps) for line in group.lines], group.steps, 0, finish, added
+        )
 
-    def line(self, line: Definition, fixed: Mapping[sympy.Symbol, int] | None = None) -> None:
-        """Evaluate one line and store what it defines."""
+    def _steps(
+        self,
+        lines: list[_Stepping],
+        steps: tuple[Step, ...],
+        depth: int,
+        finish: Finish | None,
+        added: set[str],
+    ) -> None:
+        """Evaluate the lines of a recurrence along the steps from ``depth`` on."""
+        if depth == len(steps):
+            for each in lines:
+                self.line(each.line, each.fixed, None if each.line.name in added else finish)
+            return
+        first, last = min(x.reach[depth][0] for x in lines), max(x.reach[depth][1] for x in lines)
+        times = range(first, last + 1)
+        for now in times if steps[depth].ascends else reversed(times):
+            active = [x for x in lines if x.reach[depth][0] <= now <= x.reach[depth][1]]
+            if active:
+                for each in active:
+                    each.move(depth, now)
+                self._steps(active, steps, depth + 1, finish, added)
+
+    def line(
+        self,
+        line: Definition,
+        fixed: Mapping[sympy.Symbol, int] | None = None,
+        finish: Finish | None = None,
+    ) -> None:
+        """Evaluate one line and store what it defines; some of its indices may be ``fixed``."""
         shape = self.shape_of(line.left.tensor)
         fixed = fixed or {}
         domain = line.left.tensor.domain
@@ -111,6 +140,8 @@ class Evaluator(Scope):
             )
         if isinstance(value, Num):
             value.softmax = None
+        if finish is not None:
+            value = finish(line.name, value, (shape, index))
         if plain and not line.accumulate and line.name not in self.tensors:
             self.tensors[line.name] = value
             return
@@ -267,14 +298,31 @@ _VALUES: dict[type, Callable[[Evaluator, Any], Any]] = {
 }
 
 
-def _ascends(group: Group) -> bool:
-    """Whether a recurrence reads earlier values of its index (else later ones)."""
-    names = {line.name for line in group.lines}
-    for line in group.lines:
-        for ref in refs(line.right):
-            if ref.tensor.name in names:
-                for part in ref.index:
-                    shift: Any = part - group.step
-                    if shift.is_Integer and shift != 0:
-                        return bool(shift < 0)
-    return True
+
+class _Stepping:
+    """A line of a recurrence: where on each step it is evaluated, and at which of its indices."""
+
+    def __init__(self, evaluator: Evaluator, line: Definition, steps: tuple[Step, ...]) -> None:
+        self.line, self.fixed = line, dict[sympy.Symbol, int]()
+        self.places: list[tuple[sympy.Symbol | None, int, int]] = []  # index, slope, offset
+        self.reach: list[tuple[int, int]] = []
+        for step in steps:
+            place = step.of(line)
+            found = [s for s in line.spans if s in free_symbols(place)]
+            symbol = found[0] if found else None
+            slope = 0 if symbol is None else int(sympy.expand(place).coeff(symbol))
+            rest = place if symbol is None else sympy.expand(place - slope * symbol)
+            if len(found) > 1 or (symbol is not None and abs(slope) != 1):
+                raise ValueError(f"a recurrence cannot be stepped through by {place} in {line.left}")
+            offset = int(evaluator.index(rest).item())
+            ends = [offset]
+            if symbol is not None:
+                ends = [slope * int(evaluator.index(end).item()) + offset for end in line.spans[symbol]]
+            self.places.append((symbol, slope, offset))
+            self.reach.append((ends[0], ends[-1]) if slope >= 0 else (ends[-1], ends[0]))
+
+    def move(self, depth: int, now: int) -> None:
+        """Fix the index of one step so that the line writes at ``now``."""
+        symbol, slope, offset = self.places[depth]
+        if symbol is not None:
+            self.fixed[symbol] = slope * (now - offset)
