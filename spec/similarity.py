@@ -86,3 +86,6 @@ cosine = Formula(
         ),
     ),
 )
+
+# Theorems follow the formulas they are about.
+from spec import similarity_theorems as similarity_theorems  # noqa: E402

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from spec.language import Proof, Sum, Theorem, claim, delta, each, expected, given, sqrt, step
-from spec.scores.products import c, d_k, dot, i, j, k, l, m, n, q, scaled_dot
+from spec.language import Proof, Sum, Theorem, claim, delta, each, expected, given, lt, sqrt, step
+from spec.scores.products import W, c, cosine, d_k, d_q, dot, general, i, j, k, l, m, n, q, scaled_dot, wide_q
+from spec.similarity import cosine as cosine_of
 
 more_q, more_k, factor = given("p", n, d_k), given("r", m, d_k), given("a")
 
@@ -100,5 +101,174 @@ scaled_dot.prove(
         "It is the dot product divided by √d_k",
         claims=(claim(scaled_dot(q, k)[i, j], "=", dot(q, k)[i, j] / sqrt(d_k), (i, n), (j, m)),),
         proofs=(Proof(why="the definitions"),),
+    )
+)
+
+# General ------------------------------------------------------------------------------------------------------------------
+
+score = general(wide_q, k, W)
+own_q = each(wide_q[i, c], (i, n), (c, d_k))
+own_q = each(wide_q[i, c], (i, n), (c, d_k))
+more_wide, more_W = given("p", n, d_q), given("R", d_q, d_k)
+
+general.prove(
+    Theorem(
+        "identity",
+        "With the identity for W it is the dot product",
+        sizes={d_q: d_k},
+        claims=(
+            claim(
+                general(own_q, k, each(delta(c, l), (c, d_k), (l, d_k)))[i, j],
+                "=",
+                dot(own_q, k)[i, j],
+                (i, n),
+                (j, m),
+            ),
+        ),
+        proofs=(Proof(why="the delta picks l = c"),),
+    )
+)
+
+general.prove(
+    Theorem(
+        "projected",
+        "It is the dot product of the projected query with the key, and of the query with the projected key",
+        claims=(
+            claim(
+                score[i, j],
+                "=",
+                dot(each(Sum(wide_q[i, c] * W[c, l], (c, 0, d_q - 1)), (i, n), (l, d_k)), k)[i, j],
+                (i, n),
+                (j, m),
+            ),
+            claim(
+                score[i, j],
+                "=",
+                dot(wide_q, each(Sum(W[c, l] * k[j, l], (l, 0, d_k - 1)), (j, m), (c, d_q)))[i, j],
+                (i, n),
+                (j, m),
+            ),
+        ),
+        proofs=(Proof(why="the definition"), Proof(why="the sums are exchanged")),
+    )
+)
+
+general.prove(
+    Theorem(
+        "bilinear",
+        "The score is linear in the query, in the key and in the matrix",
+        given=(more_wide, more_k, more_W, factor),
+        claims=(
+            claim(
+                general(
+                    each(factor.value * wide_q[i, c] + more_wide[i, c], (i, n), (c, d_q)),
+                    k,
+                    W,
+                )[i, j],
+                "=",
+                factor.value * score[i, j] + general(more_wide, k, W)[i, j],
+                (i, n),
+                (j, m),
+            ),
+            claim(
+                general(wide_q, each(factor.value * k[j, c] + more_k[j, c], (j, m), (c, d_k)), W)[i, j],
+                "=",
+                factor.value * score[i, j] + general(wide_q, more_k, W)[i, j],
+                (i, n),
+                (j, m),
+            ),
+            claim(
+                general(
+                    wide_q,
+                    k,
+                    each(factor.value * W[c, l] + more_W[c, l], (c, d_q), (l, d_k)),
+                )[i, j],
+                "=",
+                factor.value * score[i, j] + general(wide_q, k, more_W)[i, j],
+                (i, n),
+                (j, m),
+            ),
+        ),
+        proofs=(Proof(why="sums are linear"), Proof(why="sums are linear"), Proof(why="sums are linear")),
+    )
+)
+
+# Cosine -------------------------------------------------------------------------------------------------------------------
+
+q_length = sqrt(Sum(q[i, l] ** 2, (l, 0, d_k - 1)))
+k_length = sqrt(Sum(k[j, l] ** 2, (l, 0, d_k - 1)))
+neither_zero = lt(0, q_length) & lt(0, k_length)
+apart = Sum((q[i, c] / q_length - k[j, c] / k_length) ** 2, (c, 0, d_k - 1)) / 2
+together = Sum((q[i, c] / q_length + k[j, c] / k_length) ** 2, (c, 0, d_k - 1)) / 2
+scales, stretches = given("a", n, domain="positive"), given("b", m, domain="positive")
+
+cosine.prove(
+    Theorem(
+        "pairwise",
+        "Each score is the cosine of its query and its key",
+        claims=(
+            claim(
+                cosine(q, k)[i, j],
+                "=",
+                cosine_of(each(q[i, c], (c, d_k)), each(k[j, c], (c, d_k)))[()],
+                (i, n),
+                (j, m),
+                where=neither_zero,
+            ),
+        ),
+        proofs=(Proof(why="the definition"),),
+    )
+)
+
+cosine.prove(
+    Theorem(
+        "bounded",
+        "The score of a query and a key, neither of them zero, lies between -1 and 1",
+        claims=(
+            claim(cosine(q, k)[i, j], "<=", 1, (i, n), (j, m), where=neither_zero),
+            claim(-1, "<=", cosine(q, k)[i, j], (i, n), (j, m), where=neither_zero),
+        ),
+        proofs=(
+            Proof(
+                why="what is missing to 1 is half the squared distance of query and key brought to length 1",
+                gap=apart,
+            ),
+            Proof(
+                why="what exceeds -1 is half the squared length of their sum, both brought to length 1",
+                gap=together,
+            ),
+        ),
+    )
+)
+
+cosine.prove(
+    Theorem(
+        "scale_invariant",
+        "Positive factors, one for each query and each key, change nothing",
+        given=(scales, stretches),
+        conventions={"zero_vector": "zero"},
+        claims=(
+            claim(
+                cosine(
+                    each(scales[i] * q[i, c], (i, n), (c, d_k)),
+                    each(stretches[j] * k[j, c], (j, m), (c, d_k)),
+                )[i, j],
+                "=",
+                cosine(q, k)[i, j],
+                (i, n),
+                (j, m),
+            ),
+        ),
+        proofs=(Proof(why="lengths grow by the same factors, which are positive and cancel"),),
+    )
+)
+
+cosine.prove(
+    Theorem(
+        "symmetric",
+        "Exchanging queries and keys transposes the scores",
+        conventions={"zero_vector": "zero"},
+        claims=(claim(cosine(q, k)[i, j], "=", cosine(k, q)[j, i], (i, n), (j, m)),),
+        proofs=(Proof(why="products commute"),),
     )
 )

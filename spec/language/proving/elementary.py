@@ -108,10 +108,7 @@ def function(n: Normal, name: str, poly: Poly, facts: Facts) -> Poly:
         mask = n.sign(poly, facts)
         if not mask & ~(POSITIVE | NULL):
             return poly
-        coefficient, prim = whole(poly)
-        if poly.ordered[0][1] < 0:
-            prim = -prim
-        return Atom("function", name, (prim,)).poly.scaled(coefficient)
+        return _absolute(n, poly, facts)
     if name == "log" and len(poly.terms) == 1:
         (mono, c), *_ = poly.terms.items()
         if mono.exponent is not None and n.sign(of_mono(Mono((), mono.pows), c), facts) == POSITIVE:
@@ -120,6 +117,17 @@ def function(n: Normal, name: str, poly: Poly, facts: Facts) -> Poly:
         if mono == UNIT and c == 1:
             return ZERO
     return Atom("function", name, (poly,)).poly
+
+
+def _absolute(n: Normal, poly: Poly, facts: Facts) -> Poly:
+    """|P|, spread over the factors of a product."""
+    coefficient, prim = whole(poly)
+    (mono, c), *others = prim.ordered
+    if others or mono.single is not None:
+        return Atom("function", "abs", (prim if c > 0 else -prim,)).poly.scaled(coefficient)
+    n.note("absolute")
+    even = of_mono(Mono((), ((a, k - k % 2) for a, k in mono.pows if k > 1), mono.exponent), coefficient)
+    return n.product([even, *(n.function("abs", a.poly, facts) for a, k in mono.pows if k % 2)], facts)
 
 
 def _angle(n: Normal, name: str, poly: Poly, facts: Facts) -> Poly:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from spec.language.proving.linear import Form, contradictory, follows, form
-from spec.language.proving.terms import ONE, ZERO, Atom, Poly, parts_of
+from spec.language.proving.terms import ONE, ZERO, Atom, Poly, inside, parts_of
 
 if TYPE_CHECKING:
     from spec.language.proving.normal import Normal
@@ -264,6 +264,11 @@ class Facts:
             for lit in lits:
                 if lit.kind == kind:
                     yield from _solutions(lit.args[0], symbol, bound)
+        look_ups = {a for lit in (*lits, *self.true) for a in inside(lit) if a.kind == "look_up"}
+        for wanted in sorted((a for a in look_ups if symbol in a.symbols), key=lambda a: a.key):
+            for other in sorted((a for a in look_ups if a.name == wanted.name), key=lambda a: a.key):
+                for part, given in zip(wanted.args, other.args, strict=True):
+                    yield from _solutions(part - given, symbol, bound)
 
 
 def _solutions(poly: Poly, symbol: Atom, bound: frozenset[Atom]) -> Iterator[Poly]:

@@ -50,8 +50,25 @@ def above_zero(n: Normal, poly: Poly, facts: Facts) -> Poly:
     mask = n.sign(poly, facts)
     if mask == POSITIVE or not mask & POSITIVE:
         return ONE if mask == POSITIVE else ZERO
+    essential = _essential(n, poly, facts)
+    if essential is not None:
+        return above_zero(n, essential, facts)
     factor, prim = n.oriented(poly, facts)[-1]
     return n.decided(Atom("positive", "", (prim if factor > 0 else -prim,)), facts)
+
+
+def _essential(n: Normal, poly: Poly, facts: Facts) -> Poly | None:
+    """What decides the sign of a product of which all factors but one are positive: the factor, or what it is the root of."""
+    if len(poly.terms) != 1:
+        return None
+    (mono, c), *_ = poly.ordered
+    open_ = [(a, k) for a, k in mono.pows if n.sign(a.poly, facts) != POSITIVE]
+    if mono.lits or c < 0 or len(open_) != 1 or open_[0][1] != 1:
+        return None
+    ((atom, _),) = open_
+    if atom.kind in ("root", "inverse", "inverse_root"):  # by total semantics these are 0 where their argument is not positive
+        return atom.args[0]
+    return atom.poly if atom.poly != poly else None
 
 
 def _one_permutation(n: Normal, a: Atom, b: Atom, facts: Facts) -> bool:

@@ -18,6 +18,7 @@ from spec.language.expr import (
     Some,
     Sum,
     Tensor,
+    absolute,
     case,
     cos,
     delta,
@@ -30,6 +31,7 @@ from spec.language.expr import (
     sin,
     sizes,
     sqrt,
+    tanh,
 )
 from spec.language.theorem import expected
 
@@ -89,7 +91,7 @@ def _over(body: Node | Tensor, symbol: sympy.Symbol = j, size: sympy.Expr = n, w
 @rule("unfold", "A call is replaced by the formula's lines, its inputs by the arguments.")
 def unfold() -> Law:
     """A definition is unfolded."""
-    from spec.scores import dot, k, q
+    from spec.scores.products import dot, k, q
 
     c = sympy.Symbol("c", integer=True)
     d = k.shape[1]
@@ -245,7 +247,7 @@ def clear() -> Law:
 )
 def derivative() -> Law:
     """Derivatives at symbolic index."""
-    from spec.scores import dot, k, q
+    from spec.scores.products import dot, k, q
 
     seed = Tensor("w", (q.shape[0], k.shape[0]))
     c = sympy.Symbol("c", integer=True)
@@ -308,10 +310,16 @@ def permuted() -> Law:
     return Law(case(eq(pi[i], pi[j]), a), case(eq(i, j), a), ((i, n), (j, n)))
 
 
-@rule("bounded", "Sines and cosines lie between -1 and 1.")
+@rule("bounded", "Sines, cosines, hyperbolic tangents and sigmoids lie between -1 and 1, so |x·sin y| ≤ |x|.")
 def bounded() -> Law:
-    """Sine and cosine are bounded."""
-    return Law(sin(a) * cos(b), lift(1), (), TRUE, "<=")
+    """Bounded functions do not enlarge."""
+    return Law(a.value * sin(b) * tanh(b), absolute(a), (), TRUE, "<=")
+
+
+@rule("absolute", "|x y| = |x| |y|.")
+def absolute_product() -> Law:
+    """Absolute values are spread over factors."""
+    return Law(absolute(a.value * f[i]), absolute(a) * absolute(f[i]), ((i, n),))
 
 
 @rule("monotone", "For positive numbers, x <= y exactly where ln x <= ln y.")

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from spec.language.proving.normal import Normal
 
 
+BOUNDED = ("sin", "cos", "tanh", "sigmoid")
+"""Functions whose values lie between -1 and 1."""
+
 MOST_CASES = 6
 """Up to how many conditions are decided both ways to find a sign."""
 
@@ -99,20 +102,32 @@ def _structure(n: Normal, poly: Poly, facts: Facts) -> int:
 
 
 def _bounded(n: Normal, poly: Poly, facts: Facts) -> int:
-    """A constant against products of sines and cosines, each between -1 and 1."""
-    constant, spread = poly.terms.get(UNIT, Fraction(0)), Fraction(0)
-    for mono, c in poly.terms.items():
-        if mono != UNIT:
-            if mono.exponent is not None or not all(
-                a.kind == "function" and a.name in ("sin", "cos") for a in mono.atoms
-            ):
-                return ANY_SIGN
-            spread += abs(c)
-    if abs(constant) < spread:
-        return ANY_SIGN
-    n.note("bounded")
-    mask = NONNEGATIVE if abs(constant) == spread else POSITIVE
-    return mask if constant > 0 else mirror(mask)
+    """Terms against absolute values that they cannot exceed: |x·sin y| ≤ |x|, and so for cos, tanh and sigmoid."""
+    for factor, side in ((1, poly), (-1, -poly)):
+        balance: dict[Mono, Fraction] = {}
+        for mono, c in side.terms.items():
+            size = _size(n, mono, facts)
+            balance[size] = balance.get(size, Fraction(0)) + (c if size == mono else -abs(c))
+        if all(c >= 0 for c in balance.values()):
+            n.note("bounded")
+            strict = any(c and _mono_sign(n, mono, facts) == POSITIVE for mono, c in balance.items())
+            mask = POSITIVE if strict else NONNEGATIVE
+            return mask if factor > 0 else mirror(mask)
+    return ANY_SIGN
+
+
+def _size(n: Normal, mono: Mono, facts: Facts) -> Mono:
+    """A monomial that is at least 0 and that the absolute value of this one does not exceed."""
+    here = facts.assume_all(mono.lits)
+    out = Mono(mono.lits, (), mono.exponent)
+    for atom, k in mono.pows:
+        if atom.kind == "function" and atom.name in BOUNDED:
+            continue
+        value = atom.poly if k % 2 == 0 else n.function("abs", atom.poly, here)
+        (part, _), *_ = value.ordered
+        for _ in range(k):
+            out = out.times(part)
+    return out
 
 
 def _monotone(n: Normal, poly: Poly, facts: Facts) -> int:
