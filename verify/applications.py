@@ -118,6 +118,7 @@ def inside(evaluator: Evaluator, at: Mapping[Size, int]) -> Evaluator:
     inner = Evaluator(evaluator.arithmetic, Bindings(), evaluator.families, evaluator.on_call)
     inner.sizes = {**evaluator.sizes, **at}
     inner.integers, inner.booleans, inner.tensors = evaluator.integers, evaluator.booleans, evaluator.tensors
+    inner.undecided = evaluator.undecided
     return inner
 
 

@@ -108,7 +108,7 @@ def sides(claim: Claim, evaluator: Evaluator) -> tuple[Any, Any, Any]:
     spans = [(symbol, 0, size - 1) for symbol, size in claim.over]
     with np.errstate(all="ignore"), evaluator.within(spans, claim.where) as where:
         left, right = evaluator.value(claim.left), evaluator.value(claim.right)
-    return left, right, np.array(True) if where is None else where
+    return left, right, np.array(True) if where is None else where.surely
 
 
 # Drawing ------------------------------------------------------------------------------------------------------------------

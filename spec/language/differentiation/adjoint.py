@@ -77,7 +77,9 @@ def first_order_bound(
             local[name] = value
         else:
             shape, index = place
-            local[name] = arithmetic.put(local.get(name) or arithmetic.zeros(shape), index, value, accumulate=False)
+            local[name] = arithmetic.put(
+                local.get(name) or arithmetic.zeros(shape), index, value, accumulate=False
+            )
         assert value.error is not None
         return Num(value.value, np.zeros_like(value.error), value.scale, value.low, value.lost)
 

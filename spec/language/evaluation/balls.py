@@ -10,6 +10,8 @@ import flint
 import numpy as np
 import numpy.typing as npt
 
+from spec.language.evaluation.truth import Truth
+
 Balls: TypeAlias = npt.NDArray[Any]
 
 _FROM_FLOAT = np.frompyfunc(lambda x: flint.arb(float(x)), 1, 1)
@@ -28,6 +30,13 @@ _METHODS: dict[str, Any] = {
     }.items()
 }
 _NAN = flint.arb("nan")
+_UNION = np.frompyfunc(lambda x, y: x.union(y), 2, 1)
+_COMPARED = {
+    "<=": (np.frompyfunc(lambda x, y: x <= y, 2, 1), np.frompyfunc(lambda x, y: x > y, 2, 1)),
+    "<": (np.frompyfunc(lambda x, y: x < y, 2, 1), np.frompyfunc(lambda x, y: x >= y, 2, 1)),
+    "==": (np.frompyfunc(lambda x, y: x == y, 2, 1), np.frompyfunc(lambda x, y: x != y, 2, 1)),
+}
+"""For each comparison: whether it holds for every two numbers of the balls, and whether it holds for none."""
 
 
 def _half_even(x: Any) -> Any:
@@ -125,31 +134,43 @@ class BallArithmetic:
         """a / b; a NaN ball where b may be 0."""
         return np.asarray(a / b, dtype=object)
 
-    def sum(self, a: Balls, where: npt.NDArray[np.bool_] | None) -> Balls:
+    def compared(self, relation: str, a: Balls, b: Balls) -> Truth:
+        """``a <= b``, ``a < b`` or ``a == b``; open where the balls do not decide it."""
+        surely, never = _COMPARED[relation]
+        yes, no = (np.asarray(test(a, b), dtype=bool) for test in (surely, never))
+        centre, other = midpoints(a), midpoints(b)
+        near = centre <= other if relation == "<=" else centre < other if relation == "<" else centre == other
+        return Truth.between(yes, ~no, np.where(yes | no, yes, near))
+
+    def sum(self, a: Balls, where: Truth | None) -> Balls:
         """The sum over the last axis of the entries permitted by ``where``."""
         if where is not None:
-            a = np.where(where, a, self.zeros(()))
+            a = self.select(where, a, self.zeros(()))
         if a.shape[-1] == 0:
             return self.zeros(a.shape[:-1])
         return np.asarray(np.add.reduce(a, axis=-1), dtype=object)
 
-    def maximum(self, a: Balls, where: npt.NDArray[np.bool_] | None) -> Balls:
-        """The largest permitted entry along the last axis; a NaN ball where there is none."""
-        shape = np.broadcast_shapes(a.shape, () if where is None else where.shape)
+    def maximum(self, a: Balls, where: Truth | None) -> Balls:
+        """The largest permitted entry along the last axis; a NaN ball where there is none, or perhaps none."""
+        shape = np.broadcast_shapes(a.shape, () if where is None else where.holds.shape)
         a = np.broadcast_to(a, shape)
-        allowed = np.broadcast_to(True if where is None else where, shape)
+        allowed = np.broadcast_to(True if where is None else where.surely, shape)
+        perhaps = np.broadcast_to(True if where is None else where.possibly, shape) & ~allowed
         out = np.empty(shape[:-1], dtype=object)
         for index in np.ndindex(*shape[:-1]):
             row = [x for x, good in zip(a[index], allowed[index], strict=True) if good]
             best = row[0] if row else _NAN
             for x in row[1:]:
                 best = best.max(x)
+            for x in a[index][perhaps[index]]:
+                best = best.union(best.max(x))
             out[index] = best
         return out
 
-    def select(self, where: npt.NDArray[np.bool_], a: Balls, b: Balls) -> Balls:
-        """``a`` where the condition holds, else ``b``."""
-        return np.where(where, a, b)
+    def select(self, where: Truth, a: Balls, b: Balls) -> Balls:
+        """``a`` where the condition holds, else ``b``; a ball around both where that is open."""
+        chosen = np.where(where.holds, a, b)
+        return chosen if where.open is None else np.where(where.open, _UNION(a, b), chosen)
 
     def put(self, target: Balls, index: tuple[Any, ...], a: Balls, accumulate: bool) -> Balls:
         """``target`` with ``a`` written (or added) at ``index``."""

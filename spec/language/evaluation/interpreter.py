@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,7 +13,8 @@ from spec.language.calls import Call, Pullback
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.families import Families
 from spec.language.evaluation.numbers import Num
-from spec.language.evaluation.scope import Bools, Ints, Scope, fraction
+from spec.language.evaluation.scope import Ints, Scope, fraction
+from spec.language.evaluation.truth import Bools, Truth
 from spec.language.expr import (
     Case,
     Delta,
@@ -72,7 +74,7 @@ class Evaluator(Scope):
         A recurrence is finished step by step, since each step reads what the one before stored; see :data:`Finish`.
         """
         for group in groups:
-            if group.steps:
+            if group.step is not None:
                 self._recurrence(group, finish)
                 names = [line.name for line in group.lines if line.accumulate]
             else:
@@ -89,31 +91,25 @@ class Evaluator(Scope):
             if line.left.tensor.domain not in ("boolean", "integer") and line.name not in self.tensors:
                 self.tensors[line.name] = self.arithmetic.zeros(self.shape_of(line.left.tensor))
         added = {line.name for line in group.lines if line.accumulate}
-        self._steps(
-            [_Stepping(self, line, group.steps) for line in group.lines], group.steps, 0, finish, added
+        self._stepped(
+            group, [Stepping(line, None if line.name in added else finish) for line in group.lines]
         )
 
-    def _steps(
-        self,
-        lines: list[_Stepping],
-        steps: tuple[Step, ...],
-        depth: int,
-        finish: Finish | None,
-        added: set[str],
-    ) -> None:
-        """Evaluate the lines of a recurrence along the steps from ``depth`` on."""
-        if depth == len(steps):
+    def _stepped(self, group: Group, lines: list[Stepping]) -> None:
+        """Evaluate those of a group's lines that have a part at the current steps."""
+        if group.step is None:
             for each in lines:
-                self.line(each.line, each.fixed, None if each.line.name in added else finish)
+                self.line(each.line, each.fixed, each.finish)
             return
-        first, last = min(x.reach[depth][0] for x in lines), max(x.reach[depth][1] for x in lines)
-        times = range(first, last + 1)
-        for now in times if steps[depth].ascends else reversed(times):
-            active = [x for x in lines if x.reach[depth][0] <= now <= x.reach[depth][1]]
-            if active:
-                for each in active:
-                    each.move(depth, now)
-                self._steps(active, steps, depth + 1, finish, added)
+        places = [each.place(self, group.step) for each in lines]
+        times = range(
+            min((place.first for place in places), default=0),
+            max((place.last for place in places), default=-1) + 1,
+        )
+        for now in times if group.step.ascends else reversed(times):
+            here = [x.at(place, now) for x, place in zip(lines, places, strict=True) if place.reaches(now)]
+            for part in group.body:
+                self._stepped(part, [x for x in here if x.line in part.lines])
 
     def line(
         self,
@@ -158,12 +154,19 @@ class Evaluator(Scope):
         index: tuple[Ints, ...],
         domain: str,
     ) -> None:
-        store: dict[str, Any] = self.booleans if domain == "boolean" else self.integers
-        value = self.condition(line.right) if domain == "boolean" else self.index(line.right)
-        target = store.get(line.name)
-        target = np.zeros(shape, value.dtype) if target is None else np.array(target)
-        target[index] = np.broadcast_to(value, extent)
-        store[line.name] = target
+        def store(kept: dict[str, Any], value: Any) -> None:
+            target = kept.get(line.name)
+            target = np.zeros(shape, value.dtype) if target is None else np.array(target)
+            target[index] = np.broadcast_to(value, extent)
+            kept[line.name] = target
+
+        if domain == "integer":
+            store(self.integers, self.index(line.right))
+            return
+        truth = self.truth(line.right)
+        store(self.booleans, truth.holds)
+        if truth.open is not None or line.name in self.undecided:
+            store(self.undecided, np.zeros((), bool) if truth.open is None else truth.open)
 
     def shape_of(self, tensor: Tensor) -> tuple[int, ...]:
         """The shape of a tensor as numbers."""
@@ -183,7 +186,12 @@ class Evaluator(Scope):
         if domain in ("integer", "permutation"):
             return self.arithmetic.exact(self.index(node).astype(np.float64))
         if domain == "boolean":
-            return self.arithmetic.exact(self.condition(node).astype(np.float64), positive=True)
+            held = self.truth(node)
+            numbers = self.arithmetic.exact(held.holds.astype(np.float64), positive=True)
+            if held.open is None:
+                return numbers
+            one, zero = (self.scalar(self.arithmetic.rational(number, 1)) for number in (1, 0))
+            return self.arithmetic.select(held, one, zero)
         stored = self.tensors[name]
         if not node.index:
             return self.scalar(stored)
@@ -203,17 +211,18 @@ class Evaluator(Scope):
         )
 
     def _case(self, node: Case) -> Any:
-        condition = self.condition(node.args[0])
-        counts = condition if self.guard is None else condition & self.guard
-        others = ~condition if self.guard is None else ~condition & self.guard
+        condition = self.truth(node.args[0])
+        may, may_not = condition.possibly, ~condition.surely
+        counts = may if self.guard is None else may & self.guard
+        others = may_not if self.guard is None else may_not & self.guard
         if not counts.any():
-            with self.guarded(~condition):
-                return self._filled(self.value(node.args[2]), condition)
-        with self.guarded(condition):
+            with self.guarded(may_not):
+                return self._filled(self.value(node.args[2]), may)
+        with self.guarded(may):
             then = self.value(node.args[1])
         if not others.any() and self.guard is None:
-            return self._filled(then, condition)
-        with self.guarded(~condition):
+            return self._filled(then, may)
+        with self.guarded(may_not):
             return self.arithmetic.select(condition, then, self.value(node.args[2]))
 
     def _filled(self, value: Any, like: Bools) -> Any:
@@ -232,9 +241,9 @@ class Evaluator(Scope):
             value = self._spread(self.value(node.body), len(self.ranges[node.var]), where)
         return self.arithmetic.maximum(value, where)
 
-    def _spread(self, value: Any, terms: int, where: Bools | None) -> Any:
+    def _spread(self, value: Any, terms: int, where: Truth | None) -> Any:
         extent = (*((1,) * (len(self.scope) - 1)), terms)
-        whole = () if where is None else where.shape
+        whole = () if where is None else where.holds.shape
         return self.arithmetic.view(
             value, lambda part: np.broadcast_to(part, np.broadcast_shapes(part.shape, extent, whole))
         )
@@ -299,30 +308,51 @@ _VALUES: dict[type, Callable[[Evaluator, Any], Any]] = {
 
 
 
-class _Stepping:
-    """A line of a recurrence: where on each step it is evaluated, and at which of its indices."""
+@dataclass(frozen=True)
+class Along:
+    """Where a line writes along a step: at ``slope·symbol + offset``, from first to last; at the offset without a symbol."""
 
-    def __init__(self, evaluator: Evaluator, line: Definition, steps: tuple[Step, ...]) -> None:
-        self.line, self.fixed = line, dict[sympy.Symbol, int]()
-        self.places: list[tuple[sympy.Symbol | None, int, int]] = []  # index, slope, offset
-        self.reach: list[tuple[int, int]] = []
-        for step in steps:
-            place = step.of(line)
-            found = [s for s in line.spans if s in free_symbols(place)]
-            symbol = found[0] if found else None
-            slope = 0 if symbol is None else int(sympy.expand(place).coeff(symbol))
-            rest = place if symbol is None else sympy.expand(place - slope * symbol)
-            if len(found) > 1 or (symbol is not None and abs(slope) != 1):
-                raise ValueError(f"a recurrence cannot be stepped through by {place} in {line.left}")
-            offset = int(evaluator.index(rest).item())
-            ends = [offset]
-            if symbol is not None:
-                ends = [slope * int(evaluator.index(end).item()) + offset for end in line.spans[symbol]]
-            self.places.append((symbol, slope, offset))
-            self.reach.append((ends[0], ends[-1]) if slope >= 0 else (ends[-1], ends[0]))
+    symbol: sympy.Symbol | None
+    slope: int
+    offset: int
+    first: int
+    last: int
 
-    def move(self, depth: int, now: int) -> None:
-        """Fix the index of one step so that the line writes at ``now``."""
-        symbol, slope, offset = self.places[depth]
-        if symbol is not None:
-            self.fixed[symbol] = slope * (now - offset)
+    def reaches(self, now: int) -> bool:
+        """Whether the line writes there."""
+        return self.first <= now <= self.last
+
+
+@dataclass(frozen=True)
+class Stepping:
+    """A line of a recurrence, and its indices as far as the steps fix them."""
+
+    line: Definition
+    finish: Finish | None
+    fixed: Mapping[sympy.Symbol, int] = field(default_factory=dict)
+
+    def place(self, evaluator: Evaluator, step: Step) -> Along:
+        """Where the line writes along a step.
+
+        Raises:
+            ValueError: at something else than one of its indices, up to a sign and a shift.
+        """
+        place = sympy.expand(step.of(self.line))
+        found = [s for s in self.line.spans if s in free_symbols(place) and s not in self.fixed]
+        symbol = found[0] if found else None
+        slope = 0 if symbol is None else place.coeff(symbol)
+        if len(found) > 1 or abs(slope) not in (0, 1):
+            raise ValueError(f"a recurrence cannot be stepped through by {place} in {self.line.left}")
+        offset = int(evaluator.index(place - slope * symbol if symbol is not None else place).item())
+        if symbol is None:
+            return Along(None, 0, offset, offset, offset)
+        ends = sorted(
+            int(slope) * int(evaluator.index(end).item()) + offset for end in self.line.spans[symbol]
+        )
+        return Along(symbol, int(slope), offset, *ends)
+
+    def at(self, place: Along, now: int) -> Stepping:
+        """The line with the index of a step fixed so that it writes at ``now``."""
+        if place.symbol is None:
+            return self
+        return replace(self, fixed={**self.fixed, place.symbol: place.slope * (now - place.offset)})

@@ -18,19 +18,25 @@ from sympy.core.basic import Basic
 from spec.language.evaluation.balls import midpoints
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.numbers import Num
+from spec.language.evaluation.truth import Bools, Truth
 from spec.language.expr import Always, AnyOf, Both, Case, Compare, Either, Literal, Node, Not, Ref
 
 Ints: TypeAlias = npt.NDArray[np.int64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
 
 
 class Scope:
-    """The indices in scope, the sizes, and the integer and boolean tensors; a boolean tensor that is None is all True."""
+    """The indices in scope, the sizes, and the integer and boolean tensors; a boolean tensor that is None is all True.
+
+    ``undecided`` tells of boolean tensors where the precision does not decide their entries. ``guard`` marks the entries that
+    may count; the others need not have a value.
+    """
 
     def __init__(self, bindings: Bindings) -> None:
         self.sizes = dict(bindings.sizes)
         self.integers = dict(bindings.integers)
         self.booleans = dict(bindings.booleans)
+        self.undecided: dict[str, Bools] = {}
+        self.left_open = False  # whether some comparison was not decided
         self.scope: list[sympy.Symbol] = []
         self.ranges: dict[sympy.Symbol, Ints] = {}
         self.guard: Bools | None = None
@@ -46,10 +52,10 @@ class Scope:
     @contextmanager
     def within(
         self, spans: Sequence[tuple[sympy.Symbol, Any, Any]], where: Node | None
-    ) -> Iterator[Bools | None]:
+    ) -> Iterator[Truth | None]:
         """Open axes for indices; yields the condition under which they count (None: always)."""
         added: list[sympy.Symbol] = []
-        condition: Bools | None = None
+        condition: Truth | None = None
         saved_guard, shadowed = self.guard, {}
         for symbol, first, last in spans:
             low, high = self.index(first), self.index(last)
@@ -62,17 +68,17 @@ class Scope:
             self.ranges[symbol] = span
             added.append(symbol)
             self.guard = None if self.guard is None else self.guard[..., None]
-            condition = None if condition is None else condition[..., None]
+            condition = None if condition is None else condition.view(lambda part: part[..., None])
             if ragged:
-                inside = (span >= low[..., None]) & (span <= high[..., None])
+                inside = Truth((span >= low[..., None]) & (span <= high[..., None]))
                 condition = inside if condition is None else condition & inside
         if where is not None and not isinstance(where, Always):
             if condition is not None:
-                self.guard = condition if self.guard is None else self.guard & condition
-            held = self.condition(where)
+                self.guard = condition.possibly if self.guard is None else self.guard & condition.possibly
+            held = self.truth(where)
             condition = held if condition is None else condition & held
         if condition is not None:
-            self.guard = condition if self.guard is None else self.guard & condition
+            self.guard = condition.possibly if self.guard is None else self.guard & condition.possibly
         try:
             yield condition
         finally:
@@ -121,12 +127,13 @@ class Scope:
             raise KeyError(f"the index or size {expr} is not bound to a value here")
         if isinstance(expr, Ref):
             if expr.tensor.domain == "boolean":
-                return self.condition(expr).astype(np.int64)
+                return self.truth(expr).decided(expr).astype(np.int64)
             return self._gather(self.integers[expr.tensor.name], expr.index)
         if isinstance(expr, Literal):
             return self.index(expr.value)
         if isinstance(expr, Case):
-            return np.where(self.condition(expr.args[0]), self.index(expr.args[1]), self.index(expr.args[2]))
+            held = self.truth(expr.args[0]).decided(expr)
+            return np.where(held, self.index(expr.args[1]), self.index(expr.args[2]))
         if isinstance(expr, sympy.Add):
             return sum((self.index(part) for part in expr.args[1:]), self.index(expr.args[0]))
         if isinstance(expr, sympy.Mul) and all(not part.is_Rational or part.is_Integer for part in expr.args):
@@ -147,44 +154,53 @@ class Scope:
         return np.asarray(quotient)
 
     def condition(self, node: Any) -> Bools:
-        """A condition as booleans, one axis for each index in scope."""
+        """A condition as the values at hand say it, decided or not."""
+        return self.truth(node).holds
+
+    def truth(self, node: Any) -> Truth:
+        """A condition, one axis for each index in scope."""
         if isinstance(node, Always):
-            return np.full((1,) * len(self.scope), True)
+            return Truth(np.full((1,) * len(self.scope), True))
         if isinstance(node, Ref):
-            values = self.booleans[node.tensor.name]
+            values, undecided = self.booleans[node.tensor.name], self.undecided.get(node.tensor.name)
             if values is None:
-                return np.full((1,) * len(self.scope), True)
-            return self._gather(values, node.index)
+                return Truth(np.full((1,) * len(self.scope), True))
+            found = self._gather(values, node.index)
+            return Truth(found, None if undecided is None else self._gather(undecided, node.index))
         if isinstance(node, Both | Either):
-            left = self.condition(node.args[0])
-            with self.guarded(
-                left if isinstance(node, Both) else ~left
-            ):  # elsewhere the right side is not asked for
-                right = self.condition(node.args[1])
+            left = self.truth(node.args[0])
+            # Elsewhere the right side is not asked for.
+            with self.guarded(left.possibly if isinstance(node, Both) else ~left.surely):
+                right = self.truth(node.args[1])
             return left & right if isinstance(node, Both) else left | right
         if isinstance(node, Not):
-            return ~self.condition(node.args[0])
+            return ~self.truth(node.args[0])
         if isinstance(node, Compare):
-            left, right = (self._comparable(part) for part in node.args[1:])
-            relation = str(node.args[0])
-            return left <= right if relation == "<=" else left < right if relation == "<" else left == right
+            return self._compared(node)
         if isinstance(node, AnyOf):
             with self.within([(node.var, node.first, node.last)], node.where) as where:
-                held = self.condition(node.body)
+                held = self.truth(node.body)
                 held = held if where is None else held & where
-            return np.asarray(held.any(-1))
+            return held.any()
         if isinstance(node, Case):
-            held = self.condition(node.args[0])
-            return np.where(held, self.condition(node.args[1]), self.condition(node.args[2]))
+            return self.truth(node.args[1]).where(self.truth(node.args[0]), self.truth(node.args[2]))
         raise TypeError(f"{node} is not a condition")
 
-    def _comparable(self, part: Basic) -> npt.NDArray[Any]:
-        """A side of a comparison: exact integers, or the floats of a value."""
-        if isinstance(part, Ref) and part.tensor.domain not in ("integer", "boolean", "permutation"):
-            return self.floats(self.value(part))
-        if isinstance(part, Node) and not isinstance(part, Ref | Literal):
-            return self.floats(self.value(part))
-        return self.index(part)
+    def _compared(self, node: Compare) -> Truth:
+        """A comparison: of exact integers, or of numbers of the arithmetic."""
+        relation, parts = str(node.args[0]), tuple(node.args[1:])
+        left, right = (None if is_inexact(part) else self.index(part) for part in parts)
+        if left is not None and right is not None:
+            return Truth(
+                left <= right if relation == "<=" else left < right if relation == "<" else left == right
+            )
+        numbers = (
+            self.value(part) if whole is None else self.arithmetic.exact(whole.astype(np.float64))
+            for part, whole in zip(parts, (left, right), strict=True)
+        )
+        found: Truth = self.arithmetic.compared(relation, *numbers)
+        self.left_open |= found.open is not None
+        return found
 
     def floats(self, value: Any) -> npt.NDArray[np.float64]:
         """Numbers of this arithmetic as float64."""
@@ -224,6 +240,13 @@ class Scope:
                 arrays[axis] = np.clip(values, 0, max(size - 1, 0))
         chosen = tuple(arrays)
         return lambda part: part[chosen]
+
+
+def is_inexact(part: Basic) -> bool:
+    """Whether a side of a comparison is a number of the arithmetic, not an integer."""
+    if isinstance(part, Ref):
+        return part.tensor.domain not in ("integer", "boolean", "permutation")
+    return isinstance(part, Node) and not isinstance(part, Literal)
 
 
 @lru_cache(maxsize=4096)

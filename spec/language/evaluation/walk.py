@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from spec.language.evaluation.functions import Functions
-from spec.language.evaluation.numbers import HUGE, Flags, Num, either, exponents
+from spec.language.evaluation.numbers import HUGE, UNIT64, Flags, Num, either, exponents
 from spec.language.evaluation.precision import DISTRIBUTED_ROUNDINGS, FUNCTION_ROUNDINGS, SUM_SLACK
+from spec.language.evaluation.truth import Truth
 
 
 class Walk(Functions):
@@ -88,7 +89,20 @@ class Walk(Functions):
             a.lost,
         )
 
-    def sum(self, a: Num, where: Flags | None) -> Num:
+    def compared(self, relation: str, a: Num, b: Num) -> Truth:
+        """``a <= b``, ``a < b`` or ``a == b``; open where both are closer than their errors, so that rounding decides."""
+        x, y = a.floats(), b.floats()
+        holds = x <= y if relation == "<=" else x < y if relation == "<" else x == y
+        if a.error is None or b.error is None:
+            return Truth(holds)
+        e, f = a.bounds(), b.bounds()
+        exact = (e == 0) & (f == 0) & ~(np.isnan(x) | np.isnan(y))
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(x - y) > (e + f) * (1 + 4 * UNIT64)
+        known = exact | apart
+        return Truth.between(holds & known, holds | ~known, holds)
+
+    def sum(self, a: Num, where: Truth | None) -> Num:
         """The sum over the last axis, in any order, of the entries permitted by ``where``."""
         if where is not None:
             a = self.select(where, a, self.zeros(()))
@@ -115,9 +129,18 @@ class Walk(Functions):
         out.softmax = None if family is None else (family[0], True)
         return self.rounded(out, 0)
 
-    def maximum(self, a: Num, where: Flags | None) -> Num:
+    def maximum(self, a: Num, where: Truth | None) -> Num:
         """The largest permitted entry along the last axis; nothing is said where there is none."""
         a = self.folded(a)
+        if where is None or where.open is None:
+            return self._largest(a, None if where is None else where.holds)
+        every, least = self._largest(a, where.possibly), self._largest(a, where.surely)
+        assert every.error is not None
+        assert least.error is not None
+        error = every.value - least.value + every.error + least.error
+        return Num(every.value, error, lost=either(every.lost, least.lost))
+
+    def _largest(self, a: Num, where: Flags | None) -> Num:
         value = a.floats() if where is None else np.where(where, a.floats(), -np.inf)
         best = value.max(-1, initial=-np.inf)
         error = None
@@ -130,9 +153,27 @@ class Walk(Functions):
             lost = np.logical_or(lost, (np.broadcast_to(a.lost, value.shape) & permitted).any(-1))
         return Num(np.where(np.isneginf(best), np.nan, best), error, lost=lost)
 
-    def select(self, where: Flags, a: Num, b: Num) -> Num:
-        """``a`` where the condition holds, else ``b``; the other one's NaN, infinity or loss leaves no trace."""
+    def select(self, where: Truth, a: Num, b: Num) -> Num:
+        """``a`` where the condition holds, else ``b``; the other one's NaN, infinity or loss leaves no trace.
 
+        Where the condition is open, the exact value may be either and an implementation may return either.
+        """
+        out = self._select(where.holds, a, b)
+        return out if where.open is None else self._covering(out, where.open, self._select(where.holds, b, a))
+
+    def _covering(self, a: Num, where: Flags, b: Num) -> Num:
+        """``a``, at ``where`` with a bound on the distance of anything near either from anything near the other."""
+        family = a.softmax
+        a, b, scale = self.aligned(a, b)
+        assert a.error is not None
+        assert b.error is not None
+        reach = np.abs(a.value - b.value) + a.error + b.error
+        error = np.where(where, np.where(np.isnan(reach), HUGE, np.minimum(reach, HUGE)), a.error)
+        low = None if a.low is None or b.low is None else np.where(where, np.minimum(a.low, b.low), a.low)
+        lost = a.lost if b.lost is None else either(a.lost, where & b.lost)
+        return Num(a.value, error, scale, low, lost, family)
+
+    def _select(self, where: Flags, a: Num, b: Num) -> Num:
         def pick(x: Any, y: Any, absent: Any) -> Any:
             if x is None and y is None:
                 return None

@@ -13,6 +13,7 @@ import numpy as np
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import Evaluator
 from spec.language.evaluation.families import Families
+from spec.language.evaluation.truth import Truth
 from spec.language.flatten import Flat
 
 
@@ -58,7 +59,7 @@ class Simulated:
         return a / b
 
     def sum(self, a: Any, where: Any) -> Any:
-        a = a if where is None else np.where(where, a, self.dtype.type(0))
+        a = a if where is None else np.where(where.holds, a, self.dtype.type(0))
         places = np.arange(a.shape[-1])
         if self.order is not None:
             self.order.shuffle(places)
@@ -68,12 +69,15 @@ class Simulated:
         return total
 
     def maximum(self, a: Any, where: Any) -> Any:
-        a = a if where is None else np.where(where, a, -np.inf)
+        a = a if where is None else np.where(where.holds, a, -np.inf)
         best = a.max(-1, initial=-np.inf).astype(self.dtype)
         return np.where(np.isneginf(best), self.dtype.type(0), best)
 
     def select(self, where: Any, a: Any, b: Any) -> Any:
-        return np.where(where, a, b)
+        return np.where(where.holds, a, b)
+
+    def compared(self, relation: str, a: Any, b: Any) -> Truth:
+        return Truth(a <= b if relation == "<=" else a < b if relation == "<" else a == b)
 
     def put(self, target: Any, index: Any, a: Any, accumulate: bool) -> Any:
         result = np.array(target)
