@@ -249,10 +249,7 @@ class OracleApplications(Applications):
         if isinstance(node, Pullback):
             seed = arguments.pop("seed")
             gradient = vjp(callee, [node.wrt], conventions)
-            seeds = {
-                t.name: seed if name == str(node.args[1]) else np.zeros(())
-                for name, t in gradient.seeds.items()
-            }
+            seeds = gradient.seeded({str(node.args[1]): seed}, sizes_in(callee, arguments))
             done = run(gradient.flat, BallArithmetic(), bind(gradient.flat, {**arguments, **seeds}))
             return done.tensors[gradient.gradients[node.wrt].name]
         flat = callee.flat(conventions)

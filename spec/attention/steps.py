@@ -26,7 +26,7 @@ from spec.language import (
     tanh,
     tensor,
 )
-from spec.scores import dot
+from spec.scores import additive, dot
 
 d, p, e, a, V = sizes("d p e a V")
 b, i, w = indices("b i w")
@@ -84,13 +84,7 @@ bahdanau_step = Formula(
     "A decoder step with additive attention",
     inputs=(s, y, h, W, v, W_s, W_y, W_c, mask),
     lines=(
-        define(
-            eta[j],
-            Sum(
-                v[w] * tanh(Sum(W[w, l] * s[l], (l, 0, d - 1)) + Sum(W[w, d + l] * h[j, l], (l, 0, e - 1))),
-                (w, 0, a - 1),
-            ),
-        ),
+        define(eta[j], additive(row(s[b], d, b), h, W, v)[0, j]),
         define(alpha[j], softmax(row(eta[j], m, j), row(mask[j], m, j))[0, j]),
         define(
             context[b],

@@ -18,10 +18,10 @@ from spec.language.differentiation.gradients import ADJOINT, vjp
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import Evaluator
 from spec.language.evaluation.families import Families
-from spec.language.evaluation.interpreter import Place
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.scope import is_inexact
+from spec.language.evaluation.stepping import Place
 from spec.language.evaluation.walk import Walk
 from spec.language.expr import Compare, walk
 from spec.language.formula import Definition, Formula
@@ -58,7 +58,7 @@ def first_order_bound(
         inputs = {str(item): value for item, value in zip(formula.inputs, inputs, strict=False)}
     if not isinstance(seeds, Mapping):
         seeds = {formula.outputs[0].name: seeds}
-    every = {**inputs, **{gradient.seeds[name].name: np.asarray(g) for name, g in seeds.items()}}
+    every = {**inputs, **gradient.seeded(seeds, bind(formula.flat(conventions), inputs).sizes)}
     precision = Precision.of(dtype, formula.choose(conventions)["intermediates"])
     bindings = bind(gradient.flat, every)
     forward = [line for line in gradient.flat.lines if line.name in gradient.forward]

@@ -17,6 +17,7 @@ import sympy
 
 from spec.language.differentiation.derivative import derivative, product
 from spec.language.differentiation.naming import name_sums
+from spec.language.evaluation.dimensions import Size, whole
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.walk import Walk
 from spec.language.expr import (
@@ -61,6 +62,16 @@ class Derivative:
     seeds: Mapping[str, Tensor]
     gradients: Mapping[str, Tensor]
 
+    def seeded(self, cotangents: Mapping[str, Any], sizes: Mapping[Size, int]) -> dict[str, Any]:
+        """The inputs that hold cotangents, from these by the names of outputs; an output left out has cotangent 0."""
+        made = {}
+        for name, tensor in self.seeds.items():
+            given = cotangents.get(name)
+            made[tensor.name] = (
+                np.zeros([whole(size, sizes) for size in tensor.shape]) if given is None else given
+            )
+        return made
+
 
 def adjoint_of(tensor: Tensor) -> Tensor:
     """The tensor that holds the adjoint of ``tensor``."""
@@ -103,6 +114,7 @@ class _Chain:
         self.active = self._active()
         self.parts: dict[str, list[Definition]] = {}
         self.symbols: dict[str, tuple[sympy.Symbol, ...]] = {}
+        self.names: set[str] = set()
 
     def _active(self) -> set[str]:
         """Tensors through which the inputs reach the outputs."""
@@ -120,6 +132,7 @@ class _Chain:
                 self.symbols.setdefault(line.name, line.left.index)
         for name, tensor in tensors.items():
             self.symbols.setdefault(name, _axes(tensor))
+        self.names = {ADJOINT + name for name in tensors}
         seeds = {t.name: Tensor(f"seed_{t.name}", t.shape, "real", "data") for t in self.flat.outputs}
         for line in reversed(self.lines):
             if line.name in self.active:
@@ -154,7 +167,7 @@ class _Chain:
             if whole:
                 terms.append(part.right)
                 continue
-            own = Tensor(f"{target.name}_{number}", tensor.shape, "real", "internal")
+            own = Tensor(self.unique(f"{target.name}_{number}"), tensor.shape, "real", "internal")
             lines.append(Definition(Ref(own, *part.left.index), part.right, part.ranges, part.accumulate))
             terms.append(Ref(own, *symbols))
         right: Node = terms[0] if terms else lift(0)
@@ -162,6 +175,13 @@ class _Chain:
             right = Plus(right, term)
         lines.append(Definition(Ref(target, *symbols), right, ranges))
         return lines
+
+    def unique(self, name: str) -> str:
+        """The name of a part of an adjoint, which another tensor's adjoint must not have."""
+        while name in self.names:
+            name += "_part"
+        self.names.add(name)
+        return name
 
     def line(self, line: Definition) -> None:
         """Add the contributions of one line to the adjoints of what it reads."""
@@ -274,7 +294,7 @@ def pull_back(
     Args:
         formula: the formula to differentiate.
         inputs: as for :func:`spec.language.evaluation.evaluate.evaluate`.
-        seeds: the cotangent of the output, or one for each output by name.
+        seeds: the cotangent of the first output, or cotangents by the names of outputs (0 for those left out).
         wrt: names of inputs; every real tensor by default.
         conventions: a choice of conventions; ours where not given.
         dtype: the storage type of the implementation.
@@ -287,7 +307,7 @@ def pull_back(
         inputs = {str(item): value for item, value in zip(formula.inputs, inputs, strict=False)}
     if not isinstance(seeds, Mapping):
         seeds = {formula.outputs[0].name: seeds}
-    every = {**inputs, **{gradient.seeds[name].name: value for name, value in seeds.items()}}
+    every = {**inputs, **gradient.seeded(seeds, bind(formula.flat(conventions), inputs).sizes)}
     precision = Precision.of(dtype, formula.choose(conventions)["intermediates"])
     done = run(gradient.flat, Walk(precision.operations), bind(gradient.flat, every), precision.storage)
     found = {name: done.tensors[tensor.name] for name, tensor in gradient.gradients.items()}

@@ -115,3 +115,31 @@ def test_only_real_inputs_can_be_differentiated() -> None:
     """Asking for the gradient of ids is an error that names them."""
     with pytest.raises(ValueError, match="has no real input 'pos'"):
         vjp(find("positional.learned"), ["pos"])
+
+
+def test_an_output_without_a_cotangent_counts_as_zero() -> None:
+    """With several outputs, the gradients for each cotangent alone add up to the gradient for all of them."""
+    formula, rng = find("attention.luong_step"), np.random.default_rng(5)
+    d, p, m, V = 2, 3, 5, 7
+    shapes = {
+        "s": (d,),
+        "y": (p,),
+        "h": (m, d),
+        "W_s": (d, d),
+        "W_y": (d, p),
+        "W_c": (d, 2 * d),
+        "W_o": (V, d),
+    }
+    inputs = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    seeds = {
+        "s_next": rng.normal(size=d),
+        "h_tilde": rng.normal(size=d),
+        "P": rng.normal(size=V),
+        "alpha": rng.normal(size=m),
+    }
+    alone = [pull_back(formula, inputs, {name: seed}) for name, seed in seeds.items()]
+    for name, (value, tolerance) in pull_back(formula, inputs, seeds).items():
+        total = sum(each[name][0] for each in alone)
+        slack = tolerance + sum(each[name][1] for each in alone)
+        assert (np.abs(value - total) <= slack).all()
+        assert np.abs(value).max() > 1e6 * slack.max()
