@@ -35,16 +35,23 @@ class Step:
 
 @dataclass(frozen=True)
 class Group:
-    """Lines evaluated together: one tensor's lines, or a recurrence with the indices it steps through, outermost first."""
+    """Lines evaluated together: one tensor's lines; or a recurrence, whose ``body`` is evaluated at each value of its step."""
 
     lines: tuple[Definition, ...]
-    steps: tuple[Step, ...] = ()
+    step: Step | None = None
+    body: tuple[Group, ...] = ()
 
 
 def arrange(lines: Iterable[Definition]) -> tuple[Group, ...]:
     """Group lines by tensor, mutual recurrences together, so that each group follows those it depends on."""
     lines = tuple(lines)
-    graph = dependencies(lines)
+    return _arranged(lines, dependencies(lines), None)
+
+
+def _arranged(
+    lines: tuple[Definition, ...], graph: Mapping[str, set[str]], reads: list[_Read] | None
+) -> tuple[Group, ...]:
+    """The groups of some lines; ``reads`` is what lines of a recurrence read of it at the same step, if they are some."""
     reach = {name: _reachable(name, graph) for name in graph}
     groups: list[Group] = []
     done: set[str] = set()
@@ -58,7 +65,7 @@ def arrange(lines: Iterable[Definition]) -> tuple[Group, ...]:
         else:
             raise ValueError(f"lines {remaining} cannot be put in an order")
         members = tuple(line for line in lines if line.name in cycle)
-        groups.append(_Recurrence(members, cycle).group() if name in reach[name] else Group(members))
+        groups.append(_recurrence(members, cycle, reads) if name in reach[name] else Group(members))
         done |= cycle
         remaining = [other for other in remaining if other not in cycle]
     return tuple(groups)
@@ -84,65 +91,57 @@ class _Read:
     spans: tuple[tuple[sympy.Symbol, Span], ...]
 
 
-class _Recurrence:
-    """Finds the indices that a group of lines steps through."""
+def _recurrence(lines: tuple[Definition, ...], cycle: set[str], reads: list[_Read] | None) -> Group:
+    """The group of lines that refer to each other: the index they step through, and what one step evaluates.
 
-    def __init__(self, lines: tuple[Definition, ...], cycle: set[str]) -> None:
-        self.lines, self.cycle = lines, cycle
-        self.reads = [
+    Raises:
+        ValueError: lines that refer to each other without an index along which each reads what comes before.
+    """
+    if reads is None:
+        reads = [
             _Read(line, ref, spans)
             for line in lines
             for ref, spans in _refs(line.right, tuple(line.spans.items()))
-            if ref.tensor.name in cycle
         ]
+    reads = [read for read in reads if {read.line.name, read.ref.tensor.name} <= cycle]
+    for step in _steps(lines, cycle, reads):
+        earlier = [_order(read, step) for read in reads]
+        if None not in earlier and any(earlier):
+            left = [read for read, before in zip(reads, earlier, strict=True) if not before]
+            graph: dict[str, set[str]] = {line.name: set() for line in lines}
+            for read in left:
+                graph[read.line.name].add(read.ref.tensor.name)
+            return Group(lines, step, _arranged(lines, graph, left))
+    names = ", ".join(sorted(cycle))
+    raise ValueError(f"the lines {names} refer to each other without stepping through an index")
 
-    def group(self) -> Group:
-        """The lines in the order of one step, and the steps.
 
-        Raises:
-            ValueError: lines that refer to each other without an index along which each reads what comes before.
-        """
-        steps: list[Step] = []
-        left = self.reads
-        candidates = [Step(axes, ascends) for axes in self.classes() for ascends in (True, False)]
-        while _cyclic(left):
-            for step in candidates:
-                signs = [_order(read, step) for read in left]
-                if None not in signs and any(signs):
-                    steps.append(step)
-                    left = [read for read, before in zip(left, signs, strict=True) if not before]
-                    break
-            else:
-                names = ", ".join(sorted(self.cycle))
-                raise ValueError(f"the lines {names} refer to each other without stepping through an index")
-        return Group(_sorted(self.lines, left), tuple(steps))
+def _steps(lines: tuple[Definition, ...], cycle: set[str], reads: list[_Read]) -> Iterator[Step]:
+    """Axes of the tensors that run together, one of each tensor, written and read at the same index; in either direction."""
+    parent: dict[Axis, Axis] = {}
 
-    def classes(self) -> Iterator[Mapping[str, int]]:
-        """Axes of the group's tensors that run together: one of each tensor, written and read at the same index."""
-        parent: dict[Axis, Axis] = {}
+    def root(axis: Axis) -> Axis:
+        parent.setdefault(axis, axis)
+        while parent[axis] != axis:
+            axis = parent[axis]
+        return axis
 
-        def root(axis: Axis) -> Axis:
-            parent.setdefault(axis, axis)
-            while parent[axis] != axis:
-                axis = parent[axis]
-            return axis
-
-        for line in self.lines:
-            for place in range(len(line.left.index)):
-                root((line.name, place))
-        for read in self.reads:
-            for there, part in enumerate(read.ref.index):
-                for here, own in enumerate(read.line.left.index):
-                    if not isinstance(part, Node) and (free_symbols(part) & free_symbols(own)) & set(
-                        read.line.spans
-                    ):
-                        parent[root((read.ref.tensor.name, there))] = root((read.line.name, here))
-        members: dict[Axis, list[Axis]] = {}
-        for axis in parent:
-            members.setdefault(root(axis), []).append(axis)
-        for axes in members.values():
-            if len(axes) == len(self.cycle) == len(dict(axes)):
-                yield dict(axes)
+    for line in lines:
+        for place in range(len(line.left.index)):
+            root((line.name, place))
+    for read in reads:
+        for there, part in enumerate(read.ref.index):
+            for here, own in enumerate(read.line.left.index):
+                shared = set() if isinstance(part, Node) else free_symbols(part) & free_symbols(own)
+                if shared & set(read.line.spans):
+                    parent[root((read.ref.tensor.name, there))] = root((read.line.name, here))
+    members: dict[Axis, list[Axis]] = {}
+    for axis in parent:
+        members.setdefault(root(axis), []).append(axis)
+    for axes in members.values():
+        if len(axes) == len(cycle) == len(dict(axes)):
+            yield Step(dict(axes), ascends=True)
+            yield Step(dict(axes), ascends=False)
 
 
 def _refs(
@@ -171,24 +170,3 @@ def _order(read: _Read, step: Step) -> bool | None:
                 return None
             ahead = sympy.expand(ahead + slope * ((last if slope > 0 else first) - symbol))
     return True if ahead.is_negative else False if ahead.is_nonpositive else None
-
-
-def _cyclic(reads: list[_Read]) -> bool:
-    """Whether tensors refer to each other within one step."""
-    graph: dict[str, set[str]] = {}
-    for read in reads:
-        graph.setdefault(read.line.name, set()).add(read.ref.tensor.name)
-    return any(name in _reachable(name, graph) for name in graph)
-
-
-def _sorted(lines: tuple[Definition, ...], reads: list[_Read]) -> tuple[Definition, ...]:
-    """The lines of a recurrence in the order in which one step evaluates them."""
-    needs = {line.name: {r.ref.tensor.name for r in reads if r.line.name == line.name} for line in lines}
-    ordered: list[Definition] = []
-    waiting = list(lines)
-    while waiting:
-        names = {line.name for line in waiting}
-        ready = [line for line in waiting if not needs[line.name] & names]
-        ordered += ready
-        waiting = [line for line in waiting if line not in ready]
-    return tuple(ordered)

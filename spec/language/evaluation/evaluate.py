@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from spec.language.evaluation.balls import BallArithmetic
 from spec.language.evaluation.binding import Bindings, bind
-from spec.language.evaluation.interpreter import Evaluator, Finish, Place
+from spec.language.evaluation.interpreter import Evaluator
 from spec.language.evaluation.precision import Format, Precision
+from spec.language.evaluation.stepping import Finish, Place
 from spec.language.evaluation.walk import Walk
 from spec.language.flatten import Flat
 from spec.language.formula import Formula

@@ -26,6 +26,8 @@ class Functions(Rounding):
         """An elementary function other than ``exp``."""
         if name == "sqrt":
             return self._sqrt(a)
+        if name == "log":
+            return self._log(a)
         a = self.folded(a)
         x, e = a.floats(), a.error
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -33,14 +35,25 @@ class Functions(Rounding):
         error, low, lost = None, None, a.lost
         if e is not None:
             error = np.minimum(e * slope, cap)
-            if name == "log":
-                lost = either(lost, ~(x - e > 0))
             if name == "round":
                 error = np.where(np.abs(x - np.floor(x) - 0.5) <= e, 1.0, 0.0)
         if name in ("sigmoid", "abs"):
             low = np.zeros_like(value)
         out = Num(value, error, None, low, lost)
         return out if name in ("abs", "round") else self.rounded(out, FUNCTION_ROUNDINGS)
+
+    def _log(self, a: Num) -> Num:
+        """ln a, also of numbers beyond the float64 range: the logarithm of a sum of exponentials of ±10⁴ is ±10⁴."""
+        a = self.normal(self.folded(a))
+        shift = 0 if a.scale is None else a.scale * LN2_LOW + a.scale * LN2_HIGH
+        error, lost = None, a.lost
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            value = np.log(a.value) + shift
+            if a.error is not None:
+                least = a.value - a.error
+                lost = either(lost, ~(least > 0))
+                error = a.error / np.maximum(least, 1e-300)
+        return self.rounded(Num(value, error, lost=lost), FUNCTION_ROUNDINGS)
 
     def _sqrt(self, a: Num) -> Num:
         if a.scale is not None:
@@ -118,16 +131,37 @@ def _exp_slack(x: Floats) -> Floats:
     return UNIT64 * np.where(np.abs(x) < 2.0**19, 8.0, 4 * np.abs(x))
 
 
-def _log(x: Floats, e: Floats | None) -> tuple[Floats, Any, Any]:
-    return np.log(x), 1 / np.maximum(x - (0 if e is None else e), 1e-300), np.inf
+def _nearest_zero(x: Floats, e: Floats | None) -> Floats:
+    """The least size of a number within ``e`` of ``x``: where a bell-shaped slope is steepest."""
+    return np.abs(x) if e is None else np.maximum(np.abs(x) * (1 - 4 * UNIT64) - e, 0.0)
+
+
+def _tanh(x: Floats, e: Floats | None) -> tuple[Floats, Any, Any]:
+    """A saturated tanh contracts errors: its slope is 1/cosh², taken at the number within ``e`` that is nearest to 0."""
+    value = np.tanh(x)
+    fall = np.exp(-2 * _nearest_zero(x, e))
+    return value, 4 * fall / (1 + fall) ** 2 * (1 + 16 * UNIT64), 1 + np.abs(value)
+
+
+def _sigmoid(x: Floats, e: Floats | None) -> tuple[Floats, Any, Any]:
+    """As :func:`_tanh`; the slope is σ(x)σ(−x)."""
+    fall = np.exp(-_nearest_zero(x, e))
+    rise = np.exp(-np.abs(x))
+    value = np.where(x < 0, rise, 1.0) / (1 + rise)
+    return value, fall / (1 + fall) ** 2 * (1 + 16 * UNIT64), np.maximum(value, 1 - value)
+
+
+def _wave(value: Floats, slope: Floats, e: Floats | None) -> tuple[Floats, Any, Any]:
+    """A sine or cosine: its slope changes by no more than the error of its argument."""
+    steepest = np.abs(slope) + (0 if e is None else e) + 4 * UNIT64
+    return value, np.minimum(steepest, 1.0), 1 + np.abs(value)
 
 
 _FUNCTIONS: dict[str, Callable[[Floats, Floats | None], tuple[Floats, Any, Any]]] = {
-    "log": _log,
-    "sin": lambda x, e: (np.sin(x), 1.0, 2.0),
-    "cos": lambda x, e: (np.cos(x), 1.0, 2.0),
-    "tanh": lambda x, e: (np.tanh(x), 1.0, 2.0),
-    "sigmoid": lambda x, e: (0.5 * (1 + np.tanh(0.5 * x)), 0.25, 1.0),
+    "sin": lambda x, e: _wave(np.sin(x), np.cos(x), e),
+    "cos": lambda x, e: _wave(np.cos(x), np.sin(x), e),
+    "tanh": _tanh,
+    "sigmoid": _sigmoid,
     "abs": lambda x, e: (np.abs(x), 1.0, np.inf),
     "round": lambda x, e: (np.rint(x), 0.0, np.inf),
 }

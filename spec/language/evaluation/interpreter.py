@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +13,7 @@ from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.families import Families
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.scope import Ints, Scope, fraction
+from spec.language.evaluation.stepping import Finish, step_through
 from spec.language.evaluation.truth import Bools, Truth
 from spec.language.expr import (
     Case,
@@ -31,18 +31,11 @@ from spec.language.expr import (
     Tensor,
     Times,
     Undefined,
-    free_symbols,
 )
 from spec.language.formula import Definition
-from spec.language.ordering import Group, Step
+from spec.language.ordering import Group
 
 CallHandler: TypeAlias = "Callable[[Evaluator, Call | Pullback], Any]"
-
-Place: TypeAlias = tuple[tuple[int, ...], tuple[Ints, ...]]
-"""Where a part of a tensor is written: the whole tensor's shape, and the index."""
-
-Finish: TypeAlias = Callable[[str, Any, Place | None], Any]
-"""What is stored for a tensor of this name with this value; inside a recurrence for a part of it, at a place."""
 
 
 class Evaluator(Scope):
@@ -90,26 +83,7 @@ class Evaluator(Scope):
         for line in group.lines:
             if line.left.tensor.domain not in ("boolean", "integer") and line.name not in self.tensors:
                 self.tensors[line.name] = self.arithmetic.zeros(self.shape_of(line.left.tensor))
-        added = {line.name for line in group.lines if line.accumulate}
-        self._stepped(
-            group, [Stepping(line, None if line.name in added else finish) for line in group.lines]
-        )
-
-    def _stepped(self, group: Group, lines: list[Stepping]) -> None:
-        """Evaluate those of a group's lines that have a part at the current steps."""
-        if group.step is None:
-            for each in lines:
-                self.line(each.line, each.fixed, each.finish)
-            return
-        places = [each.place(self, group.step) for each in lines]
-        times = range(
-            min((place.first for place in places), default=0),
-            max((place.last for place in places), default=-1) + 1,
-        )
-        for now in times if group.step.ascends else reversed(times):
-            here = [x.at(place, now) for x, place in zip(lines, places, strict=True) if place.reaches(now)]
-            for part in group.body:
-                self._stepped(part, [x for x in here if x.line in part.lines])
+        step_through(self, group, finish)
 
     def line(
         self,
@@ -305,54 +279,3 @@ _VALUES: dict[type, Callable[[Evaluator, Any], Any]] = {
     Call: Evaluator._call,
     Pullback: Evaluator._call,
 }
-
-
-
-@dataclass(frozen=True)
-class Along:
-    """Where a line writes along a step: at ``slope·symbol + offset``, from first to last; at the offset without a symbol."""
-
-    symbol: sympy.Symbol | None
-    slope: int
-    offset: int
-    first: int
-    last: int
-
-    def reaches(self, now: int) -> bool:
-        """Whether the line writes there."""
-        return self.first <= now <= self.last
-
-
-@dataclass(frozen=True)
-class Stepping:
-    """A line of a recurrence, and its indices as far as the steps fix them."""
-
-    line: Definition
-    finish: Finish | None
-    fixed: Mapping[sympy.Symbol, int] = field(default_factory=dict)
-
-    def place(self, evaluator: Evaluator, step: Step) -> Along:
-        """Where the line writes along a step.
-
-        Raises:
-            ValueError: at something else than one of its indices, up to a sign and a shift.
-        """
-        place = sympy.expand(step.of(self.line))
-        found = [s for s in self.line.spans if s in free_symbols(place) and s not in self.fixed]
-        symbol = found[0] if found else None
-        slope = 0 if symbol is None else place.coeff(symbol)
-        if len(found) > 1 or abs(slope) not in (0, 1):
-            raise ValueError(f"a recurrence cannot be stepped through by {place} in {self.line.left}")
-        offset = int(evaluator.index(place - slope * symbol if symbol is not None else place).item())
-        if symbol is None:
-            return Along(None, 0, offset, offset, offset)
-        ends = sorted(
-            int(slope) * int(evaluator.index(end).item()) + offset for end in self.line.spans[symbol]
-        )
-        return Along(symbol, int(slope), offset, *ends)
-
-    def at(self, place: Along, now: int) -> Stepping:
-        """The line with the index of a step fixed so that it writes at ``now``."""
-        if place.symbol is None:
-            return self
-        return replace(self, fixed={**self.fixed, place.symbol: place.slope * (now - place.offset)})

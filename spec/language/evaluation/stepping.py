@@ -1,0 +1,98 @@
+"""Recurrences evaluated step by step: each line at one value of the step's index, and so on inward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import sympy
+
+from spec.language.expr import free_symbols
+from spec.language.formula import Definition
+from spec.language.ordering import Group, Step
+
+if TYPE_CHECKING:
+    from spec.language.evaluation.interpreter import Evaluator
+
+Place: TypeAlias = tuple[tuple[int, ...], tuple[npt.NDArray[np.int64], ...]]
+"""Where a part of a tensor is written: the whole tensor's shape, and the index."""
+
+Finish: TypeAlias = Callable[[str, Any, Place | None], Any]
+"""What is stored for a tensor of this name with this value; inside a recurrence for a part of it, at a place."""
+
+
+@dataclass(frozen=True)
+class Along:
+    """Where a line writes along a step: at ``slope·symbol + offset``, from first to last; at the offset without a symbol."""
+
+    symbol: sympy.Symbol | None
+    slope: int
+    offset: int
+    first: int
+    last: int
+
+    def reaches(self, now: int) -> bool:
+        """Whether the line writes there."""
+        return self.first <= now <= self.last
+
+
+@dataclass(frozen=True)
+class Stepping:
+    """A line of a recurrence, and its indices as far as the steps fix them."""
+
+    line: Definition
+    finish: Finish | None
+    fixed: Mapping[sympy.Symbol, int] = field(default_factory=dict)
+
+    def place(self, evaluator: Evaluator, step: Step) -> Along:
+        """Where the line writes along a step.
+
+        Raises:
+            ValueError: at something else than one of its indices, up to a sign and a shift.
+        """
+        place = sympy.expand(step.of(self.line))
+        found = [s for s in self.line.spans if s in free_symbols(place) and s not in self.fixed]
+        symbol = found[0] if found else None
+        slope = 0 if symbol is None else place.coeff(symbol)
+        if len(found) > 1 or abs(slope) not in (0, 1):
+            raise ValueError(f"a recurrence cannot be stepped through by {place} in {self.line.left}")
+        offset = int(evaluator.index(place - slope * symbol if symbol is not None else place).item())
+        if symbol is None:
+            return Along(None, 0, offset, offset, offset)
+        ends = sorted(
+            int(slope) * int(evaluator.index(end).item()) + offset for end in self.line.spans[symbol]
+        )
+        return Along(symbol, int(slope), offset, *ends)
+
+    def at(self, place: Along, now: int) -> Stepping:
+        """The line with the index of a step fixed so that it writes at ``now``."""
+        if place.symbol is None:
+            return self
+        return replace(self, fixed={**self.fixed, place.symbol: place.slope * (now - place.offset)})
+
+
+def step_through(evaluator: Evaluator, group: Group, finish: Finish | None) -> None:
+    """Evaluate the lines of a recurrence; what a step adds to is finished by the caller, once all is added."""
+    added = {line.name for line in group.lines if line.accumulate}
+    _stepped(
+        evaluator, group, [Stepping(line, None if line.name in added else finish) for line in group.lines]
+    )
+
+
+def _stepped(evaluator: Evaluator, group: Group, lines: list[Stepping]) -> None:
+    """Evaluate those of a group's lines that have a part at the current steps."""
+    if group.step is None:
+        for each in lines:
+            evaluator.line(each.line, each.fixed, each.finish)
+        return
+    places = [each.place(evaluator, group.step) for each in lines]
+    first = min((place.first for place in places), default=0)
+    last = max((place.last for place in places), default=-1)
+    inside = [{id(line) for line in part.lines} for part in group.body]
+    for now in range(first, last + 1) if group.step.ascends else range(last, first - 1, -1):
+        here = [x.at(place, now) for x, place in zip(lines, places, strict=True) if place.reaches(now)]
+        for part, own in zip(group.body, inside, strict=True):
+            _stepped(evaluator, part, [x for x in here if id(x.line) in own])
