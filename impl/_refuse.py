@@ -34,3 +34,10 @@ def check_lead(formula: str, **given: Tensor) -> torch.Size:
     except RuntimeError:
         raise shapes(formula, "leading dimensions that broadcast", **given) from None
     return lead
+
+
+def out_of_range(formula: str, name: str, ids: Tensor, size: int) -> IndexError:
+    """The error for integers that are not all in 0..size − 1: it names the first that is not, and where it stands."""
+    place = ((ids < 0) | (ids >= size)).nonzero()[0].tolist()
+    at, value = f"[{', '.join(map(str, place))}]" if place else "", ids[tuple(place)].item()
+    return IndexError(f"{formula}: expected {name} in 0..{size - 1}, below {size}; got {name}{at} = {value}")

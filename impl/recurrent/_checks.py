@@ -1,0 +1,57 @@
+"""Whether tensors have the axes that a formula declares, sizes shared between them included."""
+
+import re
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from impl import _refuse
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The axes of a formula's tensors, written as in its error line: ``Axes("x (... T p), h (... L+1 d), b (4*d)")``.
+
+    An axis is a name, bound where it first stands, or something that its name determines: ``L+1``, ``4*d``, ``2``. A leading
+    ``...`` stands for any number of batch axes.
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        parsed = re.findall(r"(\w+) \(([^)]*)\)", self.text)
+        object.__setattr__(self, "_axes", [(name, axes.split()) for name, axes in parsed])
+
+    def fit(self, formula: str, **given: Tensor) -> dict[str, int]:
+        """The size of each named axis. ValueError unless all tensors fit; TypeError unless they share a floating dtype."""
+        sizes: dict[str, int] = {}
+        declared: list[tuple[str, list[str]]] = self._axes  # type: ignore[attr-defined]  # set from the text
+        for name, axes in declared:
+            if not _fits(given[name].shape, axes, sizes):
+                raise _refuse.shapes(formula, self.text, **given)
+        _refuse.check_floating(formula, **given)
+        return sizes
+
+
+def _fits(shape: tuple[int, ...], axes: list[str], sizes: dict[str, int]) -> bool:
+    """Whether a shape ends in the axes (and has no more, unless they begin with ``...``); binds the names it meets first."""
+    if axes[0] == "...":
+        axes = axes[1:]
+        if len(shape) < len(axes):
+            return False
+    elif len(shape) != len(axes):
+        return False
+    for axis, size in zip(reversed(axes), reversed(shape), strict=False):
+        if axis.isdigit():
+            expected = int(axis)
+        elif "*" in axis:
+            factor, name = axis.split("*")
+            expected = int(factor) * sizes.setdefault(name, size // int(factor))
+        elif "+" in axis:
+            name, plus = axis.split("+")
+            expected = sizes.setdefault(name, size - int(plus)) + int(plus)
+        else:
+            expected = sizes.setdefault(axis, size)
+        if expected != size or expected < 0:
+            return False
+    return True

@@ -1,0 +1,211 @@
+"""A recurrence over a sequence: by torch's fused kernel, or our cell step by step. Every function over sequences comes here.
+
+Inside, a sequence is (T B p), as the kernel takes it; a state is one tensor (K B d) for an RNN and two for an LSTM, where K
+counts layers or directions; a layer's weights are (W_x, W_h) for an RNN and (W_x, W_h, b) for an LSTM, gates in torch's order.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from impl import _refuse
+from impl._transforms import beyond_one_grad
+from impl.recurrent.cells import lstm_step, rnn_step, wide
+
+Backend = Literal["auto", "loop"]
+State = tuple[Tensor, ...]
+Weights = tuple[Tensor, ...]
+
+
+class Batch(NamedTuple):
+    """What runs: sequences and states, and where sequences have lengths of their own, those (B), and what is inside (T B 1)."""
+
+    x: Tensor
+    state: State
+    lengths: Tensor | None
+    inside: Tensor | None
+    lead: torch.Size  # the batch axes that B stands for
+    dtype: torch.dtype  # of the result
+
+    def opened(self, y: Tensor) -> Tensor:
+        """(N B c), whatever N counts, as (... N c) in the result's dtype."""
+        N, _, c = y.shape
+        return y.transpose(0, 1).reshape(*self.lead, N, c).to(self.dtype)
+
+    def shown(self, y: Tensor) -> Tensor:
+        """(T B c) with 0 beyond each sequence's length."""
+        return y if self.inside is None else torch.where(self.inside, y, 0.0)
+
+
+def batch(formula: str, x: Tensor, state: State, lengths: Tensor | None, backend: str) -> Batch:
+    """Batch axes brought to one; (... T p), (... K d) and (...) come in. 16 bits are computed in 32. Padding becomes 0."""
+    if backend not in ("auto", "loop"):
+        raise ValueError(f"{formula}: backend is 'auto' or 'loop'; got {backend!r}")
+    lead = _lead(formula, x, state, lengths)
+    (T, p), (K, d), B = x.shape[-2:], state[0].shape[-2:], math.prod(lead)
+    dtype, result, inside = wide(x.dtype), x.dtype, None
+    x = x.to(dtype).expand(*lead, T, p).reshape(B, T, p).transpose(0, 1)
+    state = tuple(each.to(dtype).expand(*lead, K, d).reshape(B, K, d).transpose(0, 1) for each in state)
+    if lengths is not None:
+        lengths = lengths.to(x.device).expand(lead).reshape(B)
+        _check_lengths(formula, lengths, T)
+        inside = (torch.arange(T, device=x.device)[:, None] < lengths)[..., None]
+        x = torch.where(inside, x, 0.0)
+    return Batch(x, state, lengths, inside, lead, result)
+
+
+def layers(formula: str, given: Batch, weights: Sequence[Weights], backend: Backend) -> tuple[Tensor, State]:
+    """Layers on layers: the states of the top one (T B d), 0 beyond a sequence's length, and every layer's last (K B d)."""
+    if _by_loop(given, backend):
+        return _looped(given, weights)
+    if given.lengths is not None:
+        return _padded(formula, given, weights)
+    return _kernel(formula, given.x, given.state, weights)
+
+
+def directions(formula: str, given: Batch, weights: Sequence[Weights], backend: Backend) -> Tensor:
+    """A forward and a backward layer: their states side by side (T B 2d), 0 beyond a sequence's length."""
+    x, state, lengths = given.x, given.state, given.lengths
+    if lengths is None and not _by_loop(given, backend):
+        return _kernel(formula, x, state, weights, bidirectional=True)[0]
+    ahead = given._replace(state=tuple(each[:1] for each in state))
+    back = given._replace(state=tuple(each[1:] for each in state), x=_backwards(x, lengths))
+    ahead_states, _ = layers(formula, ahead, weights[:1], backend)
+    back_states, _ = layers(formula, back, weights[1:], backend)
+    return torch.cat((ahead_states, _backwards(back_states, lengths)), -1)
+
+
+def reversed_within(x: Tensor, lengths: Tensor | None) -> Tensor:
+    """Sequences (... T p) with lengths (...), each from its end to its beginning; what lies beyond its end stays."""
+    if lengths is None:
+        return x.flip(-2)
+    t, end = torch.arange(x.shape[-2], device=x.device), lengths.to(x.device)[..., None]
+    source = torch.where(t < end, end - 1 - t, t)
+    return x.gather(-2, source[..., None].expand(x.shape))
+
+
+def _backwards(x: Tensor, lengths: Tensor | None) -> Tensor:
+    """``reversed_within`` of (T B p)."""
+    return reversed_within(x.transpose(0, 1), lengths).transpose(0, 1)
+
+
+def _looped(given: Batch, weights: Sequence[Weights]) -> tuple[Tensor, State]:
+    """The cells, step by step. Beyond its length a sequence's state stays as it is."""
+    x, last = given.x, []
+    for k, layer in enumerate(weights):
+        now, states, parts = tuple(each[k] for each in given.state), [], _parts(layer)
+        for t in range(x.shape[0]):
+            step: State
+            step = (rnn_step(x[t], *now, *parts),) if len(now) == 1 else lstm_step(x[t], *now, *parts)
+            if given.inside is not None:
+                inside = given.inside[t]
+                step = tuple(torch.where(inside, new, old) for new, old in zip(step, now, strict=True))
+            now = step
+            states.append(now[0])
+        x = torch.stack(states) if states else x.new_zeros(0, *now[0].shape)
+        last.append(now)
+    return given.shown(x), _stacked(last)
+
+
+def _parts(layer: Weights) -> Weights:
+    """A layer's weights as its cell takes them: an LSTM's by blocks, each with its W_x, W_h and b, input node first."""
+    if len(layer) == 2:
+        return layer
+    blocks = dict(zip("ifgo", zip(*(each.chunk(4) for each in layer), strict=True), strict=True))
+    return tuple(part for block in "gifo" for part in blocks[block])
+
+
+def _stacked(last: list[State]) -> State:
+    """Every layer's last state (B d), as one tensor (K B d), or two."""
+    return tuple(map(torch.stack, zip(*last, strict=True)))
+
+
+def _kernel(
+    formula: str, x: Tensor, state: State, weights: Sequence[Weights], bidirectional: bool = False
+) -> tuple[Tensor, State]:
+    """torch's fused kernel on all layers or both directions. The compiler would unroll it, every step: it is kept away."""
+    run = torch.compiler.disable(_call) if torch.compiler.is_compiling() else _call
+    try:
+        return run(x, state, weights, bidirectional)
+    except NotImplementedError as error:
+        raise NotImplementedError(
+            f"{formula}: torch's fused kernel has no forward-mode derivative; pass backend='loop'"
+        ) from error
+
+
+def _call(x: Tensor, state: State, weights: Sequence[Weights], bidirectional: bool) -> tuple[Tensor, State]:
+    """What nn.RNN and nn.LSTM call. To the latter's kernel a bias is two; ours is one, so the other is 0."""
+    state = tuple(each.contiguous() for each in state)
+    count, dropout, batch_first = 1 if bidirectional else len(weights), 0.0, False
+    train = torch.is_grad_enabled()
+    if len(state) == 1:
+        flat = [part for layer in weights for part in layer]
+        states, *last = torch.rnn_tanh(
+            x, *state, flat, False, count, dropout, train, bidirectional, batch_first
+        )
+    else:
+        flat = [part for W_x, W_h, b in weights for part in (W_x, W_h, b, torch.zeros_like(b))]
+        states, *last = torch.lstm(x, state, flat, True, count, dropout, train, bidirectional, batch_first)
+    return states, tuple(last)
+
+
+def _padded(formula: str, given: Batch, weights: Sequence[Weights]) -> tuple[Tensor, State]:
+    """Sequences of their own lengths through the kernel as if all had T elements.
+
+    No state sees what comes after it, so padding is no concern of the states before it; the last state is the one at the
+    sequence's own end. But an LSTM's s is returned after T elements only. Therefore its input has one more entry, 1 in the
+    padding and 0 before, whose weights close the input gate and open the forget gate: s stays. That takes half the time of
+    packed sequences, for which torch has no fused kernel on the CPU.
+    """
+    assert given.lengths is not None
+    assert given.inside is not None
+    x, last = given.x, []
+    end = (given.lengths - 1)[None, :, None].expand(1, -1, given.state[0].shape[-1])
+    for k, layer in enumerate(weights):
+        if len(layer) == 3:
+            x = torch.cat((x, (~given.inside).to(x.dtype)), -1)
+            layer = torch.cat((layer[0], _holding(layer[0])), -1), *layer[1:]
+        x, now = _kernel(formula, x, tuple(each[k : k + 1] for each in given.state), (layer,))
+        last.append((x.gather(0, end)[0], *(each[0] for each in now[1:])))
+    return given.shown(x), _stacked(last)
+
+
+def _holding(W_x: Tensor) -> Tensor:
+    """The column (4d 1) that closes the input gate and opens the forget gate: σ(−big) is 0 and σ(big) is 1."""
+    device, dtype = W_x.device, W_x.dtype
+    if torch.is_autocast_enabled(device.type) and dtype == torch.float32:
+        dtype = torch.get_autocast_dtype(device.type)
+    big = torch.finfo(dtype).max ** 0.75
+    column = torch.tensor([-big, big, 0.0, 0.0], dtype=W_x.dtype, device=device)
+    return column.repeat_interleave(W_x.shape[0] // 4)[:, None]
+
+
+def _by_loop(given: Batch, backend: Backend) -> bool:
+    """Whether the kernel cannot do it, or shall not."""
+    return backend == "loop" or 0 in given.x.shape or 0 in given.state[0].shape or beyond_one_grad()
+
+
+def _lead(formula: str, x: Tensor, state: State, lengths: Tensor | None) -> torch.Size:
+    """The batch axes that all broadcast to."""
+    lead = _refuse.check_lead(formula, x=x, **dict(zip("hs", state, strict=False)))
+    if lengths is None:
+        return lead
+    if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
+        raise _refuse.dtypes(formula, "integer lengths", lengths=lengths)
+    try:
+        both: torch.Size = torch.broadcast_shapes(lead, lengths.shape)
+    except RuntimeError:
+        raise _refuse.shapes(formula, f"lengths that broadcast to {tuple(lead)}", lengths=lengths) from None
+    return both
+
+
+def _check_lengths(formula: str, lengths: Tensor, T: int) -> None:
+    """Refuse lengths of nothing, and those beyond the end. On CUDA this waits for the device."""
+    fit, line = (lengths >= 1) & (lengths <= T), f"{formula}: expected lengths in 1..{T}, T of x"
+    if torch.compiler.is_compiling():
+        torch._assert_async(fit.all(), line)
+    elif not fit.all():
+        raise ValueError(f"{line}; got {lengths[~fit][0].item()}")
