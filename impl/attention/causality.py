@@ -7,7 +7,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from impl.attention.weights import Backend, _beyond_one_grad, _check, _fused, _math
+from impl._transforms import beyond_one_grad
+from impl.attention.weights import Backend, _check, _fused, _math
 
 __all__ = ["causal", "causal_mask"]
 
@@ -38,7 +39,7 @@ def causal(
     elif n > m:  # queries that never see a key
         z = causal(q[..., n - m :, :], k, v, backend=backend)
         return F.pad(z, (0, 0, n - m, 0))
-    if backend == "math" or _beyond_one_grad():
+    if backend == "math" or beyond_one_grad():
         return _math(q, k, v, causal_mask(n, m, alignment=alignment, device=q.device))
     if n >= m:
         return _fused(q, k, v, is_causal=True)

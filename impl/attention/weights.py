@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from impl import _refuse
+from impl._transforms import beyond_one_grad
 from impl.scores import scaled_dot
 
 __all__ = ["scaled_dot_product", "softmax"]
@@ -57,9 +58,9 @@ def scaled_dot_product(
     """
     _check("attention.scaled_dot_product", q, k, v, backend)
     if mask is None:
-        return _math(q, k, v, None) if backend == "math" or _beyond_one_grad() else _fused(q, k, v)
+        return _math(q, k, v, None) if backend == "math" or beyond_one_grad() else _fused(q, k, v)
     _check_mask("attention.scaled_dot_product", mask, q.shape[-2], k.shape[-2])
-    if backend == "math" or _beyond_one_grad():
+    if backend == "math" or beyond_one_grad():
         return _math(q, k, v, mask)
     if not q.is_cpu or torch.compiler.is_compiling():
         # Looking at values would wait for the device, or stop the compiler.
@@ -128,14 +129,6 @@ def _blank(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tenso
 def _finite(*tensors: Tensor) -> bool:
     """False if any entry is NaN or Inf (or a sum overflows: that costs the caller some time, never a wrong value)."""
     return all(math.isfinite(x.sum().item()) for x in tensors)
-
-
-def _beyond_one_grad() -> bool:
-    """Whether ``torch.func`` is at work in a way that no fused kernel follows: vmap, forward mode, a second derivative."""
-    if torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is None:
-        return False
-    levels = torch._C._functorch.get_interpreter_stack() or []
-    return len(levels) > 1 or any(level.key() != torch._C._functorch.TransformType.Grad for level in levels)
 
 
 def _check(formula: str, q: Tensor, k: Tensor, v: Tensor, backend: str) -> None:
