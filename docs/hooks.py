@@ -19,7 +19,7 @@ from mkdocs.structure.files import File
 sys.path.insert(
     0, str(Path(__file__).parents[1])
 )  # spec, impl and verify, where the distribution is not installed
-from generate import directives, formula_page, samples
+from generate import directives, pages, samples
 from generate.markup import maths
 
 if TYPE_CHECKING:
@@ -42,9 +42,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the page of every formula; its address is the formula's ID."""
-    for members in directives.subjects().values():
-        for formula in members:
-            files.append(File.generated(config, f"{formula.id}.md", content=formula_page.page(formula)))
+    for formula_id, page in pages.all_pages().items():
+        files.append(File.generated(config, f"{formula_id}.md", content=page))
     return files
 
 

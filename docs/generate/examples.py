@@ -16,10 +16,12 @@ from spec.language.evaluation.binding import bind
 from spec.language.expr import Tensor
 from spec.language.formula import Formula
 
-SIZES = (5, 7, 8, 11, 13)
+SIZES = (5, 7, 8, 11, 13, 6, 9)
 """Sizes of an example, in the order in which a formula names them."""
-MANY = {"V": 50, "N": 50}
-"""Sizes that are usually large."""
+USUAL = {"V": 50, "N": 50, "L": 2, "h": 3}
+"""Sizes that are usually larger than those, or smaller."""
+NUMBERS = {"D": 3.0}
+"""Python numbers of an example that are not as small as an ε."""
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], npt.NDArray[np.float64]]
 
@@ -37,8 +39,8 @@ def sizes(formula: Formula) -> dict[str, int]:
     for item in formula.inputs:
         shape = (item,) if isinstance(item, sympy.Symbol) else item.shape
         names += [s.name for size in shape for s in sorted(size.free_symbols, key=str)]
-    plain = [name for name in dict.fromkeys(names) if name not in MANY]
-    return {**dict(zip(plain, SIZES, strict=False)), **{name: MANY[name] for name in names if name in MANY}}
+    plain = [name for name in dict.fromkeys(names) if name not in USUAL]
+    return {**dict(zip(plain, SIZES, strict=False)), **{name: USUAL[name] for name in names if name in USUAL}}
 
 
 def inputs(
@@ -68,7 +70,7 @@ def _value(
     if item.role == "mask":
         return None
     if item.role == "number":
-        return 1e-5
+        return NUMBERS.get(item.name, 1e-5)
     if item.domain == "integer":
         return random.integers(0, int(item.below.subs(values)), shape)
     if item.domain == "boolean":
@@ -79,8 +81,8 @@ def _value(
 
 def run(
     formula: Formula, given: Mapping[str, Any], dtype: str = "float64", **keywords: Any
-) -> npt.NDArray[np.float64]:
-    """What our implementation returns for these inputs in ``dtype``, as float64."""
+) -> list[npt.NDArray[np.float64]]:
+    """What our implementation returns for these inputs in ``dtype``: every output, as float64."""
     function, kind = implementation(formula), getattr(torch, dtype)
     arguments = []
     for value in given.values():
@@ -90,15 +92,14 @@ def run(
         arguments.append(value)
     if "dtype" in inspect.signature(function).parameters:
         keywords["dtype"] = kind
-    result: npt.NDArray[np.float64] = function(*arguments, **keywords).double().numpy()
-    return result
+    found = function(*arguments, **keywords)
+    return [output.double().numpy() for output in (found if isinstance(found, tuple) else (found,))]
 
 
-def exact(formula: Formula, given: Mapping[str, Any]) -> npt.NDArray[np.float64]:
-    """The statement's value at these inputs, from balls: the midpoints, rounded once to float64."""
+def exact(formula: Formula, given: Mapping[str, Any]) -> list[npt.NDArray[np.float64]]:
+    """The statement's value at these inputs, from balls: the midpoints of every output, rounded once to float64."""
     from spec.language.evaluation.evaluate import enclose
 
     bind(formula.flat(), given)
-    (found, *_) = enclose(formula, given)
-    result: npt.NDArray[np.float64] = np.vectorize(lambda ball: float(ball.mid()), otypes=[float])(found)
-    return result
+    middle = np.vectorize(lambda ball: float(ball.mid()), otypes=[float])
+    return [middle(found) for found in enclose(formula, given)]

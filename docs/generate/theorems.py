@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from html import escape
@@ -26,6 +27,8 @@ MEANING = {
 SHORT = 4
 """Steps up to which a derivation is open when the page is opened."""
 SIGNS = {"=": "=", "<=": r"\le"}
+COUNTED: dict[str, dict[Assurance, int]] = {}
+"""What is known of a formula's theorems, counted here or by the process that made its page."""
 
 
 @cache
@@ -45,13 +48,18 @@ def section(formula: Formula) -> str:
     return "\n\n".join(_one(c) for c in checked(formula.id))
 
 
+def counts(formula_id: str) -> dict[Assurance, int]:
+    """How many theorems a formula has at each assurance."""
+    if formula_id not in COUNTED:
+        COUNTED[formula_id] = dict(Counter(item.assurance for item in checked(formula_id)))
+    return COUNTED[formula_id]
+
+
 def summary(formula: Formula) -> str:
     """How many theorems a formula has at each assurance, as badges."""
-    found: dict[Assurance, int] = {}
-    for item in checked(formula.id):
-        found[item.assurance] = found.get(item.assurance, 0) + 1
     return " ".join(
-        badge(f"{n} {word}", str(word), MEANING[word]) for word, n in sorted(found.items(), reverse=True)
+        badge(f"{n} {word}", str(word), MEANING[word])
+        for word, n in sorted(counts(formula.id).items(), reverse=True)
     )
 
 

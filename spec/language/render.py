@@ -108,6 +108,7 @@ class Latex(Printer):
         )
         if len(base) > 1 and base not in GREEK:
             letters = rf"\mathrm{{{base}}}"
+        subscript = subscript.replace("_", r"\,")
         return rf"{letters}_{{\mathrm{{{subscript}}}}}" if subscript else letters
 
     def index(self, expr: Basic, strength: int = 0) -> str:
