@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from verify.calling import Unusable
     from verify.checking import check
+    from verify.faults import Unusable
     from verify.guarding import guard_theorem
     from verify.report import CheckResult, Counterexample, Report
     from verify.reproduce import script
@@ -23,7 +23,7 @@ _HOMES = {
     "Report": "report",
     "CheckResult": "report",
     "Counterexample": "report",
-    "Unusable": "calling",
+    "Unusable": "faults",
     "script": "reproduce",
     "guard_theorem": "guarding",
 }

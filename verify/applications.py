@@ -156,6 +156,8 @@ class CallableApplications(Applications):
         formula_id, output = str(node.args[0]), str(node.args[1])
         own = formula_id == self.formula.id
         judge = self.judge if own else Judge(known(formula_id), shared(known(formula_id), self.judge))
+        if own and self.caller.sizes and not self.caller.sizes.fits(sizes_in(self.formula, arguments)):
+            raise NotRunnable(f"it applies the formula where not {self.caller.sizes}")
         if own and not self.caller.takes_mask:
             for item in self.formula.inputs:
                 mask = arguments.get(str(item))

@@ -10,27 +10,20 @@ from typing import Any
 import torch
 
 from spec.language.formula import Formula
-from spec.language.registry import UnknownFormula, find
-from verify.calling import DTYPES, Caller, Fault, Unsupported, Unusable
+from verify.asking import JUDGED, choices, found_formula, seconds, types, usable_device, whole_number
+from verify.calling import Caller, Fault, Unsupported, Unusable
 from verify.gradients import differentiable
+from verify.hints import hint
 from verify.judging import Judge
-from verify.properties import (
-    Setting,
-    conforming,
-    gradient_check,
-    robustness_check,
-    theorem_check,
-    value_check,
-)
+from verify.properties import Setting, gradient_check, robustness_check, theorem_check, value_check
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Report, versions
 from verify.reproduce import importable
 from verify.robustness import Scenario, applicable, leaks
-from verify.sampling import Example
 from verify.searching import Clock
 from verify.state import listening, one_thread
+from verify.supporting import Supported
 
 Progress = Callable[[str, int, int], None]
-JUDGED = ("float64", "float32")
 
 
 def check(
@@ -42,6 +35,7 @@ def check(
     seed: int = 0,
     dtypes: Sequence[str] | None = None,
     device: str = "cpu",
+    sizes: Mapping[str, str | int] | None = None,
     compile: bool = False,  # noqa: A002 torch's own word
     time_limit: float | None = None,
     progress: Progress | None = None,
@@ -58,22 +52,26 @@ def check(
         seed: determines every example.
         dtypes: names of types; float64 and float32 by default.
         device: where the tensors are.
+        sizes: the sizes that ``fn`` supports, where not all: rules by name, such as ``{"d_v": "d_k", "h": "2|4"}``. Only
+            such are drawn, and the report says so.
         compile: whether ``torch.compile(fn)`` is held to the statement, too.
         time_limit: seconds for the whole; checks that did not finish say so.
         progress: called with the check's name, its number, and how many there are.
         name: what to call ``fn`` in the report.
 
     Raises:
-        Unusable: ``fn`` cannot be called at all, or the formula, a convention, a type or a device is unknown; one line.
+        Unusable: ``fn`` cannot be called at all, or another argument cannot be used; one line.
     """
-    formula = formula_id if isinstance(formula_id, Formula) else _found(formula_id)
-    kinds = _types(dtypes)
-    _device(device)
+    formula = found_formula(formula_id)
+    seed, max_examples = whole_number("seed", seed, 0), whole_number("max_examples", max_examples, 1)
+    kinds, device = types(dtypes), usable_device(device)
+    clock = Clock(seconds(time_limit))
     try:
-        judge = Judge(formula, conventions)
+        judge = Judge(formula, choices(formula, conventions))
     except ValueError as error:
         raise Unusable(str(error)) from None
-    caller = Caller(fn, formula, device, name)
+    supported = Supported.of(formula, sizes)
+    caller = Caller(fn, formula, device, name, supported)
     started = time.perf_counter()
     report = Report(
         formula.id,
@@ -85,44 +83,29 @@ def check(
         fingerprint=formula.fingerprint,
         versions=versions(),
         importable=importable(fn),
+        sizes=str(supported),
     )
     if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
         report.notes.append(f"{caller.name} takes no mask: checked without masks")
-    setting = Setting(judge, caller, seed, max_examples, Clock(time_limit))
+    setting = Setting(judge, caller, seed, max_examples, clock)
     with listening(), one_thread():
         _first_call(setting, kinds[0])
-        for title, work in (plan := _plan(setting, kinds, report, compile)):
+        plan = _plan(setting, kinds, report, compile)
+        for place, (title, work) in enumerate(plan):
+            if caller.hung:
+                report.notes.append("the other checks were not begun: a call did not return")
+                break
             if progress is not None:
-                progress(title, [t for t, _ in plan].index(title), len(plan))
-            for result in work():
-                report.checks.append(result)
+                progress(title, place, len(plan))
+            report.checks += work()
         _offences(setting, report)
-        if formula.law is None and any(c.kind == "value" and c.verdict == FALSIFIED for c in report.checks):
-            report.hint = _hint(setting, report, kinds)
+        report.hint = hint(setting, report, kinds)
+    report.notes += [
+        f"output {output} lies in the storage of the input {home}: writing to one in place changes the other"
+        for output, home in caller.aliases.items()
+    ]
     report.seconds = time.perf_counter() - started
     return report
-
-
-def _found(formula_id: str) -> Formula:
-    try:
-        return find(formula_id)
-    except UnknownFormula as error:
-        raise Unusable(str(error)) from None
-
-
-def _types(dtypes: Sequence[str] | None) -> list[str]:
-    names = [str(d).removeprefix("torch.") for d in dtypes or JUDGED]
-    for each in names:
-        if each not in DTYPES:
-            raise Unusable(f"{each!r} is no type that can be checked; known: {', '.join(DTYPES)}")
-    return names
-
-
-def _device(device: str) -> None:
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise Unusable(f"device {device!r} cannot be used: {' '.join(str(error).split())[:200]}") from None
 
 
 def _first_call(setting: Setting, dtype: str) -> None:
@@ -240,10 +223,9 @@ def _leaks(setting: Setting, report: Report, kinds: list[str]) -> list[CheckResu
 
 def _compiled(setting: Setting, report: Report, kinds: list[str]) -> list[CheckResult]:
     torch._dynamo.reset()
-    compiled = Caller(
-        torch.compile(setting.caller.fn), setting.judge.formula, setting.caller.device, setting.caller.name
-    )
-    compiled.takes_mask = setting.caller.takes_mask
+    plain = setting.caller
+    compiled = Caller(torch.compile(plain.fn), plain.formula, plain.device, plain.name, plain.sizes)
+    compiled.takes_mask = plain.takes_mask
     few = Setting(setting.judge, compiled, setting.seed, max(4, setting.max_examples // 12), setting.clock)
     result = value_check(few, _usable(report, kinds)[-1])
     result.name, result.kind = f"robustness: compiled ({result.name})", "robustness"
@@ -265,18 +247,6 @@ def _offences(setting: Setting, report: Report) -> None:
                 calls={"offence": key},
             )
         report.checks.append(result)
-
-
-def _hint(setting: Setting, report: Report, kinds: list[str]) -> str:
-    """Whether another convention explains what was falsified."""
-    judge, caller, space = setting.judge, setting.caller, setting.space()
-    batches = any(t.role == "data" for t in judge.formula.tensors)
-    examples: list[Example] = []
-    for turn, recipe in enumerate(space.plan(max(40, setting.max_examples), setting.seed)):
-        batch = (2,) if batches and recipe.seed % 8 == 0 else ()
-        examples.append(space.example(recipe, kinds[turn % len(kinds)], batch))
-    other = conforming(judge, caller, examples, lambda choice: Judge(judge.formula, choice))
-    return f"conforms under convention {other}" if other else ""
 
 
 __all__ = ["check"]

@@ -72,7 +72,11 @@ def parser() -> Parser:
             help="examples for each check (default 100)",
         )
         to.add_argument(
-            "--seed", type=int, default=0, metavar="S", help="seed of everything drawn (default 0)"
+            "--seed",
+            type=_natural,
+            default=0,
+            metavar="S",
+            help="seed of everything drawn (default 0)",
         )
         to.add_argument(
             "--dtype",
@@ -126,6 +130,14 @@ def parser() -> Parser:
         help="its conventions, where not ours",
     )
     two.add_argument(
+        "--sizes",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="k=rule",
+        help="the sizes it supports, where not all: d_v=d_k, d_model=h*d_k, h=2|4",
+    )
+    two.add_argument(
         "--script", type=Path, metavar="F", help="write a script that reproduces the first failure"
     )
     options(two)
@@ -151,9 +163,20 @@ def parser() -> Parser:
 
 
 def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text}")
+    return _at_least(1, text)
+
+
+def _natural(text: str) -> int:
+    return _at_least(0, text)
+
+
+def _at_least(least: int, text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if value < least:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}, got {text}")
     return value
 
 

@@ -29,7 +29,8 @@ import verify
 from {module} import {root}
 
 report = verify.check(
-    {name}, "{given.formula_id}", conventions={given.conventions}, seed={given.seed}, max_examples={given.max_examples}
+    {name}, "{given.formula_id}", conventions={given.conventions}, seed={given.seed}, max_examples={given.max_examples},
+    sizes={sizes},
 )
 print(report)
 sys.exit(1 if report.verdict == "falsified" else 0)
@@ -109,14 +110,13 @@ def checked_options(given: argparse.Namespace) -> dict[str, Any]:
         Unusable: a device that cannot be used.
     """
     if given.device != "cpu":
-        import torch
+        from verify.asking import usable_device
+        from verify.faults import Unusable as Refused
 
         try:
-            torch.empty(1, device=given.device)
-        except (RuntimeError, AssertionError) as error:
-            raise Unusable(
-                f"the device {given.device!r} cannot be used: {str(error).splitlines()[0]}"
-            ) from None
+            usable_device(given.device)
+        except Refused as error:
+            raise Unusable(str(error)) from None
     return {
         "max_examples": given.max_examples,
         "seed": given.seed,
@@ -201,10 +201,11 @@ def do_check(given: argparse.Namespace) -> int:
     conventions = _conventions(formula, given.convention)
     options = checked_options(given)
     # Everything of ours, and what it stands on, is imported before the user's directory comes onto the path.
-    from verify.calling import Unusable as Uncallable
     from verify.checking import check as run_check
+    from verify.faults import Unusable as Uncallable
     from verify.known import Judgement
     from verify.loading import Unloadable, callable_at
+    from verify.supporting import pairs
     from verify.tables import print_falsified, table
 
     try:
@@ -213,11 +214,12 @@ def do_check(given: argparse.Namespace) -> int:
         raise Unusable(str(error)) from None
     err = console(stderr=True)
     try:
+        more = {**options, "conventions": conventions, "sizes": pairs(given.sizes), "name": given.where}
         if sys.stderr.isatty():
             with err.status(f"checking {given.where} against {formula.id} …"):
-                report = run_check(call, formula.id, conventions=conventions, name=given.where, **options)
+                report = run_check(call, formula.id, **more)
         else:
-            report = run_check(call, formula.id, conventions=conventions, name=given.where, **options)
+            report = run_check(call, formula.id, **more)
     except Uncallable as error:
         raise Unusable(str(error)) from None
     report.target = given.where
@@ -239,10 +241,9 @@ def do_check(given: argparse.Namespace) -> int:
     status = {"conforms": CONFORMS, "falsified": FALSIFIED, "inconclusive": NOTHING}[report.verdict]
     said = {CONFORMS: "conforms", FALSIFIED: "falsified", NOTHING: "nothing conclusive"}[status]
     with_them = ", ".join(f"{k}={v}" for k, v in report.conventions.items())
-    out.print(
-        f"\n{given.where} against {formula.id}: {said}" + (f" (under {with_them})" if with_them else ""),
-        markup=False,
-    )
+    with_them = f" (under {with_them})" if with_them else ""
+    where = f" where {report.sizes}" if report.sizes else ""
+    out.print(f"\n{given.where} against {formula.id}: {said}{where}{with_them}", markup=False)
     if report.falsified:
         _reproduction(given, report, out)
     elif given.script:
@@ -253,6 +254,7 @@ def do_check(given: argparse.Namespace) -> int:
 
 def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> None:
     from verify.reproduce import script
+    from verify.supporting import pairs
 
     # A file is imported by its stem: the script belongs beside it.
     module, _, name = given.where.rpartition(":")
@@ -260,7 +262,8 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
     try:
         text = script(report, f"{home}:{name}")
     except ValueError:  # no single example shows it: the sample is drawn again
-        text = RERUN.format(module=home, root=name.partition(".")[0], name=name, given=report)
+        rules = pairs(given.sizes) or None
+        text = RERUN.format(module=home, root=name.partition(".")[0], name=name, given=report, sizes=rules)
     if given.script:
         write(given.script, text)
         out.print(f"wrote {given.script}, which reproduces it on its own", markup=False)

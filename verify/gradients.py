@@ -32,9 +32,11 @@ def expected_gradients(
     """The derived gradients at a point, with their bounds. The only place that asks the language for them."""
     with np.errstate(all="ignore"):  # what does not fit into float64 becomes infinite, that is unjudged
         found = pull_back(judge.formula, inputs, dict(cotangents), wrt, judge.conventions, dtype)
-    # What the walk cannot say (NaN beside an infinite bound) is not judged.
+    # What the walk cannot say (NaN beside an infinite bound) is not judged. An entry about which the statement says nothing
+    # may be NaN, and backward it reaches whatever that entry was made from, even through factors of 0.
+    unsaid = judge.silent(inputs)
     return {
-        name: Expected(name, value, np.where(np.isfinite(value), bound, np.inf))
+        name: Expected(name, value, np.where(np.isfinite(value) & (not unsaid), bound, np.inf))
         for name, (value, bound) in found.items()
     }
 
@@ -90,6 +92,8 @@ def judge_gradient(judge: Judge, caller: Caller, example: Example) -> Outcome:
         found = pulled(caller, example, arguments)
     except Fault as fault:
         return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
+    if judge.silent(example.inputs):
+        return Outcome(idle=True)
     expected = expected_gradients(judge, example.inputs, example.cotangents, list(found), example.dtype)
     outcomes = []
     for name, gradient in found.items():

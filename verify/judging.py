@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ import numpy.typing as npt
 
 from spec.language.evaluation.balls import midpoints, radii
 from spec.language.evaluation.binding import bind
-from spec.language.evaluation.evaluate import enclose, run
+from spec.language.evaluation.evaluate import enclose, evaluate, run
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.walk import Walk
+from spec.language.expr import Undefined, walk
 from spec.language.formula import Formula
 from verify.calling import Caller, Fault, values
 from verify.sampling import Example, members
@@ -78,6 +80,15 @@ class Judge:
             t.domain in ("real", "positive", "nonnegative") and t.role in ("data", "parameter")
             for t in formula.tensors
         )
+
+    @cached_property
+    def partial(self) -> bool:
+        """Whether the statement leaves something unsaid under these conventions."""
+        return any(isinstance(part, Undefined) for line in self.flat.lines for part in walk(line.right))
+
+    def silent(self, inputs: Mapping[str, Any]) -> bool:
+        """Whether the statement says nothing about some entry at these inputs (0/0 and NaN included)."""
+        return self.partial and any(np.isnan(value).any() for value in evaluate(self.flat, inputs))
 
     def bound(self, inputs: Mapping[str, Any], dtype: str) -> list[Num]:
         """The outputs in float64 with their bounds for an implementation in ``dtype``."""

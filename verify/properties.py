@@ -22,6 +22,7 @@ from verify.robustness import Scenario
 from verify.sampling import Example, Recipe, Space, members
 from verify.searching import Clock, Found, Probe, search
 from verify.shrinking import SECONDS, Shrinker, declarations
+from verify.supporting import EVERY_SIZE, Supported
 from verify.theorems import assumed, draw_theorem, judge_theorem, runnable, sizes_needed
 
 SMALL = (2, 3, 5, 7)
@@ -42,7 +43,7 @@ class Setting:
 
     def space(self, moderate: bool = False) -> Space:
         """The examples to draw from."""
-        return Space(self.judge.formula, self.caller.takes_mask, moderate)
+        return Space(self.judge.formula, self.caller.takes_mask, moderate, self.caller.sizes)
 
 
 def value_check(setting: Setting, dtype: str) -> CheckResult:
@@ -88,10 +89,16 @@ def gradient_check(setting: Setting, dtype: str) -> CheckResult | None:
 
 
 def theorem_examples(
-    judge: Judge, theorem: Theorem, dtype: str, count: int, seed: int, masks: bool = True
+    judge: Judge,
+    theorem: Theorem,
+    dtype: str,
+    count: int,
+    seed: int,
+    masks: bool = True,
+    supported: Supported = EVERY_SIZE,
 ) -> Iterator[Example]:
     """Examples for a theorem, small, in every regime in turn, at which its assumptions hold."""
-    space = Space(judge.formula, masks)
+    space = Space(judge.formula, masks, supported=supported)
     needed = sizes_needed(judge.formula, theorem)
     random = np.random.default_rng([seed, 11])
     for turn, recipe in enumerate(space.plan(count, seed)):
@@ -103,10 +110,9 @@ def theorem_examples(
             if turn % 7 == 5:
                 sizes = [1] * len(needed) if attempt == 0 else [int(random.integers(1, 5))] * len(needed)
             redrawn = recipe._replace(seed=recipe.seed + attempt)
-            example = draw_theorem(
-                judge.formula, theorem, space.example, redrawn, dict(zip(needed, sizes, strict=True)), dtype
-            )
-            if assumed(judge.formula, theorem, example):
+            chosen = supported.settled(dict(zip(needed, sizes, strict=True)))
+            example = draw_theorem(judge.formula, theorem, space.example, redrawn, chosen, dtype)
+            if supported.fits(example.sizes) and assumed(judge.formula, theorem, example):
                 yield example
                 break
 
@@ -137,7 +143,7 @@ def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> Chec
     try:
         for dtype in dtypes:
             for example in theorem_examples(
-                judge, theorem, dtype, count, setting.seed + 2, caller.takes_mask
+                judge, theorem, dtype, count, setting.seed + 2, caller.takes_mask, caller.sizes
             ):
                 if found.over or setting.clock.over:
                     break
@@ -232,9 +238,12 @@ def concluded(
     if found.outcome is not None and found.example is not None:
         example, outcome = found.example, found.outcome
         declared, own = declarations(setting.judge.formula, *more)
+        own |= {size for size in example.sizes if str(size) in setting.caller.sizes.symbols}
         began = time.monotonic()
         seconds = max(LEAST_SHRINKING, min(SECONDS, setting.shrinking))
-        example, outcome = Shrinker(example, outcome, probe, declared, own | (fixed or set()), seconds).run()
+        if not setting.caller.hung:
+            shrinker = Shrinker(example, outcome, probe, declared, own | (fixed or set()), seconds)
+            example, outcome = shrinker.run()
         setting.shrinking -= time.monotonic() - began
         result.verdict, result.message = FALSIFIED, outcome.message
         result.worst_ratio = max(found.worst or 0.0, outcome.ratio)

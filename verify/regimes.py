@@ -175,8 +175,10 @@ BOOLEANS: tuple[Regime, ...] = (
 
 # Numbers and ids --------------------------------------------------------------------------------------------------------
 
-POSITIVE_NUMBERS = (1e-5, 1e-6, 1e-3, 1e-12, 1.0, 1e-8)
-"""For ε and its like."""
+EPSILONS = (1e-5, 1e-6, 1e-3, 1e-12, 1.0, 1e-8)
+"""For ε."""
+POSITIVE_NUMBERS = (2.0, 1.0, 5.5, 0.75, 20.0, 0.01)
+"""For other positive numbers: widths and the like."""
 
 
 def identifiers(random: Random, shape: Shape, below: int, kind: int) -> npt.NDArray[np.int64]:

@@ -113,7 +113,7 @@ class CheckResult:
 
 @dataclass
 class Report:
-    """What :func:`verify.check` found about one callable and one formula."""
+    """What :func:`verify.check` found about one callable and one formula; ``sizes``: the rules under which they were drawn."""
 
     formula_id: str
     target: str
@@ -128,6 +128,7 @@ class Report:
     seconds: float = 0.0
     versions: dict[str, str] = field(default_factory=dict)
     importable: str = ""
+    sizes: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -160,6 +161,7 @@ class Report:
 
     def __str__(self) -> str:
         chosen = ", ".join(f"{name}={option}" for name, option in self.conventions.items())
+        chosen += f"; where {self.sizes}" if self.sizes else ""
         lines = [
             f"{self.target} against {self.formula_id}: {self.verdict}" + (f"  ({chosen})" if chosen else "")
         ]

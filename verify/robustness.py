@@ -22,6 +22,9 @@ from verify.sampling import Example, rounded
 
 Scene = Callable[[Judge, Caller, Example], Outcome]
 
+UNREAD = "NaN where nothing is read"
+"""The name of the scenario that plants NaN in slots which the statement does not read."""
+
 
 @dataclass(frozen=True)
 class Scenario:
@@ -255,7 +258,7 @@ VALUES: tuple[Scenario, ...] = (
     Scenario("same shapes, other values", again_with_others),
     Scenario("same inputs twice", twice),
     Scenario("with and without gradients", with_grad_on_and_off),
-    Scenario("NaN where nothing is read", nan_in_masked_slots, mask=3),
+    Scenario(UNREAD, nan_in_masked_slots, mask=3),
 )
 
 LAWS: tuple[Scenario, ...] = (
@@ -288,4 +291,4 @@ def by_name(judge: Judge, name: str) -> Scenario:
     return next(s for s in applicable(judge) if s.name == name)
 
 
-__all__ = ["Scenario", "applicable", "by_name", "leaks"]
+__all__ = ["UNREAD", "Scenario", "applicable", "by_name", "leaks", "unread"]

@@ -43,10 +43,8 @@ def perform(task: Task) -> Outcome:
     try:
         from verify.checking import check
 
-        call, conventions = _find(task)
-        report = check(
-            call, task.formula_id, **{**task.options, "conventions": conventions, "name": task.label}
-        )
+        call, more = _find(task)
+        report = check(call, task.formula_id, **{**task.options, **more, "name": task.label})
         report.target = task.label
         outcome = Outcome(task, report)
     except KeyboardInterrupt:
@@ -58,16 +56,16 @@ def perform(task: Task) -> Outcome:
     return outcome
 
 
-def _find(task: Task) -> tuple[Callable[..., Any], dict[str, str]]:
+def _find(task: Task) -> tuple[Callable[..., Any], dict[str, Any]]:
     if task.kind == "variant":
         from verify.mutants import variants
 
         variant = next(v for v in variants((task.formula_id,)) if v.name == task.label)
-        return variant.call, variant.conventions
+        return variant.call, {"conventions": variant.conventions}
     from verify.targets import TARGETS
 
     target = next(t for t in TARGETS if t.label == task.label and t.formula_id == task.formula_id)
-    return target.load(), target.conventions
+    return target.load(), {"conventions": target.conventions, "sizes": target.sizes}
 
 
 def _begin(threads: int) -> None:

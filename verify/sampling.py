@@ -15,14 +15,14 @@ import numpy as np
 import torch
 
 from spec.language.evaluation.dimensions import Size, is_size, solved_all, whole
-from spec.language.expr import Tensor, free_symbols
+from spec.language.expr import Tensor
 from spec.language.formula import Formula
 from verify import regimes
 from verify.calling import DTYPES
 from verify.regimes import Regime
+from verify.sizing import SIZE_KINDS, Sizing, sizing
+from verify.supporting import EVERY_SIZE, Supported
 
-PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
-SIZE_KINDS = 10
 LARGEST = {"float16": 3e4}
 """Magnitudes that inputs do not exceed, in types with a narrow range."""
 
@@ -82,8 +82,14 @@ def rounded(values: Any, dtype: str) -> Any:
 class Space:
     """The examples of one formula."""
 
-    def __init__(self, formula: Formula, masks: bool = True, moderate: bool = False) -> None:
-        self.formula, self.moderate = formula, moderate
+    def __init__(
+        self,
+        formula: Formula,
+        masks: bool = True,
+        moderate: bool = False,
+        supported: Supported = EVERY_SIZE,
+    ) -> None:
+        self.formula, self.moderate, self.supported = formula, moderate, supported
         self.masks = regimes.MASKS if masks else regimes.MASKS[:1]
         self.data_regimes = tuple(r for r in regimes.DATA if r.moderate or not moderate)
         real = ("real", "positive", "nonnegative")
@@ -92,17 +98,15 @@ class Space:
         self.numbers = [t for t in formula.tensors if t.role == "number"]
         self.masked = any(t.role == "mask" for t in formula.tensors)
 
-    @cached_property
+    @property
+    def sizing(self) -> Sizing:
+        """How sizes are drawn."""
+        return sizing(self.formula, self.supported)
+
+    @property
     def symbols(self) -> tuple[Size, ...]:
         """The sizes to choose, in order of appearance."""
-        found: dict[Size, None] = {}
-        for item in self.formula.inputs:
-            if isinstance(item, Tensor):
-                for size in (*item.shape, item.below):
-                    found.update(dict.fromkeys(sorted(free_symbols(size), key=str)))
-            else:
-                found[item] = None
-        return tuple(found)
+        return self.sizing.symbols
 
     @cached_property
     def pairs(self) -> tuple[tuple[str, Regime], ...]:
@@ -118,10 +122,21 @@ class Space:
                     found.append((self.data[(place + turn) % len(self.data)], regime))
         return tuple(found) or (("", regimes.UNIT),)
 
-    def plan(self, count: int, seed: int) -> Iterator[Recipe]:
-        """The first ``count`` recipes: regimes, masks, numbers and kinds of sizes each in turn, at coprime paces."""
+    def plan(self, count: int, seed: int, large: bool = False) -> Iterator[Recipe]:
+        """The first ``count`` recipes: regimes, masks, numbers and kinds of sizes each in turn, at coprime paces.
+
+        With ``large`` one in eight is about a large size instead, each size in turn, on unit normal data.
+        """
         random = np.random.default_rng([seed, 7])
-        for turn in range(count):
+        wide = len(self.sizing.large) if large else 0
+        done = 0
+        for place in range(count):
+            if wide and place % 8 == 5 and done < wide:
+                kind = SIZE_KINDS + (done + seed) % wide
+                yield Recipe(kind, 0, 0, done % 2, done % 6, int(random.integers(2**31)))
+                done += 1
+                continue
+            turn = place - done
             yield Recipe(
                 sizes=turn % SIZE_KINDS if turn >= len(self.pairs) else (turn * 7) % SIZE_KINDS,
                 regime=turn % len(self.pairs),
@@ -130,28 +145,6 @@ class Space:
                 number=(turn + turn // 6) % len(regimes.POSITIVE_NUMBERS),
                 seed=int(random.integers(2**31)),
             )
-
-    def sizes(self, kind: int, random: np.random.Generator) -> dict[Size, int]:
-        """Sizes of one kind: mostly distinct small primes, so that no transposed axis can pass."""
-        count = len(self.symbols)
-        small = PRIMES[: max(count + 1, 4)]
-        if kind == 0:
-            chosen = list(small[:count])
-        elif kind == 1:
-            chosen = list(small[:count])[::-1]
-        elif kind == 5:
-            chosen = [int(random.integers(1, 8))] * count
-        elif kind == 6:
-            chosen = [1] * count
-        else:
-            chosen = [int(x) for x in random.permutation(small)[:count]]
-        if kind in (3, 8) and count:
-            chosen[int(random.integers(count))] = 1
-        if kind in (4, 9) and count:
-            place = int(random.integers(count))
-            named = self.symbols[place] in self.formula.inputs
-            chosen[place] = int(random.integers(17, 300 if named and count <= 2 else 41))
-        return dict(zip(self.symbols, chosen, strict=True))
 
     def example(
         self,
@@ -162,7 +155,7 @@ class Space:
     ) -> Example:
         """The example that a recipe describes (``sizes`` given: at these)."""
         random = np.random.default_rng([*recipe])
-        sizes = dict(sizes or self.sizes(recipe.sizes % SIZE_KINDS, random))
+        sizes = dict(sizes or self.sizing.draw(recipe.sizes, random))
         lead, regime = self.pairs[recipe.regime % len(self.pairs)]
         other = self.data_regimes[recipe.other % len(self.data_regimes)]
         mask = self.masks[recipe.mask % len(self.masks)]
@@ -186,9 +179,9 @@ class Space:
                 kind = regimes.BOOLEANS[recipe.mask % len(regimes.BOOLEANS)]
                 inputs[item.name] = kind.draw(random, shape)
             elif item.role == "number":
-                positive = item.domain == "positive"
-                value = regimes.POSITIVE_NUMBERS[recipe.number % len(regimes.POSITIVE_NUMBERS)]
-                inputs[item.name] = value if positive else float(random.standard_normal())
+                offered = regimes.EPSILONS if item.name == "eps" else regimes.POSITIVE_NUMBERS
+                value = offered[recipe.number % len(offered)]
+                inputs[item.name] = value if item.domain == "positive" else float(random.standard_normal())
             else:
                 if lead in (item.name, "*") and (item.role == "data" or lead == item.name):
                     chosen = regime

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from verify.calling import Unsupported
 from verify.judging import Outcome
 from verify.regimes import MASKS, POSITIVE_NUMBERS
-from verify.sampling import SIZE_KINDS, Example, Recipe, Space
+from verify.sampling import Example, Recipe, Space
+from verify.sizing import SIZE_KINDS
 
 PLANNED = 0.7
 """The share of examples that are planned; Hypothesis searches with the others."""
@@ -89,10 +90,11 @@ def search(
         except Unsupported as said:
             found.unsupported = str(said)
             return
-        found.see(example, outcome)
+        if not outcome.idle:
+            found.see(example, outcome)
 
     planned = count if count < 4 else max(1, int(PLANNED * count))
-    for recipe in space.plan(planned, seed):
+    for recipe in space.plan(planned, seed, large=True):
         judge(recipe)
     if not found.over and count > planned:
         _hunt(space, judge, found, count - planned, seed)

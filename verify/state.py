@@ -56,8 +56,27 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+PATIENCE = 180.0
+"""Seconds that imports and compilation may take within a call."""
+
+_BUSY = ("<frozen importlib", "_dynamo/convert_frame", "_inductor/", "triton/compiler", "utils/cpp_extension")
+"""Files in whose code a call that takes long is not hung but imports or compiles, however slow the machine."""
+
+
+def importing_or_compiling(frame: FrameType | None) -> bool:
+    """Whether a stack is inside an import or a compiler."""
+    while frame is not None:
+        if any(part in frame.f_code.co_filename.replace(os.sep, "/") for part in _BUSY):
+            return True
+        frame = frame.f_back
+    return False
+
+
 class Deadline:
-    """A time limit on a block, by a timer signal; only in the main thread, and a pending timer of others is kept."""
+    """A time limit on a block, by a timer signal; only in the main thread, and a pending timer of others is kept.
+
+    Imports and compilation are waited for, up to :data:`PATIENCE`.
+    """
 
     class Passed(BaseException):
         """The time is over."""
@@ -84,6 +103,8 @@ class Deadline:
             signal.setitimer(signal.ITIMER_REAL, left, self.interval)
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
+        if time.monotonic() - self.began < PATIENCE and importing_or_compiling(frame):
+            return  # it rings again in a second
         raise Deadline.Passed
 
 

@@ -70,11 +70,13 @@ def ratio(value: float) -> str:
 
 
 def unlike(report: Report) -> str:
-    """The conventions that are not ours."""
+    """The conventions that are not ours, and the sizes to which the check was confined."""
     from spec.language.registry import find
 
     ours = find(report.formula_id).choose()
-    return ", ".join(f"{k}={v}" for k, v in report.conventions.items() if ours.get(k) != v)
+    said = ", ".join(f"{k}={v}" for k, v in report.conventions.items() if ours.get(k) != v)
+    where = f"where {report.sizes}" if report.sizes else ""
+    return "; ".join(part for part in (said, where) if part)
 
 
 def examples(report: Report) -> int:

@@ -31,6 +31,7 @@ def checked(place: int) -> Report:
         max_examples=int(os.environ.get("ATTNSPEC_MAX_EXAMPLES", "100")),
         seed=int(os.environ.get("ATTNSPEC_SEED", "0")),
         conventions=target.conventions,
+        sizes=target.sizes,
         name=target.label,
     )
     report.target = target.label

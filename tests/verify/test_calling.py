@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 
 from spec.language.registry import find
-from verify import calling, check
+from verify import calling, check, returning, wording
 from verify.calling import Caller, Fault, Unsupported, Unusable
 from verify.state import _variables
 
@@ -182,7 +182,7 @@ def test_a_wrong_output_is_a_fault_that_says_expected_and_got(fn, says):
 
 def test_a_hang_ends(monkeypatch):
     """A call that does not return is interrupted, even if it swallows exceptions; another's timer goes on afterwards."""
-    monkeypatch.setattr(calling, "FIRST_LIMIT", 0.3)
+    monkeypatch.setattr(calling, "LIMIT", 0.3)
 
     def stuck(x, gamma, beta, eps):
         while True:
@@ -260,9 +260,9 @@ def test_damage_to_inputs_is_reported_and_values_are_judged_on_the_pristine_ones
 def test_identical_is_bitwise():
     """NaN is identical to itself, 0 is not identical to −0."""
     nan = torch.tensor([float("nan")])
-    assert calling.identical(nan, nan.clone())
-    assert not calling.identical(torch.tensor([0.0]), torch.tensor([-0.0]))
-    assert not calling.identical(nan, nan[None])
+    assert returning.identical(nan, nan.clone())
+    assert not returning.identical(torch.tensor([0.0]), torch.tensor([-0.0]))
+    assert not returning.identical(nan, nan[None])
 
 
 def test_warnings_in_user_code_are_no_errors():
@@ -277,6 +277,6 @@ def test_warnings_in_user_code_are_no_errors():
 
 def test_a_callable_has_a_name():
     """Functions, partials, modules and instances are named."""
-    assert calling.called(functools.partial(right)).endswith("right")
-    assert "Norm" in calling.called(Norm())
-    assert calling.called(sys.exit) == "sys.exit"
+    assert wording.called(functools.partial(right)).endswith("right")
+    assert "Norm" in wording.called(Norm())
+    assert wording.called(sys.exit) == "sys.exit"

@@ -27,6 +27,7 @@ class Target:
         adapter: ``module:function``; calling the function gives the adapted callable.
         conventions: what it does by its own convention; ours where not given.
         differs: what is legitimately different, in a sentence.
+        sizes: the sizes it supports, where not all, as rules by name (see :mod:`verify.supporting`).
     """
 
     peer: str
@@ -35,6 +36,7 @@ class Target:
     adapter: str
     conventions: dict[str, str] = field(default_factory=dict)
     differs: str = ""
+    sizes: dict[str, str] = field(default_factory=dict)
 
     @property
     def label(self) -> str:

@@ -1,0 +1,54 @@
+"""What can go wrong with a callable, in three words: it cannot be checked, it is at fault, it does not support a type."""
+
+from __future__ import annotations
+
+import re
+
+
+class Unusable(Exception):  # noqa: N818 said in reports as it stands
+    """What was given cannot be checked at all: an unknown formula, type or convention, or a signature that does not fit."""
+
+
+class Fault(Exception):  # noqa: N818 said in reports as it stands
+    """The callable is at fault; the message is one line."""
+
+
+class Unsupported(Exception):  # noqa: N818 said in reports as it stands
+    """The callable declares that it does not support this type (or this kind of differentiation)."""
+
+
+_SPOKEN = {
+    "float64": "float64|double",
+    "float32": "float32|float",
+    "float16": "float16|half",
+    "bfloat16": "bfloat16",
+}
+
+
+def blamed(error: BaseException, begin: str, dtype: str, known: bool, shapes: str) -> Exception:
+    """What an exception says about the callable, in one line.
+
+    A :class:`Fault`, or :class:`Unsupported` where it declares that the type is not supported; ``known`` tells that a call
+    in this type has succeeded before, so that such a declaration is no longer believed.
+    """
+    try:
+        said = " ".join(str(error).split())
+    except Exception:  # an exception whose text cannot be had is named by its type
+        said = ""
+    said = said if len(said) <= 240 else said[:240] + " …"
+    line = f"{begin} raised {type(error).__name__}{': ' + said if said else ''} for {shapes}"
+    if isinstance(error, Fault | Unsupported):
+        return error
+    if isinstance(error, NotImplementedError) and not known:
+        return Unsupported(line)
+    if isinstance(error, RuntimeError) and re.search(r"not implemented for '", said):
+        return Unsupported(line)
+    if isinstance(error, RuntimeError) and re.search(r"derivative for .* is not implemented", said):
+        return Unsupported(line)
+    if (
+        isinstance(error, TypeError)
+        and not known
+        and re.search(rf"\b({_SPOKEN[dtype]})\b", said, re.IGNORECASE)
+    ):
+        return Unsupported(line)
+    return Fault(line)

@@ -1,0 +1,43 @@
+"""Words for reports: inputs, results and callables, in brief."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from spec.language.formula import Formula
+
+
+def describe(formula: Formula, arguments: Sequence[Any]) -> str:
+    """The inputs of a call in a few words: shapes of tensors, values of numbers."""
+    parts = []
+    for item, value in zip(formula.inputs, arguments, strict=False):
+        if isinstance(value, torch.Tensor):
+            kindred = str(value.dtype).removeprefix("torch.")
+            parts.append(f"{item} {tuple(value.shape)} {kindred}")
+        elif isinstance(value, torch.Generator):
+            parts.append(f"{item} on {value.device}")
+        else:
+            parts.append(f"{item} {value!r}")
+    return ", ".join(parts)
+
+
+def kind(result: Any, count: int = 1) -> str:
+    """What was returned, in a few words."""
+    if isinstance(result, tuple | list):
+        if count == 1 and len(result) == 1:
+            return type(result[0]).__name__
+        return f"{type(result).__name__} of {', '.join(type(x).__name__ for x in result) or 'nothing'}"
+    return type(result).__name__
+
+
+def called(fn: Any) -> str:
+    """A name for a callable."""
+    if isinstance(fn, functools.partial):
+        return called(fn.func)
+    name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None) or type(fn).__name__
+    module = getattr(fn, "__module__", "") or ""
+    return name if module in ("", "builtins", "__main__") or "<" in name else f"{module}.{name}"
