@@ -6,6 +6,7 @@
 ``impl.positional``       ``sinusoidal``, ``learned``
 ``impl.normalization``    ``layer_norm``
 ``impl.masking``          ``mlm``: the corruption of masked language modelling
+``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ========================  =========================================================================
 
 Each function implements the statement of the same name (``impl.attention.causal`` is ``attention.causal``) and
@@ -17,7 +18,7 @@ is said in its docstring.
 from importlib import import_module
 from types import ModuleType
 
-__all__ = ["attention", "masking", "normalization", "positional", "scores"]
+__all__ = ["attention", "masking", "normalization", "positional", "scores", "seq2seq"]
 
 
 def __getattr__(name: str) -> ModuleType:

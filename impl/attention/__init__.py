@@ -15,6 +15,7 @@ either mode. In 16 bits the fused kernel also rounds the weights before it sums 
 """
 
 from impl.attention.causality import causal, causal_mask
+from impl.attention.steps import bahdanau_step, luong_step
 from impl.attention.weights import scaled_dot_product, softmax
 
-__all__ = ["causal", "causal_mask", "scaled_dot_product", "softmax"]
+__all__ = ["causal", "causal_mask", "scaled_dot_product", "softmax", "bahdanau_step", "luong_step"]
