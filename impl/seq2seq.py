@@ -37,7 +37,7 @@ Attention = Literal["none", "bahdanau", "luong"]
 
 @dataclass(frozen=True)
 class Config:
-    """Sizes, and what the decoder attends with. ``begin`` and ``end`` are words of the target: before its first, after its last."""
+    """Sizes, and what the decoder attends with. ``begin`` and ``end`` are target words: before the first, after the last."""
 
     source_words: int
     target_words: int
