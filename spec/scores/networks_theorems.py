@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from spec.language import Proof, Sum, Theorem, absolute, claim, each, exp, given, step, tanh
-from spec.scores.networks import W, W_l, a, additive, c, d_k, d_q, i, j, k, l, location, m, n, q, v
+from spec.scores.networks import W, W_l, a, additive, location, q, v
+from spec.scores.products import c, d_k, d_q, i, j, k, l, m, n
 
 queries, keys = given("pi", n, domain="permutation"), given("rho", m, domain="permutation")
 

@@ -106,7 +106,7 @@ scaled_dot.prove(
 
 # General ------------------------------------------------------------------------------------------------------------------
 
-score = general(wide_q, k, W)
+through = general(wide_q, k, W)
 own_q = each(wide_q[i, c], (i, n), (c, d_k))
 own_q = each(wide_q[i, c], (i, n), (c, d_k))
 more_wide, more_W = given("p", n, d_q), given("R", d_q, d_k)
@@ -135,14 +135,14 @@ general.prove(
         "It is the dot product of the projected query with the key, and of the query with the projected key",
         claims=(
             claim(
-                score[i, j],
+                through[i, j],
                 "=",
                 dot(each(Sum(wide_q[i, c] * W[c, l], (c, 0, d_q - 1)), (i, n), (l, d_k)), k)[i, j],
                 (i, n),
                 (j, m),
             ),
             claim(
-                score[i, j],
+                through[i, j],
                 "=",
                 dot(wide_q, each(Sum(W[c, l] * k[j, l], (l, 0, d_k - 1)), (j, m), (c, d_q)))[i, j],
                 (i, n),
@@ -166,14 +166,14 @@ general.prove(
                     W,
                 )[i, j],
                 "=",
-                factor.value * score[i, j] + general(more_wide, k, W)[i, j],
+                factor.value * through[i, j] + general(more_wide, k, W)[i, j],
                 (i, n),
                 (j, m),
             ),
             claim(
                 general(wide_q, each(factor.value * k[j, c] + more_k[j, c], (j, m), (c, d_k)), W)[i, j],
                 "=",
-                factor.value * score[i, j] + general(wide_q, more_k, W)[i, j],
+                factor.value * through[i, j] + general(wide_q, more_k, W)[i, j],
                 (i, n),
                 (j, m),
             ),
@@ -184,7 +184,7 @@ general.prove(
                     each(factor.value * W[c, l] + more_W[c, l], (c, d_q), (l, d_k)),
                 )[i, j],
                 "=",
-                factor.value * score[i, j] + general(wide_q, k, more_W)[i, j],
+                factor.value * through[i, j] + general(wide_q, k, more_W)[i, j],
                 (i, n),
                 (j, m),
             ),

@@ -160,17 +160,54 @@ def _orders(
     if len(names) == 1:
         yield tuple(names)
         return
+    parts: dict[Atom, list[str]] = {symbol: [] for symbol in names}
+    for lit in lits:
+        _note_atom(lit, symbols, "?", parts)
+    _note_parts(body, symbols, "", parts)
+    roles: dict[str, list[Atom]] = {}
+    for symbol in names:
+        roles.setdefault("|".join(sorted(parts[symbol])), []).append(symbol)
     mark, other = Atom("symbol", "‹0.mark›"), Atom("symbol", "‹0.other›")
     signatures: dict[str, list[Atom]] = {}
-    for symbol in names:
-        change = Change(symbols={s: (mark if s == symbol else other).poly for s in names})
-        keys = sorted(rebuild_condition(n, lit, change, n.empty).key for lit in lits)
-        signatures.setdefault("|".join((*keys, rebuild(n, body, change, n.empty).key)), []).append(symbol)
+    for role, alike in roles.items():
+        for symbol in alike:
+            signature = role
+            if len(alike) > 1:
+                change = Change(symbols={s: (mark if s == symbol else other).poly for s in names})
+                keys = sorted(rebuild_condition(n, lit, change, n.empty).key for lit in lits)
+                signature = "|".join((role, *keys, rebuild(n, body, change, n.empty).key))
+            signatures.setdefault(signature, []).append(symbol)
     groups = [signatures[key] for key in sorted(signatures)]
     for count, orders in enumerate(product(*(permutations(group) for group in groups))):
         if count >= MOST_ORDERS:
             return
         yield tuple(s for group in orders for s in group)
+
+
+def _note_parts(poly: Poly, symbols: frozenset[Atom], path: str, found: dict[Atom, list[str]]) -> None:
+    """Note for each symbol the paths to its occurrences, which no renaming changes (nor, as signs are left out, reorients)."""
+    for mono, c in poly.terms.items():
+        if mono.symbols & symbols:
+            here = f"{path}+{abs(c)}"
+            for lit in mono.lits:
+                _note_atom(lit, symbols, f"{here}?", found)
+            for atom, power in mono.pows:
+                _note_atom(atom, symbols, f"{here}^{power}", found)
+            if mono.exponent is not None:
+                _note_parts(mono.exponent, symbols, f"{here}e", found)
+
+
+def _note_atom(atom: Atom, symbols: frozenset[Atom], path: str, found: dict[Atom, list[str]]) -> None:
+    if atom in found:
+        found[atom].append(path)
+    elif atom.symbols & symbols:
+        here = f"{path}{atom.kind}{atom.name}"
+        for place, arg in enumerate(atom.args):
+            _note_parts(arg, symbols, f"{here}.{place}", found)
+        for lit in atom.lits:
+            _note_atom(lit, symbols, f"{here}|", found)
+        if atom.body is not None:
+            _note_parts(atom.body, symbols, f"{here}:", found)
 
 
 def exists(n: Normal, bound: Iterable[Atom], conditions: list[Poly], facts: Facts) -> Poly:

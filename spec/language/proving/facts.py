@@ -130,7 +130,26 @@ class Facts:
         goal = form(poly)
         if goal is None:
             return False
-        return follows((*self.normal.size_forms, *self.forms, *self._bounds(poly)), goal)
+        return follows(
+            (*self.normal.size_forms, *self.forms, *self._bounds(poly), *self._products(poly)), goal
+        )
+
+    def _products(self, poly: Poly) -> Iterator[Form]:
+        """What is at least 0, times an index or size that is: for the products of two that occur in an expression."""
+        pairs = {m.atoms for m in poly.terms if len(m.pows) == 2 and all(k == 1 for _, k in m.pows)}
+        for atoms in sorted(pairs, key=str):
+            for factor, other in (atoms, atoms[::-1]):
+                if not self.nonnegative(factor.poly):
+                    continue
+                known = [lit.args[0] for lit in self.true if lit.kind == "ge"]
+                known += self.normal.bounds_of(other)
+                if self.nonnegative(other.poly - 1):
+                    known.append(other.poly - 1)
+                for side in known:
+                    if any(other in m.atoms for m in side.terms):
+                        more = form(side * factor.poly)
+                        if more is not None:
+                            yield more
 
     def decide(self, lit: Atom) -> bool | None:
         """Whether a condition holds (True), fails (False), or is undecided (None)."""

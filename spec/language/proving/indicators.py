@@ -66,7 +66,7 @@ def _essential(n: Normal, poly: Poly, facts: Facts) -> Poly | None:
     if mono.lits or c < 0 or len(open_) != 1 or open_[0][1] != 1:
         return None
     ((atom, _),) = open_
-    if atom.kind in ("root", "inverse", "inverse_root"):  # by total semantics these are 0 where their argument is not positive
+    if atom.kind in ("root", "inverse", "inverse_root"):  # positive exactly where their argument is
         return atom.args[0]
     return atom.poly if atom.poly != poly else None
 

@@ -41,6 +41,7 @@ from spec.language.expr import (
     Undefined,
 )
 from spec.language.proving import calculus
+from spec.language.proving.blocks import BlocksNeeded, divided, quotient
 from spec.language.proving.conditions import Conditions
 from spec.language.proving.facts import NEGATIVE, NULL, POSITIVE, Facts
 from spec.language.proving.normal import Normal
@@ -203,6 +204,10 @@ class Reader:
         except ParityNeeded as need:
             if need.symbol != symbol:
                 raise
+        except BlocksNeeded as need:
+            if need.symbol != symbol:
+                raise
+            return self._sum_in_blocks(node, need.width, first, last, frame, facts)
         self.n.note("parity")
         halves = []
         for odd in (0, 1):
@@ -211,6 +216,26 @@ class Reader:
                 self._sum_over(node, half, half.poly.scaled(Fraction(2)) + odd, first, last, frame, facts)
             )
         return total(halves)
+
+    def _sum_in_blocks(
+        self, node: SumOf, width: Poly, first: Poly, last: Poly, frame: Frame, facts: Facts
+    ) -> Poly:
+        """Σ over h·d indices is Σ over h blocks of Σ over d places."""
+        found = quotient(last + 1, width)
+        if first or found is None or found[1]:
+            raise Unprovable(
+                f"the range of {node.var} in {self.text(node, frame)} is not one of whole blocks"
+            )
+        self.n.note("blocks")
+        block, place = self.n.fresh(node.var.name), self.n.fresh(node.var.name)
+        here = self.within(block.poly, ZERO, found[0] - 1, facts)
+        here = self.within(place.poly, ZERO, width - 1, here)
+        if here.impossible:
+            self.n.note("empty")
+            return ZERO
+        lits = here.added[len(facts.added) :]
+        body = self._term(node, self.n.mul(block.poly, width, here) + place.poly, frame, here)
+        return self.n.summed((block, place), lits, body, facts)
 
     def _sum_over(
         self, node: SumOf, symbol: Atom, at: Poly, first: Poly, last: Poly, frame: Frame, facts: Facts
@@ -280,6 +305,11 @@ class Reader:
         if isinstance(expr, sympy.Mul):
             return self.n.product([self.index(part, frame, facts) for part in expr.args], facts)
         if isinstance(expr, sympy.floor):
+            over, under = sympy.fraction(sympy.together(expr.args[0]))
+            if not under.is_Integer:
+                self.n.note("blocks")
+                width = self.index(under, frame, facts)
+                return divided(self.index(over, frame, facts), width, facts)[0]
             return self.n.floor(self._quotient(expr, frame, facts))
         if isinstance(expr, sympy.ceiling):
             return -self.n.floor(-self._quotient(expr, frame, facts))

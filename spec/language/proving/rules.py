@@ -157,6 +157,13 @@ def parity() -> Law:
     return Law(total, pairs, ((i, n),), conventions={"layout": "interleaved"})
 
 
+@rule("blocks", "A sum over h·d indices is the sum over h blocks of the sum over the d places in each.")
+def blocks() -> Law:
+    """A range is split into blocks of equal width."""
+    whole, place = sympy.floor(j / m), j - m * sympy.floor(j / m)
+    return Law(_over(F[whole, place], j, n * m), _over(_over(F[i, j], j, m), i, n))
+
+
 @rule("split_range", "A sum over a range is the sum over its part below a bound plus the sum over the rest.")
 def split_range() -> Law:
     """A range is split at an index."""
@@ -310,7 +317,10 @@ def permuted() -> Law:
     return Law(case(eq(pi[i], pi[j]), a), case(eq(i, j), a), ((i, n), (j, n)))
 
 
-@rule("bounded", "Sines, cosines, hyperbolic tangents and sigmoids lie between -1 and 1, so |x·sin y| ≤ |x|.")
+@rule(
+    "bounded",
+    "Sines and cosines lie between -1 and 1, hyperbolic tangents and sigmoids strictly, so |x·sin y| ≤ |x|.",
+)
 def bounded() -> Law:
     """Bounded functions do not enlarge."""
     return Law(a.value * sin(b) * tanh(b), absolute(a), (), TRUE, "<=")
@@ -320,6 +330,18 @@ def bounded() -> Law:
 def absolute_product() -> Law:
     """Absolute values are spread over factors."""
     return Law(absolute(a.value * f[i]), absolute(a) * absolute(f[i]), ((i, n),))
+
+
+@rule("absolute_cases", "|x| is x or -x.")
+def absolute_cases() -> Law:
+    """Absolute values are taken apart."""
+    return Law(f[i] - a.value, absolute(f[i] - a.value), ((i, n),), TRUE, "<=")
+
+
+@rule("tangent", "eˣ is at least 1 + x.")
+def tangent() -> Law:
+    """The exponential lies above its tangent at 0."""
+    return Law(1 + f[i] - a.value, exp(f[i] - a.value), ((i, n),), TRUE, "<=")
 
 
 @rule("monotone", "For positive numbers, x <= y exactly where ln x <= ln y.")

@@ -18,6 +18,7 @@ from spec.language.calls import ABSENT, Call, Comprehension
 from spec.language.expr import Ref, Tensor
 from spec.language.flatten import unify
 from spec.language.formula import Definition, Formula, known
+from spec.language.proving.blocks import divided, layout
 from spec.language.proving.facts import NULL, POSITIVE, Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.terms import ONE, ZERO, Atom, Poly, total
@@ -305,15 +306,43 @@ class Unfolding:
                 if not reached:
                     return None
                 continue
-            (symbol,) = unknown
-            linear = reading.linear_in(own[symbol])
-            if linear is None:
-                raise Unprovable(f"the left side {line.left} is not linear in its index {symbol}")
-            value = self._divided(given - linear[1], linear[0])
-            if value is None:
-                return None
-            solved[symbol] = value
+            if len(unknown) > 2:
+                raise Unprovable(f"the left side {line.left} mixes more than two indices")
+            if len(unknown) == 2:
+                found = self._in_blocks(line, unknown, own, reading, given, frame, facts)
+            else:
+                (symbol,) = unknown
+                linear = reading.linear_in(own[symbol])
+                if linear is None:
+                    raise Unprovable(f"the left side {line.left} is not linear in its index {symbol}")
+                value = self._divided(given - linear[1], linear[0])
+                if value is None:
+                    return None
+                found = {symbol: value}
+            for symbol, value in found.items():
+                same = self.n.equal(solved.setdefault(symbol, value) - value, facts)
+                reached = self.n.mul(reached, same, facts)
         return solved, reached
+
+    def _in_blocks(
+        self,
+        line: Definition,
+        unknown: list[sympy.Symbol],
+        own: Mapping[sympy.Symbol, Atom],
+        reading: Poly,
+        given: Poly,
+        frame: Frame,
+        facts: Facts,
+    ) -> dict[sympy.Symbol, Poly]:
+        """The solution of ``outer·width + inner = given`` with inner below width: unique, as inner runs over 0 … width - 1."""
+        for inner, outer in (unknown, unknown[::-1]):
+            found = layout(reading, own[inner], own[outer])
+            first, last = (self.reader.index(e, frame, facts) for e in line.spans[inner])
+            if found is not None and not first and last + 1 == found[0]:
+                self.n.note("blocks")
+                block, place = divided(given - found[1], found[0], facts)
+                return {outer: block, inner: place}
+        raise Unprovable(f"the left side {line.left} does not stand in blocks")
 
     def _divided(self, poly: Poly, slope: Fraction) -> Poly | None:
         quotient = poly.scaled(1 / slope)
