@@ -11,8 +11,15 @@ from spec.language.render import latex, unicode
 
 THEOREMS = [(f, t) for f in formulas().values() for t in f.theorems.values()]
 CATALOGUE = {
+    "similarity.dot": {"bilinear", "symmetric", "cauchy_schwarz"},
+    "similarity.cosine": {"bounded", "symmetric", "scale_invariant", "of_itself"},
+    "embedding.token": {"one_hot", "gradient", "other_rows"},
     "scores.dot": {"bilinear", "symmetric", "variance"},
     "scores.scaled_dot": {"bilinear", "symmetric", "unit_variance", "scale"},
+    "scores.general": {"identity", "projected", "bilinear"},
+    "scores.additive": {"splits", "bounded", "pairs"},
+    "scores.location": {"sums_to_one", "no_keys", "shift_invariant"},
+    "scores.cosine": {"pairwise", "bounded", "scale_invariant", "symmetric"},
     "attention.softmax": {
         "sums_to_one",
         "shift_invariant",
@@ -26,6 +33,15 @@ CATALOGUE = {
         "query_permutation",
         "masked_for_all",
         "masked_for_one",
+    },
+    "attention.self": {"permutation_equivariant"},
+    "attention.cross": {"self", "key_permutation", "masked_for_all", "no_gradient"},
+    "attention.multi_head": {
+        "heads",
+        "one_head",
+        "head_permutation",
+        "masked_for_all",
+        "permutation_equivariant",
     },
     "attention.causal": {"no_future", "no_future_upper_left", "prefix", "prefix_upper_left", "order_matters"},
     "positional.sinusoidal": {
