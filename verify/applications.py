@@ -264,6 +264,6 @@ class OracleApplications(Applications):
         whole_array = np.empty((len(parts), *np.shape(parts[0])), dtype=object)
         for place, part in enumerate(parts):
             whole_array[place] = part
-        whole_array = whole_array.reshape(*lead, *np.shape(parts[0]))
+        whole_array = whole_array.reshape((*lead, *np.shape(parts[0])))
         places = evaluator._places(index, whole_array.shape) if index else plain_reader(evaluator)
         return places(whole_array)

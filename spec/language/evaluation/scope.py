@@ -19,7 +19,21 @@ from spec.language.evaluation.balls import midpoints
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.truth import Bools, Truth
-from spec.language.expr import Always, AnyOf, Both, Case, Compare, Either, Literal, Node, Not, Ref
+from spec.language.expr import (
+    Always,
+    AnyOf,
+    Both,
+    Case,
+    Compare,
+    Either,
+    Literal,
+    Minus,
+    Node,
+    Not,
+    Plus,
+    Ref,
+    Times,
+)
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 
@@ -134,6 +148,17 @@ class Scope:
         if isinstance(expr, Case):
             held = self.truth(expr.args[0]).decided(expr)
             return np.where(held, self.index(expr.args[1]), self.index(expr.args[2]))
+        if isinstance(expr, Plus | Minus | Times):
+            left, right = (self.index(part) for part in expr.args)
+            return (
+                left + right
+                if isinstance(expr, Plus)
+                else left - right
+                if isinstance(expr, Minus)
+                else left * right
+            )
+        if isinstance(expr, Node):
+            raise TypeError(f"{expr} is no index arithmetic")
         if isinstance(expr, sympy.Add):
             return sum((self.index(part) for part in expr.args[1:]), self.index(expr.args[0]))
         if isinstance(expr, sympy.Mul) and all(not part.is_Rational or part.is_Integer for part in expr.args):
