@@ -35,7 +35,7 @@ class Axes:
 
 def _fits(shape: tuple[int, ...], axes: list[str], sizes: dict[str, int]) -> bool:
     """Whether a shape ends in the axes (and has no more, unless they begin with ``...``); binds the names it meets first."""
-    if axes[0] == "...":
+    if axes[:1] == ["..."]:
         axes = axes[1:]
         if len(shape) < len(axes):
             return False

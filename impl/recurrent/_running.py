@@ -30,14 +30,16 @@ class Batch(NamedTuple):
     lead: torch.Size  # the batch axes that B stands for
     dtype: torch.dtype  # of the result
 
-    def opened(self, y: Tensor) -> Tensor:
-        """(N B c), whatever N counts, as (... N c) in the result's dtype."""
-        N, _, c = y.shape
-        return y.transpose(0, 1).reshape(*self.lead, N, c).to(self.dtype)
 
-    def shown(self, y: Tensor) -> Tensor:
-        """(T B c) with 0 beyond each sequence's length."""
-        return y if self.inside is None else torch.where(self.inside, y, 0.0)
+def opened(given: Batch, y: Tensor) -> Tensor:
+    """(N B c), whatever N counts, as (... N c) in the result's dtype."""
+    N, _, c = y.shape
+    return y.transpose(0, 1).reshape(*given.lead, N, c).to(given.dtype)
+
+
+def shown(given: Batch, y: Tensor) -> Tensor:
+    """(T B c) with 0 beyond each sequence's length."""
+    return y if given.inside is None else torch.where(given.inside, y, 0.0)
 
 
 def batch(formula: str, x: Tensor, state: State, lengths: Tensor | None, backend: str) -> Batch:
@@ -50,7 +52,7 @@ def batch(formula: str, x: Tensor, state: State, lengths: Tensor | None, backend
     x = x.to(dtype).expand(*lead, T, p).reshape(B, T, p).transpose(0, 1)
     state = tuple(each.to(dtype).expand(*lead, K, d).reshape(B, K, d).transpose(0, 1) for each in state)
     if lengths is not None:
-        lengths = lengths.to(x.device).expand(lead).reshape(B)
+        lengths = lengths.to(x.device, torch.int64).expand(lead).reshape(B)
         _check_lengths(formula, lengths, T)
         inside = (torch.arange(T, device=x.device)[:, None] < lengths)[..., None]
         x = torch.where(inside, x, 0.0)
@@ -107,7 +109,7 @@ def _looped(given: Batch, weights: Sequence[Weights]) -> tuple[Tensor, State]:
             states.append(now[0])
         x = torch.stack(states) if states else x.new_zeros(0, *now[0].shape)
         last.append(now)
-    return given.shown(x), _stacked(last)
+    return shown(given, x), _stacked(last)
 
 
 def _parts(layer: Weights) -> Weights:
@@ -120,7 +122,7 @@ def _parts(layer: Weights) -> Weights:
 
 def _stacked(last: list[State]) -> State:
     """Every layer's last state (B d), as one tensor (K B d), or two."""
-    return tuple(map(torch.stack, zip(*last, strict=True)))
+    return tuple(torch.stack(each) for each in zip(*last, strict=True))
 
 
 def _kernel(
@@ -170,7 +172,7 @@ def _padded(formula: str, given: Batch, weights: Sequence[Weights]) -> tuple[Ten
             layer = torch.cat((layer[0], _holding(layer[0])), -1), *layer[1:]
         x, now = _kernel(formula, x, tuple(each[k : k + 1] for each in given.state), (layer,))
         last.append((x.gather(0, end)[0], *(each[0] for each in now[1:])))
-    return given.shown(x), _stacked(last)
+    return shown(given, x), _stacked(last)
 
 
 def _holding(W_x: Tensor) -> Tensor:

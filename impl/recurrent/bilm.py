@@ -63,7 +63,7 @@ class BiLM(nn.Module):
 
     def states(
         self, ids: Integer[Tensor, "... T"], lengths: Integer[Tensor, "..."] | None = None
-    ) -> Float[Tensor, "... T L+1 2*d"]:
+    ) -> Float[Tensor, "... T K dd"]:
         """The L + 1 layers of every word: h_0 = [x ; x], its own vector twice, and h_j = [forward ; backward] of layer j, which
         have read the word and all before it, or all after it. What ``elmo_mix`` mixes. Beyond a sequence's length they are 0.
 
@@ -117,6 +117,6 @@ class ElmoMix(nn.Module):
         self.w = nn.Parameter(torch.zeros(layers))
         self.gamma = nn.Parameter(torch.ones(()))
 
-    def forward(self, h: Float[Tensor, "... L+1 d"]) -> Float[Tensor, "... d"]:
+    def forward(self, h: Float[Tensor, "... K d"]) -> Float[Tensor, "... d"]:
         """The mix of each word's layers."""
         return elmo_mix(h, self.w, self.gamma)

@@ -19,7 +19,7 @@ _LOGITS = Axes("s_f (... T V), s_b (... T V)")
 
 
 def elmo_mix(
-    h: Float[Tensor, "... L+1 d"], w: Float[Tensor, "L+1"], gamma: Float[Tensor, ""]
+    h: Float[Tensor, "... K d"], w: Float[Tensor, "K"], gamma: Float[Tensor, ""]
 ) -> Float[Tensor, "... d"]:
     """γ Σ_j softmax(w)[j] h[j]: the layers of one word, weighted. Statement: ``recurrent.elmo_mix``.
 

@@ -13,7 +13,7 @@ from jaxtyping import Float, Integer
 from torch import Tensor
 
 from impl.recurrent._checks import Axes
-from impl.recurrent._running import Backend, batch, directions, layers
+from impl.recurrent._running import Backend, batch, directions, layers, opened
 
 __all__ = ["lstm", "lstm_bidirectional", "lstm_stacked"]
 
@@ -50,22 +50,22 @@ def lstm(
     given = batch("recurrent.lstm", x, (h.unsqueeze(-2), s.unsqueeze(-2)), lengths, backend)
     weights = _torch_order("recurrent.lstm", gate_order, given.x.dtype, W_x, W_h, b)
     states, (_, last) = layers("recurrent.lstm", given, [weights], backend)
-    return given.opened(states), given.opened(last).squeeze(-2)
+    return opened(given, states), opened(given, last).squeeze(-2)
 
 
 def lstm_stacked(
     x: Float[Tensor, "... T p"],
-    h: Float[Tensor, "... L+1 d"],
-    s: Float[Tensor, "... L+1 d"],
+    h: Float[Tensor, "... K d"],
+    s: Float[Tensor, "... K d"],
     W_x: Float[Tensor, "4*d p"],
-    W_h: Float[Tensor, "L+1 4*d d"],
-    b: Float[Tensor, "L+1 4*d"],
+    W_h: Float[Tensor, "K 4*d d"],
+    b: Float[Tensor, "K 4*d"],
     U: Float[Tensor, "L 4*d d"],
     *,
     gate_order: GateOrder = "ifgo",
     lengths: Integer[Tensor, "..."] | None = None,
     backend: Backend = "auto",
-) -> tuple[Float[Tensor, "... T d"], Float[Tensor, "... L+1 d"], Float[Tensor, "... L+1 d"]]:
+) -> tuple[Float[Tensor, "... T d"], Float[Tensor, "... K d"], Float[Tensor, "... K d"]]:
     """L layers above a first one, each of which reads the states of the one below through its U. Returns the states of the
     top layer, and of every layer both states after the last element. Statement: ``recurrent.lstm_stacked``.
 
@@ -77,7 +77,7 @@ def lstm_stacked(
     W_x, W_h, U, b = _torch_order("recurrent.lstm_stacked", gate_order, given.x.dtype, W_x, W_h, U, b)
     weights = list(zip((W_x, *U), W_h, b, strict=True))
     states, (last_h, last_s) = layers("recurrent.lstm_stacked", given, weights, backend)
-    return given.opened(states), given.opened(last_h), given.opened(last_s)
+    return opened(given, states), opened(given, last_h), opened(given, last_s)
 
 
 def lstm_bidirectional(
@@ -102,7 +102,7 @@ def lstm_bidirectional(
     given = batch("recurrent.lstm_bidirectional", x, (h, s), lengths, backend)
     W_x, W_h, b = _torch_order("recurrent.lstm_bidirectional", gate_order, given.x.dtype, W_x, W_h, b)
     weights = list(zip(W_x, W_h, b, strict=True))
-    return given.opened(directions("recurrent.lstm_bidirectional", given, weights, backend))
+    return opened(given, directions("recurrent.lstm_bidirectional", given, weights, backend))
 
 
 def _torch_order(formula: str, gate_order: str, dtype: torch.dtype, *packed: Tensor) -> tuple[Tensor, ...]:

@@ -9,7 +9,7 @@ from jaxtyping import Float, Integer
 from torch import Tensor
 
 from impl.recurrent._checks import Axes
-from impl.recurrent._running import Backend, batch, directions, layers
+from impl.recurrent._running import Backend, batch, directions, layers, opened, shown
 
 __all__ = ["bidirectional", "rnn", "stacked"]
 
@@ -40,32 +40,32 @@ def rnn(
     W_xh, W_hh, W_hy = (each.to(given.x.dtype) for each in (W_xh, W_hh, W_hy))
     states, _ = layers("recurrent.rnn", given, [(W_xh, W_hh)], backend)
     p = torch.softmax(states @ W_hy.mT, -1)
-    return given.opened(states), given.opened(given.shown(p))
+    return opened(given, states), opened(given, shown(given, p))
 
 
 def stacked(
     x: Float[Tensor, "... T p"],
-    h: Float[Tensor, "... L+1 d"],
+    h: Float[Tensor, "... K d"],
     W_xh: Float[Tensor, "d p"],
-    W_hh: Float[Tensor, "L+1 d d"],
+    W_hh: Float[Tensor, "K d d"],
     U: Float[Tensor, "L d d"],
     *,
     lengths: Integer[Tensor, "..."] | None = None,
     backend: Backend = "auto",
-) -> tuple[Float[Tensor, "... T d"], Float[Tensor, "... L+1 d"]]:
+) -> tuple[Float[Tensor, "... T d"], Float[Tensor, "... K d"]]:
     """L layers above a first one, each of which reads the states of the one below through its U. Returns the states of the
     top layer, and of every layer the state after the last element. Statement: ``recurrent.stacked``.
 
     Leading dimensions of x, h and lengths broadcast; beyond a sequence's length the states are 0, and its last state is the
-    one at its own end. Raises what ``rnn`` raises. Source: El Hihi & Bengio 1995, "Hierarchical Recurrent Neural Networks
-    for Long-Term Dependencies"; Pascanu et al. 2014, "How to Construct Deep Recurrent Neural Networks".
+    one at its own end. Raises what ``rnn`` raises. Source: Graves, Mohamed & Hinton 2013, "Speech
+    Recognition with Deep Recurrent Neural Networks".
     """
     _STACKED.fit("recurrent.stacked", x=x, h=h, W_xh=W_xh, W_hh=W_hh, U=U)
     given = batch("recurrent.stacked", x, (h,), lengths, backend)
     W_xh, W_hh, U = (each.to(given.x.dtype) for each in (W_xh, W_hh, U))
     weights = list(zip((W_xh, *U), W_hh, strict=True))
     states, (last,) = layers("recurrent.stacked", given, weights, backend)
-    return given.opened(states), given.opened(last)
+    return opened(given, states), opened(given, last)
 
 
 def bidirectional(
@@ -89,4 +89,4 @@ def bidirectional(
     _BIDIRECTIONAL.fit("recurrent.bidirectional", x=x, h=h, W_xf=W_xf, W_hf=W_hf, W_xb=W_xb, W_hb=W_hb)
     given = batch("recurrent.bidirectional", x, (h,), lengths, backend)
     W_xf, W_hf, W_xb, W_hb = (each.to(given.x.dtype) for each in (W_xf, W_hf, W_xb, W_hb))
-    return given.opened(directions("recurrent.bidirectional", given, [(W_xf, W_hf), (W_xb, W_hb)], backend))
+    return opened(given, directions("recurrent.bidirectional", given, [(W_xf, W_hf), (W_xb, W_hb)], backend))
