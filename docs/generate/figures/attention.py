@@ -69,6 +69,36 @@ def _half_padded() -> torch.Tensor:
     return mask
 
 
+def _drawn(axes: Axes) -> None:
+    q, k, v = normal(1, 8), normal(7, 8, seed=1), normal(7, 5, seed=2)
+    soft, most = impl.attention.scaled_dot_product(q, k, v), 2**18
+    z, _ = impl.attention.hard(q.expand(most, -1), k, v, torch.Generator().manual_seed(3))
+    mean = z.cumsum(0) / torch.arange(1, most + 1)[:, None]
+    counts = [2**e for e in range(2, 19)]
+    spread = float((z - soft).square().sum(-1).mean().sqrt())
+    axes.plot(
+        counts, [float((mean[n - 1] - soft).norm()) for n in counts], "o", color=ONE, label="mean of hard"
+    )
+    axes.plot(counts, [spread / n**0.5 for n in counts], color=TWO, linewidth=1, label="deviation/√draws")
+    axes.set(xscale="log", yscale="log", xlabel="draws", ylabel="distance to soft")
+    label_lines(axes)
+
+
+def _windows(axes: Axes) -> None:
+    m = 41
+    q, k = 0.4 * normal(1, 8), normal(m, 8, seed=1)
+    W_p, v_p, one_hot = normal(5, 8, seed=2), 0.2 * normal(5, seed=3), torch.eye(m, dtype=torch.float64)
+    soft = impl.attention.softmax(impl.scores.dot(q, k))[0]
+    axes.plot(range(m), soft.numpy(), color=FAINT, linewidth=4, label="global")
+    for D, colour in ((4.0, ONE), (10.0, TWO), (200.0, THREE)):
+        weights = impl.attention.local(q, k, one_hot, W_p, v_p, D)[0]
+        axes.plot(
+            range(m), weights.numpy(), "o-", color=colour, linewidth=1, markersize=2.5, label=f"D = {D:g}"
+        )
+    axes.set(xlabel="key j", ylabel="weight")
+    label_lines(axes)
+
+
 FIGURES: dict[str, Callable[[], str]] = {
     "attention.softmax": lambda: draw(
         "temperature", _temperature, "The scores 13, 9 and 9 of the worked example, all multiplied by a factor from 0 to 1."
@@ -83,5 +113,15 @@ FIGURES: dict[str, Callable[[], str]] = {
         "Four queries, seven keys: which query may attend to which key (filled) under either alignment. For n = m they agree.",
         ("lower", partial(_mask, alignment="lower_right", n=4, m=7), (3.1, 2.3)),
         ("upper", partial(_mask, alignment="upper_left", n=4, m=7), (3.1, 2.3)),
+    ),
+    "attention.hard": lambda: draw(
+        "hard", _drawn,
+        "The mean of many draws of hard attention comes near soft attention, as its expectation is: their distance (dots), and "
+        "the deviation of one draw over the root of their number (line).",
+    ),
+    "attention.local": lambda: draw(
+        "local", _windows,
+        "Weights of one query over 41 keys: D = 4 and D = 10 look around the predicted position, and with a wide window "
+        "local attention is global attention.",
     ),
 }  # fmt: skip
