@@ -10,7 +10,11 @@ from spec.attention.windows import local
 
 # Theorems follow the formulas they are about.
 from spec.attention import causality_theorems as causality_theorems  # isort: skip
+from spec.attention import sampling_theorems as sampling_theorems  # isort: skip
+from spec.attention import projections_theorems as projections_theorems  # isort: skip
+from spec.attention import steps_theorems as steps_theorems  # isort: skip
 from spec.attention import weights_theorems as weights_theorems  # isort: skip
+from spec.attention import windows_theorems as windows_theorems  # isort: skip
 
 __all__ = [
     "softmax",

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
-from spec.attention.weights import POLARITY, a, c, d_v, has_key, i, j, k, m, mask, n, permitted, q, softmax, v
+from spec.attention.weights import (
+    POLARITY,
+    a,
+    c,
+    d_v,
+    has_key,
+    i,
+    j,
+    k,
+    l,
+    m,
+    mask,
+    n,
+    permitted,
+    q,
+    softmax,
+    v,
+)
 from spec.language import (
     Axiom,
     Convention,
     Formula,
     Law,
+    Sum,
     Tensor,
+    Undefined,
     by_convention,
     case,
+    data,
     deck,
     define,
     eq,
+    exp,
     le,
+    log,
     lt,
     paper,
     tensor,
@@ -84,4 +106,40 @@ hard = Formula(
         paper("Xu et al. 2015", "section 4.1, stochastic “hard” attention"),
     ),
     notes="a[i, j] is the probability that query i draws key j; queries, and calls, draw independently of each other.",
+)
+
+# For gradients ------------------------------------------------------------------------------------------------------------
+
+given_scores, drawn = data("s", n, m), data("index", n, domain="integer", below=m)
+log_a, log_drawn = tensor("log_a", n, m), tensor("log_a_drawn", n)
+log_weight_of = s[i, j] - log(Sum(exp(s[i, l]), (l, 0, m - 1), where=permitted(i, l)))
+
+log_weights = Formula(
+    "attention.log_weights",
+    "Logarithms of the attention weights",
+    inputs=(given_scores, mask),
+    lines=(define(log_a[i, j], case(permitted(i, j), log_weight_of)),),
+    outputs=(log_a,),
+    conventions=(POLARITY,),
+    sources=(paper("Williams 1992", "section 3: the characteristic eligibility"),),
+    notes="0 stands where a key is not permitted.",
+    auxiliary=True,
+)
+
+log_weight = Formula(
+    "attention.log_weight",
+    "Logarithm of the weight of the key that was drawn",
+    inputs=(q, k, drawn, mask),
+    lines=(
+        define(s[i, j], scaled_dot(q, k)[i, j]),
+        define(
+            log_drawn[i], case(permitted(i, drawn[i]), log_weights(s, mask)[i, drawn[i]], Undefined())
+        ),
+    ),
+    outputs=(log_drawn,),
+    conventions=(POLARITY,),
+    sources=(paper("Xu et al. 2015", "section 4.1, eq. 12"),),
+    notes="Its gradient times a reward is the score-function estimator of the gradient of the expected reward. Nothing is "
+    "said about a key that is not permitted.",
+    auxiliary=True,
 )

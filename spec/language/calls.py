@@ -162,7 +162,7 @@ class Applied:
         return Call(*self._call, BasicTuple(*(sympy.sympify(part) for part in index)))
 
     def output(self, name: str) -> Applied:
-        """The same application, another of its outputs."""
+        """The same application, another of its outputs; inside a theorem, the tensor of any of its lines."""
         return Applied(str(self._call[0]), name, self._call[2].args)
 
     def pullback(self, seed: Tensor | Comprehension, wrt: str) -> AppliedPullback:

@@ -36,7 +36,7 @@ from spec.language.expr import (
     Undefined,
 )
 from spec.language.flatten import chosen
-from spec.language.formula import Definition, Formula, LineChoice
+from spec.language.formula import Definition, Formula, LineChoice, known
 from spec.language.theorem import Claim, Expectation
 
 SUM, PRODUCT, UNARY, POWER, ATOM = range(1, 6)
@@ -357,10 +357,12 @@ def _comprehension(p: Printer, node: Comprehension) -> tuple[str, int]:
 def _applied(p: Printer, node: Call) -> str:
     name = node.formula_id.split(".")[-1]
     arguments = ", ".join(p.text(a) for a in node.arguments if a != ABSENT)
+    first = node.output == known(node.formula_id).outputs[0].name
+    of = "" if first else rf"{{}}.{p.name(node.output)}" if isinstance(p, Latex) else f".{p.name(node.output)}"
     if isinstance(p, Latex):
         shown = name.replace("_", r"\_")
-        return rf"\operatorname{{{shown}}}\left({arguments}\right)"
-    return f"{name}({arguments})"
+        return rf"\operatorname{{{shown}}}\left({arguments}\right){of}"
+    return f"{name}({arguments}){of}"
 
 
 @_rule(Call, Latex, Unicode)

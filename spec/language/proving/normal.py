@@ -42,6 +42,7 @@ class Normal:
         self.tensors: dict[str, TensorInfo] = {}
         self.originals: dict[str, Tensor] = {}
         self.certificates: dict[str, list[tuple[int, tuple[Atom, ...]]]] = {}
+        self._certified = self._circles = 0  # certificates so far; questions that came back to themselves
         self.size_forms: tuple[Form, ...] = ()
         self.empty = Facts(self)
         self.counter_case: tuple[Atom, ...] = ()  # where a difference did not vanish
@@ -294,13 +295,17 @@ class Normal:
         """The signs the polynomial can have. A question that comes back to itself stays open."""
         key = poly.key
         found = facts.known_signs.get(key)
-        if found is None:
-            facts.known_signs[key] = ANY_SIGN
-            found = sign(self, poly, facts)
-            if found == ANY_SIGN:
-                del facts.known_signs[key]  # a certificate may decide it later
-            else:
-                facts.known_signs[key] = found
+        if found is not None:
+            self._circles += found == ANY_SIGN
+            return found
+        if facts.open_signs.get(key) == self._certified:
+            return ANY_SIGN
+        facts.known_signs[key], circles = ANY_SIGN, self._circles
+        found = facts.known_signs[key] = sign(self, poly, facts)
+        if found == ANY_SIGN:
+            del facts.known_signs[key]  # a certificate may decide it later
+            if self._circles == circles:
+                facts.open_signs[key] = self._certified
         return found
 
     def certify(self, poly: Poly, mask: int, lits: tuple[Atom, ...], facts: Facts) -> None:
@@ -311,6 +316,7 @@ class Normal:
             known = self.certificates.setdefault(prim.key, [])
             if entry not in known and len(known) < MOST_CERTIFICATES:
                 known.append(entry)
+                self._certified += 1
 
     # Binders and replacement: see sums.py, binders.py, replacing.py ----------------------------------------------------------
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from spec.language.proving.estimates import above_tangent, absolute_cases, index_part
 from spec.language.proving.facts import ANY_SIGN, NEGATIVE, NONNEGATIVE, NULL, POSITIVE, Facts, mirror
-from spec.language.proving.terms import CONDITIONS, INTEGERS, UNIT, Atom, Mono, Poly, of_mono, total
+from spec.language.proving.terms import CONDITIONS, INTEGERS, Atom, Mono, Poly, of_mono, total
 
 if TYPE_CHECKING:
     from spec.language.proving.normal import Normal
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 BOUNDED = ("sin", "cos", "tanh", "sigmoid")
 """Functions whose values lie between -1 and 1."""
+
+SATURATING = ("tanh", "sigmoid")
+"""Those of them that never reach the ends."""
 
 MOST_CASES = 6
 """Up to how many conditions are decided both ways to find a sign."""
@@ -63,7 +67,16 @@ def sign(n: Normal, poly: Poly, facts: Facts) -> int:
         return mask
     mask &= _structure(n, poly, facts)
     if mask == ANY_SIGN and len(poly.terms) > 1:
-        for attempt in (_against_maximum, _bounded, _monotone, _cleared, _case_by_case):
+        for attempt in (
+            _against_maximum,
+            _bounded,
+            index_part,
+            absolute_cases,
+            _monotone,
+            above_tangent,
+            _cleared,
+            _case_by_case,
+        ):
             mask = attempt(n, poly, facts)
             if mask != ANY_SIGN:
                 break
@@ -102,15 +115,18 @@ def _structure(n: Normal, poly: Poly, facts: Facts) -> int:
 
 
 def _bounded(n: Normal, poly: Poly, facts: Facts) -> int:
-    """Terms against absolute values that they cannot exceed: |x·sin y| ≤ |x|, and so for cos, tanh and sigmoid."""
+    """Terms against absolute values that they cannot exceed: |x·sin y| ≤ |x|, and so for cos; |x·tanh y| < |x| for x ≠ 0."""
     for factor, side in ((1, poly), (-1, -poly)):
         balance: dict[Mono, Fraction] = {}
+        strict = False
         for mono, c in side.terms.items():
             size = _size(n, mono, facts)
             balance[size] = balance.get(size, Fraction(0)) + (c if size == mono else -abs(c))
+            less = any(a.kind == "function" and a.name in SATURATING for a in mono.atoms)
+            strict |= less and _mono_sign(n, size, facts) == POSITIVE
         if all(c >= 0 for c in balance.values()):
             n.note("bounded")
-            strict = any(c and _mono_sign(n, mono, facts) == POSITIVE for mono, c in balance.items())
+            strict |= any(c and _mono_sign(n, mono, facts) == POSITIVE for mono, c in balance.items())
             mask = POSITIVE if strict else NONNEGATIVE
             return mask if factor > 0 else mirror(mask)
     return ANY_SIGN
@@ -195,7 +211,7 @@ def _complemented(poly: Poly) -> list[tuple[Mono, Fraction]]:
         if atom.kind != "sum" or power != 1:
             continue
         for lit in atom.lits:
-            if lit.kind not in ("bool", "eq"):
+            if lit.kind not in ("bool", "eq", "positive"):
                 continue
             fewer = Atom("sum", "", (), atom.bound, tuple(x for x in atom.lits if x != lit), atom.body)
             whole = Mono((), ((fewer, 1),))

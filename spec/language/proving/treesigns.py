@@ -5,6 +5,7 @@ What a reading requires of a sign is an obligation, and what is found is kept as
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from spec.language.calls import Call
@@ -62,7 +63,8 @@ class TreeSigns:
 
         if isinstance(node, Plus | Minus):
             right = of(node.args[1])
-            return sum_sign(of(node.args[0]), right if isinstance(node, Plus) else mirror(right))
+            mask = sum_sign(of(node.args[0]), right if isinstance(node, Plus) else mirror(right))
+            return self._against_one(node, of) if mask == ANY_SIGN and isinstance(node, Minus) else mask
         if isinstance(node, Negative):
             return mirror(of(node.args[0]))
         if isinstance(node, Times):
@@ -98,6 +100,16 @@ class TreeSigns:
                 x.left.tensor for lines in inner.lines.values() for x in lines if x.name == node.output
             )
             return self._entry(output, index, inner, facts)
+        return ANY_SIGN
+
+    def _against_one(self, node: Minus, of: Callable[[Any], int]) -> int:
+        """1 - eˣ has the sign of -x, as it is written: a square in the exponent is visible there."""
+        for factor, one, power in ((1, *node.args), (-1, *reversed(node.args))):
+            if one == lift(1) and isinstance(power, Func) and power.name == "exp":
+                mask = mirror(of(power.args[1]))
+                if mask != ANY_SIGN:
+                    self.n.note("monotone")
+                return mask if factor > 0 else mirror(mask)
         return ANY_SIGN
 
     def _function(self, node: Func, frame: Frame, facts: Facts) -> int:
