@@ -128,7 +128,7 @@ class _Chain:
     def run(self) -> Derivative:
         tensors = {t.name: t for t in self.wrt} | {line.name: line.left.tensor for line in self.lines}
         for line in self.lines:
-            if all(isinstance(part, sympy.Symbol) for part in line.left.index):
+            if set(line.left.index) <= set(line.spans):
                 self.symbols.setdefault(line.name, line.left.index)
         for name, tensor in tensors.items():
             self.symbols.setdefault(name, _axes(tensor))

@@ -121,6 +121,13 @@ def test_a_range_for_an_index_that_the_left_side_lacks_is_refused() -> None:
         define(z[i, c], 0, j=(0, 3))
 
 
+def test_a_size_on_the_left_side_is_one_place_and_no_index() -> None:
+    """B[n, i] = … defines the last row of n + 1, and not every row up to n."""
+    (i,) = indices("i")
+    line = define(tensor("B", n + 1, d)[n, i], data("h", d)[i])
+    assert line.ranges == ((i, 0, d - 1),)
+
+
 def test_the_registry_is_loaded_without_torch() -> None:
     """Listing formulas stays fast."""
     code = "import sys, spec.language.registry as r; r.formulas(); print('torch' in sys.modules)"
