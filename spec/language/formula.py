@@ -78,7 +78,7 @@ def define(left: Ref | Tensor, right: Any, **ranges: tuple[Any, Any]) -> Definit
     left = left.value if isinstance(left, Tensor) else left
     spans: dict[sympy.Symbol, Span] = {}
     for part, size in zip(left.index, left.tensor.shape, strict=True):
-        if isinstance(part, sympy.Symbol) and not part.is_positive:  # a size is one place on the axis: B[T, c]
+        if isinstance(part, sympy.Symbol) and not part.is_positive:  # a size is one place: B[T, c]
             spans[part] = (sympy.S.Zero, size - 1)
     symbols = {s.name: s for part in left.index for s in free_symbols(part)}
     for name, (first, last) in ranges.items():
