@@ -101,15 +101,13 @@ def types(dtypes: Any) -> list[str]:
         return list(JUDGED)
     if isinstance(dtypes, str | bytes | Mapping) or not isinstance(dtypes, Iterable):
         raise Unusable(f"dtypes is a sequence of names, such as ['float32']; got {shown(dtypes)}")
-    names = [
-        str(d).removeprefix("torch.") if isinstance(d, torch.dtype) else d for d in dict.fromkeys(dtypes)
-    ]
+    names = [str(d).removeprefix("torch.") if isinstance(d, torch.dtype) else d for d in dtypes]
     if not names:
         raise Unusable("dtypes is empty: name at least one type, or none at all for the default")
     for each in names:
         if not isinstance(each, str) or each not in DTYPES:
             raise Unusable(f"{each!r} is no type that can be checked; known: {', '.join(DTYPES)}")
-    return names
+    return list(dict.fromkeys(names))
 
 
 def choices(formula: Formula, conventions: Any) -> dict[str, str]:

@@ -18,6 +18,9 @@ from verify.sampling import Example
 LEAST = 40
 """Examples that are looked at, at least."""
 
+EXACT = 1e-3
+"""An error below so small a share of the bound tells nothing: the result was exact by its nature (a one, a zero)."""
+
 Judged = list[tuple[Example, Outcome]]
 
 
@@ -54,7 +57,7 @@ def _where(setting: Setting, examples: list[Example]) -> str:
     judge, caller = setting.judge, setting.caller
     judged: Judged = [(example, judge_value(judge, caller, example)) for example in examples]
     failing = [(e, o) for e, o in judged if o.fails]
-    passing = [(e, o) for e, o in judged if not o.fails and o.effective]
+    passing = [(e, o) for e, o in judged if not o.fails and o.ratio > EXACT]
     if len(failing) < 3 or len(passing) < 3 or any(o.got is None for _, o in failing):
         return ""
     example, outcome = max(failing, key=lambda pair: pair[1].ratio)
@@ -62,10 +65,10 @@ def _where(setting: Setting, examples: list[Example]) -> str:
     worst = f"worst at “{example.regime}”: {times}"
     names = [t.name for t in judge.formula.tensors if t.role == "data" and t.domain in REAL]
     if names:
-        least = min(_largest(e, names) for e, _ in failing)
-        below = [_largest(e, names) for e, _ in passing if _largest(e, names) < least]
-        # Large inputs explain it if nearly all that passes is smaller, and by a factor that is no accident.
-        if len(below) >= 0.9 * len(passing) and least >= 10 * float(np.median(below)):
+        bad, good = ([_largest(e, names) for e, _ in part] for part in (failing, passing))
+        least, larger = min(bad), float(np.mean([x > y for x in bad for y in good]))
+        # Large inputs explain it if what fails is larger than what passes, and by a factor that is no accident.
+        if larger >= 0.9 and least >= 10 * float(np.median(good)):
             said = "an entry of " + (
                 names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
             )
@@ -103,7 +106,8 @@ def _unread(setting: Setting, kinds: list[str]) -> str:
         return ""
     return (
         f"values, gradients and theorems conform; only NaN or infinity in slots of {', '.join(leaking)} that nothing "
-        "reads reaches the output (0·NaN is NaN): replace these slots, as torch.where does, before they are multiplied. "
+        "reads reaches the output (0·NaN is NaN, and so is NaN − ∞): replace such slots, with torch.where, before any "
+        "product or sum. "
         "The statement never reads them, so no convention accepts this"
     )
 

@@ -110,7 +110,7 @@ def theorem_examples(
             if turn % 7 == 5:
                 sizes = [1] * len(needed) if attempt == 0 else [int(random.integers(1, 5))] * len(needed)
             redrawn = recipe._replace(seed=recipe.seed + attempt)
-            chosen = supported.settled(dict(zip(needed, sizes, strict=True)))
+            chosen = space.sizing.affordable(dict(zip(needed, sizes, strict=True)))
             example = draw_theorem(judge.formula, theorem, space.example, redrawn, chosen, dtype)
             if supported.fits(example.sizes) and assumed(judge.formula, theorem, example):
                 yield example
@@ -237,12 +237,12 @@ def concluded(
     )
     if found.outcome is not None and found.example is not None:
         example, outcome = found.example, found.outcome
-        declared, own = declarations(setting.judge.formula, *more)
-        own |= {size for size in example.sizes if str(size) in setting.caller.sizes.symbols}
+        declared = declarations(setting.judge.formula, *more)
+        rigid = {size for size in example.sizes if str(size) in setting.caller.sizes.symbols}
         began = time.monotonic()
         seconds = max(LEAST_SHRINKING, min(SECONDS, setting.shrinking))
         if not setting.caller.hung:
-            shrinker = Shrinker(example, outcome, probe, declared, own | (fixed or set()), seconds)
+            shrinker = Shrinker(example, outcome, probe, declared, rigid | (fixed or set()), seconds)
             example, outcome = shrinker.run()
         setting.shrinking -= time.monotonic() - began
         result.verdict, result.message = FALSIFIED, outcome.message

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from spec.language.evaluation.dimensions import Size, is_size, symbols_in
+from spec.language.evaluation.dimensions import Size, symbols_in, whole
 from spec.language.expr import Tensor
 from spec.language.formula import Formula
 from verify.calling import Unsupported
@@ -106,17 +106,24 @@ class Shrinker:
             if name == str(symbol) and not isinstance(value, np.ndarray):
                 return size
             tensor = self.declared.get(name)
-            if tensor is None or not isinstance(value, np.ndarray) or symbol not in tensor.shape:
+            if tensor is None or not isinstance(value, np.ndarray) or value.ndim < len(tensor.shape):
                 return value
-            lead = value.ndim - len(tensor.shape)
-            index: Any = (..., *(part if axis == symbol else slice(None) for axis in tensor.shape))
-            return value[index] if lead >= 0 else value
+            if symbol in symbols_in(tensor.below):
+                value = np.minimum(value, max(whole(tensor.below, sizes) - 1, 0))
+            index: Any = (..., *(cut_axis(axis) for axis in tensor.shape))
+            return value[index]
 
+        def cut_axis(axis: Any) -> slice:
+            if axis == symbol:
+                return part
+            return slice(whole(axis, sizes)) if symbol in symbols_in(axis) else slice(None)
+
+        sizes = {**example.sizes, symbol: size}
         return replace(
             example,
             inputs={name: cut(name, value) for name, value in example.inputs.items()},
             cotangents={name: cut(name, value) for name, value in example.cotangents.items()},
-            sizes={**example.sizes, symbol: size},
+            sizes=sizes,
         )
 
     def _plainer(self) -> Iterator[Example]:
@@ -172,12 +179,6 @@ def significant(values: Any, digits: int) -> Any:
     return np.where(np.isfinite(result), result, values)
 
 
-def declarations(formula: Formula, *more: Tensor) -> tuple[dict[str, Tensor], set[Size]]:
-    """The declared tensors by name, and the sizes that cannot be cut (compound shapes, vocabularies)."""
-    tensors = (*formula.tensors, *formula.outputs, *more)
-    fixed: set[Size] = set()
-    for tensor in tensors:
-        for size in (*tensor.shape, tensor.below):
-            if not is_size(size) or size is tensor.below:
-                fixed |= symbols_in(size)
-    return {t.name: t for t in tensors}, fixed
+def declarations(formula: Formula, *more: Tensor) -> dict[str, Tensor]:
+    """The declared tensors by name."""
+    return {t.name: t for t in (*formula.tensors, *formula.outputs, *more)}

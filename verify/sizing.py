@@ -6,13 +6,15 @@ What an example costs is read off the statement: the entries its lines run over,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import cycle, islice
 
 import numpy as np
+from sympy.core.basic import Basic
 
 from spec.language.evaluation.dimensions import Size, symbols_in
-from spec.language.expr import Bound, walk
+from spec.language.expr import Bound, Tensor
 from spec.language.formula import Formula
 from spec.language.ordering import Group
 from verify.supporting import Supported, sizes_of_formula
@@ -22,8 +24,10 @@ SIZE_KINDS = 10
 """Kinds of small sizes; a kind from here on is one of the large ones."""
 LARGE = (1031, 257, 131, 67)
 """Primes above 1024, 256, 128 and 64, in which loops over blocks end in an incomplete block."""
-BUDGET, STEP = 2e5, 3e3
-"""Entries that an example may cost, and how many entries one step of a recurrence counts for."""
+BUDGET, STEP = 3e5, 1e4
+"""Entries that an example may cost, and how many entries one line of a recurrence counts for at each step."""
+Term = tuple[tuple[Size, ...], float]
+"""A part of the cost: the sizes that are multiplied, and by what."""
 
 
 class Sizing:
@@ -32,25 +36,30 @@ class Sizing:
     def __init__(self, formula: Formula, supported: Supported) -> None:
         self.formula, self.supported = formula, supported
         self.symbols = sizes_of_formula(formula)
-        flat = formula.flat(None)
-        self.costs = [cost for group in flat.groups for cost in _costs(group)]
+        groups = formula.flat(None).groups
+        self.costs = [term for group in groups for term in _costs(group)]
+        self.steps = {size for group in groups for over, _ in _steps(group, ()) for size in over}
+        self.order = tuple(sorted(self.symbols, key=lambda size: size not in self.steps))
+        # A formula of many steps may cost what its fewest telling ones cost.
+        self.budget = max(BUDGET, self.cost(self._sized((3, 2, 5, 7, 11, 13, 17, 19))))
         self.large = tuple(self._large())
 
-    def cost(self, sizes: dict[Size, int]) -> float:
+    def _sized(self, sizes: Sequence[int]) -> dict[Size, int]:
+        """Sizes in order, steps of recurrences first."""
+        return self.supported.settled(dict(zip(self.order, cycle(sizes), strict=False)))
+
+    def cost(self, sizes: Mapping[Size, int]) -> float:
         """About how many entries are evaluated."""
         return sum(weight * math.prod(sizes.get(s, 1) for s in over) for over, weight in self.costs)
 
     def _large(self) -> Iterator[dict[Size, int]]:
         """For each size the largest of :data:`LARGE` that is affordable while the others are small, and the next smaller one."""
-        others = PRIMES[: len(self.symbols)] if len(self.symbols) <= len(PRIMES) else (2,) * len(self.symbols)
         offered: list[list[dict[Size, int]]] = []
         for symbol in self.symbols:
             fine = []
             for rung in LARGE:
-                trial = dict(zip(self.symbols, others, strict=True))
-                trial[symbol] = rung
-                trial = self.supported.settled(trial)
-                if trial[symbol] == rung and self.cost(trial) <= BUDGET:
+                trial = self.supported.settled({**self._sized((2, 2, 3, 3)), symbol: rung})
+                if trial[symbol] == rung and self.cost(trial) <= self.budget:
                     fine.append(trial)
             offered.append(fine[:2])
         for rank in range(2):
@@ -62,10 +71,8 @@ class Sizing:
         """Sizes of one kind."""
         if kind >= SIZE_KINDS and self.large:
             return dict(self.large[(kind - SIZE_KINDS) % len(self.large)])
-        count = len(self.symbols)
-        small = PRIMES[: max(count + 1, 4)]
-        if len(small) < count:
-            small = (*small, *(1 + int(x) for x in random.integers(1, 7, count - len(small))))
+        count = len(self.order)
+        small = tuple(islice(cycle(PRIMES), max(count + 1, 4)))
         if kind == 0:
             chosen = list(small[:count])
         elif kind == 1:
@@ -80,18 +87,22 @@ class Sizing:
             chosen[int(random.integers(count))] = 1
         if kind in (4, 9) and count:
             place = int(random.integers(count))
-            named = self.symbols[place] in self.formula.inputs
+            named = self.order[place] in self.formula.inputs
             chosen[place] = int(random.integers(17, 300 if named and count <= 2 else 41))
-        return self._affordable(self.supported.settled(dict(zip(self.symbols, chosen, strict=True))))
+        return self.affordable(dict(zip(self.order, chosen, strict=True)))
 
-    def _affordable(self, sizes: dict[Size, int]) -> dict[Size, int]:
-        """Smaller sizes, one by one, where an example would cost too much."""
-        while self.cost(sizes) > BUDGET:
-            for widest in sorted(sizes, key=lambda s: -sizes[s]):
-                smaller = self.supported.settled({**sizes, widest: (sizes[widest] + 1) // 2})
-                if smaller != sizes:
-                    break
-            else:
+    def affordable(self, sizes: Mapping[Size, int]) -> dict[Size, int]:
+        """Supported sizes near these; smaller, one by one, where an example would cost too much."""
+        sizes = self.supported.settled(sizes)
+        while self.cost(sizes) > self.budget:
+            least = 2 if max(sizes.values()) > 2 else 1
+            nearby = [
+                self.supported.settled({**sizes, s: v - 1 if v < 8 else (v + 1) // 2})
+                for s, v in sizes.items()
+                if v > least
+            ]
+            smaller = min(nearby, key=self.cost, default=sizes)
+            if self.cost(smaller) >= self.cost(sizes):
                 break
             sizes = smaller
         return sizes
@@ -103,21 +114,25 @@ def sizing(formula: Formula, supported: Supported) -> Sizing:
     return Sizing(formula, supported)
 
 
-def _costs(group: Group) -> Iterator[tuple[tuple[Size, ...], float]]:
-    """For each line the sizes over which it runs, sums included; for a recurrence its steps."""
+def _costs(group: Group) -> Iterator[Term]:
+    """For each line the sizes over which it runs, and each sum in it; for a recurrence its steps."""
     for line in group.lines:
-        over: set[Size] = set()
-        for _, first, last in line.ranges:
-            over |= symbols_in(last - first)
-        inside: set[Size] = set()
-        for part in walk(line.right):
-            if isinstance(part, Bound):
-                inside |= symbols_in(part.last - part.first)
-        yield tuple(over | inside), 1.0
+        outside = tuple(s for _, first, last in line.ranges for s in symbols_in(last - first))
+        yield outside, 1.0
+        yield from _sums(line.right, outside)
     yield from _steps(group, ())
 
 
-def _steps(group: Group, outside: tuple[Size, ...]) -> Iterator[tuple[tuple[Size, ...], float]]:
+def _sums(node: Basic, outside: tuple[Size, ...]) -> Iterator[Term]:
+    if isinstance(node, Bound):
+        outside = (*outside, *symbols_in(node.last - node.first))
+        yield outside, 1.0
+    if not isinstance(node, Tensor):
+        for child in node.args:
+            yield from _sums(child, outside)
+
+
+def _steps(group: Group, outside: tuple[Size, ...]) -> Iterator[Term]:
     if group.step is None:
         return
     line = group.lines[0]

@@ -134,6 +134,8 @@ def _rule(formula: Formula, known: Mapping[str, Size], name: str, text: str) -> 
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError):
         raise wrong from None
+    if isinstance(tree, ast.Constant):  # as a number it would have been an option
+        raise wrong
     for node in ast.walk(tree):
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
             continue

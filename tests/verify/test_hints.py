@@ -1,0 +1,76 @@
+"""Hints: what explains a falsification."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+import impl.attention
+import impl.scores
+from verify import check
+
+
+def einsum(q, k, v, mask=None):
+    """Masked attention in which hidden values are multiplied by 0."""
+    s = torch.einsum("...nd,...md->...nm", q, k) / math.sqrt(q.shape[-1])
+    return torch.einsum("...nm,...mc->...nc", impl.attention.softmax(s, mask), v)
+
+
+def bias(s, mask=None):
+    """A mask made of −∞ and added."""
+    if mask is None:
+        return torch.softmax(s, -1)
+    return torch.softmax(s + torch.zeros(mask.shape, dtype=s.dtype).masked_fill(~mask, -math.inf), -1)
+
+
+def test_a_leak_alone_is_told_from_wrong_values():
+    """If only NaN in unread slots leaks, one line says so, names the input, the remedy, and that no convention accepts it."""
+    report = check(einsum, "attention.scaled_dot_product", max_examples=40)
+    assert [c.name for c in report.falsified] == ["robustness: NaN where nothing is read"]
+    assert "values, gradients and theorems conform" in report.hint
+    assert "slots of v that nothing reads" in report.hint
+    assert "torch.where" in report.hint
+    assert "no convention accepts" in report.hint
+    assert "\n" not in report.hint
+
+
+def test_an_additive_mask_leaks_and_its_undefined_rows_have_no_gradient_to_judge():
+    """Under fully_masked=unspecified a fully masked row is NaN forward and backward, and neither is judged."""
+    report = check(bias, "attention.softmax", conventions={"fully_masked": "unspecified"}, max_examples=60)
+    assert [c.name for c in report.falsified] == ["robustness: NaN where nothing is read"]
+    assert "slots of s that nothing reads" in report.hint
+    gradients = [c for c in report.checks if c.kind == "gradient"]
+    assert all(c.verdict == "conforms" and c.examples >= 15 and c.effective > 0.5 for c in gradients)
+
+
+def test_a_gradient_beside_an_undefined_entry_is_still_judged_elsewhere():
+    """The same callable with its gradient cut off is falsified at inputs where everything is defined."""
+
+    def cut(s, mask=None):
+        return bias(s.detach(), mask) + 0 * torch.where(torch.isfinite(s), s, 0.0)
+
+    report = check(cut, "attention.softmax", conventions={"fully_masked": "unspecified"}, max_examples=60)
+    assert "gradient in float64" in {c.name for c in report.falsified}
+
+
+def test_an_error_that_grows_with_the_inputs_is_said_to():
+    """exp(s − logsumexp s) loses the digits of s: the hint says from which size on, and where it is worst."""
+
+    def by_logsumexp(s, mask=None):
+        if mask is None:
+            return torch.exp(s - torch.logsumexp(s, -1, keepdim=True))
+        seen = mask.any(-1, keepdim=True)
+        s = torch.where(seen, s.masked_fill(~mask, -math.inf), 0.0)
+        return torch.where(seen & mask, torch.exp(s - torch.logsumexp(s, -1, keepdim=True)), 0.0)
+
+    report = check(by_logsumexp, "attention.softmax")
+    assert report.verdict == "falsified"
+    assert report.hint.startswith("fails only where an entry of s reaches ")
+    assert "grows with the inputs" in report.hint
+    assert "worst at" in report.hint
+
+
+def test_a_plain_mistake_has_no_such_hint():
+    """A missing scale fails everywhere: nothing is said about sizes."""
+    assert not check(impl.scores.dot, "scores.scaled_dot", max_examples=40).hint

@@ -1,0 +1,73 @@
+"""Sizes of examples: what they cost, and that some are larger than any block."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from spec.language.registry import find, formulas
+from verify import check
+from verify.sampling import Space
+from verify.sizing import BUDGET, LARGE, SIZE_KINDS, sizing
+from verify.supporting import EVERY_SIZE, Supported
+
+VALUES = [k for k, f in formulas().items() if f.law is None]
+
+
+@pytest.mark.parametrize("formula_id", VALUES)
+def test_every_kind_of_sizes_is_affordable(formula_id):
+    """No example costs more than the budget, however many sizes and steps there are; all sizes are at least 1."""
+    formula = find(formula_id)
+    sizes = sizing(formula, EVERY_SIZE)
+    random = np.random.default_rng(0)
+    for kind in range(SIZE_KINDS + len(sizes.large)):
+        drawn = sizes.draw(kind, random)
+        assert set(drawn) == set(sizes.symbols)
+        assert min(drawn.values(), default=1) >= 1
+        assert sizes.cost(drawn) <= sizes.budget <= 3 * BUDGET
+
+
+@pytest.mark.parametrize("formula_id", VALUES)
+def test_sizes_beyond_usual_blocks_are_drawn(formula_id):
+    """In a default check some size is above 64, for most formulas above 256, and where it is cheap above 1024."""
+    formula = find(formula_id)
+    space = Space(formula)
+    if not space.symbols:
+        return
+    drawn = [space.example(r, "float64").sizes for r in space.plan(70, 0, large=True)]
+    widest = max(max(sizes.values()) for sizes in drawn)
+    assert widest > 64
+    if len(space.symbols) <= 2 and not any(group.step for group in formula.flat(None).groups):
+        assert widest in LARGE
+        assert widest > 256
+
+
+def test_each_size_is_large_in_turn():
+    """Every axis of scaled dot-product attention is long once among the planned examples, under rules, too."""
+    formula = find("attention.scaled_dot_product")
+    for supported in (EVERY_SIZE, Supported.of(formula, {"d_v": "d_k"})):
+        space = Space(formula, supported=supported)
+        long = set()
+        for recipe in space.plan(70, 3, large=True):
+            long |= {s for s, v in space.example(recipe, "float32").sizes.items() if v >= 257}
+        assert long == set(space.symbols)
+
+
+@pytest.mark.parametrize("block", [64, 256])
+def test_a_mistake_beyond_a_block_is_found_and_shrunk_to_its_edge(block):
+    """A kernel that forgets what lies beyond one block is falsified; the counterexample is one entry longer than the block."""
+
+    def one_block(q, k):
+        return q[..., :block] @ k[..., :block].mT
+
+    report = check(one_block, "scores.dot", dtypes=["float64"])
+    found = report.falsified[0].counterexample
+    assert found.inputs["q"].shape[-1] >= block + 1
+    assert check(lambda q, k: torch.matmul(q, k.mT), "scores.dot", dtypes=["float64"]).verdict == "conforms"
+
+
+def test_without_large_sizes_there_are_none():
+    """Scenarios and theorems stay small."""
+    space = Space(find("scores.dot"))
+    assert all(r.sizes < SIZE_KINDS for r in space.plan(100, 0))
