@@ -146,6 +146,7 @@ class CallableApplications(Applications):
         super().__init__(judge.formula)
         self.judge, self.caller, self.dtype, self.seed = judge, caller, dtype, generator_seed
         self.oracle: list[Any] = []
+        self.asked = False  # whether the callable itself has been called
 
     def real(self, inner: Evaluator, number: Any) -> Any:
         """The float64 value, rounded to the type under check."""
@@ -163,12 +164,18 @@ class CallableApplications(Applications):
                 mask = arguments.get(str(item))
                 if self.formula.is_mask(item) and mask is not None and not np.all(mask):
                     raise NotRunnable("the callable takes no mask")
+        place = next((k for k, t in enumerate(judge.flat.outputs) if t.name == output), None)
         if isinstance(node, Pullback):
-            return self.pullback(node, judge, arguments, own)
-        place = next(k for k, t in enumerate(judge.flat.outputs) if t.name == output)
+            if place is None:
+                raise NotRunnable(f"a callable does not return {output}")
+            return self.pullback(node, judge, arguments, own, place)
+        if place is None:  # a line inside: the statement's own
+            line = judge.line(arguments, self.dtype, output)
+            return line.value, line.bound, line.value
         expected = judge.expect(arguments, self.dtype, rigorous=False)[place]
         if not own:
             return expected.value, expected.bound, expected.value
+        self.asked = True
         passed = self.caller.arguments(arguments, self.dtype, generator_seed=self.seed)
         kind = self.dtype if judge.real else None
         got = self.caller.results(passed, sizes_in(self.formula, arguments), (), kind)[place]
@@ -178,7 +185,7 @@ class CallableApplications(Applications):
         return values(got), expected.bound, expected.value
 
     def pullback(
-        self, node: Pullback, judge: Judge, arguments: dict[str, Any], own: bool
+        self, node: Pullback, judge: Judge, arguments: dict[str, Any], own: bool, place: int
     ) -> tuple[Any, Any, Any]:
         """As :meth:`apply`, for a gradient: what autograd finds, the bound, and the derived gradient."""
         seed = arguments.pop("seed")
@@ -187,8 +194,8 @@ class CallableApplications(Applications):
         value, bound = derived.value, derived.bound
         if not own:
             return value, bound, value
+        self.asked = True
         passed = self.caller.arguments(arguments, self.dtype, grad=True, generator_seed=self.seed)
-        place = next(k for k, t in enumerate(judge.flat.outputs) if t.name == output)
         out = self.caller.results(passed, sizes_in(self.formula, arguments), (), self.dtype)[place]
         leaf = dict(zip((str(i) for i in self.formula.inputs), passed, strict=False))[wrt]
         if not out.requires_grad:
@@ -208,7 +215,7 @@ class CallableApplications(Applications):
         """As numbers with bounds; what the statement says there is kept for the second pass."""
         got, bound, said = (
             np.stack([np.asarray(p[k], dtype=np.float64) for p in parts]).reshape(
-                *lead, *np.shape(parts[0][k])
+                (*lead, *np.shape(parts[0][k]))
             )
             for k in range(3)
         )

@@ -96,6 +96,14 @@ class Judge:
         done = run(self.flat, Walk(precision.operations), bind(self.flat, inputs), precision.storage)
         return [done.tensors[t.name] for t in self.flat.outputs]
 
+    def line(self, inputs: Mapping[str, Any], dtype: str, name: str) -> Expected:
+        """What the statement says of the tensor of any of its lines, with the bound for an implementation in ``dtype``."""
+        precision = Precision.of(dtype, self.conventions["intermediates"])
+        done = run(self.flat, Walk(precision.operations), bind(self.flat, inputs), precision.storage)
+        with np.errstate(all="ignore"):
+            found = done.tensors[name]
+            return Expected(name, found.floats(), found.bounds())
+
     def enclosed(self, inputs: Mapping[str, Any], bits: int = 128) -> list[tuple[Reals, Reals]]:
         """The outputs as rigorous enclosures: midpoints and radii."""
         found = enclose(self.flat, inputs, None, bits)

@@ -41,19 +41,26 @@ def runnable(theorem: Theorem, judge: Judge) -> str:
 
 
 def judge_theorem(judge: Judge, caller: Caller, theorem: Theorem, example: Example) -> Outcome:
-    """Run every claim on the callable at an example.
+    """Run every claim on the callable at an example; claims about lines that it does not return are left out.
 
     Raises:
-        NotRunnable: a part of a claim that a callable has no place in.
+        NotRunnable: a part of a claim that a callable has no place in, or no claim about what it returns.
     """
-    outcome = Outcome()
+    outcome, asked = Outcome(), False
     for claim in theorem.claims:
-        outcome = outcome.worse(_judge_claim(judge, caller, theorem, claim, example))
+        calls = CallableApplications(judge, caller, example.dtype, example.generator_seed)
+        found = _judge_claim(judge, calls, theorem, claim, example)
+        if calls.asked:
+            outcome, asked = outcome.worse(found), True
+    if not asked:
+        raise NotRunnable("about lines that a callable does not return")
     return outcome
 
 
-def _judge_claim(judge: Judge, caller: Caller, theorem: Theorem, claim: Claim, example: Example) -> Outcome:
-    calls = CallableApplications(judge, caller, example.dtype, example.generator_seed)
+def _judge_claim(
+    judge: Judge, calls: CallableApplications, theorem: Theorem, claim: Claim, example: Example
+) -> Outcome:
+    caller = calls.caller
     bindings = bound_inputs(judge.formula, theorem, example)
     arithmetic = Walk(FORMATS["float64"])
     try:
