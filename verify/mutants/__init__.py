@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-SUBJECTS = ("scores", "attention", "causal", "positional", "normalization", "masking")
+SUBJECTS = ("similarity", "embedding", "scores", "attention", "causal", "positional", "normalization", "masking")
 """The modules of variants; ``causal`` holds those of ``attention.causal``."""
 
 

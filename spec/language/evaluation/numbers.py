@@ -54,11 +54,17 @@ class Num:
         error, scale, low, lost = map(moved, (self.error, self.scale, self.low, self.lost))
         return Num(change(self.value), error, scale, low, lost, self.softmax)
 
+    @property
+    def nonzero(self) -> Flags:
+        """Where it is not exactly 0, for the implementation too: the product with an exact 0 neither rounds nor underflows."""
+        return self.value != 0 if self.error is None else (self.value != 0) | (self.error != 0)
+
     def floats(self) -> Floats:
         """The values as float64; what does not fit becomes 0 or infinite."""
         if self.scale is None:
             return self.value
-        return np.ldexp(self.value, np.clip(self.scale, -2400, 2400))
+        with np.errstate(over="ignore", under="ignore"):
+            return np.ldexp(self.value, np.clip(self.scale, -2400, 2400))
 
     def bounds(self) -> Floats:
         """The error bounds as float64, infinite where nothing can be said."""
@@ -127,16 +133,16 @@ class Rounding:
 
     # Rounding ------------------------------------------------------------------------------------------------------------
 
-    def rounded(self, a: Num, roundings: float, tiny: bool = True) -> Num:
-        """``a`` after so many roundings of the modelled implementation."""
+    def rounded(self, a: Num, roundings: float, tiny: bool | Flags = True) -> Num:
+        """``a`` after so many roundings of the modelled implementation, which may underflow where ``tiny``."""
         if not self.tracks:
             return a
         assert a.error is not None
         share = roundings * self.unit
         error = a.error + share / (1 - share) * (np.abs(a.value) + a.error)
         if a.scale is None:
-            if tiny:
-                error = error + self.tiny
+            if tiny is not False:
+                error = error + np.where(tiny, self.tiny, 0.0)
             over = ~(np.abs(a.value) + error <= self.largest)
             if over.any():
                 a.lost = over if a.lost is None else a.lost | over

@@ -49,7 +49,7 @@ class Walk(Functions):
             error = np.abs(a.value) * b.error + np.abs(b.value) * a.error + a.error * b.error
         low = None if a.low is None or b.low is None else a.low * b.low
         out = Num(a.value * b.value, error, scale, low, either(a.lost, b.lost))
-        return self.folded(self.rounded(out, 1))
+        return self.folded(self.rounded(out, 1, a.nonzero & b.nonzero))
 
     def over(self, a: Num, b: Num) -> Num:
         """a / b; nothing is known where the divisor may vanish. A share of a softmax's total lies in [0, 1]."""
@@ -72,7 +72,7 @@ class Walk(Functions):
                 if not share and vanishing.any():
                     lost = either(lost, vanishing)
         low = None if a.low is None or b.low is None else np.zeros_like(value)
-        out = self.rounded(Num(value, error, scale, low, lost), FUNCTION_ROUNDINGS)
+        out = self.rounded(Num(value, error, scale, low, lost), FUNCTION_ROUNDINGS, a.nonzero)
         if share and out.error is not None:
             out = self.folded(self._clamped(out))
         return self.folded(out)
@@ -127,7 +127,7 @@ class Walk(Functions):
             low = None if a.low is None else np.broadcast_to(a.low, a.value.shape).sum(-1) * (1 - share)
         out = Num(value, error, scale, low, lost)
         out.softmax = None if family is None else (family[0], True)
-        return self.rounded(out, 0)
+        return self.rounded(out, 0, a.nonzero.any(-1))
 
     def maximum(self, a: Num, where: Truth | None) -> Num:
         """The largest permitted entry along the last axis; nothing is said where there is none."""

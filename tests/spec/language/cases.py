@@ -44,9 +44,46 @@ def inputs_of(formula_id: str, regime: str, seed: int) -> dict[str, Any]:
     n, m, d, e = (1, 1, 1, 1) if regime == "size one" else rng.permutation([2, 3, 5, 7]).tolist()
     mask = rng.random((n, m)) > 0.4
     mask[0] &= regime != "ties"
+    own = np.random.default_rng([seed, 1])
+    p, h = (1, 1) if regime == "size one" else (11, 3)
+
+    def weights(*shape: int) -> Any:
+        return real(own, shape, "unit")
+
     table: dict[str, dict[str, Any]] = {
+        "similarity.dot": {"x": (p,), "y": (p,)},
+        "similarity.cosine": {"x": (p,), "y": (p,)},
+        "embedding.token": {"ids": own.integers(0, p, n), "E": (p, d)},
         "scores.dot": {"q": (n, d), "k": (m, d)},
         "scores.scaled_dot": {"q": (n, d), "k": (m, d)},
+        "scores.general": {"q": (n, p), "k": (m, d), "W": (p, d)},
+        "scores.additive": {"q": (n, p), "k": (m, d), "W": (e, p + d), "v": (e,)},
+        "scores.location": {"q": (n, d), "W": (m, d)},
+        "scores.cosine": {"q": (n, d), "k": (m, d)},
+        "attention.self": {
+            "x": (n, p),
+            "W_q": weights(p, d),
+            "W_k": weights(p, d),
+            "W_v": weights(p, e),
+            "mask": own.random((n, n)) > 0.4,
+        },
+        "attention.cross": {
+            "x": (n, p),
+            "y": (m, p),
+            "W_q": weights(p, d),
+            "W_k": weights(p, d),
+            "W_v": weights(p, e),
+            "mask": mask,
+        },
+        "attention.multi_head": {
+            "x": (n, p),
+            "y": (m, p),
+            "W_q": weights(h, p, d),
+            "W_k": weights(h, p, d),
+            "W_v": weights(h, p, e),
+            "W_o": weights(h * e, p),
+            "mask": mask,
+        },
         "attention.softmax": {"s": (n, m), "mask": mask},
         "attention.scaled_dot_product": {"q": (n, d), "k": (m, d), "v": (m, e), "mask": mask},
         "attention.causal": {"q": (n, d), "k": (m, d), "v": (m, e)},
@@ -64,8 +101,18 @@ def inputs_of(formula_id: str, regime: str, seed: int) -> dict[str, Any]:
 
 
 DETERMINISTIC = (
+    "similarity.dot",
+    "similarity.cosine",
+    "embedding.token",
     "scores.dot",
     "scores.scaled_dot",
+    "scores.general",
+    "scores.additive",
+    "scores.location",
+    "scores.cosine",
+    "attention.self",
+    "attention.cross",
+    "attention.multi_head",
     "attention.softmax",
     "attention.scaled_dot_product",
     "attention.causal",

@@ -186,3 +186,19 @@ def test_inputs_that_do_not_fit_are_named(inputs: dict[str, object], message: st
     """One line names formula, input, expected and given."""
     with pytest.raises(ValueError, match=message):
         evaluate(find("scores.dot"), inputs)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_an_exact_zero_stays_one(dtype: str) -> None:
+    """Products with it, sums of it and its root neither round nor underflow, so whether a length is 0 is decided."""
+    for x, y in ((np.zeros(3), np.ones(3)), (np.zeros(3), np.zeros(3))):
+        ((value, tolerance),) = bound(find("similarity.cosine"), {"x": x, "y": y}, dtype=dtype)
+        assert value == tolerance == 0
+
+
+def test_a_product_that_underflows_is_no_exact_zero() -> None:
+    """1e-200 squared is beyond float64: what depends on whether it is 0 is unbounded, never wrongly 0."""
+    x = np.array([1e-200, 0.0])
+    ((_, tolerance),) = bound(find("similarity.cosine"), {"x": x, "y": x}, dtype="float64")
+    assert np.isinf(tolerance)
+    assert enclose(find("similarity.cosine"), {"x": x, "y": x})[0].item().overlaps(flint.arb(1))
