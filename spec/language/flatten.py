@@ -75,6 +75,16 @@ def chosen(node: Any, conventions: Mapping[str, str]) -> Any:
     return transform(node, rule)
 
 
+def own_lines(formula: Formula, conventions: Mapping[str, str]) -> tuple[Definition, ...]:
+    """The lines of a formula as written, the choices of the conventions made; calls stand as they are."""
+    lines: list[Definition] = []
+    for item in formula.lines:
+        lines.extend(item.options[conventions[item.convention]] if isinstance(item, LineChoice) else (item,))
+    return tuple(
+        Definition(line.left, chosen(line.right, conventions), line.ranges, line.accumulate) for line in lines
+    )
+
+
 def flatten(formula: Formula, conventions: Mapping[str, str]) -> Flat:
     """The primitive lines of ``formula`` under a full choice of conventions."""
     return _Flattener(formula, conventions).run()
@@ -85,23 +95,15 @@ class _Flattener:
         self.formula, self.conventions = formula, conventions
         self.lines: list[Definition] = []
         self.names = {t.name for t in formula.tensors}
-        self.names |= {line.name for line in self._own_lines()}
+        self.names |= {line.name for line in own_lines(formula, conventions)}
         self.constants: dict[str, Any] = {t.name: value for t, value in formula.constants.items()}
         self.stored = set(formula.stored)
         self.origin: dict[str, tuple[str, str]] = {}
         self.inlined: dict[Any, dict[str, Tensor]] = {}
 
-    def _own_lines(self) -> list[Definition]:
-        lines: list[Definition] = []
-        for item in self.formula.lines:
-            lines.extend(
-                item.options[self.conventions[item.convention]] if isinstance(item, LineChoice) else (item,)
-            )
-        return lines
-
     def run(self) -> Flat:
-        for line in self._own_lines():
-            right = self.primitive(chosen(line.right, self.conventions), line.spans)
+        for line in own_lines(self.formula, self.conventions):
+            right = self.primitive(line.right, line.spans)
             self.lines.append(Definition(line.left, right, line.ranges, line.accumulate))
             self.origin.setdefault(line.name, (self.formula.id, line.name))
         ordered = [line for group in arrange(self.lines) for line in group.lines]

@@ -46,7 +46,7 @@ class Assurance(IntEnum):
 
 @dataclass(frozen=True)
 class Claim:
-    """``left = right`` (or ``≤``) for all indices in ``over`` at which ``where`` holds."""
+    """``left = right`` (or ``≤``, or ``<``) for all indices in ``over`` at which ``where`` holds."""
 
     left: Node
     right: Node
@@ -56,9 +56,9 @@ class Claim:
 
 
 def claim(left: Any, relation: str, right: Any, *over: tuple[sympy.Symbol, Any], where: Node = TRUE) -> Claim:
-    """``claim(lhs, "=", rhs, (i, n), where=…)``; the relation is ``=`` or ``<=``."""
-    if relation not in ("=", "<="):
-        raise ValueError(f"a claim relates its sides by = or <=; {relation!r} was given")
+    """``claim(lhs, "=", rhs, (i, n), where=…)``; the relation is ``=``, ``<=`` or ``<``."""
+    if relation not in ("=", "<=", "<"):
+        raise ValueError(f"a claim relates its sides by =, <= or <; {relation!r} was given")
     return Claim(lift(left), lift(right), tuple((s, sympy.sympify(n)) for s, n in over), where, relation)
 
 
@@ -66,7 +66,7 @@ def claim(left: Any, relation: str, right: Any, *over: tuple[sympy.Symbol, Any],
 class Step:
     """One step of a derivation: the next expression, and why the one before equals it (or is at most it).
 
-    For ``<=``, ``gap`` is the next expression minus the one before, written so that it is visibly at least 0.
+    For ``<=``, ``gap`` is the next expression minus the one before, written so that it is visibly at least 0; for ``<`` above it.
     """
 
     to: Node
@@ -85,6 +85,40 @@ def at_most(to: Any, why: str, gap: Any = None) -> Step:
     return Step(lift(to), why, "<=", None if gap is None else lift(gap))
 
 
+def below(to: Any, why: str, gap: Any = None) -> Step:
+    """The expression before is less than ``to``; as :func:`at_most`, with a positive ``gap``."""
+    return Step(lift(to), why, "<", None if gap is None else lift(gap))
+
+
+@dataclass(frozen=True)
+class Induction:
+    """Claims shown together, by induction over an index that runs from ``first`` to ``last``.
+
+    Each is shown at ``first``; then, for any value before the last at which all of them hold, each at the next. Without
+    claims it is the claim at hand that is shown, over one of its own indices. ``base`` and ``step`` hold a proof for each
+    claim; one without is proved in a single step.
+    """
+
+    over: sympy.Symbol
+    first: sympy.Expr = sympy.S.Zero
+    last: sympy.Expr = sympy.S.Zero
+    claims: tuple[Claim, ...] = ()
+    base: tuple[Proof, ...] = ()
+    step: tuple[Proof, ...] = ()
+
+
+def induction(
+    over: sympy.Symbol,
+    *claims: Claim,
+    last: Any = 0,
+    first: Any = 0,
+    base: tuple[Proof, ...] = (),
+    step: tuple[Proof, ...] = (),
+) -> Induction:
+    """Claims shown by induction over an index from ``first`` to ``last``; without claims, the claim at hand."""
+    return Induction(over, sympy.sympify(first), sympy.sympify(last), claims, base, step)
+
+
 @dataclass(frozen=True)
 class Proof:
     """How a claim is proved: ``steps`` lead from its left side to its right, which may be left out as the last step.
@@ -96,6 +130,7 @@ class Proof:
         why: what the last step to the right side rests on.
         gap: for a claim ``<=``, the right side minus the last step, visibly at least 0.
         at_sizes: restricts a derivation to listed sizes.
+        induction: what is shown by induction first, and then known in every step; see :class:`Induction`.
         point: for a witness, sizes and inputs by name.
     """
 
@@ -104,6 +139,7 @@ class Proof:
     why: str = ""
     gap: Node | None = None
     at_sizes: tuple[Mapping[sympy.Symbol, int], ...] = ()
+    induction: Induction | None = None
     point: Mapping[str, Any] = field(default_factory=dict)
 
 

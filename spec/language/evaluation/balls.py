@@ -176,7 +176,7 @@ class BallArithmetic:
         """``target`` with ``a`` written (or added) at ``index``."""
         result = np.array(target)
         if not accumulate:
-            result[index] = a
+            result[index] = a if a.ndim else a.item()  # an array without axes would itself become the entry
             return result
         shape = np.broadcast_shapes(*(part.shape for part in index), a.shape)
         parts, values = [np.broadcast_to(part, shape) for part in index], np.broadcast_to(a, shape)

@@ -60,6 +60,16 @@ def closed(n: Normal, kind: str, symbols: frozenset[Atom], lits: Iterable[Atom],
     return best
 
 
+def listed(n: Normal, symbols: tuple[Atom, ...], lits: Iterable[Atom], body: Poly) -> Poly:
+    """An array by its entry at symbols in a range, in their order; the entry itself where there are none."""
+    lits = tuple(lits)
+    if not symbols:
+        return body
+    found = _named(n, "array", symbols, 1 + _height(lits, body), lits, body)
+    assert found is not None
+    return found
+
+
 def _rank(poly: Poly) -> tuple[int, str]:
     return len(poly.key), poly.key
 
@@ -146,7 +156,7 @@ def _bound_places(symbol: Atom, lits: tuple[Atom, ...]) -> Iterator[Poly]:
 def _entry_places(symbol: Atom, lits: tuple[Atom, ...], body: Poly) -> Iterator[Poly]:
     for whole in (body, *(lit.poly for lit in lits if lit.kind != "ge")):
         for atom in parts_of(whole):
-            if atom.kind in ("entry", "look_up", "bool"):
+            if atom.kind in ("entry", "look_up", "bool", "state"):
                 for arg in atom.args:
                     if symbol in arg.symbols:
                         yield arg

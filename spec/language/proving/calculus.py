@@ -12,8 +12,10 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from sympy.core.basic import Basic
+
 from spec.language.calls import Pullback
-from spec.language.expr import Tensor
+from spec.language.expr import Tensor, walk
 from spec.language.formula import known
 from spec.language.proving.facts import NULL, POSITIVE, Facts
 from spec.language.proving.normal import Normal
@@ -60,6 +62,10 @@ def _of_atom(n: Normal, atom: Atom, name: str, index: tuple[Poly, ...], facts: F
         bound, lits, body = n.opened(atom)
         inner = derivative(n, body, name, index, facts.assume_all(lits))
         return n.summed(bound, lits, inner, facts)
+    if atom.kind == "state":
+        from spec.language.proving.recurrences import slope_of
+
+        return slope_of(n, atom, name, index, facts)
     if atom.kind not in ("inverse", "root", "inverse_root", "function") or not atom.args:
         raise Unprovable(f"the derivative of a {atom.kind} with respect to {name} is not taken")
     inside = derivative(n, atom.args[0], name, index, facts)
@@ -102,6 +108,10 @@ def pullback(reader: Reader, node: Pullback, frame: Frame, facts: Facts) -> Poly
     formula = known(call.formula_id)
     item = next(i for i in formula.tensors if i.name == node.wrt)
     argument = dict(zip((str(i) for i in formula.inputs), call.arguments, strict=True))[node.wrt]
+    if any(scheme.assumed and mentions_any(scheme.poly, argument) for scheme in n.schemes):
+        raise Unprovable(
+            f"a derivative with respect to {node.wrt} under an assumption on it is not taken: it may hold on an edge only"
+        )
     plain = reader.unfolding.enter(call, frame, facts)
     shape = tuple(reader.index(size, plain, facts) for size in item.shape)
     alone = Tensor(n.fresh(node.wrt, "*").name, item.shape, item.domain, "given", item.below)
@@ -111,7 +121,7 @@ def pullback(reader: Reader, node: Pullback, frame: Frame, facts: Facts) -> Poly
     for place, size in zip(index, shape, strict=True):
         if not (facts.nonnegative(place) and facts.nonnegative(size - place - 1)):
             raise Undischarged(f"the index of the pullback to {node.wrt} stays in range")
-    output = next(t for t in formula.outputs if t.name == call.output)
+    output = reader.unfolding.output(call, inner)
     symbols, lits, here = [], [], facts
     for size in output.shape:
         symbol = n.fresh("o")
@@ -128,6 +138,11 @@ def pullback(reader: Reader, node: Pullback, frame: Frame, facts: Facts) -> Poly
     back = Change(entries={alone.name: lambda args, known_: reader.entry(argument, args, frame, known_)})
     seed = reader.entry(node.seed, places, frame, here)
     return n.summed(symbols, lits, n.mul(seed, rebuild(n, slope, back, here), here), facts)
+
+
+def mentions_any(poly: Poly, argument: Basic) -> bool:
+    """Whether a term mentions a tensor that occurs in an argument."""
+    return mentions(poly, frozenset(part.name for part in walk(argument) if isinstance(part, Tensor)))
 
 
 # Expectations -------------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from spec.language.expr import Tensor
 from spec.language.proving import binders, elementary, indicators, replacing, sums
@@ -18,6 +19,10 @@ from spec.language.proving.linear import Form, form
 from spec.language.proving.obligations import Ledger
 from spec.language.proving.signs import product_sign, sign
 from spec.language.proving.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, of_mono, total, whole
+
+if TYPE_CHECKING:
+    from spec.language.proving.known import Scheme
+    from spec.language.proving.recurrences import Recurring
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,9 @@ class Normal:
         self.used: set[str] = set()
         self.tensors: dict[str, TensorInfo] = {}
         self.originals: dict[str, Tensor] = {}
+        self.states: dict[str, Recurring] = {}
+        self.held: dict[str, Poly] = {}  # arrays and values given as terms, by their keys
+        self.schemes: tuple[Scheme, ...] = ()
         self.certificates: dict[str, list[tuple[int, tuple[Atom, ...]]]] = {}
         self._certified = self._circles = 0  # certificates so far; questions that came back to themselves
         self.size_forms: tuple[Form, ...] = ()
@@ -327,6 +335,10 @@ class Normal:
     def closed(self, kind: str, symbols: frozenset[Atom], lits: Iterable[Atom], body: Poly) -> Poly:
         """A binder with canonical names."""
         return binders.closed(self, kind, symbols, lits, body)
+
+    def listed(self, symbols: tuple[Atom, ...], lits: Iterable[Atom], body: Poly) -> Poly:
+        """An array by its entry at symbols in a range."""
+        return binders.listed(self, symbols, lits, body)
 
     def exists(self, bound: Iterable[Atom], conditions: list[Poly], facts: Facts) -> Poly:
         """The indicator that conditions hold for some values of bound symbols."""

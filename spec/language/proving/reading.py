@@ -46,6 +46,7 @@ from spec.language.proving.conditions import Conditions
 from spec.language.proving.facts import NEGATIVE, NULL, POSITIVE, Facts
 from spec.language.proving.normal import Normal
 from spec.language.proving.obligations import Undischarged, Unprovable
+from spec.language.proving.recurrences import Known
 from spec.language.proving.terms import ONE, ZERO, Atom, Poly, conjuncts, number, total, whole
 from spec.language.proving.treesigns import TreeSigns
 from spec.language.proving.unfolding import Frame, ParityNeeded, Unfolding
@@ -275,10 +276,7 @@ class Reader:
     def _call(self, node: Call, frame: Frame, facts: Facts) -> Poly:
         inner = self.unfolding.enter(node, frame, facts)
         index = tuple(self.index(part, frame, facts) for part in node.index)
-        output = next(
-            line.left.tensor for lines in inner.lines.values() for line in lines if line.name == node.output
-        )
-        return self.entry(output, index, inner, facts)
+        return self.entry(self.unfolding.output(node, inner), index, inner, facts)
 
     def _pullback(self, node: Pullback, frame: Frame, facts: Facts) -> Poly:
         return calculus.pullback(self, node, frame, facts)
@@ -340,6 +338,7 @@ class Reader:
 
 
 _VALUES: dict[type, Callable[[Reader, Any, Frame, Facts], Poly]] = {
+    Known: lambda reader, node, frame, facts: reader.n.held[str(node.args[0])],
     Ref: Reader._ref,
     Literal: Reader._literal,
     Plus: Reader._plus,

@@ -19,16 +19,23 @@ if TYPE_CHECKING:
 
 @dataclass
 class Change:
-    """A replacement: symbols by index terms, and entries of named tensors by functions of their indices."""
+    """A replacement: symbols by index terms, entries of named tensors by functions of their indices, states by others.
+
+    ``states`` gives None for a state that stays; ``into_arrays`` tells whether the inputs of states are changed, too.
+    """
 
     symbols: Mapping[Atom, Poly] = field(default_factory=dict)
     entries: Mapping[str, Callable[[tuple[Poly, ...], Facts], Poly]] = field(default_factory=dict)
     atoms: Mapping[str, Poly] = field(default_factory=dict)
     again: bool = False
+    states: Callable[[Atom, Facts], Poly | None] | None = None
+    into_arrays: bool = True
 
     def leaves(self, atom: Atom) -> bool:
         """Whether the atom cannot be affected."""
-        return not (self.again or self.entries or self.atoms or any(s in atom.symbols for s in self.symbols))
+        if self.again or self.entries or self.atoms or self.states is not None:
+            return False
+        return not any(s in atom.symbols for s in self.symbols)
 
 
 def rebuild(n: Normal, poly: Poly, change: Change, facts: Facts) -> Poly:
@@ -67,6 +74,8 @@ def rebuild_atom(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
         if kind == "sum":
             return n.summed(bound, (), n.mul(out, body, facts), facts)
         return n.closed(kind, frozenset(bound), conjuncts(out), body) if out else ZERO
+    if kind == "array":
+        return _rebuild_array(n, atom, change, facts) if change.into_arrays else atom.poly
     args = tuple(rebuild(n, arg, change, facts) for arg in atom.args)
     if kind in ("entry", "look_up"):
         return (
@@ -76,6 +85,10 @@ def rebuild_atom(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
         )
     if kind == "floor":
         return n.floor(args[0])
+    if kind == "state":
+        state = Atom("state", atom.name, args)
+        found = None if change.states is None else change.states(state, facts)
+        return state.poly if found is None else found
     _transfer(n, atom, change, args[0] if args else ZERO, facts)
     if kind == "inverse":
         return n.inverse(args[0], facts)
@@ -84,6 +97,16 @@ def rebuild_atom(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
     if kind == "inverse_root":
         return n.inverse(n.root(args[0], facts), facts)
     return n.function(atom.name, args[0], facts) if args else atom.poly
+
+
+def _rebuild_array(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
+    """An array after a change: its range, then its entry within the range."""
+    bound, lits, body = n.opened(atom)
+    kept: list[Atom] = []
+    for lit in lits:
+        held = rebuild_condition(n, lit, change, n.empty)
+        kept += conjuncts(held) if held else (lit,)
+    return n.listed(bound, kept, rebuild(n, body, change, facts.assume_all(kept)))
 
 
 def _transfer(n: Normal, atom: Atom, change: Change, new: Poly, facts: Facts) -> None:

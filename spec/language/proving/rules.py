@@ -33,15 +33,14 @@ from spec.language.expr import (
     sqrt,
     tanh,
 )
-from spec.language.theorem import expected
+from spec.language.theorem import Proof, expected
 
 
 @dataclass(frozen=True)
 class Law:
-    """Two trees that a rule makes equal (or ordered, ``<=``), for given sizes and tensors, under assumptions.
+    """Two trees that a rule makes equal (or ordered, ``<=``) for all values of the indices in ``over`` at which ``where`` holds.
 
-    ``over`` gives the free indices and their ranges; ``numeric`` is False where a side cannot be a line
-    (expectations, derivatives).
+    ``numeric`` is False where a side cannot be a line (expectations, derivatives).
     """
 
     left: Node
@@ -51,6 +50,7 @@ class Law:
     relation: str = "="
     numeric: bool = True
     conventions: Mapping[str, str] = field(default_factory=dict)
+    proof: Proof | None = None
 
 
 @dataclass(frozen=True)

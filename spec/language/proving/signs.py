@@ -92,6 +92,8 @@ def _known(n: Normal, poly: Poly, facts: Facts) -> int:
             if found & ~held and all(facts.decide(lit) for lit in lits):
                 found &= held
         mask &= found if factor > 0 else mirror(found)
+    for scheme in n.schemes:
+        mask &= scheme.sign(n, poly, facts)
     return mask
 
 

@@ -35,7 +35,8 @@ class Atom:
     """An atom: its kind, a name, polynomial arguments, and for binders the bound symbols with conditions and body.
 
     Kinds: ``symbol``; ``entry`` and ``look_up`` (an integer entry) of a tensor; ``floor``; ``inverse``, ``root``,
-    ``inverse_root``, ``function``; ``sum``, ``maximum``; and the kinds in :data:`CONDITIONS`. Two atoms are equal when their
+    ``inverse_root``, ``function``; ``sum``, ``maximum``; ``state``, an entry of a recurrence, and ``array``, a whole input of
+    one (:mod:`spec.language.proving.recurrences`); and the kinds in :data:`CONDITIONS`. Two atoms are equal when their
     keys are; bound symbols have canonical names, so equal means equal up to renaming of bound indices.
     """
 

@@ -96,10 +96,7 @@ class TreeSigns:
         if isinstance(node, Call):
             inner = self.reader.unfolding.enter(node, frame, facts)
             index = tuple(self.reader.index(part, frame, facts) for part in node.index)
-            output = next(
-                x.left.tensor for lines in inner.lines.values() for x in lines if x.name == node.output
-            )
-            return self._entry(output, index, inner, facts)
+            return self._entry(self.reader.unfolding.output(node, inner), index, inner, facts)
         return ANY_SIGN
 
     def _against_one(self, node: Minus, of: Callable[[Any], int]) -> int:
@@ -150,7 +147,10 @@ class TreeSigns:
         return mask | NULL if isinstance(node, SumOf) else ANY_SIGN
 
     def _entry(self, tensor: Tensor, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> int:
-        meaning = self.reader.unfolding.meaning(tensor, index, frame, facts)
+        unfolding = self.reader.unfolding
+        if unfolding.recurrences.of(tensor, frame) is not None:
+            return ANY_SIGN
+        meaning = unfolding.meaning(tensor, index, frame, facts)
         if meaning is None:
             return ANY_SIGN
         out = 0

@@ -16,11 +16,12 @@ from sympy.core.basic import Basic
 
 from spec.language.calls import ABSENT, Call, Comprehension
 from spec.language.expr import Ref, Tensor
-from spec.language.flatten import unify
+from spec.language.flatten import own_lines, unify
 from spec.language.formula import Definition, Formula, known
 from spec.language.proving.blocks import divided, layout
 from spec.language.proving.facts import NULL, POSITIVE, Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
+from spec.language.proving.recurrences import Held, Recurrences
 from spec.language.proving.terms import ONE, ZERO, Atom, Poly, total
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Unfolding:
 
     def __init__(self, reader: Reader) -> None:
         self.reader, self.n = reader, reader.n
+        self.recurrences = Recurrences(reader)
         self._frames: dict[Any, Frame] = {}
         self._entries: dict[Any, Poly] = {}
         self._kept: list[Any] = []  # frames and facts whose identity is part of a key
@@ -119,9 +121,9 @@ class Unfolding:
             if name in caller.tensors:  # a theorem may fix a constant's value
                 tensors[name] = caller.tensors[name]
         lines: dict[str, tuple[Definition, ...]] = {}
-        for line in flat.lines:
+        for line in own_lines(callee, callee.choose(conventions)):
             lines[line.name] = (*lines.get(line.name, ()), line)
-        return Frame(sizes, tensors, lines, conventions, callee.id, strict=True)
+        return Frame(sizes, tensors, lines, callee.choose(conventions), callee.id, strict=True)
 
     def _fits(
         self,
@@ -173,6 +175,17 @@ class Unfolding:
                     f"{reader.text(node, inner)} lies in 0 … {item.below} - 1, as {callee.id} asks"
                 )
 
+    def output(self, call: Call, frame: Frame) -> Tensor:
+        """The tensor that a call reads: an output, or (within a theorem) that of any line.
+
+        Raises:
+            Unprovable: no line defines it.
+        """
+        for lines in frame.lines.values():
+            if lines[0].name == call.output:
+                return lines[0].left.tensor
+        raise Unprovable(f"no line of {call.formula_id} defines {call.output}")
+
     # Entries -----------------------------------------------------------------------------------------------------------
 
     def entry(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Poly:
@@ -184,8 +197,15 @@ class Unfolding:
             return self._entries[key]
         self._kept.append((frame, facts))
         self._in_range(value, index, frame, facts)
-        meaning = self.meaning(value, index, frame, facts)
-        if meaning is None:
+        state = (
+            self.recurrences.entry(value, index, frame, facts)
+            if isinstance(value, Tensor) and value.name in frame.lines
+            else None
+        )
+        meaning = None if state is not None else self.meaning(value, index, frame, facts)
+        if state is not None:
+            out = state
+        elif meaning is None:
             tensor, owner = self.opaque(value, frame)
             self._declare(tensor, owner, facts)
             out = self.n.decided_entry(tensor.name, index, facts)
@@ -194,13 +214,14 @@ class Unfolding:
             if self._depth > DEPTH:
                 raise Unprovable(f"the definition of {value} refers to itself too deeply to be unfolded")
             try:
-                out = self._one_of(meaning, facts)
+                out = self.one_of(meaning, facts)
             finally:
                 self._depth -= 1
         self._entries[key] = out
         return out
 
-    def _one_of(self, meaning: Meaning, facts: Facts) -> Poly:
+    def one_of(self, meaning: Meaning, facts: Facts) -> Poly:
+        """The value of an entry, of the alternatives that it may mean."""
         parts = []
         for condition, node, inner in meaning:
             if node == ABSENT:
@@ -239,10 +260,12 @@ class Unfolding:
         if isinstance(value, Comprehension):
             inner = frame.bind(dict(zip(value.vars, index, strict=True)))
             return [(ONE, value.body, inner)]
+        if isinstance(value, Held):
+            return [(ONE, self.recurrences.known(value, index, facts), frame)]
         if not isinstance(value, Tensor):
             return [(ONE, value, frame)]
         if value.name in frame.lines:
-            return self._by_lines(value, frame.lines[value.name], index, frame, facts)
+            return self.by_lines(value, frame.lines[value.name], index, frame, facts)
         if value.name in frame.tensors:
             given, caller = frame.tensors[value.name]
             return self.meaning(given, index, caller, facts)
@@ -255,7 +278,7 @@ class Unfolding:
         assert isinstance(value, Tensor)
         return value, frame
 
-    def _by_lines(
+    def by_lines(
         self,
         tensor: Tensor,
         lines: tuple[Definition, ...],
@@ -263,6 +286,7 @@ class Unfolding:
         frame: Frame,
         facts: Facts,
     ) -> Meaning:
+        """What the lines that define a tensor say of an entry."""
         found: Meaning = []
         for line in lines:
             solution = self._solve(line, index, frame, facts)

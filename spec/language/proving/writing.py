@@ -7,8 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import sympy
+from sympy.core.containers import Tuple as BasicTuple
 from sympy.core.symbol import Str
 
+from spec.language.calls import ABSENT, Call, Comprehension
 from spec.language.expr import (
     TRUE,
     AnyOf,
@@ -155,7 +157,38 @@ class Writer:
             return Func(Str(atom.name), self.value(atom.args[0])) if atom.args else Literal(sympy.pi)
         if atom.kind in ("sum", "maximum"):
             return self._binder(atom)
+        if atom.kind == "state":
+            return self._state(atom)
         raise Unprovable(f"{atom} cannot be written")
+
+    def _state(self, atom: Atom) -> Node:
+        """A state of a recurrence: the formula applied to its inputs, or the derivative of that."""
+        spec = self.n.states[atom.name]
+        index, _, arrays = spec.parts(atom)
+        own = len(spec.tensor.shape)
+        arguments = {item.name: self._array(array) for item, array in zip(spec.inputs, arrays, strict=True)}
+        sizes = {str(s): self.index(p) for s, p in zip(spec.sizes, spec.parts(atom)[1], strict=True)}
+        given = [arguments.get(str(item), sizes.get(str(item), ABSENT)) for item in spec.formula.inputs]
+        name = spec.tensor.name if spec.wrt is None else f"∂{spec.tensor.name}/∂{spec.wrt.name}"
+        places = [self.index(p) for p in (*index[:own], *index[own:])]
+        return Call(Str(spec.formula.id), Str(name), BasicTuple(*given), BasicTuple(*places))
+
+    def _array(self, array: Poly) -> Node:
+        """An input of a recurrence: a tensor as it is, or an array by its entries."""
+        atom = array.atom
+        if atom is None or atom.kind != "array" or atom.body is None:
+            return self.value(array)
+        entry = atom.body.atom
+        whole = tuple(symbol.poly for symbol in atom.bound)
+        if entry is not None and entry.name in self.n.originals and entry.args == whole:
+            return self.n.originals[entry.name]
+        spans = {symbol: (first, last) for symbol, first, last, _ in self._spans(atom.bound, atom.lits)}
+        made = Comprehension(
+            self.value(atom.body),
+            *(BasicTuple(self.letter(s), spans[s][1] + 1) for s in atom.bound),
+        )
+        self.release(atom.bound)
+        return made
 
     def _binder(self, atom: Atom) -> Node:
         assert atom.body is not None

@@ -93,7 +93,7 @@ def test_a_rule_is_used_by_the_prover(name: str) -> None:
         RULES[name].sentence,
         (sides,),
         given=items,
-        proofs=(Proof(gap=gap),),
+        proofs=(law.proof or Proof(gap=gap),),
         conventions=law.conventions,
     )
     formula = Formula("test.law", "", (), (), (), auxiliary=True, conventions=_conventions(law))

@@ -1,0 +1,110 @@
+"""What is known for all values of some indices: an induction's hypothesis, what it has shown, an assumption "for every c".
+
+An equation about a state is used as a rewriting of it (:class:`Lemma`), an inequality as the sign of a difference
+(:class:`Scheme`). Either holds only where its indices are in range and its condition holds; that is decided at the place of use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice, product
+from typing import TYPE_CHECKING
+
+from spec.language.proving.facts import ANY_SIGN, Facts, mirror
+from spec.language.proving.terms import Atom, Poly, parts_of, whole
+
+if TYPE_CHECKING:
+    from spec.language.proving.normal import Normal
+
+MOST_CHOICES = 64
+"""How many choices of symbols for the indices of a scheme are tried."""
+
+
+@dataclass(frozen=True)
+class Lemma:
+    """A state equals a term, for all values of the variables at which the conditions hold."""
+
+    state: Atom
+    value: Poly
+    variables: tuple[Atom, ...]
+    lits: tuple[Atom, ...]
+
+    def applied(self, n: Normal, atom: Atom, facts: Facts) -> Poly | None:
+        """What the lemma says of a state; None where it says nothing."""
+        if atom.name != self.state.name:
+            return None
+        values = self._matched(n, atom, facts)
+        if values is None:
+            return None
+        for lit in self.lits:
+            held = n.condition_at(lit, values, facts)
+            if held.constant != 1 and (not held or not all(facts.decide(x) for x in held.conditions)):
+                return None
+        n.note("hypothesis")
+        return n.replaced(self.value, values, facts)
+
+    def _matched(self, n: Normal, atom: Atom, facts: Facts) -> dict[Atom, Poly] | None:
+        rank = n.states[atom.name].rank
+        values: dict[Atom, Poly] = {}
+        for pattern, given in zip(self.state.args[:rank], atom.args[:rank], strict=True):
+            open_ = [v for v in self.variables if v in pattern.symbols and v not in values]
+            if len(open_) == 1:
+                linear = n.replaced(pattern, values, n.empty).linear_in(open_[0])
+                if linear is None or abs(linear[0]) != 1:
+                    return None
+                values[open_[0]] = (given - linear[1]).scaled(linear[0])
+        open_ = [v for v in self.variables if v not in values]
+        for more in _choices(open_, atom.poly):  # indices that occur in the inputs only
+            if self._agrees(n, atom, rank, values | more, facts):
+                return values | more
+        return None
+
+    def _agrees(self, n: Normal, atom: Atom, rank: int, values: dict[Atom, Poly], facts: Facts) -> bool:
+        for place, (pattern, given) in enumerate(zip(self.state.args, atom.args, strict=True)):
+            own = n.replaced(pattern, values, facts)
+            if not (facts.same_index(own, given) if place < rank else own == given):
+                return False
+        return True
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """The sign of a term, for all values of the variables at which the conditions hold.
+
+    ``assumed``: an assumption of the theorem, which need not hold near the point where it is used.
+    """
+
+    poly: Poly
+    mask: int
+    variables: tuple[Atom, ...]
+    lits: tuple[Atom, ...]
+    assumed: bool = False
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The tensors and states that the term mentions."""
+        return frozenset(a.name for a in parts_of(self.poly) if a.kind in ("entry", "look_up", "state"))
+
+    def sign(self, n: Normal, poly: Poly, facts: Facts) -> int:
+        """What the scheme says of the sign of a term that is one of its instances, up to a positive factor."""
+        if not self.names <= {a.name for a in parts_of(poly)}:
+            return ANY_SIGN
+        goal = whole(poly)[1]
+        for values in _choices(self.variables, poly):
+            own = whole(n.replaced(self.poly, values, facts))[1]
+            if own not in (goal, -goal):
+                continue
+            lits = [n.condition_at(lit, values, facts) for lit in self.lits]
+            if all(c.constant == 1 or (c and all(facts.decide(x) for x in c.conditions)) for c in lits):
+                n.note("hypothesis")
+                return self.mask if own == goal else mirror(self.mask)
+        return ANY_SIGN
+
+
+def _choices(variables: Sequence[Atom], poly: Poly) -> Iterator[dict[Atom, Poly]]:
+    """Symbols of a term for variables, in every way."""
+    symbols = sorted(poly.symbols, key=lambda s: s.key)
+    for chosen in islice(product(symbols, repeat=len(variables)), MOST_CHOICES):
+        yield dict(zip(variables, (s.poly for s in chosen), strict=True))
