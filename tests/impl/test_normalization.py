@@ -1,9 +1,12 @@
 import math
 
+import numpy as np
 import pytest
 import torch
 
 from impl.normalization import layer_norm
+from spec.language.evaluation.evaluate import bound
+from spec.language.registry import find
 
 EPS = 1e-5
 
@@ -25,11 +28,17 @@ def test_a_constant_row_gives_beta():
 
 
 def test_variance_is_biased_and_eps_stands_inside_the_root():
-    """x = ∓√3 with ε = 1 has σ² = 3 (the unbiased one is 6), so y = ∓√3/2; with ε outside the root it is ∓√3/(√3 + 1)."""
+    """x = ∓√3 with ε = 1 has σ² = 3 (the unbiased one is 6), so y = ∓√3/2, within the statement's bound of it and of no other."""
     x = torch.tensor([-math.sqrt(3), math.sqrt(3)], dtype=torch.float64)
     y = layer_norm(x, torch.ones(2, dtype=torch.float64), torch.zeros(2, dtype=torch.float64), 1.0)
-    assert torch.allclose(y, x / 2)
-    assert not torch.allclose(y, x / (math.sqrt(3) + 1))
+    inputs = {"x": x.numpy(), "gamma": np.ones(2), "beta": np.zeros(2), "eps": 1.0}
+    statement = find("normalization.layer_norm")
+    ((expected, room),) = bound(statement, inputs, None, "float64")
+    assert (np.abs(expected - x.numpy() / 2) <= room).all()
+    assert (np.abs(y.numpy() - expected) <= room).all()
+    for other in ({"eps": "outside"}, {"divisor": "unbiased"}):
+        ((wrong, wide),) = bound(statement, inputs, other, "float64")
+        assert (np.abs(y.numpy() - wrong) > room + wide).all()
 
 
 def test_16_bit_rows_take_float32_parameters(normal):

@@ -160,6 +160,7 @@ def ordinary_words(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, 
     lost[ids[special]] = True
     lost[mask_id] = True
     pool = (~lost).nonzero().squeeze(-1)
+    pool = pool if len(pool) else torch.arange(vocab_size)
     words = pool[torch.randint(len(pool), ids.shape, generator=generator)]
     return corrupt(ids, choose(special, generator), uniform(ids, generator), words, mask_id)
 
@@ -169,7 +170,7 @@ def last_word_missing(
     ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator
 ) -> Pair:
     """randint(0, V − 1): the last word is never drawn."""
-    words = torch.randint(0, vocab_size - 1, ids.shape, generator=generator)
+    words = torch.randint(0, max(vocab_size - 1, 1), ids.shape, generator=generator)
     return corrupt(ids, choose(special, generator), uniform(ids, generator), words, mask_id)
 
 
@@ -178,7 +179,25 @@ def first_word_missing(
     ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator
 ) -> Pair:
     """randint(1, V): word 0 is taken for padding."""
-    words = torch.randint(1, vocab_size, ids.shape, generator=generator)
+    words = torch.randint(min(1, vocab_size - 1), vocab_size, ids.shape, generator=generator)
+    return corrupt(ids, choose(special, generator), uniform(ids, generator), words, mask_id)
+
+
+@wrong(MLM)
+def never_the_original(
+    ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator
+) -> Pair:
+    """The random word is always another one than the token's own."""
+    step = torch.randint(1, max(vocab_size, 2), ids.shape, generator=generator)
+    words = (ids + step) % vocab_size
+    return corrupt(ids, choose(special, generator), uniform(ids, generator), words, mask_id)
+
+
+@wrong(MLM)
+def never_mask(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator) -> Pair:
+    """The random word is never [MASK]."""
+    words = torch.randint(0, max(vocab_size - 1, 1), ids.shape, generator=generator)
+    words += words >= mask_id
     return corrupt(ids, choose(special, generator), uniform(ids, generator), words, mask_id)
 
 
