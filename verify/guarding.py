@@ -77,7 +77,7 @@ def _guard(theorem: Theorem, judge: Judge, before: Guarded, examples: int, seed:
                         undefined += 1
                         continue
                     entries += 1
-                    wrong = gap > 0 if claim.relation == "<=" else not gap.contains(0)
+                    wrong = {"=": not gap.contains(0), "<=": gap > 0, "<": gap >= 0}[claim.relation]
                     if wrong:
                         said = f"{claim.left} = {left[place]} but {claim.right} = {right[place]} at {place} ({example.regime})"
                         return Guarded(count, entries, undefined, said, example)

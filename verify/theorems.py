@@ -74,7 +74,7 @@ def _judge_claim(
     with np.errstate(all="ignore"):
         gap, true_gap = left.floats() - right.floats(), true_left.floats() - true_right.floats()
         tolerance = left.bounds() + right.bounds()
-        if claim.relation == "<=":
+        if claim.relation != "=":  # rounding may reach a bound that the statement stays below
             distance, extra = np.maximum(gap, 0.0), np.maximum(true_gap, 0.0)
         else:
             distance, extra = np.abs(gap), np.abs(true_gap)
@@ -94,7 +94,7 @@ def _judge_claim(
         outcome.tolerance = float(tolerance.flat[at])
     if outcome.fails:
         symbols = ", ".join(f"{s}={k}" for (s, _), k in zip(claim.over, outcome.index or (), strict=False))
-        sign = "=" if claim.relation == "=" else "≤"
+        sign = {"=": "=", "<=": "≤", "<": "<"}[claim.relation]
         outcome.message = (
             f"{judge.formula.id}: {caller.name}: not {claim.left} {sign} {claim.right}"
             f"{' at ' + symbols if symbols else ''}: {outcome.got:.9g} against {outcome.expected:.9g} "

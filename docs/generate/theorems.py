@@ -26,7 +26,7 @@ MEANING = {
 }
 SHORT = 4
 """Steps up to which a derivation is open when the page is opened."""
-SIGNS = {"=": "=", "<=": r"\le"}
+SIGNS = {"=": "=", "<=": r"\le", "<": "<"}
 COUNTED: dict[str, dict[Assurance, int]] = {}
 """What is known of a formula's theorems, counted here or by the process that made its page."""
 

@@ -445,7 +445,7 @@ def _ranges(p: Printer, line: Definition) -> str:
 def claim_text(claim: Claim, style: str = "unicode") -> str:
     """A claim as text."""
     p: Printer = _LATEX if style == "latex" else _UNICODE
-    sign = {"=": "=", "<=": r"\le" if style == "latex" else "≤"}[claim.relation]
+    sign = {"=": "=", "<": "<", "<=": r"\le" if style == "latex" else "≤"}[claim.relation]
     where = "" if isinstance(claim.where, Always) else p.text(claim.where)
     joint = r"\quad\text{where } " if style == "latex" else "   where "
     return f"{p.text(claim.left)} {sign} {p.text(claim.right)}" + (joint + where if where else "")

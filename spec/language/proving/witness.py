@@ -86,7 +86,7 @@ class Numeric:
             for at, left, right in self.sides(point, conventions):
                 gap = right - left
                 close = abs(gap) < flint.arb(10) ** -DIGITS * (1 + abs(left))
-                if not (close if self.claim.relation == "=" else close or gap >= 0):
+                if not {"=": close, "<=": close or gap >= 0, "<": gap > 0}[self.claim.relation]:
                     return f"at a random point, index {at}: {_digits(left)} against {_digits(right)}"
         self.note = f"enclosed to {DIGITS} digits at {POINTS} random points"
         return ""
