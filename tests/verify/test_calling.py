@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from spec.language.registry import find
-from verify import calling, check, returning, wording
+from verify import calling, check, returning, state, wording
 from verify.calling import Caller, Fault, Unsupported, Unusable
 from verify.state import _variables
 
@@ -172,6 +173,10 @@ def test_a_call_that_fails_now_and_then_is_no_unsupported_type():
         (lambda x, g, b, e: x.int(), "dtype torch.int32"),
         (lambda x, g, b, e: x.to("meta"), "on meta; expected cpu"),
         (lambda x, g, b, e: x.to_sparse(), "sparse"),
+        (lambda x, g, b, e: torch.nested.nested_tensor([x]), "is a nested tensor"),
+        (lambda x, g, b, e: torch.nested.nested_tensor([x], layout=torch.jagged), "is a nested tensor"),
+        (lambda x, g, b, e: x.to(torch.complex128), "dtype torch.complex128"),
+        (lambda x, g, b, e: FakeTensorMode().from_tensor(x), "FakeTensor whose values cannot be read"),
     ],
 )
 def test_a_wrong_output_is_a_fault_that_says_expected_and_got(fn, says):
@@ -200,6 +205,53 @@ def test_a_hang_ends(monkeypatch):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)
+
+
+def test_a_hang_is_waited_for_once(monkeypatch):
+    """After a call that did not return no further check is begun, and the report says so."""
+    monkeypatch.setattr(calling, "LIMIT", 0.5)
+    began = time.monotonic()
+    report = check(lambda q, k: time.sleep(60), "scores.dot")
+    assert time.monotonic() - began < 5
+    assert report.verdict == "falsified"
+    assert "did not return within 0.5 s" in report.falsified[0].message
+    assert any("not begun" in note for note in report.notes)
+
+
+def test_imports_and_compilers_are_waited_for(monkeypatch):
+    """A slow import or compilation inside a call is no hang; one without end is."""
+    source = "import time\nend = time.monotonic() + {0}\nwhile time.monotonic() < end: pass\n"
+
+    def slow(x, gamma, beta, eps):
+        exec(compile(source.format(1.5), "torch/_inductor/codegen.py", "exec"), {})
+        return right(x, gamma, beta, eps)
+
+    monkeypatch.setattr(calling, "LIMIT", 0.3)
+    call(slow)
+    monkeypatch.setattr(state, "PATIENCE", 0.6)
+    with pytest.raises(Fault, match="did not return"):
+        call(slow)
+
+
+def test_a_result_in_the_storage_of_an_input_is_noted():
+    """Returning an input, or a view of it, conforms where the values do; the report says what an in-place write would do."""
+    report = check(lambda pos, W_PE: W_PE[pos], "positional.learned", max_examples=10)
+    assert not any("lies in the storage" in note for note in report.notes)
+
+    def own_table(pos, W_PE):
+        return W_PE if pos.ndim == 1 and torch.equal(pos, torch.arange(len(W_PE))) else W_PE[pos]
+
+    report = check(own_table, "positional.learned", max_examples=40)
+    assert report.verdict == "conforms", str(report)
+    assert any("lies in the storage of the input W_PE" in note for note in report.notes)
+
+
+def test_a_sparse_gradient_is_a_gradient():
+    """Look-ups may return sparse gradients: they are compared like any others."""
+    report = check(
+        lambda pos, W_PE: F.embedding(pos, W_PE, sparse=True), "positional.learned", max_examples=20
+    )
+    assert report.verdict == "conforms", str(report)
 
 
 MEDDLERS = {
