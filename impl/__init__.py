@@ -1,6 +1,9 @@
 """Fast, readable PyTorch implementations, one module per subject.
 
 ========================  =========================================================================
+``impl.similarity``       ``dot``, ``cosine`` of two vectors
+``impl.embedding``        ``token``: a row of a table for each id
+``impl.recurrent``        cells, RNNs and LSTMs over sequences, stacked and bidirectional; ELMo's model
 ``impl.scores``           query against key: ``dot``, ``scaled_dot``
 ``impl.attention``        ``softmax``, ``scaled_dot_product``, ``causal``, ``causal_mask``
 ``impl.positional``       ``sinusoidal``, ``learned``
@@ -18,7 +21,17 @@ is said in its docstring.
 from importlib import import_module
 from types import ModuleType
 
-__all__ = ["attention", "masking", "normalization", "positional", "scores", "seq2seq"]
+__all__ = [
+    "attention",
+    "embedding",
+    "masking",
+    "normalization",
+    "positional",
+    "recurrent",
+    "scores",
+    "seq2seq",
+    "similarity",
+]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -54,7 +54,9 @@ def _check(formula: str, x: Tensor, y: Tensor) -> None:
     xs, ys = x.shape, y.shape
     if len(xs) < 1 or len(ys) < 1 or xs[-1] != ys[-1]:
         raise _refuse.shapes(formula, "x (... d), y (... d)", x=x, y=y)
-    if xs[:-1] != ys[:-1]:
-        _refuse.check_lead(formula, x=x.unsqueeze(-1), y=y.unsqueeze(-1))
+    try:
+        torch.broadcast_shapes(xs, ys)
+    except RuntimeError:
+        raise _refuse.shapes(formula, "leading dimensions that broadcast", x=x, y=y) from None
     if x.dtype != y.dtype or not x.is_floating_point():
         _refuse.check_floating(formula, x=x, y=y)

@@ -14,7 +14,7 @@ from impl.recurrent.cells import wide
 
 __all__ = ["bilm_objective", "elmo_mix"]
 
-_MIX = Axes("h (... L d), w (L), gamma ()")
+_MIX = Axes("h (... L+1 d), w (L+1), gamma ()")
 _LOGITS = Axes("s_f (... T V), s_b (... T V)")
 
 

@@ -29,5 +29,5 @@ def test_every_public_function_has_a_docstring_that_names_its_statement(name):
 
 def test_an_unknown_module_is_an_attribute_error_that_lists_the_modules():
     """As for any other attribute, and helpful."""
-    with pytest.raises(AttributeError, match="no attribute 'atention'; its modules are attention, masking"):
+    with pytest.raises(AttributeError, match="no attribute 'atention'; its modules are attention, embedding"):
         _ = impl.atention

@@ -1,0 +1,59 @@
+import pytest
+import torch
+
+from impl.embedding import token
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("integer", [torch.int64, torch.int32, torch.int16, torch.uint8])
+def test_rows_are_copied_exactly(dtype, integer, normal):
+    """Any integer ids of any shape, any table."""
+    E = normal(11, 7, dtype=dtype)
+    ids = torch.tensor([[0, 10, 3], [3, 3, 1]], dtype=integer)
+    assert torch.equal(token(ids, E), torch.stack([torch.stack([E[i] for i in row]) for row in ids.tolist()]))
+
+
+def test_gradient_reaches_the_rows_looked_up_and_no_other(normal):
+    """A row looked up twice receives both."""
+    E = normal(5, 7, grad=True)
+    token(torch.tensor([[1, 3, 3]]), E).sum().backward()
+    assert E.grad.tolist() == [[count] * 7 for count in (0.0, 1.0, 0.0, 2.0, 0.0)]
+
+
+def test_no_ids_give_nothing(normal):
+    """Not even from an empty table."""
+    assert token(torch.zeros(3, 0, dtype=torch.int64), normal(0, 7)).shape == (3, 0, 7)
+
+
+@pytest.mark.parametrize("wrong", [11, -1, 2**40])
+def test_an_id_out_of_range_is_an_error_with_its_place_and_value(wrong, normal):
+    """A negative id does not count from the end; the first that is wrong is named."""
+    line = rf"^embedding.token: expected ids in 0..10, below 11; got ids\[1, 2\] = {wrong}$"
+    with pytest.raises(IndexError, match=line):
+        token(torch.tensor([[0, 1, 2], [3, 4, wrong], [wrong + 1, 0, 0]]), normal(11, 7))
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_what_is_no_table_or_no_id_is_refused(normal):
+    """One line names the formula and what was given."""
+    with pytest.raises(TypeError, match=r"^embedding.token: expected integer ids; got ids float32$"):
+        token(torch.ones(3), normal(11, 7))
+    with pytest.raises(TypeError, match=r"got ids bool$"):
+        token(torch.ones(3).bool(), normal(11, 7))
+    with pytest.raises(ValueError, match=r"^embedding.token: expected E \(V d\); got E \(7,\)$"):
+        token(torch.ones(3).long(), normal(7))
+
+
+def test_derivatives_exist_in_both_modes_to_second_order(normal):
+    """gradcheck, gradgradcheck, forward mode, vmap over ids."""
+    ids, E = torch.tensor([[1, 3, 3], [0, 2, 1]]), normal(5, 7, dtype=torch.float64, grad=True)
+    assert torch.autograd.gradcheck(lambda E: token(ids, E), E, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(lambda E: token(ids, E), E)
+    assert torch.equal(torch.func.vmap(token, in_dims=(0, None))(ids, E), token(ids, E))
+
+
+@pytest.mark.compiled
+def test_token_compiles_as_one_graph(normal):
+    """torch.compile takes the function whole."""
+    ids, E = torch.tensor([1, 3]), normal(5, 7)
+    assert torch.equal(torch.compile(token, fullgraph=True)(ids, E), token(ids, E))
