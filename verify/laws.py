@@ -9,8 +9,8 @@ statement's lines. A check's figure is ln p / ln level of its worst test: above 
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ import torch
 
 from spec.language.formula import Formula
 from verify.calling import Fault, Unsupported
+from verify.choosing import check_choices
 from verify.draws import (
     Bools,
     Broken,
@@ -30,16 +31,12 @@ from verify.draws import (
     draw,
     impossible,
     named,
+    returned,
 )
+from verify.lawresults import ALPHA, POWER, exact, global_state, judged, misused
 from verify.lawtests import counts, independence, outcomes, selection, words
 from verify.report import CheckResult
 from verify.statistics import Tally, sample_size
-
-ALPHA = 1e-9
-"""The false-alarm probability of one check, all its tests together."""
-
-POWER = 0.999
-"""The probability with which each planned alternative is seen."""
 
 SHIFT, CORRELATION = 0.01, 0.05
 """The alternatives: a rate or a share that is off by 0.01 (14 or 16 for 15 %, 9 for 10 %), and adjacent correlation."""
@@ -74,6 +71,9 @@ def plan(formula: Formula, conventions: Mapping[str, str] | None) -> tuple[Regim
     return (
         Regime("main", 48, 1009, free, 64),
         Regime("small vocabulary", 48, 8, 60_000, 32),
+        # Where a random word is the original, or [MASK], with a probability that shows.
+        Regime("two words", 48, 2, 60_000, 32),
+        Regime("three words", 48, 3, 60_000, 32),
         Regime("large vocabulary", 8, 30_522, 30_000, 256),
     )
 
@@ -91,7 +91,9 @@ def check_law(
     """
     law = formula.law
     assert law is not None, f"{formula.id} states no law"
-    independent = formula.choose(conventions)[law.convention] in law.independent
+    if not law.selects:
+        return check_choices(caller, formula, conventions, seed, device)
+    independent = formula.choose(conventions)[law.convention or ""] in law.independent
     axioms = {axiom.name: 0 for axiom in law.axioms}
     broken: dict[str, str] = {}
     kept: list[str] = []
@@ -107,25 +109,25 @@ def check_law(
                 )
 
     samples: list[Sample] = []
-    state = _global_state()
+    state = global_state()
     try:
         samples += [
             draw(caller, formula, conventions, regime, seed, device, hold)
             for regime in plan(formula, conventions)
         ]
-        if _global_state() != state:
+        if global_state() != state:
             kept.append("the global random state was used: draw from the generator that is passed")
         kept += _generator(caller, formula, seed, device)
     except (Broken, Fault) as error:
-        return [_exact("law: results", 0, str(error))]
+        return [exact("law: results", 0, str(error))]
     except Unsupported as error:
         return [CheckResult("law: results", "law", "inconclusive", message=str(error))]
     except Exception as error:
         said = (str(error).splitlines() or [""])[0]
-        return [_exact("law: results", 0, f"{formula.id} raised {type(error).__name__}: {said}")]
+        return [exact("law: results", 0, f"{formula.id} raised {type(error).__name__}: {said}")]
 
-    checks = [_exact(f"law: {name}", count, broken.get(name)) for name, count in axioms.items()]
-    checks.append(_exact("law: generator", 4, "; ".join(kept) or None, "calls"))
+    checks = [exact(f"law: {name}", count, broken.get(name)) for name, count in axioms.items()]
+    checks.append(exact("law: generator", 4, "; ".join(kept) or None, "calls"))
     tokens = sum(s.word.size for s in samples)
     for sample in samples:
         found = impossible(sample)
@@ -135,83 +137,28 @@ def check_law(
                 f"{sample.regime.name}: id {sample.ids[r, i]} at position {i} became word {sample.word[t, r, i]}, "
                 f"{'selected' if sample.chosen[t, r, i] else 'not selected'}: the statement gives this probability 0"
             )
-            return [*checks, _exact("law: possible outcomes", tokens, said)]
-    checks.append(_exact("law: possible outcomes", tokens, None))
-    checks.append(_judged("law: selection", tokens, selection, samples, independent))
-    checks.append(_judged("law: counts", tokens, counts, samples, independent))
-    checks.append(_judged("law: independence", tokens, independence, samples, independent))
-    checks.append(_judged("law: outcomes", tokens, outcomes, samples, independent))
-    checks.append(_judged("law: words", tokens, words, samples, independent))
+            return [*checks, exact("law: possible outcomes", tokens, said)]
+    checks.append(exact("law: possible outcomes", tokens, None))
+
+    def tests(test: Callable[[Sample, bool, Tally], None]) -> list[Callable[[Tally], None]]:
+        return [partial(test, sample, independent) for sample in samples]
+
+    checks.append(judged("law: selection", tokens, tests(selection)))
+    checks.append(judged("law: counts", tokens, tests(counts)))
+    checks.append(judged("law: independence", tokens, tests(independence)))
+    checks.append(judged("law: outcomes", tokens, tests(outcomes)))
+    checks.append(judged("law: words", tokens, tests(words)))
     return checks
 
 
 def _generator(caller: Caller, formula: Formula, seed: int, device: str) -> list[str]:
-    """What is wrong with the use of the generator: equal seeds must give equal results, other states other results."""
+    """What is wrong with the use of the generator."""
     rows = designs(formula, Regime("generator", 48, 1009, 0, 8), seed + 1)
-
-    def once(generator: torch.Generator) -> list[Ints]:
-        inputs = arguments(formula, rows, 8, generator, device)
-        from verify.draws import returned
-
-        before = [x.clone() if isinstance(x, torch.Tensor) else None for x in inputs]
-        results = returned(formula, caller(*inputs), inputs)
-        for item, old, new in zip(formula.inputs, before, inputs, strict=True):
-            if old is not None and not torch.equal(old, new):
-                wrong.append(f"the input {item} was modified")
-        return results
-
-    def fresh(value: int) -> torch.Generator:
-        return torch.Generator(device=device).manual_seed(value)
-
-    wrong: list[str] = []
-    used = fresh(11)
-    first, following = once(used), once(used)
-    again, other = once(fresh(11)), once(fresh(12))
-    alike = [
-        all(np.array_equal(a, b) for a, b in zip(first, x, strict=True)) for x in (again, other, following)
-    ]
-    if not alike[0]:
-        wrong.append("the same seed gave another result")
-    if alike[1]:
-        wrong.append("another seed gave the same result")
-    if alike[2]:
-        wrong.append("a second call with the same generator gave the same result: its state was not advanced")
-    return list(dict.fromkeys(wrong))
-
-
-# Results ------------------------------------------------------------------------------------------------------------------
-
-
-def _judged(
-    name: str,
-    tokens: int,
-    test: Callable[[Sample, bool, Tally], None],
-    samples: list[Sample],
-    independent: bool,
-) -> CheckResult:
-    tally = Tally(ALPHA, 4)
-    for sample in samples:
-        test(sample, independent, tally)
-    fine, p, level, said = tally.verdict()
-    figure = math.log(p) / math.log(level) if p > 0 else math.inf
-    message = f"{said}; p = {p:.2g}, level {level:.1g} ({tally.count} tests, false alarm ≤ {ALPHA:g}, power ≥ {POWER})"
-    return _result(name, tokens, fine, figure, message)
-
-
-def _exact(name: str, count: int, wrong: str | None, what: str = "positions") -> CheckResult:
-    return _result(
-        name, count, wrong is None, math.inf if wrong else 0.0, wrong or f"exact in {count:,} {what}"
-    )
-
-
-def _result(name: str, examples: int, fine: bool, figure: float, message: str) -> CheckResult:
-    return CheckResult(
-        name=name,
-        kind="law",
-        verdict="conforms" if fine else "falsified",
-        examples=examples,
-        worst_ratio=figure,
-        message=message,
+    return misused(
+        lambda generator: arguments(formula, rows, 8, generator, device),
+        lambda inputs: returned(formula, caller(*inputs), inputs),
+        [str(item) for item in formula.inputs],
+        device,
     )
 
 
@@ -223,8 +170,3 @@ def _where(formula: Formula, inputs: list[Any], results: list[Ints], held: Bools
     return f"row {row}, position {column}: " + ", ".join(
         f"{name} {value[place]}" for name, value in values.items()
     )
-
-
-def _global_state() -> tuple[Any, ...]:
-    legacy = np.random.get_state(legacy=True)  # noqa: NPY002 the global state is what must not be touched
-    return (torch.get_rng_state().numpy().tobytes(), random.getstate(), legacy[1].tobytes(), legacy[2])  # type: ignore[index]

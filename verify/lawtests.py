@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from verify.draws import Bools, Ints, Sample, pairs
+from verify.lawresults import seen as _seen
 from verify.statistics import Tally, binomial_p, chernoff_p, poisson_binomial, upper_tail
 
 
@@ -225,10 +226,3 @@ def _by_id(sample: Sample) -> list[tuple[str, Bools]]:
         ("the id is odd", sample.ids % 2 == 1),
         *((f"the id is in quarter {q + 1} of the vocabulary", sample.ids * 4 // V == q) for q in range(4)),
     ]
-
-
-def _seen(regime: str, what: str, k: int, N: int, low: float, high: float | None = None) -> str:
-    share = f"{100 * k / N:.4g} %" if N else "none"
-    ends = dict.fromkeys(f"{100 * p:.4g}" for p in (low, low if high is None else high))
-    expected = " to ".join(ends)
-    return f"{regime}: {what}: {k:,} of {N:,} ({share}), expected {expected} %"
