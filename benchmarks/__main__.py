@@ -14,9 +14,18 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.harness import Comparison, Rate, Timing, counted, interleaved, machine
+from benchmarks.harness import Comparison, Memory, Rate, Timing, counted, interleaved, machine, peak
 
-SUBJECTS = ("masking", "attention", "normalization", "positional", "checking")
+SUBJECTS = (
+    "masking",
+    "attention",
+    "multihead",
+    "additive",
+    "recurrent",
+    "normalization",
+    "positional",
+    "checking",
+)
 
 
 def main() -> None:
@@ -48,19 +57,33 @@ def main() -> None:
         console.print(f"Written to {path}")
 
 
-def _rows(entry: Comparison | Rate, rounds: int, seconds: float) -> list[dict]:
+def _rows(entry: Comparison | Memory | Rate, rounds: int, seconds: float) -> list[dict]:
     """An entry's rows: one for each peer of a comparison, one for a rate."""
     common = {"work": entry.work, "size": entry.size}
     if isinstance(entry, Rate):
         return [common | {"per_second": counted(entry), "unit": entry.unit}]
+    if isinstance(entry, Memory):
+        held, target = peak(entry.ours), entry.target
+        return [
+            common
+            | {
+                "peer": name,
+                "ratio": taken / held,
+                "target": target,
+                "met": target is None or taken / held >= target,
+                "ours_bytes": held,
+                "peer_bytes": taken,
+            }
+            for name, taken in ((name, peak(work)) for name, work in entry.peers.items())
+        ]
     ours, *peers = interleaved({"ours": entry.ours, **entry.peers}, rounds, seconds).items()
     return [
         common
         | {
             "peer": name,
             "ratio": timing.median / ours[1].median,
-            "target": entry.target,
-            "met": entry.target is None or _met(timing, ours[1], entry.target),
+            "target": entry.wanted(name),
+            "met": _met(timing, ours[1], entry.wanted(name)),
             "ours_s": asdict(ours[1]),
             "peer_s": asdict(timing),
         }
@@ -68,16 +91,16 @@ def _rows(entry: Comparison | Rate, rounds: int, seconds: float) -> list[dict]:
     ]
 
 
-def _met(peer: Timing, ours: Timing, target: float) -> bool:
+def _met(peer: Timing, ours: Timing, target: float | None) -> bool:
     """Whether the ratio is as wanted, within noise: 3 %, or the rounds' quartiles where these are further apart."""
-    return max(1.03 * peer.median / ours.median, peer.high / ours.low) >= target
+    return target is None or max(1.03 * peer.median / ours.median, peer.high / ours.low) >= target
 
 
 def _table(rows: list[dict]) -> Table:
     table = Table(title="ours beside the peers", title_justify="left")
-    for heading in ("work", "size", "ours", "peer", "time", "ratio", "wanted"):
+    for heading in ("work", "size", "ours", "peer", "theirs", "ratio", "wanted"):
         table.add_column(
-            heading, justify="right" if heading in ("ours", "time", "ratio", "wanted") else "left"
+            heading, justify="right" if heading in ("ours", "theirs", "ratio", "wanted") else "left"
         )
     before = None
     for row in rows:
@@ -93,16 +116,19 @@ def _table(rows: list[dict]) -> Table:
         style = "" if target is None else "green" if row["met"] else "yellow"
         table.add_row(
             *name,
-            _human(row["ours_s"]["median"]) if first else "",
+            _human(row, "ours") if first else "",
             row["peer"],
-            _human(row["peer_s"]["median"]),
+            _human(row, "peer"),
             f"[{style}]{row['ratio']:.2f}[/]" if style else f"{row['ratio']:.2f}",
             "" if target is None else f"≥ {target:g}",
         )
     return table
 
 
-def _human(seconds: float) -> str:
+def _human(row: dict, whose: str) -> str:
+    if f"{whose}_bytes" in row:
+        return f"{row[f'{whose}_bytes'] / 2**20:.1f} MiB"
+    seconds = row[f"{whose}_s"]["median"]
     return f"{seconds * 1e3:.2f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.1f} µs"
 
 

@@ -1,20 +1,26 @@
 """Timing: contestants take turns, round after round, so that whatever slows the machine down slows all of them.
 
 In a round each contestant runs for a few milliseconds, which gives a mean; the result is the median over the rounds, and what
-counts is the ratio of two medians. A subject is a module with a function ``entries(quick)`` that yields what is defined here:
-``Comparison`` (ours beside peers doing the same work on the same inputs) or ``Rate`` (something of ours that is counted
-rather than compared); ``SUBJECTS`` in ``__main__.py`` lists them.
+counts is the ratio of two medians. Memory is the peak above what was held before, each contestant in a process of its own.
+A subject is a module with a function ``entries(quick)`` that yields what is defined here: ``Comparison`` (ours beside
+peers doing the same work on the same inputs), ``Memory`` (the same, but what it takes at its peak) or ``Rate`` (something of
+ours that is counted rather than compared); ``SUBJECTS`` in ``__main__.py`` lists them.
 """
 
+import ctypes
 import gc
 import math
 import os
 import platform
+import resource
 import statistics
+import sys
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +39,23 @@ class Comparison:
     size: str
     ours: Work
     peers: Mapping[str, Work]
+    target: float | Mapping[str, float] | None = None  # the ratio peer/ours wanted, of every peer or of each
+
+    def wanted(self, peer: str) -> float | None:
+        """The ratio wanted of a peer."""
+        return self.target.get(peer) if isinstance(self.target, Mapping) else self.target
+
+
+@dataclass(frozen=True)
+class Memory:
+    """One row of the table: what the same work takes at its peak. A contestant is a function that can be pickled (of a
+    module, or a ``partial`` of one); called, it prepares the work, whose inputs are not counted.
+    """
+
+    work: str
+    size: str
+    ours: Callable[[], Work]
+    peers: Mapping[str, Callable[[], Work]]
     target: float | None = None  # the ratio peer/ours wanted of every peer
 
 
@@ -80,7 +103,8 @@ def interleaved(contestants: Mapping[str, Work], rounds: int, seconds: float) ->
                 :: -1 if turn % 2 else 1
             ]:  # back and forth: nobody always follows the same
                 work = contestants[name]
-                work()  # what the one before left in caches and allocator is not this one's fault
+                if once[name] < 0.5:
+                    work()  # what the one before left in caches and allocator is not this one's fault
                 start = time.perf_counter()
                 for _ in range(calls[name]):
                     work()
@@ -100,6 +124,37 @@ def _once(work: Work) -> float:
         if best > 0.2:
             break
     return best
+
+
+def peak(prepare: Callable[[], Work]) -> int:
+    """The bytes that a work takes at its peak beyond what was there before, in a process of its own."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(_peak, prepare, torch.get_num_threads()).result()
+
+
+def _peak(prepare: Callable[[], Work], threads: int) -> int:
+    torch.set_num_threads(threads)
+    work, status = prepare(), Path("/proc/self/status")
+    if not status.exists():  # not Linux: the peak since the process began
+        before = _largest()
+        work()
+        return _largest() - before
+    work()  # loads the libraries it needs
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)  # gives back what is free
+    Path("/proc/self/clear_refs").write_text("5")  # sets VmHWM back to VmRSS
+    before = _kilobytes(status, "VmRSS")
+    work()
+    return (_kilobytes(status, "VmHWM") - before) * 1024
+
+
+def _largest() -> int:
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return size if sys.platform == "darwin" else size * 1024
+
+
+def _kilobytes(status: Path, name: str) -> int:
+    return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith(name))
 
 
 def counted(rate: Rate) -> float:

@@ -14,8 +14,33 @@ hessian, …) takes the math path by itself. For ``create_graph=True``, ``torch.
 either mode. In 16 bits the fused kernel also rounds the weights before it sums with them; the math path rounds once, at the end.
 """
 
+from impl.attention import layouts as layouts
 from impl.attention.causality import causal, causal_mask
+from impl.attention.masks import key_padding_mask
+from impl.attention.mixing import Attention, attend
+from impl.attention.multihead import MultiHeadAttention
+from impl.attention.projections import cross, multi_head
+from impl.attention.projections import self_ as self
+from impl.attention.sampling import hard, log_weight
 from impl.attention.steps import bahdanau_step, luong_step
 from impl.attention.weights import scaled_dot_product, softmax
+from impl.attention.windows import local
 
-__all__ = ["causal", "causal_mask", "scaled_dot_product", "softmax", "bahdanau_step", "luong_step"]
+__all__ = [
+    "softmax",
+    "scaled_dot_product",
+    "attend",
+    "Attention",
+    "causal",
+    "causal_mask",
+    "key_padding_mask",
+    "self",
+    "cross",
+    "multi_head",
+    "MultiHeadAttention",
+    "hard",
+    "log_weight",
+    "local",
+    "bahdanau_step",
+    "luong_step",
+]

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from impl import _refuse
-from impl._transforms import beyond_one_grad
+from impl._transforms import beyond_one_grad, in_func
 from impl.scores import scaled_dot
 
 __all__ = ["scaled_dot_product", "softmax"]
@@ -76,12 +76,19 @@ def scaled_dot_product(
 
 def _math(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
     """The formula in plain operations; with 16-bit inputs they are done in float32 and rounded once, at the end."""
-    if q.dtype.itemsize == 2:
-        return _math(q.float(), k.float(), v.float(), mask).to(q.dtype)
     _lead(q, k, v, mask)
-    if mask is not None:
+    return _weighted(q, k, v, mask)[0]
+
+
+def _weighted(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The contexts, and the weights (... n m) that they are means under, in plain operations."""
+    if q.dtype.itemsize == 2:
+        z, a = _weighted(q.float(), k.float(), v.float(), mask)
+        return z.to(q.dtype), a.to(q.dtype)
+    if mask is not None and _unsafe(q, k, v):
         q, k, v = _blank(q, k, v, mask)
-    return softmax(scaled_dot(q, k), mask) @ v
+    a = softmax(scaled_dot(q, k), mask)
+    return a @ v, a
 
 
 def _fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
@@ -124,6 +131,14 @@ def _blank(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tenso
     """q, k, v with 0 in every slot that the mask hides from all its partners: 0 · 0 is 0 where 0 · NaN is NaN."""
     asks, asked = mask.any(-1, keepdim=True), mask.any(-2).unsqueeze(-1)
     return torch.where(asks, q, 0.0), torch.where(asked, k, 0.0), torch.where(asked, v, 0.0)
+
+
+def _unsafe(*tensors: Tensor) -> bool:
+    """Whether hidden slots have to be blanked: where something is not finite, and where looking at values would wait for
+    the device, stop the compiler or a transform.
+    """
+    looking = tensors[0].is_cpu and not torch.compiler.is_compiling() and not in_func()
+    return not looking or not _finite(*tensors)
 
 
 def _finite(*tensors: Tensor) -> bool:

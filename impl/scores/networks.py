@@ -27,11 +27,10 @@ def additive(
     """s[i,j] = vᵀ tanh(W [q[i]; k[j]]), as vᵀ tanh(W_q q[i] + W_k k[j]) with W = [W_q W_k]: the products are taken once
     for each query and each key, not for each pair. Statement: ``scores.additive``.
 
-    The (... n m a) hidden layer is never whole in memory: it passes through a block of at most ``block`` bytes (4 MiB on
-    a CPU, 128 MiB elsewhere; of one pair at least), forward, and again backward, where it is computed anew. A hidden
-    layer that fits into a block is kept for the backward pass, as usual. ``backend="math"`` is the same in plain operations
-    with the hidden layer whole; it is taken by itself for derivatives of derivatives, in forward mode, in
-    ``torch.func``, and by torch.compile, which fuses it.
+    The (... n m a) hidden layer is never whole in memory: it passes through ``block`` bytes (4 MiB on a CPU, 128 MiB
+    elsewhere, and one pair at least), and again in the backward pass, where it is computed anew, under torch.compile too.
+    A hidden layer of at most that size is kept, as usual. ``backend="math"`` is the same in plain operations with the hidden
+    layer whole; derivatives of derivatives, forward mode and ``torch.func`` take it by themselves.
 
     Leading dimensions of q and k broadcast. ValueError for shapes that do not fit, TypeError unless all share one
     floating dtype, which is also the result's. Source: Bahdanau, Cho & Bengio 2015, "Neural Machine Translation by

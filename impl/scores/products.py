@@ -4,7 +4,7 @@ import math
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, float32
+from torch import Tensor
 
 from impl import _refuse
 
@@ -29,9 +29,9 @@ def scaled_dot(q: Float[Tensor, "... n d_k"], k: Float[Tensor, "... m d_k"]) -> 
     dtype, which is also the result's. Source: Vaswani et al. 2017, "Attention Is All You Need", section 3.2.1.
     """
     _check("scores.scaled_dot", q, k)
-    if q.dtype.itemsize == 2:  # dividing a product already rounded to 16 bits would round twice
-        return (q.to(float32) @ k.mT.to(float32) / math.sqrt(q.shape[-1])).to(q.dtype)
-    return q @ k.mT / math.sqrt(q.shape[-1])
+    if q.dtype.itemsize == 2:
+        return scaled_dot(q.float(), k.float()).to(q.dtype)
+    return (q / math.sqrt(q.shape[-1])) @ k.mT  # n · d_k divisions, not n · m
 
 
 def general(

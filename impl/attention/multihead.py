@@ -1,0 +1,123 @@
+"""Multi-head attention as a module, its projections packed."""
+
+from typing import Literal, overload
+
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from impl import _refuse
+from impl.attention.projections import _attend_heads, _blanked, _heads
+from impl.attention.weights import Backend, _check_mask
+
+__all__ = ["MultiHeadAttention"]
+
+
+class MultiHeadAttention(nn.Module):
+    """``attention.multi_head`` with its weights, and biases where wanted.
+
+    Queries, keys and values of all heads come from one linear layer, ``qkv``: rows 0 … h·d_k − 1 of its weight make the
+    queries, head after head, then come the keys and the values. Where y has a width ``d_y`` of its own, they are two layers,
+    ``q`` and ``kv``. ``out`` is W_o. ``impl.attention.layouts`` exchanges them with other libraries, and with the
+    statement's weights for each head.
+
+    d_k and d_v are d_model / h unless given (ValueError where h does not divide d_model). Weights are drawn as
+    Glorot & Bengio 2010 do, biases are 0.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        h: int,
+        *,
+        d_k: int | None = None,
+        d_v: int | None = None,
+        d_y: int | None = None,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if (d_k is None or d_v is None) and d_model % h:
+            raise ValueError(
+                f"attention.multi_head: expected an h that divides d_model; got h {h}, d_model {d_model}"
+            )
+        self.d_model, self.d_y, self.h = d_model, d_y or d_model, h
+        h_d_k, h_d_v = h * (d_k or d_model // h), h * (d_v or d_model // h)
+        self.rows = [h_d_k, h_d_k, h_d_v]
+        if self.d_y == d_model:
+            self.qkv = nn.Linear(d_model, 2 * h_d_k + h_d_v, bias)
+        else:
+            self.q, self.kv = nn.Linear(d_model, h_d_k, bias), nn.Linear(self.d_y, h_d_k + h_d_v, bias)
+        self.out = nn.Linear(h_d_v, d_model, bias)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all weights anew, and set the biases to 0."""
+        parts = {"qkv": self.rows, "q": self.rows[:1], "kv": self.rows[1:], "out": [self.d_model]}
+        for name, parameter in self.named_parameters():
+            layer, kind = name.split(".")
+            for part in parameter.detach().split(parts[layer]):
+                nn.init.xavier_uniform_(part) if kind == "weight" else nn.init.zeros_(part)
+
+    @overload
+    def forward(
+        self,
+        x: Tensor,
+        y: Tensor | None = None,
+        mask: Tensor | None = None,
+        *,
+        return_weights: Literal[False] = False,
+        backend: Backend = "auto",
+    ) -> Tensor: ...
+    @overload
+    def forward(
+        self,
+        x: Tensor,
+        y: Tensor | None = None,
+        mask: Tensor | None = None,
+        *,
+        return_weights: Literal[True],
+        backend: Backend = "auto",
+    ) -> tuple[Tensor, Tensor]: ...
+    def forward(
+        self,
+        x: Float[Tensor, "... n d_model"],
+        y: Float[Tensor, "... m d_y"] | None = None,
+        mask: Bool[Tensor, "... #n #m"] | None = None,
+        *,
+        return_weights: bool = False,
+        backend: Backend = "auto",
+    ) -> Float[Tensor, "... n d_model"] | tuple[Float[Tensor, "... n d_model"], Float[Tensor, "... h n m"]]:
+        """z (... n d_model): x attends to y, or to itself where no y is given.
+
+        A query that may attend to nothing gets 0 from every head, so z is 0 there too, plus the bias of ``out`` if there
+        is one. ``return_weights=True`` returns (z, a), a the weights of every head: h·n·m numbers for each sequence,
+        which otherwise never exist (and as many again for the gradient). Errors are those of ``multi_head``.
+        """
+        y = x if y is None else y
+        self._check(x, y, mask)
+        x, y = _blanked(x, y, mask)
+        q, k, v = (_heads(part, self.h) for part in self._projected(x, y))
+        concat, a = _attend_heads(q, k, v, mask, return_weights, backend)
+        z = self.out(concat)
+        return z if a is None else (z, a)
+
+    def _projected(self, x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        """Queries, keys and values, one head beside the other."""
+        if self.d_y != self.d_model:
+            return self.q(x), *self.kv(y).split(self.rows[1:], -1)
+        if y is x:
+            return tuple(self.qkv(x).split(self.rows, -1))
+        W, b, first = self.qkv.weight, self.qkv.bias, self.rows[0]
+        b_q, b_kv = (None, None) if b is None else (b[:first], b[first:])
+        return F.linear(x, W[:first], b_q), *F.linear(y, W[first:], b_kv).split(self.rows[1:], -1)
+
+    def _check(self, x: Tensor, y: Tensor, mask: Tensor | None) -> None:
+        if min(x.dim(), y.dim()) < 2 or x.shape[-1] != self.d_model or y.shape[-1] != self.d_y:
+            expected = f"x (... n {self.d_model}), y (... m {self.d_y})"
+            raise _refuse.shapes("attention.multi_head", expected, x=x, y=y)
+        _refuse.check_floating("attention.multi_head", x=x, y=y, weight=self.out.weight)
+        given = {"x": x, "y": y}
+        if mask is not None:
+            _check_mask("attention.multi_head", mask, x.shape[-2], y.shape[-2])
+            given["mask"] = mask
+        _refuse.check_lead("attention.multi_head", **given)

@@ -1,0 +1,175 @@
+"""Attention with projections: queries, keys and values made from one sequence or two, in one head or several.
+
+Letters are the statements': sequences x of n and y of m entries of d_model numbers each; h heads. What stands in x where a
+query may attend to nothing, or in y where no query may attend, NaN and Inf included, reaches neither output nor gradient: it
+is blanked before the projections, whose gradients would meet it otherwise.
+"""
+
+from typing import Literal, overload
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from impl import _refuse
+from impl.attention.weights import Backend, _check_mask, _unsafe, _weighted, scaled_dot_product
+
+__all__ = ["self_", "cross", "multi_head"]
+
+
+def self_(
+    x: Float[Tensor, "... n d_model"],
+    W_q: Float[Tensor, "d_model d_k"],
+    W_k: Float[Tensor, "d_model d_k"],
+    W_v: Float[Tensor, "d_model d_v"],
+    mask: Bool[Tensor, "... #n #n"] | None = None,
+    *,
+    backend: Backend = "auto",
+) -> Float[Tensor, "... n d_v"]:
+    """Attention of a sequence to itself: ``scaled_dot_product(x W_q, x W_k, x W_v, mask)``. Statement: ``attention.self``.
+
+    ValueError for shapes that do not fit, TypeError unless x and the weights share one floating dtype and the mask is
+    boolean. Source: Vaswani et al. 2017, section 3.2.
+    """
+    _check("attention.self", x, x, W_q, W_k, W_v, mask)
+    return _attend(x, x, W_q, W_k, W_v, mask, backend)
+
+
+def cross(
+    x: Float[Tensor, "... n d_model"],
+    y: Float[Tensor, "... m d_model"],
+    W_q: Float[Tensor, "d_model d_k"],
+    W_k: Float[Tensor, "d_model d_k"],
+    W_v: Float[Tensor, "d_model d_v"],
+    mask: Bool[Tensor, "... #n #m"] | None = None,
+    *,
+    backend: Backend = "auto",
+) -> Float[Tensor, "... n d_v"]:
+    """Attention of one sequence to another: ``scaled_dot_product(x W_q, y W_k, y W_v, mask)``. Statement: ``attention.cross``.
+
+    ValueError for shapes that do not fit, TypeError unless the sequences and the weights share one floating dtype and the mask
+    is boolean. Source: Vaswani et al. 2017, section 3.2.3.
+    """
+    _check("attention.cross", x, y, W_q, W_k, W_v, mask)
+    return _attend(x, y, W_q, W_k, W_v, mask, backend)
+
+
+@overload
+def multi_head(
+    x: Tensor,
+    y: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    W_v: Tensor,
+    W_o: Tensor,
+    mask: Tensor | None = None,
+    *,
+    return_weights: Literal[False] = False,
+    backend: Backend = "auto",
+) -> Tensor: ...
+@overload
+def multi_head(
+    x: Tensor,
+    y: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    W_v: Tensor,
+    W_o: Tensor,
+    mask: Tensor | None = None,
+    *,
+    return_weights: Literal[True],
+    backend: Backend = "auto",
+) -> tuple[Tensor, Tensor]: ...
+def multi_head(
+    x: Float[Tensor, "... n d_model"],
+    y: Float[Tensor, "... m d_model"],
+    W_q: Float[Tensor, "h d_model d_k"],
+    W_k: Float[Tensor, "h d_model d_k"],
+    W_v: Float[Tensor, "h d_model d_v"],
+    W_o: Float[Tensor, "h*d_v d_model"],
+    mask: Bool[Tensor, "... #n #m"] | None = None,
+    *,
+    return_weights: bool = False,
+    backend: Backend = "auto",
+) -> Float[Tensor, "... n d_model"] | tuple[Float[Tensor, "... n d_model"], Float[Tensor, "... h n m"]]:
+    """[head_1 … head_h] W_o with head_t = ``cross(x, y, W_q[t], W_k[t], W_v[t], mask)``; all heads are projected by one
+    product. Statement: ``attention.multi_head``.
+
+    The mask holds for every head. A query that may attend to nothing gets 0. ``return_weights=True`` returns (z, a) with the
+    weights a of every head: h·n·m numbers for each sequence, which otherwise never exist (and as many again for the
+    gradient). ``MultiHeadAttention`` holds the weights packed, and may have biases.
+
+    ValueError for shapes that do not fit, TypeError unless the sequences and the weights share one floating dtype and the mask
+    is boolean. Source: Vaswani et al. 2017, section 3.2.2.
+    """
+    if W_q.dim() != 3 or W_o.dim() != 2 or W_o.shape[0] != W_v.shape[0] * W_v.shape[-1]:
+        expected = "W_q, W_k (h d_model d_k), W_v (h d_model d_v), W_o (h*d_v d_model)"
+        raise _refuse.shapes("attention.multi_head", expected, W_q=W_q, W_k=W_k, W_v=W_v, W_o=W_o)
+    _check("attention.multi_head", x, y, W_q, W_k, W_v, mask)
+    _refuse.check_floating("attention.multi_head", x=x, W_o=W_o)
+    x, y = _blanked(x, y, mask)
+    h = W_q.shape[0]
+    q, k, v = (_heads(of @ W.transpose(0, 1).flatten(1), h) for of, W in ((x, W_q), (y, W_k), (y, W_v)))
+    concat, a = _attend_heads(q, k, v, mask, return_weights, backend)
+    z = concat @ W_o
+    return z if a is None else (z, a)
+
+
+def _attend(
+    x: Tensor, y: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, mask: Tensor | None, backend: Backend
+) -> Tensor:
+    x, y = _blanked(x, y, mask)
+    return scaled_dot_product(x @ W_q, y @ W_k, y @ W_v, mask, backend=backend)
+
+
+def _heads(x: Tensor, h: int) -> Tensor:
+    """(... n h·d), one head beside the other, as (... h n d)."""
+    return x.unflatten(-1, (h, x.shape[-1] // h)).transpose(-3, -2)
+
+
+def _attend_heads(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, return_weights: bool, backend: Backend
+) -> tuple[Tensor, Tensor | None]:
+    """The heads' contexts, one beside the other (... n h·d_v), and where asked for their weights (... h n m)."""
+    if mask is not None and mask.dim() > 2:
+        mask = mask.unsqueeze(-3)
+    z, a = (
+        _weighted(q, k, v, mask)
+        if return_weights
+        else (scaled_dot_product(q, k, v, mask, backend=backend), None)
+    )
+    return z.transpose(-3, -2).flatten(-2), a
+
+
+def _blanked(x: Tensor, y: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """x with 0 where a query may attend to nothing, y where no query may attend; or as they are, where all is finite."""
+    if mask is None or not (_unsafe(x) or (y is not x and _unsafe(y))):
+        return x, y
+    asks, asked = mask.any(-1).unsqueeze(-1), mask.any(-2).unsqueeze(-1)
+    if y is x:
+        x = torch.where(asks | asked, x, 0.0)
+        return x, x
+    return torch.where(asks, x, 0.0), torch.where(asked, y, 0.0)
+
+
+def _check(
+    formula: str, x: Tensor, y: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, mask: Tensor | None
+) -> None:
+    *h, d_model, _ = W_q.shape if W_q.dim() > 1 else (0, 0)
+    if (
+        len(h) != (formula == "attention.multi_head")
+        or W_k.shape != W_q.shape
+        or W_v.shape[:-1] != W_q.shape[:-1]
+    ):
+        head = "h " if formula == "attention.multi_head" else ""
+        expected = f"W_q, W_k ({head}d_model d_k), W_v ({head}d_model d_v)"
+        raise _refuse.shapes(formula, expected, W_q=W_q, W_k=W_k, W_v=W_v)
+    given = {"x": x} if y is x else {"x": x, "y": y}
+    if any(of.dim() < 2 or of.shape[-1] != d_model for of in given.values()):
+        expected = ", ".join(f"{name} (... {size} d_model)" for name, size in zip(given, "nm", strict=False))
+        raise _refuse.shapes(formula, f"{expected} with d_model = {d_model}", **given)
+    _refuse.check_floating(formula, **given, W_q=W_q, W_k=W_k, W_v=W_v)
+    if mask is not None:
+        _check_mask(formula, mask, x.shape[-2], y.shape[-2])
+        given["mask"] = mask
+    _refuse.check_lead(formula, **given)
