@@ -1,4 +1,4 @@
-"""PyTorch's implementations, adapted to the declared input order and otherwise as they are."""
+"""PyTorch's functions, adapted to the declared input order and otherwise as they are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,71 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from verify.targets.flattening import called, hollow
+
 Adapted = Callable[..., Any]
+
+
+# Similarity, embedding, scores ------------------------------------------------------------------------------------------------
+
+
+def vecdot() -> Adapted:
+    """``torch.linalg.vecdot``."""
+
+    def dot(x: Tensor, y: Tensor) -> Tensor:
+        return torch.linalg.vecdot(x, y)  # type: ignore[no-any-return]
+
+    return dot
+
+
+def one_by_one(name: str) -> Adapted:
+    """``torch.dot`` or ``torch.inner`` on each pair of vectors by itself: a batch means something else to them."""
+    product = getattr(torch, name)
+
+    def dot(x: Tensor, y: Tensor) -> Tensor:
+        if x.ndim == 1:
+            return product(x, y)  # type: ignore[no-any-return]
+        pairs = zip(x.flatten(0, -2), y.flatten(0, -2), strict=True)
+        return torch.stack([product(a, b) for a, b in pairs]).reshape(x.shape[:-1])
+
+    return dot
+
+
+def cosine_similarity() -> Adapted:
+    """``F.cosine_similarity`` over the last dimension."""
+
+    def cosine(x: Tensor, y: Tensor) -> Tensor:
+        return F.cosine_similarity(x, y, -1)
+
+    return cosine
+
+
+def cosine_scores() -> Adapted:
+    """``F.cosine_similarity`` of every query with every key."""
+
+    def cosine(q: Tensor, k: Tensor) -> Tensor:
+        return F.cosine_similarity(q.unsqueeze(-2), k.unsqueeze(-3), -1)
+
+    return cosine
+
+
+def embedding() -> Adapted:
+    """``F.embedding``."""
+
+    def token(ids: Tensor, E: Tensor) -> Tensor:
+        return F.embedding(ids, E)
+
+    return token
+
+
+def embedding_module() -> Adapted:
+    """``nn.Embedding`` with the table put in as its parameter."""
+
+    def token(ids: Tensor, E: Tensor) -> Tensor:
+        module = hollow(lambda: torch.nn.Embedding(*E.shape))
+        return called(module, {"weight": E}, ids)  # type: ignore[no-any-return]
+
+    return token
 
 
 def matmul() -> Adapted:
@@ -32,6 +96,23 @@ def baddbmm() -> Adapted:
         return torch.baddbmm(none, q3, k3.mT, beta=0, alpha=1 / math.sqrt(q.shape[-1])).reshape(*lead, n, m)
 
     return scaled_dot
+
+
+def bilinear() -> Adapted:
+    """``nn.Bilinear`` with one output, of every query with every key."""
+
+    def general(q: Tensor, k: Tensor, W: Tensor) -> Tensor:
+        n, m = q.shape[-2], k.shape[-2]
+        every_q = q.unsqueeze(-2).expand(*q.shape[:-1], m, q.shape[-1])
+        every_k = k.unsqueeze(-3).expand(*k.shape[:-2], n, m, k.shape[-1])
+        d_q, d_k = W.shape
+        module = hollow(lambda: torch.nn.Bilinear(d_q, d_k, 1, bias=False))
+        return called(module, {"weight": W.unsqueeze(0)}, every_q, every_k).squeeze(-1)  # type: ignore[no-any-return]
+
+    return general
+
+
+# Attention ------------------------------------------------------------------------------------------------------------------
 
 
 def softmax() -> Adapted:
@@ -61,13 +142,7 @@ def causal() -> Adapted:
     return causal_attention
 
 
-def embedding() -> Adapted:
-    """``F.embedding``."""
-
-    def learned(pos: Tensor, W_PE: Tensor) -> Tensor:
-        return F.embedding(pos, W_PE)
-
-    return learned
+# Normalisation, objectives ----------------------------------------------------------------------------------------------------
 
 
 def layer_norm() -> Adapted:
@@ -83,7 +158,17 @@ def layer_norm_module() -> Adapted:
     """``nn.LayerNorm`` with gain and bias put in as its parameters."""
 
     def normalised(x: Tensor, gamma: Tensor, beta: Tensor, eps: float) -> Tensor:
-        module = torch.nn.LayerNorm(gamma.shape, eps, device=x.device, dtype=x.dtype)
-        return torch.func.functional_call(module, {"weight": gamma, "bias": beta}, (x,))  # type: ignore[no-any-return]
+        module = hollow(lambda: torch.nn.LayerNorm(gamma.shape, eps))
+        return called(module, {"weight": gamma, "bias": beta}, x)  # type: ignore[no-any-return]
 
     return normalised
+
+
+def cross_entropy() -> Adapted:
+    """``F.cross_entropy`` of both directions, negated, summed over each sequence."""
+
+    def bilm_objective(ids: Tensor, s_f: Tensor, s_b: Tensor) -> Tensor:
+        each = [F.cross_entropy(s.flatten(0, -2), ids.flatten(), reduction="none") for s in (s_f, s_b)]
+        return -(each[0] + each[1]).reshape(ids.shape).sum(-1)
+
+    return bilm_objective

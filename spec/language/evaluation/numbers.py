@@ -155,8 +155,10 @@ class Rounding:
 
     def stored(self, a: Num, storage: Format) -> Num:
         """``a`` rounded once to a storage format (subnormals flushed at worst); what was stored so already stays."""
-        if not self.tracks or storage is self.operations:
+        if not self.tracks:
             return a
+        if storage is self.operations:
+            return self._flushed(a, storage)
         a = self.folded(a)
         assert a.error is not None
         error = a.error + storage.unit * (np.abs(a.value) + a.error)
@@ -167,6 +169,16 @@ class Rounding:
             error = np.where((a.error == 0) & (mantissa == np.rint(mantissa)), 0.0, error)
             lost = either(lost, np.abs(a.value) + error > storage.largest)
         return Num(a.value, error, a.scale, None if a.low is None else a.low * (1 - storage.unit), lost)
+
+    def _flushed(self, a: Num, storage: Format) -> Num:
+        """What carried an exponent of its own may be too small for the format: then it is flushed at worst."""
+        if a.scale is None or a.error is None:
+            return a
+        inexact = a.error > 0
+        a = self.to_scale(a, np.maximum(a.scale, -1000))
+        assert a.error is not None
+        tiny = np.ldexp(storage.tiny, np.clip(-exponents(a), -2400, 1000))
+        return self.folded(Num(a.value, a.error + np.where(inexact, tiny, 0.0), a.scale, a.low, a.lost))
 
     # Scales --------------------------------------------------------------------------------------------------------------
 

@@ -6,10 +6,11 @@ import flint
 import numpy as np
 import pytest
 
-from spec.language import Sum, data, define, each, indices, le, parameter, sizes, tensor
+from spec.language import Sum, data, define, each, exp, indices, le, parameter, sizes, tensor
 from spec.language.evaluation.balls import midpoints, radii
 from spec.language.evaluation.evaluate import bound, enclose, evaluate
-from spec.language.formula import Formula
+from spec.language.evaluation.precision import FORMATS
+from spec.language.formula import Formula, forget
 from spec.language.registry import find
 from tests.spec.language.cases import DETERMINISTIC, REGIMES, inputs_of, layered, recurrence
 from tests.spec.language.evaluation.simulated import simulate
@@ -202,3 +203,20 @@ def test_a_product_that_underflows_is_no_exact_zero() -> None:
     ((_, tolerance),) = bound(find("similarity.cosine"), {"x": x, "y": x}, dtype="float64")
     assert np.isinf(tolerance)
     assert enclose(find("similarity.cosine"), {"x": x, "y": x})[0].item().overlaps(flint.arb(1))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_what_is_too_small_for_the_type_may_be_flushed(dtype: str) -> None:
+    """exp(−x) underflows in an implementation from some x on; the bound of what is returned covers a zero there."""
+    x, y = data("x"), tensor("y")
+    gone = Formula(
+        "trial.gone", "a vanishing exponential", inputs=(x,), lines=(define(y, exp(-x.value)),), outputs=(y,)
+    )
+    try:
+        for size in (80.0, 100.0, 720.0, 740.0, 800.0, 1e6):
+            ((value, room),) = bound(gone, {"x": np.array(size)}, None, dtype)
+            smallest = FORMATS[dtype].tiny
+            flushed = 0.0 if value < smallest else value
+            assert abs(flushed - value) <= room <= 2 * smallest + 1e-4 * value
+    finally:
+        forget("trial.gone")

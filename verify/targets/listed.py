@@ -1,0 +1,276 @@
+"""The targets as data: ours, PyTorch's, and those of other libraries. Nothing here is imported until a target is loaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from verify.targets.target import Target
+
+
+def _ours(formula_id: str, conventions: dict[str, str] | None = None, **keywords: str) -> Target:
+    said = ", ".join(f"{name}={value!r}" for name, value in keywords.items())
+    shown = f"impl.{formula_id}" + (f"({said})" if said else "")
+    given = {"formula_id": formula_id, **keywords}
+    return Target("impl", shown, formula_id, "ours:implementation", conventions or {}, keywords=given)
+
+
+def _torch(
+    shown: str,
+    formula_id: str,
+    adapter: str,
+    conventions: dict[str, str] | None = None,
+    differs: str = "",
+    sizes: dict[str, str] | None = None,
+    **keywords: Any,
+) -> Target:
+    return Target("torch", shown, formula_id, adapter, conventions or {}, differs, sizes or {}, keywords)
+
+
+UNSPECIFIED = {"fully_masked": "unspecified"}
+NAN = "a fully masked row is NaN"
+ONE_WIDTH = {"d_v": "d_k", "d_model": "h*d_k"}
+"""The sizes of modules that divide d_model among the heads."""
+NO_BIAS = "its biases are 0"
+POLARITY = "its mask says what to drop, and is passed inverted"
+
+OURS = (
+    _ours("similarity.dot"),
+    _ours("similarity.cosine"),
+    _ours("embedding.token"),
+    _ours("recurrent.rnn_cell"),
+    _ours("recurrent.rnn"),
+    _ours("recurrent.stacked"),
+    _ours("recurrent.bidirectional"),
+    _ours("recurrent.lstm_cell"),
+    _ours("recurrent.lstm"),
+    _ours("recurrent.lstm", {"gate_order": "gifo"}, gate_order="gifo"),
+    _ours("recurrent.lstm_stacked"),
+    _ours("recurrent.lstm_bidirectional"),
+    _ours("recurrent.elmo_mix"),
+    _ours("recurrent.bilm_objective"),
+    _ours("scores.dot"),
+    _ours("scores.scaled_dot"),
+    _ours("scores.general"),
+    _ours("scores.additive"),
+    _ours("scores.location"),
+    _ours("scores.cosine"),
+    _ours("attention.softmax"),
+    _ours("attention.scaled_dot_product"),
+    _ours("attention.scaled_dot_product", backend="math"),
+    _ours("attention.causal"),
+    _ours("attention.causal", {"alignment": "upper_left"}, alignment="upper_left"),
+    _ours("attention.self"),
+    _ours("attention.cross"),
+    _ours("attention.multi_head"),
+    _ours("attention.multi_head", backend="math"),
+    _ours("attention.hard"),
+    _ours("attention.local"),
+    _ours("attention.local", {"window": "whole"}, window="whole"),
+    _ours("attention.bahdanau_step"),
+    _ours("attention.luong_step"),
+    _ours("positional.sinusoidal"),
+    _ours("positional.sinusoidal", {"layout": "concatenated"}, layout="concatenated"),
+    _ours("positional.learned"),
+    _ours("normalization.layer_norm"),
+    _ours("masking.mlm"),
+    _ours("masking.mlm", {"selection": "exact_count"}, selection="exact_count"),
+)
+
+CLAMPED = "norms below 1e-8 count as 1e-8, so that a zero vector has cosine 0 and yet a gradient"
+
+TORCH = (
+    _torch("torch.linalg.vecdot", "similarity.dot", "pytorch:vecdot"),
+    _torch(
+        "torch.dot",
+        "similarity.dot",
+        "pytorch:one_by_one",
+        differs="takes two vectors; called for each member of a batch",
+        name="dot",
+    ),
+    _torch(
+        "torch.inner",
+        "similarity.dot",
+        "pytorch:one_by_one",
+        differs="takes all pairs of a batch; called for each member",
+        name="inner",
+    ),
+    _torch(
+        "F.cosine_similarity",
+        "similarity.cosine",
+        "pytorch:cosine_similarity",
+        {"zero_vector": "unspecified"},
+        CLAMPED,
+    ),
+    _torch("F.embedding", "embedding.token", "pytorch:embedding"),
+    _torch("nn.Embedding", "embedding.token", "pytorch:embedding_module"),
+    _torch(
+        "nn.RNNCell", "recurrent.rnn_cell", "recurrences:rnn_cell", differs="the output is a product after it"
+    ),
+    _torch(
+        "nn.RNN",
+        "recurrent.rnn",
+        "recurrences:rnn",
+        differs="the distributions are a product and torch.softmax after it",
+    ),
+    _torch("nn.RNN(num_layers)", "recurrent.stacked", "recurrences:stacked"),
+    _torch("nn.RNN(bidirectional)", "recurrent.bidirectional", "recurrences:bidirectional"),
+    _torch("nn.LSTMCell", "recurrent.lstm_cell", "recurrences:lstm_cell", differs="its second bias is 0"),
+    _torch("nn.LSTM", "recurrent.lstm", "recurrences:lstm", differs="its second bias is 0"),
+    _torch(
+        "nn.LSTM(num_layers)",
+        "recurrent.lstm_stacked",
+        "recurrences:lstm_stacked",
+        differs="its second bias is 0",
+    ),
+    _torch(
+        "nn.LSTM(bidirectional)",
+        "recurrent.lstm_bidirectional",
+        "recurrences:lstm_bidirectional",
+        differs="its second bias is 0",
+    ),
+    _torch(
+        "F.cross_entropy",
+        "recurrent.bilm_objective",
+        "pytorch:cross_entropy",
+        differs="is the negative, of one direction at a time",
+    ),
+    _torch("torch.matmul", "scores.dot", "pytorch:matmul"),
+    _torch("torch.baddbmm", "scores.scaled_dot", "pytorch:baddbmm", differs="called with the factor 1/√d_k"),
+    _torch(
+        "nn.Bilinear",
+        "scores.general",
+        "pytorch:bilinear",
+        differs="takes pairs: called with every query beside every key",
+    ),
+    _torch(
+        "F.cosine_similarity",
+        "scores.cosine",
+        "pytorch:cosine_scores",
+        {"zero_vector": "unspecified"},
+        CLAMPED,
+    ),
+    _torch("torch.softmax", "attention.softmax", "pytorch:softmax", UNSPECIFIED, f"masked by −∞; {NAN}"),
+    _torch("F.scaled_dot_product_attention", "attention.scaled_dot_product", "pytorch:attention"),
+    _torch(
+        "F.scaled_dot_product_attention(is_causal)",
+        "attention.causal",
+        "pytorch:causal",
+        {"alignment": "upper_left"},
+        "the first query sees the first key",
+    ),
+    _torch(
+        "nn.MultiheadAttention",
+        "attention.multi_head",
+        "multihead:torch_multi_head",
+        UNSPECIFIED,
+        f"{POLARITY}; {NO_BIAS}; {NAN}",
+        ONE_WIDTH,
+        training=True,
+    ),
+    _torch(
+        "nn.MultiheadAttention(eval)",
+        "attention.multi_head",
+        "multihead:torch_multi_head",
+        UNSPECIFIED,
+        f"{POLARITY}; {NO_BIAS}; need_weights=False goes to the fused kernel",
+        ONE_WIDTH,
+        training=False,
+    ),
+    _torch(
+        "nn.MultiheadAttention(fast path)",
+        "attention.multi_head",
+        "multihead:torch_fast_path",
+        UNSPECIFIED,
+        f"torch._native_multi_head_attention of the one sequence [x; y], without gradients; {POLARITY}; {NO_BIAS}",
+        {"h": "2|4", **ONE_WIDTH},
+    ),
+    _torch("F.embedding", "positional.learned", "pytorch:embedding"),
+    _torch("F.layer_norm", "normalization.layer_norm", "pytorch:layer_norm"),
+    _torch("nn.LayerNorm", "normalization.layer_norm", "pytorch:layer_norm_module"),
+)
+
+OTHERS = (
+    Target(
+        "transformers",
+        "sdpa_attention_forward",
+        "attention.scaled_dot_product",
+        "huggingface:sdpa",
+        differs="takes (batch, heads, n, d); returns heads last",
+    ),
+    Target(
+        "transformers",
+        "bert eager_attention_forward",
+        "attention.scaled_dot_product",
+        "huggingface:eager",
+        {"fully_masked": "mean"},
+        "adds finfo.min to masked scores, so that a fully masked row is the mean",
+    ),
+    Target(
+        "transformers",
+        "BertSelfAttention(eager)",
+        "attention.multi_head",
+        "multihead:bert_self",
+        UNSPECIFIED,
+        f"of the one sequence [x; y], so that a fully masked row is the mean over both; {NO_BIAS}",
+        ONE_WIDTH,
+        {"backend": "eager"},
+    ),
+    Target(
+        "transformers",
+        "BertSelfAttention(sdpa)",
+        "attention.multi_head",
+        "multihead:bert_self",
+        differs=f"of the one sequence [x; y]; {NO_BIAS}",
+        sizes=ONE_WIDTH,
+        keywords={"backend": "sdpa"},
+    ),
+    Target(
+        "transformers",
+        "BertCrossAttention(eager)",
+        "attention.multi_head",
+        "multihead:bert_cross",
+        {"fully_masked": "mean"},
+        f"adds finfo.min to masked scores, so that a fully masked row is the mean; {NO_BIAS}",
+        ONE_WIDTH,
+        {"backend": "eager"},
+    ),
+    Target(
+        "x-transformers",
+        "Attention",
+        "attention.multi_head",
+        "xtransformers:multi_head",
+        keywords={"flash": False},
+    ),
+    Target(
+        "x-transformers",
+        "Attention(flash)",
+        "attention.multi_head",
+        "xtransformers:multi_head",
+        keywords={"flash": True},
+    ),
+    Target(
+        "transformers",
+        "MarianSinusoidalPositionalEmbedding",
+        "positional.sinusoidal",
+        "huggingface:marian",
+        {"layout": "concatenated"},
+        "sines, then cosines; float32",
+    ),
+    Target(
+        "transformers",
+        "ConvNextLayerNorm(channels_first)",
+        "normalization.layer_norm",
+        "huggingface:convnext",
+        differs="normalises over channels of an image; here one pixel",
+    ),
+    Target(
+        "transformers",
+        "DataCollatorForLanguageModeling",
+        "masking.mlm",
+        "huggingface:collator",
+        differs="its generator attribute is set to the generator passed",
+    ),
+)
+
+
+TARGETS: tuple[Target, ...] = (*OURS, *TORCH, *OTHERS)

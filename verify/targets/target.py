@@ -1,0 +1,59 @@
+"""What a target is: a callable of a library, adapted to a formula's declared inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+PACKAGES = {
+    "impl": "impl",
+    "torch": "torch",
+    "transformers": "transformers",
+    "x-transformers": "x_transformers",
+}
+"""Each peer and the package it needs."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """An implementation to verify.
+
+    Attributes:
+        peer: whose it is; a key of :data:`PACKAGES`.
+        name: the callable, as its users know it.
+        formula_id: the statement it is held to.
+        adapter: ``module:function``; calling the function with ``keywords`` gives the adapted callable.
+        conventions: what it does by its own convention; ours where not given.
+        differs: what is legitimately different, in a sentence.
+        sizes: the sizes it supports, where not all, as rules by name (see :mod:`verify.supporting`).
+    """
+
+    peer: str
+    name: str
+    formula_id: str
+    adapter: str
+    conventions: dict[str, str] = field(default_factory=dict)
+    differs: str = ""
+    sizes: dict[str, str] = field(default_factory=dict)
+    keywords: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """Peer and callable."""
+        return self.name if self.name.startswith(self.peer) else f"{self.peer} {self.name}"
+
+    @property
+    def present(self) -> bool:
+        """Whether its package is installed."""
+        return find_spec(PACKAGES[self.peer]) is not None
+
+    def load(self) -> Callable[..., Any]:
+        """The adapted callable."""
+        module, function = self.adapter.split(":")
+        made: Callable[..., Any] = getattr(import_module(f"verify.targets.{module}"), function)(
+            **self.keywords
+        )
+        return made
