@@ -11,9 +11,10 @@ from functools import lru_cache
 from itertools import cycle, islice
 
 import numpy as np
+from sympy import Expr
 from sympy.core.basic import Basic
 
-from spec.language.evaluation.dimensions import Size, symbols_in
+from spec.language.evaluation.dimensions import Size, is_size, symbols_in, whole
 from spec.language.expr import Bound, Tensor
 from spec.language.formula import Formula
 from spec.language.ordering import Group
@@ -43,6 +44,7 @@ class Sizing:
         # A formula of many steps may cost what its fewest telling ones cost.
         self.budget = max(BUDGET, self.cost(self._sized((3, 2, 5, 7, 11, 13, 17, 19))))
         self.large = tuple(self._large())
+        self.squares = tuple(_squares(formula))
 
     def _sized(self, sizes: Sequence[int]) -> dict[Size, int]:
         """Sizes in order, steps of recurrences first."""
@@ -89,7 +91,12 @@ class Sizing:
             place = int(random.integers(count))
             named = self.order[place] in self.formula.inputs
             chosen[place] = int(random.integers(17, 300 if named and count <= 2 else 41))
-        return self.affordable(dict(zip(self.order, chosen, strict=True)))
+        sizes = dict(zip(self.order, chosen, strict=True))
+        if kind == 7 and self.squares:
+            symbol, composite = self.squares[int(random.integers(len(self.squares)))]
+            sizes |= {part: 2 + place for place, part in enumerate(sorted(symbols_in(composite), key=str))}
+            sizes[symbol] = whole(composite, sizes)
+        return self.affordable(sizes)
 
     def affordable(self, sizes: Mapping[Size, int]) -> dict[Size, int]:
         """Supported sizes near these; smaller, one by one, where an example would cost too much."""
@@ -112,6 +119,15 @@ class Sizing:
 def sizing(formula: Formula, supported: Supported) -> Sizing:
     """The sizes of a formula, worked out once."""
     return Sizing(formula, supported)
+
+
+def _squares(formula: Formula) -> Iterator[tuple[Size, Expr]]:
+    """Inputs with a composite axis that may be square: W_o is h·d_v × d_model, and its transpose must not pass for it."""
+    for item in formula.tensors:
+        for composite in item.shape:
+            for symbol in item.shape:
+                if is_size(symbol) and not is_size(composite) and symbol not in symbols_in(composite):
+                    yield symbol, composite
 
 
 def _costs(group: Group) -> Iterator[Term]:

@@ -11,8 +11,23 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-SUBJECTS = ("similarity", "embedding", "scores", "attention", "causal", "positional", "normalization", "masking")
-"""The modules of variants; ``causal`` holds those of ``attention.causal``."""
+SUBJECTS = (
+    "similarity",
+    "embedding",
+    "scores",
+    "score_networks",
+    "attention",
+    "projections",
+    "heads",
+    "causal",
+    "sampling",
+    "windows",
+    "steps",
+    "positional",
+    "normalization",
+    "masking",
+)
+"""The modules of variants. A subject with many formulas has several: ``attention.causal`` is in ``causal``."""
 
 
 @dataclass(frozen=True)

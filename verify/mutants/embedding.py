@@ -30,7 +30,8 @@ def padding_zeroed(ids: Tensor, E: Tensor) -> Tensor:
 @wrong(TOKEN)
 def scaled_by_width(ids: Tensor, E: Tensor) -> Tensor:
     """Multiplies by √d, as the transformer does after its look-up."""
-    return F.embedding(ids, E) * E.shape[1] ** 0.5
+    scale: float = E.shape[1] ** 0.5
+    return F.embedding(ids, E) * scale
 
 
 @wrong(TOKEN)

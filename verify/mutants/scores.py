@@ -1,4 +1,4 @@
-"""Variants of the scores: ``scores.dot`` and ``scores.scaled_dot``."""
+"""Variants of the scores that are inner products: ``scores.dot``, ``.scaled_dot``, ``.general`` and ``.cosine``."""
 
 import math
 
@@ -7,8 +7,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from verify.mutants import right, wrong
+from verify.mutants.similarity import length, plain_length, quotient
 
 DOT, SCALED = "scores.dot", "scores.scaled_dot"
+GENERAL, COSINE = "scores.general", "scores.cosine"
 
 
 @wrong(DOT)
@@ -190,3 +192,143 @@ def scaled_by_baddbmm(q: Tensor, k: Tensor) -> Tensor:
     flat_q, flat_k = q.reshape(-1, n, q.shape[-1]), k.reshape(-1, m, k.shape[-1])
     start = q.new_zeros(flat_q.shape[0], n, m)
     return torch.baddbmm(start, flat_q, flat_k.mT, beta=0, alpha=q.shape[-1] ** -0.5).reshape(*lead, n, m)
+
+
+# General ------------------------------------------------------------------------------------------------------------------
+
+
+@wrong(GENERAL)
+def matrix_transposed(q: Tensor, k: Tensor, W: Tensor) -> Tensor:
+    """Takes W as nn.Linear stores it, transposed, where its shape allows it."""
+    return q @ (W.mT if W.shape[0] == W.shape[1] else W) @ k.mT
+
+
+@wrong(GENERAL)
+def without_matrix(q: Tensor, k: Tensor, W: Tensor) -> Tensor:
+    """Leaves W out where query and key have one width."""
+    return q @ k.mT if W.shape[0] == W.shape[1] else q @ W @ k.mT
+
+
+@wrong(GENERAL)
+def general_scaled(q: Tensor, k: Tensor, W: Tensor) -> Tensor:
+    """Divides by √d_k, though W could hold the scale."""
+    return q @ W @ k.mT / math.sqrt(k.shape[-1])
+
+
+@wrong(GENERAL)
+def symmetrised(q: Tensor, k: Tensor, W: Tensor) -> Tensor:
+    """Uses the symmetric part of a square W."""
+    return q @ ((W + W.mT) / 2 if W.shape[0] == W.shape[1] else W) @ k.mT
+
+
+@wrong(GENERAL)
+def general_transposed(q: Tensor, k: Tensor, W: Tensor) -> Tensor:
+    """Returns keys in the rows where there are as many as queries."""
+    s = q @ W @ k.mT
+    return s.mT if s.shape[-1] == s.shape[-2] else s
+
+
+@wrong(GENERAL)
+def matrix_detached(q: Tensor, k: Tensor, W: Tensor) -> Tensor:
+    """W does not learn."""
+    return q @ W.detach() @ k.mT
+
+
+@wrong(GENERAL)
+def diagonal_only(q: Tensor, k: Tensor, W: Tensor) -> Tensor:
+    """Uses the diagonal of W, as a weight for each component."""
+    width = min(W.shape)
+    return (q[..., :width] * W.diagonal()) @ k[..., :width].mT
+
+
+@wrong(GENERAL)
+def projected_with_tanh(q: Tensor, k: Tensor, W: Tensor) -> Tensor:
+    """Puts a hyperbolic tangent after the projection."""
+    return (q @ W).tanh() @ k.mT
+
+
+@wrong(GENERAL)
+def general_in_half(q: Tensor, k: Tensor, W: Tensor) -> Tensor:
+    """Projects in bfloat16."""
+    return (q.bfloat16() @ W.bfloat16()).to(q.dtype) @ k.mT
+
+
+@right(GENERAL)
+def keys_projected(q: Tensor, k: Tensor, W: Tensor) -> Tensor:
+    """Projects the keys instead of the queries."""
+    return q @ (k @ W.mT).mT
+
+
+@right(GENERAL)
+def by_bilinear(q: Tensor, k: Tensor, W: Tensor) -> Tensor:
+    """One einsum over both sums."""
+    return torch.einsum("...ic,cl,...jl->...ij", q, W, k)
+
+
+# Cosine -------------------------------------------------------------------------------------------------------------------
+
+
+@wrong(COSINE)
+def keys_not_normalised(q: Tensor, k: Tensor) -> Tensor:
+    """Brings the queries to length 1, and forgets the keys."""
+    return quotient(q, length(q)[..., None]) @ k.mT
+
+
+@wrong(COSINE)
+def normalised_over_the_sequence(q: Tensor, k: Tensor) -> Tensor:
+    """Normalises along the sequence instead of along the components."""
+    return quotient(q, length(q.mT)[..., None, :]) @ quotient(k, length(k.mT)[..., None, :]).mT
+
+
+@wrong(COSINE)
+def cosine_scaled(q: Tensor, k: Tensor) -> Tensor:
+    """Divides by √d_k besides."""
+    return quotient(q @ k.mT, length(q)[..., :, None] * length(k)[..., None, :]) / math.sqrt(q.shape[-1])
+
+
+@wrong(COSINE)
+def squared_lengths(q: Tensor, k: Tensor) -> Tensor:
+    """Forgets the roots."""
+    return quotient(q @ k.mT, (q * q).sum(-1)[..., :, None] * (k * k).sum(-1)[..., None, :])
+
+
+@wrong(COSINE)
+def eps_outside(q: Tensor, k: Tensor) -> Tensor:
+    """Adds 1e-6 to each length."""
+    return (q / (length(q) + 1e-6)[..., None]) @ (k / (length(k) + 1e-6)[..., None]).mT
+
+
+@wrong(COSINE)
+def one_length_for_all(q: Tensor, k: Tensor) -> Tensor:
+    """Divides by the length of the whole matrix."""
+    return quotient(q @ k.mT, (q.square().sum((-2, -1)) * k.square().sum((-2, -1))).sqrt()[..., None, None])
+
+
+@wrong(COSINE)
+def nan_for_zero_rows(q: Tensor, k: Tensor) -> Tensor:
+    """Leaves 0/0 for padding rows of zeros, though 0 was promised."""
+    return (q / plain_length(q)[..., None]) @ (k / plain_length(k)[..., None]).mT
+
+
+@wrong(COSINE)
+def lengths_detached(q: Tensor, k: Tensor) -> Tensor:
+    """Treats the lengths as constants."""
+    return quotient(q @ k.mT, (length(q)[..., :, None] * length(k)[..., None, :]).detach())
+
+
+@wrong(COSINE)
+def mapped_to_the_unit_interval(q: Tensor, k: Tensor) -> Tensor:
+    """Returns (1 + cosine)/2."""
+    return (1 + quotient(q @ k.mT, length(q)[..., :, None] * length(k)[..., None, :])) / 2
+
+
+@right(COSINE)
+def unit_rows(q: Tensor, k: Tensor) -> Tensor:
+    """Brings the rows to length 1, then multiplies."""
+    return quotient(q, length(q)[..., None]) @ quotient(k, length(k)[..., None]).mT
+
+
+@right(COSINE)
+def divided_afterwards(q: Tensor, k: Tensor) -> Tensor:
+    """Divides the scores by both lengths."""
+    return quotient(q @ k.mT, length(q)[..., :, None] * length(k)[..., None, :])
