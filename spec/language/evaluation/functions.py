@@ -95,7 +95,8 @@ class Functions(Rounding):
         error = value * np.expm1(spread)
         lost = a.lost
         if top is None:
-            return self.folded(self.rounded(Num(value, error, scale, np.zeros_like(value), lost), 1))
+            out = self.folded(Num(value, error, scale, np.zeros_like(value), lost))
+            return self.folded(self.kept(self.rounded(out, 1)))
         peak = top.floats()
         peak_value, peak_scale = _exp_parts(np.where(np.isfinite(peak), peak, 0.0))
         floor = Num(np.zeros(()), 2 * self.tiny * peak_value, peak_scale)

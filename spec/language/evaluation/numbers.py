@@ -72,7 +72,8 @@ class Num:
             raise TypeError("these numbers carry no error bound")
         error = self.error
         if self.scale is not None:
-            error = np.ldexp(error, np.clip(self.scale, -2400, 2400))
+            with np.errstate(over="ignore"):
+                error = np.ldexp(error, np.clip(self.scale, -2400, 2400))
         error = np.where(error < HUGE, error, np.inf)
         return error if self.lost is None else np.where(self.lost, np.inf, error)
 
@@ -152,6 +153,20 @@ class Rounding:
             a.low = np.maximum(np.maximum(a.low * (1 - 2 * share), a.value - error), 0.0)
         a.error = error
         return a
+
+    def kept(self, a: Num) -> Num:
+        """Numbers with a scale as the implementation's type holds them: below its range they vanish, above it they overflow."""
+        if a.scale is None or not self.tracks:
+            return a
+        a = self.normal(a)
+        assert a.error is not None
+        with np.errstate(divide="ignore"):
+            size = np.log2(np.abs(a.value) + a.error) + exponents(a)
+        lost = either(a.lost, size > np.log2(self.largest))
+        a, floor, scale = self.aligned(a, Num(np.zeros(()), np.asarray(self.tiny)))
+        assert a.error is not None
+        assert floor.error is not None
+        return Num(a.value, a.error + floor.error, scale, a.low, lost)
 
     def stored(self, a: Num, storage: Format) -> Num:
         """``a`` rounded once to a storage format (subnormals flushed at worst); what was stored so already stays."""

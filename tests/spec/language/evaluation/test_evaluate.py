@@ -220,3 +220,21 @@ def test_what_is_too_small_for_the_type_may_be_flushed(dtype: str) -> None:
             assert abs(flushed - value) <= room <= 2 * smallest + 1e-4 * value
     finally:
         forget("trial.gone")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_exponential_by_itself_vanishes_and_overflows_as_the_type_does(dtype: str) -> None:
+    """exp(−1000) may be returned as 0 and exp(1000) as infinity, whatever else stands in the array."""
+    (n,), (i,) = sizes("n"), indices("i")
+    x, out = data("x", n), tensor("out", n)
+    formula = Formula("test.exponential", "exp", (x,), (define(out[i], exp(x[i])),), (out,))
+    forget(formula.id)
+    at = np.array([-1000.0, -700.0, -90.0, 1.0, 90.0, 600.0, 1000.0])
+    for inputs in (at, at[:4], at[1:5], at[3:]):
+        ((value, tolerance),) = bound(formula, {"x": inputs}, dtype=dtype)
+        with np.errstate(over="ignore"):
+            got = np.exp(inputs.astype(dtype)).astype(np.float64)
+        judged = np.isfinite(tolerance)
+        assert (judged == (inputs < (89 if dtype == "float32" else 710))).all()
+        assert (np.abs(got[judged] - value[judged]) <= tolerance[judged]).all()
+        assert (tolerance[judged] <= 1e-5 * np.maximum(np.exp(np.minimum(inputs[judged], 700)), 1e-30)).all()
