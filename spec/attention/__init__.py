@@ -12,6 +12,7 @@ from spec.attention.windows import local
 from spec.attention import causality_theorems as causality_theorems  # isort: skip
 from spec.attention import sampling_theorems as sampling_theorems  # isort: skip
 from spec.attention import projections_theorems as projections_theorems  # isort: skip
+from spec.attention import heads_theorems as heads_theorems  # isort: skip
 from spec.attention import steps_theorems as steps_theorems  # isort: skip
 from spec.attention import weights_theorems as weights_theorems  # isort: skip
 from spec.attention import windows_theorems as windows_theorems  # isort: skip

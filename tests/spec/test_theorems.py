@@ -35,7 +35,14 @@ CATALOGUE = {
         "masked_for_one",
     },
     "attention.self": {"permutation_equivariant"},
-    "attention.cross": {"self", "key_permutation", "masked_for_all", "no_gradient"},
+    "attention.cross": {
+        "self",
+        "projected",
+        "convex_hull",
+        "key_permutation",
+        "masked_for_all",
+        "no_gradient",
+    },
     "attention.multi_head": {
         "heads",
         "one_head",

@@ -15,8 +15,13 @@ from verify.running import Outcome, Task
 
 # One of each kind of mistake: value, gradient, mask, convention, law, in-place damage, precision; and one right one each.
 WRONG = {
+    "similarity.cosine": ("nan_for_zero",),
+    "embedding.token": ("padding_silenced",),
     "scores.dot": ("gradient_of_a_mean", "normalised_in_place"),
     "scores.scaled_dot": ("scale_in_single", "cached_by_shape"),
+    "scores.additive": ("key_first", "square_transposed"),
+    "scores.cosine": ("lengths_detached",),
+    "attention.multi_head": ("output_transposed", "viewed_without_transpose", "first_head_masked"),
     "attention.softmax": ("small_fill", "denominator_detached"),
     "attention.scaled_dot_product": ("scale_of_values",),
     "attention.causal": ("upper_left",),
@@ -34,6 +39,9 @@ WRONG = {
     ),
 }
 RIGHT = {
+    "similarity.cosine": ("unit_vectors",),
+    "scores.additive": ("concatenated",),
+    "attention.multi_head": ("packed_projections",),
     "attention.softmax": ("two_passes",),
     "attention.scaled_dot_product": ("by_blocks",),
     "positional.sinusoidal": ("complex_numbers",),

@@ -43,6 +43,17 @@ def test_sizes_beyond_usual_blocks_are_drawn(formula_id):
         assert widest > 256
 
 
+@pytest.mark.parametrize(
+    ("formula_id", "name"), [("attention.multi_head", "W_o"), ("scores.additive", "W")], ids=str
+)
+def test_a_matrix_with_a_composite_side_is_square_at_times(formula_id, name):
+    """So a transposed one cannot pass because its shape never fitted; it is larger than 1 × 1, and mostly it is not square."""
+    space = Space(find(formula_id))
+    shapes = [space.example(recipe, "float64").inputs[name].shape for recipe in space.plan(100, 0)]
+    square = [shape for shape in shapes if shape[0] == shape[1] > 1]
+    assert 3 <= len(square) <= 30
+
+
 def test_each_size_is_large_in_turn():
     """Every axis of scaled dot-product attention is long once among the planned examples, under rules, too."""
     formula = find("attention.scaled_dot_product")

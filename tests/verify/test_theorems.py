@@ -7,6 +7,8 @@ import torch
 
 import impl.attention
 import impl.normalization
+from spec import similarity
+from spec.attention import projections
 from spec.attention.weights import mask, s, softmax
 from spec.language import Sum, Theorem, claim, each, given, indices
 from spec.language.registry import find
@@ -14,6 +16,7 @@ from spec.normalization import beta, eps, gamma, layer_norm, x
 from verify import guard_theorem
 from verify.calling import Caller
 from verify.judging import Judge
+from verify.mutants.heads import packed_projections
 from verify.properties import Setting, theorem_check
 from verify.searching import Clock
 
@@ -97,6 +100,9 @@ def run(fn, formula, theorem, seed=0, **conventions):
 
 
 CASES = [
+    (similarity.dot, lambda x, y: (x * y).sum(-1), similarity.dot.theorems["symmetric"]),
+    (similarity.dot, lambda x, y: (x * y).sum(-1), similarity.dot.theorems["cauchy_schwarz"]),
+    (projections.multi_head, packed_projections, projections.multi_head.theorems["head_permutation"]),
     (softmax, impl.attention.softmax, SHIFT),
     (softmax, impl.attention.softmax, PERMUTED),
     (softmax, impl.attention.softmax, AT_MOST_ONE),

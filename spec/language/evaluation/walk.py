@@ -127,7 +127,7 @@ class Walk(Functions):
             low = None if a.low is None else np.broadcast_to(a.low, a.value.shape).sum(-1) * (1 - share)
         out = Num(value, error, scale, low, lost)
         out.softmax = None if family is None else (family[0], True)
-        return self.rounded(out, 0, a.nonzero.any(-1))
+        return self.rounded(out, 0, np.asarray(a.nonzero.any(-1)))
 
     def maximum(self, a: Num, where: Truth | None) -> Num:
         """The largest permitted entry along the last axis; nothing is said where there is none."""

@@ -6,6 +6,7 @@ import pytest
 import sympy
 
 from spec import embedding, similarity
+from spec.attention.heads_theorems import another, exchanged, heads, of_head
 from spec.attention.projections import (
     H_k,
     H_q,
@@ -23,7 +24,7 @@ from spec.attention.projections import (
     x,
     y,
 )
-from spec.attention.projections_theorems import another, exchanged, heads, of_head, replaced
+from spec.attention.projections_theorems import replaced
 from spec.attention.weights import d_k, d_v, has_key, m, mask, n
 from spec.language import (
     Proof,
