@@ -126,7 +126,9 @@ def test_a_true_theorem_is_guarded(formula, fn, theorem):
     """The same theorems hold of the statement itself, under every convention, degenerate regimes included."""
     found = guard_theorem(theorem, formula, 25, 0)
     assert found.holds, found.violation
-    assert found.entries > 50
+    assert (
+        found.entries >= found.examples >= 25
+    )  # each example says something; more for outputs with many entries
 
 
 def test_a_false_theorem_is_refused_by_its_guard():
