@@ -7,7 +7,7 @@ parameters have none.
 Sequences run on torch's fused kernel, the one that ``nn.RNN`` and ``nn.LSTM`` call. Within ``torch.func`` it follows one
 ``grad``; whatever is beyond that (vmap, jvp, hessian, …) runs the cell step by step instead, by itself. For
 ``torch.autograd.forward_ad`` ask for that with ``backend="loop"``: the cell, as it is stated, in a Python loop,
-differentiable to any order in either mode, at some three times the time. Under ``torch.compile`` the kernel is a graph break,
+differentiable to any order in either mode, at about twice the time. Under ``torch.compile`` the kernel is a graph break,
 as it is in ``nn.LSTM`` (the compiler would unroll every step); the loop is compiled whole. 16-bit sequences are computed in
 float32 and rounded once, at the end: roundings of a state would add up from step to step. Under autocast the kernel runs in
 autocast's type, and the result has x's.
