@@ -9,6 +9,8 @@ from fractions import Fraction
 from math import isqrt
 from typing import TYPE_CHECKING
 
+import sympy
+
 from spec.language.proving.facts import NULL, POSITIVE, Facts
 from spec.language.proving.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, number, of_mono, total, whole
 
@@ -123,11 +125,43 @@ def _absolute(n: Normal, poly: Poly, facts: Facts) -> Poly:
     """|P|, spread over the factors of a product."""
     coefficient, prim = whole(poly)
     (mono, c), *others = prim.ordered
+    factors = _factors(n, prim) if others else []
+    if len(factors) > 1:
+        n.note("absolute")
+        return n.product([n.function("abs", f, facts) for f in factors], facts).scaled(coefficient)
     if others or mono.single is not None:
         return Atom("function", "abs", (prim if c > 0 else -prim,)).poly.scaled(coefficient)
     n.note("absolute")
     even = of_mono(Mono((), ((a, k - k % 2) for a, k in mono.pows if k > 1), mono.exponent), coefficient)
     return n.product([even, *(n.function("abs", a.poly, facts) for a, k in mono.pows if k % 2)], facts)
+
+
+def _factors(n: Normal, poly: Poly) -> list[Poly]:
+    """Polynomials whose product a polynomial is, constants left out; itself where conditions or exponentials are in it."""
+    if any(m.lits or m.exponent is not None for m in poly.terms):
+        return [poly]
+    atoms = sorted({a for m in poly.terms for a in m.atoms}, key=lambda a: a.key)
+    symbols = [sympy.Symbol(f"x{place}") for place in range(len(atoms))]
+    names = dict(zip(atoms, symbols, strict=True))
+    tree = sympy.Add(
+        *(
+            sympy.Rational(c.numerator, c.denominator) * sympy.Mul(*(names[a] ** k for a, k in m.pows))
+            for m, c in poly.terms.items()
+        )
+    )
+    found, product = [], ONE
+    for factor, k in sympy.factor_list(tree)[1]:
+        terms = {
+            Mono((), ((a, e) for a, e in zip(atoms, powers, strict=True) if e)): Fraction(int(c.p), int(c.q))
+            for powers, c in sympy.Poly(factor, *symbols).terms()
+        }
+        found += [Poly(terms)] * k
+    for part in found:
+        product = product * part
+    ratio = next((c / product.terms[m] for m, c in poly.terms.items() if m in product.terms), None)
+    if ratio is None or product.scaled(ratio) != poly or abs(ratio) != 1:
+        return [poly]
+    return found
 
 
 def _angle(n: Normal, name: str, poly: Poly, facts: Facts) -> Poly:

@@ -56,7 +56,7 @@ class Lemma:
                     return None
                 values[open_[0]] = (given - linear[1]).scaled(linear[0])
         open_ = [v for v in self.variables if v not in values]
-        for more in _choices(open_, atom.poly):  # indices that occur in the inputs only
+        for more in _choices(n, open_, atom.poly):  # indices that occur in the inputs only
             if self._agrees(n, atom, rank, values | more, facts):
                 return values | more
         return None
@@ -92,7 +92,7 @@ class Scheme:
         if not self.names <= {a.name for a in parts_of(poly)}:
             return ANY_SIGN
         goal = whole(poly)[1]
-        for values in _choices(self.variables, poly):
+        for values in _choices(n, self.variables, poly):
             own = whole(n.replaced(self.poly, values, facts))[1]
             if own not in (goal, -goal):
                 continue
@@ -103,8 +103,8 @@ class Scheme:
         return ANY_SIGN
 
 
-def _choices(variables: Sequence[Atom], poly: Poly) -> Iterator[dict[Atom, Poly]]:
-    """Symbols of a term for variables, in every way."""
-    symbols = sorted(poly.symbols, key=lambda s: s.key)
+def _choices(n: Normal, variables: Sequence[Atom], poly: Poly) -> Iterator[dict[Atom, Poly]]:
+    """Symbols of a term, sizes apart, for variables, in every way."""
+    symbols = sorted((s for s in poly.symbols if not n.is_size(s)), key=lambda s: s.key)
     for chosen in islice(product(symbols, repeat=len(variables)), MOST_CHOICES):
         yield dict(zip(variables, (s.poly for s in chosen), strict=True))

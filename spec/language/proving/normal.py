@@ -34,6 +34,9 @@ class TensorInfo:
     below: Poly
 
 
+NO_ESTIMATES = 99
+"""So deep in estimates that no further one is tried."""
+
 MOST_CERTIFICATES = 12
 """How many certificates are kept for a term: it may have been read in several places."""
 
@@ -49,6 +52,10 @@ class Normal:
         self.states: dict[str, Recurring] = {}
         self.held: dict[str, Poly] = {}  # arrays and values given as terms, by their keys
         self.schemes: tuple[Scheme, ...] = ()
+        self.stepped: Callable[[Poly, Facts], Poly] | None = None  # unfolds the latest states of recurrences
+        self.stepping = False
+        self.estimating = 0  # how many estimates are being put into one another
+        self.cuts = 0  # how often one was left out for being too deep
         self.certificates: dict[str, list[tuple[int, tuple[Atom, ...]]]] = {}
         self._certified = self._circles = 0  # certificates so far; questions that came back to themselves
         self.size_forms: tuple[Form, ...] = ()
@@ -75,6 +82,10 @@ class Normal:
         if own is not None and own not in self.size_forms:
             self.size_forms = (*self.size_forms, own)
         return symbol
+
+    def is_size(self, symbol: Atom) -> bool:
+        """Whether a symbol stands for a size."""
+        return form(symbol.poly - 1) in self.size_forms
 
     def declare(self, name: str, domain: str, shape: tuple[Poly, ...] = (), below: Poly = ZERO) -> None:
         """Declare a tensor that stands for itself."""
@@ -299,8 +310,17 @@ class Normal:
                     pairs.append((1 if coefficient > 0 else -1, inner))
         return pairs
 
-    def sign(self, poly: Poly, facts: Facts) -> int:
-        """The signs the polynomial can have. A question that comes back to itself stays open."""
+    def sign(self, poly: Poly, facts: Facts, estimated: bool = True) -> int:
+        """The signs the polynomial can have, by its form alone unless ``estimated``.
+
+        A question that comes back to itself stays open, and so does one that estimates are not allowed to go deeper for.
+        """
+        if not estimated:
+            saved, self.estimating = self.estimating, NO_ESTIMATES
+            try:
+                return self.sign(poly, facts)
+            finally:
+                self.estimating = saved
         key = poly.key
         found = facts.known_signs.get(key)
         if found is not None:
@@ -308,11 +328,11 @@ class Normal:
             return found
         if facts.open_signs.get(key) == self._certified:
             return ANY_SIGN
-        facts.known_signs[key], circles = ANY_SIGN, self._circles
+        facts.known_signs[key], circles, cuts = ANY_SIGN, self._circles, self.cuts
         found = facts.known_signs[key] = sign(self, poly, facts)
         if found == ANY_SIGN:
             del facts.known_signs[key]  # a certificate may decide it later
-            if self._circles == circles:
+            if self._circles == circles and self.cuts == cuts:
                 facts.open_signs[key] = self._certified
         return found
 

@@ -117,6 +117,7 @@ class Recurrences:
 
     def __init__(self, reader: Reader) -> None:
         self.reader, self.n = reader, reader.n
+        self.n.stepped = self.stepped
         self._cycles: dict[Any, Any] = {}
         self._arrays: dict[Any, tuple[Poly, ...]] = {}
         self._kept: list[Any] = []  # frames and facts whose identity is part of a key

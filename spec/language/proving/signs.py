@@ -10,6 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from spec.language.proving.bounds import a_step_earlier, of_logarithm, part, triangle
 from spec.language.proving.estimates import above_tangent, absolute_cases, index_part
 from spec.language.proving.facts import ANY_SIGN, NEGATIVE, NONNEGATIVE, NULL, POSITIVE, Facts, mirror
 from spec.language.proving.terms import CONDITIONS, INTEGERS, Atom, Mono, Poly, of_mono, total
@@ -23,6 +24,9 @@ BOUNDED = ("sin", "cos", "tanh", "sigmoid")
 
 SATURATING = ("tanh", "sigmoid")
 """Those of them that never reach the ends."""
+
+MOST_ESTIMATES = 6
+"""How many estimates are put into one another at most to find a sign."""
 
 MOST_CASES = 6
 """Up to how many conditions are decided both ways to find a sign."""
@@ -67,19 +71,17 @@ def sign(n: Normal, poly: Poly, facts: Facts) -> int:
         return mask
     mask &= _structure(n, poly, facts)
     if mask == ANY_SIGN and len(poly.terms) > 1:
-        for attempt in (
-            _against_maximum,
-            _bounded,
-            index_part,
-            absolute_cases,
-            _monotone,
-            above_tangent,
-            _cleared,
-            _case_by_case,
-        ):
-            mask = attempt(n, poly, facts)
-            if mask != ANY_SIGN:
-                break
+        if n.estimating >= MOST_ESTIMATES:
+            n.cuts += 1
+            return mask
+        n.estimating += 1
+        try:
+            for attempt in _ATTEMPTS:
+                mask = attempt(n, poly, facts)
+                if mask != ANY_SIGN:
+                    break
+        finally:
+            n.estimating -= 1
     return mask
 
 
@@ -341,3 +343,20 @@ def times_power(n: Normal, poly: Poly, value: Poly, facts: Facts) -> Poly:
         out = n.mul(of_mono(mono, c), n.power(value, whole, facts), facts)
         parts.append(n.mul(out, Atom("root", "", (value,)).poly, facts) if half else out)
     return total(parts)
+
+
+_ATTEMPTS = (
+    _against_maximum,
+    _bounded,
+    index_part,
+    triangle,
+    absolute_cases,
+    _monotone,
+    above_tangent,
+    of_logarithm,
+    part,
+    _cleared,
+    _case_by_case,
+    a_step_earlier,
+)
+"""Ways to find a sign that the form alone does not show, the cheaper ones first."""

@@ -1,9 +1,9 @@
-"""Rules about recurrences: one step unfolded, and what induction has shown put in. Kept beside the others in :data:`RULES`."""
+"""Further rules, kept beside the others in :data:`RULES`: of recurrences and induction, and estimates by sums."""
 
 from __future__ import annotations
 
 from spec.language.calls import each
-from spec.language.expr import Tensor, lift, sizes, tanh
+from spec.language.expr import TRUE, Sum, Tensor, absolute, exp, lift, sizes, tanh
 from spec.language.formula import Formula, define
 from spec.language.proving.rules import RULES, Law, i, j, rule
 from spec.language.theorem import Proof, induction
@@ -40,4 +40,17 @@ def hypothesis() -> Law:
     return Law(still[i], lift(0), ((i, n + 1),), proof=Proof(induction=induction(i)))
 
 
-__all__ = ["RULES", "hypothesis", "recurrence", "running"]
+@rule("triangle", "The absolute value of a sum is at most the sum of the absolute values.")
+def triangle() -> Law:
+    """The triangle inequality."""
+    total, sizes_ = Sum(f[j] - f[0], (j, 0, n)), Sum(absolute(f[j]) + absolute(f[0]), (j, 0, n))
+    return Law(absolute(total), sizes_, (), TRUE, "<=")
+
+
+@rule("part", "A sum of terms that are at least 0 is at least each of them.")
+def part() -> Law:
+    """A sum is at least each of its terms."""
+    return Law(exp(f[i]), Sum(exp(f[j]), (j, 0, n)), ((i, n),), TRUE, "<=")
+
+
+__all__ = ["RULES", "hypothesis", "part", "recurrence", "running", "triangle"]

@@ -53,7 +53,8 @@ class TreeSigns:
             self._kept.append((frame, facts))
             mask = self._structure(node, frame, facts)
             if mask not in (1, 2, 4):
-                mask &= self.n.sign(self.reader.value(node, frame, facts), facts)
+                value = self.reader.value(node, frame, facts)
+                mask &= self.n.sign(value, facts, estimated=mask == ANY_SIGN)
             self._memo[key] = mask
         return self._memo[key]
 
