@@ -14,11 +14,14 @@ import argparse
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Generator, Tensor
 
+from examples import recording
 from impl.recurrent import BiLM, BiLMConfig, ElmoMix
 from impl.similarity import cosine
 from impl.texts import Sentence, bank
@@ -203,6 +206,20 @@ def summary(result: Result) -> str:
     return "\n".join(lines)
 
 
+def record(result: Result, path: Path) -> None:
+    """Write a result, with what it was measured with, as JSON."""
+    recording.write(asdict(result), path)
+
+
+def recorded(path: Path) -> tuple[Result, dict[str, Any]]:
+    """A result as it was written, and what it was measured with."""
+    found = recording.read(path)
+    made = found.pop("made")
+    for when in ("untrained", "trained"):
+        found[when] = tuple(Layer(**each) for each in found[when])
+    return Result(**{**found, "settings": Settings(**found["settings"])}), made
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(
@@ -211,12 +228,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     usual = Settings()
     parser.add_argument("--seed", type=int, default=usual.seed, help="of parameters and order (%(default)s)")
     parser.add_argument("--epochs", type=int, default=usual.epochs, help="of training (%(default)s)")
+    parser.add_argument("--record", type=Path, metavar="PATH", help="write all figures as JSON")
     given = parser.parse_args(arguments)
     if given.epochs < 1:
         parser.error(f"expected epochs >= 1; got {given.epochs}")
     torch.set_num_threads(1)  # the work is small: two threads would wait for each other
     result = run(Settings(seed=given.seed, epochs=given.epochs), lambda line: print(line, flush=True))
     print(f"\n{summary(result)}")
+    if given.record:
+        record(result, given.record)
 
 
 if __name__ == "__main__":

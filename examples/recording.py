@@ -1,0 +1,33 @@
+"""What a run of an example found, written as JSON with what it was measured with: the pages show such records."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import torch
+
+
+def write(found: Mapping[str, Any], path: Path) -> None:
+    """Write what was found, beside the day, the versions and the threads."""
+    made = {
+        "day": date.today().isoformat(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+    }
+    text = json.dumps({"made": made, **found}, indent=1, ensure_ascii=False)
+    # A list of numbers on one line.
+    text = re.sub(r"\[[^\[\]{}]*\]", lambda m: re.sub(r"\s+", " ", m[0]), text)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A record; ``made`` holds what it was measured with."""
+    document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return document
