@@ -4,8 +4,8 @@
 ``impl.similarity``       ``dot``, ``cosine`` of two vectors
 ``impl.embedding``        ``token``: a row of a table for each id
 ``impl.recurrent``        cells, RNNs and LSTMs over sequences, stacked and bidirectional; ELMo's model
-``impl.scores``           query against key: ``dot``, ``scaled_dot``
-``impl.attention``        ``softmax``, ``scaled_dot_product``, ``causal``, ``causal_mask``
+``impl.scores``           query against key: dot, scaled, general, additive, location, cosine
+``impl.attention``        soft, hard, local, causal; self-, cross-, multi-head; a decoder's steps; masks
 ``impl.positional``       ``sinusoidal``, ``learned``
 ``impl.normalization``    ``layer_norm``
 ``impl.masking``          ``mlm``: the corruption of masked language modelling

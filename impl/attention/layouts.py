@@ -120,7 +120,7 @@ def _parts(state: Mapping[str, Tensor]) -> tuple[tuple[Tensor, ...], tuple[Tenso
         if f"qkv.{kind}" not in state:
             return ()
         h_d_k = (len(state[f"qkv.{kind}"]) - h_d_v) // 2
-        return state[f"qkv.{kind}"].split([h_d_k, h_d_k, h_d_v])
+        return tuple(torch.split(state[f"qkv.{kind}"], [h_d_k, h_d_k, h_d_v]))
 
     h_d_v = state["out.weight"].shape[1]
     return split("weight"), split("bias")

@@ -124,7 +124,7 @@ def _attend(
 
 def _heads(x: Tensor, h: int) -> Tensor:
     """(... n h·d), one head beside the other, as (... h n d)."""
-    return x.unflatten(-1, (h, x.shape[-1] // h)).transpose(-3, -2)
+    return x.unflatten(-1, (h, x.shape[-1] // h)).transpose(-3, -2)  # type: ignore[no-any-return]
 
 
 def _attend_heads(

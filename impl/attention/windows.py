@@ -23,7 +23,7 @@ def local(
     v: Float[Tensor, "... m d_v"],
     W_p: Float[Tensor, "a d_k"],
     v_p: Float[Tensor, " a"],
-    D: float,
+    D: int | float,
     mask: Bool[Tensor, "... #n #m"] | None = None,
     *,
     window: Window = "cut",
@@ -59,7 +59,14 @@ def local(
 
 
 def _check(
-    q: Tensor, k: Tensor, v: Tensor, W_p: Tensor, v_p: Tensor, D: float, mask: Tensor | None, window: str
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    W_p: Tensor,
+    v_p: Tensor,
+    D: int | float,
+    mask: Tensor | None,
+    window: str,
 ) -> None:
     _check_qkv("attention.local", q, k, v, "auto")
     if W_p.dim() != 2 or W_p.shape != (*v_p.shape, q.shape[-1]):
