@@ -87,7 +87,7 @@ def _unread(setting: Setting, kinds: list[str]) -> str:
     """Which inputs leak from slots that nothing reads, where all else conforms."""
     judge, caller, space = setting.judge, setting.caller, setting.space()
     leaking: dict[str, None] = {}
-    for recipe in space.plan(12, setting.seed + 3):
+    for recipe in space.plan(6, setting.seed + 3):
         example = space.example(recipe._replace(mask=3, sizes=recipe.sizes % 3), kinds[0])
         slices = unread(judge, example)
         if not slices:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spec.language.calls import Pullback
-from spec.language.evaluation.dimensions import Size, symbols_in
+from spec.language.evaluation.dimensions import Size, symbols_in, whole
 from spec.language.expr import Tensor, walk
 from spec.language.formula import INTERMEDIATES
 from spec.language.theorem import Theorem
@@ -111,6 +111,9 @@ def theorem_examples(
                 sizes = [1] * len(needed) if attempt == 0 else [int(random.integers(1, 5))] * len(needed)
             redrawn = recipe._replace(seed=recipe.seed + attempt)
             chosen = space.sizing.affordable(dict(zip(needed, sizes, strict=True)))
+            if supported and theorem.sizes:
+                every = {**chosen, **{size: whole(expr, chosen) for size, expr in theorem.sizes.items()}}
+                chosen = {size: value for size, value in supported.settled(every).items() if size in chosen}
             example = draw_theorem(judge.formula, theorem, space.example, redrawn, chosen, dtype)
             if supported.fits(example.sizes) and assumed(judge.formula, theorem, example):
                 yield example
@@ -152,6 +155,8 @@ def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> Chec
         return str(said)
     except Unsupported as said:
         found.unsupported = str(said)
+    if caller.sizes and not found.examples and not found.unsupported and not setting.clock.over:
+        return f"not where {caller.sizes}"
     fixed = set[Size]().union(*(symbols_in(expr) for expr in theorem.sizes.values()))
     fixed |= set(theorem.sizes)
     for tensor in theorem.given:

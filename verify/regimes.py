@@ -2,7 +2,7 @@
 
 What each kills: large scores (a softmax without its max-shift; masks filled with −10⁴ or −10⁹), tiny variances (where ε stands),
 a large mean (the one-pass variance), constant rows and ties (divisions by a spread), wide rows (everything normalised), one large
-entry (cancellation). A row is what the last axis holds.
+entry (cancellation), vanishing rows (norms held above a constant). A row is what the last axis holds.
 """
 
 from __future__ import annotations
@@ -106,6 +106,7 @@ DATA: tuple[Regime, ...] = (
     Regime("scale 10³", _scaled(1e3), moderate=False),
     Regime("zeros", _zeros),
     Regime("deep below zero", _offset(9.5, 10.5, -1.0), moderate=False),
+    Regime("vanishing", _spread(-14, -10)),
 )
 """For data; the first few matter most."""
 

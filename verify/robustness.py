@@ -144,9 +144,12 @@ def with_grad_on_and_off(judge: Judge, caller: Caller, example: Example) -> Outc
 
 
 def unread(judge: Judge, example: Example) -> list[tuple[str, int, int]]:
-    """Slices (input, axis, place) of the data that the statement never reads at these inputs: NaN there changes nothing."""
+    """Slices (input, axis, place) of the data that the statement never reads at these inputs: NaN there changes nothing.
+
+    Along the axes of the mask; in formulas without one, along those that the outputs do not have.
+    """
     found = []
-    masked = any(t.role == "mask" for t in judge.formula.tensors)
+    hidden = {size for t in judge.formula.tensors if t.role == "mask" for size in t.shape}
     shown = {size for t in judge.formula.outputs for size in t.shape}
     base = evaluate(judge.flat, example.inputs)
     for tensor in judge.formula.tensors:
@@ -154,7 +157,7 @@ def unread(judge: Judge, example: Example) -> list[tuple[str, int, int]]:
         if tensor.role != "data" or tensor.domain not in REAL or not isinstance(value, np.ndarray):
             continue
         for axis, size in enumerate(tensor.shape):
-            if not masked and size in shown:
+            if size not in hidden if hidden else size in shown:
                 continue
             for place in range(value.shape[axis]):
                 planted = np.array(value)

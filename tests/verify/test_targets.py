@@ -9,50 +9,67 @@ import pytest
 import torch
 
 from spec.language.registry import find, formulas
+from verify.calling import Caller
+from verify.sampling import Example, Space
+from verify.supporting import Supported
 from verify.targets import PACKAGES, TARGETS, Target, chosen, peer_version
 
-INPUTS = {
-    "scores.dot": lambda: (torch.randn(2, 3, 5), torch.randn(2, 7, 5)),
-    "scores.scaled_dot": lambda: (torch.randn(2, 3, 5), torch.randn(2, 7, 5)),
-    "attention.softmax": lambda: (torch.randn(2, 3, 7), torch.ones(2, 3, 7, dtype=torch.bool)),
-    "attention.scaled_dot_product": lambda: (
-        torch.randn(2, 3, 5), torch.randn(2, 7, 5), torch.randn(2, 7, 11), torch.ones(2, 3, 7, dtype=torch.bool)
-    ),
-    "attention.causal": lambda: (torch.randn(2, 3, 5), torch.randn(2, 7, 5), torch.randn(2, 7, 11)),
-    "positional.sinusoidal": lambda: (5, 7),
-    "positional.learned": lambda: (torch.tensor([[0, 3], [2, 2]]), torch.randn(5, 7)),
-    "normalization.layer_norm": lambda: (torch.randn(2, 7), torch.randn(7), torch.randn(7), 1e-5),
-    "masking.mlm": lambda: (
-        torch.arange(24).reshape(2, 12), torch.zeros(2, 12, dtype=torch.bool), 3, 24, torch.Generator().manual_seed(0)
-    ),
-}  # fmt: skip
-SHAPES = {
-    "scores.dot": (2, 3, 7),
-    "scores.scaled_dot": (2, 3, 7),
-    "attention.softmax": (2, 3, 7),
-    "attention.scaled_dot_product": (2, 3, 11),
-    "attention.causal": (2, 3, 11),
-    "positional.sinusoidal": (5, 7),
-    "positional.learned": (2, 2, 7),
-    "normalization.layer_norm": (2, 7),
-    "masking.mlm": (2, 12),
-}
+
+def named(target: Target) -> str:
+    """A target's label and formula."""
+    return f"{target.label}-{target.formula_id}"
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.label)
+def drawn(target: Target, seed: int = 0, mask: int = 1) -> tuple[Caller, Example]:
+    """A target's caller, and a batch of two of its formula's inputs at sizes it supports."""
+    formula = find(target.formula_id)
+    supported = Supported.of(formula, target.sizes)
+    caller = Caller(target.load(), formula, name=target.label, sizes=supported)
+    space = Space(formula, caller.takes_mask, supported=supported)
+    batch = (2,) if any(t.role == "data" for t in formula.tensors) else ()
+    recipe = next(iter(space.plan(1, seed)))._replace(mask=mask)
+    return caller, space.example(recipe, "float32", batch)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=named)
 def test_a_target_takes_the_declared_inputs(target: Target) -> None:
-    """Every target that is installed can be called with its formula's inputs and returns the declared shape."""
+    """Every target that is installed is called with its formula's inputs, and returns the declared shapes and types."""
     if not target.present:
         pytest.skip(f"{target.peer} is not installed")
-    result = target.load()(*INPUTS[target.formula_id]())
-    first = result[0] if isinstance(result, tuple) else result
-    assert tuple(first.shape) == SHAPES[target.formula_id]
+    caller, example = drawn(target)
+    real = any(t.domain == "real" and t.role in ("data", "parameter") for t in caller.formula.tensors)
+    arguments = caller.arguments(example.inputs, "float32", generator_seed=0)
+    found = caller.results(arguments, example.sizes, example.batch, "float32" if real else None)
+    assert len(found) == len(caller.returns)
+    assert not caller.offences
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.label)
+@pytest.mark.parametrize("mask", [0, 1, 2])
+def test_the_fast_path_is_really_taken(mask: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The target that is called so computes with torch's native kernel, masked or not; the others do not."""
+    taken = []
+    native = torch._native_multi_head_attention
+
+    def spy(*arguments: object) -> object:
+        taken.append(arguments)
+        return native(*arguments)
+
+    monkeypatch.setattr(torch, "_native_multi_head_attention", spy)
+    for target in TARGETS:
+        if target.peer == "torch" and target.formula_id == "attention.multi_head":
+            caller, example = drawn(target, mask=mask)
+            for grad in (False, True):
+                taken.clear()
+                caller(*caller.arguments(example.inputs, "float32", grad=grad))
+                assert len(taken) == ("fast path" in target.name)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=named)
 def test_a_target_names_conventions_that_exist(target: Target) -> None:
-    """The conventions of a target are conventions of its formula."""
-    find(target.formula_id).choose(target.conventions)
+    """The conventions of a target are conventions of its formula, and its sizes those of its inputs."""
+    formula = find(target.formula_id)
+    formula.choose(target.conventions)
+    Supported.of(formula, target.sizes)
 
 
 def test_every_formula_has_our_implementation_as_a_target() -> None:
@@ -62,8 +79,8 @@ def test_every_formula_has_our_implementation_as_a_target() -> None:
 
 
 def test_labels_are_unique() -> None:
-    """A label identifies a target: the list of known deviations stands on it."""
-    assert len({t.label for t in TARGETS}) == len(TARGETS)
+    """A label and a formula identify a target: the list of known deviations stands on them."""
+    assert len({(t.label, t.formula_id) for t in TARGETS}) == len(TARGETS)
 
 
 def test_choosing() -> None:
