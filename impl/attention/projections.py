@@ -102,7 +102,7 @@ def multi_head(
     ValueError for shapes that do not fit, TypeError unless the sequences and the weights share one floating dtype and the mask
     is boolean. Source: Vaswani et al. 2017, section 3.2.2.
     """
-    if W_q.dim() != 3 or W_o.dim() != 2 or W_o.shape[0] != W_v.shape[0] * W_v.shape[-1]:
+    if W_q.dim() != 3 or W_o.shape != (W_v.shape[0] * W_v.shape[-1], W_q.shape[1]):
         expected = "W_q, W_k (h d_model d_k), W_v (h d_model d_v), W_o (h*d_v d_model)"
         raise _refuse.shapes("attention.multi_head", expected, W_q=W_q, W_k=W_k, W_v=W_v, W_o=W_o)
     _check("attention.multi_head", x, y, W_q, W_k, W_v, mask)

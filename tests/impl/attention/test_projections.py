@@ -223,6 +223,7 @@ class TestRefusals:
                 {5: (25, 7)},
                 "attention.multi_head: expected W_q, W_k (h d_model d_k), W_v (h d_model d_v), W_o",
             ),
+            ("multi_head", {5: (26, 6)}, "W_o (26, 6)"),
             ("multi_head", {2: (7, 3)}, "got W_q (7, 3)"),
             ("multi_head", {4: (12, 7, 2)}, "W_v (12, 7, 2)"),
             ("multi_head", {0: (7,)}, "got x (7,)"),
