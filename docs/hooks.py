@@ -32,6 +32,8 @@ MARKED = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>'
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the formulas into the navigation, subject by subject, and start what takes longest."""
+    # MkDocs takes back what a hook adds to the path while it is loaded; the processes that make the pages inherit this.
+    sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
     samples.begin()
     assert config.nav is not None
     (formulas,) = (part["Formulas"] for part in config.nav if isinstance(part, dict) and "Formulas" in part)

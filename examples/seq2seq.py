@@ -146,10 +146,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Result:
-    """A whole run."""
+    """A whole run: by the clock, and in time of a processor (what the clock would say on one that does nothing else)."""
 
     settings: Settings
     seconds: float
+    processor: float
     outcomes: dict[str, Outcome]
 
     @property
@@ -245,12 +246,13 @@ def _spelt(ids: Tensor) -> str:
 def run(settings: Settings | None = None, say: Callable[[str], None] = print) -> Result:
     """All three models, one after the other."""
     settings = settings or Settings()
-    begun, outcomes = time.perf_counter(), {}
+    begun, used, outcomes = time.perf_counter(), time.process_time(), {}
     for name in MODELS:
         say(f"{NAMES[name]} (seed {settings.seed}, {settings.steps} steps)")
         outcomes[name] = outcome(settings, name, say)
         say(f"  {outcomes[name].parameters:,} parameters, {outcomes[name].seconds:.0f} s")
-    return Result(settings, round(time.perf_counter() - begun, 1), outcomes)
+    seconds, processor = time.perf_counter() - begun, time.process_time() - used
+    return Result(settings, round(seconds, 1), round(processor, 1), outcomes)
 
 
 # What is said and kept ------------------------------------------------------------------------------------------------
@@ -272,7 +274,8 @@ def summary(result: Result) -> str:
         [
             *lines,
             "",
-            f"gap in whole words: {100 * result.gap:.1f} percentage points; {result.seconds:.0f} s in all",
+            f"gap in whole words: {100 * result.gap:.1f} percentage points; {result.seconds:.0f} s in all, "
+            f"{result.processor:.0f} s of processor time",
         ]
     )
 
@@ -299,7 +302,9 @@ def recorded(path: Path) -> tuple[Result, dict[str, Any]]:
         aligned = o["alignment"] and Alignment(**o["alignment"])
         curve, by_length = [Point(**p) for p in o["curve"]], {int(n): x for n, x in o["by_length"].items()}
         outcomes[name] = Outcome(**{**o, "curve": curve, "by_length": by_length, "alignment": aligned})
-    return Result(Settings(**document["settings"]), document["seconds"], outcomes), document["made"]
+    return Result(
+        Settings(**document["settings"]), document["seconds"], document["processor"], outcomes
+    ), document["made"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -12,7 +12,7 @@ from spec.language.registry import formulas
 from spec.language.render import statement as lines_of
 from spec.language.theorem import Assurance
 
-from . import evidence, figures, law, peers, refusals, samples, source, theorems
+from . import elmo, evidence, figures, law, peers, refusals, samples, seq2seq, source, theorems
 from .markup import Line, code, statement, table
 
 CALL = re.compile(r"\{\{ *([a-z_]+)((?: +[^ {}]+)*) *\}\}")
@@ -103,6 +103,8 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "bounds": samples.bounds,
     "formats": samples.formats,
     "scale_error": samples.scale_error,
+    "elmo": elmo.part,
+    "reversing": seq2seq.part,
     "mlm_readings": law.readings_table,
     "mlm_observed": law.observed_table,
     "mlm_half": law.conditional,

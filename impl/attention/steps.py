@@ -45,9 +45,9 @@ def bahdanau_step(
     dtype = s.dtype
     if dtype.itemsize == 2:
         s, y, h, W, v, W_s, W_y, W_c = (x.float() for x in (s, y, h, W, v, W_s, W_y, W_c))
-    d, h = s.shape[-1], blank(h, mask)
+    d, h = s.shape[-1], _visible(h, mask)
     query, keys = F.linear(s, W[:, :d]), F.linear(h, W[:, d:])  # W [s; h_j] = W_q s + W_k h_j
-    c, alpha = read(additive_of_halves(query.unsqueeze(-2), keys, v), h, mask)
+    c, alpha = _read(additive_of_halves(query.unsqueeze(-2), keys, v), h, mask)
     c, alpha = c.squeeze(-2), alpha.squeeze(-2)
     s_next = torch.tanh(F.linear(s, W_s) + F.linear(y, W_y) + F.linear(c, W_c))
     return (
@@ -82,20 +82,20 @@ def luong_step(
     if dtype.itemsize == 2:
         s, y, h, W_s, W_y, W_c, W_o = (x.float() for x in (s, y, h, W_s, W_y, W_c, W_o))
     s_next = torch.tanh(F.linear(s, W_s) + F.linear(y, W_y))
-    h = blank(h, mask)
-    c, alpha = read(dot(s_next.unsqueeze(-2), h), h, mask)
+    h = _visible(h, mask)
+    c, alpha = _read(dot(s_next.unsqueeze(-2), h), h, mask)
     s_next, c, alpha = (x.expand(*lead, x.shape[-1]) for x in (s_next, c.squeeze(-2), alpha.squeeze(-2)))
     attentional = torch.tanh(F.linear(torch.cat((c, s_next), -1), W_c))
     probabilities = torch.softmax(F.linear(attentional, W_o), -1)
     return s_next.to(dtype), attentional.to(dtype), probabilities.to(dtype), alpha.to(dtype)
 
 
-def blank(h: Float[Tensor, "... m e"], mask: Bool[Tensor, "... #m"] | None) -> Float[Tensor, "... m e"]:
+def _visible(h: Float[Tensor, "... m e"], mask: Bool[Tensor, "... #m"] | None) -> Float[Tensor, "... m e"]:
     """The annotations with 0 in the masked ones: 0 · 0 is 0 where 0 · NaN is NaN."""
     return h if mask is None else torch.where(mask.unsqueeze(-1), h, 0.0)
 
 
-def read(
+def _read(
     e: Float[Tensor, "... n m"], h: Float[Tensor, "... m e"], mask: Bool[Tensor, "... #m"] | None
 ) -> tuple[Float[Tensor, "... n e"], Float[Tensor, "... n m"]]:
     """(c, α) by the scores e of n states: α their softmax over the permitted annotations, c the mean of h under it."""
