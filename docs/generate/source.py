@@ -6,8 +6,8 @@ import inspect
 import re
 from collections.abc import Callable
 from importlib import import_module
-from types import ModuleType
-from typing import Any
+from types import ModuleType, UnionType
+from typing import Any, Union, get_args, get_origin
 
 SECTION = re.compile(r"^(Args|Attributes|Raises|Returns|Yields):$")
 ROLE = re.compile(r":[a-z]+:`~?([^`]+)`")
@@ -83,11 +83,20 @@ def _annotation(annotation: Any) -> str:
         text = (
             f'{annotation.__name__.split("[")[0]}[{annotation.array_type.__name__}, "{annotation.dim_str}"]'
         )
-    if getattr(annotation, "__args__", None) and any(hasattr(a, "dim_str") for a in annotation.__args__):
-        joint = " | " if "Union" in type(annotation).__name__ or "|" in text else ", "
-        inner = joint.join("None" if a is type(None) else _annotation(a) for a in annotation.__args__)
-        text = inner if joint == " | " else f"{annotation.__origin__.__name__}[{inner}]"
-    return re.sub(r"\b(?:typing|torch|collections\.abc|spec\.[a-z_.]+|verify\.[a-z_.]+)\.(?=[A-Z])", "", text)
+    if _holds_arrays(annotation):
+        union = get_origin(annotation) in (Union, UnionType)
+        inner = (" | " if union else ", ").join(
+            "None" if a is type(None) else _annotation(a) for a in annotation.__args__
+        )
+        text = inner if union else f"{annotation.__origin__.__name__}[{inner}]"
+    return re.sub(
+        r"\b(?:typing|torch(?:\._C)?|collections\.abc|(?:spec|impl|verify)\.[a-z0-9_.]+)\.(?=[A-Z])", "", text
+    )
+
+
+def _holds_arrays(annotation: Any) -> bool:
+    """Whether one of jaxtyping's stands somewhere within."""
+    return any(hasattr(a, "dim_str") or _holds_arrays(a) for a in get_args(annotation))
 
 
 def reference(module_name: str, names: tuple[str, ...] = (), level: int = 2) -> str:
