@@ -108,8 +108,8 @@ def by_einsum(h: Tensor, w: Tensor, gamma: Tensor) -> Tensor:
 
 @right(MIX)
 def layer_by_layer(h: Tensor, w: Tensor, gamma: Tensor) -> Tensor:
-    """A loop over the layers, weights by log-sum-exp."""
-    a = (w - w.logsumexp(-1)).exp()
+    """A loop over the layers, weights by the exponential of log-softmax."""
+    a = torch.log_softmax(w, -1).exp()
     total = torch.zeros_like(h[..., 0, :])
     for j, layer in enumerate(h.unbind(-2)):
         total = total + a[j] * layer
@@ -247,8 +247,10 @@ def by_cross_entropy(ids: Tensor, s_f: Tensor, s_b: Tensor) -> Tensor:
 
 @right(OBJECTIVE)
 def by_log_sum_exp(ids: Tensor, s_f: Tensor, s_b: Tensor) -> Tensor:
-    """The word's logit less the log-sum-exp of its row."""
-    return (at(s_f, ids) - s_f.logsumexp(-1)).sum(-1) + (at(s_b, ids) - s_b.logsumexp(-1)).sum(-1)
+    """The word's logit less the log-sum-exp of its row, both less the row's maximum."""
+    s = torch.stack([s_f, s_b])
+    s = s - s.detach().amax(-1, keepdim=True)
+    return (at(s, ids.expand(2, *ids.shape)) - s.logsumexp(-1)).sum((0, -1))
 
 
 @right(OBJECTIVE)

@@ -123,6 +123,13 @@ def plain_sigmoids(x: Tensor, h: Tensor, s: Tensor, *parts: Tensor) -> Two:
 
 
 @wrong(CELL)
+def sigmoids_by_tanh(x: Tensor, h: Tensor, s: Tensor, *parts: Tensor) -> Two:
+    """Writes σ(z) as (1 + tanh(z/2))/2: gates that are nearly closed lose their digits."""
+    g, i, f, o = flows(x, h, *parts)
+    return moved(s, torch.tanh(g), *((1 + torch.tanh(flow / 2)) / 2 for flow in (i, f, o)))
+
+
+@wrong(CELL)
 def node_without_bias(x: Tensor, h: Tensor, s: Tensor, *parts: Tensor) -> Two:
     """Leaves the bias of the input node out."""
     return moved(s, *blocks(x, h, *parts[:2], torch.zeros_like(parts[2]), *parts[3:]))
