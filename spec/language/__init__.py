@@ -3,6 +3,7 @@
 from spec.language.calls import Applied, Call, Comprehension, Pullback, each
 from spec.language.expr import (
     TRUE,
+    Every,
     Index,
     Max,
     Node,
@@ -74,6 +75,7 @@ __all__ = [
     "Pullback",
     "each",
     "TRUE",
+    "Every",
     "Index",
     "Max",
     "Node",

@@ -326,6 +326,11 @@ def Some(condition: Node, span: tuple[sympy.Symbol, Any, Any]) -> AnyOf:
     return AnyOf(condition, span[0], sympy.sympify(span[1]), sympy.sympify(span[2]), TRUE)
 
 
+def Every(condition: Node, span: tuple[sympy.Symbol, Any, Any]) -> Not:
+    """The condition that ``condition`` holds for every index of ``span``."""
+    return Not(Some(Not(condition), span))
+
+
 def lift(value: Any) -> Node:
     """Anything usable as a value, as a node: numbers and index arithmetic become literals."""
     if isinstance(value, Node):

@@ -332,6 +332,12 @@ def _junction(p: Printer, node: Both | Either) -> tuple[str, int]:
 
 @_rule(Not, Latex, Unicode)
 def _not(p: Printer, node: Not) -> tuple[str, int]:
+    some = node.args[0]
+    if isinstance(some, AnyOf) and isinstance(some.body, Not):
+        held, span = p.text(some.body.args[0], SUM), (p.index(some.var), p.index(some.first), p.index(some.last))
+        if isinstance(p, Latex):
+            return rf"{held} \ \text{{ for all }} {span[1]} \le {span[0]} \le {span[2]}", 0
+        return f"{held} for all {span[0]}={span[1]}…{span[2]}", 0
     inner = p.text(node.args[0], ATOM)
     return (rf"\neg {inner}" if isinstance(p, Latex) else f"not {inner}"), UNARY
 

@@ -42,17 +42,18 @@ GATE_ORDER = Convention(
 )
 
 
-def block(gate: str, packed: Tensor, *lead: Index) -> Node:
-    """The entry of a packed tensor that belongs to a block, at state ``c``: the convention says which rows are its own."""
+def block(gate: str, packed: Tensor, lead: tuple[Index, ...] = (), rest: tuple[Index, ...] = ()) -> Node:
+    """An entry of a packed tensor in row ``c`` of a block: the convention says which rows are the block's."""
     return by_convention(
-        GATE_ORDER.name, **{order: packed[(*lead, order.index(gate) * d + c)] for order in GATE_ORDER.options}
+        GATE_ORDER.name,
+        **{order: packed[(*lead, order.index(gate) * d + c, *rest)] for order in GATE_ORDER.options},
     )
 
 
 def parts(z: Tensor, lead: tuple[Index, ...], **span: tuple[Index, Index]) -> tuple[Definition, ...]:
     """The lines of the four blocks, from what flows into them."""
     return tuple(
-        define(tensor(gate, *z.shape[:-1], d)[(*lead, c)], squashed(gate, block(gate, z, *lead)), **span)
+        define(tensor(gate, *z.shape[:-1], d)[(*lead, c)], squashed(gate, block(gate, z, lead)), **span)
         for gate in GATES
     )
 

@@ -33,9 +33,7 @@ rnn = Formula(
         define(H[0, c], h[c]),
         define(
             H[t, c],
-            tanh(
-                Sum(W_hh[c, e] * H[t - 1, e], (e, 0, d - 1)) + Sum(W_xh[c, a] * x[t - 1, a], (a, 0, p - 1))
-            ),
+            tanh(Sum(W_hh[c, e] * H[t - 1, e], (e, 0, d - 1)) + Sum(W_xh[c, a] * x[t - 1, a], (a, 0, p - 1))),
             t=(1, T),
         ),
         define(states[t, c], H[t + 1, c]),
@@ -102,9 +100,7 @@ bidirectional = Formula(
         define(F[0, c], h_both[0, c]),
         define(
             F[t, c],
-            tanh(
-                Sum(W_hf[c, e] * F[t - 1, e], (e, 0, d - 1)) + Sum(W_xf[c, a] * x[t - 1, a], (a, 0, p - 1))
-            ),
+            tanh(Sum(W_hf[c, e] * F[t - 1, e], (e, 0, d - 1)) + Sum(W_xf[c, a] * x[t - 1, a], (a, 0, p - 1))),
             t=(1, T),
         ),
         define(B[T, c], h_both[1, c]),

@@ -162,7 +162,7 @@ def _inducted(goal: Goal, induction: Induction) -> tuple[CheckedInduction, tuple
         claims = (replace(goal.claim, over=over),)
         outer = goal.outer
     else:
-        outer = goal.ranges
+        outer = _needed(goal.ranges, (*claims, *(known.claim for known in goal.known)), (first, last))
     taken = {s for s, _, _ in outer} | {s for c in claims for s, _ in c.over}
     if symbol in taken or symbol.is_positive or symbol in free_symbols(first) | free_symbols(last):
         return CheckedInduction(
@@ -183,6 +183,22 @@ def _inducted(goal: Goal, induction: Induction) -> tuple[CheckedInduction, tuple
     )
     shown = tuple(Given(c, (*_ranges(c, (symbol, first, last)),)) for c in claims)
     return CheckedInduction((symbol, first, last), claims, base, step), shown
+
+
+def _needed(
+    ranges: tuple[Range, ...], claims: tuple[Claim, ...], ends: tuple[sympy.Expr, ...]
+) -> tuple[Range, ...]:
+    """The ranges of the indices that occur free in claims or ends: an induction says nothing of the others."""
+    free = set().union(*(free_symbols(end) for end in ends))
+    for claim in claims:
+        inside = set().union(*(free_symbols(part) for part in (claim.left, claim.right, claim.where)))
+        free |= (inside - {s for s, _ in claim.over}).union(*(free_symbols(size) for _, size in claim.over))
+    kept: list[Range] = []
+    for symbol, first, last in reversed(ranges):
+        if symbol in free:
+            kept.insert(0, (symbol, first, last))
+            free |= free_symbols(first) | free_symbols(last)
+    return tuple(kept)
 
 
 def _at(claim: Claim, symbol: sympy.Symbol, value: sympy.Expr) -> Claim:

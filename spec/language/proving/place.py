@@ -10,7 +10,7 @@ from typing import Any
 
 import sympy
 
-from spec.language.expr import TRUE, AnyOf, Compare, Node, Not, Tensor
+from spec.language.expr import TRUE, AnyOf, Compare, Node, Not, Tensor, lift
 from spec.language.formula import Formula
 from spec.language.proving.equality import vanishes
 from spec.language.proving.facts import NONNEGATIVE, POSITIVE, Facts
@@ -146,6 +146,12 @@ class Place:
             value = self._rewritten(reader, further, facts)
             yield value
 
+    def _inside(self, reader: Reader, lemma: Lemma, facts: Facts) -> Lemma:
+        """The lemma as it reads once what else is known has been put into the inputs of its state."""
+        here = facts.assume_all(lemma.lits)
+        args = tuple(self._rewritten(reader, part, here) for part in lemma.state.args)
+        return replace(lemma, state=Atom("state", lemma.state.name, args))
+
     def _rewritten(self, reader: Reader, value: Poly, facts: Facts) -> Poly:
         if not self.lemmas:
             return value
@@ -216,6 +222,8 @@ class Place:
         self.lemmas = ()
         for known in (*universal, *self.goal.known):
             self._use(reader, known, frame, facts.as_root())
+        inside = [self._inside(reader, lemma, facts.as_root()) for lemma in self.lemmas]
+        self.lemmas = (*self.lemmas, *(new for new in inside if new not in self.lemmas))
         return reader, frame, facts
 
     def _assumed(self, reader: Reader, assumption: Node, frame: Frame, facts: Facts) -> Facts:
@@ -261,15 +269,16 @@ class Place:
 
 
 def for_all(assumption: Node) -> Given | None:
-    """An assumption "for every index in a range, x ≤ y", as what it says of each."""
-    if not (isinstance(assumption, Not) and isinstance(assumption.args[0], AnyOf)):
+    """An assumption "for every index in a range, x ≤ y" (or <), as what it says of each."""
+    some = assumption.args[0] if isinstance(assumption, Not) else None
+    if not isinstance(some, AnyOf) or some.where != TRUE or not isinstance(some.body, Not):
         return None
-    some = assumption.args[0]
-    refuted = some.body
-    if some.where != TRUE or not isinstance(refuted, Compare) or str(refuted.args[0]) != "<":
+    held = some.body.args[0]
+    if not isinstance(held, Compare) or str(held.args[0]) == "==":
         return None
-    greater, less = refuted.args[1:]
-    return Given(Claim(less, greater, (), TRUE, "<="), ((some.var, some.first, some.last),), assumed=True)
+    relation, left, right = held.args
+    claim = Claim(lift(left), lift(right), (), TRUE, str(relation))
+    return Given(claim, ((some.var, some.first, some.last),), assumed=True)
 
 
 def _fixed(tensor: Tensor, value: Any) -> Any:
