@@ -21,7 +21,7 @@ from spec.language.formula import Formula
 from spec.language.law import Law
 from verify.lawresults import ALPHA, POWER
 from verify.returning import DTYPES
-from verify.sampling import rounded
+from verify.sampling import fitted, rounded
 from verify.statistics import sample_size
 from verify.supporting import sizes_of_formula
 
@@ -118,7 +118,8 @@ def drawn_inputs(formula: Formula, situation: Situation, seed: int, masks: bool)
         elif item.domain == "integer":
             inputs[item.name] = random.integers(0, whole(item.below, sizes), shape)
         elif item.role != "generator":
-            inputs[item.name] = rounded(situation.scale * random.standard_normal(shape), situation.dtype)
+            drawn = fitted(item, situation.scale * random.standard_normal(shape))
+            inputs[item.name] = rounded(drawn, situation.dtype)
     return inputs
 
 

@@ -62,12 +62,12 @@ def sample_size(tests: int) -> int:
     For estimates that never deviate from their mean by more than 20 standard deviations.
     """
     N = 1000
-    while _reach(N, ALPHA / tests, 1.0, 20.0) + _reach(N, 1 - POWER, 1.0, 20.0) > DEVIATION:
+    while reach(N, ALPHA / tests, 1.0, 20.0) + reach(N, 1 - POWER, 1.0, 20.0) > DEVIATION:
         N = N * 5 // 4
     return N
 
 
-def _reach(N: int, level: float, deviation: float, largest: float) -> float:
+def reach(N: int, level: float, deviation: float, largest: float) -> float:
     """Bernstein's t: the mean of N terms is farther than t from its expectation with probability at most ``level``."""
     tail = math.log(2 / level) / N
     return largest * tail / 3 + math.sqrt((largest * tail / 3) ** 2 + 2 * deviation**2 * tail)
@@ -95,10 +95,13 @@ def by_log_weight(
     return estimate
 
 
-def components(inputs: Mapping[str, Any]) -> list[Component]:
-    """The entries of the gradient with respect to q and k, from the statement, for one query."""
+def components(inputs: Mapping[str, Any], baseline: float = 0.0) -> list[Component]:
+    """The entries of the gradient with respect to q and k, from the statement, for one query.
+
+    The estimates are those of the reward less ``baseline``.
+    """
     (weights,) = evaluate(statement, inputs)
-    rewards = reward(torch.from_numpy(inputs["v"])).numpy()
+    rewards = reward(torch.from_numpy(inputs["v"])).numpy() - baseline
     exact = pull_back(statement, inputs, rewards[None], ["q", "k"])
     permitted = [j for j in range(len(rewards)) if weights[0, j] > 0]
     terms: dict[str, list[tuple[Reals, Reals]]] = {"q": [], "k": []}
@@ -135,14 +138,18 @@ def situation(number: int, seed: int) -> tuple[str, dict[str, Any]]:
     return name, inputs
 
 
-def check_score_function(estimate: Estimate, seed: int = 0, device: str = "cpu") -> CheckResult:
+def check_score_function(
+    estimate: Estimate, seed: int = 0, device: str = "cpu", baseline: float = 0.0
+) -> CheckResult:
     """Check that an estimate of the gradient of an expected reward is unbiased.
 
-    A false alarm has probability at most :data:`verify.lawresults.ALPHA`; a bias of :data:`DEVIATION` standard deviations is
-    seen with probability :data:`verify.lawresults.POWER`. The figure is the worst deviation over what Bernstein allows it.
+    ``estimate`` may be any that deviates from its mean no more than (reward − ``baseline``)·∂ log weight does, in the mean
+    square and at most. A false alarm has probability at most :data:`verify.lawresults.ALPHA`; a bias of :data:`DEVIATION`
+    standard deviations is seen with probability :data:`verify.lawresults.POWER`. The figure is the worst deviation over what
+    Bernstein's inequality allows it.
     """
     every = [situation(number, seed) for number in range(len(SITUATIONS))]
-    known = [components(inputs) for _, inputs in every]
+    known = [components(inputs, baseline) for _, inputs in every]
     tests = sum(map(len, known))
     N = sample_size(tests)
     worst, said = 0.0, "nothing to test"
@@ -161,7 +168,7 @@ def check_score_function(estimate: Estimate, seed: int = 0, device: str = "cpu")
         means = np.concatenate([g.detach().mean(0).double().cpu().numpy().ravel() for g in found])
         for part, mean in zip(parts, means, strict=True):
             rounding = N * 2.0**-53 * (abs(part.mean) + part.largest)  # of the mean of N terms, in any order
-            allowed = _reach(N, ALPHA / tests, part.deviation, part.largest) + part.slack + rounding
+            allowed = reach(N, ALPHA / tests, part.deviation, part.largest) + part.slack + rounding
             gap = abs(float(mean) - part.mean)
             figure = 0.0 if gap == 0 else gap / allowed if allowed > 0 and math.isfinite(gap) else math.inf
             if figure >= worst:
@@ -180,6 +187,8 @@ __all__ = [
     "by_log_weight",
     "check_score_function",
     "components",
+    "reach",
     "reward",
     "sample_size",
+    "situation",
 ]
