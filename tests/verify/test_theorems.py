@@ -178,3 +178,30 @@ def test_a_callable_without_mask_is_not_asked_about_masks():
     """A theorem that needs a mask is left out for a callable that takes none."""
     said = run(lambda s: torch.softmax(s, -1), find("attention.softmax"), PERMUTED)
     assert isinstance(said, str) or said.verdict == "conforms"
+
+
+# Lines inside ---------------------------------------------------------------------------------------------------------------
+
+
+def test_where_a_theorem_speaks_of_an_inner_line_the_statements_own_stands_there() -> None:
+    """ "Keys outside the window have no influence" asks where the window is, which a callable does not return."""
+    from impl.attention import local
+    from verify.mutants.windows import no_cut
+
+    theorem = find("attention.local").theorems["outside_the_window"]
+    judge = Judge(find("attention.local"))
+    for callable_, verdict in ((local, "conforms"), (no_cut, "falsified")):
+        setting = Setting(judge, Caller(callable_, judge.formula), 0, 40, Clock(None))
+        result = theorem_check(setting, theorem, ["float64"])
+        assert not isinstance(result, str)
+        assert result.verdict == verdict
+
+
+def test_a_theorem_about_inner_lines_alone_is_not_run() -> None:
+    """Nothing of it could be false of a callable that does not return those lines; the report says so."""
+    from impl.attention import local
+
+    judge = Judge(find("attention.local"))
+    setting = Setting(judge, Caller(local, judge.formula), 0, 40, Clock(None))
+    said = theorem_check(setting, judge.formula.theorems["gaussian"], ["float64"])
+    assert said == "about lines that a callable does not return"
