@@ -327,6 +327,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     if given.steps < 1 or given.length < 2:
         parser.error(f"expected steps >= 1 and length >= 2; got {given.steps} and {given.length}")
+    torch.set_num_threads(1)  # the matrices are small: on busy cores threads would wait for one another many times over
     result = run(
         Settings(seed=given.seed, steps=given.steps, length=given.length), partial(print, flush=True)
     )
