@@ -184,7 +184,7 @@ def test_a_callable_without_mask_is_not_asked_about_masks():
 
 
 def test_where_a_theorem_speaks_of_an_inner_line_the_statements_own_stands_there() -> None:
-    """ "Keys outside the window have no influence" asks where the window is, which a callable does not return."""
+    """That keys outside the window have no influence asks where the window is, which a callable does not return."""
     from impl.attention import local
     from verify.mutants.windows import no_cut
 
