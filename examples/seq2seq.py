@@ -327,7 +327,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     if given.steps < 1 or given.length < 2:
         parser.error(f"expected steps >= 1 and length >= 2; got {given.steps} and {given.length}")
-    torch.set_num_threads(1)  # the matrices are small: on busy cores threads would wait for one another many times over
+    # The matrices are small: on busy cores threads would wait for one another many times over.
+    torch.set_num_threads(1)
     result = run(
         Settings(seed=given.seed, steps=given.steps, length=given.length), partial(print, flush=True)
     )
