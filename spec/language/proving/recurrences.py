@@ -283,14 +283,14 @@ class Recurrences:
         return rebuild(n, slope, back, facts)
 
     def stepped(self, poly: Poly, facts: Facts) -> Poly:
-        """The term with its latest states unfolded once; the term itself if it has none."""
+        """The term with the latest states of each of its recurrences unfolded once; the term itself if it has none."""
         latest = self._latest(poly, facts)
         if not latest:
             return poly
 
         def unfold(atom: Atom, known_: Facts) -> Poly | None:
             spec = self.n.states[atom.name]
-            key = (_family(spec), tuple(p.key for p in spec.place(atom)))
+            key = (_sequence(spec, atom), tuple(p.key for p in spec.place(atom)))
             return self.unfolded(atom, known_) if key in latest else None
 
         return rebuild(self.n, poly, Change(states=unfold, into_arrays=False), facts)
@@ -301,7 +301,7 @@ class Recurrences:
             spec = self.n.states[atom.name]
             place = spec.place(atom)
             if not any("~" in s.name or "‹" in s.name for part in place for s in part.symbols):
-                places.setdefault(_family(spec), {})[tuple(p.key for p in place)] = place
+                places.setdefault(_sequence(spec, atom), {})[tuple(p.key for p in place)] = place
         return {
             (family, key)
             for family, found in places.items()
@@ -352,8 +352,10 @@ def _sizes(formula: Formula) -> set[sympy.Symbol]:
     return named | {s for t in formula.tensors for size in t.shape for s in size.free_symbols}
 
 
-def _family(spec: Recurring) -> str:
-    return f"{spec.formula.id}.{min(spec.cycle)}"
+def _sequence(spec: Recurring, atom: Atom) -> str:
+    """A name for all states of one recurrence: the same formula, at the same sizes and inputs."""
+    _, sizes, arrays = spec.parts(atom)
+    return f"{spec.formula.id}.{min(spec.cycle)}|{'|'.join(part.key for part in (*sizes, *arrays))}"
 
 
 def _before(place: tuple[Poly, ...], other: tuple[Poly, ...], facts: Facts) -> bool:
