@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from spec.language.evaluation.binding import Bindings
-from spec.language.evaluation.dimensions import Size, is_size
+from spec.language.evaluation.binding import bind
+from spec.language.evaluation.dimensions import Size
 from spec.language.evaluation.evaluate import Evaluator
 from spec.language.evaluation.walk import Walk
 from spec.language.expr import Node
@@ -40,16 +40,11 @@ from verify.returning import held, values
 class Member:
     """One member of a batch: conditions and outcomes of the law, evaluated at all its positions."""
 
-    def __init__(self, formula: Formula, inputs: Mapping[str, Any], results: Sequence[Any]) -> None:
-        self.law = law_of(formula)
-        bindings = Bindings()
-        for item in formula.inputs:
-            if is_size(item):
-                bindings.sizes[item] = int(inputs[str(item)])
-        for item in formula.tensors:
-            bindings.tensor(formula.id, item, inputs.get(item.name))
+    def __init__(self, judge: Judge, inputs: Mapping[str, Any], results: Sequence[Any]) -> None:
+        self.law = law_of(judge.formula)
+        bindings = bind(judge.flat, inputs)
         for item, value in zip(self.law.returns, results, strict=True):
-            bindings.tensor(formula.id, item, value)
+            bindings.tensor(judge.formula.id, item, value)
         self.evaluator = Evaluator(Walk(), bindings)
 
     def broken(self, condition: Node, over: Sequence[tuple[Size, Any]]) -> tuple[int, dict[str, int] | None]:
@@ -117,7 +112,7 @@ class Drawing:
             results = self.call(many, situation, passed)
             taken = []
             for place in members:
-                member = Member(self.formula, self.single(many, place), [r[place] for r in results])
+                member = Member(self.judge, self.single(many, place), [r[place] for r in results])
                 self._hold(member, f"{situation.name}: call {call}" + (f", member {place}" if place else ""))
                 taken.append(member.outcome().reshape(situation.copies, situation.positions))
             chosen.append(np.stack(taken))

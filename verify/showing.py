@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 ROLES = {
     "data": "data, leading batch dimensions allowed",
     "parameter": "parameter, no batch dimensions",
-    "mask": "optional, absent means all True",
+    "mask": "optional; left out, nothing is masked",
     "number": "a Python number",
     "constant": "fixed by the statement",
     "generator": "a random generator",

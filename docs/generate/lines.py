@@ -20,7 +20,7 @@ from .markup import Line, badge, inline, statement, tab, table
 ROLES = {
     "data": "data; leading batch dimensions allowed",
     "parameter": "parameter; no batch dimensions",
-    "mask": "optional mask; absent means all True",
+    "mask": "optional mask; left out, nothing is masked",
     "number": "a Python number",
     "constant": "fixed by the statement",
     "generator": "a random generator",

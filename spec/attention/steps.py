@@ -43,6 +43,7 @@ POLARITY = Convention(
         "true_drops": "True marks those that may not",
     },
     default="true_attends",
+    absent={"true_drops": False},
 )
 FULLY_MASKED = Convention(
     "fully_masked",

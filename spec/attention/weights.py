@@ -41,6 +41,7 @@ POLARITY = Convention(
         "true_drops": "True marks the keys it may not",
     },
     default="true_attends",
+    absent={"true_drops": False},
 )
 FULLY_MASKED = Convention(
     "fully_masked",

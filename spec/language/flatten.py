@@ -10,7 +10,7 @@ from typing import Any
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language.calls import ABSENT, Call, Comprehension, Pullback, shape_of
+from spec.language.calls import ABSENT, Call, Comprehension, Pullback, each, shape_of
 from spec.language.evaluation.dimensions import solved
 from spec.language.evaluation.families import Families
 from spec.language.expr import (
@@ -22,6 +22,7 @@ from spec.language.expr import (
     Either,
     Literal,
     Node,
+    Not,
     Ref,
     Tensor,
     free_symbols,
@@ -36,7 +37,10 @@ from spec.language.ordering import Group, arrange
 
 @dataclass(frozen=True)
 class Flat:
-    """A formula as primitive lines. ``origin`` tells for each defined tensor which formula's line it is."""
+    """A formula as primitive lines. ``origin`` tells for each defined tensor which formula's line it is.
+
+    ``absent`` is what an optional mask that is not given stands for.
+    """
 
     formula_id: str
     inputs: tuple[Tensor | sympy.Symbol, ...]
@@ -45,6 +49,7 @@ class Flat:
     constants: Mapping[str, Any]
     stored: frozenset[str]
     origin: Mapping[str, tuple[str, str]]
+    absent: bool = True
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -115,6 +120,7 @@ class _Flattener:
             self.constants,
             frozenset(self.stored),
             self.origin,
+            self.formula.absent(self.conventions),
         )
 
     def primitive(self, node: Any, scope: Mapping[sympy.Symbol, Span]) -> Any:
@@ -148,6 +154,7 @@ class _Flattener:
         """Add the callee's lines, vectorised over the ``outer`` indices its arguments depend on; its outputs' new tensors."""
         wanted = {c.name for c in callee.conventions}
         flat = callee.flat({name: option for name, option in self.conventions.items() if name in wanted})
+        arguments = completed(callee, arguments, flat.absent)
         changes = unify(callee, arguments)
         lead_sizes = tuple(scope[symbol][1] + 1 for symbol in outer)
         symbols = {s for line in flat.lines for s in (*line.spans, *_bound_symbols(line.right))}
@@ -230,6 +237,23 @@ class _Flattener:
             candidate = f"{name}_{count}"
         self.names.add(candidate)
         return candidate
+
+
+def completed(callee: Formula, arguments: tuple[Basic, ...], absent: bool) -> tuple[Basic, ...]:
+    """The arguments of a call, a mask that is not given written out where its absence does not stand for True everywhere."""
+    if absent or ABSENT not in arguments:
+        return arguments
+    changes = unify(callee, arguments)
+    made: list[Basic] = []
+    for item, value in zip(callee.inputs, arguments, strict=True):
+        if value == ABSENT and isinstance(item, Tensor):
+            spans = [
+                (sympy.Symbol(f"absent_{axis}", integer=True), substitute(size, changes))
+                for axis, size in enumerate(item.shape)
+            ]
+            value = each(Not(TRUE), *spans)
+        made.append(value)
+    return tuple(made)
 
 
 def unify(callee: Formula, arguments: tuple[Basic, ...]) -> dict[Basic, Basic]:

@@ -35,7 +35,7 @@ def parameter(name: str, *shape: Any, domain: str = "real") -> Tensor:
 
 
 def optional_mask(name: str, *shape: Any) -> Tensor:
-    """An optional boolean input; absent means all True."""
+    """An optional boolean input; absent means all True, unless the chosen conventions say otherwise."""
     return Tensor(name, shape, "boolean", "mask")
 
 
@@ -105,11 +105,15 @@ def lines_by_convention(name: str, /, **options: tuple[Definition, ...]) -> Line
 
 @dataclass(frozen=True)
 class Convention:
-    """A point where the world legitimately differs: a name, its options with a sentence each, and ours."""
+    """A point where the world legitimately differs: a name, its options with a sentence each, and ours.
+
+    ``absent`` tells, by option, what an optional mask that is not given stands for: True everywhere if not said.
+    """
 
     name: str
     options: Mapping[str, str]
     default: str
+    absent: Mapping[str, bool] = field(default_factory=dict)
 
 
 INTERMEDIATES = Convention(
@@ -212,6 +216,11 @@ class Formula:
     def is_mask(item: Tensor | sympy.Symbol) -> bool:
         """Whether an input is the optional mask."""
         return isinstance(item, Tensor) and item.role == "mask"
+
+    def absent(self, conventions: Mapping[str, str] | None = None) -> bool:
+        """What an optional mask that is not given stands for, everywhere."""
+        chosen = self.choose(conventions)
+        return all(c.absent.get(chosen[c.name], True) for c in self.conventions)
 
     @property
     def module(self) -> str:

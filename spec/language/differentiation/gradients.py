@@ -151,6 +151,7 @@ class _Chain:
             self.flat.constants,
             self.flat.stored,
             self.flat.origin,
+            self.flat.absent,
         )
         return Derivative(flat, tuple(dict.fromkeys(line.name for line in self.lines)), seeds, gradients)
 

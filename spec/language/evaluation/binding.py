@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from spec.language.evaluation.dimensions import WrongSize, solved
+from spec.language.evaluation.dimensions import WrongSize, solved, whole
 from spec.language.expr import Tensor
 from spec.language.flatten import Flat
 
@@ -116,6 +116,12 @@ def bind(flat: Flat, inputs: Mapping[str, Any] | Sequence[Any]) -> Bindings:
         elif item not in bindings.sizes:
             raise ValueError(f"{flat.formula_id}: the size {item} is missing")
     bindings.settle()
+    if not flat.absent:
+        for item in flat.inputs:
+            if isinstance(item, Tensor) and item.role == "mask" and bindings.booleans[item.name] is None:
+                bindings.booleans[item.name] = np.zeros(
+                    [whole(size, bindings.sizes) for size in item.shape], bool
+                )
     for name, value in flat.constants.items():
         number = sympy.Rational(value)
         bindings.rationals[name] = (int(number.p), int(number.q))

@@ -16,7 +16,7 @@ from sympy.core.basic import Basic
 
 from spec.language.calls import ABSENT, Call, Comprehension
 from spec.language.expr import Ref, Tensor
-from spec.language.flatten import own_lines, unify
+from spec.language.flatten import completed, own_lines, unify
 from spec.language.formula import Definition, Formula, known
 from spec.language.proving.blocks import divided, layout
 from spec.language.proving.facts import NULL, POSITIVE, Facts
@@ -106,6 +106,7 @@ class Unfolding:
         wanted = {c.name for c in callee.conventions}
         conventions = {name: option for name, option in caller.conventions.items() if name in wanted}
         flat = callee.flat(conventions)
+        arguments = completed(callee, arguments, flat.absent)
         sizes = {
             old: self.reader.index(new, caller, facts)
             for old, new in unify(callee, arguments).items()

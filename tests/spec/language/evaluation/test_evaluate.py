@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import flint
 import numpy as np
 import pytest
 
 from spec.language import Sum, data, define, each, exp, indices, le, parameter, sizes, tensor
+from spec.language.differentiation.gradients import pull_back
 from spec.language.evaluation.balls import midpoints, radii
 from spec.language.evaluation.evaluate import bound, enclose, evaluate
 from spec.language.evaluation.precision import FORMATS
@@ -238,3 +241,32 @@ def test_an_exponential_by_itself_vanishes_and_overflows_as_the_type_does(dtype:
         assert (judged == (inputs < (89 if dtype == "float32" else 710))).all()
         assert (np.abs(got[judged] - value[judged]) <= tolerance[judged]).all()
         assert (tolerance[judged] <= 1e-5 * np.maximum(np.exp(np.minimum(inputs[judged], 700)), 1e-30)).all()
+
+
+@pytest.mark.parametrize(
+    ("formula_id", "shapes"),
+    [
+        ("attention.softmax", {"s": (2, 3)}),
+        ("attention.scaled_dot_product", {"q": (2, 3), "k": (5, 3), "v": (5, 7)}),
+        (
+            "attention.luong_step",
+            {"s": (2,), "y": (3,), "h": (5, 2), "W_s": (2, 2), "W_y": (2, 3), "W_c": (2, 4), "W_o": (7, 2)},
+        ),
+    ],
+)
+def test_a_mask_that_is_not_given_hides_nothing_whichever_way_masks_are_read(
+    formula_id: str, shapes: Any
+) -> None:
+    """Where True drops, an absent mask is False everywhere, in calls inside the statement too; derivatives agree."""
+    rng, formula = np.random.default_rng(1), find(formula_id)
+    inputs = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    drops = {"polarity": "true_drops"}
+    for ours, theirs in zip(evaluate(formula, inputs), evaluate(formula, inputs, drops), strict=True):
+        assert np.array_equal(ours, theirs)
+    seeds = {
+        t.name: rng.normal(size=o.shape)
+        for t, o in zip(formula.outputs, evaluate(formula, inputs), strict=True)
+    }
+    theirs = pull_back(formula, inputs, seeds, None, drops)
+    for name, (gradient, _) in pull_back(formula, inputs, seeds).items():
+        assert np.array_equal(gradient, theirs[name][0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spec.attention.weights import m, n, softmax
+from spec.attention.weights import m, n, s, softmax
 from spec.attention.weights_theorems import OURS, some_key, weights
 from spec.language import (
     Assurance,
@@ -77,3 +77,10 @@ def test_the_weakest_claim_sets_the_assurance() -> None:
     sums = claim(Sum(lift(j), (j, 0, n - 1)), "=", lift(n * (n - 1)) / 2)
     theorem = Theorem("both", "", (good, sums), proofs=(Proof(), Proof(at_sizes=({n: 2, m: 1},))))
     assert check(theorem, anything).assurance == Assurance.PROVED_AT_SIZES
+
+
+def test_a_mask_that_is_not_given_hides_nothing_whichever_way_masks_are_read() -> None:
+    """Without a mask the weights sum to 1, proved for both polarities at once."""
+    total = Sum(softmax(s)[i, j], (j, 0, m - 1))
+    made = equal(total, 1, (i, n), conventions={"fully_masked": "zero"})
+    proved(made, softmax)
