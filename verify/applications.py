@@ -75,7 +75,7 @@ class Applications:
 
     def argument(self, inner: Evaluator, item: Tensor | Size, value: Any) -> Any:
         """One argument, in the arithmetic of the evaluation."""
-        if value == ABSENT:
+        if value == ABSENT or (isinstance(item, Tensor) and item.role == "generator"):
             return None
         if is_size(item):
             return int(inner.index(value.value if isinstance(value, Literal) else value).item())
