@@ -374,7 +374,8 @@ def _applied(p: Printer, node: Call) -> str:
 @_rule(Call, Latex, Unicode)
 def _call(p: Printer, node: Call) -> tuple[str, int]:
     index = ", ".join(p.text(part) for part in node.index)
-    if isinstance(p, Latex):
+    named = node.output != known(node.formula_id).outputs[0].name
+    if isinstance(p, Latex) and not (named and "_" in node.output):  # as in a Ref: one subscript, no second
         return rf"{_applied(p, node)}_{{{index}}}", ATOM
     return f"{_applied(p, node)}[{index}]", ATOM
 

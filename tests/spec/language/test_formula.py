@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -39,6 +40,16 @@ def test_braces_of_the_latex_are_balanced(formula_id: str) -> None:
     for line in statement(find(formula_id), style="latex"):
         assert line.equation.count("{") == line.equation.count("}")
         assert line.equation.count(r"\left") == line.equation.count(r"\right")
+
+
+@pytest.mark.parametrize("formula_id", list(formulas()))
+def test_no_name_in_the_latex_has_two_subscripts(formula_id: str) -> None:
+    """Neither a line nor a theorem's claim asks for what LaTeX refuses: a_{b}_{c}."""
+    formula = find(formula_id)
+    texts = [line.equation for line in statement(formula, style="latex")]
+    texts += [claim_text(claim, "latex") for theorem in formula.theorems.values() for claim in theorem.claims]
+    for text in texts:
+        assert not re.search(r"_\{(?:[^{}]|\{[^{}]*\})*\}_", text), text
 
 
 def test_latex_puts_parentheses_where_the_tree_has_them() -> None:
