@@ -45,7 +45,7 @@ def test_a_listed_one_that_conforms_fails_the_run() -> None:
 
 
 def test_what_was_not_run_or_hardly_says_nothing() -> None:
-    """A listed check that did not run, was inconclusive, ran a few examples only, or belongs to a target left out, fails nothing."""
+    """A listed check that did not run, was inconclusive, had few examples, or belongs to a target left out, fails nothing."""
     few = report(NaN_leak="conforms")
     few.max_examples = 20
     assert judge([few], [LEAK]).unseen == [LEAK]
