@@ -90,8 +90,11 @@ class MultiHeadAttention(nn.Module):
         """z (... n d_model): x attends to y, or to itself where no y is given.
 
         A query that may attend to nothing gets 0 from every head, so z is 0 there too, plus the bias of ``out`` if there
-        is one. ``return_weights=True`` returns (z, a), a the weights of every head: h·n·m numbers for each sequence,
-        which otherwise never exist (and as many again for the gradient). Errors are those of ``multi_head``.
+        is one. Errors are those of ``multi_head``.
+
+        ``return_weights=True`` returns (z, a), a (... h n m) the weights of every head, which otherwise never exist. Measured
+        at 4 × 512 × 768 with 12 heads in float32, on one core: 1.3 times the time in training and 1.5 times in
+        evaluation, and 212 against 75 MiB at the peak in training.
         """
         y = x if y is None else y
         self._check(x, y, mask)
