@@ -168,6 +168,21 @@ class Rounding:
         assert floor.error is not None
         return Num(a.value, a.error + floor.error, scale, a.low, lost)
 
+    def unscaled(self, a: Num) -> Num:
+        """``a`` without a scale: what is too small for float64 vanishes, of what is too large nothing is known."""
+        a = self.folded(self.kept(self.folded(a)))
+        if a.scale is None:
+            return a
+        value = a.floats()
+        if a.error is None:
+            return Num(value, lost=a.lost)
+        beyond = ~np.isfinite(value)
+        with np.errstate(over="ignore"):
+            error = np.ldexp(a.error, np.clip(a.scale, -2400, 2400))
+        return Num(
+            np.where(beyond, 0.0, value), np.where(error < HUGE, error, HUGE), lost=either(a.lost, beyond)
+        )
+
     def stored(self, a: Num, storage: Format) -> Num:
         """``a`` rounded once to a storage format (subnormals flushed at worst); what was stored so already stays."""
         if not self.tracks:

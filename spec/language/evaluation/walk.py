@@ -219,9 +219,7 @@ class Walk(Functions):
         )
 
     def _added(self, target: Num, index: tuple[Any, ...], a: Num, shape: tuple[int, ...]) -> Num:
-        a, target = self.folded(a), self.folded(target)
-        if a.scale is not None or target.scale is not None:
-            raise OverflowError("a derivative to be accumulated exceeds the float64 range")
+        a, target = self.unscaled(a), self.unscaled(target)
         value, error = np.array(target.value), None
         np.add.at(value, index, np.broadcast_to(a.value, shape))
         lost = None if a.lost is None and target.lost is None else np.zeros(value.shape, bool)

@@ -8,10 +8,11 @@ import flint
 import numpy as np
 import pytest
 
+from spec.language import data, define, exp, indices, sizes, tensor
 from spec.language.differentiation.gradients import pull_back, vjp
 from spec.language.evaluation.balls import midpoints
 from spec.language.evaluation.evaluate import enclose
-from spec.language.formula import Formula
+from spec.language.formula import Formula, forget
 from spec.language.registry import find
 from tests.spec.language.cases import DETERMINISTIC, inputs_of, layered, recurrence
 from tests.spec.language.evaluation.simulated import simulate
@@ -143,3 +144,18 @@ def test_an_output_without_a_cotangent_counts_as_zero() -> None:
         slack = tolerance + sum(each[name][1] for each in alone)
         assert (np.abs(value - total) <= slack).all()
         assert np.abs(value).max() > 1e6 * slack.max()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_derivative_that_is_accumulated_may_leave_the_float64_range(dtype: str) -> None:
+    """exp(−800) vanishes, of exp(800) nothing is known, and what stands beside them is told as well as alone."""
+    (n, m), (i,) = sizes("n m"), indices("i")
+    x, ids, out = data("x", m), data("ids", n, domain="integer", below=m), tensor("out", n)
+    formula = Formula("test.accumulated", "", (x, ids), (define(out[i], exp(x[ids[i]])),), (out,))
+    forget(formula.id)
+    at = {"x": np.array([-800.0, 1.0, 800.0, 2.0]), "ids": np.array([0, 1, 1, 2])}
+    value, tolerance = pull_back(formula, at, np.ones(4), ["x"], dtype=dtype)["x"]
+    assert 0 <= value[0] <= tolerance[0] < 1e-30
+    assert abs(value[1] - 2 * np.e) <= tolerance[1] < 1e-5
+    assert np.isinf(tolerance[2])
+    assert value[3] == tolerance[3] == 0
