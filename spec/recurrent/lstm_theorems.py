@@ -10,7 +10,6 @@ from spec.language import (
     Claim,
     Comprehension,
     Index,
-    Node,
     Proof,
     Tensor,
     Theorem,
@@ -132,9 +131,7 @@ same = (
     claim(before.output("H")[n, c], "=", hidden[n, c], (c, d)),
     claim(before.output("S")[n, c], "=", internal[n, c], (c, d)),
 )
-again = tuple(
-    claim(before.output(part)[m, c], "=", run.output(part)[m, c], (c, d)) for part in "HS"
-)
+again = tuple(claim(before.output(part)[m, c], "=", run.output(part)[m, c], (c, d)) for part in "HS")
 one = cell_of(each(x[0, a], (a, p)), each(h[c], (c, d)), each(s[c], (c, d)))
 last = cell_of(
     each(x[rows, a], (a, p)), each(before[rows - 1, c], (c, d)), each(before.output("s'")[c], (c, d))
@@ -175,6 +172,23 @@ lstm.prove(
 rest = each(x[rows + j, c], (j, more), (c, p))
 after = lstm(rest, each(before[rows - 1, c], (c, d)), each(before.output("s'")[c], (c, d)), W_x, W_h, b)
 
+continued = Proof(
+    induction=induction(
+        n,
+        claim(after.output("H")[n, c], "=", hidden[rows + n, c], (c, d)),
+        claim(after.output("S")[n, c], "=", internal[rows + n, c], (c, d)),
+        last=more,
+        base=(
+            Proof(
+                induction=induction(m, *again, last=rows),
+                why="the last state of the first part is that of the whole",
+            ),
+        )
+        * 2,
+    ),
+    why="the state after as many elements more",
+)
+
 lstm.prove(
     Theorem(
         "resumes",
@@ -187,25 +201,8 @@ lstm.prove(
         ),
         proofs=(
             Proof(induction=induction(n, *same, last=rows), why="the state after t + 1 elements"),
-            *(
-                Proof(
-                    induction=induction(
-                        n,
-                        claim(after.output("H")[n, c], "=", hidden[rows + n, c], (c, d)),
-                        claim(after.output("S")[n, c], "=", internal[rows + n, c], (c, d)),
-                        last=more,
-                        base=(
-                            Proof(
-                                induction=induction(m, *again, last=rows),
-                                why="the last state of the first part is that of the whole",
-                            ),
-                        )
-                        * 2,
-                    ),
-                    why="the state after as many elements more",
-                )
-                for _ in range(2)
-            ),
+            continued,
+            continued,
         ),
     )
 )
@@ -213,7 +210,6 @@ lstm.prove(
 # Layers ---------------------------------------------------------------------------------------------------------------------
 
 deep = lstm_stacked(x, h_layers, s_layers, W_x, W_layers, b_layers, U)
-whole_h, whole_s = deep.output("H"), deep.output("S")
 
 lstm_stacked.prove(
     Theorem(
@@ -229,11 +225,7 @@ lstm_stacked.prove(
         "parameters",
         "The network has 4·(d·p + (L + 1)·(d·d + d) + L·d·d) parameters, however long the sequence",
         runs=False,
-        claims=(
-            claim(
-                parameters(lstm_stacked), "=", 4 * (d * p + (L + 1) * (d * d + d) + L * d * d)
-            ),
-        ),
+        claims=(claim(parameters(lstm_stacked), "=", 4 * (d * p + (L + 1) * (d * d + d) + L * d * d)),),
         proofs=(Proof(why="the sizes of W_x, W_h, b and U, in none of which T occurs"),),
     )
 )

@@ -171,11 +171,22 @@ def _inducted(goal: Goal, induction: Induction) -> tuple[CheckedInduction, tuple
     if any(s in {x for x, _, _ in outer} for c in claims for s, _ in c.over):
         return CheckedInduction((symbol, first, last), claims, note="an index stands for two things"), ()
     around = replace(goal, outer=outer)
+    key = (outer, goal.known, claims, symbol, first, last, id(induction))
+    if key not in goal.checked:
+        goal.checked[key] = induction, _shown(around, induction, (symbol, first, last), claims)
+    return goal.checked[key][1]
+
+
+def _shown(
+    around: Goal, induction: Induction, over: Range, claims: tuple[Claim, ...]
+) -> tuple[CheckedInduction, tuple[Given, ...]]:
+    """Claims at the first value of an index, and at the next one wherever they hold at a value."""
+    symbol, first, last = over
     base = tuple(
         derived(replace(around, claim=_at(claim, symbol, first)), proof)
         for claim, proof in zip(claims, _filled(induction.base, claims), strict=True)
     )
-    inside = replace(around, outer=(*outer, (symbol, first, last - 1)))
+    inside = replace(around, outer=(*around.outer, (symbol, first, last - 1)))
     assumed = tuple(Given(c, _ranges(c)) for c in claims)
     step = tuple(
         derived(replace(inside.knowing(*assumed), claim=_at(claim, symbol, symbol + 1)), proof)

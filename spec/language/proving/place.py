@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -39,13 +39,17 @@ class Given:
 
 @dataclass(frozen=True)
 class Goal:
-    """A claim to be shown: the theorem it belongs to, the indices fixed around it with their ranges, what is known there."""
+    """A claim to be shown: the theorem it belongs to, the indices fixed around it with their ranges, what is known there.
+
+    ``checked`` keeps the inductions that were checked for the same theorem: several claims may rest on one.
+    """
 
     theorem: Theorem
     formula: Formula
     claim: Claim
     outer: tuple[Range, ...] = ()
     known: tuple[Given, ...] = ()
+    checked: dict[Any, Any] = field(default_factory=dict, compare=False)
 
     @property
     def ranges(self) -> tuple[Range, ...]:

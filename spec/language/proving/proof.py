@@ -7,6 +7,7 @@ assurance is never more than its weakest part.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from spec.language.formula import Formula
 from spec.language.proving.derivations import (
@@ -65,13 +66,14 @@ def check(theorem: Theorem, formula: Formula) -> Checked:
         refused = (CheckedClaim(claim, Assurance.REFUSED, (), note) for claim in theorem.claims)
         return Checked(theorem, formula, tuple(refused))
     claims = []
+    checked: dict[Any, Any] = {}
     for place, claim in enumerate(theorem.claims):
         proof = theorem.proof(place)
         if theorem.exists != (proof.method == "witness"):
             note = "an existential theorem is shown by a witness, and nothing else is"
             claims.append(CheckedClaim(claim, Assurance.REFUSED, (), note))
         elif proof.method == "derivation":
-            claims.append(derived(Goal(theorem, formula, claim), proof))
+            claims.append(derived(Goal(theorem, formula, claim, checked=checked), proof))
         elif proof.method in ("witness", "enclosure"):
             claims.append(_numeric(theorem, formula, claim, proof))
         else:

@@ -120,6 +120,7 @@ class Recurrences:
         self.n.stepped = self.stepped
         self._cycles: dict[Any, Any] = {}
         self._arrays: dict[Any, tuple[Poly, ...]] = {}
+        self._given: dict[int, tuple[Poly, ...]] = {}  # the inputs of frames that were made from them
         self._kept: list[Any] = []  # frames and facts whose identity is part of a key
         self._unfolding: list[tuple[int, frozenset[str], tuple[Poly, ...], Mapping[str, Any]]] = []
 
@@ -181,6 +182,8 @@ class Recurrences:
 
     def _inputs(self, spec: Recurring, frame: Frame, facts: Facts) -> tuple[Poly, ...]:
         """The inputs of a formula as arrays."""
+        if id(frame.tensors) in self._given:
+            return self._given[id(frame.tensors)]
         key = (id(frame.tensors), id(facts))
         if key not in self._arrays:
             self._kept.append((frame.tensors, facts))
@@ -245,6 +248,8 @@ class Recurrences:
         for line in own_lines(spec.formula, dict(spec.conventions)):
             lines[line.name] = (*lines.get(line.name, ()), line)
         symbols = dict(zip(spec.sizes, sizes, strict=True))
+        self._given[id(tensors)] = arrays
+        self._kept.append(tensors)
         return Frame(symbols, tensors, lines, dict(spec.conventions), spec.formula.id, strict=True)
 
     def _unfolded_slope(

@@ -33,9 +33,9 @@ class Change:
 
     def leaves(self, atom: Atom) -> bool:
         """Whether the atom cannot be affected."""
-        if self.again or self.entries or self.atoms or self.states is not None:
+        if self.again or self.entries or self.atoms or any(s in atom.symbols for s in self.symbols):
             return False
-        return not any(s in atom.symbols for s in self.symbols)
+        return self.states is None or "state" not in atom.key  # a state's key begins with the word
 
 
 def rebuild(n: Normal, poly: Poly, change: Change, facts: Facts) -> Poly:
@@ -101,6 +101,10 @@ def rebuild_atom(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
 
 def _rebuild_array(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
     """An array after a change: its range, then its entry within the range."""
+    entry = None if atom.body is None else atom.body.atom
+    plain = entry is not None and entry.kind == "entry" and not change.entries and not change.atoms
+    if plain and not any(s in atom.symbols for s in change.symbols):
+        return atom.poly  # other facts change nothing about a tensor as it is
     bound, lits, body = n.opened(atom)
     kept: list[Atom] = []
     for lit in lits:
