@@ -11,6 +11,26 @@ if TYPE_CHECKING:
     from spec.language.proving.normal import Normal
 
 
+def against_maximum(n: Normal, poly: Poly, facts: Facts) -> int:
+    """Maximum - member is at least 0: look for a term that is a maximum and an index at which the rest is its body."""
+    for mono, c in poly.ordered:
+        if len(mono.pows) != 1 or mono.lits or mono.exponent is not None or mono.pows[0][1] != 1:
+            continue
+        atom = mono.pows[0][0]
+        if atom.kind != "maximum":
+            continue
+        member = (of_mono(mono, c) - poly).scaled(1 / c)
+        bound, lits, body = n.opened(atom)
+        for candidate in sorted(member.symbols, key=lambda s: s.key):
+            values = {bound[0]: candidate.poly}
+            if len(bound) == 1 and n.replaced(body, values, facts) == member:
+                held = (n.condition_at(lit, values, facts) for lit in lits)
+                if all(c.constant == 1 or all(facts.decide(x) for x in c.conditions) for c in held):
+                    n.note("member")
+                    return NONNEGATIVE if c > 0 else mirror(NONNEGATIVE)
+    return ANY_SIGN
+
+
 def absolute_cases(n: Normal, poly: Poly, facts: Facts) -> int:
     """|x| is x where x ≥ 0, else -x: the sign is one of those that the two give."""
     for mono, _ in poly.ordered:
@@ -75,4 +95,4 @@ def _tangents(n: Normal, poly: Poly, facts: Facts) -> Poly | None:
     return lower if found else None
 
 
-__all__ = ["above_tangent", "absolute_cases", "index_part"]
+__all__ = ["above_tangent", "absolute_cases", "against_maximum", "index_part"]

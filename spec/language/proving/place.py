@@ -176,7 +176,7 @@ class Place:
                 reader, frame, facts = self._at(values, dict(zip(split, parities, strict=True)))
                 if not facts.impossible:
                     found = True
-                    yield reader, frame, facts.as_root()
+                    yield reader, frame, facts
         if not found:
             raise Unprovable("the assumptions contradict one another, so nothing is claimed")
 
@@ -222,11 +222,11 @@ class Place:
             low, high = (reader.index(end, frame, facts) for end in (first, last))
             facts = reader.within(at, low, high, facts)
             frame = frame.bind({symbol: at})
-        facts = self._assumed(reader, self.goal.claim.where, frame, facts)
+        facts = self._assumed(reader, self.goal.claim.where, frame, facts).as_root()
         self.lemmas = ()
         for known in (*universal, *self.goal.known):
-            self._use(reader, known, frame, facts.as_root())
-        inside = [self._inside(reader, lemma, facts.as_root()) for lemma in self.lemmas]
+            self._use(reader, known, frame, facts)
+        inside = [self._inside(reader, lemma, facts) for lemma in self.lemmas]
         self.lemmas = (*self.lemmas, *(new for new in inside if new not in self.lemmas))
         return reader, frame, facts
 

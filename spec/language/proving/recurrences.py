@@ -26,7 +26,7 @@ from spec.language.formula import Definition, Formula, known
 from spec.language.ordering import Group
 from spec.language.proving.binders import listed
 from spec.language.proving.calculus import derivative
-from spec.language.proving.obligations import Unprovable
+from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.replacing import Change, rebuild
 from spec.language.proving.terms import ONE, ZERO, Atom, Poly
 
@@ -184,6 +184,13 @@ class Recurrences:
         """The inputs of a formula as arrays."""
         if id(frame.tensors) in self._given:
             return self._given[id(frame.tensors)]
+        entered = self.reader.unfolding.known_at.get(id(frame.tensors), facts)
+        try:
+            return self._read(spec, frame, entered)
+        except Undischarged:  # what is known of other indices may be needed
+            return self._read(spec, frame, facts)
+
+    def _read(self, spec: Recurring, frame: Frame, facts: Facts) -> tuple[Poly, ...]:
         key = (id(frame.tensors), id(facts))
         if key not in self._arrays:
             self._kept.append((frame.tensors, facts))

@@ -300,26 +300,6 @@ def _binder_sign(n: Normal, atom: Atom, facts: Facts) -> int:
     return mask | NULL if atom.kind == "sum" else ANY_SIGN
 
 
-def _against_maximum(n: Normal, poly: Poly, facts: Facts) -> int:
-    """Maximum - member is at least 0: look for a term that is a maximum and an index at which the rest is its body."""
-    for mono, c in poly.ordered:
-        if len(mono.pows) != 1 or mono.lits or mono.exponent is not None or mono.pows[0][1] != 1:
-            continue
-        atom = mono.pows[0][0]
-        if atom.kind != "maximum":
-            continue
-        member = (of_mono(mono, c) - poly).scaled(1 / c)
-        bound, lits, body = n.opened(atom)
-        for candidate in sorted(member.symbols, key=lambda s: s.key):
-            values = {bound[0]: candidate.poly}
-            if len(bound) == 1 and n.replaced(body, values, facts) == member:
-                held = (n.condition_at(lit, values, facts) for lit in lits)
-                if all(c.constant == 1 or all(facts.decide(x) for x in c.conditions) for c in held):
-                    n.note("member")
-                    return NONNEGATIVE if c > 0 else mirror(NONNEGATIVE)
-    return ANY_SIGN
-
-
 def times_power(n: Normal, poly: Poly, value: Poly, facts: Facts) -> Poly:
     """The polynomial times the power of √value that leaves no reciprocal of it."""
     weights = {"inverse": -2, "inverse_root": -1, "root": 1}

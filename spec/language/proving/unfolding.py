@@ -15,7 +15,7 @@ import sympy
 from sympy.core.basic import Basic
 
 from spec.language.calls import ABSENT, Call, Comprehension
-from spec.language.expr import Ref, Tensor
+from spec.language.expr import Ref, Tensor, free_symbols
 from spec.language.flatten import completed, own_lines, unify
 from spec.language.formula import Definition, Formula, known
 from spec.language.proving.blocks import divided, layout
@@ -70,6 +70,8 @@ class Unfolding:
         self.reader, self.n = reader, reader.n
         self.recurrences = Recurrences(reader)
         self._frames: dict[Any, Frame] = {}
+        self._callers: dict[Any, Frame] = {}
+        self.known_at: dict[int, Facts] = {}  # what was known where a frame was entered
         self._entries: dict[Any, Poly] = {}
         self._kept: list[Any] = []  # frames and facts whose identity is part of a key
         self._depth = 0
@@ -80,19 +82,39 @@ class Unfolding:
         self, call: Call, caller: Frame, facts: Facts, fixed: Mapping[str, Tensor] | None = None
     ) -> Frame:
         """The frame of a call: its inputs are the arguments as the caller reads them; ``fixed`` replaces some inputs."""
-        key = (
-            call.args[0],
-            call.args[2],
-            id(caller),
-            tuple(sorted((fixed or {}).items(), key=str)),
-            id(facts),
-        )
+        outer, fewer = self._outside(call, caller, facts)
+        try:
+            return self._entered(call, outer, fewer, fixed or {})
+        except Undischarged:  # what is known of other indices may be needed
+            return self._entered(call, caller, facts, fixed or {})
+
+    def _entered(self, call: Call, caller: Frame, facts: Facts, fixed: Mapping[str, Tensor]) -> Frame:
+        key = (call.args[0], call.args[2], id(caller), tuple(sorted(fixed.items(), key=str)), id(facts))
         if key not in self._frames:
             self._kept.append((caller, facts))
-            self._frames[key] = self._enter(
-                known(call.formula_id), call.arguments, caller, facts, fixed or {}
-            )
+            self._frames[key] = self._enter(known(call.formula_id), call.arguments, caller, facts, fixed)
+            self.known_at[id(self._frames[key].tensors)] = facts
         return self._frames[key]
+
+    def _outside(self, call: Call, caller: Frame, facts: Facts) -> tuple[Frame, Facts]:
+        """The caller and the facts as far as a call's arguments depend on them: one frame for as many places as possible."""
+        free = set().union(*(free_symbols(argument) for argument in call.arguments))
+        symbols = {s: p for s, p in caller.symbols.items() if s in free or s.is_positive}
+        key = (
+            id(caller.tensors),
+            id(caller.lines),
+            caller.where,
+            tuple(sorted(caller.conventions.items())),
+            tuple(sorted((s.name, p.key) for s, p in symbols.items())),
+        )
+        if key not in self._callers:
+            self._kept.append(caller)
+            self._callers[key] = replace(caller, symbols=symbols)
+        inside = {Atom("symbol", s.name) for s in free - symbols.keys()}.union(
+            *(p.symbols for p in symbols.values())
+        )
+        kept = [lit for lit in facts.added if all(s in inside or self.n.is_size(s) for s in lit.symbols)]
+        return self._callers[key], facts.root.assume_all(kept)
 
     def _enter(
         self,
