@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from spec.language.proving.bounds import a_step_earlier, of_logarithm, part, triangle
-from spec.language.proving.estimates import above_tangent, absolute_cases, index_part
+from spec.language.proving.estimates import above_tangent, absolute_cases, against_maximum, index_part
 from spec.language.proving.facts import ANY_SIGN, NEGATIVE, NONNEGATIVE, NULL, POSITIVE, Facts, mirror
 from spec.language.proving.terms import CONDITIONS, INTEGERS, Atom, Mono, Poly, of_mono, total
 
@@ -326,7 +326,7 @@ def times_power(n: Normal, poly: Poly, value: Poly, facts: Facts) -> Poly:
 
 
 _ATTEMPTS = (
-    _against_maximum,
+    against_maximum,
     _bounded,
     index_part,
     triangle,
