@@ -247,9 +247,8 @@ def by_cross_entropy(ids: Tensor, s_f: Tensor, s_b: Tensor) -> Tensor:
 
 @right(OBJECTIVE)
 def by_log_sum_exp(ids: Tensor, s_f: Tensor, s_b: Tensor) -> Tensor:
-    """The word's logit less the log-sum-exp of its row, both less the row's maximum."""
+    """The word's logit less the log-sum-exp of its row."""
     s = torch.stack([s_f, s_b])
-    s = s - s.detach().amax(-1, keepdim=True)
     return (at(s, ids.expand(2, *ids.shape)) - s.logsumexp(-1)).sum((0, -1))
 
 

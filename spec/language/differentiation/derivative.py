@@ -95,7 +95,8 @@ def _func(node: Any, d: list[Node | None]) -> Node | None:
     argument = node.args[1]
     slopes = {
         "exp": lambda: node,
-        "log": lambda: Over(lift(1), argument),
+        # 1/x, written with the logarithm: who keeps that alone, as every log-sum-exp does, has its rounding in the slope.
+        "log": lambda: Over(lift(1), Func(Str("exp"), node)),
         "sqrt": lambda: Over(lift(1), Times(lift(2), node)),
         "sin": lambda: Func(Str("cos"), argument),
         "cos": lambda: Negative(Func(Str("sin"), argument)),

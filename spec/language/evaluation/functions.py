@@ -55,6 +55,17 @@ class Functions(Rounding):
                 error = a.error / np.maximum(least, 1e-300)
         return self.rounded(Num(value, error, lost=lost), FUNCTION_ROUNDINGS)
 
+    def recovered(self, a: Num) -> Num:
+        """exp(ln a), a positive: what is left of a when only its logarithm, rounded, was kept."""
+        a = self.normal(self.folded(a))
+        if a.error is None:
+            return a
+        logarithm = self._log(a)
+        assert logarithm.error is not None
+        spread = logarithm.error + FUNCTION_ROUNDINGS * self.unit
+        spread = np.where(np.isfinite(spread), np.minimum(spread, LARGEST_EXPONENT), LARGEST_EXPONENT)
+        return self.folded(Num(a.value, a.value * np.expm1(spread), a.scale, a.low, logarithm.lost))
+
     def _sqrt(self, a: Num) -> Num:
         if a.scale is not None:
             odd = a.scale % 2

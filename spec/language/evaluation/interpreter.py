@@ -229,7 +229,10 @@ class Evaluator(Scope):
         return self.arithmetic.power(self.value(base), self.value(exponent), None)
 
     def _func(self, node: Func) -> Any:
-        argument = self.value(node.args[1])
+        inner = node.args[1]
+        if node.name == "exp" and isinstance(inner, Func) and inner.name == "log":
+            return self.arithmetic.recovered(self.value(inner.args[1]))
+        argument = self.value(inner)
         if node.name != "exp":
             return self.arithmetic.function(node.name, argument)
         found = (
