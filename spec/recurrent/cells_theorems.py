@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spec.language import (
     Formula,
+    Node,
     Proof,
     Sum,
     Theorem,
@@ -65,24 +66,26 @@ rnn_cell.prove(
 )
 
 
-def parameters(formula: Formula) -> object:
-    """How many numbers the parameters of a formula hold, from their declared shapes."""
-    total = lift(0).value
+def parameters(formula: Formula) -> Node:
+    """How many numbers the parameters of a formula hold: the sum of their declared sizes, as they stand."""
+    counts: list[Node] = []
     for tensor in formula.tensors:
         if tensor.role == "parameter":
-            size = lift(1).value
-            for length in tensor.shape:
-                size = size * length
-            total = total + size
-    return lift(total)
+            counts.append(lift(tensor.shape[0]))
+            for size in tensor.shape[1:]:
+                counts[-1] = counts[-1] * size
+    total = counts[0]
+    for count in counts[1:]:
+        total = total + count
+    return total
 
 
 rnn_cell.prove(
     Theorem(
         "parameters",
-        "The cell has d·p + d·d + r·d parameters",
+        "The cell has d·(p + d + r) parameters",
         runs=False,
-        claims=(claim(parameters(rnn_cell), "=", d * p + d * d + r * d),),
+        claims=(claim(parameters(rnn_cell), "=", d * (p + d + r)),),
         proofs=(Proof(why="the sizes of W_xh, W_hh and W_hy"),),
     )
 )
@@ -139,11 +142,11 @@ lstm_cell.prove(
         proofs=(
             Proof(
                 why="s′ − s = g·i − (1 − f)·s, |g| is below 1, and the gates lie between 0 and 1",
-                gap=(1 - flow["g"]) * flow["i"] + (1 - flow["f"]) * (absolute(s[c]) + s[c]),
+                gap=(lift(1) - flow["g"]) * flow["i"] + (1 - flow["f"]) * (absolute(s[c]) + s[c]),
             ),
             Proof(
                 why="likewise",
-                gap=(1 + flow["g"]) * flow["i"] + (1 - flow["f"]) * (absolute(s[c]) - s[c]),
+                gap=(lift(1) + flow["g"]) * flow["i"] + (1 - flow["f"]) * (absolute(s[c]) - s[c]),
             ),
         ),
     )
@@ -152,9 +155,9 @@ lstm_cell.prove(
 lstm_cell.prove(
     Theorem(
         "parameters",
-        "The cell has 4·(d·p + d·d + d) parameters",
+        "The cell has 4·d·(p + d + 1) parameters",
         runs=False,
-        claims=(claim(parameters(lstm_cell), "=", 4 * (d * p + d * d + d)),),
+        claims=(claim(parameters(lstm_cell), "=", 4 * d * (p + d + 1)),),
         proofs=(Proof(why="two matrices and a bias for each of the four blocks"),),
     )
 )

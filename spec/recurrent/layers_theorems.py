@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sympy
 
 from spec.language import (
@@ -65,15 +67,15 @@ stacked.prove(
 stacked.prove(
     Theorem(
         "parameters",
-        "The network has d·p + (L + 1)·d·d + L·d·d parameters, however long the sequence",
+        "The network has d·(p + (2·L + 1)·d) parameters, however long the sequence",
         runs=False,
-        claims=(claim(parameters(stacked), "=", d * p + (L + 1) * d * d + L * d * d),),
+        claims=(claim(parameters(stacked), "=", d * (p + (2 * L + 1) * d)),),
         proofs=(Proof(why="the sizes of W_xh, W_hh and U, in none of which T occurs"),),
     )
 )
 
 
-def lowest(count: object) -> Applied:
+def lowest(count: Any) -> Applied:
     """The lowest layers alone: so many above the first."""
     return stacked(
         x,
@@ -84,7 +86,7 @@ def lowest(count: object) -> Applied:
     )
 
 
-def on(states: Comprehension, layer: object) -> Applied:
+def on(states: Comprehension, layer: Any) -> Applied:
     """A layer above the first, as a network of its own that reads these states."""
     return rnn(
         states,
@@ -270,9 +272,9 @@ bidirectional.prove(
 bidirectional.prove(
     Theorem(
         "parameters",
-        "The network has 2·(d·p + d·d) parameters, however long the sequence",
+        "The network has 2·d·(p + d) parameters, however long the sequence",
         runs=False,
-        claims=(claim(parameters(bidirectional), "=", 2 * (d * p + d * d)),),
+        claims=(claim(parameters(bidirectional), "=", 2 * d * (p + d)),),
         proofs=(Proof(why="two matrices for each direction"),),
     )
 )

@@ -61,9 +61,9 @@ rnn.prove(
 rnn.prove(
     Theorem(
         "parameters",
-        "The network has d·p + d·d + r·d parameters, however long the sequence",
+        "The network has d·(p + d + r) parameters, however long the sequence",
         runs=False,
-        claims=(claim(parameters(rnn), "=", d * p + d * d + r * d),),
+        claims=(claim(parameters(rnn), "=", d * (p + d + r)),),
         proofs=(Proof(why="the sizes of W_xh, W_hh and W_hy, in none of which T occurs"),),
     )
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from spec.language.proving.facts import ANY_SIGN, NEGATIVE, NONNEGATIVE, POSITIVE, Facts, mirror
 from spec.language.proving.obligations import Undischarged, Unprovable
-from spec.language.proving.terms import ONE, Atom, Mono, Poly, of_mono, parts_of, total
+from spec.language.proving.terms import ONE, UNIT, Atom, Mono, Poly, of_mono, parts_of, total
 
 if TYPE_CHECKING:
     from spec.language.proving.normal import Normal
@@ -92,6 +92,21 @@ def _terms(n: Normal, atom: Atom, poly: Poly, facts: Facts) -> Iterator[Poly]:
                 yield n.replaced(body, {symbol: at}, facts)
 
 
+def by_factors(n: Normal, poly: Poly, facts: Facts) -> int:
+    """The sign of the common factor times that of the rest."""
+    from spec.language.proving.signs import product_sign
+
+    if n.lifts(poly):
+        return ANY_SIGN
+    coefficient, content, inner = n.content(poly)
+    if content == UNIT or inner.constant is not None:
+        return ANY_SIGN
+    mask = product_sign(n.sign(of_mono(content), facts), n.sign(inner, facts))
+    if mask != ANY_SIGN:
+        n.note("factor")
+    return mask if coefficient > 0 else mirror(mask)
+
+
 def _with(
     n: Normal, poly: Poly, mono: Mono, c: Fraction, atom: Atom, value: Poly, facts: Facts
 ) -> Poly | None:
@@ -140,4 +155,4 @@ def a_step_earlier(n: Normal, poly: Poly, facts: Facts) -> int:
         n.stepping = False
 
 
-__all__ = ["a_step_earlier", "of_logarithm", "part", "triangle"]
+__all__ = ["a_step_earlier", "by_factors", "of_logarithm", "part", "triangle"]

@@ -118,7 +118,29 @@ def function(n: Normal, name: str, poly: Poly, facts: Facts) -> Poly:
             return mono.exponent + n.function(name, of_mono(Mono((), mono.pows), c), facts)
         if mono == UNIT and c == 1:
             return ZERO
+        apart = len(mono.pows) > 1 or c != 1 or any(k > 1 or a.kind in _INVERSES for a, k in mono.pows)
+        if (
+            apart
+            and mono.pows
+            and not mono.lits
+            and c > 0
+            and all(n.sign(a.poly, facts) == POSITIVE for a in mono.atoms)
+        ):
+            n.note("logarithms")
+            parts = [_log_of(n, a, facts).scaled(Fraction(k)) for a, k in mono.pows]
+            return total([*parts, *([Atom("function", name, (number(c),)).poly] if c != 1 else [])])
     return Atom("function", name, (poly,)).poly
+
+
+_INVERSES = {"inverse": Fraction(-1), "root": Fraction(1, 2), "inverse_root": Fraction(-1, 2)}
+"""What power of their argument reciprocals and roots are."""
+
+
+def _log_of(n: Normal, atom: Atom, facts: Facts) -> Poly:
+    """The logarithm of a positive factor."""
+    if atom.kind in _INVERSES:
+        return n.function("log", atom.args[0], facts).scaled(_INVERSES[atom.kind])
+    return Atom("function", "log", (atom.poly,)).poly
 
 
 def _absolute(n: Normal, poly: Poly, facts: Facts) -> Poly:

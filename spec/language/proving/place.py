@@ -223,7 +223,7 @@ class Place:
             facts = reader.within(at, low, high, facts)
             frame = frame.bind({symbol: at})
         facts = self._assumed(reader, self.goal.claim.where, frame, facts).as_root()
-        self.lemmas = ()
+        self.lemmas = self.lemmas[:0]
         for known in (*universal, *self.goal.known):
             self._use(reader, known, frame, facts)
         inside = [self._inside(reader, lemma, facts) for lemma in self.lemmas]

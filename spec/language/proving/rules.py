@@ -341,7 +341,7 @@ def absolute_cases() -> Law:
 @rule("tangent", "eˣ is at least 1 + x.")
 def tangent() -> Law:
     """The exponential lies above its tangent at 0."""
-    return Law(1 + f[i] - a.value, exp(f[i] - a.value), ((i, n),), TRUE, "<=")
+    return Law(lift(1) + f[i] - a.value, exp(f[i] - a.value), ((i, n),), TRUE, "<=")
 
 
 @rule("monotone", "For positive numbers, x <= y exactly where ln x <= ln y.")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from spec.language.proving.bounds import a_step_earlier, of_logarithm, part, triangle
+from spec.language.proving.bounds import a_step_earlier, by_factors, of_logarithm, part, triangle
 from spec.language.proving.estimates import above_tangent, absolute_cases, against_maximum, index_part
 from spec.language.proving.facts import ANY_SIGN, NEGATIVE, NONNEGATIVE, NULL, POSITIVE, Facts, mirror
 from spec.language.proving.terms import CONDITIONS, INTEGERS, Atom, Mono, Poly, of_mono, total
@@ -329,6 +329,7 @@ _ATTEMPTS = (
     against_maximum,
     _bounded,
     index_part,
+    by_factors,
     triangle,
     absolute_cases,
     _monotone,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from spec.language.calls import each
-from spec.language.expr import TRUE, Sum, Tensor, absolute, exp, lift, sizes, tanh
+from spec.language.expr import TRUE, Sum, Tensor, absolute, exp, lift, log, sizes, tanh
 from spec.language.formula import Formula, define
-from spec.language.proving.rules import RULES, Law, i, j, rule
+from spec.language.proving.rules import RULES, Law, i, j, p, r, rule
 from spec.language.theorem import Proof, induction
 
 (n,) = sizes("n")
@@ -47,10 +47,29 @@ def triangle() -> Law:
     return Law(absolute(total), sizes_, (), TRUE, "<=")
 
 
+@rule(
+    "logarithms",
+    "The logarithm of a product of positive numbers is the sum of theirs: ln(x·y) = ln x + ln y.",
+)
+def logarithms() -> Law:
+    """Logarithms of products are sums."""
+    return Law(log(p[i] * r[i] / p[j]), log(p[i]) + log(r[i]) - log(p[j]), ((i, n), (j, n)))
+
+
+@rule(
+    "factor",
+    "The sign of a product is the product of the signs of its factors, a common factor taken out first.",
+)
+def factor() -> Law:
+    """A common factor is taken out."""
+    one = absolute(f[i])
+    return Law(-one, one * absolute(f[0] - f[n]) - one * (f[0] - f[n]), ((i, n),), TRUE, "<=")
+
+
 @rule("part", "A sum of terms that are at least 0 is at least each of them.")
 def part() -> Law:
     """A sum is at least each of its terms."""
     return Law(exp(f[i]), Sum(exp(f[j]), (j, 0, n)), ((i, n),), TRUE, "<=")
 
 
-__all__ = ["RULES", "hypothesis", "part", "recurrence", "running", "triangle"]
+__all__ = ["RULES", "factor", "hypothesis", "logarithms", "part", "recurrence", "running", "triangle"]
