@@ -24,8 +24,8 @@ DTYPES = ("float64", "float32", "bfloat16", "float16")
 EXITS = "exit status: 0 conforms, 1 falsified, 2 unusable input (one line on stderr), 3 nothing conclusive"
 JSON = """
 JSON (--json F): {command, exit, seed, max_examples, dtypes, device, versions, reports, known_deviations, unexpected_passes,
-absent, errors, interrupted}. A report holds formula_id, target, conventions, sizes, verdict, overall (verdict, or "known"), kinds,
-checks (name, kind, dtype, verdict, examples, worst_ratio = error/bound, effective, message, counterexample) and notes.
+absent, errors, interrupted}. A report holds formula_id, target, conventions, sizes, verdict, overall (verdict, or "known"),
+kinds, checks (name, kind, dtype, verdict, examples, worst_ratio = error/bound, effective, message, counterexample) and notes.
 Numbers that are not finite are the strings "inf", "-inf" and "nan".
 """
 

@@ -9,10 +9,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import cycle, islice
+from typing import Any
 
 import numpy as np
-from sympy import Expr
-from sympy.core.basic import Basic
 
 from spec.language.evaluation.dimensions import Size, is_size, symbols_in, whole
 from spec.language.expr import Bound, Tensor
@@ -121,7 +120,7 @@ def sizing(formula: Formula, supported: Supported) -> Sizing:
     return Sizing(formula, supported)
 
 
-def _squares(formula: Formula) -> Iterator[tuple[Size, Expr]]:
+def _squares(formula: Formula) -> Iterator[tuple[Size, Any]]:
     """Inputs with a composite axis that may be square: W_o is h·d_v × d_model, and its transpose must not pass for it."""
     for item in formula.tensors:
         for composite in item.shape:
@@ -139,7 +138,7 @@ def _costs(group: Group) -> Iterator[Term]:
     yield from _steps(group, ())
 
 
-def _sums(node: Basic, outside: tuple[Size, ...]) -> Iterator[Term]:
+def _sums(node: Any, outside: tuple[Size, ...]) -> Iterator[Term]:
     if isinstance(node, Bound):
         outside = (*outside, *symbols_in(node.last - node.first))
         yield outside, 1.0

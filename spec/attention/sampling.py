@@ -132,9 +132,7 @@ log_weight = Formula(
     inputs=(q, k, drawn, mask),
     lines=(
         define(s[i, j], scaled_dot(q, k)[i, j]),
-        define(
-            log_drawn[i], case(permitted(i, drawn[i]), log_weights(s, mask)[i, drawn[i]], Undefined())
-        ),
+        define(log_drawn[i], case(permitted(i, drawn[i]), log_weights(s, mask)[i, drawn[i]], Undefined())),
     ),
     outputs=(log_drawn,),
     conventions=(POLARITY,),

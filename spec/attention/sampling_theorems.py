@@ -72,15 +72,19 @@ hard.prove(
         conventions=OURS,
         claims=(
             claim(
-                log_weights(s, mask).pullback(
-                    each(weights[i, j] * (r[i, j] - b[i]), (i, n), (j, m)), "s"
-                )[i, l],
+                log_weights(s, mask).pullback(each(weights[i, j] * (r[i, j] - b[i]), (i, n), (j, m)), "s")[
+                    i, l
+                ],
                 "=",
                 weights.pullback(r, "s")[i, l],
                 (i, n),
                 (l, m),
             ),
         ),
-        proofs=(Proof(why="the weights of a query sum to 1 whatever the scores, so the gradient of that sum is 0"),),
+        proofs=(
+            Proof(
+                why="the weights of a query sum to 1 whatever the scores, so the gradient of that sum is 0"
+            ),
+        ),
     )
 )

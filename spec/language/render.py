@@ -334,7 +334,10 @@ def _junction(p: Printer, node: Both | Either) -> tuple[str, int]:
 def _not(p: Printer, node: Not) -> tuple[str, int]:
     some = node.args[0]
     if isinstance(some, AnyOf) and isinstance(some.body, Not):
-        held, span = p.text(some.body.args[0], SUM), (p.index(some.var), p.index(some.first), p.index(some.last))
+        held, span = (
+            p.text(some.body.args[0], SUM),
+            (p.index(some.var), p.index(some.first), p.index(some.last)),
+        )
         if isinstance(p, Latex):
             return rf"{held} \ \text{{ for all }} {span[1]} \le {span[0]} \le {span[2]}", 0
         return f"{held} for all {span[0]}={span[1]}…{span[2]}", 0
@@ -364,7 +367,9 @@ def _applied(p: Printer, node: Call) -> str:
     name = node.formula_id.split(".")[-1]
     arguments = ", ".join(p.text(a) for a in node.arguments if a != ABSENT)
     first = node.output == known(node.formula_id).outputs[0].name
-    of = "" if first else rf"{{}}.{p.name(node.output)}" if isinstance(p, Latex) else f".{p.name(node.output)}"
+    of = (
+        "" if first else rf"{{}}.{p.name(node.output)}" if isinstance(p, Latex) else f".{p.name(node.output)}"
+    )
     if isinstance(p, Latex):
         shown = name.replace("_", r"\_")
         return rf"\operatorname{{{shown}}}\left({arguments}\right){of}"
