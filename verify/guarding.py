@@ -14,7 +14,7 @@ from verify.applications import OracleApplications
 from verify.judging import Judge
 from verify.properties import theorem_examples
 from verify.sampling import Example
-from verify.theorems import bound_inputs, settled, sides
+from verify.theorems import bound_inputs, settled, sides, vacuous
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ def _guard(theorem: Theorem, judge: Judge, before: Guarded, examples: int, seed:
             for claim in theorem.claims:
                 bindings = bound_inputs(formula, theorem, example)
                 evaluator = Evaluator(BallArithmetic(), bindings, None, OracleApplications(judge))
+                if vacuous(claim, evaluator):
+                    continue
                 left, right, where = sides(settled(claim, judge), evaluator)
                 left, right, where = np.broadcast_arrays(left, right, where)
                 for place in np.ndindex(*where.shape):

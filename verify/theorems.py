@@ -65,7 +65,11 @@ def _judge_claim(
     arithmetic = Walk(FORMATS["float64"])
     try:
         claim = settled(claim, judge)
-        left, right, where = sides(claim, Evaluator(arithmetic, bindings, None, calls))
+        evaluator = Evaluator(arithmetic, bindings, None, calls)
+        if vacuous(claim, evaluator):
+            calls.asked = True  # it would be, at other sizes
+            return Outcome()
+        left, right, where = sides(claim, evaluator)
         true_left, true_right, _ = sides(claim, Evaluator(arithmetic, bindings, None, Replay(calls.oracle)))
     except Fault as fault:
         return Outcome(ratio=np.inf, message=str(fault), violates=theorem.title)
@@ -108,6 +112,11 @@ def settled(claim: Claim, judge: Judge) -> Claim:
     made = (chosen(part, judge.conventions) for part in (claim.left, claim.right, claim.where))
     left, right, where = made
     return Claim(left, right, claim.over, where, claim.relation)
+
+
+def vacuous(claim: Claim, evaluator: Evaluator) -> bool:
+    """Whether an index of the claim has no value at these sizes, so that nothing is claimed."""
+    return any(int(evaluator.index(size).item()) <= 0 for _, size in claim.over)
 
 
 def sides(claim: Claim, evaluator: Evaluator) -> tuple[Any, Any, Any]:
