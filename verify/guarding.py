@@ -65,7 +65,7 @@ def _guard(theorem: Theorem, judge: Judge, before: Guarded, examples: int, seed:
         for example in theorem_examples(judge, theorem, "float64", examples, seed):
             count += 1
             for claim in theorem.claims:
-                bindings = bound_inputs(formula, theorem, example)
+                bindings = bound_inputs(formula, theorem, example, judge.flat.absent)
                 evaluator = Evaluator(BallArithmetic(), bindings, None, OracleApplications(judge))
                 if vacuous(claim, evaluator):
                     continue

@@ -61,7 +61,7 @@ def _judge_claim(
     judge: Judge, calls: CallableApplications, theorem: Theorem, claim: Claim, example: Example
 ) -> Outcome:
     caller = calls.caller
-    bindings = bound_inputs(judge.formula, theorem, example)
+    bindings = bound_inputs(judge.formula, theorem, example, judge.flat.absent)
     arithmetic = Walk(FORMATS["float64"])
     try:
         claim = settled(claim, judge)
@@ -185,14 +185,19 @@ def given_value(
     return np.asarray(rounded(drawn, dtype))
 
 
-def bound_inputs(formula: Formula, theorem: Theorem, example: Example) -> Bindings:
-    """The inputs and what the theorem quantifies over, bound for evaluation."""
+def bound_inputs(formula: Formula, theorem: Theorem, example: Example, absent: bool = True) -> Bindings:
+    """The inputs and what the theorem quantifies over, bound for evaluation.
+
+    ``absent`` is what a mask that is not given stands for: claims may rearrange it, so where that is False it is written out.
+    """
     bindings = Bindings(sizes=dict(example.sizes))
     for item in (*formula.inputs, *theorem.given):
         if isinstance(item, Tensor):
             value = example.inputs.get(item.name)
             if value is None and item.role != "mask":
                 continue
+            if value is None and not absent:
+                value = np.zeros([whole(size, example.sizes) for size in item.shape], bool)
             bindings.tensor(formula.id, item, value)
     for tensor, constant in formula.constants.items():
         bindings.rationals[tensor.name] = fraction_of(constant).as_integer_ratio()
