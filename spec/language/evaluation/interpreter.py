@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,6 +32,7 @@ from spec.language.expr import (
     Tensor,
     Times,
     Undefined,
+    free_symbols,
 )
 from spec.language.formula import Definition
 from spec.language.ordering import Group
@@ -97,17 +99,22 @@ class Evaluator(Scope):
         domain = line.left.tensor.domain
         with self.within(
             [(s, fixed.get(s, first), fixed.get(s, last)) for s, (first, last) in line.spans.items()], None
-        ):
+        ) as inside:
+            inside = self._in_range(line, fixed, inside)
             extent = tuple(len(self.ranges[s]) for s in self.scope)
             index = tuple(self.index(part) for part in line.left.index)
             plain = line.left.index == tuple(self.scope) and extent == shape
             if domain in ("boolean", "integer"):
                 self._store_plain(line, shape, extent, index, domain)
                 return
-            value = self.value(line.right)
+            with nullcontext() if inside is None else self.guarded(inside.possibly):
+                value = self.value(line.right)
             value = self.arithmetic.view(
                 value, lambda part: np.broadcast_to(part, np.broadcast_shapes(part.shape, extent))
             )
+            if inside is not None:
+                value = self.arithmetic.select(inside, value, self._outside(line, index, shape))
+                plain = False
         if isinstance(value, Num):
             value.softmax = None
         if finish is not None:
@@ -119,6 +126,25 @@ class Evaluator(Scope):
         if target is None:
             target = self.arithmetic.zeros(shape)
         self.tensors[line.name] = self.arithmetic.put(target, index, value, line.accumulate)
+
+    def _in_range(
+        self, line: Definition, fixed: Mapping[sympy.Symbol, int], inside: Truth | None
+    ) -> Truth | None:
+        """Where the indices of a line are in their ranges, some of them fixed: a range may depend on another index."""
+        for symbol, now in fixed.items():
+            ends = line.spans[symbol]
+            if any(s in line.spans for end in ends for s in free_symbols(end)):
+                first, last = (self.index(end) for end in ends)
+                own = Truth((first <= now) & (now <= last))
+                inside = own if inside is None else inside & own
+        return inside
+
+    def _outside(self, line: Definition, index: tuple[Ints, ...], shape: tuple[int, ...]) -> Any:
+        """What a line writes where its indices are out of their ranges: nothing is added, or what is there stays."""
+        target = self.tensors.get(line.name)
+        if line.accumulate or target is None:
+            return self.scalar(self.arithmetic.zeros(()))
+        return self.arithmetic.view(target, lambda part: part[index])
 
     def _store_plain(
         self,

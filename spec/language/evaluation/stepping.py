@@ -62,10 +62,17 @@ class Stepping:
         offset = int(evaluator.index(place - slope * symbol if symbol is not None else place).item())
         if symbol is None:
             return Along(None, 0, offset, offset, offset)
-        ends = sorted(
-            int(slope) * int(evaluator.index(end).item()) + offset for end in self.line.spans[symbol]
-        )
+        others = [(s, *self._span(s)) for s in self.line.spans if s != symbol]
+        with evaluator.within(others, None):  # a range may depend on another index: then it is the widest
+            low, high = (evaluator.index(end) for end in self.line.spans[symbol])
+        if not low.size or not high.size:
+            return Along(symbol, int(slope), offset, 0, -1)
+        ends = sorted(int(slope) * int(end) + offset for end in (low.min(), high.max()))
         return Along(symbol, int(slope), offset, *ends)
+
+    def _span(self, symbol: sympy.Symbol) -> tuple[Any, Any]:
+        now = self.fixed.get(symbol)
+        return self.line.spans[symbol] if now is None else (now, now)
 
     def at(self, place: Along, now: int) -> Stepping:
         """The line with the index of a step fixed so that it writes at ``now``."""
