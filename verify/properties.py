@@ -177,8 +177,9 @@ def robustness_check(setting: Setting, scenario: Scenario, dtypes: list[str]) ->
 
     def plainly_wrong(example: Example) -> bool:
         singles = [
-            replace(example, inputs=example.single(judge.formula, at), batch=())
-            for at in members(example.batch)
+            replace(called, inputs=called.single(judge.formula, at), batch=())
+            for called in scenario.calls(judge, example)
+            for at in members(called.batch)
         ]
         return any(judge_value(judge, caller, single).fails for single in singles)
 

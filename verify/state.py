@@ -19,8 +19,11 @@ _pressed = False
 
 
 def interrupted() -> bool:
-    """Whether Ctrl-C was really pressed (a callable may raise ``KeyboardInterrupt`` by itself)."""
-    return _pressed or signal.getsignal(signal.SIGINT) is not _note
+    """Whether Ctrl-C was really pressed (a callable may raise ``KeyboardInterrupt`` by itself).
+
+    Where it is ignored, as in a job that a script runs in the background, nobody can have pressed it.
+    """
+    return _pressed or signal.getsignal(signal.SIGINT) not in (_note, signal.SIG_IGN)
 
 
 def _note(number: int, frame: FrameType | None) -> None:
@@ -75,6 +78,7 @@ def importing_or_compiling(frame: FrameType | None) -> bool:
 class Deadline:
     """A time limit on a block, by a timer signal; only in the main thread, and a pending timer of others is kept.
 
+    Time is counted in beats of the timer, so that it stands still while the process does (stopped, or the machine asleep).
     Imports and compilation are waited for, up to :data:`PATIENCE`.
     """
 
@@ -89,8 +93,9 @@ class Deadline:
         if self.active:
             self.began = time.monotonic()
             self.handler = signal.signal(signal.SIGALRM, self._ring)
-            # It rings again: user code may swallow the first.
-            self.pending, self.interval = signal.setitimer(signal.ITIMER_REAL, self.seconds, 1.0)
+            self.beat, self.beats = min(1.0, self.seconds / 4), 0
+            # It goes on beating after the end: user code may swallow the first.
+            self.pending, self.interval = signal.setitimer(signal.ITIMER_REAL, self.beat, self.beat)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -103,8 +108,10 @@ class Deadline:
             signal.setitimer(signal.ITIMER_REAL, left, self.interval)
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
-        if time.monotonic() - self.began < PATIENCE and importing_or_compiling(frame):
-            return  # it rings again in a second
+        self.beats += 1
+        passed = self.beats * self.beat
+        if passed < self.seconds or (passed < PATIENCE and importing_or_compiling(frame)):
+            return
         raise Deadline.Passed
 
 

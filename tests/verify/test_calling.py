@@ -127,6 +127,16 @@ def test_whatever_it_raises_is_a_fault_in_one_line(error):
     assert "x (" in message
 
 
+def test_where_ctrl_c_is_ignored_nobody_has_pressed_it():
+    """In a job that a script runs in the background SIGINT is ignored; a KeyboardInterrupt is then the callable's own."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        report = check(raising(KeyboardInterrupt()), "normalization.layer_norm", max_examples=5)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert report.verdict == "falsified"
+
+
 @pytest.mark.parametrize(
     "error",
     [

@@ -120,7 +120,7 @@ WRONG = [
     ("normalization.layer_norm", detached, "gradient in float64", ""),
     ("normalization.layer_norm", mixing, "robustness: a batch equals its members", ""),
     ("attention.softmax", filled, "value in float64", ""),
-    ("attention.softmax", unshifted, "value in float32", ""),
+    ("attention.softmax", unshifted, "value in float32", "an entry of s reaches"),
     ("attention.causal", upper_left, "value in float64", "alignment=upper_left"),
     ("positional.sinusoidal", exponent, "value", ""),
 ]
