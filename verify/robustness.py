@@ -145,7 +145,7 @@ def with_grad_on_and_off(judge: Judge, caller: Caller, example: Example) -> Outc
 
 
 def unread(judge: Judge, example: Example) -> list[tuple[str, int, int]]:
-    """Slices (input, axis, place) of the data that the statement never reads at these inputs: NaN there changes nothing.
+    """Slices (input, axis, place) of the data that the statement never reads at these inputs: nothing there changes anything.
 
     Along the axes of the mask; in formulas without one, along those that the outputs do not have.
     """
@@ -153,12 +153,21 @@ def unread(judge: Judge, example: Example) -> list[tuple[str, int, int]]:
     hidden = {size for t in judge.formula.tensors if t.role == "mask" for size in t.shape}
     shown = {size for t in judge.formula.outputs for size in t.shape}
     base = evaluate(judge.flat, example.inputs)
+    # NaN is neither more nor less than anything: that a slot is compared shows by numbers.
+    planted = {other: dict(example.inputs) for other in (np.nan, 1.7, -3.1)}
 
-    def idle(name: str, place: tuple[Any, ...], other: float) -> bool:
-        planted = np.array(example.inputs[name])
-        planted[place] = other
-        seen = evaluate(judge.flat, {**example.inputs, name: planted})
-        return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(base, seen, strict=True))
+    def idle(name: str, slot: tuple[Any, ...]) -> bool:
+        """Whether nothing changes, beside what is planted already, whatever stands there; then it is planted, too."""
+        tried = {}
+        for other, inputs in planted.items():
+            tried[other] = np.array(inputs[name])
+            tried[other][slot] = other
+            seen = evaluate(judge.flat, {**inputs, name: tried[other]})
+            if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(base, seen, strict=True)):
+                return False
+        for other, value in tried.items():
+            planted[other][name] = value
+        return True
 
     for tensor in judge.formula.tensors:
         value = example.inputs.get(tensor.name)
@@ -167,11 +176,11 @@ def unread(judge: Judge, example: Example) -> list[tuple[str, int, int]]:
         for axis, size in enumerate(tensor.shape):
             if size not in hidden if hidden else size in shown:
                 continue
-            for place in range(value.shape[axis]):
-                slot = (slice(None),) * axis + (place,)
-                # NaN is neither more nor less than anything: that a slot is compared shows by numbers.
-                if all(idle(tensor.name, slot, other) for other in (np.nan, 1.7, -3.1)):
-                    found.append((tensor.name, axis, place))
+            found += [
+                (tensor.name, axis, place)
+                for place in range(value.shape[axis])
+                if idle(tensor.name, (slice(None),) * axis + (place,))
+            ]
     return found
 
 

@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 from spec.language.formula import Formula
-from spec.language.proving.proof import Checked, CheckedClaim, CheckedStep, check
+from spec.language.proving.proof import Checked, CheckedClaim, CheckedInduction, CheckedStep, check
 from spec.language.proving.rules import RULES
 from spec.language.registry import formulas
 from spec.language.render import claim_text, latex
@@ -82,13 +82,14 @@ def _one(item: Checked) -> str:
     ]
     if item.refusal:
         parts.append(f"``` {{ .text .said }}\n{item.refusal}\n```")
+    seen: set[int] = set()
     derivations = [
         text
         for i, c in enumerate(item.claims, 1)
-        if (text := _derivation(c, i if len(item.claims) > 1 else 0))
+        if (text := _derivation(c, i if len(item.claims) > 1 else 0, seen))
     ]
     if derivations:
-        short = sum(len(c.steps) for c in item.claims) <= SHORT
+        short = sum(1 for c in item.claims for _ in c.every_step) <= SHORT
         parts.append(folded("Derivation", "\n\n".join(derivations), "abstract", short))
     return "\n\n".join(part for part in parts if part)
 
@@ -123,19 +124,57 @@ def _hypotheses(theorem: Theorem) -> str:
     return f"{text[0].upper()}{text[1:]}:" if text else ""
 
 
-def _derivation(item: CheckedClaim, number: int) -> str:
-    """The steps of a claim's proof, each with its reason, the rules it used and what it relied on."""
+def _derivation(item: CheckedClaim, number: int, seen: set[int]) -> str:
+    """The steps of a claim's proof, each with its reason, the rules it used and what it relied on.
+
+    ``seen`` holds the inductions that the theorem's derivations have shown already.
+    """
     title = f"**Claim ({number})** {mark(item.assurance)}\n\n" if number else ""
     note = f"{sentence(item.note)}." if item.note and item.assurance != Assurance.REFUSED else ""
-    if not item.steps:
+    rows = _chain(item, seen)
+    if not rows:
         return title + note if note else ""
-    rows = [
-        f'<div class="step"><div class="equation">{maths(latex(item.steps[0].left), True)}</div><div class="why"></div></div>'
-    ]
-    rows += [_step(step) for step in item.steps]
-    return f'{title}<div class="derivation" data-search-exclude>{"".join(rows)}</div>' + (
+    return f'{title}<div class="derivation" data-search-exclude>{rows}</div>' + (
         f"\n\n{note}" if note else ""
     )
+
+
+def _chain(item: CheckedClaim, seen: set[int]) -> str:
+    """What is shown by induction first, if anything is, and the steps."""
+    rows = [_induction(item.induction, seen)] if item.induction is not None else []
+    if item.steps:
+        rows += [_says("Hence")] if rows else []
+        left = maths(latex(item.steps[0].left), True)
+        rows.append(f'<div class="step"><div class="equation">{left}</div><div class="why"></div></div>')
+    return "".join([*rows, *(_step(step) for step in item.steps)])
+
+
+def _induction(shown: CheckedInduction, seen: set[int]) -> str:
+    """An induction: its claims, each at the first value of the index, then each at the next, the claims being known at one."""
+    if id(shown) in seen:
+        return _says("By the same induction as above")
+    seen.add(id(shown))
+    symbol, first, last = shown.over
+    k, a, b = latex(symbol), latex(first), latex(last)
+    parts = [_says(f"By induction over {inline(k)} from {inline(a)} to {inline(b)}:")]
+    parts += [
+        f'<div class="step"><div class="equation">{maths(claim_text(claim, "latex"), True)}</div>'
+        f'<div class="why">{inline(over(claim.over)) if claim.over else ""}</div></div>'
+        for claim in shown.claims
+    ]
+    parts.append(_says(f"Base, at {inline(f'{k} = {a}')}"))
+    parts += [f'<div class="part">{_chain(part, seen)}</div>' for part in shown.base]
+    here = inline(rf"{a} \le {k} < {b}")
+    parts.append(
+        _says(f"Step, from {inline(k)} to {inline(f'{k} + 1')}: for {here} the above is the hypothesis")
+    )
+    parts += [f'<div class="part">{_chain(part, seen)}</div>' for part in shown.step]
+    return f'<div class="induction">{"".join(parts)}</div>'
+
+
+def _says(text: str) -> str:
+    """A line of words between the steps."""
+    return f'<div class="says">{text}</div>'
 
 
 def _step(step: CheckedStep) -> str:

@@ -31,7 +31,7 @@ from spec.language.expr import (
     transform,
     walk,
 )
-from spec.language.formula import Definition, Formula, LineChoice, Span, known
+from spec.language.formula import Definition, Formula, LineChoice, Span, dependencies, known
 from spec.language.ordering import Group, arrange
 
 
@@ -95,6 +95,18 @@ def flatten(formula: Formula, conventions: Mapping[str, str]) -> Flat:
     return _Flattener(formula, conventions).run()
 
 
+@dataclass(frozen=True)
+class View:
+    """Entries of a tensor, by some symbols: an argument that only picks them is read where they stand."""
+
+    symbols: tuple[sympy.Symbol, ...]
+    entry: Ref
+
+    def at(self, index: tuple[Any, ...]) -> Ref:
+        """The entry where the symbols have these values."""
+        return substitute(self.entry, dict(zip(self.symbols, index, strict=True)))
+
+
 class _Flattener:
     def __init__(self, formula: Formula, conventions: Mapping[str, str]) -> None:
         self.formula, self.conventions = formula, conventions
@@ -111,7 +123,7 @@ class _Flattener:
             right = self.primitive(line.right, line.spans)
             self.lines.append(Definition(line.left, right, line.ranges, line.accumulate))
             self.origin.setdefault(line.name, (self.formula.id, line.name))
-        ordered = [line for group in arrange(self.lines) for line in group.lines]
+        ordered = [line for group in arrange(self.needed()) for line in group.lines]
         return Flat(
             self.formula.id,
             self.formula.inputs,
@@ -123,13 +135,25 @@ class _Flattener:
             self.formula.absent(self.conventions),
         )
 
+    def needed(self) -> list[Definition]:
+        """The lines of the formula's own, and those of calls that they are made from."""
+        graph = dependencies(self.lines)
+        wanted: set[str] = set()
+        pending = [line.name for line in own_lines(self.formula, self.conventions)]
+        while pending:
+            name = pending.pop()
+            if name not in wanted:
+                wanted.add(name)
+                pending.extend(graph.get(name, ()))
+        return [line for line in self.lines if line.name in wanted]
+
     def primitive(self, node: Any, scope: Mapping[sympy.Symbol, Span]) -> Any:
         """``node`` with every call replaced by a reference to inlined lines; ``scope`` ranges the indices around it."""
         if isinstance(node, Call):
             index = tuple(self.primitive(part, scope) for part in node.index)
             used = set().union(*(free_symbols(a) for a in node.arguments))
             outer = tuple(symbol for symbol in scope if symbol in used)
-            key = (node.formula_id, node.args[2], outer)
+            key = (node.formula_id, node.args[2], tuple((symbol, *scope[symbol]) for symbol in outer))
             if key not in self.inlined:
                 self.inlined[key] = self.inline(known(node.formula_id), node.arguments, outer, scope)
             return Ref(self.inlined[key][node.output], *outer, *index)
@@ -157,11 +181,12 @@ class _Flattener:
         arguments = completed(callee, arguments, flat.absent)
         changes = unify(callee, arguments)
         lead_sizes = tuple(scope[symbol][1] + 1 for symbol in outer)
+        spans_lead = tuple(scope[symbol] for symbol in outer)
         symbols = {s for line in flat.lines for s in (*line.spans, *_bound_symbols(line.right))}
         lead: list[sympy.Symbol] = []
         for symbol in outer:
             lead.append(fresh(symbol, symbols | set(lead)))
-        tensors: dict[str, Tensor | Node] = {}
+        tensors: dict[str, Tensor | View | Node] = {}
         for item, value in zip(callee.inputs, arguments, strict=True):
             if isinstance(item, Tensor):
                 tensors[item.name] = self.bind(item, value, outer, lead_sizes, scope)
@@ -189,11 +214,13 @@ class _Flattener:
             value = tensors.get(name)
             if value is None:
                 return None
+            if isinstance(value, View):
+                return value.at((*lead, *part.index))
             if isinstance(value, Tensor):
                 return Ref(value, *part.index) if name in whole else Ref(value, *lead, *part.index)
             return value
 
-        ranges_lead = tuple((s, sympy.S.Zero, size - 1) for s, size in zip(lead, lead_sizes, strict=True))
+        ranges_lead = tuple((s, *span) for s, span in zip(lead, spans_lead, strict=True))
         for line in flat.lines:
             left, right = (transform(substitute(part, changes), rebind) for part in (line.left, line.right))
             ranges = tuple((s, substitute(a, changes), substitute(b, changes)) for s, a, b in line.ranges)
@@ -209,8 +236,8 @@ class _Flattener:
         outer: tuple[sympy.Symbol, ...],
         lead_sizes: tuple[sympy.Expr, ...],
         scope: Mapping[sympy.Symbol, Span],
-    ) -> Tensor | Node:
-        """What a callee's input becomes: a whole tensor, a plain scalar, or a new line holding a comprehension."""
+    ) -> Tensor | View | Node:
+        """What a callee's input becomes: a whole tensor, entries of one, a plain scalar, or a new line holding an array."""
         if value == ABSENT:
             return TRUE
         if isinstance(value, Tensor):
@@ -218,13 +245,15 @@ class _Flattener:
         if isinstance(value, Ref | Literal) and not outer:
             return value
         vars_, body = (value.vars, value.body) if isinstance(value, Comprehension) else ((), value)
+        inner = {symbol: scope[symbol] for symbol in outer}
+        inner |= {var: (sympy.S.Zero, size - 1) for var, size in zip(vars_, shape_of(value), strict=True)}
+        right = self.primitive(chosen(body, self.conventions), inner)
+        if isinstance(right, Ref) and right.tensor.domain == item.domain:
+            return View((*outer, *vars_), right)
         target = Tensor(
             self.unique(item.name), (*lead_sizes, *shape_of(value)), item.domain, "internal", item.below
         )
-        inner = {symbol: scope[symbol] for symbol in outer}
-        inner |= {var: (sympy.S.Zero, size - 1) for var, size in zip(vars_, shape_of(value), strict=True)}
         left = Ref(target, *outer, *vars_)
-        right = self.primitive(chosen(body, self.conventions), inner)
         self.lines.append(Definition(left, right, tuple((s, *span) for s, span in inner.items())))
         self.origin[target.name] = (self.formula.id, target.name)
         return target

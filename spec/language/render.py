@@ -34,6 +34,7 @@ from spec.language.expr import (
     Tensor,
     Times,
     Undefined,
+    free_symbols,
 )
 from spec.language.flatten import chosen
 from spec.language.formula import Definition, Formula, LineChoice, known
@@ -358,9 +359,26 @@ def _choice(p: Printer, node: Choice) -> tuple[str, int]:
 
 @_rule(Comprehension, Latex, Unicode)
 def _comprehension(p: Printer, node: Comprehension) -> tuple[str, int]:
+    if (part := _part(node)) is not None:
+        return p.text(part), ATOM
     spans = ", ".join(f"{p.index(s)}<{p.index(n)}" for s, n in zip(node.vars, node.shape, strict=True))
     body = p.text(node.body)
     return (rf"\left({body}\right)_{{{spans}}}" if isinstance(p, Latex) else f"({body} for {spans})"), ATOM
+
+
+def _part(node: Comprehension) -> Ref | None:
+    """A whole part of a tensor, the last axes left open: h for (h[e])_{e<d}, H[t] for (H[t, e])_{e<d}."""
+    body, rank = node.body, len(node.vars)
+    if (
+        not isinstance(body, Ref)
+        or body.index[-rank:] != node.vars
+        or body.tensor.shape[-rank:] != node.shape
+    ):
+        return None
+    leading = body.index[:-rank]
+    if any(free_symbols(part) & set(node.vars) for part in leading):
+        return None
+    return Ref(body.tensor, *leading)
 
 
 def _applied(p: Printer, node: Call) -> str:

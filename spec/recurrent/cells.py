@@ -27,15 +27,28 @@ x, h, s = data("x", p), data("h", d), data("s", d)
 W_xh, W_hh, W_hy = parameter("W_xh", d, p), parameter("W_hh", d, d), parameter("W_hy", r, d)
 new_h, new_s, o = tensor("h'", d), tensor("s'", d), tensor("o", r)
 
-rnn_cell = Formula(
-    "recurrent.rnn_cell",
-    "Recurrent cell",
-    inputs=(x, h, W_xh, W_hh, W_hy),
+step = Formula(
+    "recurrent.step",
+    "Recurrent step",
+    inputs=(x, h, W_xh, W_hh),
     lines=(
         define(
             new_h[c],
             tanh(Sum(W_hh[c, e] * h[e], (e, 0, d - 1)) + Sum(W_xh[c, a] * x[a], (a, 0, p - 1))),
         ),
+    ),
+    outputs=(new_h,),
+    stored=("h'",),
+    auxiliary=True,
+)
+"""The state after one element more: what every recurrent network here repeats."""
+
+rnn_cell = Formula(
+    "recurrent.rnn_cell",
+    "Recurrent cell",
+    inputs=(x, h, W_xh, W_hh, W_hy),
+    lines=(
+        define(new_h[c], step(x, h, W_xh, W_hh)[c]),
         define(o[k], Sum(W_hy[k, c] * new_h[c], (c, 0, d - 1))),
     ),
     outputs=(new_h, o),

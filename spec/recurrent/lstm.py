@@ -5,9 +5,11 @@ The weights of the four blocks are packed, one below the other; their order is a
 
 from __future__ import annotations
 
+import sympy
+
 from spec.language import (
+    Comprehension,
     Convention,
-    Definition,
     Formula,
     Index,
     Node,
@@ -25,6 +27,7 @@ from spec.language import (
     tanh,
     tensor,
 )
+from spec.language.calls import Applied
 from spec.recurrent.cells import GATES, remembered, squashed
 
 T, p, d, L = sizes("T p d L")
@@ -42,32 +45,46 @@ GATE_ORDER = Convention(
 )
 
 
-def block(gate: str, packed: Tensor, lead: tuple[Index, ...] = (), rest: tuple[Index, ...] = ()) -> Node:
+def block(gate: str, packed: Tensor, rest: tuple[Index, ...] = ()) -> Node:
     """An entry of a packed tensor in row ``c`` of a block: the convention says which rows are the block's."""
     return by_convention(
         GATE_ORDER.name,
-        **{order: packed[(*lead, order.index(gate) * d + c, *rest)] for order in GATE_ORDER.options},
+        **{order: packed[(order.index(gate) * d + c, *rest)] for order in GATE_ORDER.options},
     )
 
 
-def parts(z: Tensor, lead: tuple[Index, ...], **span: tuple[Index, Index]) -> tuple[Definition, ...]:
-    """The lines of the four blocks, from what flows into them."""
-    return tuple(
-        define(tensor(gate, *z.shape[:-1], d)[(*lead, c)], squashed(gate, block(gate, z, lead)), **span)
-        for gate in GATES
-    )
+element, before_h, before_s = data("x", p), data("h", d), data("s", d)
+W_x, W_h, b = parameter("W_x", 4 * d, p), parameter("W_h", 4 * d, d), parameter("b", 4 * d)
+z, new_h, new_s = tensor("z", 4 * d), tensor("h'", d), tensor("s'", d)
+gates = {gate: tensor(gate, d) for gate in GATES}
 
-
-def opened(*shape: Index) -> dict[str, Tensor]:
-    """The tensors of the four blocks."""
-    return {gate: tensor(gate, *shape, d) for gate in GATES}
-
+lstm_step = Formula(
+    "recurrent.lstm_step",
+    "Long short-term memory, one step",
+    inputs=(element, before_h, before_s, W_x, W_h, b),
+    lines=(
+        define(
+            z[k],
+            Sum(W_x[k, a] * element[a], (a, 0, p - 1)) + Sum(W_h[k, e] * before_h[e], (e, 0, d - 1)) + b[k],
+        ),
+        *(define(gates[gate][c], squashed(gate, block(gate, z))) for gate in GATES),
+        define(new_s[c], remembered(gates, before_s[c], c)),
+        define(new_h[c], tanh(new_s[c]) * gates["o"][c]),
+    ),
+    outputs=(new_h, new_s),
+    conventions=(GATE_ORDER,),
+    stored=("z", "g", "i", "f", "o", "s'", "h'"),
+    auxiliary=True,
+)
+"""The cell with packed weights: what every long short-term memory over a sequence repeats."""
 
 x, h, s = data("x", T, p), data("h", d), data("s", d)
-W_x, W_h, b = parameter("W_x", 4 * d, p), parameter("W_h", 4 * d, d), parameter("b", 4 * d)
-z, H, S = tensor("z", T + 1, 4 * d), tensor("H", T + 1, d), tensor("S", T + 1, d)
-states, final_s = tensor("states", T, d), tensor("s'", d)
-gates = opened(T + 1)
+H, S = tensor("H", T + 1, d), tensor("S", T + 1, d)
+states = tensor("states", T, d)
+
+stepped = lstm_step(
+    each(x[t - 1, a], (a, p)), each(H[t - 1, e], (e, d)), each(S[t - 1, e], (e, d)), W_x, W_h, b
+)
 
 lstm = Formula(
     "recurrent.lstm",
@@ -76,20 +93,13 @@ lstm = Formula(
     lines=(
         define(H[0, c], h[c]),
         define(S[0, c], s[c]),
-        define(
-            z[t, k],
-            Sum(W_x[k, a] * x[t - 1, a], (a, 0, p - 1)) + Sum(W_h[k, e] * H[t - 1, e], (e, 0, d - 1)) + b[k],
-            t=(1, T),
-        ),
-        *parts(z, (t,), t=(1, T)),
-        define(S[t, c], remembered(gates, S[t - 1, c], t, c), t=(1, T)),
-        define(H[t, c], tanh(S[t, c]) * gates["o"][t, c], t=(1, T)),
+        define(H[t, c], stepped[c], t=(1, T)),
+        define(S[t, c], stepped.output("s'")[c], t=(1, T)),
         define(states[t, c], H[t + 1, c]),
-        define(final_s[c], S[T, c]),
+        define(new_s[c], S[T, c]),
     ),
-    outputs=(states, final_s),
+    outputs=(states, new_s),
     conventions=(GATE_ORDER,),
-    stored=("z", "g", "i", "f", "o", "S", "H"),
     sources=(
         deck(1, "LSTM"),
         deck(4, "recurrent nets for sequence classification"),
@@ -103,10 +113,24 @@ lstm = Formula(
 h_layers, s_layers = data("h", L + 1, d), data("s", L + 1, d)
 W_layers, b_layers = parameter("W_h", L + 1, 4 * d, d), parameter("b", L + 1, 4 * d)
 U = parameter("U", L, 4 * d, d)
-z_layers = tensor("z", L + 1, T + 1, 4 * d)
 H_layers, S_layers = tensor("H", L + 1, T + 1, d), tensor("S", L + 1, T + 1, d)
 last_h, last_s = tensor("h'", L + 1, d), tensor("s'", L + 1, d)
-gates_layers = opened(L + 1, T + 1)
+
+
+def layer(level: Index, read: Comprehension, weights: Tensor | Comprehension) -> Applied:
+    """One step of a layer, on what it reads and its own states one step before."""
+    return lstm_step(
+        read,
+        each(H_layers[level, t - 1, e], (e, d)),
+        each(S_layers[level, t - 1, e], (e, d)),
+        weights,
+        each(W_layers[level, k, e], (k, 4 * d), (e, d)),
+        each(b_layers[level, k], (k, 4 * d)),
+    )
+
+
+lowest = layer(sympy.S.Zero, each(x[t - 1, a], (a, p)), W_x)
+higher = layer(l, each(H_layers[l - 1, t, a], (a, d)), each(U[l - 1, k, a], (k, 4 * d), (a, d)))
 
 lstm_stacked = Formula(
     "recurrent.lstm_stacked",
@@ -115,31 +139,16 @@ lstm_stacked = Formula(
     lines=(
         define(H_layers[l, 0, c], h_layers[l, c]),
         define(S_layers[l, 0, c], s_layers[l, c]),
-        define(
-            z_layers[0, t, k],
-            Sum(W_x[k, a] * x[t - 1, a], (a, 0, p - 1))
-            + Sum(W_layers[0, k, e] * H_layers[0, t - 1, e], (e, 0, d - 1))
-            + b_layers[0, k],
-            t=(1, T),
-        ),
-        define(
-            z_layers[l, t, k],
-            Sum(U[l - 1, k, e] * H_layers[l - 1, t, e], (e, 0, d - 1))
-            + Sum(W_layers[l, k, e] * H_layers[l, t - 1, e], (e, 0, d - 1))
-            + b_layers[l, k],
-            l=(1, L),
-            t=(1, T),
-        ),
-        *parts(z_layers, (l, t), t=(1, T)),
-        define(S_layers[l, t, c], remembered(gates_layers, S_layers[l, t - 1, c], l, t, c), t=(1, T)),
-        define(H_layers[l, t, c], tanh(S_layers[l, t, c]) * gates_layers["o"][l, t, c], t=(1, T)),
+        define(H_layers[0, t, c], lowest[c], t=(1, T)),
+        define(S_layers[0, t, c], lowest.output("s'")[c], t=(1, T)),
+        define(H_layers[l, t, c], higher[c], l=(1, L), t=(1, T)),
+        define(S_layers[l, t, c], higher.output("s'")[c], l=(1, L), t=(1, T)),
         define(states[t, c], H_layers[L, t + 1, c]),
         define(last_h[l, c], H_layers[l, T, c]),
         define(last_s[l, c], S_layers[l, T, c]),
     ),
     outputs=(states, last_h, last_s),
     conventions=(GATE_ORDER,),
-    stored=("z", "g", "i", "f", "o", "S", "H"),
     sources=(
         deck(1, "stacking multiple RNNs; ELMo: stacked LSTM"),
         paper("Graves, Mohamed & Hinton 2013", "deep long short-term memory"),

@@ -9,13 +9,14 @@ from spec.language import (
     data,
     deck,
     define,
+    each,
     indices,
     paper,
     parameter,
     sizes,
-    tanh,
     tensor,
 )
+from spec.recurrent.cells import step
 
 T, p, d, r, L = sizes("T p d r L")
 t, a, c, e, k, l = indices("t a c e k l")
@@ -23,6 +24,7 @@ t, a, c, e, k, l = indices("t a c e k l")
 x, h = data("x", T, p), data("h", d)
 W_xh, W_hh, W_hy = parameter("W_xh", d, p), parameter("W_hh", d, d), parameter("W_hy", r, d)
 H, o = tensor("H", T + 1, d), tensor("o", T, r)
+element = each(x[t - 1, a], (a, p))
 states, P = tensor("states", T, d), tensor("P", T, r)
 
 rnn = Formula(
@@ -31,17 +33,13 @@ rnn = Formula(
     inputs=(x, h, W_xh, W_hh, W_hy),
     lines=(
         define(H[0, c], h[c]),
-        define(
-            H[t, c],
-            tanh(Sum(W_hh[c, e] * H[t - 1, e], (e, 0, d - 1)) + Sum(W_xh[c, a] * x[t - 1, a], (a, 0, p - 1))),
-            t=(1, T),
-        ),
+        define(H[t, c], step(element, each(H[t - 1, e], (e, d)), W_xh, W_hh)[c], t=(1, T)),
         define(states[t, c], H[t + 1, c]),
         define(o[t, k], Sum(W_hy[k, c] * states[t, c], (c, 0, d - 1))),
         define(P[t, k], softmax(o)[t, k]),
     ),
     outputs=(states, P),
-    stored=("H", "o"),
+    stored=("o",),
     sources=(deck(1, "recurrent neural networks"), paper("Elman 1990", "simple recurrent network")),
 )
 
@@ -59,18 +57,19 @@ stacked = Formula(
         define(H_layers[l, 0, c], h_layers[l, c]),
         define(
             H_layers[0, t, c],
-            tanh(
-                Sum(W_layers[0, c, e] * H_layers[0, t - 1, e], (e, 0, d - 1))
-                + Sum(W_xh[c, a] * x[t - 1, a], (a, 0, p - 1))
-            ),
+            step(element, each(H_layers[0, t - 1, e], (e, d)), W_xh, each(W_layers[0, c, e], (c, d), (e, d)))[
+                c
+            ],
             t=(1, T),
         ),
         define(
             H_layers[l, t, c],
-            tanh(
-                Sum(W_layers[l, c, e] * H_layers[l, t - 1, e], (e, 0, d - 1))
-                + Sum(U[l - 1, c, e] * H_layers[l - 1, t, e], (e, 0, d - 1))
-            ),
+            step(
+                each(H_layers[l - 1, t, a], (a, d)),
+                each(H_layers[l, t - 1, e], (e, d)),
+                each(U[l - 1, c, a], (c, d), (a, d)),
+                each(W_layers[l, c, e], (c, d), (e, d)),
+            )[c],
             l=(1, L),
             t=(1, T),
         ),
@@ -78,7 +77,6 @@ stacked = Formula(
         define(last[l, c], H_layers[l, T, c]),
     ),
     outputs=(states, last),
-    stored=("H",),
     sources=(
         deck(1, "stacking multiple RNNs"),
         paper("Graves, Mohamed & Hinton 2013", "deep recurrent networks"),
@@ -98,22 +96,13 @@ bidirectional = Formula(
     inputs=(x, h_both, W_xf, W_hf, W_xb, W_hb),
     lines=(
         define(F[0, c], h_both[0, c]),
-        define(
-            F[t, c],
-            tanh(Sum(W_hf[c, e] * F[t - 1, e], (e, 0, d - 1)) + Sum(W_xf[c, a] * x[t - 1, a], (a, 0, p - 1))),
-            t=(1, T),
-        ),
+        define(F[t, c], step(element, each(F[t - 1, e], (e, d)), W_xf, W_hf)[c], t=(1, T)),
         define(B[T, c], h_both[1, c]),
-        define(
-            B[t, c],
-            tanh(Sum(W_hb[c, e] * B[t + 1, e], (e, 0, d - 1)) + Sum(W_xb[c, a] * x[t, a], (a, 0, p - 1))),
-            t=(0, T - 1),
-        ),
+        define(B[t, c], step(each(x[t, a], (a, p)), each(B[t + 1, e], (e, d)), W_xb, W_hb)[c], t=(0, T - 1)),
         define(both[t, c], F[t + 1, c], c=(0, d - 1)),
         define(both[t, d + c], B[t, c], c=(0, d - 1)),
     ),
     outputs=(both,),
-    stored=("F", "B"),
     sources=(
         deck(1, "ELMo: concatenated hidden layers"),
         deck(3, "ELMo, step 1"),

@@ -14,6 +14,26 @@ CATALOGUE = {
     "similarity.dot": {"bilinear", "symmetric", "cauchy_schwarz"},
     "similarity.cosine": {"bounded", "symmetric", "scale_invariant", "of_itself"},
     "embedding.token": {"one_hot", "gradient", "other_rows"},
+    "recurrent.rnn_cell": {"bounded", "slope", "parameters"},
+    "recurrent.rnn": {
+        "bounded",
+        "distribution",
+        "parameters",
+        "prefix",
+        "no_future_gradient",
+        "resumes",
+        "slopes",
+        "vanishes",
+        "explodes",
+    },
+    "recurrent.stacked": {"bounded", "parameters", "another_layer", "two_layers", "prefix"},
+    "recurrent.bidirectional": {"bounded", "reversal", "halves", "parameters"},
+    "recurrent.lstm_cell": {"gates", "bounded", "carousel", "carries", "parameters"},
+    "recurrent.lstm": {"bounded", "parameters", "prefix", "one_step", "iterates", "resumes"},
+    "recurrent.lstm_stacked": {"bounded", "parameters", "another_layer", "prefix"},
+    "recurrent.lstm_bidirectional": {"bounded", "halves", "reversal", "parameters"},
+    "recurrent.elmo_mix": {"weights", "convex", "alike", "shift_invariant", "linear", "selects"},
+    "recurrent.bilm_objective": {"two_models", "not_positive", "shift_invariant", "gradient"},
     "scores.dot": {"bilinear", "symmetric", "variance"},
     "scores.scaled_dot": {"bilinear", "symmetric", "unit_variance", "scale"},
     "scores.general": {"identity", "projected", "bilinear"},
@@ -133,7 +153,7 @@ def test_a_derivation_can_be_shown(formula: Formula, theorem: Theorem) -> None:
     assert theorem.title[0].isupper() or theorem.title[0] in "‖⟨∂PM"
     assert not theorem.title.endswith(".")
     for checked in check(theorem, formula).claims:
-        for step in checked.steps:
+        for step in checked.every_step:
             assert step.why
             for side in (step.left, step.right):
                 assert latex(side)

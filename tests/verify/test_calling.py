@@ -4,6 +4,7 @@ import functools
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
 import warnings
@@ -226,6 +227,20 @@ def test_a_hang_is_waited_for_once(monkeypatch):
     assert report.verdict == "falsified"
     assert "did not return within 0.5 s" in report.falsified[0].message
     assert any("not begun" in note for note in report.notes)
+
+
+def test_time_in_which_the_process_stands_still_does_not_count(monkeypatch):
+    """A process that is stopped for longer than the limit, and goes on, was not hung."""
+    monkeypatch.setattr(calling, "LIMIT", 0.8)
+    pause = f"kill -STOP {os.getpid()}; sleep 2; kill -CONT {os.getpid()}"
+
+    def stopped(x, gamma, beta, eps):
+        subprocess.run(["sh", "-c", pause], check=True)
+        return right(x, gamma, beta, eps)
+
+    began = time.monotonic()
+    call(stopped)
+    assert time.monotonic() - began > 1.5
 
 
 def test_imports_and_compilers_are_waited_for(monkeypatch):

@@ -114,6 +114,25 @@ def test_what_is_never_read_follows_from_the_statement():
     assert set(found) == {("q", 0, 1), ("k", 0, 1), ("k", 0, 2), ("v", 0, 1), ("v", 0, 2)}
 
 
+def test_what_is_compared_is_read_and_what_is_read_depends_on_the_rest():
+    """Beside a zero vector any other may stand, but not beside another NaN: a comparison with NaN says nothing."""
+    judge = Judge(find("similarity.cosine"))
+    some, zero = np.array([2.0]), np.array([0.0])
+    assert unread(judge, Example({"x": some, "y": zero}, "float64", {})) == [("x", 0, 0)]
+    assert unread(judge, Example({"x": zero, "y": zero}, "float64", {})) == [("x", 0, 0)]
+    assert unread(judge, Example({"x": some, "y": some}, "float64", {})) == []
+
+
+def test_a_scenario_is_not_blamed_for_a_wrong_value_among_its_calls():
+    """Where one of its calls is wrong when made plainly, the scenario says nothing."""
+
+    def only_small(q, k):
+        s = impl.scores.dot(q, k)
+        return torch.where(s.abs() > 1e3, 0.99 * s, s)
+
+    assert "same shapes, other values" not in falsified(only_small, "scores.dot")
+
+
 def test_leaks_between_rows_are_noted_not_judged():
     """NaN in a slot that some queries see may reach the others: a note."""
 

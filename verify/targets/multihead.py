@@ -67,7 +67,7 @@ def torch_multi_head(training: bool) -> Adapted:
 def torch_fast_path() -> Adapted:
     """``nn.MultiheadAttention`` where it calls ``torch._native_multi_head_attention``: self-attention in evaluation.
 
-    Queries and keys are one sequence [x; y] there; the mask lets x look at y alone (and y at itself; that is thrown away).
+    Queries and keys are one sequence [x; y] there; the mask lets x look at y alone (what y gets is thrown away).
     """
 
     def multi_head(
@@ -85,13 +85,11 @@ def torch_fast_path() -> Adapted:
 
 
 def joined(x: Tensor, y: Tensor, mask: Tensor | None, lead: torch.Size) -> tuple[Tensor, Tensor]:
-    """One sequence [x; y] for each member, and the mask in which x looks at y alone, y at itself."""
+    """One sequence [x; y] for each member, and the mask in which x looks at y alone, and y at nothing."""
     n, m = x.shape[-2], y.shape[-2]
     one = torch.cat([flat(x, lead, 2), flat(y, lead, 2)], 1)
-    looks = torch.ones(len(one), n + m, n + m, dtype=torch.bool, device=x.device)
-    looks[:, :, :n] = False
-    if mask is not None:
-        looks[:, :n, n:] = flat(mask, lead, 2)
+    looks = torch.zeros(len(one), n + m, n + m, dtype=torch.bool, device=x.device)
+    looks[:, :n, n:] = True if mask is None else flat(mask, lead, 2)
     return one, looks
 
 

@@ -118,7 +118,7 @@ def _with(
 
 
 def of_logarithm(n: Normal, poly: Poly, facts: Facts) -> int:
-    """ln x + y has the sign of x·eʸ - 1."""
+    """ln x + y has the sign of x·eʸ - 1, and ln x - ln y + z that of x·eᶻ - y."""
     if _too_deep(n, DEPTH):
         return ANY_SIGN
     found = [
@@ -126,13 +126,17 @@ def of_logarithm(n: Normal, poly: Poly, facts: Facts) -> int:
         for mono, c in poly.terms.items()
         if mono.single is not None and mono.single.kind == "function" and mono.single.name == "log"
     ]
-    if len(found) != 1 or abs(found[0][1]) != 1:
+    signs = sorted(c for _, c in found)
+    if signs not in ([1], [-1], [-1, 1]):
         return ANY_SIGN
-    ((atom, c),) = found
-    if atom is None or n.sign(atom.args[0], facts) != POSITIVE:
+    if any(atom is None or n.sign(atom.args[0], facts) != POSITIVE for atom, _ in found):
         return ANY_SIGN
-    rest = (poly - atom.poly.scaled(c)).scaled(c)
-    mask = n.sign(n.mul(atom.args[0], n.exp(rest, facts), facts) - ONE, facts)
+    (atom, c), other = found[0], ONE
+    rest = poly - atom.poly.scaled(c)
+    if len(found) == 2:
+        other = found[1][0].args[0]
+        rest = rest - found[1][0].poly.scaled(found[1][1])
+    mask = n.sign(n.mul(atom.args[0], n.exp(rest.scaled(c), facts), facts) - other, facts)
     if mask != ANY_SIGN:
         n.note("monotone")
     return mask if c > 0 else mirror(mask)

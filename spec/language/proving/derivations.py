@@ -184,13 +184,17 @@ def _shown(
     symbol, first, last = over
     base = tuple(
         derived(replace(around, claim=_at(claim, symbol, first)), proof)
-        for claim, proof in zip(claims, _filled(induction.base, claims), strict=True)
+        for claim, proof in zip(claims, _filled(induction.base, claims, "so it begins"), strict=True)
     )
     inside = replace(around, outer=(*around.outer, (symbol, first, last - 1)))
     assumed = tuple(Given(c, _ranges(c)) for c in claims)
     step = tuple(
         derived(replace(inside.knowing(*assumed), claim=_at(claim, symbol, symbol + 1)), proof)
-        for claim, proof in zip(claims, _filled(induction.step, claims), strict=True)
+        for claim, proof in zip(
+            claims,
+            _filled(induction.step, claims, "one step of the recurrence, and the hypothesis"),
+            strict=True,
+        )
     )
     shown = tuple(Given(c, (*_ranges(c, (symbol, first, last)),)) for c in claims)
     return CheckedInduction((symbol, first, last), claims, base, step), shown
@@ -228,8 +232,8 @@ def _ranges(claim: Claim, *before: Range) -> tuple[Range, ...]:
     return (*before, *((s, sympy.S.Zero, size - 1) for s, size in claim.over))
 
 
-def _filled(proofs: tuple[Proof, ...], claims: tuple[Claim, ...]) -> tuple[Proof, ...]:
-    return (*proofs, *(Proof() for _ in claims[len(proofs) :]))
+def _filled(proofs: tuple[Proof, ...], claims: tuple[Claim, ...], why: str) -> tuple[Proof, ...]:
+    return (*proofs, *(Proof(why=why) for _ in claims[len(proofs) :]))
 
 
 __all__ = [

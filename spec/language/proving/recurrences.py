@@ -157,14 +157,16 @@ class Recurrences:
         return Atom("state", spec.name, args)
 
     def _at_hand(self, spec: Recurring, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> bool:
-        """Whether the entry belongs to the step that is being unfolded."""
+        """Whether the entry belongs to the step that is being unfolded, and to no step of a recurrence within it."""
         if not self._unfolding:
             return False
         tensors, cycle, place, steps = self._unfolding[-1]
         if tensors != id(frame.tensors) or spec.tensor.name not in cycle:
             return False
         own = [index[axis] if ascends else -index[axis] for axis, ascends in steps[spec.tensor.name][1]]
-        return all(facts.same_index(a, b) for a, b in zip(own, place, strict=False))
+        return len(own) <= len(place) and all(
+            facts.same_index(a, b) for a, b in zip(own, place, strict=False)
+        )
 
     def _ends(
         self, tensor: Tensor, index: tuple[Poly, ...], frame: Frame, facts: Facts, spec: Recurring
