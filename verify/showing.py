@@ -35,6 +35,15 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
     width = max((len(line.equation) for line in shown), default=0)
     for line in shown:
         yield "cyan", f"  ({line.number})  {line.equation:<{min(width, 90)}}   {line.ranges}".rstrip()
+    for callee in formula.applied:
+        if callee.auxiliary:
+            yield "", ""
+            results = ", ".join(t.name for t in callee.outputs)
+            yield "", f"  where {unicode(callee(*callee.inputs)[()])} gives {results}, with"
+            shown = statement(callee)
+            width = max(len(line.equation) for line in shown)
+            for line in shown:
+                yield "cyan", f"       {line.equation:<{min(width, 90)}}   {line.ranges}".rstrip()
     yield "", ""
     yield "bold", "Symbols"
     for item in formula.inputs:
@@ -51,7 +60,8 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
         yield "", f"  {item.name:<12} = {value}"
     for item in outputs:
         if isinstance(item, Tensor):
-            yield "", f"  {item.name:<12} ({', '.join(map(str, item.shape))}){'':<6} returned"
+            shape = f"({', '.join(map(str, item.shape))})"
+            yield "", f"  {item.name:<12} {shape:<12} returned"
     if formula.conventions:
         yield "", ""
         yield "bold", "Conventions"
@@ -70,7 +80,10 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
         for theorem in formula.theorems.values():
             yield "", f"  {theorem.name}: {theorem.title} [{_assurance(formula, theorem.name)}]"
             for claim in theorem.claims:
-                yield "cyan", f"      {claim_text(claim)}"
+                yield (
+                    "cyan",
+                    f"      {claim_text(claim, conventions={**formula.choose(), **theorem.conventions})}",
+                )
     if formula.notes:
         yield "", ""
         yield "", f"  {formula.notes}"

@@ -37,9 +37,9 @@ def page(formula: Formula) -> str:
 
 def _statement(formula: Formula) -> str:
     parts = ["## Statement", formula.notes, lines.by_convention(formula)]
-    if used := lines.applied(formula):
-        links = ", ".join(f"[`{f.id}`]({f.id}.md)" for f in used)
-        parts.append(f"It applies {links}.")
+    if formula.applied:
+        if links := ", ".join(f"[`{f.id}`]({f.id}.md)" for f in formula.applied if not f.auxiliary):
+            parts.append(f"It applies {links}.")
         flat = formula.flat().lines
         parts.append(folded("All of it in primitive lines", statement(lines.as_lines(flat)), "abstract"))
     if formula.law is not None:

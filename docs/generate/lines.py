@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from html import escape
 
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language.calls import Call
-from spec.language.expr import Node, Tensor, free_symbols, walk
-from spec.language.formula import Definition, Formula, LineChoice, known
+from spec.language.expr import Node, Tensor, free_symbols
+from spec.language.formula import Definition, Formula, LineChoice
+from spec.language.render import Line as Numbered
 from spec.language.render import latex
 from spec.language.render import statement as lines_of
 
@@ -55,42 +55,60 @@ def own_lines(formula: Formula, options: Mapping[str, str]) -> list[Definition]:
     return found
 
 
-def applied(formula: Formula) -> list[Formula]:
-    """The formulas that this one applies, in order of appearance."""
-    every: list[Definition] = []
-    for item in formula.lines:
-        every += (
-            [d for group in item.options.values() for d in group] if isinstance(item, LineChoice) else [item]
-        )
-    ids = [part.formula_id for d in every for part in walk(d.right) if isinstance(part, Call)]
-    return [known(i) for i in dict.fromkeys(ids)]
-
-
 def by_convention(formula: Formula) -> str:
     """The statement under our conventions, and in further tabs under every other option of each of them."""
-    ours = lines_of(formula, style="latex")
-    shown = statement([Line(str(x.number), x.equation, x.ranges) for x in ours], "line")
+    ours = _sections(formula, {})
+    shown = _written(ours)
     if not formula.conventions:
         return shown
     tabs = [tab("Ours", shown)]
-    before = {(x.equation, x.ranges) for x in ours}
+    before = {(x.equation, x.ranges) for _, lines in ours for x in lines}
     for convention in formula.conventions:
         for option, meaning in convention.options.items():
             if option == convention.default:
                 continue
-            there = lines_of(formula, {convention.name: option}, "latex")
-            marked = [
-                Line(
-                    str(x.number), x.equation, x.ranges, "" if (x.equation, x.ranges) in before else "changed"
+            there = _sections(formula, {convention.name: option})
+            body = _written(there, before)
+            if all((x.equation, x.ranges) in before for _, lines in there for x in lines):
+                links = " and ".join(
+                    f"[{f.title.lower()}]({f.id}.md)" for f in formula.applied if not f.auxiliary
                 )
-                for x in there
-            ]
-            body = statement(marked)
-            if not any(line.mark for line in marked):
-                links = " and ".join(f"[{f.title.lower()}]({f.id}.md)" for f in applied(formula))
                 body += f"\n\nThe lines read the same; the difference is inside {links}, which they apply."
             tabs.append(tab(f"{convention.name} = {option}", f"{meaning[0].upper()}{meaning[1:]}.\n\n{body}"))
     return "\n".join(tabs)
+
+
+Sections = list[tuple[str, list[Numbered]]]
+"""The lines of a formula, then those of each that it applies and that has no page of its own, with words before them."""
+
+
+def _sections(formula: Formula, options: Mapping[str, str]) -> Sections:
+    found: Sections = [("", lines_of(formula, options, "latex"))]
+    for callee in formula.applied:
+        if callee.auxiliary:
+            results = ", ".join(inline(latex(t)) for t in callee.outputs)
+            call = inline(latex(callee(*callee.inputs)[()]))
+            own = {c.name: options[c.name] for c in callee.conventions if c.name in options}
+            found.append((f"where {call} gives {results}, with", lines_of(callee, own, "latex")))
+    return found
+
+
+def _written(sections: Sections, before: Collection[tuple[str, str]] | None = None) -> str:
+    """Sections one below the other; lines that are not among those ``before`` are marked. The first of ours are link targets."""
+    parts = []
+    for words, lines in sections:
+        made = [
+            Line(
+                "" if words else str(x.number),
+                x.equation,
+                x.ranges,
+                "" if before is None or (x.equation, x.ranges) in before else "changed",
+            )
+            for x in lines
+        ]
+        parts += [words] if words else []
+        parts.append(statement(made, "" if words or before is not None else "line"))
+    return "\n\n".join(parts)
 
 
 def conventions_table(formula: Formula) -> str:

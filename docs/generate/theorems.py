@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from functools import cache
 from html import escape
-from typing import Any
 
 from spec.language.formula import Formula
-from spec.language.proving.proof import Checked, CheckedClaim, CheckedInduction, CheckedStep, check
+from spec.language.proving.proof import Checked, check
 from spec.language.proving.rules import RULES
 from spec.language.registry import formulas
 from spec.language.render import claim_text, latex
 from spec.language.theorem import Assurance, Theorem
 
-from .markup import Line, badge, folded, inline, maths, statement, table
+from .derivations import SIGNS, Derivations, over, sentence
+from .markup import Line, badge, folded, inline, statement, table
 
 MEANING = {
     Assurance.PROVED: "proved for all sizes",
@@ -26,7 +25,6 @@ MEANING = {
 }
 SHORT = 4
 """Steps up to which a derivation is open when the page is opened."""
-SIGNS = {"=": "=", "<=": r"\le", "<": "<"}
 COUNTED: dict[str, dict[Assurance, int]] = {}
 """What is known of a formula's theorems, counted here or by the process that made its page."""
 
@@ -70,38 +68,33 @@ def mark(assurance: Assurance) -> str:
 
 def _one(item: Checked) -> str:
     theorem = item.theorem
+    shown = {**item.formula.choose(), **theorem.conventions}
     name = theorem.name.replace("_", " ").replace("-", " ")
     parts = [
         f"### {sentence(name)} {{#{anchor(theorem)}}}",
         f"{mark(item.assurance)} {sentence(theorem.title).rstrip('.')}.",
         _hypotheses(theorem),
         statement(
-            Line("" if len(item.claims) == 1 else str(i), claim_text(c.claim, "latex"), over(c.claim.over))
+            Line(
+                "" if len(item.claims) == 1 else str(i),
+                claim_text(c.claim, "latex", shown),
+                over(c.claim.over),
+            )
             for i, c in enumerate(item.claims, 1)
         ),
     ]
     if item.refusal:
         parts.append(f"``` {{ .text .said }}\n{item.refusal}\n```")
-    seen: set[int] = set()
-    derivations = [
-        text
-        for i, c in enumerate(item.claims, 1)
-        if (text := _derivation(c, i if len(item.claims) > 1 else 0, seen))
-    ]
+    written = Derivations(shown)
+    derivations = []
+    for i, c in enumerate(item.claims, 1):
+        title = f"**Claim ({i})** {mark(c.assurance)}\n\n" if len(item.claims) > 1 else ""
+        if text := written.of(c):
+            derivations.append(title + text)
     if derivations:
         short = sum(1 for c in item.claims for _ in c.every_step) <= SHORT
         parts.append(folded("Derivation", "\n\n".join(derivations), "abstract", short))
     return "\n\n".join(part for part in parts if part)
-
-
-def sentence(text: str) -> str:
-    """Text that begins with a capital, if it begins with a plain letter of a word."""
-    return text[0].upper() + text[1:] if text[:2].isalpha() or text[1:2] == " " else text
-
-
-def over(ranges: Iterable[tuple[Any, Any]]) -> str:
-    """The ranges of a claim's indices."""
-    return r",\ ".join(f"{latex(symbol)} < {latex(size)}" for symbol, size in ranges)
 
 
 def _hypotheses(theorem: Theorem) -> str:
@@ -122,79 +115,6 @@ def _hypotheses(theorem: Theorem) -> str:
     words += [f"under the convention <code>{n} = {o}</code>" for n, o in theorem.conventions.items()]
     text = ", ".join(words)
     return f"{text[0].upper()}{text[1:]}:" if text else ""
-
-
-def _derivation(item: CheckedClaim, number: int, seen: set[int]) -> str:
-    """The steps of a claim's proof, each with its reason, the rules it used and what it relied on.
-
-    ``seen`` holds the inductions that the theorem's derivations have shown already.
-    """
-    title = f"**Claim ({number})** {mark(item.assurance)}\n\n" if number else ""
-    note = f"{sentence(item.note)}." if item.note and item.assurance != Assurance.REFUSED else ""
-    rows = _chain(item, seen)
-    if not rows:
-        return title + note if note else ""
-    return f'{title}<div class="derivation" data-search-exclude>{rows}</div>' + (
-        f"\n\n{note}" if note else ""
-    )
-
-
-def _chain(item: CheckedClaim, seen: set[int]) -> str:
-    """What is shown by induction first, if anything is, and the steps."""
-    rows = [_induction(item.induction, seen)] if item.induction is not None else []
-    if item.steps:
-        rows += [_says("Hence")] if rows else []
-        left = maths(latex(item.steps[0].left), True)
-        rows.append(f'<div class="step"><div class="equation">{left}</div><div class="why"></div></div>')
-    return "".join([*rows, *(_step(step) for step in item.steps)])
-
-
-def _induction(shown: CheckedInduction, seen: set[int]) -> str:
-    """An induction: its claims, each at the first value of the index, then each at the next, the claims being known at one."""
-    if id(shown) in seen:
-        return _says("By the same induction as above")
-    seen.add(id(shown))
-    symbol, first, last = shown.over
-    k, a, b = latex(symbol), latex(first), latex(last)
-    parts = [_says(f"By induction over {inline(k)} from {inline(a)} to {inline(b)}:")]
-    parts += [
-        f'<div class="step"><div class="equation">{maths(claim_text(claim, "latex"), True)}</div>'
-        f'<div class="why">{inline(over(claim.over)) if claim.over else ""}</div></div>'
-        for claim in shown.claims
-    ]
-    parts.append(_says(f"Base, at {inline(f'{k} = {a}')}"))
-    parts += [f'<div class="part">{_chain(part, seen)}</div>' for part in shown.base]
-    here = inline(rf"{a} \le {k} < {b}")
-    parts.append(
-        _says(f"Step, from {inline(k)} to {inline(f'{k} + 1')}: for {here} the above is the hypothesis")
-    )
-    parts += [f'<div class="part">{_chain(part, seen)}</div>' for part in shown.step]
-    return f'<div class="induction">{"".join(parts)}</div>'
-
-
-def _says(text: str) -> str:
-    """A line of words between the steps."""
-    return f'<div class="says">{text}</div>'
-
-
-def _step(step: CheckedStep) -> str:
-    sign = SIGNS[step.relation]
-    why = f"<div>{escape(sentence(step.why))}</div>"
-    if step.rules:
-        links = ", ".join(
-            f'<a href="proofs.html#rule-{r.name}" title="{escape(r.sentence)}">{escape(r.name.replace("_", " "))}</a>'
-            for r in step.rules
-        )
-        why += f'<div class="rules">{links}</div>'
-    if step.obligations:
-        relied = "".join(
-            f"<li>{escape(o.sentence)} <span>({escape(o.reason)})</span></li>" for o in step.obligations
-        )
-        why += f"<details><summary>relies on</summary><ul>{relied}</ul></details>"
-    if step.refusal:
-        why += f'<div class="refusal">{escape(step.refusal)}</div>'
-    equation = maths(f"{sign} {latex(step.right)}", True)
-    return f'<div class="step"><div class="equation">{equation}</div><div class="why">{why}</div></div>'
 
 
 def rules_table() -> str:

@@ -259,6 +259,22 @@ class Formula:
         return tuple(i for i in self.inputs if isinstance(i, Tensor))
 
     @cached_property
+    def applied(self) -> tuple[Formula, ...]:
+        """The formulas that its lines apply, in order of appearance, each with those of no page of their own that it applies."""
+        from spec.language.calls import Call
+        from spec.language.expr import walk
+
+        found: dict[str, Formula] = {}
+        for item in self.lines:
+            groups = item.options.values() if isinstance(item, LineChoice) else ((item,),)
+            for part in (part for group in groups for line in group for part in walk(line.right)):
+                if isinstance(part, Call) and part.formula_id not in found:
+                    callee = found[part.formula_id] = known(part.formula_id)
+                    if callee.auxiliary:
+                        found |= {f.id: f for f in callee.applied}
+        return tuple(found.values())
+
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of the statement, so that evidence recorded for another statement is recognised as stale."""
         parts: list[str] = [self.id]

@@ -34,6 +34,7 @@ from spec.recurrent.lstm import (
     e,
     h,
     lstm,
+    lstm_step,
     p,
     s,
     t,
@@ -113,8 +114,13 @@ same = (
 )
 again = tuple(claim(before.output(part)[m, c], "=", run.output(part)[m, c], (c, d)) for part in "HS")
 one = cell_of(each(x[0, a], (a, p)), each(h[c], (c, d)), each(s[c], (c, d)))
-last = cell_of(
-    each(x[rows, a], (a, p)), each(before[rows - 1, c], (c, d)), each(before.output("s'")[c], (c, d))
+last = lstm_step(
+    each(x[rows, a], (a, p)),
+    each(before[rows - 1, c], (c, d)),
+    each(before.output("s'")[c], (c, d)),
+    W_x,
+    W_h,
+    b,
 )
 
 lstm.prove(
@@ -133,7 +139,7 @@ lstm.prove(
 lstm.prove(
     Theorem(
         "iterates",
-        "One element more is one step more of the cell, with the blocks that the gate order names",
+        "One element more is one step more",
         sizes={T: rows + 1},
         claims=(
             claim(run[rows, c], "=", last[c], (c, d)),

@@ -1,0 +1,102 @@
+"""Derivations on a page: each step with its reason, the rules it used and what it relied on; inductions in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any
+
+from sympy.core.basic import Basic
+
+from spec.language.flatten import chosen
+from spec.language.proving.proof import CheckedClaim, CheckedInduction, CheckedStep
+from spec.language.render import claim_text, latex
+from spec.language.theorem import Assurance, Claim
+
+from .markup import inline, maths
+
+SIGNS = {"=": "=", "<=": r"\le", "<": "<"}
+
+
+def sentence(text: str) -> str:
+    """Text that begins with a capital, if it begins with a plain letter of a word."""
+    return text[0].upper() + text[1:] if text[:2].isalpha() or text[1:2] == " " else text
+
+
+def over(ranges: Iterable[tuple[Any, Any]]) -> str:
+    """The ranges of a claim's indices."""
+    return r",\ ".join(f"{latex(symbol)} < {latex(size)}" for symbol, size in ranges)
+
+
+class Derivations:
+    """The derivations of one theorem's claims, written under a choice of conventions; an induction that serves twice, once."""
+
+    def __init__(self, conventions: Mapping[str, str]) -> None:
+        self._conventions = conventions
+        self._seen: set[int] = set()
+
+    def of(self, item: CheckedClaim) -> str:
+        """The steps of a claim's proof; empty where there is nothing to show."""
+        note = f"{sentence(item.note)}." if item.note and item.assurance != Assurance.REFUSED else ""
+        rows = self._chain(item)
+        shown = f'<div class="derivation" data-search-exclude>{rows}</div>' if rows else ""
+        return "\n\n".join(part for part in (shown, note) if part)
+
+    def _latex(self, node: Basic) -> str:
+        return latex(chosen(node, self._conventions))
+
+    def _chain(self, item: CheckedClaim) -> str:
+        """What is shown by induction first, if anything is, and the steps."""
+        rows = [self._induction(item.induction)] if item.induction is not None else []
+        if item.steps:
+            rows += [_says("Hence")] if rows else []
+            rows.append(_row(maths(self._latex(item.steps[0].left), True), ""))
+        return "".join([*rows, *(self._step(step) for step in item.steps)])
+
+    def _induction(self, shown: CheckedInduction) -> str:
+        """Its claims, each at the first value of the index, then each at the next, the claims being known at one."""
+        if id(shown) in self._seen:
+            return _says("By the same induction as above")
+        self._seen.add(id(shown))
+        symbol, first, last = shown.over
+        k, a, b = latex(symbol), latex(first), latex(last)
+        here = inline(rf"{a} \le {k} < {b}")
+        parts = [
+            _says(f"By induction over {inline(k)} from {inline(a)} to {inline(b)}:"),
+            *(self._claim(claim) for claim in shown.claims),
+            _says(f"Base, at {inline(f'{k} = {a}')}"),
+            *(f'<div class="part">{self._chain(part)}</div>' for part in shown.base),
+            _says(f"Step, from {inline(k)} to {inline(f'{k} + 1')}: for {here} the above is the hypothesis"),
+            *(f'<div class="part">{self._chain(part)}</div>' for part in shown.step),
+        ]
+        return f'<div class="induction">{"".join(parts)}</div>'
+
+    def _claim(self, claim: Claim) -> str:
+        ranges = inline(over(claim.over)) if claim.over else ""
+        return _row(maths(claim_text(claim, "latex", self._conventions), True), ranges)
+
+    def _step(self, step: CheckedStep) -> str:
+        why = f"<div>{escape(sentence(step.why))}</div>"
+        if step.rules:
+            links = ", ".join(
+                f'<a href="proofs.html#rule-{r.name}" title="{escape(r.sentence)}">{escape(r.name.replace("_", " "))}</a>'
+                for r in step.rules
+            )
+            why += f'<div class="rules">{links}</div>'
+        if step.obligations:
+            relied = "".join(
+                f"<li>{escape(o.sentence)} <span>({escape(o.reason)})</span></li>" for o in step.obligations
+            )
+            why += f"<details><summary>relies on</summary><ul>{relied}</ul></details>"
+        if step.refusal:
+            why += f'<div class="refusal">{escape(step.refusal)}</div>'
+        return _row(maths(f"{SIGNS[step.relation]} {self._latex(step.right)}", True), why)
+
+
+def _row(equation: str, why: str) -> str:
+    return f'<div class="step"><div class="equation">{equation}</div><div class="why">{why}</div></div>'
+
+
+def _says(text: str) -> str:
+    """A line of words between the steps."""
+    return f'<div class="says">{text}</div>'

@@ -1,0 +1,109 @@
+"""How formulas applied inside others are printed: arrays as arguments, results, derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+
+from spec.language.calls import ABSENT, Call, Comprehension, Pullback
+from spec.language.expr import Ref, free_symbols, substitute
+from spec.language.flatten import unify
+from spec.language.formula import known
+from spec.language.render.printer import ATOM, SUM, Latex, Printer, Unicode, rule
+
+
+@rule(Comprehension, Latex, Unicode)
+def _comprehension(p: Printer, node: Comprehension) -> tuple[str, int]:
+    if (part := _part(p, node)) is not None:
+        return part, ATOM
+    spans = ", ".join(f"{p.index(s)}<{p.index(n)}" for s, n in zip(node.vars, node.shape, strict=True))
+    body = p.text(node.body)
+    return (rf"\left({body}\right)_{{{spans}}}" if isinstance(p, Latex) else f"({body} for {spans})"), ATOM
+
+
+def _part(p: Printer, node: Comprehension) -> str | None:
+    """An array that is a part of another: H[t] for (H[t, e])_{e<d}, b[d:2d] for (b[d + c])_{c<d}, H for all of it."""
+    body, rank = node.body, len(node.vars)
+    if not isinstance(body, Ref | Call) or len(body.index) < rank:
+        return None
+    axes = _shape(body)
+    leading, open_ = body.index[:-rank], body.index[-rank:]
+    if axes is None or any(free_symbols(part) & set(node.vars) for part in leading):
+        return None
+    spans = []
+    for part, symbol, size, axis in zip(open_, node.vars, node.shape, axes[-rank:], strict=True):
+        first = part - symbol if isinstance(part, sympy.Expr) else symbol
+        if free_symbols(first) & set(node.vars):
+            return None
+        spans.append("" if first == 0 and size == axis else _span(p, first, first + size))
+    if not any(spans):
+        return p.text(
+            Ref(body.tensor, *leading)
+            if isinstance(body, Ref)
+            else Call(*body.args[:3], sympy.Tuple(*leading))
+        )
+    if isinstance(body, Call):
+        return None  # a part of a result reads better entry by entry
+    while not spans[-1]:
+        spans.pop()
+    places = [*(p.text(part) for part in leading), *(span or _colon(p) for span in spans)]
+    return f"{p.name(body.tensor.name)}[{', '.join(places)}]"
+
+
+def _colon(p: Printer) -> str:
+    return "{:}" if isinstance(p, Latex) else ":"
+
+
+def _span(p: Printer, first: Any, end: Any) -> str:
+    """The places from the first up to an end, which is left out; an array's own beginning is not named."""
+    return f"{'' if first == 0 else p.index(first, SUM)}{_colon(p)}{p.index(end, SUM)}"
+
+
+def _shape(body: Ref | Call) -> tuple[sympy.Expr, ...] | None:
+    """The shape of what an entry is read from; None if it is not known (a line of a theorem's formula that is no output)."""
+    if isinstance(body, Ref):
+        return body.tensor.shape
+    callee = known(body.formula_id)
+    shapes = [t.shape for t in callee.outputs if t.name == body.output]
+    sizes = unify(callee, body.arguments)
+    return tuple(substitute(size, sizes) for size in shapes[0]) if shapes else None
+
+
+def _applied(p: Printer, node: Call) -> str:
+    name = node.formula_id.split(".")[-1]
+    arguments = ", ".join(p.text(a) for a in node.arguments if a != ABSENT)
+    first = node.output == known(node.formula_id).outputs[0].name
+    of = (
+        "" if first else rf"{{}}.{p.name(node.output)}" if isinstance(p, Latex) else f".{p.name(node.output)}"
+    )
+    if isinstance(p, Latex):
+        shown = name.replace("_", r"\_")
+        return rf"\operatorname{{{shown}}}\left({arguments}\right){of}"
+    return f"{name}({arguments}){of}"
+
+
+@rule(Call, Latex, Unicode)
+def _call(p: Printer, node: Call) -> tuple[str, int]:
+    index = ", ".join(p.text(part) for part in node.index)
+    if not index:
+        return _applied(p, node), ATOM
+    named = node.output != known(node.formula_id).outputs[0].name
+    if isinstance(p, Latex) and not (named and "_" in node.output):  # as in a Ref: one subscript, no second
+        return rf"{_applied(p, node)}_{{{index}}}", ATOM
+    return f"{_applied(p, node)}[{index}]", ATOM
+
+
+@rule(Pullback, Latex, Unicode)
+def _pullback(p: Printer, node: Pullback) -> tuple[str, int]:
+    call, seed, index = (
+        _applied(p, node.call),
+        p.text(node.seed),
+        ", ".join(p.text(part) for part in node.index),
+    )
+    if isinstance(p, Latex):
+        return (
+            rf"\left[\left(\frac{{\partial {call}}}{{\partial {p.name(node.wrt)}}}\right)^{{\!\top}} {seed}\right]_{{{index}}}",
+            ATOM,
+        )
+    return f"[(∂{call}/∂{p.name(node.wrt)})ᵀ {seed}][{index}]", ATOM

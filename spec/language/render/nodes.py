@@ -1,0 +1,248 @@
+"""How each kind of node is printed."""
+
+from __future__ import annotations
+
+import sympy
+
+from spec.language.expr import (
+    Always,
+    AnyOf,
+    Both,
+    Bound,
+    Case,
+    Choice,
+    Compare,
+    Delta,
+    Either,
+    Func,
+    Literal,
+    MaxOf,
+    Minus,
+    Negative,
+    Not,
+    Over,
+    Plus,
+    Power,
+    Ref,
+    SumOf,
+    Tensor,
+    Times,
+    Undefined,
+)
+from spec.language.render.printer import ATOM, POWER, PRODUCT, SUM, UNARY, Latex, Printer, Unicode, rule
+from spec.language.theorem import Expectation
+
+
+@rule(Ref, Latex)
+def _ref_latex(p: Latex, node: Ref) -> tuple[str, int]:
+    name = p.name(node.tensor.name)
+    if not node.index:
+        return name, ATOM
+    subscript = ", ".join(p.text(part) for part in node.index)
+    if "_" in node.tensor.name and not node.tensor.name.startswith(("adj_", "sum_")):
+        return rf"{name}[{subscript}]", ATOM
+    if node.tensor.name.startswith("sum_"):
+        return rf"{{{name}}}_{{{subscript}}}", ATOM
+    return rf"{name}_{{{subscript}}}", ATOM
+
+
+@rule(Ref, Unicode)
+def _ref_unicode(p: Unicode, node: Ref) -> tuple[str, int]:
+    name = p.name(node.tensor.name)
+    return (f"{name}[{','.join(p.text(part) for part in node.index)}]" if node.index else name), ATOM
+
+
+@rule(Tensor, Latex, Unicode)
+def _tensor(p: Printer, node: Tensor) -> tuple[str, int]:
+    return p.name(node.name), ATOM
+
+
+@rule(Literal, Latex, Unicode)
+def _literal(p: Printer, node: Literal) -> tuple[str, int]:
+    return p.index(node.value, SUM), SUM if isinstance(node.value, sympy.Add) else PRODUCT if _compound(
+        node.value
+    ) else ATOM
+
+
+def _compound(value: sympy.Expr) -> bool:
+    return (
+        isinstance(value, sympy.Mul)
+        or (value.is_Rational and not value.is_Integer)
+        or bool(value.is_negative)
+    )
+
+
+@rule(Plus, Latex, Unicode)
+def _plus(p: Printer, node: Plus) -> tuple[str, int]:
+    return f"{p.text(node.args[0], SUM)} + {p.text(node.args[1], SUM)}", SUM
+
+
+@rule(Minus, Latex, Unicode)
+def _minus(p: Printer, node: Minus) -> tuple[str, int]:
+    sign = "-" if isinstance(p, Latex) else "−"
+    return f"{p.text(node.args[0], SUM)} {sign} {p.text(node.args[1], PRODUCT)}", SUM
+
+
+@rule(Negative, Latex, Unicode)
+def _negative(p: Printer, node: Negative) -> tuple[str, int]:
+    return ("-" if isinstance(p, Latex) else "−") + p.text(node.args[0], PRODUCT), SUM
+
+
+@rule(Times, Latex, Unicode)
+def _times(p: Printer, node: Times) -> tuple[str, int]:
+    left, right = p.text(node.args[0], PRODUCT), p.text(node.args[1], PRODUCT)
+    if isinstance(node.args[0], SumOf):
+        left = p.wrap(left)
+    if isinstance(p, Unicode):
+        return f"{left}·{right}", PRODUCT
+    return rf"{left} \cdot {right}" if right[:1].isdigit() else rf"{left}\,{right}", PRODUCT
+
+
+@rule(Over, Latex)
+def _over_latex(p: Latex, node: Over) -> tuple[str, int]:
+    return rf"\frac{{{p.text(node.args[0])}}}{{{p.text(node.args[1])}}}", ATOM
+
+
+@rule(Over, Unicode)
+def _over_unicode(p: Unicode, node: Over) -> tuple[str, int]:
+    left = p.text(node.args[0], PRODUCT)
+    left = p.wrap(left) if isinstance(node.args[0], SumOf) else left
+    return f"{left} / {p.text(node.args[1], POWER)}", PRODUCT
+
+
+@rule(Power, Latex, Unicode)
+def _power(p: Printer, node: Power) -> tuple[str, int]:
+    base = p.text(node.args[0], ATOM)
+    if isinstance(p, Latex):
+        return rf"{base}^{{{p.text(node.args[1])}}}", POWER
+    return f"{base}^{p.text(node.args[1], ATOM)}", POWER
+
+
+@rule(Func, Latex)
+def _func_latex(p: Latex, node: Func) -> tuple[str, int]:
+    argument = p.text(node.args[1])
+    if node.name == "exp":
+        return rf"e^{{{argument}}}", POWER
+    if node.name == "sqrt":
+        return rf"\sqrt{{{argument}}}", ATOM
+    if node.name == "abs":
+        return rf"\left|{argument}\right|", ATOM
+    if node.name == "round":
+        return rf"\left\lfloor {argument} \right\rceil", ATOM
+    known = {"log": r"\ln", "sin": r"\sin", "cos": r"\cos", "tanh": r"\tanh", "sigmoid": r"\sigma"}
+    return rf"{known[node.name]}\left({argument}\right)", ATOM
+
+
+@rule(Func, Unicode)
+def _func_unicode(p: Unicode, node: Func) -> tuple[str, int]:
+    known = {"sqrt": "√", "log": "ln", "sigmoid": "σ"}
+    return f"{known.get(node.name, node.name)}({p.text(node.args[1])})", ATOM
+
+
+@rule(SumOf, Latex)
+def _sum_latex(p: Latex, node: SumOf) -> tuple[str, int]:
+    return rf"\sum_{{{_below(p, node)}}}^{{{p.index(node.last)}}} {p.text(node.body, PRODUCT)}", PRODUCT
+
+
+@rule(MaxOf, Latex)
+def _max_latex(p: Latex, node: MaxOf) -> tuple[str, int]:
+    return rf"\max_{{{_below(p, node)} \ldots {p.index(node.last)}}} {p.text(node.body, PRODUCT)}", PRODUCT
+
+
+@rule(AnyOf, Latex)
+def _any_latex(p: Latex, node: AnyOf) -> tuple[str, int]:
+    return (
+        rf"\exists\, {p.index(node.var)} \in [{p.index(node.first)}, {p.index(node.last)}] : {p.text(node.body)}",
+        SUM,
+    )
+
+
+def _below(p: Latex, node: Bound) -> str:
+    condition = p.span(node)
+    return f"{p.index(node.var)}={p.index(node.first)}" + (rf",\ {condition}" if condition else "")
+
+
+@rule(SumOf, Unicode)
+@rule(MaxOf, Unicode)
+@rule(AnyOf, Unicode)
+def _bound_unicode(p: Unicode, node: Bound) -> tuple[str, int]:
+    sign = "Σ" if isinstance(node, SumOf) else "max" if isinstance(node, MaxOf) else "∃"
+    condition = p.span(node)
+    reach = f"{p.index(node.var)}={p.index(node.first)}…{p.index(node.last)}" + (
+        f" | {condition}" if condition else ""
+    )
+    return f"{sign}[{reach}] {p.text(node.body, PRODUCT)}", PRODUCT
+
+
+@rule(Case, Latex)
+def _case_latex(p: Latex, node: Case) -> tuple[str, int]:
+    condition, then, otherwise = (p.text(part) for part in node.args)
+    return (
+        rf"\begin{{cases}} {then} & \text{{if }} {condition} \\ {otherwise} & \text{{otherwise}} \end{{cases}}",
+        ATOM,
+    )
+
+
+@rule(Case, Unicode)
+def _case_unicode(p: Unicode, node: Case) -> tuple[str, int]:
+    condition, then, otherwise = (p.text(part) for part in node.args)
+    return f"{{ {then}  if {condition};  {otherwise}  otherwise }}", ATOM
+
+
+@rule(Undefined, Latex, Unicode)
+def _undefined(p: Printer, node: Undefined) -> tuple[str, int]:
+    return (r"\text{unspecified}" if isinstance(p, Latex) else "unspecified"), ATOM
+
+
+@rule(Delta, Latex, Unicode)
+def _delta(p: Printer, node: Delta) -> tuple[str, int]:
+    a, b = (p.text(part) for part in node.args)
+    return (rf"\delta_{{{a},\, {b}}}" if isinstance(p, Latex) else f"δ[{a},{b}]"), ATOM
+
+
+@rule(Compare, Latex, Unicode)
+def _compare(p: Printer, node: Compare) -> tuple[str, int]:
+    signs = {"<=": (r"\le", "≤"), "<": ("<", "<"), "==": ("=", "=")}
+    latex_sign, unicode_sign = signs[str(node.args[0])]
+    a, b = (p.text(part) for part in node.args[1:])
+    return (f"{a} {latex_sign} {b}" if isinstance(p, Latex) else f"{a} {unicode_sign} {b}"), SUM
+
+
+@rule(Both, Latex, Unicode)
+@rule(Either, Latex, Unicode)
+def _junction(p: Printer, node: Both | Either) -> tuple[str, int]:
+    latex_sign, unicode_sign = (r"\wedge", "and") if isinstance(node, Both) else (r"\vee", "or")
+    a, b = (p.text(part, SUM) for part in node.args)
+    return (rf"{a} {latex_sign} {b}" if isinstance(p, Latex) else f"{a} {unicode_sign} {b}"), 0
+
+
+@rule(Not, Latex, Unicode)
+def _not(p: Printer, node: Not) -> tuple[str, int]:
+    some = node.args[0]
+    if isinstance(some, AnyOf) and isinstance(some.body, Not):
+        held, span = (
+            p.text(some.body.args[0], SUM),
+            (p.index(some.var), p.index(some.first), p.index(some.last)),
+        )
+        if isinstance(p, Latex):
+            return rf"{held} \ \text{{ for all }} {span[1]} \le {span[0]} \le {span[2]}", 0
+        return f"{held} for all {span[0]}={span[1]}…{span[2]}", 0
+    inner = p.text(node.args[0], ATOM)
+    return (rf"\neg {inner}" if isinstance(p, Latex) else f"not {inner}"), UNARY
+
+
+@rule(Always, Latex, Unicode)
+def _always(p: Printer, node: Always) -> tuple[str, int]:
+    return (r"\top" if isinstance(p, Latex) else "true"), ATOM
+
+
+@rule(Choice, Latex, Unicode)
+def _choice(p: Printer, node: Choice) -> tuple[str, int]:
+    options = [f"{pair.args[0]}: {p.text(pair.args[1])}" for pair in node.args[1:]]
+    return f"<{node.args[0]}: {'; '.join(options)}>", ATOM
+
+
+@rule(Expectation, Latex, Unicode)
+def _expectation(p: Printer, node: Expectation) -> tuple[str, int]:
+    body = p.text(node.body)
+    return (rf"\mathbb{{E}}\left[{body}\right]" if isinstance(p, Latex) else f"E[{body}]"), ATOM

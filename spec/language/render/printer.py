@@ -1,0 +1,120 @@
+"""The printers: one walk over a statement, two vocabularies (LaTeX and plain Unicode)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import sympy
+from sympy.core.basic import Basic
+
+from spec.language.expr import Always, Bound
+
+SUM, PRODUCT, UNARY, POWER, ATOM = range(1, 6)
+"""Binding strengths; a part that binds more weakly than its place asks for is put in parentheses."""
+
+GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "epsilon": "ε", "eta": "η", "theta": "θ",
+    "lambda": "λ", "mu": "μ", "nu": "ν", "pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "psi": "ψ", "omega": "ω",
+}  # fmt: skip
+
+
+class Printer:
+    """Prints trees; subclasses give the vocabulary."""
+
+    rules: ClassVar[dict[type, Callable[[Any, Any], tuple[str, int]]]] = {}
+
+    def text(self, node: Basic, strength: int = 0) -> str:
+        """``node`` as text, in parentheses if it binds more weakly than ``strength``."""
+        for kind in type(node).__mro__:
+            if kind in self.rules:
+                out, own = self.rules[kind](self, node)
+                return out if own >= strength else self.wrap(out)
+        return self.index(node, strength)
+
+    def wrap(self, text: str) -> str:
+        """``text`` in parentheses."""
+        return f"({text})"
+
+    def name(self, name: str) -> str:
+        """A tensor's name."""
+        raise NotImplementedError
+
+    def index(self, expr: Basic, strength: int = 0) -> str:
+        """Index arithmetic."""
+        raise NotImplementedError
+
+    def span(self, node: Bound) -> str:
+        """The condition part of a binder."""
+        return "" if isinstance(node.where, Always) else self.text(node.where)
+
+
+def rule(kind: type, *printers: type[Printer]) -> Callable[[Any], Any]:
+    """How these printers print a kind of node: a function of printer and node that gives the text and its strength."""
+
+    def register(function: Callable[[Any, Any], tuple[str, int]]) -> Any:
+        for printer in printers:
+            printer.rules[kind] = function
+        return function
+
+    return register
+
+
+class Latex(Printer):
+    """LaTeX, as mathematics is set on a page."""
+
+    rules: ClassVar[dict[type, Callable[[Any, Any], tuple[str, int]]]] = {}
+
+    def wrap(self, text: str) -> str:
+        """``text`` in parentheses."""
+        return rf"\left({text}\right)"
+
+    def name(self, name: str) -> str:
+        """A tensor's name."""
+        if name.startswith("adj_"):
+            return rf"\bar{{{self.name(name[4:])}}}"
+        if name.startswith("sum_"):
+            return rf"\Sigma_{{{name[4:]}}}"
+        base, _, subscript = name.partition("_")
+        letters = (
+            rf"\{base}" if base in GREEK and base != "eps" else r"\varepsilon" if base == "eps" else base
+        )
+        if len(base) > 1 and base not in GREEK:
+            letters = rf"\mathrm{{{base}}}"
+        subscript = subscript.replace("_", r"\,")
+        return rf"{letters}_{{\mathrm{{{subscript}}}}}" if subscript else letters
+
+    def index(self, expr: Basic, strength: int = 0) -> str:
+        """Index arithmetic."""
+        if isinstance(expr, sympy.Symbol):
+            base, _, subscript = expr.name.partition("_")
+            return self.name(base) + (f"_{{{subscript}}}" if subscript else "")
+        if isinstance(expr, sympy.Tuple):
+            return ", ".join(self.text(part) for part in expr.args)
+        out = sympy.latex(expr)
+        weak = isinstance(expr, sympy.Add) or (isinstance(expr, sympy.Number) and expr.is_negative)
+        return self.wrap(out) if weak and strength > SUM else out
+
+
+class Unicode(Printer):
+    """Plain text for a terminal."""
+
+    rules: ClassVar[dict[type, Callable[[Any, Any], tuple[str, int]]]] = {}
+
+    def name(self, name: str) -> str:
+        """A tensor's name."""
+        if name.startswith("adj_"):
+            return self.name(name[4:]) + "\u0304"
+        base, mark, subscript = name.partition("_")
+        return GREEK.get(base, base) + mark + subscript
+
+    def index(self, expr: Basic, strength: int = 0) -> str:
+        """Index arithmetic."""
+        if isinstance(expr, sympy.Symbol):
+            return self.name(expr.name)
+        out = str(expr).replace("**", "^").replace(" ", "").replace("*", "·")
+        out = out.replace("ceiling", "ceil")
+        weak = isinstance(expr, sympy.Add | sympy.Mul) or (
+            isinstance(expr, sympy.Number) and not expr.is_Integer
+        )
+        return f"({out})" if weak and strength > SUM else out

@@ -1,0 +1,74 @@
+"""Statements as text: numbered lines, and claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sympy.core.basic import Basic
+
+from spec.language.expr import Always
+from spec.language.flatten import chosen
+from spec.language.formula import Definition, Formula, LineChoice
+from spec.language.render.printer import Latex, Printer, Unicode
+from spec.language.theorem import Claim
+
+_LATEX, _UNICODE = Latex(), Unicode()
+
+
+def latex(node: Basic) -> str:
+    """A tree as LaTeX (without dollars)."""
+    return _LATEX.text(node)
+
+
+def unicode(node: Basic) -> str:
+    """A tree as plain Unicode text."""
+    return _UNICODE.text(node)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A numbered line of a statement as text: the equation, and the range of its indices."""
+
+    number: int
+    equation: str
+    ranges: str
+
+
+def statement(
+    formula: Formula, conventions: Mapping[str, str] | None = None, style: str = "unicode"
+) -> list[Line]:
+    """The numbered lines of a formula as written, under a choice of conventions; ``style`` is ``latex`` or ``unicode``."""
+    p: Printer = _LATEX if style == "latex" else _UNICODE
+    options = formula.choose(conventions)
+    lines: list[Definition] = []
+    for item in formula.lines:
+        lines.extend(item.options[options[item.convention]] if isinstance(item, LineChoice) else (item,))
+    return [
+        Line(number, f"{p.text(line.left)} = {p.text(chosen(line.right, options))}", _ranges(p, line))
+        for number, line in enumerate(lines, start=1)
+    ]
+
+
+def _ranges(p: Printer, line: Definition) -> str:
+    less = r"\le" if isinstance(p, Latex) else "≤"
+    parts = []
+    for symbol, (first, last) in line.spans.items():
+        if first == 0:
+            parts.append(f"{p.index(symbol)} < {p.index(last + 1)}")
+        else:
+            parts.append(f"{p.index(first)} {less} {p.index(symbol)} {less} {p.index(last)}")
+    return (r",\ " if isinstance(p, Latex) else ", ").join(parts)
+
+
+def claim_text(claim: Claim, style: str = "unicode", conventions: Mapping[str, str] | None = None) -> str:
+    """A claim as text, its choices made if ``conventions`` says how."""
+    p: Printer = _LATEX if style == "latex" else _UNICODE
+    left, right, condition = (
+        part if conventions is None else chosen(part, conventions)
+        for part in (claim.left, claim.right, claim.where)
+    )
+    sign = {"=": "=", "<": "<", "<=": r"\le" if style == "latex" else "≤"}[claim.relation]
+    where = "" if isinstance(condition, Always) else p.text(condition)
+    joint = r"\quad\text{where } " if style == "latex" else "   where "
+    return f"{p.text(left)} {sign} {p.text(right)}" + (joint + where if where else "")
