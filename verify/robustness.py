@@ -147,9 +147,10 @@ def with_grad_on_and_off(judge: Judge, caller: Caller, example: Example) -> Outc
 def unread(judge: Judge, example: Example) -> list[tuple[str, int, int]]:
     """Slices (input, axis, place) of the data that the statement never reads at these inputs: nothing there changes anything.
 
-    Along the axes of the mask; in formulas without one, along those that the outputs do not have.
+    Along the axes of the mask; in formulas without one, along those that the outputs do not have, where others are read
+    (next to a zero vector no entry of the other one matters, but none is hidden either).
     """
-    found = []
+    found: list[tuple[str, int, int]] = []
     hidden = {size for t in judge.formula.tensors if t.role == "mask" for size in t.shape}
     shown = {size for t in judge.formula.outputs for size in t.shape}
     base = evaluate(judge.flat, example.inputs)
@@ -176,11 +177,13 @@ def unread(judge: Judge, example: Example) -> list[tuple[str, int, int]]:
         for axis, size in enumerate(tensor.shape):
             if size not in hidden if hidden else size in shown:
                 continue
-            found += [
-                (tensor.name, axis, place)
-                for place in range(value.shape[axis])
-                if idle(tensor.name, (slice(None),) * axis + (place,))
-            ]
+            before = {other: inputs[tensor.name] for other, inputs in planted.items()}
+            places = [p for p in range(value.shape[axis]) if idle(tensor.name, (slice(None),) * axis + (p,))]
+            if not hidden and len(places) == value.shape[axis]:
+                for other, inputs in planted.items():
+                    inputs[tensor.name] = before[other]
+            else:
+                found += [(tensor.name, axis, place) for place in places]
     return found
 
 
