@@ -14,13 +14,9 @@ drawn separately; that one of twenty letters or more was met in training has a p
 from __future__ import annotations
 
 import argparse
-import json
-import platform
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +25,7 @@ import torch
 import torch.nn.functional as F
 from torch import Generator, Tensor
 
+from examples import recording
 from impl.seq2seq import Config, Seq2Seq
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -282,21 +279,12 @@ def summary(result: Result) -> str:
 
 def record(result: Result, path: Path) -> None:
     """Write a result, with what it was measured with, as JSON."""
-    made = {
-        "day": date.today().isoformat(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "threads": torch.get_num_threads(),
-    }
-    text = json.dumps({"made": made, **asdict(result)}, indent=1, ensure_ascii=False)
-    path.write_text(
-        re.sub(r"\[[^\[\]{}]*\]", lambda m: re.sub(r"\s+", " ", m[0]), text) + "\n", encoding="utf-8"
-    )
+    recording.write(asdict(result), path)
 
 
 def recorded(path: Path) -> tuple[Result, dict[str, Any]]:
     """A result as it was written, and what it was measured with."""
-    document = json.loads(path.read_text(encoding="utf-8"))
+    document = recording.read(path)
     outcomes = {}
     for name, o in document["outcomes"].items():
         aligned = o["alignment"] and Alignment(**o["alignment"])

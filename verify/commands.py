@@ -6,7 +6,7 @@ import argparse
 import difflib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +103,20 @@ def do_show(given: argparse.Namespace) -> int:
     return CONFORMS
 
 
+def expanded(ids: Iterable[str]) -> list[str]:
+    """Formula IDs, subjects (``recurrent``) replaced by those of all their formulas.
+
+    Raises:
+        Unusable: a name that is neither; the message names the closest.
+    """
+    from spec.language.registry import SUBJECTS, formulas
+
+    found: list[str] = []
+    for name in ids:
+        found += [i for i, f in formulas().items() if f.module == name] if name in SUBJECTS else [find(name).id]
+    return list(dict.fromkeys(found))
+
+
 def checked_options(given: argparse.Namespace) -> dict[str, Any]:
     """The options of a check.
 
@@ -128,10 +142,8 @@ def checked_options(given: argparse.Namespace) -> dict[str, Any]:
 def _targets(ids: Sequence[str], names: Sequence[str] | None) -> list[Target]:
     from spec.language.registry import formulas
 
-    ids = [*ids, *(name for name in names or () if name in formulas())]
+    ids = expanded([*ids, *(name for name in names or () if name in formulas())])
     names = [name for name in names or () if name not in formulas()]
-    for formula_id in ids:
-        find(formula_id)
     for name in names:
         if not chosen((), [name]):
             labels = [*PACKAGES, *(t.label for t in TARGETS), *(t.name for t in TARGETS)]

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from verify.cli import CONFORMS, FALSIFIED, Unusable
-from verify.commands import checked_options, console, find
+from verify.commands import checked_options, console, expanded
 from verify.recording import record
 
 if TYPE_CHECKING:
@@ -19,13 +19,12 @@ def do_mutants(given: argparse.Namespace) -> int:
     from rich.table import Table
     from rich.text import Text
 
-    for formula_id in given.ids:
-        find(formula_id)
+    ids = expanded(given.ids)
     options = checked_options(given)
     from verify.mutants import variants
     from verify.running import Task, progress, run
 
-    every = variants(tuple(given.ids))
+    every = variants(tuple(ids))
     if not every:
         raise Unusable("these formulas have no variants")
     tasks = [Task("variant", v.name, v.formula_id, options) for v in every]

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from verify.cli import main
+from verify.cli import Unusable, main
+from verify.commands import expanded
 
 ROOT = Path(__file__).parents[2]
 RIGHT = """
@@ -254,6 +255,15 @@ def test_show(capsys: pytest.CaptureFixture[str]) -> None:
         assert "Sources" in out
 
 
+def test_show_lists_the_step_that_a_recurrence_applies(capsys: pytest.CaptureFixture[str]) -> None:
+    """A formula without a page of its own is shown where it is applied."""
+    assert main(["show", "recurrent.rnn"]) == 0
+    out = capsys.readouterr().out
+    assert "H[t,c] = step(x[t-1], H[t-1], W_xh, W_hh)[c]" in out
+    assert "where step(x, h, W_xh, W_hh) gives h', with" in out
+    assert "h'[c] = tanh(" in out
+
+
 def test_help_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
     """--help of every command has examples and the exit statuses."""
     for command in ([], ["verify"], ["check"], ["list"], ["show"], ["mutants"]):
@@ -300,3 +310,14 @@ def test_a_foreign_spec_is_one_clear_line(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "another package named 'spec'" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_subject_stands_for_all_its_formulas() -> None:
+    """Each once, in the order of the registry, beside formulas named one by one."""
+    assert expanded(["similarity", "scores.dot", "similarity.dot"]) == [
+        "similarity.dot",
+        "similarity.cosine",
+        "scores.dot",
+    ]
+    with pytest.raises(Unusable, match="no formula has the ID 'similar'; did you mean"):
+        expanded(["similar"])
