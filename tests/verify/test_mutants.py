@@ -17,6 +17,11 @@ from verify.running import Outcome, Task
 WRONG = {
     "similarity.cosine": ("nan_for_zero",),
     "embedding.token": ("padding_silenced",),
+    "recurrent.rnn": ("truncated_gradient",),
+    "recurrent.lstm_cell": ("coupled",),
+    "recurrent.lstm": ("order_of_onnx", "inner_state_detached"),
+    "recurrent.elmo_mix": ("weights_detached",),
+    "recurrent.bilm_objective": ("logarithm_of_the_softmax",),
     "scores.dot": ("gradient_of_a_mean", "normalised_in_place"),
     "scores.scaled_dot": ("scale_in_single", "cached_by_shape"),
     "scores.additive": ("key_first", "square_transposed"),
@@ -44,6 +49,7 @@ WRONG = {
 }
 RIGHT = {
     "similarity.cosine": ("unit_vectors",),
+    "recurrent.lstm": ("torch_reordered",),
     "scores.additive": ("concatenated",),
     "attention.multi_head": ("packed_projections",),
     "attention.softmax": ("two_passes",),

@@ -79,8 +79,9 @@ class Latex(Printer):
         letters = (
             rf"\{base}" if base in GREEK and base != "eps" else r"\varepsilon" if base == "eps" else base
         )
-        if len(base) > 1 and base not in GREEK:
-            letters = rf"\mathrm{{{base}}}"
+        word = base.rstrip("'")
+        if len(word) > 1 and base not in GREEK:
+            letters = rf"\mathrm{{{word}}}" + base[len(word) :]
         subscript = subscript.replace("_", r"\,")
         return rf"{letters}_{{\mathrm{{{subscript}}}}}" if subscript else letters
 
