@@ -3,6 +3,8 @@
 The checks themselves stand in the functions, as bare comparisons: they run on every call, these lines only on refusal.
 """
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
@@ -27,12 +29,16 @@ def check_floating(formula: str, **given: Tensor) -> None:
         raise dtypes(formula, "one floating dtype", **given)
 
 
-def check_lead(formula: str, **given: Tensor) -> torch.Size:
-    """The leading dimensions that the tensors (each ... r c) broadcast to; refuse them if there are none."""
+def check_lead(formula: str, vectors: Mapping[str, Tensor] | None = None, /, **given: Tensor) -> torch.Size:
+    """The leading dimensions that ``vectors`` (each ... c) and the tensors (each ... r c) broadcast to; refuse them if
+    there are none.
+    """
+    vectors = vectors or {}
+    leads = [*(x.shape[:-1] for x in vectors.values()), *(x.shape[:-2] for x in given.values())]
     try:
-        lead: torch.Size = torch.broadcast_shapes(*(x.shape[:-2] for x in given.values()))
+        lead: torch.Size = torch.broadcast_shapes(*leads)
     except RuntimeError:
-        raise shapes(formula, "leading dimensions that broadcast", **given) from None
+        raise shapes(formula, "leading dimensions that broadcast", **vectors, **given) from None
     return lead
 
 

@@ -135,7 +135,17 @@ class Decoder(nn.Module):
     def forward(
         self, encoded: Encoded, previous: Integer[Tensor, "b T"]
     ) -> tuple[Float[Tensor, "b T V"], Float[Tensor, "b T m"] | None]:
-        """Teacher forcing: logits of T words, of which ``previous`` names the one before each, and the alignments."""
+        """Teacher forcing: logits of T words, of which ``previous`` names the one before each, and the alignments.
+
+        ValueError unless ``previous`` has a row for each source, of at least one word.
+        """
+        if previous.dim() != 2 or len(previous) != len(encoded.h) or not previous.shape[1]:
+            raise _refuse.shapes(
+                "seq2seq",
+                "previous (b T), T >= 1, annotations (b m d)",
+                previous=previous,
+                annotations=encoded.h,
+            )
         y = token(previous, self.E)
         _, features, alpha = self.advance(encoded, self.prepare(encoded), self.start(encoded), y)
         return F.linear(features, self.W_o), alpha
@@ -229,7 +239,7 @@ class Seq2Seq(nn.Module):
         self, source: Integer[Tensor, "b m"], lengths: Integer[Tensor, " b"], previous: Integer[Tensor, "b T"]
     ) -> tuple[Float[Tensor, "b T V"], Float[Tensor, "b T m"] | None]:
         """Teacher forcing: ``previous`` holds ``begin`` and then the target's words; logits of the word after each, and the
-        alignments (None without attention). Raises what ``Encoder`` raises.
+        alignments (None without attention). Raises what ``Encoder`` and ``Decoder`` raise.
         """
         logits, alpha = self.decoder(self.encoder(source, lengths), previous)
         return logits, alpha

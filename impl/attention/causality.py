@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from impl._transforms import beyond_one_grad
-from impl.attention.weights import Backend, _check, _fused, _math
+from impl.attention.weights import Backend, _check, _fused, _lead, _math
 
 __all__ = ["causal", "causal_mask"]
 
@@ -30,12 +30,13 @@ def causal(
     where n = m. Raises what ``scaled_dot_product`` raises. Source: Vaswani et al. 2017, section 3.2.3.
     """
     _check("attention.causal", q, k, v, backend)
+    _check_alignment(alignment)
+    if not q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
+        _lead("attention.causal", q, k, v, None)
     n, m = q.shape[-2], k.shape[-2]
     if alignment == "upper_left":
         if m > n:  # keys that no query ever sees
             k, v, m = k[..., :n, :], v[..., :n, :], n
-    elif alignment != "lower_right":
-        raise ValueError(f"attention.causal: alignment is 'lower_right' or 'upper_left'; got {alignment!r}")
     elif n > m:  # queries that never see a key
         z = causal(q[..., n - m :, :], k, v, backend=backend)
         return F.pad(z, (0, 0, n - m, 0))
@@ -49,6 +50,12 @@ def causal(
 def causal_mask(
     n: int, m: int, *, alignment: Alignment = "lower_right", device: torch.device | str | None = None
 ) -> Bool[Tensor, "{n} {m}"]:
-    """The mask of ``causal``: True where key j may be attended to by query i."""
+    """The mask of ``causal``: True where key j may be attended to by query i. ValueError for another alignment."""
+    _check_alignment(alignment)
     offset = m - n if alignment == "lower_right" else 0
     return torch.ones(n, m, dtype=torch.bool, device=device).tril(offset)
+
+
+def _check_alignment(alignment: str) -> None:
+    if alignment not in ("lower_right", "upper_left"):
+        raise ValueError(f"attention.causal: alignment is 'lower_right' or 'upper_left'; got {alignment!r}")

@@ -92,7 +92,16 @@ def from_per_head(
 
 
 def to_per_head(state: Mapping[str, Tensor], h: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """(W_q, W_k, W_v, W_o) of the statement ``attention.multi_head`` with h heads, given ours. Biases are left out."""
+    """(W_q, W_k, W_v, W_o) of the statement ``attention.multi_head`` with h heads, given ours. Biases are left out.
+
+    ValueError for an h that does not divide the rows of every weight.
+    """
+    rows = [len(W) for W in _parts(state)[0]]
+    if h < 1 or any(size % h for size in rows):
+        got = f"h {h}, rows {', '.join(map(str, rows))}"
+        raise ValueError(
+            f"attention.multi_head: expected an h that divides the rows of W_q, W_k, W_v; got {got}"
+        )
     W_q, W_k, W_v = (W.unflatten(0, (h, -1)).mT for W in _parts(state)[0])
     return W_q, W_k, W_v, state["out.weight"].mT
 

@@ -75,6 +75,8 @@ class Attention(nn.Module):
         """
         if type(self.score) is ScaledDot and not return_weights:
             return scaled_dot_product(q, k, v, mask)
+        if min(q.dim(), k.dim()) < 2:
+            raise _refuse.shapes("attention", "q (... n d_q), k (... m d_k)", q=q, k=k)
         if mask is not None:
             _check_mask("attention", mask, q.shape[-2], k.shape[-2])
             if _unsafe(q, k, v):

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from impl import _refuse
 from impl.attention.projections import _attend_heads, _blanked, _heads
-from impl.attention.weights import Backend, _check_mask
+from impl.attention.weights import Backend, _check_backend, _check_mask
 
 __all__ = ["MultiHeadAttention"]
 
@@ -21,8 +21,8 @@ class MultiHeadAttention(nn.Module):
     ``q`` and ``kv``. ``out`` is W_o. ``impl.attention.layouts`` exchanges them with other libraries, and with the
     statement's weights for each head.
 
-    d_k and d_v are d_model / h unless given (ValueError where h does not divide d_model). Weights are drawn as
-    Glorot & Bengio 2010 do, biases are 0.
+    d_k and d_v are d_model / h unless given (ValueError where h does not divide d_model, and for a size below 1). Weights are
+    drawn as Glorot & Bengio 2010 do, biases are 0.
     """
 
     def __init__(
@@ -36,6 +36,11 @@ class MultiHeadAttention(nn.Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
+        sizes = {"d_model": d_model, "h": h, "d_k": d_k, "d_v": d_v, "d_y": d_y}
+        given = {name: size for name, size in sizes.items() if size is not None}
+        if min(given.values()) < 1:
+            got = ", ".join(f"{name} {size}" for name, size in given.items())
+            raise ValueError(f"attention.multi_head: expected sizes of at least 1; got {got}")
         if (d_k is None or d_v is None) and d_model % h:
             raise ValueError(
                 f"attention.multi_head: expected an h that divides d_model; got h {h}, d_model {d_model}"
@@ -98,6 +103,7 @@ class MultiHeadAttention(nn.Module):
         """
         y = x if y is None else y
         self._check(x, y, mask)
+        _check_backend("attention.multi_head", backend)
         x, y = _blanked(x, y, mask)
         q, k, v = (_heads(part, self.h) for part in self._projected(x, y))
         concat, a = _attend_heads(q, k, v, mask, return_weights, backend)

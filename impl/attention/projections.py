@@ -12,7 +12,14 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from impl import _refuse
-from impl.attention.weights import Backend, _check_mask, _unsafe, _weighted, scaled_dot_product
+from impl.attention.weights import (
+    Backend,
+    _check_backend,
+    _check_mask,
+    _unsafe,
+    _weighted,
+    scaled_dot_product,
+)
 
 __all__ = ["self_", "cross", "multi_head"]
 
@@ -32,6 +39,7 @@ def self_(
     boolean. Source: Vaswani et al. 2017, section 3.2.
     """
     _check("attention.self", x, x, W_q, W_k, W_v, mask)
+    _check_backend("attention.self", backend)
     return _attend(x, x, W_q, W_k, W_v, mask, backend)
 
 
@@ -51,6 +59,7 @@ def cross(
     is boolean. Source: Vaswani et al. 2017, section 3.2.3.
     """
     _check("attention.cross", x, y, W_q, W_k, W_v, mask)
+    _check_backend("attention.cross", backend)
     return _attend(x, y, W_q, W_k, W_v, mask, backend)
 
 
@@ -102,11 +111,12 @@ def multi_head(
     ValueError for shapes that do not fit, TypeError unless the sequences and the weights share one floating dtype and the mask
     is boolean. Source: Vaswani et al. 2017, section 3.2.2.
     """
-    if W_q.dim() != 3 or W_o.shape != (W_v.shape[0] * W_v.shape[-1], W_q.shape[1]):
+    if W_q.dim() != 3 or W_v.dim() != 3 or W_o.shape != (W_v.shape[0] * W_v.shape[-1], W_q.shape[1]):
         expected = "W_q, W_k (h d_model d_k), W_v (h d_model d_v), W_o (h*d_v d_model)"
         raise _refuse.shapes("attention.multi_head", expected, W_q=W_q, W_k=W_k, W_v=W_v, W_o=W_o)
     _check("attention.multi_head", x, y, W_q, W_k, W_v, mask)
     _refuse.check_floating("attention.multi_head", x=x, W_o=W_o)
+    _check_backend("attention.multi_head", backend)
     x, y = _blanked(x, y, mask)
     h = W_q.shape[0]
     q, k, v = (_heads(of @ W.transpose(0, 1).flatten(1), h) for of, W in ((x, W_q), (y, W_k), (y, W_v)))

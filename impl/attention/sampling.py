@@ -39,7 +39,7 @@ def hard(
     """
     _check("attention.hard", q, k, v, "auto")
     if not isinstance(generator, Generator):
-        raise TypeError(f"attention.hard: expected a torch.Generator; got {generator!r}")
+        raise TypeError(f"attention.hard: expected a torch.Generator; got {type(generator).__name__}")
     if generator.device.type != q.device.type:
         raise ValueError(
             f"attention.hard: expected a generator on the inputs' device {q.device}; got one on {generator.device}"
@@ -47,7 +47,8 @@ def hard(
     if mask is not None:
         _check_mask("attention.hard", mask, q.shape[-2], k.shape[-2])
     with torch.no_grad():
-        index, known = _drawn(q, k, mask, (*_lead(q, k, v, mask), q.shape[-2]), generator)
+        shape = (*_lead("attention.hard", q, k, v, mask), q.shape[-2])
+        index, known = _drawn(q, k, mask, shape, generator)
     if not k.shape[-2]:
         return v.new_zeros(*index.shape, v.shape[-1]), index
     at = index.clamp(min=0).unsqueeze(-1)
@@ -69,15 +70,19 @@ def log_weight(
     """
     if q.dtype.itemsize == 2:
         return log_weight(q.float(), k.float(), index, mask).to(q.dtype)
-    _check("attention.hard", q, k, k, "auto")
+    if min(q.dim(), k.dim()) < 2 or q.shape[-1] != k.shape[-1]:
+        raise _refuse.shapes("attention.hard", "q (... n d_k), k (... m d_k)", q=q, k=k)
+    _refuse.check_floating("attention.hard", q=q, k=k)
     if index.dtype != torch.int64:
         raise _refuse.dtypes("attention.hard", "an int64 index", index=index)
     if index.dim() < 1 or index.shape[-1] != q.shape[-2]:
         raise _refuse.shapes("attention.hard", "index (... n), q (... n d_k)", index=index, q=q)
     if mask is not None:
         _check_mask("attention.hard", mask, q.shape[-2], k.shape[-2])
-        if _unsafe(q, k):
-            q, k, _ = _blank(q, k, k, mask)
+    masked = {} if mask is None else {"mask": mask}
+    _refuse.check_lead("attention.hard", {"index": index}, q=q, k=k, **masked)
+    if mask is not None and _unsafe(q, k):
+        q, k, _ = _blank(q, k, k, mask)
     if not k.shape[-2]:
         return q.new_zeros(index.shape)
     s = scaled_dot(q, k)

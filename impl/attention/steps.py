@@ -105,7 +105,7 @@ def _read(
 
 def _lead(formula: str, s: Tensor, y: Tensor, h: Tensor, mask: Tensor | None) -> torch.Size:
     """The leading dimensions that all data broadcast to."""
-    given = {"s": s.unsqueeze(-2), "y": y.unsqueeze(-2), "h": h}
+    vectors = {"s": s, "y": y}
     if mask is not None:
         if mask.dtype != torch.bool:
             raise _refuse.dtypes(formula, "a boolean mask, True = may attend", mask=mask)
@@ -113,8 +113,8 @@ def _lead(formula: str, s: Tensor, y: Tensor, h: Tensor, mask: Tensor | None) ->
             raise _refuse.shapes(
                 formula, f"a mask that broadcasts to (... m) = (... {h.shape[-2]})", mask=mask
             )
-        given["mask"] = mask.unsqueeze(-2)
-    return _refuse.check_lead(formula, **given)
+        vectors["mask"] = mask
+    return _refuse.check_lead(formula, vectors, h=h)
 
 
 def _check_bahdanau(

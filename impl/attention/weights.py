@@ -36,7 +36,11 @@ def softmax(
         raise _refuse.dtypes("attention.softmax", "a floating s", s=s)
     if mask is None:
         return torch.softmax(s, -1)
+    if s.dim() < 1:
+        raise _refuse.shapes("attention.softmax", "s (... n m)", s=s)
     _check_mask("attention.softmax", mask, s.shape[-2] if s.dim() > 1 else 1, s.shape[-1])
+    if mask.dim() > 2:
+        _refuse.check_lead("attention.softmax", s=s, mask=mask)
     # A row with no key is filled with 0, not -inf: its softmax is then finite, and so are all its derivatives.
     some = mask.any(-1, keepdim=True)
     fill = torch.zeros_like(some, dtype=s.dtype).masked_fill(some, -math.inf)
@@ -76,7 +80,7 @@ def scaled_dot_product(
 
 def _math(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
     """The formula in plain operations; with 16-bit inputs they are done in float32 and rounded once, at the end."""
-    _lead(q, k, v, mask)
+    _lead("attention.scaled_dot_product", q, k, v, mask)
     return _weighted(q, k, v, mask)[0]
 
 
@@ -95,7 +99,7 @@ def _fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, is_causa
     """torch's kernel. It is fused only for four dimensions (b h n d) with equal b and h, so others are brought to that."""
     qs, ks, lead = q.shape, k.shape, None
     if len(qs) != 4 or ks[:2] != qs[:2] or v.shape != ks or not (mask is None or _fits(mask, qs)):
-        lead = _lead(q, k, v, mask)
+        lead = _lead("attention.scaled_dot_product", q, k, v, mask)
         q, k, v = (_four(x, lead) for x in (q, k, v))
         mask = None if mask is None else _four(mask, lead)
     try:
@@ -107,10 +111,10 @@ def _fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, is_causa
     return z if lead is None else z.reshape(*lead, *z.shape[-2:])
 
 
-def _lead(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> torch.Size:
+def _lead(formula: str, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> torch.Size:
     """The leading dimensions that all broadcast to."""
     masked = {} if mask is None else {"mask": mask}
-    return _refuse.check_lead("attention.scaled_dot_product", q=q, k=k, v=v, **masked)
+    return _refuse.check_lead(formula, q=q, k=k, v=v, **masked)
 
 
 def _fits(mask: Tensor, shape: torch.Size) -> bool:
@@ -152,6 +156,10 @@ def _check(formula: str, q: Tensor, k: Tensor, v: Tensor, backend: str) -> None:
         raise _refuse.shapes(formula, _QKV, q=q, k=k, v=v)
     if not (q.dtype == k.dtype == v.dtype and q.is_floating_point()):
         _refuse.check_floating(formula, q=q, k=k, v=v)
+    _check_backend(formula, backend)
+
+
+def _check_backend(formula: str, backend: str) -> None:
     if backend != "auto" and backend != "math":
         raise ValueError(f"{formula}: backend is 'auto' or 'math'; got {backend!r}")
 

@@ -78,4 +78,4 @@ def _check(
         raise ValueError(f"attention.local: window is 'cut' or 'whole'; got {window!r}")
     if mask is not None:
         _check_mask("attention.local", mask, q.shape[-2], k.shape[-2])
-    _lead(q, k, v, mask)
+    _lead("attention.local", q, k, v, mask)

@@ -1,8 +1,9 @@
-"""Whether tensors have the axes that a formula declares, sizes shared between them included."""
+"""Whether tensors have the axes that a formula declares, sizes shared between them included; and lengths within them."""
 
 import re
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from impl import _refuse
@@ -55,3 +56,26 @@ def _fits(shape: tuple[int, ...], axes: list[str], sizes: dict[str, int]) -> boo
         if expected != size or expected < 0:
             return False
     return True
+
+
+def lead_with_lengths(formula: str, lead: torch.Size, lengths: Tensor) -> torch.Size:
+    """The batch axes that those of the data and the lengths broadcast to; TypeError unless lengths are integers."""
+    if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
+        raise _refuse.dtypes(formula, "integer lengths", lengths=lengths)
+    try:
+        both: torch.Size = torch.broadcast_shapes(lead, lengths.shape)
+    except RuntimeError:
+        raise _refuse.shapes(formula, f"lengths that broadcast to {tuple(lead)}", lengths=lengths) from None
+    return both
+
+
+def check_lengths(formula: str, lengths: Tensor, T: int) -> None:
+    """Refuse lengths of nothing, and those beyond the end. On CUDA this waits for the device."""
+    fit, line = (
+        (lengths >= 1) & (lengths <= T),
+        f"{formula}: expected lengths in 1..{T}, the number of elements",
+    )
+    if torch.compiler.is_compiling():
+        torch._assert_async(fit.all(), line)
+    elif not fit.all():
+        raise ValueError(f"{line}; got {lengths[~fit][0].item()}")

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from impl import _refuse
 from impl._transforms import beyond_one_grad
+from impl.recurrent._checks import check_lengths, lead_with_lengths
 from impl.recurrent.cells import lstm_step, rnn_step, wide
 
 Backend = Literal["auto", "loop"]
@@ -53,7 +54,7 @@ def batch(formula: str, x: Tensor, state: State, lengths: Tensor | None, backend
     state = tuple(each.to(dtype).expand(*lead, K, d).reshape(B, K, d).transpose(0, 1) for each in state)
     if lengths is not None:
         lengths = lengths.to(x.device, torch.int64).expand(lead).reshape(B)
-        _check_lengths(formula, lengths, T)
+        check_lengths(formula, lengths, T)
         inside = (torch.arange(T, device=x.device)[:, None] < lengths)[..., None]
         x = torch.where(inside, x, 0.0)
     return Batch(x, state, lengths, inside, lead, result)
@@ -195,19 +196,4 @@ def _lead(formula: str, x: Tensor, state: State, lengths: Tensor | None) -> torc
     lead = _refuse.check_lead(formula, x=x, **dict(zip("hs", state, strict=False)))
     if lengths is None:
         return lead
-    if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
-        raise _refuse.dtypes(formula, "integer lengths", lengths=lengths)
-    try:
-        both: torch.Size = torch.broadcast_shapes(lead, lengths.shape)
-    except RuntimeError:
-        raise _refuse.shapes(formula, f"lengths that broadcast to {tuple(lead)}", lengths=lengths) from None
-    return both
-
-
-def _check_lengths(formula: str, lengths: Tensor, T: int) -> None:
-    """Refuse lengths of nothing, and those beyond the end. On CUDA this waits for the device."""
-    fit, line = (lengths >= 1) & (lengths <= T), f"{formula}: expected lengths in 1..{T}, T of x"
-    if torch.compiler.is_compiling():
-        torch._assert_async(fit.all(), line)
-    elif not fit.all():
-        raise ValueError(f"{line}; got {lengths[~fit][0].item()}")
+    return lead_with_lengths(formula, lead, lengths)

@@ -8,6 +8,7 @@ from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
 from impl.embedding import token
+from impl.recurrent._checks import lead_with_lengths
 from impl.recurrent._running import reversed_within
 from impl.recurrent.language_model import bilm_objective, elmo_mix
 from impl.recurrent.lstm import lstm
@@ -95,7 +96,8 @@ class BiLM(nn.Module):
         if lengths is None:
             x = token(ids, self.E)
         else:  # padding may hold anything
-            inside = torch.arange(ids.shape[-1], device=ids.device) < lengths[..., None]
+            lead_with_lengths("recurrent.lstm", ids.shape[:-1], lengths)
+            inside = torch.arange(ids.shape[-1], device=ids.device) < lengths.to(ids.device)[..., None]
             x = torch.where(inside[..., None], token(torch.where(inside, ids, 0), self.E), 0.0)
         layers, start = [x], x.new_zeros(self.config.width)
         if way:

@@ -9,7 +9,7 @@ from jaxtyping import Float, Integer
 from torch import Tensor
 
 from impl import _refuse
-from impl.recurrent._checks import Axes
+from impl.recurrent._checks import Axes, check_lengths, lead_with_lengths
 from impl.recurrent.cells import wide
 
 __all__ = ["bilm_objective", "elmo_mix"]
@@ -43,19 +43,24 @@ def bilm_objective(
 
     Leading dimensions broadcast, those of lengths too: what stands beyond a sequence's length, ids and logits, does not count.
     IndexError for an id below 0 or not below V: at once on the CPU, as torch's device-side assertion on CUDA. ValueError for
-    shapes that do not fit, TypeError unless ids are integers and the logits of one floating dtype, which is also the
-    result's. Source: Peters et al. 2018, "Deep Contextualized Word Representations", section 3.1.
+    shapes that do not fit and for lengths outside 1..T, TypeError unless ids and lengths are integers and the logits of one
+    floating dtype, which is also the result's. Source: Peters et al. 2018, "Deep Contextualized Word Representations",
+    section 3.1.
     """
-    V = _LOGITS.fit("recurrent.bilm_objective", s_f=s_f, s_b=s_b)["V"]
+    sizes = _LOGITS.fit("recurrent.bilm_objective", s_f=s_f, s_b=s_b)
+    T, V = sizes["T"], sizes["V"]
     if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
         raise _refuse.dtypes("recurrent.bilm_objective", "integer ids", ids=ids)
     if ids.shape[-1:] != s_f.shape[-2:-1]:
         raise _refuse.shapes(
             "recurrent.bilm_objective", f"ids (... T), {_LOGITS.text}", ids=ids, s_f=s_f, s_b=s_b
         )
+    lead = _refuse.check_lead("recurrent.bilm_objective", {"ids": ids}, s_f=s_f, s_b=s_b)
     ids, inside = ids.long(), None
     if lengths is not None:
-        inside = torch.arange(ids.shape[-1], device=ids.device) < lengths[..., None]
+        lead_with_lengths("recurrent.bilm_objective", lead, lengths)
+        check_lengths("recurrent.bilm_objective", lengths, T)
+        inside = torch.arange(T, device=ids.device) < lengths.to(ids.device)[..., None]
         ids = torch.where(inside, ids, 0)
     if ids.is_cpu and not torch.compiler.is_compiling() and ((ids < 0) | (ids >= V)).any():
         raise _refuse.out_of_range("recurrent.bilm_objective", "ids", ids, V)
@@ -67,5 +72,6 @@ def _log_likelihood(ids: Tensor, s: Tensor, inside: Tensor | None) -> Tensor:
     if inside is not None:
         s = torch.where(inside[..., None], s, 0.0)
     law = torch.log_softmax(s.to(wide(s.dtype)), -1)
-    taken = law.gather(-1, ids.expand(law.shape[:-1])[..., None]).squeeze(-1)
+    places = torch.broadcast_shapes(ids.shape, law.shape[:-1])
+    taken = law.expand(*places, law.shape[-1]).gather(-1, ids.expand(places)[..., None]).squeeze(-1)
     return (taken if inside is None else torch.where(inside, taken, 0.0)).sum(-1)

@@ -88,11 +88,19 @@ class Location(Score):
     def forward(
         self, q: Float[Tensor, "... n d_q"], k: Float[Tensor, "... m d_k"]
     ) -> Float[Tensor, "... n m"]:
-        """(W q[i])[j]. ValueError for more keys than there are places."""
+        """(W q[i])[j]. ValueError for more keys than there are places and for shapes that do not fit, TypeError unless queries
+        and W share one floating dtype.
+        """
+        if min(q.dim(), k.dim()) < 2 or q.shape[-1] != self.W.shape[-1]:
+            raise _refuse.shapes(
+                "scores.location", "q (... n d_q), k (... m d_k), W (m d_q)", q=q, k=k, W=self.W
+            )
+        _refuse.check_floating("scores.location", q=q, W=self.W)
+        lead = _refuse.check_lead("scores.location", q=q, k=k)
         if k.shape[-2] > self.W.shape[0]:
             raise _refuse.shapes("scores.location", f"k of at most {self.W.shape[0]} keys", q=q, k=k)
         s = nn.functional.linear(q, self.W[: k.shape[-2]])
-        return s.expand(*torch.broadcast_shapes(q.shape[:-2], k.shape[:-2]), *s.shape[-2:])
+        return s.expand(*lead, *s.shape[-2:])
 
 
 class Cosine(Score):

@@ -231,3 +231,13 @@ class TestRefusals:
             it.greedy(sources() + 1, LENGTHS, 3)
         with pytest.raises(ValueError, match="expected max_length >= 1; got 0"):
             it.greedy(sources(), LENGTHS, 0)
+
+    @pytest.mark.parametrize("attention", ["none", "bahdanau", "luong"])
+    @pytest.mark.parametrize("shape", [(1, 2), (2,), (5, 2), (4, 0)])
+    def test_targets_that_do_not_fit(self, attention, shape):
+        """There is a row for each source: one row is not silently taken for all of them."""
+        previous = torch.zeros(shape, dtype=torch.int64)
+        with pytest.raises(
+            ValueError, match=r"^seq2seq: expected previous \(b T\), T >= 1, .*; got previous \("
+        ):
+            model(attention)(sources(), LENGTHS, previous)

@@ -89,6 +89,8 @@ class TestTorch:
             ValueError, match=r"d_model = 14, as torch has it; got h\*d_k 6, h\*d_k 6, h\*d_v 10$"
         ):
             to_torch(ours)
+        with pytest.raises(ValueError, match=r"expected an h that divides .*; got h 4, rows 6, 6, 10$"):
+            to_per_head(ours, 4)
         with pytest.raises(KeyError, match="q_proj_weight"):
             from_torch({})
 

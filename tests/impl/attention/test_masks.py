@@ -35,3 +35,12 @@ def test_lengths_are_integers(dtype):
         TypeError, match=r"^attention.key_padding_mask: expected integer lengths; got lengths"
     ):
         key_padding_mask(torch.ones(3, dtype=dtype), 5)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_an_alignment_is_one_of_two():
+    """Another word is no silent upper_left."""
+    with pytest.raises(
+        ValueError, match=r"^attention.causal: alignment is 'lower_right' or 'upper_left'; got 'right'$"
+    ):
+        causal_mask(3, 5, alignment="right")

@@ -158,6 +158,16 @@ def test_what_does_not_fit_is_refused_in_one_line(made, normal):
     """At construction and at call."""
     with pytest.raises(ValueError, match=r"expected an h that divides d_model; got h 2, d_model 7$"):
         MultiHeadAttention(d_model, h)
+    for wrong, sizes in (((d_model, 0), {}), ((d_model, -7), {}), ((d_model, h), {"d_k": 0, "d_v": 3})):
+        with pytest.raises(
+            ValueError, match=r"^attention.multi_head: expected sizes of at least 1; got d_model 7, h"
+        ):
+            MultiHeadAttention(*wrong, **sizes)
+    for return_weights in (False, True):
+        with pytest.raises(
+            ValueError, match=r"^attention.multi_head: backend is 'auto' or 'math'; got 'flash'$"
+        ):
+            made()(normal(n, d_model), return_weights=return_weights, backend="flash")
     with pytest.raises(
         TypeError, match=r"expected one floating dtype; got x float64, y float64, weight float32$"
     ):

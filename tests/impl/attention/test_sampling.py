@@ -199,7 +199,7 @@ class TestRefusals:
     def test_generator_and_mask(self, qkv, mask):
         """A mask in the generator's place is named as what it is not."""
         q, k, v = qkv()
-        with pytest.raises(TypeError, match=r"^attention.hard: expected a torch.Generator; got tensor"):
+        with pytest.raises(TypeError, match=r"^attention.hard: expected a torch.Generator; got Tensor$"):
             hard(q, k, v, mask)
         with pytest.raises(TypeError, match=r"^attention.hard: expected a boolean mask, True = may attend"):
             hard(q, k, v, seeded(), mask.float())
@@ -217,3 +217,13 @@ class TestRefusals:
             log_weight(q, k, torch.zeros(4, dtype=torch.int64))
         with pytest.raises(TypeError, match=r"^attention.hard: expected an int64 index; got index float32$"):
             log_weight(q, k, torch.zeros(5))
+
+    def test_leading_dimensions(self, normal):
+        """Also those of the index."""
+        q, k = normal(2, 5, 7), normal(2, 11, 7)
+        with pytest.raises(
+            ValueError, match=r"^attention.hard: expected leading .* got q \(2, 5, 7\), k \(3, 11, 7\)"
+        ):
+            hard(q, normal(3, 11, 7), normal(3, 11, 7), seeded())
+        with pytest.raises(ValueError, match=r"^attention.hard: expected leading .* got index \(3, 5\), q"):
+            log_weight(q, k, torch.zeros(3, 5, dtype=torch.int64))

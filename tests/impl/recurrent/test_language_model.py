@@ -163,6 +163,32 @@ class TestBilmObjective:
             bilm_objective(ids.float(), s_f, s_b)
         with pytest.raises(TypeError, match=r"one floating dtype; got s_f float32, s_b float64$"):
             bilm_objective(ids, s_f, s_b.double())
+        with pytest.raises(
+            ValueError, match=r"leading .*; got ids \(3, 7\), s_f \(2, 7, 11\), s_b \(7, 11\)$"
+        ):
+            bilm_objective(ids.expand(3, -1), s_f.expand(2, -1, -1), s_b)
+
+    @pytest.mark.usefixtures("unchecked")
+    @pytest.mark.parametrize(
+        ("lengths", "error", "line"),
+        [
+            ((3, 0), ValueError, r"expected lengths in 1\.\.7, the number of elements; got 0$"),
+            ((8, 3), ValueError, r"expected lengths in 1\.\.7, the number of elements; got 8$"),
+            ((3.0, 4.0), TypeError, r"expected integer lengths; got lengths float32$"),
+            ((3, 4, 5), ValueError, r"expected lengths that broadcast to \(2,\); got lengths \(3,\)$"),
+        ],
+    )
+    def test_lengths_that_cannot_be(self, lengths, error, line, normal):
+        """They are refused as everywhere in this package."""
+        with pytest.raises(error, match=rf"^recurrent.bilm_objective: {line}"):
+            bilm_objective(*self.inputs(normal, 2), lengths=torch.tensor(lengths))
+
+    def test_leading_dimensions_broadcast(self, normal):
+        """One text under several models, several texts under one, and two directions of different batches."""
+        ids, s_f, s_b = self.inputs(normal, 3)
+        for few in ((ids[0], s_f, s_b), (ids, s_f[0], s_b), (ids, s_f, s_b[0]), (ids, s_f[0], s_b[0])):
+            full = (few[0].expand(3, -1), *(s.expand(3, -1, -1) for s in few[1:]))
+            torch.testing.assert_close(bilm_objective(*few), bilm_objective(*full))
 
     def test_derivatives_exist_in_both_modes_to_second_order(self, normal):
         """gradcheck, gradgradcheck, forward mode, vmap."""

@@ -272,7 +272,7 @@ def test_what_does_not_fit_is_refused_in_one_line(case):
     assert "backend is 'auto' or 'loop'; got 'fast'" in refused(ValueError, inputs, backend="fast")
     for wrong, shown in (([4, 8, 1], 8), ([4, 7, 0], 0), ([-3, 7, 1], -3)):
         line = refused(ValueError, inputs, lengths=torch.tensor(wrong))
-        assert line.endswith(f"expected lengths in 1..7, T of x; got {shown}")
+        assert line.endswith(f"expected lengths in 1..7, the number of elements; got {shown}")
     line = refused(ValueError, inputs, lengths=torch.tensor([1, 2]))
     assert line.endswith("expected lengths that broadcast to (3,); got lengths (2,)")
     assert refused(TypeError, inputs, lengths=torch.ones(3)).endswith("integer lengths; got lengths float32")

@@ -51,6 +51,18 @@ def test_a_place_for_each_key(normal):
         ValueError, match=r"^scores.location: expected k of at most 11 keys; got q \(5, 7\), k \(13, 7\)$"
     ):
         score(q, normal(13, d))
+    with pytest.raises(
+        ValueError, match=r"^scores.location: expected q .*, W \(m d_q\); got q \(5, 6\), k \(3, 7\), W"
+    ):
+        score(normal(5, 6), normal(3, d))
+    with pytest.raises(
+        TypeError, match=r"^scores.location: expected one floating dtype; got q float64, W float32$"
+    ):
+        score(q.double(), normal(3, d))
+    with pytest.raises(
+        ValueError, match=r"^scores.location: expected leading dimensions that broadcast; got q"
+    ):
+        score(normal(2, 5, d), normal(3, 3, d))
 
 
 @NAMES
