@@ -93,9 +93,12 @@ def parser() -> Parser:
     one = command(
         "verify",
         "verify our implementations and those of peers; listed deviations (verify/known.toml) are expected",
-        "  attnspec verify\n  attnspec verify recurrent --jobs 2\n  attnspec verify attention.softmax --target torch --max-examples 500\n" + JSON,
+        "  attnspec verify\n  attnspec verify recurrent --jobs 2\n"
+        "  attnspec verify attention.softmax --target torch --max-examples 500\n" + JSON,
     )
-    one.add_argument("ids", nargs="*", metavar="ID", help="formulas, or subjects such as recurrent (default: all)")
+    one.add_argument(
+        "ids", nargs="*", metavar="ID", help="formulas, or subjects such as recurrent (default: all)"
+    )
     one.add_argument(
         "--target",
         nargs="+",
@@ -154,7 +157,9 @@ def parser() -> Parser:
         "run the tests of the tests: wrong variants must be falsified, right ones conform",
         "  attnspec mutants\n  attnspec mutants normalization.layer_norm",
     )
-    last.add_argument("ids", nargs="*", metavar="ID", help="formulas, or subjects such as recurrent (default: all)")
+    last.add_argument(
+        "ids", nargs="*", metavar="ID", help="formulas, or subjects such as recurrent (default: all)"
+    )
     last.add_argument(
         "--jobs", type=_count, default=0, metavar="J", help="worker processes (default: up to 2)"
     )

@@ -113,7 +113,9 @@ def expanded(ids: Iterable[str]) -> list[str]:
 
     found: list[str] = []
     for name in ids:
-        found += [i for i, f in formulas().items() if f.module == name] if name in SUBJECTS else [find(name).id]
+        found += (
+            [i for i, f in formulas().items() if f.module == name] if name in SUBJECTS else [find(name).id]
+        )
     return list(dict.fromkeys(found))
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spec.language.formula import Formula
+    from spec.language.theorem import Theorem
+
+WIDTH = 120
+"""Of a line; what is longer goes on in the next, further in."""
 
 ROLES = {
     "data": "data, leading batch dimensions allowed",
@@ -20,10 +25,8 @@ ROLES = {
 
 def lines(formula: Formula) -> Iterator[tuple[str, str]]:
     """(style, line) pairs."""
-    from spec.language.evaluation.dimensions import is_size
-    from spec.language.expr import Tensor
     from spec.language.flatten import chosen
-    from spec.language.render import claim_text, statement, unicode
+    from spec.language.render import statement, unicode
 
     yield "bold", f"{formula.id}: {formula.title}"
     yield "", ""
@@ -46,22 +49,8 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
                 yield "cyan", f"       {line.equation:<{min(width, 90)}}   {line.ranges}".rstrip()
     yield "", ""
     yield "bold", "Symbols"
-    for item in formula.inputs:
-        if is_size(item):
-            yield "", f"  {item!s:<12} a size, at least 1"
-            continue
-        kind = item.domain + (f" below {item.below}" if item.below != 0 else "")
-        shape = f"({', '.join(map(str, item.shape))})" if item.shape else "()"
-        yield (
-            "",
-            f"  {item.name:<12} {shape:<12} {kind if item.role != 'generator' else ''}; {ROLES.get(item.role, item.role)}",
-        )
-    for item, value in formula.constants.items():
-        yield "", f"  {item.name:<12} = {value}"
-    for item in outputs:
-        if isinstance(item, Tensor):
-            shape = f"({', '.join(map(str, item.shape))})"
-            yield "", f"  {item.name:<12} {shape:<12} returned"
+    for name, shape, meaning in _aligned(_symbols(formula, outputs)):
+        yield "", f"  {name} {shape} {meaning}"
     if formula.conventions:
         yield "", ""
         yield "bold", "Conventions"
@@ -73,28 +62,92 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
         yield "", ""
         yield "bold", "What every result satisfies"
         for axiom in formula.law.axioms:
-            yield "", f"  {axiom.sentence}: {unicode(chosen(axiom.condition, formula.choose()))}"
+            yield from _wrapped(
+                "", f"{axiom.sentence}: {unicode(chosen(axiom.condition, formula.choose()))}", 2
+            )
     if formula.theorems:
         yield "", ""
         yield "bold", "Theorems"
         for theorem in formula.theorems.values():
-            yield "", f"  {theorem.name}: {theorem.title} [{_assurance(formula, theorem.name)}]"
-            for claim in theorem.claims:
-                yield (
-                    "cyan",
-                    f"      {claim_text(claim, conventions={**formula.choose(), **theorem.conventions})}",
-                )
+            yield from _theorem(formula, theorem)
     if formula.notes:
         yield "", ""
-        yield "", f"  {formula.notes}"
+        yield from _wrapped("", formula.notes, 2)
     yield "", ""
     yield "bold", "Sources"
     for source in formula.sources:
         yield "", f"  {source}"
 
 
-def _assurance(formula: Formula, name: str) -> str:
-    """How sure a theorem is, found by checking its proof."""
-    from spec.language.proving.proof import check
+def _symbols(formula: Formula, outputs: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
+    """Name, shape and meaning of what goes in, then of what comes out."""
+    from spec.language.evaluation.dimensions import is_size
+    from spec.language.expr import Tensor
 
-    return str(check(formula.theorems[name], formula).assurance)
+    for item in formula.inputs:
+        if is_size(item):
+            yield str(item), "", "a size, at least 1"
+            continue
+        kind = item.domain + (f" below {item.below}" if item.below != 0 else "")
+        role = ROLES.get(item.role, item.role)
+        yield item.name, _shape(item), role if item.role == "generator" else f"{kind}; {role}"
+    for item, value in formula.constants.items():
+        yield item.name, "", f"= {value}"
+    for item in outputs:
+        if isinstance(item, Tensor):
+            yield item.name, _shape(item), "returned"
+
+
+def _shape(tensor: Any) -> str:
+    from spec.language.render import unicode
+
+    return f"({', '.join(unicode(size) for size in tensor.shape)})"
+
+
+def _aligned(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
+    """The rows with their first two columns as wide as they have to be."""
+    rows = tuple(rows)
+    first, second = (max((len(row[column]) for row in rows), default=0) for column in (0, 1))
+    return ((f"{name:<{first}} ", f"{shape:<{second}} ", meaning) for name, shape, meaning in rows)
+
+
+def _theorem(formula: Formula, theorem: Theorem) -> Iterator[tuple[str, str]]:
+    """The sentence with its assurance, what it is about, and the claims."""
+    from spec.language.proving.proof import check
+    from spec.language.render import claim_text
+
+    assurance = check(theorem, formula).assurance
+    yield from _wrapped("", f"{theorem.name}: {theorem.title} [{assurance}]", 2)
+    if words := ", ".join(_hypotheses(formula, theorem)):
+        yield from _wrapped("", f"{words}:", 6)
+    conventions = formula.choose(theorem.conventions)
+    for claim in theorem.claims:
+        yield from _wrapped("cyan", claim_text(claim, "unicode", conventions, theorem.exists), 6)
+
+
+def _hypotheses(formula: Formula, theorem: Theorem) -> Iterator[str]:
+    """What a theorem is stated for, and how its claims are written out."""
+    from spec.language.render import unicode, written_under
+
+    for tensor in theorem.given:
+        kind = f"a {tensor.domain}" if tensor.domain in ("permutation", "positive", "boolean") else "any"
+        yield f"for {kind} {unicode(tensor)}" + (f" {_shape(tensor)}" if tensor.shape else "")
+    yield from (f"for {unicode(size)} = {unicode(value)}" for size, value in theorem.sizes.items())
+    yield from (f"assuming {unicode(condition)}" for condition in theorem.assuming)
+    yield from (f"at {unicode(tensor)} = {value}" for tensor, value in theorem.at.items())
+    yield from ("for some inputs",) * theorem.exists
+    yield from (f"under {name}={option}" for name, option in theorem.conventions.items())
+    yield from (f"written for {name}={option}" for name, option in written_under(theorem, formula).items())
+
+
+def _wrapped(style: str, text: str, indent: int) -> Iterator[tuple[str, str]]:
+    """A line, or as many as it takes."""
+    lines = textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + 4),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return ((style, line) for line in lines)

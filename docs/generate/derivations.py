@@ -31,8 +31,8 @@ def over(ranges: Iterable[tuple[Any, Any]]) -> str:
 class Derivations:
     """The derivations of one theorem's claims, written under a choice of conventions; an induction that serves twice, once."""
 
-    def __init__(self, conventions: Mapping[str, str]) -> None:
-        self._conventions = conventions
+    def __init__(self, conventions: Mapping[str, str], exists: bool = False) -> None:
+        self._conventions, self._exists = conventions, exists
         self._seen: set[int] = set()
 
     def of(self, item: CheckedClaim) -> str:
@@ -41,6 +41,10 @@ class Derivations:
         rows = self._chain(item)
         shown = f'<div class="derivation" data-search-exclude>{rows}</div>' if rows else ""
         return "\n\n".join(part for part in (shown, note) if part)
+
+    def claim(self, claim: Claim) -> str:
+        """A claim as LaTeX; that of an existential theorem as what holds for some inputs."""
+        return claim_text(claim, "latex", self._conventions, self._exists)
 
     def _latex(self, node: Basic) -> str:
         return latex(chosen(node, self._conventions))
@@ -73,7 +77,7 @@ class Derivations:
 
     def _claim(self, claim: Claim) -> str:
         ranges = inline(over(claim.over)) if claim.over else ""
-        return _row(maths(claim_text(claim, "latex", self._conventions), True), ranges)
+        return _row(maths(self.claim(claim), True), ranges)
 
     def _step(self, step: CheckedStep) -> str:
         why = f"<div>{escape(sentence(step.why))}</div>"

@@ -10,7 +10,7 @@ from spec.language.formula import Formula
 from spec.language.proving.proof import Checked, check
 from spec.language.proving.rules import RULES
 from spec.language.registry import formulas
-from spec.language.render import claim_text, latex
+from spec.language.render import latex, written_under
 from spec.language.theorem import Assurance, Theorem
 
 from .derivations import SIGNS, Derivations, over, sentence
@@ -68,16 +68,16 @@ def mark(assurance: Assurance) -> str:
 
 def _one(item: Checked) -> str:
     theorem = item.theorem
-    shown = {**item.formula.choose(), **theorem.conventions}
+    written = Derivations(item.formula.choose(theorem.conventions), theorem.exists)
     name = theorem.name.replace("_", " ").replace("-", " ")
     parts = [
         f"### {sentence(name)} {{#{anchor(theorem)}}}",
         f"{mark(item.assurance)} {sentence(theorem.title).rstrip('.')}.",
-        _hypotheses(theorem),
+        _hypotheses(theorem, item.formula),
         statement(
             Line(
                 "" if len(item.claims) == 1 else str(i),
-                claim_text(c.claim, "latex", shown),
+                written.claim(c.claim),
                 over(c.claim.over),
             )
             for i, c in enumerate(item.claims, 1)
@@ -85,7 +85,6 @@ def _one(item: Checked) -> str:
     ]
     if item.refusal:
         parts.append(f"``` {{ .text .said }}\n{item.refusal}\n```")
-    written = Derivations(shown)
     derivations = []
     for i, c in enumerate(item.claims, 1):
         title = f"**Claim ({i})** {mark(c.assurance)}\n\n" if len(item.claims) > 1 else ""
@@ -97,7 +96,7 @@ def _one(item: Checked) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _hypotheses(theorem: Theorem) -> str:
+def _hypotheses(theorem: Theorem, formula: Formula) -> str:
     """The theorem's own quantifiers and hypotheses, in a line."""
     words = []
     for t in theorem.given:
@@ -112,7 +111,12 @@ def _hypotheses(theorem: Theorem) -> str:
     words += [f"for {inline(latex(size))} = {inline(latex(value))}" for size, value in theorem.sizes.items()]
     words += [f"assuming {inline(latex(condition))}" for condition in theorem.assuming]
     words += [f"at {inline(latex(t))} = {escape(str(value))}" for t, value in theorem.at.items()]
+    words += ["for some inputs"] if theorem.exists else []
     words += [f"under the convention <code>{n} = {o}</code>" for n, o in theorem.conventions.items()]
+    words += [
+        f"written out for <code>{n} = {o}</code>, as for every other option of this convention"
+        for n, o in written_under(theorem, formula).items()
+    ]
     text = ", ".join(words)
     return f"{text[0].upper()}{text[1:]}:" if text else ""
 

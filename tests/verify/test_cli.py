@@ -253,6 +253,21 @@ def test_show(capsys: pytest.CaptureFixture[str]) -> None:
         assert formula_id in out
         assert "(1)" in out
         assert "Sources" in out
+        theorems = out.partition("Theorems\n")[2]
+        assert max(map(len, theorems.splitlines()), default=0) <= 120
+        assert not re.search(r"<\w+: ", theorems), "a choice is shown as one option, with its name"
+
+
+def test_show_says_what_a_theorem_is_stated_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """Sizes, assumptions, conventions; and an existential theorem is shown as the inequality that it is."""
+    assert main(["show", "attention.causal"]) == 0
+    matters = capsys.readouterr().out.partition("order_matters")[2].partition("Sources")[0]
+    assert "for some inputs" in matters
+    assert "≠ causal" in matters
+    assert main(["show", "recurrent.rnn"]) == 0
+    assert "assuming" in capsys.readouterr().out.partition("vanishes")[2].partition("explodes")[0]
+    assert main(["show", "recurrent.lstm"]) == 0
+    assert "for T = 1, written for gate_order=ifgo:" in capsys.readouterr().out
 
 
 def test_show_lists_the_step_that_a_recurrence_applies(capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,7 +103,8 @@ def _pullback(p: Printer, node: Pullback) -> tuple[str, int]:
     )
     if isinstance(p, Latex):
         return (
-            rf"\left[\left(\frac{{\partial {call}}}{{\partial {p.name(node.wrt)}}}\right)^{{\!\top}} {seed}\right]_{{{index}}}",
+            rf"\left[\left(\frac{{\partial {call}}}{{\partial {p.name(node.wrt)}}}\right)^{{\!\top}} {seed}\right]"
+            + (f"_{{{index}}}" if index else ""),
             ATOM,
         )
-    return f"[(∂{call}/∂{p.name(node.wrt)})ᵀ {seed}][{index}]", ATOM
+    return f"[(∂{call}/∂{p.name(node.wrt)})ᵀ {seed}]" + (f"[{index}]" if index else ""), ATOM

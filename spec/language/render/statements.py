@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from sympy.core.basic import Basic
 
-from spec.language.expr import Always
+from spec.language.expr import Always, Choice
 from spec.language.flatten import chosen
 from spec.language.formula import Definition, Formula, LineChoice
 from spec.language.render.printer import Latex, Printer, Unicode
-from spec.language.theorem import Claim
+from spec.language.theorem import Claim, Theorem
 
 _LATEX, _UNICODE = Latex(), Unicode()
 
@@ -61,14 +61,37 @@ def _ranges(p: Printer, line: Definition) -> str:
     return (r",\ " if isinstance(p, Latex) else ", ").join(parts)
 
 
-def claim_text(claim: Claim, style: str = "unicode", conventions: Mapping[str, str] | None = None) -> str:
-    """A claim as text, its choices made if ``conventions`` says how."""
+def claim_text(
+    claim: Claim,
+    style: str = "unicode",
+    conventions: Mapping[str, str] | None = None,
+    exists: bool = False,
+) -> str:
+    """A claim as text, where conventions are given with their choices made.
+
+    ``exists`` says that it is part of an existential theorem: its sides are not equal, for some inputs.
+    """
     p: Printer = _LATEX if style == "latex" else _UNICODE
-    left, right, condition = (
-        part if conventions is None else chosen(part, conventions)
+    sign = {"=": "=", "<": "<", "<=": r"\le" if style == "latex" else "≤"}[claim.relation]
+    if exists:
+        sign = r"\ne" if style == "latex" else "≠"
+    left, right, where = (
+        p.text(part if conventions is None else chosen(part, conventions))
         for part in (claim.left, claim.right, claim.where)
     )
-    sign = {"=": "=", "<": "<", "<=": r"\le" if style == "latex" else "≤"}[claim.relation]
-    where = "" if isinstance(condition, Always) else p.text(condition)
     joint = r"\quad\text{where } " if style == "latex" else "   where "
-    return f"{p.text(left)} {sign} {p.text(right)}" + (joint + where if where else "")
+    return f"{left} {sign} {right}" + ("" if isinstance(claim.where, Always) else joint + where)
+
+
+def written_under(theorem: Theorem, formula: Formula) -> dict[str, str]:
+    """The conventions that a theorem leaves open and its claims depend on, each at our option: how they are written out.
+
+    It holds under every other option as well.
+    """
+    parts = [part for claim in theorem.claims for part in (claim.left, claim.right, claim.where)]
+    named = {str(choice.args[0]) for part in parts for choice in part.find(Choice)}
+    return {
+        name: option
+        for name, option in formula.choose().items()
+        if name in named and name not in theorem.conventions
+    }
