@@ -127,13 +127,15 @@ def _theorem(formula: Formula, theorem: Theorem) -> Iterator[tuple[str, str]]:
 
 def _hypotheses(formula: Formula, theorem: Theorem) -> Iterator[str]:
     """What a theorem is stated for, and how its claims are written out."""
+    from spec.language.flatten import chosen
     from spec.language.render import unicode, written_under
 
+    conventions = formula.choose(theorem.conventions)
     for tensor in theorem.given:
         kind = f"a {tensor.domain}" if tensor.domain in ("permutation", "positive", "boolean") else "any"
         yield f"for {kind} {unicode(tensor)}" + (f" {_shape(tensor)}" if tensor.shape else "")
     yield from (f"for {unicode(size)} = {unicode(value)}" for size, value in theorem.sizes.items())
-    yield from (f"assuming {unicode(condition)}" for condition in theorem.assuming)
+    yield from (f"assuming {unicode(chosen(c, conventions))}" for c in theorem.assuming)
     yield from (f"at {unicode(tensor)} = {value}" for tensor, value in theorem.at.items())
     yield from ("for some inputs",) * theorem.exists
     yield from (f"under {name}={option}" for name, option in theorem.conventions.items())

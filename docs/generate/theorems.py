@@ -6,6 +6,7 @@ from collections import Counter
 from functools import cache
 from html import escape
 
+from spec.language.flatten import chosen
 from spec.language.formula import Formula
 from spec.language.proving.proof import Checked, check
 from spec.language.proving.rules import RULES
@@ -98,6 +99,7 @@ def _one(item: Checked) -> str:
 
 def _hypotheses(theorem: Theorem, formula: Formula) -> str:
     """The theorem's own quantifiers and hypotheses, in a line."""
+    conventions = formula.choose(theorem.conventions)
     words = []
     for t in theorem.given:
         shape = r" \times ".join(latex(size) for size in t.shape)
@@ -109,7 +111,7 @@ def _hypotheses(theorem: Theorem, formula: Formula) -> str:
         }.get(t.domain, f"any {t.domain}")
         words.append(f"for {kind} {inline(latex(t))}" + (f" of shape {inline(shape)}" if shape else ""))
     words += [f"for {inline(latex(size))} = {inline(latex(value))}" for size, value in theorem.sizes.items()]
-    words += [f"assuming {inline(latex(condition))}" for condition in theorem.assuming]
+    words += [f"assuming {inline(latex(chosen(condition, conventions)))}" for condition in theorem.assuming]
     words += [f"at {inline(latex(t))} = {escape(str(value))}" for t, value in theorem.at.items()]
     words += ["for some inputs"] if theorem.exists else []
     words += [f"under the convention <code>{n} = {o}</code>" for n, o in theorem.conventions.items()]

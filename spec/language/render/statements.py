@@ -89,7 +89,7 @@ def written_under(theorem: Theorem, formula: Formula) -> dict[str, str]:
     It holds under every other option as well.
     """
     parts = [part for claim in theorem.claims for part in (claim.left, claim.right, claim.where)]
-    named = {str(choice.args[0]) for part in parts for choice in part.find(Choice)}
+    named = {str(choice.args[0]) for part in (*parts, *theorem.assuming) for choice in part.find(Choice)}
     return {
         name: option
         for name, option in formula.choose().items()
