@@ -25,7 +25,7 @@ from jaxtyping import Bool, Float, Integer
 from torch import Generator, Tensor, nn
 
 from impl import _refuse
-from impl.attention.steps import _read
+from impl.attention.steps import context
 from impl.embedding import token
 from impl.recurrent import lstm_bidirectional, stacked
 from impl.scores import additive_of_halves, dot
@@ -195,7 +195,7 @@ class Bahdanau(Decoder):
         states, alignments = [], []
         for t in range(y.shape[1]):
             scores = additive_of_halves(F.linear(s, W_q).unsqueeze(1), prepared, self.v)
-            c, alpha = _read(scores, encoded.h, encoded.mask)
+            c, alpha = context(scores, encoded.h, encoded.mask)
             s = torch.tanh(F.linear(s, self.W_s) + driven[:, t] + F.linear(c.squeeze(1), self.W_c))
             states.append(s)
             alignments.append(alpha)
@@ -219,7 +219,7 @@ class Luong(Decoder):
     ) -> tuple[Float[Tensor, "b T d"], Float[Tensor, "b T d"], Float[Tensor, "b T m"]]:
         """No state waits for a context: the fused kernel runs them all, then all attend at once."""
         states = _run(y, s, self.W_y, self.W_s)
-        c, alpha = _read(dot(states, prepared), prepared, encoded.mask)
+        c, alpha = context(dot(states, prepared), prepared, encoded.mask)
         return states, torch.tanh(F.linear(torch.cat((c, states), -1), self.W_c)), alpha
 
 

@@ -80,6 +80,8 @@ def do_list(given: argparse.Namespace) -> int:
         made.add_row(formula_id, formula.title, labels)
     out.print(made)
     out.print()
+    theorems = sum(len(f.theorems) for f in formulas().values())
+    out.print(f"{len(formulas())} formulas, {theorems} theorems, {len(TARGETS)} targets")
     for peer in PACKAGES:
         found = peer_version(peer)
         out.print(

@@ -177,7 +177,8 @@ def _size_row(symbol: sympy.Symbol) -> tuple[str, str, str, str]:
 
 
 def _row(tensor: Tensor, role: str) -> tuple[str, str, str, str]:
-    shape = inline(r" \times ".join(latex(size) for size in tensor.shape)) if tensor.shape else "–"
+    sizes = (rf"({latex(n)})" if isinstance(n, sympy.Add) else latex(n) for n in tensor.shape)
+    shape = inline(r" \times ".join(sizes)) if tensor.shape else "–"
     if tensor.domain == "integer" and tensor.below != 0:
         domain = inline(rf"\{{0, \ldots, {latex(tensor.below - 1)}\}}")
     elif tensor.domain == "generator":

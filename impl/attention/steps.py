@@ -47,7 +47,7 @@ def bahdanau_step(
         s, y, h, W, v, W_s, W_y, W_c = (x.float() for x in (s, y, h, W, v, W_s, W_y, W_c))
     d, h = s.shape[-1], _visible(h, mask)
     query, keys = F.linear(s, W[:, :d]), F.linear(h, W[:, d:])  # W [s; h_j] = W_q s + W_k h_j
-    c, alpha = _read(additive_of_halves(query.unsqueeze(-2), keys, v), h, mask)
+    c, alpha = context(additive_of_halves(query.unsqueeze(-2), keys, v), h, mask)
     c, alpha = c.squeeze(-2), alpha.squeeze(-2)
     s_next = torch.tanh(F.linear(s, W_s) + F.linear(y, W_y) + F.linear(c, W_c))
     return (
@@ -83,7 +83,7 @@ def luong_step(
         s, y, h, W_s, W_y, W_c, W_o = (x.float() for x in (s, y, h, W_s, W_y, W_c, W_o))
     s_next = torch.tanh(F.linear(s, W_s) + F.linear(y, W_y))
     h = _visible(h, mask)
-    c, alpha = _read(dot(s_next.unsqueeze(-2), h), h, mask)
+    c, alpha = context(dot(s_next.unsqueeze(-2), h), h, mask)
     s_next, c, alpha = (x.expand(*lead, x.shape[-1]) for x in (s_next, c.squeeze(-2), alpha.squeeze(-2)))
     attentional = torch.tanh(F.linear(torch.cat((c, s_next), -1), W_c))
     probabilities = torch.softmax(F.linear(attentional, W_o), -1)
@@ -95,7 +95,7 @@ def _visible(h: Float[Tensor, "... m e"], mask: Bool[Tensor, "... #m"] | None) -
     return h if mask is None else torch.where(mask.unsqueeze(-1), h, 0.0)
 
 
-def _read(
+def context(
     e: Float[Tensor, "... n m"], h: Float[Tensor, "... m e"], mask: Bool[Tensor, "... #m"] | None
 ) -> tuple[Float[Tensor, "... n e"], Float[Tensor, "... n m"]]:
     """(c, α) by the scores e of n states: α their softmax over the permitted annotations, c the mean of h under it."""

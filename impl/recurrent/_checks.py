@@ -8,6 +8,9 @@ from torch import Tensor
 
 from impl import _refuse
 
+MANY = 8
+"""Tensors up to which an error lists all of them; beyond, it names the one that does not fit the others."""
+
 
 @dataclass(frozen=True)
 class Axes:
@@ -28,8 +31,13 @@ class Axes:
         sizes: dict[str, int] = {}
         declared: list[tuple[str, list[str]]] = self._axes  # type: ignore[attr-defined]  # set from the text
         for name, axes in declared:
+            before = dict(sizes)
             if not _fits(given[name].shape, axes, sizes):
-                raise _refuse.shapes(formula, self.text, **given)
+                if len(declared) <= MANY:
+                    raise _refuse.shapes(formula, self.text, **given)
+                known = ", ".join(f"{axis} = {size}" for axis, size in before.items())
+                expected = f"{name} ({' '.join(axes)})" + (f" with {known}" if known else "")
+                raise _refuse.shapes(formula, expected, **{name: given[name]})
         _refuse.check_floating(formula, **given)
         return sizes
 

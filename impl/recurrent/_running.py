@@ -43,11 +43,17 @@ def shown(given: Batch, y: Tensor) -> Tensor:
     return y if given.inside is None else torch.where(given.inside, y, 0.0)
 
 
-def batch(formula: str, x: Tensor, state: State, lengths: Tensor | None, backend: str) -> Batch:
-    """Batch axes brought to one; (... T p), (... K d) and (...) come in. 16 bits are computed in 32. Padding becomes 0."""
+def batch(
+    formula: str, x: Tensor, state: State, lengths: Tensor | None, backend: str, single: bool = False
+) -> Batch:
+    """Batch axes brought to one; (... T p), (... K d) and (...) come in. 16 bits are computed in 32. Padding becomes 0.
+
+    A ``single`` layer's states come in as (... d).
+    """
     if backend not in ("auto", "loop"):
         raise ValueError(f"{formula}: backend is 'auto' or 'loop'; got {backend!r}")
-    lead = _lead(formula, x, state, lengths)
+    lead = _lead(formula, x, state, lengths, single)
+    state = tuple(each.unsqueeze(-2) for each in state) if single else state
     (T, p), (K, d), B = x.shape[-2:], state[0].shape[-2:], math.prod(lead)
     dtype, result, inside = wide(x.dtype), x.dtype, None
     x = x.to(dtype).expand(*lead, T, p).reshape(B, T, p).transpose(0, 1)
@@ -191,9 +197,10 @@ def _by_loop(given: Batch, backend: Backend) -> bool:
     return backend == "loop" or 0 in given.x.shape or 0 in given.state[0].shape or beyond_one_grad()
 
 
-def _lead(formula: str, x: Tensor, state: State, lengths: Tensor | None) -> torch.Size:
+def _lead(formula: str, x: Tensor, state: State, lengths: Tensor | None, single: bool) -> torch.Size:
     """The batch axes that all broadcast to."""
-    lead = _refuse.check_lead(formula, x=x, **dict(zip("hs", state, strict=False)))
+    states = dict(zip("hs", state, strict=False))
+    lead = _refuse.check_lead(formula, states, x=x) if single else _refuse.check_lead(formula, x=x, **states)
     if lengths is None:
         return lead
     return lead_with_lengths(formula, lead, lengths)

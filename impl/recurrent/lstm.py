@@ -47,7 +47,7 @@ def lstm(
     Hochreiter & Schmidhuber 1997, "Long Short-Term Memory"; Gers, Schmidhuber & Cummins 2000 for the forget gate.
     """
     _LSTM.fit("recurrent.lstm", x=x, h=h, s=s, W_x=W_x, W_h=W_h, b=b)
-    given = batch("recurrent.lstm", x, (h.unsqueeze(-2), s.unsqueeze(-2)), lengths, backend)
+    given = batch("recurrent.lstm", x, (h, s), lengths, backend, single=True)
     weights = _torch_order("recurrent.lstm", gate_order, given.x.dtype, W_x, W_h, b)
     states, (_, last) = layers("recurrent.lstm", given, [weights], backend)
     return opened(given, states), opened(given, last).squeeze(-2)

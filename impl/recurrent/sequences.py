@@ -36,7 +36,7 @@ def rnn(
     which is also the results'. Source: Elman 1990, "Finding Structure in Time".
     """
     _RNN.fit("recurrent.rnn", x=x, h=h, W_xh=W_xh, W_hh=W_hh, W_hy=W_hy)
-    given = batch("recurrent.rnn", x, (h.unsqueeze(-2),), lengths, backend)
+    given = batch("recurrent.rnn", x, (h,), lengths, backend, single=True)
     W_xh, W_hh, W_hy = (each.to(given.x.dtype) for each in (W_xh, W_hh, W_hy))
     states, _ = layers("recurrent.rnn", given, [(W_xh, W_hh)], backend)
     p = torch.softmax(states @ W_hy.mT, -1)

@@ -38,7 +38,6 @@ from spec.language import (
     each,
     eq,
     given,
-    lt,
     step,
 )
 
@@ -164,8 +163,8 @@ bahdanau_step.prove(
         "state_bounded",
         "Every entry of the new state lies strictly between -1 and 1",
         conventions=OURS,
-        claims=(claim(case(lt(-1, stepped_b[b]) & lt(stepped_b[b], 1), 1), "=", 1, (b, d)),),
-        proofs=(Proof(why="it is a hyperbolic tangent"),),
+        claims=(claim(-1, "<", stepped_b[b], (b, d)), claim(stepped_b[b], "<", 1, (b, d))),
+        proofs=(Proof(why="it is a hyperbolic tangent"),) * 2,
     )
 )
 
@@ -175,12 +174,14 @@ luong_step.prove(
         "Every entry of the new state and of h̃ lies strictly between -1 and 1",
         conventions=OURS,
         claims=tuple(
-            claim(
-                case(lt(-1, stepped_l.output(name)[b]) & lt(stepped_l.output(name)[b], 1), 1), "=", 1, (b, d)
-            )
+            part
             for name in ("s_next", "h_tilde")
+            for part in (
+                claim(-1, "<", stepped_l.output(name)[b], (b, d)),
+                claim(stepped_l.output(name)[b], "<", 1, (b, d)),
+            )
         ),
-        proofs=tuple(Proof(why="it is a hyperbolic tangent") for _ in range(2)),
+        proofs=(Proof(why="it is a hyperbolic tangent"),) * 4,
     )
 )
 

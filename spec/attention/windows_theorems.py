@@ -43,8 +43,8 @@ local.prove(
         "The predicted position lies strictly between 0 and the number of keys",
         conventions=OURS,
         claims=(
-            claim(case(lt(0, p[i]), 1), "=", 1, (i, n)),
-            claim(case(lt(p[i], m), 1), "=", 1, (i, n)),
+            claim(0, "<", p[i], (i, n)),
+            claim(p[i], "<", m, (i, n)),
         ),
         proofs=(Proof(why="a sigmoid is above 0"), Proof(why="a sigmoid is below 1")),
     )

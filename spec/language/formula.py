@@ -167,6 +167,11 @@ def known(formula_id: str) -> Formula:
     return _KNOWN[formula_id]
 
 
+def registered() -> list[str]:
+    """The IDs of all formulas that have been constructed, those of tests apart."""
+    return [formula_id for formula_id in _KNOWN if not formula_id.startswith("test.")]
+
+
 def forget(formula_id: str) -> None:
     """Drop a formula that was constructed for a single evaluation."""
     _KNOWN.pop(formula_id, None)

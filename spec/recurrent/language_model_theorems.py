@@ -138,16 +138,22 @@ distances = Sum(exp(w[j]) * apart, (j, 0, L))
 remainder = gamma.value * Sum(exp(w[j]) * (h[j, c] - h[picked, c]), (j, 0, L)) / all_weights
 
 
+def signed(sign: int, value: Node) -> Node:
+    """The value, or its negative."""
+    return value if sign > 0 else -value
+
+
 def nearer(sign: int) -> Proof:
     """Why the mix is not further from the layer, to the one side or the other."""
     return Proof(
         (
-            step(sign * remainder, "the weights sum to 1; the layer's own term is 0"),
+            step(signed(sign, remainder), "the weights sum to 1; the layer's own term is 0"),
             at_most(
                 absolute(gamma) * distances / all_weights,
                 "no number exceeds its absolute value",
                 gap=Sum(
-                    exp(w[j]) * (absolute(gamma) * apart - sign * (gamma.value * (h[j, c] - h[picked, c]))),
+                    exp(w[j])
+                    * (absolute(gamma) * apart - signed(sign, gamma.value * (h[j, c] - h[picked, c]))),
                     (j, 0, L),
                 )
                 / all_weights,
@@ -165,7 +171,7 @@ elmo_mix.prove(
         given=(chosen, shift),
         claims=tuple(
             claim(
-                sign * (raised[c] - gamma.value * h[picked, c]),
+                signed(sign, raised[c] - gamma.value * h[picked, c]),
                 "<=",
                 exp(-shift.value) * absolute(gamma) * Sum(exp(w[j] - w[picked]) * apart, (j, 0, L)),
                 (c, d),

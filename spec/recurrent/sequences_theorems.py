@@ -180,7 +180,6 @@ rnn.prove(
     Theorem(
         "slopes",
         "∂h_t/∂h is the product of diag(1 − h_k²) W_hh over the steps k up to t: each step multiplies by its own factor",
-        runs=False,
         claims=(
             claim(slope(0, c, e), "=", (1 - run[0, c] ** 2) * W_hh[c, e], (c, d), (e, d)),
             claim(
@@ -212,7 +211,6 @@ rnn.prove(
         "If no row of W_hh sums to more than ω in absolute values, none of ∂h_t/∂h sums to more than ωᵗ: below 1 it vanishes",
         given=(omega,),
         assuming=(row_sums,),
-        runs=False,
         claims=(claim(total(t, c), "<=", omega.value ** (t + 1), (t, T), (c, d)),),
         proofs=(
             Proof(
@@ -285,7 +283,6 @@ rnn.prove(
         "explodes",
         "At rest and with W_hh = ω·I, ∂h_t/∂h is ωᵗ: the bound is attained, and above 1 the gradient explodes",
         given=(omega,),
-        runs=False,
         claims=(claim(grown(t, c, e), "=", omega.value ** (t + 1) * delta(c, e), (t, T), (c, d), (e, d)),),
         proofs=(
             Proof(

@@ -81,7 +81,7 @@ location.prove(
         "The weights of a query are positive and sum to 1",
         claims=(
             claim(Sum(places[i, j], (j, 0, m - 1)), "=", 1, (i, n)),
-            claim(0, "<=", places[i, j], (i, n), (j, m)),
+            claim(0, "<", places[i, j], (i, n), (j, m)),
         ),
         proofs=(
             Proof(

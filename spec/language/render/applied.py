@@ -9,7 +9,7 @@ import sympy
 from spec.language.calls import ABSENT, Call, Comprehension, Pullback
 from spec.language.expr import Ref, free_symbols, substitute
 from spec.language.flatten import unify
-from spec.language.formula import known
+from spec.language.formula import known, registered
 from spec.language.render.printer import ATOM, SUM, Latex, Printer, Unicode, rule
 
 
@@ -70,8 +70,14 @@ def _shape(body: Ref | Call) -> tuple[sympy.Expr, ...] | None:
     return tuple(substitute(size, sizes) for size in shapes[0]) if shapes else None
 
 
+def short_name(formula_id: str) -> str:
+    """The last part of an ID where no other formula shares it: softmax, but scores.cosine and similarity.cosine."""
+    name = formula_id.split(".")[-1]
+    return formula_id if sum(other.split(".")[-1] == name for other in registered()) > 1 else name
+
+
 def _applied(p: Printer, node: Call) -> str:
-    name = node.formula_id.split(".")[-1]
+    name = short_name(node.formula_id)
     arguments = ", ".join(p.text(a) for a in node.arguments if a != ABSENT)
     first = node.output == known(node.formula_id).outputs[0].name
     of = (
