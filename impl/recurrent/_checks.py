@@ -30,13 +30,14 @@ class Axes:
         """The size of each named axis. ValueError unless all tensors fit; TypeError unless they share a floating dtype."""
         sizes: dict[str, int] = {}
         declared: list[tuple[str, list[str]]] = self._axes  # type: ignore[attr-defined]  # set from the text
-        for name, axes in declared:
+        for place, (name, axes) in enumerate(declared):
             before = dict(sizes)
             if not _fits(given[name].shape, axes, sizes):
                 if len(declared) <= MANY:
                     raise _refuse.shapes(formula, self.text, **given)
                 known = ", ".join(f"{axis} = {size}" for axis, size in before.items())
-                expected = f"{name} ({' '.join(axes)})" + (f" with {known}" if known else "")
+                source = ", ".join(other for other, _ in declared[:place])
+                expected = f"{name} ({' '.join(axes)})" + (f" with {known} from {source}" if known else "")
                 raise _refuse.shapes(formula, expected, **{name: given[name]})
         _refuse.check_floating(formula, **given)
         return sizes

@@ -84,9 +84,11 @@ def test_a_step_has_derivatives_of_every_order_in_either_mode(cell, inputs, form
 def test_what_does_not_fit_a_cell_is_refused_in_one_line(cell, inputs, formula, data, normal):
     """The line names the formula, what was expected, and what was given."""
     given = inputs(normal)
-    with pytest.raises(
-        ValueError, match=rf"^{formula.id}: expected x \(\.\.\. p\), .*; got x \(2,\), h \(5,\)"
-    ):
+    line = {
+        "recurrent.rnn_cell": r"expected x \(\.\.\. p\), .*; got x \(2,\), h \(5,\)",
+        "recurrent.lstm_cell": r"expected W_gx \(d p\) with p = 2, d = 5 from x, h, s; got W_gx \(5, 3\)$",
+    }[formula.id]
+    with pytest.raises(ValueError, match=f"^{formula.id}: {line}"):
         cell(given[0][:2], *given[1:])
     with pytest.raises(
         TypeError, match=rf"^{formula.id}: expected one floating dtype; got x float64, h float32"
