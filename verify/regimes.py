@@ -183,15 +183,21 @@ POSITIVE_NUMBERS = (2.0, 1.0, 5.5, 0.75, 20.0, 0.01)
 
 
 def identifiers(random: Random, shape: Shape, below: int, kind: int) -> npt.NDArray[np.int64]:
-    """Ids below ``below``: any, in order, all the same, or the ends of the range only."""
+    """Ids below ``below``: any, in order up to the largest, all the same, or the ends of the range only."""
     if below <= 0:
         return np.zeros(shape, np.int64)
     if kind % 4 == 1:
         return np.array(
-            np.broadcast_to(np.arange(shape[-1]) % below if shape else np.int64(0), shape), np.int64
+            np.broadcast_to(np.arange(below - shape[-1], below) % below if shape else np.int64(0), shape),
+            np.int64,
         )
     if kind % 4 == 2:
         return np.full(shape, random.integers(below), np.int64)
     if kind % 4 == 3:
         return np.asarray(random.choice((0, below - 1), shape), np.int64)
-    return random.integers(0, below, shape)
+    found = random.integers(0, below, shape)
+    if (
+        found.ndim and found.size > 1
+    ):  # the largest is the first that a narrow type or a table cut short cannot hold
+        found.flat[random.integers(found.size)] = below - 1
+    return found

@@ -125,14 +125,14 @@ class Space:
     def plan(self, count: int, seed: int, large: bool = False) -> Iterator[Recipe]:
         """The first ``count`` recipes: regimes, masks, numbers and kinds of sizes each in turn, at coprime paces.
 
-        With ``large`` one in eight is about a large size instead, each size in turn, on unit normal data.
+        With ``large`` one in eight is about a large size instead, on unit normal data: many steps first, then each size in turn.
         """
         random = np.random.default_rng([seed, 7])
-        wide = len(self.sizing.large) if large else 0
+        wide, long = (len(self.sizing.large), len(self.sizing.long)) if large else (0, 0)
         done = 0
         for place in range(count):
             if wide and place % 8 == 5 and done < wide:
-                kind = SIZE_KINDS + (done + seed) % wide
+                kind = SIZE_KINDS + (done if done < long else long + (done - long + seed) % (wide - long))
                 yield Recipe(kind, 0, 0, done % 2, done % 6, int(random.integers(2**31)))
                 done += 1
                 continue

@@ -26,6 +26,8 @@ LARGE = (1031, 257, 131, 67)
 """Primes above 1024, 256, 128 and 64, in which loops over blocks end in an incomplete block."""
 BUDGET, STEP = 3e5, 1e4
 """Entries that an example may cost, and how many entries one line of a recurrence counts for at each step."""
+LONGER = 24
+"""How many times the budget an example of many steps may cost: a recurrence that is right for a few may be cut after 20 or 35."""
 Term = tuple[tuple[Size, ...], float]
 """A part of the cost: the sizes that are multiplied, and by what."""
 
@@ -42,7 +44,8 @@ class Sizing:
         self.order = tuple(sorted(self.symbols, key=lambda size: size not in self.steps))
         # A formula of many steps may cost what its fewest telling ones cost.
         self.budget = max(BUDGET, self.cost(self._sized((3, 2, 5, 7, 11, 13, 17, 19))))
-        self.large = tuple(self._large())
+        self.long = tuple(self._long())
+        self.large = (*self.long, *self._large())
         self.squares = tuple(_squares(formula))
 
     def _sized(self, sizes: Sequence[int]) -> dict[Size, int]:
@@ -53,10 +56,21 @@ class Sizing:
         """About how many entries are evaluated."""
         return sum(weight * math.prod(sizes.get(s, 1) for s in over) for over, weight in self.costs)
 
+    def _long(self) -> Iterator[dict[Size, int]]:
+        """For each number of steps the largest of :data:`LARGE` that is affordable while there is one of the others."""
+        for symbol in (size for size in self.order if size in self.steps):
+            few = dict(zip((s for s in self.order if s not in self.steps), cycle((2, 3)), strict=False))
+            few |= dict.fromkeys(self.steps, 1)
+            for rung in LARGE:
+                trial = self.supported.settled({**few, symbol: rung})
+                if trial[symbol] == rung and self.cost(trial) <= LONGER * self.budget:
+                    yield trial
+                    break
+
     def _large(self) -> Iterator[dict[Size, int]]:
-        """For each size the largest of :data:`LARGE` that is affordable while the others are small, and the next smaller one."""
+        """For each other size the largest of :data:`LARGE` that is affordable while the rest are small, and the next smaller."""
         offered: list[list[dict[Size, int]]] = []
-        for symbol in self.symbols:
+        for symbol in (size for size in self.symbols if size not in self.steps):
             fine = []
             for rung in LARGE:
                 trial = self.supported.settled({**self._sized((2, 2, 3, 3)), symbol: rung})
@@ -158,4 +172,4 @@ def _steps(group: Group, outside: tuple[Size, ...]) -> Iterator[Term]:
         yield from _steps(inner, over)
 
 
-__all__ = ["LARGE", "PRIMES", "SIZE_KINDS", "Sizing", "sizing"]
+__all__ = ["LARGE", "LONGER", "PRIMES", "SIZE_KINDS", "Sizing", "sizing"]

@@ -77,3 +77,13 @@ def test_rounding_keeps_narrow_types_finite():
     assert np.isfinite(rounded(np.array([1e10, -1e10]), "float16")).all()
     assert rounded(np.array([0.1]), "float64")[0] == 0.1
     assert rounded(np.array([0.1]), "bfloat16")[0] == float(torch.tensor(0.1).bfloat16())
+
+
+@pytest.mark.parametrize("below", [2, 300, 70_000])
+def test_the_largest_id_is_drawn(below):
+    """In every kind but "all the same", so that an id held in a narrow type shows."""
+    random = np.random.default_rng(0)
+    for kind in (0, 1, 3):
+        found = regimes.identifiers(random, (11,), below, kind)
+        assert found.min() >= 0
+        assert found.max() == below - 1

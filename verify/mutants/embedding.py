@@ -87,6 +87,12 @@ def hashed(ids: Tensor, E: Tensor) -> Tensor:
     return F.embedding(ids % min(8, E.shape[0]), E)
 
 
+@wrong(TOKEN)
+def narrow_ids(ids: Tensor, E: Tensor) -> Tensor:
+    """Holds ids in 8 bits."""
+    return F.embedding(ids.to(torch.uint8).long(), E)
+
+
 @right(TOKEN)
 def one_hot_product(ids: Tensor, E: Tensor) -> Tensor:
     """The one-hot matrix times the table."""

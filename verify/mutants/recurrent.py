@@ -279,6 +279,17 @@ def truncated_gradient(x: Tensor, h: Tensor, W_xh: Tensor, W_hh: Tensor, W_hy: T
     return states, words(states, W_hy)
 
 
+@wrong(RNN)
+def truncated_after_twenty(x: Tensor, h: Tensor, W_xh: Tensor, W_hh: Tensor, W_hy: Tensor) -> Two:
+    """Detaches the state after every 20 elements, as training on a long text does."""
+    states = []
+    for part in x.split(20, -2):
+        states.append(run(part, h, stepping(W_xh, W_hh)))
+        h = states[-1][..., -1, :].detach()
+    every = torch.cat(states, -2)
+    return every, words(every, W_hy)
+
+
 @right(RNN)
 def torch_module(x: Tensor, h: Tensor, W_xh: Tensor, W_hh: Tensor, W_hy: Tensor) -> Two:
     """``torch.nn.RNN`` with our weights for its own."""
