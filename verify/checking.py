@@ -18,10 +18,11 @@ from verify.judging import Judge
 from verify.properties import Setting, gradient_check, robustness_check, theorem_check, value_check
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Report, versions
 from verify.reproduce import importable
-from verify.robustness import Scenario, applicable, leaks
+from verify.robustness import Scenario, applicable
 from verify.searching import Clock
 from verify.state import listening, one_thread
 from verify.supporting import Supported
+from verify.unread import leaks
 
 Progress = Callable[[str, int, int], None]
 
@@ -170,7 +171,13 @@ def _gradient(setting: Setting, kind: str) -> list[CheckResult]:
 
 
 def _scenario(setting: Setting, scenario: Scenario, report: Report, kinds: list[str]) -> list[CheckResult]:
-    return [r for r in (robustness_check(setting, scenario, _usable(report, kinds)),) if r is not None]
+    usable = _usable(report, kinds)
+    if scenario.gradients:
+        fine = {c.dtype for c in report.checks if c.kind == "gradient" and c.verdict == CONFORMS}
+        usable = [kind for kind in usable if kind in fine]
+        if not usable:  # there is none, or it is wrong already
+            return []
+    return [r for r in (robustness_check(setting, scenario, usable),) if r is not None]
 
 
 def _usable(report: Report, kinds: list[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +12,10 @@ import torch
 
 from spec.language.differentiation.gradients import pull_back
 from spec.language.evaluation.dimensions import whole
+from spec.language.evaluation.precision import Precision
 from verify.calling import Caller, Fault, Unsupported, values
 from verify.judging import Expected, Judge, Outcome, compare, explain, worst
-from verify.sampling import Example, rounded
+from verify.sampling import Example, members, rounded
 
 REAL = ("real", "positive", "nonnegative")
 JUDGED = ("float64", "float32")
@@ -46,9 +47,38 @@ def with_cotangents(judge: Judge, example: Example, seed: int) -> Example:
     random = np.random.default_rng([seed, 3])
     made = {}
     for tensor in judge.flat.outputs:
-        shape = tuple(whole(size, example.sizes) for size in tensor.shape)
+        shape = (*example.batch, *(whole(size, example.sizes) for size in tensor.shape))
         made[tensor.name] = rounded(random.standard_normal(shape), example.dtype)
     return replace(example, cotangents=made)
+
+
+def expected_batch(judge: Judge, example: Example, wrt: list[str]) -> dict[str, Expected]:
+    """The derived gradients of a batch: those of data member by member, those of parameters summed over the members.
+
+    An implementation may add all the terms of a parameter's gradient in one sum, as many times longer as there are members;
+    what the members' own bounds charge to a term grows by that factor, and each member's share is one term more.
+    """
+    if not example.batch:
+        return expected_gradients(judge, example.inputs, example.cotangents, wrt, example.dtype)
+    every = []
+    for place in members(example.batch):
+        seeds = {name: value[place] for name, value in example.cotangents.items()}
+        single = example.single(judge.formula, place)
+        every.append(expected_gradients(judge, single, seeds, wrt, example.dtype))
+    unit = Precision.of(example.dtype, judge.conventions["intermediates"]).operations.unit
+    data = {tensor.name for tensor in judge.formula.tensors if tensor.role == "data"}
+    found = {}
+    for name in wrt:
+        value = np.stack([part[name].value for part in every])
+        bound = np.stack([part[name].bound for part in every])
+        if name in data:
+            shape = (*example.batch, *value.shape[1:])
+            found[name] = Expected(name, value.reshape(shape), bound.reshape(shape))
+            continue
+        with np.errstate(all="ignore"):
+            room = len(every) * (bound + unit * np.abs(value)).sum(0)
+            found[name] = Expected(name, value.sum(0), np.where(np.isfinite(room), room, np.inf))
+    return found
 
 
 def pulled(caller: Caller, example: Example, arguments: list[Any]) -> dict[str, Any]:
@@ -59,8 +89,25 @@ def pulled(caller: Caller, example: Example, arguments: list[Any]) -> dict[str, 
         Unsupported: the output carries no gradient.
     """
     outputs = caller.results(arguments, example.sizes, example.batch, example.dtype)
+    if not any(out.requires_grad for out in outputs):
+        raise Unsupported(f"{caller.formula.id}: {caller.name}: the output carries no gradient")
+    return backward(caller, example, arguments, outputs)
+
+
+def backward(
+    caller: Caller,
+    example: Example,
+    arguments: list[Any],
+    outputs: list[torch.Tensor],
+    stored: Callable[[torch.Tensor], torch.Tensor] = lambda cotangent: cotangent,
+) -> dict[str, Any]:
+    """The backward pass from ``outputs`` to the arguments that require a gradient; ``stored`` lays the cotangents out.
+
+    Raises:
+        Fault: the backward pass fails.
+    """
     carried = [
-        (out, caller.tensor(tensor, example.cotangents[tensor.name], example.dtype))
+        (out, stored(caller.tensor(tensor, example.cotangents[tensor.name], example.dtype)))
         for tensor, out in zip(caller.returns, outputs, strict=True)
         if out.requires_grad
     ]
@@ -70,7 +117,7 @@ def pulled(caller: Caller, example: Example, arguments: list[Any]) -> dict[str, 
         if isinstance(value, torch.Tensor) and value.requires_grad
     }
     if not carried:
-        raise Unsupported(f"{caller.formula.id}: {caller.name}: the output carries no gradient")
+        return dict.fromkeys(leaves)
     found = caller.guarded(
         lambda: torch.autograd.grad(
             [out for out, _ in carried],
@@ -92,9 +139,26 @@ def judge_gradient(judge: Judge, caller: Caller, example: Example) -> Outcome:
         found = pulled(caller, example, arguments)
     except Fault as fault:
         return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
-    if judge.silent(example.inputs):
+    if unsaid(judge, example):
         return Outcome(idle=True)
-    expected = expected_gradients(judge, example.inputs, example.cotangents, list(found), example.dtype)
+    return compared(judge, caller, example, found, expected_batch(judge, example, list(found)))
+
+
+def unsaid(judge: Judge, example: Example) -> bool:
+    """Whether the statement says nothing about some entry of some member."""
+    return judge.partial and any(
+        judge.silent(example.single(judge.formula, place)) for place in members(example.batch)
+    )
+
+
+def compared(
+    judge: Judge,
+    caller: Caller,
+    example: Example,
+    found: Mapping[str, Any],
+    expected: Mapping[str, Expected],
+) -> Outcome:
+    """How far gradients are from the derived ones."""
     outcomes = []
     for name, gradient in found.items():
         got = np.zeros(expected[name].value.shape) if gradient is None else values(gradient)

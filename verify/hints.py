@@ -12,8 +12,8 @@ from verify.gradients import REAL
 from verify.judging import Judge, Outcome, judge_call, judge_value
 from verify.properties import Setting, conforming
 from verify.report import Report
-from verify.robustness import UNREAD, unread
 from verify.sampling import Example
+from verify.unread import UNREAD, unread
 
 LEAST = 40
 """Examples that are looked at, at least."""

@@ -173,15 +173,21 @@ def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> Chec
 
 def robustness_check(setting: Setting, scenario: Scenario, dtypes: list[str]) -> CheckResult | None:
     """A scenario; examples on which a plain call already fails are not held against it. None where it never applies."""
-    judge, caller, space = setting.judge, setting.caller, setting.space()
+    judge, caller, space = setting.judge, setting.caller, setting.space(moderate=scenario.gradients)
+    plain = judge_gradient if scenario.gradients else judge_value
 
     def plainly_wrong(example: Example) -> bool:
         singles = [
-            replace(called, inputs=called.single(judge.formula, at), batch=())
+            replace(
+                called,
+                inputs=called.single(judge.formula, at),
+                batch=(),
+                cotangents={name: value[at] for name, value in called.cotangents.items()},
+            )
             for called in scenario.calls(judge, example)
             for at in members(called.batch)
         ]
-        return any(judge_value(judge, caller, single).fails for single in singles)
+        return any(plain(judge, caller, single).fails for single in singles)
 
     skipped = 0
 
@@ -208,6 +214,8 @@ def robustness_check(setting: Setting, scenario: Scenario, dtypes: list[str]) ->
                 dtypes[turn % len(dtypes)],
                 scenario.batch,
             )
+            if scenario.gradients:
+                example = with_cotangents(judge, example, recipe.seed)
             outcome = probe(example)
             if outcome.idle:
                 continue
@@ -221,7 +229,7 @@ def robustness_check(setting: Setting, scenario: Scenario, dtypes: list[str]) ->
     result.dtype = None
     if result.counterexample is not None:
         result.counterexample.calls = {"scenario": scenario.name}
-    if skipped and result.verdict == CONFORMS and skipped == found.examples:
+    if skipped and not found.effective and result.verdict != FALSIFIED:
         result.verdict, result.message = INCONCLUSIVE, "plain calls fail on these examples already"
     return result
 

@@ -221,10 +221,10 @@ def again(
     formula = find(formula_id)
     judge, caller = Judge(formula, conventions), Caller(fn, formula)
     example = _example(formula, inputs, dtype, generator_seed, what)
+    example.cotangents = _arrays(cotangents or {})
     if what["kind"] == "theorem":
         outcome = judge_theorem(judge, caller, formula.theorems[what["theorem"]], example)
     elif what["kind"] == "gradient":
-        example.cotangents = _arrays(cotangents or {})
         outcome = judge_gradient(judge, caller, example)
     elif "scenario" in what:
         outcome = by_name(judge, what["scenario"]).play(judge, caller, example)

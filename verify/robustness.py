@@ -14,21 +14,24 @@ from typing import Any
 import numpy as np
 import torch
 
-from spec.language.evaluation.evaluate import evaluate
+from verify import backward
+from verify.backward import scattered, turned
 from verify.calling import Caller, Fault, values
-from verify.gradients import REAL
+from verify.gradients import REAL, differentiable
 from verify.judging import Judge, Outcome, compare, explain, judge_call, judge_value, worst
 from verify.sampling import Example, rounded
+from verify.unread import UNREAD, nan_in_masked_slots
 
 Scene = Callable[[Judge, Caller, Example], Outcome]
-
-UNREAD = "NaN where nothing is read"
-"""The name of the scenario that plants NaN in slots which the statement does not read."""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario: its name, how it is played, the batch its examples have, what it needs, and the inputs that are called."""
+    """A scenario: its name, how it is played, the batch its examples have, what it needs, and the inputs that are called.
+
+    One about ``gradients`` has cotangents in its examples, is played in regimes in which derivatives are judged, and only on
+    callables whose gradients conform.
+    """
 
     name: str
     play: Scene
@@ -36,6 +39,11 @@ class Scenario:
     sizes: int | None = None
     mask: int | None = None
     calls: Callable[[Judge, Example], tuple[Example, ...]] = lambda judge, example: (example,)
+    gradients: bool = False
+
+
+def _both(judge: Judge, example: Example) -> tuple[Example, ...]:
+    return example, others(judge, example)
 
 
 def _passed(caller: Caller, example: Example, grad: bool = False) -> list[Any]:
@@ -49,21 +57,6 @@ def _tensors(arguments: Sequence[Any], change: Callable[[torch.Tensor], torch.Te
 def plain(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """One plain call."""
     return judge_value(judge, caller, example)
-
-
-def scattered(x: torch.Tensor) -> torch.Tensor:
-    """The same values with strides that are not those of a contiguous tensor."""
-    if not x.ndim:
-        return x
-    room = x.new_ones((*x.shape[:-1], 2 * x.shape[-1] + 1))
-    view = room[..., 1 : 2 * x.shape[-1] : 2]
-    view.copy_(x)
-    return view
-
-
-def turned(x: torch.Tensor) -> torch.Tensor:
-    """The same values, stored transposed."""
-    return x.mT.contiguous().mT if x.ndim >= 2 else x
 
 
 def non_contiguous(judge: Judge, caller: Caller, example: Example) -> Outcome:
@@ -108,7 +101,11 @@ def others(judge: Judge, example: Example) -> Example:
 
 
 def again_with_others(judge: Judge, caller: Caller, example: Example) -> Outcome:
-    """Two calls with the same shapes and other values, both results looked at afterwards; then again in the same storage."""
+    """Two calls with the same shapes and other values, both results looked at afterwards; then twice in the first's storage.
+
+    The last two follow one another: what was kept of a tensor is out of date once the tensor was written to, as weights are by
+    every step of an optimizer, and nothing else has taken its place in between.
+    """
     first, second = others(judge, example), example
     kind = example.dtype if judge.real else None
     try:
@@ -116,20 +113,47 @@ def again_with_others(judge: Judge, caller: Caller, example: Example) -> Outcome
         before = caller.results(arguments, first.sizes, first.batch, kind)
         after = caller.results(_passed(caller, second), second.sizes, second.batch, kind)
         seen = [values(x) for x in before], [values(x) for x in after]
-        for old, new in zip(arguments, _passed(caller, second), strict=True):
-            if isinstance(old, torch.Tensor):
-                old.copy_(new)
-            elif isinstance(old, torch.Generator):
-                old.manual_seed(second.generator_seed or 0)
-        reused = [values(x) for x in caller.results(arguments, second.sizes, second.batch, kind)]
+        reused = []
+        for case in (second, first):
+            for old, new in zip(arguments, _passed(caller, case), strict=True):
+                if isinstance(old, torch.Tensor):
+                    old.copy_(new)
+                elif isinstance(old, torch.Generator):
+                    old.manual_seed(case.generator_seed or 0)
+            reused.append([values(x) for x in caller.results(arguments, case.sizes, case.batch, kind)])
     except Fault as fault:
         return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
     returned = kind or str(before[0].dtype).removeprefix("torch.")
     outcomes = []
-    for case, found in ((first, seen[0]), (second, seen[1]), (second, reused)):
+    for case, found in ((first, seen[0]), (second, seen[1]), (second, reused[0]), (first, reused[1])):
         expected = judge.expect_batch(case, dtype=returned)
         outcomes.append(worst([compare(e, g) for e, g in zip(expected, found, strict=True)]))
     return explain(judge, caller, worst(outcomes), example)
+
+
+def alike(judge: Judge, example: Example) -> Example:
+    """The same values for all real data inputs of one shape."""
+    first: dict[Any, Any] = {}
+    same = {}
+    for tensor in judge.formula.tensors:
+        value = example.inputs.get(tensor.name)
+        if tensor.role == "data" and tensor.domain == "real" and isinstance(value, np.ndarray):
+            same[tensor.name] = first.setdefault(value.shape, value)
+    return example.changed(**same)
+
+
+def one_tensor_for_several(judge: Judge, caller: Caller, example: Example) -> Outcome:
+    """One tensor passed for several inputs, as self-attention passes its sequence."""
+    case = alike(judge, example)
+    if all(case.inputs[name] is value for name, value in example.inputs.items()):
+        return Outcome(idle=True)
+    made: dict[int, Any] = {}
+    arguments = []
+    for item, passed in zip(judge.formula.inputs, _passed(caller, case), strict=False):
+        value = case.inputs.get(str(item))
+        once = isinstance(value, np.ndarray) and value.shape
+        arguments.append(made.setdefault(id(value), passed) if once else passed)
+    return judge_call(judge, caller, case, arguments)
 
 
 def twice(judge: Judge, caller: Caller, example: Example) -> Outcome:
@@ -142,96 +166,6 @@ def with_grad_on_and_off(judge: Judge, caller: Caller, example: Example) -> Outc
     outcome = judge_call(judge, caller, example, _passed(caller, example, grad=True))
     with torch.no_grad():
         return worst([outcome, judge_value(judge, caller, example)])
-
-
-def unread(judge: Judge, example: Example) -> list[tuple[str, int, int]]:
-    """Slices (input, axis, place) of the data that the statement never reads at these inputs: nothing there changes anything.
-
-    Along the axes of the mask; in formulas without one, along those that the outputs do not have, where others are read
-    (next to a zero vector no entry of the other one matters, but none is hidden either).
-    """
-    found: list[tuple[str, int, int]] = []
-    hidden = {size for t in judge.formula.tensors if t.role == "mask" for size in t.shape}
-    shown = {size for t in judge.formula.outputs for size in t.shape}
-    base = evaluate(judge.flat, example.inputs)
-    # NaN is neither more nor less than anything: that a slot is compared shows by numbers.
-    planted = {other: dict(example.inputs) for other in (np.nan, 1.7, -3.1)}
-
-    def idle(name: str, slot: tuple[Any, ...]) -> bool:
-        """Whether nothing changes, beside what is planted already, whatever stands there; then it is planted, too."""
-        tried = {}
-        for other, inputs in planted.items():
-            tried[other] = np.array(inputs[name])
-            tried[other][slot] = other
-            seen = evaluate(judge.flat, {**inputs, name: tried[other]})
-            if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(base, seen, strict=True)):
-                return False
-        for other, value in tried.items():
-            planted[other][name] = value
-        return True
-
-    for tensor in judge.formula.tensors:
-        value = example.inputs.get(tensor.name)
-        if tensor.role != "data" or tensor.domain not in REAL or not isinstance(value, np.ndarray):
-            continue
-        for axis, size in enumerate(tensor.shape):
-            if size not in hidden if hidden else size in shown:
-                continue
-            before = {other: inputs[tensor.name] for other, inputs in planted.items()}
-            places = [p for p in range(value.shape[axis]) if idle(tensor.name, (slice(None),) * axis + (p,))]
-            if not hidden and len(places) == value.shape[axis]:
-                for other, inputs in planted.items():
-                    inputs[tensor.name] = before[other]
-            else:
-                found += [(tensor.name, axis, place) for place in places]
-    return found
-
-
-def nan_in_masked_slots(judge: Judge, caller: Caller, example: Example) -> Outcome:
-    """NaN and infinity in slots that are hidden from every row must not reach the output.
-
-    Hidden by a mask; or, in formulas without one, slots along an axis that the outputs do not have (keys nobody may see).
-    """
-    slices = unread(judge, example)
-    outcome = Outcome()
-    if not slices:
-        return Outcome(idle=True)
-    expected = judge.expect(example.inputs, example.dtype)
-    for poison in (np.nan, np.inf):
-        planted = {name: np.array(example.inputs[name]) for name, _, _ in slices}
-        for name, axis, place in slices:
-            planted[name][(slice(None),) * axis + (place,)] = poison
-        case = example.changed(**planted)
-        outcome = outcome.worse(judge_call(judge, caller, case, _passed(caller, case), expected))
-    if outcome.fails:
-        outcome.violates = "slots that are hidden from every row do not reach the output"
-    return outcome
-
-
-def leaks(judge: Judge, caller: Caller, example: Example) -> list[str]:
-    """Inputs whose NaN, in a slot that some outputs do not read, shows in those outputs (reported, not judged)."""
-    found = []
-    for tensor in judge.formula.tensors:
-        value = example.inputs.get(tensor.name)
-        if (
-            tensor.role != "data"
-            or tensor.domain not in REAL
-            or not isinstance(value, np.ndarray)
-            or value.ndim < 2
-        ):
-            continue
-        for place in range(value.shape[0]):
-            planted = np.array(value)
-            planted[place] = np.nan
-            case = example.changed(**{tensor.name: planted})
-            clean = evaluate(judge.flat, case.inputs)
-            if not any(np.isnan(x).any() and not np.isnan(x).all() for x in clean):
-                continue
-            got = caller.results(_passed(caller, case), case.sizes, (), case.dtype)
-            if any((np.isnan(values(g)) & ~np.isnan(c)).any() for g, c in zip(got, clean, strict=True)):
-                found.append(tensor.name)
-                break
-    return found
 
 
 def same_generator_same_result(judge: Judge, caller: Caller, example: Example) -> Outcome:
@@ -277,14 +211,22 @@ VALUES: tuple[Scenario, ...] = (
     Scenario("sizes of one", plain, sizes=6),
     Scenario("non-contiguous inputs", non_contiguous),
     Scenario("expanded inputs", expanded),
-    Scenario(
-        "same shapes, other values",
-        again_with_others,
-        calls=lambda judge, example: (example, others(judge, example)),
-    ),
+    Scenario("same shapes, other values", again_with_others, calls=_both),
     Scenario("same inputs twice", twice),
+    Scenario(
+        "one tensor for several inputs",
+        one_tensor_for_several,
+        sizes=5,
+        calls=lambda judge, example: (alike(judge, example),),
+    ),
     Scenario("with and without gradients", with_grad_on_and_off),
     Scenario(UNREAD, nan_in_masked_slots, mask=3),
+    Scenario("gradients of a batch", backward.plain, (3,), gradients=True),
+    Scenario("gradients of one input at a time", backward.one_at_a_time, gradients=True),
+    Scenario("gradients from cotangents stored otherwise", backward.stored_otherwise, gradients=True),
+    Scenario(
+        "gradients after another call", backward.with_a_call_between(others), calls=_both, gradients=True
+    ),
 )
 
 LAWS: tuple[Scenario, ...] = (
@@ -302,6 +244,7 @@ def applicable(judge: Judge) -> tuple[Scenario, ...]:
     data = any(t.role == "data" for t in judge.formula.tensors)
     some = any(t.shape for t in judge.formula.tensors)
     needs_data = {"a batch equals its members", "two leading dimensions", "a batch of one", "expanded inputs"}
+    needs_data |= {"gradients of a batch", "one tensor for several inputs"}
     needs_tensor = {"non-contiguous inputs", "same shapes, other values", "with and without gradients"}
     return tuple(
         s
@@ -309,6 +252,7 @@ def applicable(judge: Judge) -> tuple[Scenario, ...]:
         if (data or s.name not in needs_data)
         and (some or s.name not in needs_tensor)
         and (judge.real or s.name != "with and without gradients")
+        and (not s.gradients or (judge.real and differentiable(judge)))
     )
 
 
@@ -317,4 +261,4 @@ def by_name(judge: Judge, name: str) -> Scenario:
     return next(s for s in applicable(judge) if s.name == name)
 
 
-__all__ = ["UNREAD", "Scenario", "applicable", "by_name", "leaks", "unread"]
+__all__ = ["Scenario", "applicable", "by_name"]

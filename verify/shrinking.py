@@ -81,7 +81,8 @@ class Shrinker:
                 else value
                 for name, value in example.inputs.items()
             }
-            yield replace(example, inputs=inputs, batch=())
+            cotangents = {name: value[place] for name, value in example.cotangents.items()}
+            yield replace(example, inputs=inputs, cotangents=cotangents, batch=())
 
     def _unmasked(self) -> Iterator[Example]:
         for name, tensor in self.declared.items():

@@ -10,9 +10,11 @@ import impl.masking
 import impl.scores
 from spec.language.registry import find
 from verify import check
+from verify.backward import scattered, turned
 from verify.judging import Judge
-from verify.robustness import applicable, scattered, turned, unread
+from verify.robustness import applicable
 from verify.sampling import Example
+from verify.unread import unread
 
 
 def falsified(fn, formula_id, **more):
@@ -62,6 +64,25 @@ class ByPointer:
         return self.kept.setdefault((q.data_ptr(), k.data_ptr(), q.shape, k.shape), impl.scores.dot(q, k))
 
 
+class LastWeights:
+    """Keeps the transpose of the last k it saw, by identity."""
+
+    def __init__(self):
+        self.k = self.turned = None
+
+    def __call__(self, q, k):
+        """The product with what was kept."""
+        if self.k is not k:
+            self.k, self.turned = k, k.detach().mT.clone()
+        return q @ (k.mT if k.requires_grad else self.turned)
+
+
+def self_shortcut(q, k):
+    """Takes one tensor passed twice for a sequence of unit vectors."""
+    s = impl.scores.dot(q, k)
+    return s if q is not k else s + torch.eye(len(q), dtype=q.dtype) if q.ndim == 2 else s
+
+
 def first_only(q, k):
     """Every member of a batch gets the first member's result."""
     out = impl.scores.dot(q, k)
@@ -82,13 +103,15 @@ def noisy(q, k):
         (strided, "non-contiguous inputs"),
         (Buffer(), "same shapes, other values"),
         (ByPointer(), "same shapes, other values"),
+        (LastWeights(), "same shapes, other values"),
+        (self_shortcut, "one tensor for several inputs"),
         (first_only, "a batch equals its members"),
         (noisy, "value in float64"),
     ],
     ids=lambda x: getattr(x, "__name__", str(type(x).__name__)),
 )
 def test_each_scenario_finds_what_it_is_for(fn, by):
-    """Batches, strides, buffers, caches by address, randomness."""
+    """Batches, strides, buffers, caches by address and by identity, aliases, randomness."""
     found = falsified(fn, "scores.dot")
     assert by in found, found
 

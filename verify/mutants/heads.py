@@ -249,6 +249,20 @@ def dropped_in_evaluation(
     return merged(F.dropout(a, 0.1) @ v) @ W_o
 
 
+@wrong(HEADS)
+def projected_once(
+    x: Tensor,
+    y: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    W_v: Tensor,
+    W_o: Tensor,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Where queries and keys come from one tensor, projects it once for both."""
+    return merged(heads(x, y, W_q, W_q if x is y else W_k, W_v, mask)) @ W_o
+
+
 @right(HEADS)
 def sum_over_heads(
     x: Tensor,

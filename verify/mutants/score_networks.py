@@ -1,6 +1,7 @@
 """Variants of the scores from a small network: ``scores.additive`` and ``scores.location``."""
 
 import math
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -96,6 +97,76 @@ def saturated(q: Tensor, k: Tensor, W: Tensor, v: Tensor) -> Tensor:
     """Clamps what enters the hyperbolic tangent at ±3 "to avoid saturation"."""
     d = q.shape[-1]
     return ((q @ W[:, :d].mT)[..., :, None, :] + (k @ W[:, d:].mT)[..., None, :, :]).clamp(-3, 3).tanh() @ v
+
+
+class ByHand(torch.autograd.Function):
+    """Additive scores that keep no (…, n, m, a) numbers for their backward pass, which takes tanh again; right."""
+
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, k: Tensor, W: Tensor, v: Tensor) -> Tensor:
+        """The scores."""
+        ctx.save_for_backward(q, k, W, v)
+        d = q.shape[-1]
+        return additive_of(q @ W[:, :d].mT, k @ W[:, d:].mT, v)
+
+    @classmethod
+    def terms(cls, ctx: Any, g: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """The gradients of q and k, and those of W and v for each member of a batch."""
+        q, k, W, v = ctx.saved_tensors
+        d = q.shape[-1]
+        hidden = ((q @ W[:, :d].mT)[..., :, None, :] + (k @ W[:, d:].mT)[..., None, :, :]).tanh()
+        u = g[..., None] * v * (1 - hidden) * (1 + hidden)
+        first, second = u.sum(-2), u.sum(-3)
+        weights = torch.cat([first.mT @ q, second.mT @ k], -1).reshape(-1, *W.shape)
+        return (
+            first @ W[:, :d],
+            second @ W[:, d:],
+            weights,
+            (g[..., None] * hidden).sum((-2, -3)).reshape(-1, len(v)),
+        )
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients, those of the parameters summed over the batch."""
+        of_q, of_k, of_W, of_v = ByHand.terms(ctx, g)
+        return of_q, of_k, of_W.sum(0), of_v.sum(0)
+
+
+class Averaged(ByHand):
+    """The same, wrong in a batch."""
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients, those of the parameters averaged over the batch."""
+        of_q, of_k, of_W, of_v = ByHand.terms(ctx, g)
+        return of_q, of_k, of_W.mean(0), of_v.mean(0)
+
+
+class Selfish(ByHand):
+    """The same, wrong where q needs no gradient."""
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients, or none."""
+        return ByHand.backward(ctx, g) if ctx.needs_input_grad[0] else (None,) * 4
+
+
+@wrong(ADDITIVE)
+def averaged_over_the_batch(q: Tensor, k: Tensor, W: Tensor, v: Tensor) -> Tensor:
+    """A backward pass by hand that averages the gradients of W and v over the batch."""
+    return Averaged.apply(q, k, W, v)  # type: ignore[no-any-return, no-untyped-call]
+
+
+@wrong(ADDITIVE)
+def nothing_without_queries(q: Tensor, k: Tensor, W: Tensor, v: Tensor) -> Tensor:
+    """A backward pass by hand that stops where the queries need no gradient."""
+    return Selfish.apply(q, k, W, v)  # type: ignore[no-any-return, no-untyped-call]
+
+
+@right(ADDITIVE)
+def backward_by_hand(q: Tensor, k: Tensor, W: Tensor, v: Tensor) -> Tensor:
+    """A backward pass by hand, which takes tanh again."""
+    return ByHand.apply(q, k, W, v)  # type: ignore[no-any-return, no-untyped-call]
 
 
 @right(ADDITIVE)

@@ -162,6 +162,19 @@ def weights_detached(*given: Tensor) -> Three:
     return state, c, alpha
 
 
+_KEPT: dict[str, Tensor] = {}
+
+
+@wrong(BAHDANAU)
+def projected_once(*given: Tensor) -> Three:
+    """Projects the annotations once a sentence and knows it by its tensor, which may have been written to since."""
+    x = Bahdanau(*given)
+    if _KEPT.get("h") is not x.annotations:
+        _KEPT.update(h=x.annotations, keys=linear(x.h, x.W[:, x.d :]))
+    scores = torch.tanh(linear(x.s, x.W[:, : x.d])[..., None, :] + _KEPT["keys"]) @ x.v
+    return x.returned(over(scores, x.mask))
+
+
 @right(BAHDANAU)
 def concatenated(*given: Tensor) -> Three:
     """W applied to [s; h_j], row by row; one product for the state."""
