@@ -90,6 +90,8 @@ def situations() -> tuple[Situation, ...]:
         Situation("alike", 2, 11, 30_000, scale=0.0),
         Situation("two outcomes", 3, 2, 30_000),
         Situation("many outcomes", 2, 101, 60_000, dtype="float64"),
+        Situation("very many outcomes", 1, 1031, 20_000, copies=512),
+        Situation("huge inputs", 64, 5, 500, scale=1e5, masked=True, copies=64),
         Situation("one outcome", 2, 1, 2_000, copies=500),
         Situation("a batch", 3, 3, 30_000, masked=True, batch=(2, 3), copies=1024),
     )

@@ -133,7 +133,8 @@ class Drawing:
         """The statement's probabilities, as an interval that covers the rounding of an implementation in ``dtype``."""
         name = self.law.probability.name
         (found,) = (e for e in self.judge.expect(inputs, dtype, rigorous=False) if e.name == name)
-        slack = np.where(found.value > 0, found.bound + RESOLUTION, 0.0)
+        # What underflows is as good as impossible; what is impossible has no rounding.
+        slack = np.where((found.value > 0) | (found.bound > 0), found.bound + RESOLUTION, 0.0)
         said = found.value.sum(-1, keepdims=True) > 0
         low, high = np.maximum(found.value - slack, 0.0), np.minimum(found.value + slack, 1.0)
         return np.where(said, low, 0.0), np.where(said, high, 0.0)

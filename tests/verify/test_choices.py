@@ -20,6 +20,7 @@ from verify.choices import CORRELATION, SHIFT, Situation, situations
 from verify.choosing import Drawing
 from verify.lawresults import ALPHA, POWER
 from verify.laws import check_law
+from verify.mutants import variants
 from verify.mutants.sampling import drawn, looked, uniform, weights
 from verify.report import CheckResult
 from verify.statistics import sample_size
@@ -229,3 +230,11 @@ def test_any_law_of_choices_is_tested(lottery: Formula) -> None:
 
     assert failed(check_law(fair, lottery)) == set()
     assert "law: outcomes" in failed(check_law(rigged, lottery))
+
+
+@pytest.mark.parametrize("name", ["without_shift", "finite_filler", "first_256"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_large_inputs_and_many_outcomes_are_among_the_situations(name: str, seed: int) -> None:
+    """Scores that overflow, a filler of −10⁹ for masked keys, a block of 256 keys: wrong only where inputs are large."""
+    (variant,) = [v for v in variants((hard.id,)) if v.name == name]
+    assert failed(check_law(variant.call, hard, None, seed))

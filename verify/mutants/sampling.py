@@ -180,6 +180,31 @@ def value_scaled(q: Tensor, k: Tensor, v: Tensor, generator: Generator, mask: Te
     return read(v, index) * share, index
 
 
+@wrong(HARD)
+def without_shift(q: Tensor, k: Tensor, v: Tensor, generator: Generator, mask: Tensor | None = None) -> Pair:
+    """Exponentiates the scores as they are: large ones overflow."""
+    e = raw(blank_queries(q, mask), blank(k, mask)).exp()
+    e = e if mask is None else e * mask
+    return looked(v, drawn(e, uniform(e, generator)))
+
+
+@wrong(HARD)
+def finite_filler(q: Tensor, k: Tensor, v: Tensor, generator: Generator, mask: Tensor | None = None) -> Pair:
+    """Fills scores that are masked with −10⁹: where the others lie below, a masked key is drawn."""
+    s = raw(blank_queries(q, mask), blank(k, mask))
+    if mask is not None:
+        s = torch.where(mask | ~mask.any(-1, keepdim=True), s, -1e9)
+    a = s.softmax(-1) if mask is None else s.softmax(-1) * mask.any(-1, keepdim=True)
+    return looked(v, drawn(a, uniform(a, generator)))
+
+
+@wrong(HARD)
+def first_256(q: Tensor, k: Tensor, v: Tensor, generator: Generator, mask: Tensor | None = None) -> Pair:
+    """Looks at the first 256 keys only."""
+    a = weights(q, k[..., :256, :], None if mask is None else mask[..., :256])
+    return looked(v, drawn(a, uniform(a, generator)))
+
+
 @right(HARD)
 def by_gumbel(q: Tensor, k: Tensor, v: Tensor, generator: Generator, mask: Tensor | None = None) -> Pair:
     """The largest score plus Gumbel noise."""
