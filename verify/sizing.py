@@ -57,15 +57,13 @@ class Sizing:
         return sum(weight * math.prod(sizes.get(s, 1) for s in over) for over, weight in self.costs)
 
     def _long(self) -> Iterator[dict[Size, int]]:
-        """For each number of steps the largest of :data:`LARGE` that is affordable while there is one of the others."""
+        """For each number of steps the least of :data:`LARGE`, if it is affordable while there is one of the others."""
         for symbol in (size for size in self.order if size in self.steps):
             few = dict(zip((s for s in self.order if s not in self.steps), cycle((2, 3)), strict=False))
             few |= dict.fromkeys(self.steps, 1)
-            for rung in LARGE:
-                trial = self.supported.settled({**few, symbol: rung})
-                if trial[symbol] == rung and self.cost(trial) <= LONGER * self.budget:
-                    yield trial
-                    break
+            trial = self.supported.settled({**few, symbol: LARGE[-1]})
+            if trial[symbol] == LARGE[-1] and self.cost(trial) <= LONGER * self.budget:
+                yield trial
 
     def _large(self) -> Iterator[dict[Size, int]]:
         """For each other size the largest of :data:`LARGE` that is affordable while the rest are small, and the next smaller."""

@@ -60,6 +60,7 @@ class Evaluator(Scope):
             self.tensors[name] = arithmetic.rational(p, q)
         self.families = families
         self.on_call = on_call
+        self._shapes: dict[Tensor, tuple[int, ...]] = {}
 
     # Lines -----------------------------------------------------------------------------------------------------------
 
@@ -170,7 +171,9 @@ class Evaluator(Scope):
 
     def shape_of(self, tensor: Tensor) -> tuple[int, ...]:
         """The shape of a tensor as numbers."""
-        return tuple(int(self.index(size).item()) for size in tensor.shape)
+        if tensor not in self._shapes:
+            self._shapes[tensor] = tuple(int(self.index(size).item()) for size in tensor.shape)
+        return self._shapes[tensor]
 
     # Values ------------------------------------------------------------------------------------------------------------
 

@@ -54,6 +54,7 @@ class Scope:
         self.scope: list[sympy.Symbol] = []
         self.ranges: dict[sympy.Symbol, Ints] = {}
         self.guard: Bools | None = None
+        self._plain: dict[Any, int | None] = {}  # index expressions in sizes alone, and their values
 
     arithmetic: Any
 
@@ -131,6 +132,21 @@ class Scope:
         """An index expression as integers, one axis for each index in scope."""
         if isinstance(expr, int):
             return np.full((1,) * len(self.scope), expr, np.int64)
+        if (value := self.plain(expr)) is not None:
+            return np.full((1,) * len(self.scope), value, np.int64)
+        return self._index(expr)
+
+    def plain(self, expr: Any) -> int | None:
+        """The value of an index expression in which nothing but sizes occurs; None for others."""
+        if expr not in self._plain:
+            # Sizes are positive; an index may be fixed here and run over a range further in.
+            fixed = isinstance(expr, sympy.Expr) and all(
+                s.is_positive and s in self.sizes for s in expr.free_symbols
+            )
+            self._plain[expr] = int(self._index(expr).item()) if fixed else None
+        return self._plain[expr]
+
+    def _index(self, expr: Any) -> Ints:
         if isinstance(expr, sympy.Integer):
             return np.full((1,) * len(self.scope), int(expr), np.int64)
         if isinstance(expr, sympy.Symbol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -53,22 +54,24 @@ class Stepping:
         Raises:
             ValueError: at something else than one of its indices, up to a sign and a shift.
         """
-        place = sympy.expand(step.of(self.line))
-        found = [s for s in self.line.spans if s in free_symbols(place) and s not in self.fixed]
-        symbol = found[0] if found else None
-        slope = 0 if symbol is None else place.coeff(symbol)
-        if len(found) > 1 or abs(slope) not in (0, 1):
-            raise ValueError(f"a recurrence cannot be stepped through by {place} in {self.line.left}")
-        offset = int(evaluator.index(place - slope * symbol if symbol is not None else place).item())
+        symbol, slope, rest = _moved(step.of(self.line), self.line, frozenset(self.fixed))
+        offset = int(evaluator.index(rest).item())
         if symbol is None:
             return Along(None, 0, offset, offset, offset)
+        plain = [evaluator.plain(end) for end in self.line.spans[symbol]]
+        if plain[0] is not None and plain[1] is not None:
+            if plain[0] > plain[1]:
+                return Along(symbol, slope, offset, 0, -1)
+            return Along(
+                symbol, slope, offset, *sorted(slope * end + offset for end in plain if end is not None)
+            )
         others = [(s, *self._span(s)) for s in self.line.spans if s != symbol]
         with evaluator.within(others, None):  # a range may depend on another index: then it is the widest
             low, high = (evaluator.index(end) for end in self.line.spans[symbol])
         if not low.size or not high.size:
-            return Along(symbol, int(slope), offset, 0, -1)
-        ends = sorted(int(slope) * int(end) + offset for end in (low.min(), high.max()))
-        return Along(symbol, int(slope), offset, *ends)
+            return Along(symbol, slope, offset, 0, -1)
+        ends = sorted(slope * int(end) + offset for end in (low.min(), high.max()))
+        return Along(symbol, slope, offset, *ends)
 
     def _span(self, symbol: sympy.Symbol) -> tuple[Any, Any]:
         now = self.fixed.get(symbol)
@@ -79,6 +82,20 @@ class Stepping:
         if place.symbol is None:
             return self
         return replace(self, fixed={**self.fixed, place.symbol: place.slope * (now - place.offset)})
+
+
+@lru_cache(maxsize=4096)
+def _moved(
+    place: sympy.Expr, line: Definition, fixed: frozenset[sympy.Symbol]
+) -> tuple[sympy.Symbol | None, int, sympy.Expr]:
+    """A place as ±symbol + rest, for the one index of the line that is not fixed and moves it."""
+    place = sympy.expand(place)
+    found = [s for s in line.spans if s in free_symbols(place) and s not in fixed]
+    symbol = found[0] if found else None
+    slope = 0 if symbol is None else place.coeff(symbol)
+    if len(found) > 1 or abs(slope) not in (0, 1):
+        raise ValueError(f"a recurrence cannot be stepped through by {place} in {line.left}")
+    return symbol, int(slope), place if symbol is None else place - slope * symbol
 
 
 def step_through(evaluator: Evaluator, group: Group, finish: Finish | None) -> None:
