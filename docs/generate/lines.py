@@ -9,9 +9,10 @@ import sympy
 from sympy.core.basic import Basic
 
 from spec.language.expr import Node, Tensor, free_symbols
-from spec.language.formula import Definition, Formula, LineChoice
+from spec.language.flatten import own_lines
+from spec.language.formula import Definition, Formula
 from spec.language.render import Line as Numbered
-from spec.language.render import latex
+from spec.language.render import latex, numbered
 from spec.language.render import statement as lines_of
 
 from . import peers
@@ -30,29 +31,7 @@ SETS = {"real": r"\mathbb{R}", "positive": r"\mathbb{R}_{>0}", "nonnegative": r"
 
 def as_lines(definitions: Iterable[Definition], first: int = 1) -> list[Line]:
     """Definitions as numbered lines."""
-    return [
-        Line(str(place), f"{latex(d.left)} {'+' if d.accumulate else ''}= {latex(d.right)}", reach(d))
-        for place, d in enumerate(definitions, first)
-    ]
-
-
-def reach(line: Definition) -> str:
-    """The range of a line's indices."""
-    parts = []
-    for symbol, (first, last) in line.spans.items():
-        if first == 0:
-            parts.append(rf"{latex(symbol)} < {latex(last + 1)}")
-        else:
-            parts.append(rf"{latex(first)} \le {latex(symbol)} \le {latex(last)}")
-    return r",\ ".join(parts)
-
-
-def own_lines(formula: Formula, options: Mapping[str, str]) -> list[Definition]:
-    """The lines as written, under a full choice of conventions."""
-    found: list[Definition] = []
-    for item in formula.lines:
-        found.extend(item.options[options[item.convention]] if isinstance(item, LineChoice) else (item,))
-    return found
+    return [Line(str(x.number), x.equation, x.ranges) for x in numbered(definitions, "latex", first)]
 
 
 def by_convention(formula: Formula) -> str:

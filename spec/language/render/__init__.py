@@ -3,6 +3,14 @@
 # How each node is printed is registered where these are imported.
 from spec.language.render import applied as applied
 from spec.language.render import nodes as nodes
-from spec.language.render.statements import Line, claim_text, latex, statement, unicode, written_under
+from spec.language.render.statements import (
+    Line,
+    claim_text,
+    latex,
+    numbered,
+    statement,
+    unicode,
+    written_under,
+)
 
-__all__ = ["Line", "claim_text", "latex", "statement", "unicode", "written_under"]
+__all__ = ["Line", "claim_text", "latex", "numbered", "statement", "unicode", "written_under"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sympy.core.basic import Basic
 
 from spec.language.expr import Always, Choice
-from spec.language.flatten import chosen
-from spec.language.formula import Definition, Formula, LineChoice
+from spec.language.flatten import chosen, own_lines
+from spec.language.formula import Definition, Formula
 from spec.language.render.printer import Latex, Printer, Unicode
 from spec.language.theorem import Claim, Theorem
 
@@ -39,14 +39,15 @@ def statement(
     formula: Formula, conventions: Mapping[str, str] | None = None, style: str = "unicode"
 ) -> list[Line]:
     """The numbered lines of a formula as written, under a choice of conventions; ``style`` is ``latex`` or ``unicode``."""
+    return numbered(own_lines(formula, formula.choose(conventions)), style)
+
+
+def numbered(lines: Iterable[Definition], style: str = "unicode", first: int = 1) -> list[Line]:
+    """Definitions as numbered lines."""
     p: Printer = _LATEX if style == "latex" else _UNICODE
-    options = formula.choose(conventions)
-    lines: list[Definition] = []
-    for item in formula.lines:
-        lines.extend(item.options[options[item.convention]] if isinstance(item, LineChoice) else (item,))
     return [
-        Line(number, f"{p.text(line.left)} = {p.text(chosen(line.right, options))}", _ranges(p, line))
-        for number, line in enumerate(lines, start=1)
+        Line(number, f"{p.text(d.left)} {'+' if d.accumulate else ''}= {p.text(d.right)}", _ranges(p, d))
+        for number, d in enumerate(lines, first)
     ]
 
 
