@@ -114,32 +114,15 @@ def _aligned(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, s
 def _theorem(formula: Formula, theorem: Theorem) -> Iterator[tuple[str, str]]:
     """The sentence with its assurance, what it is about, and the claims."""
     from spec.language.proving.proof import check
-    from spec.language.render import claim_text
+    from spec.language.render import claim_text, hypotheses
 
     assurance = check(theorem, formula).assurance
     yield from _wrapped("", f"{theorem.name}: {theorem.title} [{assurance}]", 2)
-    if words := ", ".join(_hypotheses(formula, theorem)):
+    if words := ", ".join(hypotheses(theorem, formula)):
         yield from _wrapped("", f"{words}:", 6)
     conventions = formula.choose(theorem.conventions)
     for claim in theorem.claims:
         yield from _wrapped("cyan", claim_text(claim, "unicode", conventions, theorem.exists), 6)
-
-
-def _hypotheses(formula: Formula, theorem: Theorem) -> Iterator[str]:
-    """What a theorem is stated for, and how its claims are written out."""
-    from spec.language.flatten import chosen
-    from spec.language.render import unicode, written_under
-
-    conventions = formula.choose(theorem.conventions)
-    for tensor in theorem.given:
-        kind = f"a {tensor.domain}" if tensor.domain in ("permutation", "positive", "boolean") else "any"
-        yield f"for {kind} {unicode(tensor)}" + (f" {_shape(tensor)}" if tensor.shape else "")
-    yield from (f"for {unicode(size)} = {unicode(value)}" for size, value in theorem.sizes.items())
-    yield from (f"assuming {unicode(chosen(c, conventions))}" for c in theorem.assuming)
-    yield from (f"at {unicode(tensor)} = {value}" for tensor, value in theorem.at.items())
-    yield from ("for some inputs",) * theorem.exists
-    yield from (f"under {name}={option}" for name, option in theorem.conventions.items())
-    yield from (f"written for {name}={option}" for name, option in written_under(theorem, formula).items())
 
 
 def _wrapped(style: str, text: str, indent: int) -> Iterator[tuple[str, str]]:

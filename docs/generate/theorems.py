@@ -6,12 +6,11 @@ from collections import Counter
 from functools import cache
 from html import escape
 
-from spec.language.flatten import chosen
 from spec.language.formula import Formula
 from spec.language.proving.proof import Checked, check
 from spec.language.proving.rules import RULES
 from spec.language.registry import formulas
-from spec.language.render import latex, written_under
+from spec.language.render import hypotheses, latex
 from spec.language.theorem import Assurance, Theorem
 
 from .derivations import SIGNS, Derivations, over, sentence
@@ -99,27 +98,9 @@ def _one(item: Checked) -> str:
 
 def _hypotheses(theorem: Theorem, formula: Formula) -> str:
     """The theorem's own quantifiers and hypotheses, in a line."""
-    conventions = formula.choose(theorem.conventions)
-    words = []
-    for t in theorem.given:
-        shape = r" \times ".join(latex(size) for size in t.shape)
-        kind = {
-            "permutation": "a permutation",
-            "real": "any",
-            "positive": "a positive",
-            "boolean": "a Boolean",
-        }.get(t.domain, f"any {t.domain}")
-        words.append(f"for {kind} {inline(latex(t))}" + (f" of shape {inline(shape)}" if shape else ""))
-    words += [f"for {inline(latex(size))} = {inline(latex(value))}" for size, value in theorem.sizes.items()]
-    words += [f"assuming {inline(latex(chosen(condition, conventions)))}" for condition in theorem.assuming]
-    words += [f"at {inline(latex(t))} = {escape(str(value))}" for t, value in theorem.at.items()]
-    words += ["for some inputs"] if theorem.exists else []
-    words += [f"under the convention <code>{n} = {o}</code>" for n, o in theorem.conventions.items()]
-    words += [
-        f"written out for <code>{n} = {o}</code>, as for every other option of this convention"
-        for n, o in written_under(theorem, formula).items()
-    ]
-    text = ", ".join(words)
+    text = ", ".join(
+        hypotheses(theorem, formula, inline, lambda said: f"<code>{escape(said)}</code>", "latex")
+    )
     return f"{text[0].upper()}{text[1:]}:" if text else ""
 
 

@@ -25,5 +25,5 @@ def test_an_existential_theorem_is_written_as_an_inequality() -> None:
 def test_a_claim_is_written_for_one_option_of_a_convention_that_it_leaves_open() -> None:
     """And the page says for which: the claim and its derivation hold no list of options."""
     shown = section_of("recurrent.lstm", "one-step")
-    assert "written out for <code>gate_order = ifgo</code>" in shown
+    assert "written for <code>gate_order=ifgo</code>" in shown
     assert "iofg" not in shown

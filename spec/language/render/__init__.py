@@ -6,11 +6,11 @@ from spec.language.render import nodes as nodes
 from spec.language.render.statements import (
     Line,
     claim_text,
+    hypotheses,
     latex,
     numbered,
     statement,
     unicode,
-    written_under,
 )
 
-__all__ = ["Line", "claim_text", "latex", "numbered", "statement", "unicode", "written_under"]
+__all__ = ["Line", "claim_text", "hypotheses", "latex", "numbered", "statement", "unicode"]

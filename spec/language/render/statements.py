@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sympy.core.basic import Basic
@@ -14,6 +14,8 @@ from spec.language.render.printer import Latex, Printer, Unicode
 from spec.language.theorem import Claim, Theorem
 
 _LATEX, _UNICODE = Latex(), Unicode()
+KINDS = {"permutation": "a permutation", "real": "any", "positive": "a positive", "boolean": "a Boolean"}
+"""How what a theorem is given is announced, by its domain."""
 
 
 def latex(node: Basic) -> str:
@@ -84,7 +86,7 @@ def claim_text(
     return f"{left} {sign} {right}" + ("" if isinstance(claim.where, Always) else joint + where)
 
 
-def written_under(theorem: Theorem, formula: Formula) -> dict[str, str]:
+def _written_under(theorem: Theorem, formula: Formula) -> dict[str, str]:
     """The conventions that a theorem leaves open and its claims depend on, each at our option: how they are written out.
 
     It holds under every other option as well.
@@ -96,3 +98,35 @@ def written_under(theorem: Theorem, formula: Formula) -> dict[str, str]:
         for name, option in formula.choose().items()
         if name in named and name not in theorem.conventions
     }
+
+
+def hypotheses(
+    theorem: Theorem,
+    formula: Formula,
+    maths: Callable[[str], str] = str,
+    code: Callable[[str], str] = str,
+    style: str = "unicode",
+) -> Iterator[str]:
+    """What a theorem is stated for, and how its claims are written out, phrase by phrase.
+
+    ``maths`` and ``code`` set a formula and a convention in the text around them.
+    """
+    p: Printer = _LATEX if style == "latex" else _UNICODE
+    conventions = formula.choose(theorem.conventions)
+    times = r" \times " if style == "latex" else "×"
+    for tensor in theorem.given:
+        kind = KINDS.get(tensor.domain, f"any {tensor.domain}")
+        shape = times.join(p.text(size) for size in tensor.shape)
+        yield f"for {kind} {maths(p.text(tensor))}" + (f" of shape {maths(shape)}" if shape else "")
+    for size, value in theorem.sizes.items():
+        yield f"for {maths(p.text(size))} = {maths(p.text(value))}"
+    for condition in theorem.assuming:
+        yield f"assuming {maths(p.text(chosen(condition, conventions)))}"
+    for tensor, value in theorem.at.items():
+        yield f"at {maths(p.text(tensor))} = {maths(str(value))}"
+    if theorem.exists:
+        yield "for some inputs"
+    for name, option in theorem.conventions.items():
+        yield f"under {code(f'{name}={option}')}"
+    for name, option in _written_under(theorem, formula).items():
+        yield f"written for {code(f'{name}={option}')}, as for every other option"

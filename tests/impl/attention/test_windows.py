@@ -1,3 +1,5 @@
+# Two ways of ours are compared up to torch's defaults for float32, which leave room for sums in another order; the values
+# themselves are held to the statement's bounds.
 import math
 from functools import partial
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -61,12 +63,17 @@ def test_what_refers_to_itself_at_the_same_place_is_refused() -> None:
         arrange((define(h[t, c], h[t - 1, c] + h[t + 1, c], t=(1, T - 1)),))
 
 
+def equal(a: Any, b: Any) -> bool:
+    """Up to the two units by which NumPy's tanh of an array may differ from that of a number, or of a shorter array."""
+    return np.allclose(a, b, rtol=2 * np.finfo(float).eps, atol=0)
+
+
 def test_the_past_is_read_as_far_as_it_has_been_written() -> None:
     """h[t] = tanh Σ_{s<t} h[s]·x[s]: with x = 1 the first two entries are 1 and tanh 1."""
     (found,) = evaluate(remembering(), {"x": np.ones((3, 2))})
     assert found[0].tolist() == [1.0, 1.0]
-    assert np.allclose(found[1], np.tanh(1.0), rtol=1e-15)
-    assert np.allclose(found[2], np.tanh(1.0 + np.tanh(1.0)), rtol=1e-15)
+    assert equal(found[1], np.tanh(1.0))
+    assert equal(found[2], np.tanh(1.0 + np.tanh(1.0)))
 
 
 def test_rows_read_the_row_below_at_the_same_step() -> None:
@@ -75,5 +82,5 @@ def test_rows_read_the_row_below_at_the_same_step() -> None:
     inputs = {"x": rng.normal(size=(3, 2)), "start": rng.normal(size=(4, 2))}
     (apart,) = evaluate(grid(), {**inputs, "W": np.zeros((2, 2))})
     (joined,) = evaluate(grid(), {**inputs, "W": np.eye(2)})
-    assert np.allclose(apart[1:, 1:], np.tanh(apart[1:, :-1]), rtol=1e-15)
-    assert np.allclose(joined[1:, 1:], np.tanh(joined[1:, :-1] + joined[:-1, 1:]), rtol=1e-15)
+    assert equal(apart[1:, 1:], np.tanh(apart[1:, :-1]))
+    assert equal(joined[1:, 1:], np.tanh(joined[1:, :-1] + joined[:-1, 1:]))

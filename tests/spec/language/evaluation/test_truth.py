@@ -182,7 +182,7 @@ def test_a_gradient_covers_both_branches_at_the_border_and_is_that_of_one_elsewh
     slope, tolerance = found["x"]
     assert abs(slope[0] - 5) <= tolerance[0]
     assert abs(slope[0] - 2) <= tolerance[0]
-    assert slope[1] == pytest.approx(5)
+    assert abs(slope[1] - 5) <= tolerance[1]
     assert tolerance[1] < 1e-13
     assert (found["y"][0] == 0).all()
 
