@@ -18,6 +18,7 @@ from spec.language.evaluation.dimensions import Size, fraction_of, whole
 from spec.language.evaluation.interpreter import Evaluator
 from spec.language.evaluation.precision import FORMATS
 from spec.language.evaluation.walk import Walk
+from spec.language.abbreviations import meant
 from spec.language.expr import Tensor, free_symbols
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
@@ -109,8 +110,9 @@ def _judge_claim(
 
 def settled(claim: Claim, judge: Judge) -> Claim:
     """The claim with every convention's choice made."""
-    made = (chosen(part, judge.conventions) for part in (claim.left, claim.right, claim.where))
-    left, right, where = made
+    left, right, where = (
+        chosen(meant(part, judge.formula), judge.conventions) for part in (claim.left, claim.right, claim.where)
+    )
     return Claim(left, right, claim.over, where, claim.relation)
 
 
@@ -209,4 +211,4 @@ def assumed(formula: Formula, theorem: Theorem, example: Example) -> bool:
     if not theorem.assuming:
         return True
     evaluator = Evaluator(Walk(), bound_inputs(formula, theorem, example))
-    return all(bool(np.all(evaluator.condition(condition))) for condition in theorem.assuming)
+    return all(bool(np.all(evaluator.condition(meant(c, formula)))) for c in theorem.assuming)

@@ -10,7 +10,8 @@ from sympy.core.basic import Basic
 
 from spec.language.expr import Node, Tensor, free_symbols
 from spec.language.flatten import own_lines
-from spec.language.formula import Definition, Formula
+from spec.language.formula import Formula
+from spec.language.lines import Definition
 from spec.language.render import Line as Numbered
 from spec.language.render import latex, numbered
 from spec.language.render import statement as lines_of

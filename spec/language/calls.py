@@ -1,4 +1,4 @@
-"""Applying one formula inside another: comprehensions (whole arrays given entry by entry), calls, and derivatives of calls."""
+"""Applying one formula inside another: calls, and derivatives of calls."""
 
 from __future__ import annotations
 
@@ -10,68 +10,21 @@ from sympy.core.basic import Basic
 from sympy.core.containers import Tuple as BasicTuple
 from sympy.core.symbol import Str
 
+from spec.language.evaluation.dimensions import solved
 from spec.language.expr import (
+    Arithmetic,
     Binder,
+    Comprehension,
     Index,
     Node,
     Tensor,
+    as_index,
+    each,
     free_symbols,
-    fresh,
-    lift,
+    part,
     substitute,
 )
-
-
-class Comprehension(Binder):
-    """A whole array given entry by entry; ``args``: body, then (index, size) pairs. Build it with :func:`each`."""
-
-    @property
-    def body(self) -> Node:
-        """The entry at the bound indices."""
-        return self.args[0]
-
-    @property
-    def vars(self) -> tuple[sympy.Symbol, ...]:
-        """The bound indices."""
-        return tuple(pair.args[0] for pair in self.args[1:])
-
-    @property
-    def shape(self) -> tuple[sympy.Expr, ...]:
-        """The size of each axis."""
-        return tuple(pair.args[1] for pair in self.args[1:])
-
-    def free_symbols_unbound(self) -> set[sympy.Symbol]:
-        """The symbols free in this node."""
-        inner = free_symbols(self.body) - set(self.vars)
-        return inner.union(*(free_symbols(size) for size in self.shape))
-
-    def substituted(self, changes: Mapping[Basic, Basic]) -> Basic:
-        """This node after a capture-avoiding substitution."""
-        bound = set(self.vars)
-        inner = {old: new for old, new in changes.items() if not bound & free_symbols(old)}
-        incoming = set().union(*(free_symbols(new) for new in inner.values())) if inner else set()
-        taken = incoming | free_symbols(self.body) | bound
-        rename: dict[Basic, Basic] = {}
-        for var in self.vars:
-            if var in incoming:
-                rename[var] = fresh(var, taken)
-                taken.add(rename[var])
-        body = substitute(substitute(self.body, rename), inner)
-        pairs = (
-            BasicTuple(rename.get(var, var), substitute(size, changes))
-            for var, size in zip(self.vars, self.shape, strict=True)
-        )
-        return Comprehension(body, *pairs)
-
-    def at(self, index: tuple[Index, ...]) -> Node:
-        """The entry at ``index``."""
-        return substitute(self.body, dict(zip(self.vars, index, strict=True)))
-
-
-def each(body: Any, *spans: tuple[sympy.Symbol, Any]) -> Comprehension:
-    """``each(s[i, j] + c[i], (i, n), (j, m))``: the n×m array with these entries."""
-    return Comprehension(lift(body), *(BasicTuple(var, sympy.sympify(size)) for var, size in spans))
-
+from spec.language.known import Stated, known
 
 ABSENT = Str("absent")
 """Stands for an optional argument that is not given."""
@@ -151,42 +104,74 @@ class Pullback(Binder):
         return Pullback(*call.args, substitute(self.seed, changes), self.args[5])
 
 
-class Applied:
-    """A formula applied to arguments, waiting for an index: ``softmax(s, mask)[i, j]``."""
+class Applied(Arithmetic):
+    """A formula applied to arguments, waiting for an index: ``softmax(s, mask)[i, j]``.
+
+    With fewer indices, or none, it is the array of the entries they leave open; of shape () it is a value as it stands.
+    """
 
     def __init__(self, formula_id: str, output: str, arguments: tuple[Basic, ...]) -> None:
         self._call = (Str(formula_id), Str(output), BasicTuple(*arguments))
 
-    def __getitem__(self, index: Any) -> Call:
+    @property
+    def shape(self) -> tuple[sympy.Expr, ...]:
+        """The symbolic shape of the result, in the caller's sizes."""
+        callee = known(str(self._call[0]))
+        sizes = unify(callee, self._call[2].args)
+        return tuple(substitute(size, sizes) for size in callee.line(str(self._call[1])).shape)
+
+    def __getitem__(self, index: Any) -> Any:
         index = index if isinstance(index, tuple) else (index,)
-        return Call(*self._call, BasicTuple(*(sympy.sympify(part) for part in index)))
+        rank = len(known(str(self._call[0])).line(str(self._call[1])).shape)
+        if len(index) == rank and not any(isinstance(one, slice) for one in index):
+            return self.entry(tuple(as_index(one) for one in index))
+        if len(index) > rank:
+            raise ValueError(f"{self._call[0]} gives {rank} axes, but {len(index)} indices were given")
+        return part(self.shape, index, self.entry)
 
-    def output(self, name: str) -> Applied:
+    def entry(self, index: tuple[Index, ...]) -> Call:
+        """The entry at these indices."""
+        return Call(*self._call, BasicTuple(*index))
+
+    def whole(self) -> Any:
+        """The result as an argument of another formula: all of the array, or the value."""
+        return self[()]
+
+    def as_node(self) -> Node:
+        """The value, where the result has no axes."""
+        found = self.whole()
+        return found if isinstance(found, Node) and not isinstance(found, Comprehension) else found.as_node()
+
+    def output(self, name: str | Tensor) -> Applied:
         """The same application, another of its outputs; inside a theorem, the tensor of any of its lines."""
-        return Applied(str(self._call[0]), name, self._call[2].args)
+        return Applied(str(self._call[0]), str(name), self._call[2].args)
 
-    def pullback(self, seed: Tensor | Comprehension, wrt: str) -> AppliedPullback:
-        """The vector–Jacobian product with ``seed`` on this output, with respect to the input named ``wrt``."""
-        return AppliedPullback(self._call, seed, wrt)
+    def pullback(self, seed: Any, wrt: str | Tensor) -> AppliedPullback:
+        """The vector–Jacobian product with ``seed`` on this output, with respect to the input ``wrt``."""
+        return AppliedPullback(self._call, argument(seed), str(wrt))
 
 
-class AppliedPullback:
-    """A vector–Jacobian product waiting for the index of the input's entry."""
+class AppliedPullback(Arithmetic):
+    """A vector–Jacobian product waiting for the index of the input's entry; with respect to a scalar, a value."""
 
     def __init__(self, call: tuple[Basic, ...], seed: Basic, wrt: str) -> None:
         self._call, self._seed, self._wrt = call, seed, Str(wrt)
 
     def __getitem__(self, index: Any) -> Pullback:
         index = index if isinstance(index, tuple) else (index,)
-        return Pullback(
-            *self._call, BasicTuple(*(sympy.sympify(part) for part in index)), self._seed, self._wrt
-        )
+        return Pullback(*self._call, BasicTuple(*(as_index(one) for one in index)), self._seed, self._wrt)
+
+    def as_node(self) -> Node:
+        """The derivative with respect to a scalar."""
+        return self[()]
 
 
 def argument(value: Any) -> Basic:
     """Anything usable as an argument of a formula, as a tree."""
     if value is None:
         return ABSENT
+    if isinstance(value, Applied):
+        value = value.whole()
     if isinstance(value, Tensor | Comprehension | Node):
         return value
     return sympy.sympify(value)
@@ -195,3 +180,47 @@ def argument(value: Any) -> Basic:
 def shape_of(value: Basic) -> tuple[sympy.Expr, ...]:
     """The symbolic shape of an argument."""
     return value.shape if isinstance(value, Tensor | Comprehension) else ()
+
+
+def unify(callee: Stated, arguments: tuple[Basic, ...]) -> dict[Basic, Basic]:
+    """The callee's size symbols in terms of the caller's, read off the arguments' shapes.
+
+    Raises:
+        ValueError: a shape that does not fit, naming formula, input, expected and given.
+    """
+    changes: dict[Any, Any] = {}
+    shapes: list[tuple[Tensor, tuple[sympy.Expr, ...]]] = []
+    for item, value in zip(callee.inputs, arguments, strict=True):
+        if isinstance(item, sympy.Symbol):
+            changes[item] = value
+        elif value != ABSENT:
+            shapes.append((item, shape_of(value)))
+    for again in (False, True):  # a size such as L + 1 may be known from a later input only
+        for item, given in shapes:
+            try:
+                for size, actual in zip(item.shape, given, strict=True):
+                    if not again or not isinstance(size, sympy.Symbol):
+                        changes |= solved(size, actual, changes) or {}
+                    elif sympy.expand(changes[size] - actual) != 0:
+                        raise ValueError(f"{size} is not {actual}")
+            except ValueError:
+                shapes_said = [", ".join(str(size) for size in shape) for shape in (item.shape, given)]
+                raise ValueError(
+                    f"{callee.id}: {item.name} has shape ({shapes_said[0]}), "
+                    f"but an argument of shape ({shapes_said[1]}) was given"
+                ) from None
+    return changes
+
+
+__all__ = [
+    "ABSENT",
+    "Applied",
+    "AppliedPullback",
+    "Call",
+    "Comprehension",
+    "Pullback",
+    "argument",
+    "each",
+    "shape_of",
+    "unify",
+]

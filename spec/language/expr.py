@@ -12,7 +12,7 @@ Only this package takes trees apart. ``subs``, ``xreplace`` and ``diff`` do not 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import sympy
 from sympy.core.basic import Basic
@@ -21,8 +21,31 @@ from sympy.core.symbol import Str
 
 Index: TypeAlias = sympy.Expr
 """An integer expression over index and size symbols, or an integer-valued :class:`Ref` (a look-up)."""
+Span: TypeAlias = "sympy.Symbol | tuple[sympy.Symbol, Any] | tuple[sympy.Symbol, Any, Any]"
+"""How a binder names its index: ``j`` (0 to its size − 1), ``(j, m)`` (0 to m − 1) or ``(j, 1, m)`` (1 to m)."""
 
 FUNCTIONS = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "abs", "round")
+
+
+class Letter(sympy.Symbol):  # type: ignore[misc]  # (SymPy's Symbol is untyped)
+    """An index that carries its size: it runs from 0 to ``size`` − 1 where nothing else is said.
+
+    Two letters of one name and different sizes are different symbols; a size of None leaves every range to be written.
+    """
+
+    __slots__ = ("size",)
+    size: sympy.Expr | None
+
+    def __new__(cls, name: str, size: Any = None) -> Letter:  # noqa: D102  (the class says it)
+        made = sympy.Symbol.__xnew__(cls, name, integer=True)
+        made.size = None if size is None else sympy.sympify(size)
+        return made  # type: ignore[no-any-return]  # (likewise)
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str, sympy.Expr | None], dict[str, Any]]:
+        return (self.name, self.size), {}
+
+    def _hashable_content(self) -> tuple[Any, ...]:
+        return (self.name, self.size, *sorted(self.assumptions0.items()))
 
 
 def sizes(names: str) -> tuple[sympy.Symbol, ...]:
@@ -30,13 +53,84 @@ def sizes(names: str) -> tuple[sympy.Symbol, ...]:
     return tuple(sympy.Symbol(name, integer=True, positive=True) for name in names.split())
 
 
-def indices(names: str) -> tuple[sympy.Symbol, ...]:
-    """Index symbols, each an integer: ``i, j = indices("i j")``."""
-    return tuple(sympy.Symbol(name, integer=True) for name in names.split())
+def indices(names: str = "", /, **ranges: Any) -> tuple[Letter, ...]:
+    """Indices with their sizes: ``i, j, l = indices(i=n, j=m, l=m)``; by name alone, ``indices("i j")``, without."""
+    return (*(Letter(name) for name in names.split()), *(Letter(name, size) for name, size in ranges.items()))
 
 
-class Tensor(Basic):
-    """A named array with symbolic sizes; ``x[i, j]`` refers to one entry.
+def span(given: Any) -> tuple[sympy.Symbol, sympy.Expr, sympy.Expr]:
+    """An index with its first and last value, from any way to write it (:data:`Span`).
+
+    Raises:
+        ValueError: an index without a size of its own, and no range.
+    """
+    if isinstance(given, sympy.Symbol):
+        given = (given, getattr(given, "size", None))
+    symbol, *ends = given
+    if None in ends:
+        raise ValueError(f"the index {symbol} has no size of its own: write its range, as in ({symbol}, n)")
+    first, last = (0, sympy.sympify(ends[0]) - 1) if len(ends) == 1 else ends
+    return symbol, sympy.sympify(first), sympy.sympify(last)
+
+
+class Arithmetic:
+    """What has a value in a statement: operators build nodes, and evaluate nothing."""
+
+    def __add__(self, other: Any) -> Node:
+        return Plus(lift(self), lift(other))
+
+    def __radd__(self, other: Any) -> Node:
+        return Plus(lift(other), lift(self))
+
+    def __sub__(self, other: Any) -> Node:
+        return Minus(lift(self), lift(other))
+
+    def __rsub__(self, other: Any) -> Node:
+        return Minus(lift(other), lift(self))
+
+    def __mul__(self, other: Any) -> Node:
+        return Times(lift(self), lift(other))
+
+    def __rmul__(self, other: Any) -> Node:
+        return Times(lift(other), lift(self))
+
+    def __truediv__(self, other: Any) -> Node:
+        return Over(lift(self), lift(other))
+
+    def __rtruediv__(self, other: Any) -> Node:
+        return Over(lift(other), lift(self))
+
+    def __pow__(self, other: Any, modulo: Any = None) -> Node:
+        return Power(lift(self), lift(other))
+
+    def __rpow__(self, other: Any) -> Node:
+        return Power(lift(other), lift(self))
+
+    def __neg__(self) -> Node:
+        return Negative(lift(self))
+
+    def __and__(self, other: Any) -> Node:
+        return Both(lift(self), lift(other))
+
+    def __or__(self, other: Any) -> Node:
+        return Either(lift(self), lift(other))
+
+    def __invert__(self) -> Node:
+        return Not(lift(self))
+
+    def as_node(self) -> Node:
+        """This as a node of a statement.
+
+        Raises:
+            TypeError: an array where a value belongs, with what to write.
+        """
+        raise NotImplementedError
+
+
+class Tensor(Arithmetic, Basic):  # type: ignore[misc]  # (SymPy's Basic is untyped)
+    """A named array with symbolic sizes; ``x[i, j]`` refers to one entry, ``x[i]`` to a row, ``x[:k]`` to a part.
+
+    A tensor of shape () is a value as it stands. ``meaning`` says in words what it holds; it is no part of what it is.
 
     ``domain`` is ``"real"``, ``"positive"``, ``"nonnegative"``, ``"boolean"``, or ``"integer"`` (entries lie in
     ``0 … below-1``).
@@ -52,10 +146,15 @@ class Tensor(Basic):
         domain: str | Str = "real",
         role: str | Str = "internal",
         below: Any = 0,
+        meaning: str = "",
     ) -> Tensor:
-        return super().__new__(
+        made: Tensor = Basic.__new__(
             cls, Str(str(name)), BasicTuple(*shape), Str(str(domain)), Str(str(role)), sympy.sympify(below)
         )
+        made.meaning = meaning
+        return made
+
+    meaning: str
 
     @property
     def name(self) -> str:
@@ -82,20 +181,27 @@ class Tensor(Basic):
         """For integers: entries are smaller than this."""
         return self.args[4]
 
-    def __getitem__(self, index: Any) -> Ref:
+    def __getitem__(self, index: Any) -> Any:
         index = index if isinstance(index, tuple) else (index,)
-        if len(index) != len(self.shape):
-            raise ValueError(f"{self.name} has {len(self.shape)} axes, but {len(index)} indices were given")
-        return Ref(self, *index)
+        if len(index) > len(self.shape):
+            raise ValueError(
+                f"{self.name} has shape ({_listed(self.shape)}), but {len(index)} indices were given"
+            )
+        return part(self.shape, index, lambda every: Ref(self, *every))
 
-    @property
-    def value(self) -> Ref:
-        """The entry of a tensor without axes, such as ``eps``."""
-        return self[()]
+    def as_node(self) -> Node:
+        """The value of a tensor of shape ()."""
+        if self.shape:
+            names = ", ".join("ijkl"[: len(self.shape)])
+            raise TypeError(
+                f"{self.name} has shape ({_listed(self.shape)}) and is no value by itself: write an entry, "
+                f"{self.name}[{names}], or the array entry by entry, each(…, {names})"
+            )
+        return Ref(self)
 
     def renamed(self, name: str, lead: tuple[sympy.Expr, ...] = ()) -> Tensor:
         """The same tensor under another name, with further leading axes."""
-        return Tensor(name, (*lead, *self.shape), self.domain, "internal", self.below)
+        return Tensor(name, (*lead, *self.shape), self.domain, "internal", self.below, self.meaning)
 
     def __repr__(self) -> str:
         return self.name
@@ -106,7 +212,7 @@ class Tensor(Basic):
         return self.name
 
 
-class Node(sympy.Expr):
+class Node(Arithmetic, sympy.Expr):  # type: ignore[misc]  # (likewise)
     """A node of a statement. Operators build further nodes and evaluate nothing."""
 
     _op_priority = 100.0
@@ -116,57 +222,25 @@ class Node(sympy.Expr):
         """A node with these parts; nothing is evaluated."""
         return Basic.__new__(cls, *(a if isinstance(a, Basic) else sympy.sympify(a) for a in args))
 
-    def __add__(self, other: Any) -> Node:
-        return Plus(self, lift(other))
+    def as_node(self) -> Node:
+        """This."""
+        return self
 
-    def __radd__(self, other: Any) -> Node:
-        return Plus(lift(other), self)
-
-    def __sub__(self, other: Any) -> Node:
-        return Minus(self, lift(other))
-
-    def __rsub__(self, other: Any) -> Node:
-        return Minus(lift(other), self)
-
-    def __mul__(self, other: Any) -> Node:
-        return Times(self, lift(other))
-
-    def __rmul__(self, other: Any) -> Node:
-        return Times(lift(other), self)
-
-    def __truediv__(self, other: Any) -> Node:
-        return Over(self, lift(other))
-
-    def __rtruediv__(self, other: Any) -> Node:
-        return Over(lift(other), self)
-
-    def __pow__(self, other: Any, modulo: Any = None) -> Node:
-        return Power(self, lift(other))
-
-    def __rpow__(self, other: Any) -> Node:
-        return Power(lift(other), self)
-
-    def __neg__(self) -> Node:
-        return Negative(self)
-
-    def __and__(self, other: Any) -> Node:
-        return Both(self, other)
-
-    def __or__(self, other: Any) -> Node:
-        return Either(self, other)
-
-    def __invert__(self) -> Node:
-        return Not(self)
+    written: ClassVar[Callable[[Any], str]] = repr
+    """How a tree is written as text; rendering, which knows the tree, fills it in (:func:`written_by`)."""
 
     def _sympystr(self, printer: Any) -> str:
-        from spec.language.render import unicode  # rendering knows the tree, not the other way round
-
-        return unicode(self)
+        return Node.written(self)
 
     def __repr__(self) -> str:
         return self._sympystr(None)
 
     __str__ = __repr__
+
+
+def written_by(function: Callable[[Basic], str]) -> None:
+    """Let trees be written by this function where Python asks for text."""
+    Node.written = staticmethod(function)
 
 
 class Ref(Node):
@@ -311,32 +385,57 @@ class AnyOf(Bound):
     """Whether a condition (the body) holds for some permitted index of a range."""
 
 
-def Sum(body: Any, span: tuple[sympy.Symbol, Any, Any], where: Node = TRUE) -> SumOf:
-    """``Sum(f, (j, 0, m-1), where=mask[i, j])``: the sum of ``f`` over ``j`` with ``mask[i, j]``."""
-    return SumOf(lift(body), span[0], sympy.sympify(span[1]), sympy.sympify(span[2]), where)
+def Sum(body: Any, *spans: Any, where: Any = TRUE) -> SumOf:
+    """``Sum(f, j, where=mask[i, j])``: the sum of ``f`` over ``j`` with ``mask[i, j]``; over several, the last innermost."""
+    *outer, inner = spans
+    total = SumOf(lift(body), *span(inner), lift(where))
+    for one in reversed(outer):
+        total = SumOf(total, *span(one), TRUE)
+    return total
 
 
-def Max(body: Any, span: tuple[sympy.Symbol, Any, Any], where: Node = TRUE) -> MaxOf:
-    """The maximum of ``body`` over the permitted indices of ``span``."""
-    return MaxOf(lift(body), span[0], sympy.sympify(span[1]), sympy.sympify(span[2]), where)
+def Max(body: Any, over: Any, where: Any = TRUE) -> MaxOf:
+    """The maximum of ``body`` over the permitted values of an index."""
+    return MaxOf(lift(body), *span(over), lift(where))
 
 
-def Some(condition: Node, span: tuple[sympy.Symbol, Any, Any]) -> AnyOf:
-    """Whether ``condition`` holds for some index of ``span``."""
-    return AnyOf(condition, span[0], sympy.sympify(span[1]), sympy.sympify(span[2]), TRUE)
+def Some(condition: Any, over: Any) -> AnyOf:
+    """Whether ``condition`` holds for some value of an index."""
+    return AnyOf(lift(condition), *span(over), TRUE)
 
 
-def Every(condition: Node, span: tuple[sympy.Symbol, Any, Any]) -> Not:
-    """The condition that ``condition`` holds for every index of ``span``."""
-    return Not(Some(Not(condition), span))
+def Every(condition: Any, over: Any) -> Not:
+    """The condition that ``condition`` holds for every value of an index."""
+    return Not(Some(Not(lift(condition)), over))
+
+
+class Expectation(Node):
+    """The expectation of a body; ``args``: body, then the random tensors (independent entries, mean 0, variance 1)."""
+
+    @property
+    def body(self) -> Node:
+        """What the expectation is of."""
+        return self.args[0]
+
+    @property
+    def random(self) -> tuple[Tensor, ...]:
+        """The random tensors."""
+        return tuple(self.args[1:])
+
+
+def expected(body: Any, *random: Tensor) -> Expectation:
+    """``expected(f, q, k)``: E f when all entries of q and k are independent with mean 0 and variance 1."""
+    return Expectation(lift(body), *random)
 
 
 def lift(value: Any) -> Node:
-    """Anything usable as a value, as a node: numbers and index arithmetic become literals."""
-    if isinstance(value, Node):
-        return value
-    if isinstance(value, Tensor):
-        return value.value
+    """Anything usable as a value, as a node: numbers and index arithmetic become literals.
+
+    Raises:
+        TypeError: a float, or an array; it says what to write.
+    """
+    if isinstance(value, Arithmetic):
+        return value.as_node()
     if isinstance(value, float):
         raise TypeError(f"{value} is a float; statements are exact, so write it as a Rational")
     return Literal(sympy.sympify(value))
@@ -354,29 +453,34 @@ def _function(name: str) -> Callable[[Any], Node]:
 exp, log, sqrt, sin, cos, tanh, sigmoid, absolute, rounded = map(_function, FUNCTIONS)
 
 
+def as_index(value: Any) -> Any:
+    """Anything usable as an index: index arithmetic, or a look-up (an integer tensor of shape () included)."""
+    return value.as_node() if isinstance(value, Arithmetic) else sympy.sympify(value)
+
+
 def delta(a: Any, b: Any) -> Node:
     """Kronecker's delta: 1 where the two index expressions agree, else 0."""
-    return Delta(sympy.sympify(a), sympy.sympify(b))
+    return Delta(as_index(a), as_index(b))
 
 
-def case(condition: Node, then: Any, otherwise: Any = 0) -> Node:
+def case(condition: Any, then: Any, otherwise: Any = 0) -> Node:
     """``then`` where ``condition`` holds, else ``otherwise``."""
-    return Case(condition, lift(then), lift(otherwise))
+    return Case(lift(condition), lift(then), lift(otherwise))
 
 
 def le(a: Any, b: Any) -> Node:
     """The condition a ≤ b on index expressions."""
-    return Compare(Str("<="), sympy.sympify(a), sympy.sympify(b))
+    return Compare(Str("<="), as_index(a), as_index(b))
 
 
 def lt(a: Any, b: Any) -> Node:
     """The condition a < b on index expressions."""
-    return Compare(Str("<"), sympy.sympify(a), sympy.sympify(b))
+    return Compare(Str("<"), as_index(a), as_index(b))
 
 
 def eq(a: Any, b: Any) -> Node:
     """The condition a = b on index expressions."""
-    return Compare(Str("=="), sympy.sympify(a), sympy.sympify(b))
+    return Compare(Str("=="), as_index(a), as_index(b))
 
 
 def by_convention(name: str, /, **options: Any) -> Node:
@@ -424,7 +528,11 @@ def fresh(symbol: sympy.Symbol, taken: set[sympy.Symbol]) -> sympy.Symbol:
     while candidate in names:
         count += 1
         candidate = f"{symbol.name}_{count}"
-    return sympy.Symbol(candidate, **symbol.assumptions0) if count else symbol
+    if not count:
+        return symbol
+    if isinstance(symbol, Letter):
+        return Letter(candidate, symbol.size)
+    return sympy.Symbol(candidate, **symbol.assumptions0)
 
 
 class Binder(Node):
@@ -437,6 +545,108 @@ class Binder(Node):
     def substituted(self, changes: Mapping[Basic, Basic]) -> Basic:
         """This node after a capture-avoiding substitution."""
         raise NotImplementedError
+
+
+class Comprehension(Binder):
+    """A whole array given entry by entry; ``args``: body, then (index, size) pairs. Build it with :func:`each`."""
+
+    @property
+    def body(self) -> Node:
+        """The entry at the bound indices."""
+        return self.args[0]
+
+    @property
+    def vars(self) -> tuple[sympy.Symbol, ...]:
+        """The bound indices."""
+        return tuple(pair.args[0] for pair in self.args[1:])
+
+    @property
+    def shape(self) -> tuple[sympy.Expr, ...]:
+        """The size of each axis."""
+        return tuple(pair.args[1] for pair in self.args[1:])
+
+    def free_symbols_unbound(self) -> set[sympy.Symbol]:
+        """The symbols free in this node."""
+        inner = free_symbols(self.body) - set(self.vars)
+        return inner.union(*(free_symbols(size) for size in self.shape))
+
+    def substituted(self, changes: Mapping[Basic, Basic]) -> Basic:
+        """This node after a capture-avoiding substitution."""
+        bound = set(self.vars)
+        inner = {old: new for old, new in changes.items() if not bound & free_symbols(old)}
+        incoming = set().union(*(free_symbols(new) for new in inner.values())) if inner else set()
+        taken = incoming | free_symbols(self.body) | bound
+        rename: dict[Basic, Basic] = {}
+        for var in self.vars:
+            if var in incoming:
+                rename[var] = fresh(var, taken)
+                taken.add(rename[var])
+        body = substitute(substitute(self.body, rename), inner)
+        pairs = (
+            BasicTuple(rename.get(var, var), substitute(size, changes))
+            for var, size in zip(self.vars, self.shape, strict=True)
+        )
+        return Comprehension(body, *pairs)
+
+    def at(self, index: tuple[Index, ...]) -> Node:
+        """The entry at ``index``."""
+        return substitute(self.body, dict(zip(self.vars, index, strict=True)))
+
+    def __getitem__(self, index: Any) -> Any:
+        index = index if isinstance(index, tuple) else (index,)
+        if len(index) > len(self.shape):
+            raise ValueError(
+                f"an array of shape ({_listed(self.shape)}) was given {len(index)} indices: {self}"
+            )
+        return part(self.shape, index, self.at)
+
+    def as_node(self) -> Node:
+        """An array is no value."""
+        raise TypeError(
+            f"{self} is an array of shape ({_listed(self.shape)}), where a value belongs: write an entry of it"
+        )
+
+
+def each(body: Any, *spans: Any) -> Comprehension:
+    """``each(s[i, j] + c[i], i, j)``: the n×m array with these entries; ``(i, k)`` where an index runs below k instead."""
+    pairs = []
+    for one in spans:
+        symbol, first, last = span(one)
+        if first != 0:
+            raise ValueError(f"an array begins at 0; {symbol} was given the range {first} … {last}")
+        pairs.append(BasicTuple(symbol, last + 1))
+    return Comprehension(body if isinstance(body, Node) else lift(body), *pairs)
+
+
+def part(shape: tuple[sympy.Expr, ...], index: tuple[Any, ...], entry: Callable[[tuple[Any, ...]], Node]) -> Any:
+    """An entry, or where indices are missing or slices, the array of the entries that they leave open.
+
+    ``x[t]`` is the row t, ``x[:k]`` the first k rows, ``x[a:b, c]`` a part of column c.
+
+    Raises:
+        ValueError: a slice with a step.
+    """
+    taken = {s.name for one in index if not isinstance(one, slice) for s in free_symbols(as_index(one))}
+    letters = (name for name in (*"abceuvw", *(f"a_{k}" for k in range(99))) if name not in taken)
+    made: list[Any] = []
+    open_: list[Letter] = []
+    for size, one in zip(shape, (*index, *(slice(None),) * (len(shape) - len(index))), strict=True):
+        if not isinstance(one, slice):
+            made.append(as_index(one))
+            continue
+        if one.step is not None:
+            raise ValueError("a part of an array is a range of its indices: no step can be given")
+        first = sympy.sympify(one.start or 0)
+        end = size if one.stop is None else sympy.sympify(one.stop)
+        open_.append(Letter(next(letters), end - first))
+        made.append(first + open_[-1])
+    if not open_:
+        return entry(tuple(made))
+    return Comprehension(entry(tuple(made)), *(BasicTuple(letter, letter.size) for letter in open_))
+
+
+def _listed(shape: tuple[sympy.Expr, ...]) -> str:
+    return ", ".join(str(size) for size in shape)
 
 
 def substitute(node: Any, changes: Mapping[Any, Any]) -> Any:

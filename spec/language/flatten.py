@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language.calls import ABSENT, Call, Comprehension, Pullback, each, shape_of
-from spec.language.evaluation.dimensions import solved
+from spec.language.calls import ABSENT, Call, Pullback, shape_of, unify
+from spec.language.expr import Comprehension, each
 from spec.language.evaluation.families import Families
 from spec.language.expr import (
     TRUE,
@@ -31,7 +31,8 @@ from spec.language.expr import (
     transform,
     walk,
 )
-from spec.language.formula import Definition, Formula, LineChoice, Span, dependencies, known
+from spec.language.known import known
+from spec.language.lines import Definition, LineChoice, Span, dependencies
 from spec.language.ordering import Group, arrange
 
 
@@ -80,17 +81,17 @@ def chosen(node: Any, conventions: Mapping[str, str]) -> Any:
     return transform(node, rule)
 
 
-def own_lines(formula: Formula, conventions: Mapping[str, str]) -> tuple[Definition, ...]:
+def own_lines(formula: Any, conventions: Mapping[str, str]) -> tuple[Definition, ...]:
     """The lines of a formula as written, the choices of the conventions made; calls stand as they are."""
     lines: list[Definition] = []
     for item in formula.lines:
         lines.extend(item.options[conventions[item.convention]] if isinstance(item, LineChoice) else (item,))
     return tuple(
-        Definition(line.left, chosen(line.right, conventions), line.ranges, line.accumulate) for line in lines
+        replace(line, right=chosen(line.right, conventions)) for line in lines
     )
 
 
-def flatten(formula: Formula, conventions: Mapping[str, str]) -> Flat:
+def flatten(formula: Any, conventions: Mapping[str, str]) -> Flat:
     """The primitive lines of ``formula`` under a full choice of conventions."""
     return _Flattener(formula, conventions).run()
 
@@ -108,7 +109,7 @@ class View:
 
 
 class _Flattener:
-    def __init__(self, formula: Formula, conventions: Mapping[str, str]) -> None:
+    def __init__(self, formula: Any, conventions: Mapping[str, str]) -> None:
         self.formula, self.conventions = formula, conventions
         self.lines: list[Definition] = []
         self.names = {t.name for t in formula.tensors}
@@ -170,7 +171,7 @@ class _Flattener:
 
     def inline(
         self,
-        callee: Formula,
+        callee: Any,
         arguments: tuple[Basic, ...],
         outer: tuple[sympy.Symbol, ...],
         scope: Mapping[sympy.Symbol, Span],
@@ -268,7 +269,7 @@ class _Flattener:
         return candidate
 
 
-def completed(callee: Formula, arguments: tuple[Basic, ...], absent: bool) -> tuple[Basic, ...]:
+def completed(callee: Any, arguments: tuple[Basic, ...], absent: bool) -> tuple[Basic, ...]:
     """The arguments of a call, a mask that is not given written out where its absence does not stand for True everywhere."""
     if absent or ABSENT not in arguments:
         return arguments
@@ -283,32 +284,6 @@ def completed(callee: Formula, arguments: tuple[Basic, ...], absent: bool) -> tu
             value = each(Not(TRUE), *spans)
         made.append(value)
     return tuple(made)
-
-
-def unify(callee: Formula, arguments: tuple[Basic, ...]) -> dict[Basic, Basic]:
-    """The callee's size symbols in terms of the caller's, read off the arguments' shapes.
-
-    Raises:
-        ValueError: a shape that does not fit, naming formula, input, expected and given.
-    """
-    changes: dict[Any, Any] = {}
-    shapes: list[tuple[Tensor, tuple[sympy.Expr, ...]]] = []
-    for item, value in zip(callee.inputs, arguments, strict=True):
-        if isinstance(item, sympy.Symbol):
-            changes[item] = value
-        elif value != ABSENT:
-            shapes.append((item, shape_of(value)))
-    for again in (False, True):  # a size such as L + 1 may be known from a later input only
-        for item, given in shapes:
-            try:
-                for size, actual in zip(item.shape, given, strict=True):
-                    if not again or not isinstance(size, sympy.Symbol):
-                        changes |= solved(size, actual, changes) or {}
-            except ValueError:
-                raise ValueError(
-                    f"{callee.id}: {item.name} has shape {item.shape}, but an argument of shape {given} was given"
-                ) from None
-    return changes
 
 
 def _bound_symbols(node: Basic) -> set[sympy.Symbol]:

@@ -1,4 +1,4 @@
-"""Formulas: declared inputs, numbered definitions, outputs, conventions, sources; and their flattening to primitive lines."""
+"""Formulas: declared inputs, numbered definitions, outputs, conventions, reasons, sources; and their theorems."""
 
 from __future__ import annotations
 
@@ -6,101 +6,48 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
-from sympy.core.basic import Basic
 
-from spec.language.calls import Applied, argument
-from spec.language.expr import Node, Ref, Tensor, free_symbols, lift
-
-if TYPE_CHECKING:
-    from spec.language.flatten import Flat
-    from spec.language.law import Law
-    from spec.language.procedure import Procedure
-    from spec.language.theorem import Theorem
-
-Span = tuple[sympy.Expr, sympy.Expr]
-"""First and last value of an index, both included."""
+from spec.language.calls import Applied, Call, argument
+from spec.language.expr import Ref, Tensor, walk
+from spec.language.flatten import Flat, flatten
+from spec.language.known import add, known
+from spec.language.law import Law
+from spec.language.lines import Definition, LineChoice, define
+from spec.language.theorem import Claim, Theorem, settled
+from spec.language.wellformed import check_formula, check_theorem
 
 
-def data(name: str, *shape: Any, domain: str = "real", below: Any = 0) -> Tensor:
+def data(name: str, *shape: Any, domain: str = "real", below: Any = 0, meaning: str = "") -> Tensor:
     """An input that may carry leading batch dimensions."""
-    return Tensor(name, shape, domain, "data", below)
+    return Tensor(name, shape, domain, "data", below, meaning)
 
 
-def parameter(name: str, *shape: Any, domain: str = "real") -> Tensor:
+def parameter(name: str, *shape: Any, domain: str = "real", meaning: str = "") -> Tensor:
     """An input without batch dimensions: a weight, gain, bias or table."""
-    return Tensor(name, shape, domain, "parameter")
+    return Tensor(name, shape, domain, "parameter", meaning=meaning)
 
 
-def optional_mask(name: str, *shape: Any) -> Tensor:
+def optional_mask(name: str, *shape: Any, meaning: str = "") -> Tensor:
     """An optional boolean input; absent means all True, unless the chosen conventions say otherwise."""
-    return Tensor(name, shape, "boolean", "mask")
+    return Tensor(name, shape, "boolean", "mask", meaning=meaning)
 
 
-def number(name: str, domain: str = "real", below: Any = 0) -> Tensor:
+def number(name: str, domain: str = "real", below: Any = 0, meaning: str = "") -> Tensor:
     """An input that is a Python number."""
-    return Tensor(name, (), domain, "number", below)
+    return Tensor(name, (), domain, "number", below, meaning)
 
 
-def tensor(name: str, *shape: Any, domain: str = "real") -> Tensor:
+def constant(name: str, domain: str = "positive", meaning: str = "") -> Tensor:
+    """A number that the statement fixes; its value stands in the formula's ``constants``."""
+    return Tensor(name, (), domain, "constant", meaning=meaning)
+
+
+def tensor(name: str, *shape: Any, domain: str = "real", meaning: str = "") -> Tensor:
     """A tensor that a line of the formula defines."""
-    return Tensor(name, shape, domain, "internal")
-
-
-@dataclass(frozen=True)
-class Definition:
-    """One numbered line: ``left[indices] = right`` for the indices' ranges.
-
-    A left index is a symbol, or any expression of symbols (``2*i``): then the line defines the entries it reaches. With
-    ``accumulate`` the line adds to its entries instead (derivatives are written so); entries no line reaches are 0.
-    """
-
-    left: Ref
-    right: Node
-    ranges: tuple[tuple[sympy.Symbol, sympy.Expr, sympy.Expr], ...]
-    accumulate: bool = False
-
-    @property
-    def name(self) -> str:
-        """The tensor it defines."""
-        return self.left.tensor.name
-
-    @property
-    def spans(self) -> dict[sympy.Symbol, Span]:
-        """The range of each index."""
-        return {symbol: (first, last) for symbol, first, last in self.ranges}
-
-
-def define(left: Ref | Tensor, right: Any, **ranges: tuple[Any, Any]) -> Definition:
-    """The line ``left = right``; an index that stands alone on the left runs over its axis, others over ``ranges``."""
-    left = left.value if isinstance(left, Tensor) else left
-    spans: dict[sympy.Symbol, Span] = {}
-    for part, size in zip(left.index, left.tensor.shape, strict=True):
-        if isinstance(part, sympy.Symbol) and not part.is_positive:  # a size is one place: B[T, c]
-            spans[part] = (sympy.S.Zero, size - 1)
-    symbols = {s.name: s for part in left.index for s in free_symbols(part)}
-    for name, (first, last) in ranges.items():
-        if name not in symbols:
-            raise ValueError(
-                f"{left}: the range of {name} was given, but {name} is no index of the left side"
-            )
-        spans[symbols[name]] = (sympy.sympify(first), sympy.sympify(last))
-    return Definition(left, lift(right), tuple((s, *span) for s, span in spans.items()))
-
-
-@dataclass(frozen=True)
-class LineChoice:
-    """Alternative groups of lines, picked by a convention."""
-
-    convention: str
-    options: Mapping[str, tuple[Definition, ...]]
-
-
-def lines_by_convention(name: str, /, **options: tuple[Definition, ...]) -> LineChoice:
-    """Groups of lines of which a convention picks one."""
-    return LineChoice(name, options)
+    return Tensor(name, shape, domain, "internal", meaning=meaning)
 
 
 @dataclass(frozen=True)
@@ -127,54 +74,73 @@ INTERMEDIATES = Convention(
 
 
 @dataclass(frozen=True)
-class Source:
-    """Where a formula comes from: a lecture deck (S0 … S4) or a paper."""
+class Reference:
+    """A work that statements are taken from; ``key`` names it in the bibliography.
 
-    kind: str
-    where: str
+    Attributes:
+        link: a DOI (``10.…``), an arXiv number (``arXiv:1706.03762``) or an address; empty for a lecture deck.
+        about: what it is, where title and authors do not tell.
+    """
+
+    key: str
+    authors: str
+    title: str
+    year: int = 0
+    link: str = ""
+    about: str = ""
+
+    @property
+    def short(self) -> str:
+        """How a text cites it: "Vaswani et al. 2017"."""
+        return f"{self.authors} {self.year}" if self.year else self.key
+
+
+@dataclass(frozen=True)
+class Source:
+    """The place in a work where a formula comes from."""
+
+    reference: Reference
     detail: str = ""
 
     def __str__(self) -> str:
-        return f"{self.where}, {self.detail}" if self.detail else self.where
+        return f"{self.reference.short}, {self.detail}" if self.detail else self.reference.short
 
 
-def deck(number: int, detail: str) -> Source:
-    """A slide of lecture deck S0 … S4."""
-    return Source("deck", f"S{number}", detail)
+@dataclass(frozen=True)
+class Pitfall:
+    """What implementations get wrong, and what shows it: a convention or theorem of the formula, or a wrong variant by name."""
+
+    text: str
+    convention: str = ""
+    theorem: str = ""
+    mutant: str = ""
 
 
-def paper(where: str, detail: str = "") -> Source:
-    """A publication."""
-    return Source("paper", where, detail)
+def pitfall(text: str, *, convention: str = "", theorem: str = "", mutant: str = "") -> Pitfall:
+    """What implementations get wrong, and what shows it.
+
+    Raises:
+        ValueError: nothing that shows it.
+    """
+    if not (convention or theorem or mutant):
+        raise ValueError(f"a pitfall names the convention, theorem or mutant that shows it: {text!r} does not")
+    return Pitfall(text, convention, theorem, mutant)
 
 
 @dataclass(frozen=True)
 class Worked:
-    """Numbers printed in a source: inputs, the outputs they give, and how many decimals were printed."""
+    """Numbers worked out: inputs, the outputs they give, and to how many decimals; ``source`` is where they are printed.
+
+    ``output`` names the output, or any line, that the numbers are of; the first output where it is not said.
+    """
 
     title: str
     inputs: Mapping[str, Any]
     expected: Any
     decimals: int
-    source: Source
-
-
-_KNOWN: dict[str, Formula] = {}
-
-
-def known(formula_id: str) -> Formula:
-    """The formula with this ID, among all that have been constructed."""
-    return _KNOWN[formula_id]
-
-
-def registered() -> list[str]:
-    """The IDs of all formulas that have been constructed, those of tests apart."""
-    return [formula_id for formula_id in _KNOWN if not formula_id.startswith("test.")]
-
-
-def forget(formula_id: str) -> None:
-    """Drop a formula that was constructed for a single evaluation."""
-    _KNOWN.pop(formula_id, None)
+    source: Source | None = None
+    output: str = ""
+    conventions: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +149,7 @@ class Formula:
 
     ``inputs`` are tensors in declared order, or size symbols (passed as Python integers). ``stored`` names the lines that an
     implementation may hold in the storage type even when it accumulates in a wider one. ``constants`` gives the values of
-    tensors with role ``constant``.
+    tensors with role ``constant``. ``why`` is the question that it answers; ``sizes`` says what each size counts.
     """
 
     id: str
@@ -200,12 +166,16 @@ class Formula:
     notes: str = ""
     auxiliary: bool = False
     law: Law | None = None
-    procedure: Procedure | None = None
+    why: str = ""
+    sizes: Mapping[sympy.Symbol, str] = field(default_factory=dict)
+    pitfalls: tuple[Pitfall, ...] = ()
     theorems: dict[str, Theorem] = field(default_factory=dict)
+    abbreviations: dict[str, Definition] = field(default_factory=dict)
     _flat: dict[Any, Flat] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        _KNOWN[self.id] = self
+        check_formula(self)
+        add(self)
 
     def __call__(self, *arguments: Any) -> Applied:
         """The formula applied inside a statement; index the result. A missing trailing mask is absent."""
@@ -250,13 +220,33 @@ class Formula:
 
     def flat(self, conventions: Mapping[str, str] | None = None) -> Flat:
         """The primitive lines of this formula under a choice of conventions: calls inlined, choices made."""
-        from spec.language.flatten import flatten
-
         chosen = self.choose(conventions)
         key = tuple(sorted(chosen.items()))
         if key not in self._flat:
             self._flat[key] = flatten(self, chosen)
         return self._flat[key]
+
+    @cached_property
+    def definitions(self) -> tuple[Definition, ...]:
+        """All lines as written, those of every option of a choice included."""
+        return tuple(
+            line
+            for item in self.lines
+            for group in (item.options.values() if isinstance(item, LineChoice) else ((item,),))
+            for line in group
+        )
+
+    def line(self, name: str) -> Tensor:
+        """The tensor of this name that the lines define.
+
+        Raises:
+            ValueError: no line defines it; it names those that are.
+        """
+        for tensor in (*self.outputs, *(line.left.tensor for line in self.definitions)):
+            if tensor.name == name:
+                return tensor
+        defined = ", ".join(dict.fromkeys(line.name for line in self.definitions))
+        raise ValueError(f"{self.id} defines no {name!r}; its lines define: {defined}")
 
     @cached_property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -266,13 +256,9 @@ class Formula:
     @cached_property
     def applied(self) -> tuple[Formula, ...]:
         """The formulas that its lines apply, in order of appearance, each with those of no page of their own that it applies."""
-        from spec.language.calls import Call
-        from spec.language.expr import walk
-
         found: dict[str, Formula] = {}
-        for item in self.lines:
-            groups = item.options.values() if isinstance(item, LineChoice) else ((item,),)
-            for part in (part for group in groups for line in group for part in walk(line.right)):
+        for line in self.definitions:
+            for part in walk(line.right):
                 if isinstance(part, Call) and part.formula_id not in found:
                     callee = found[part.formula_id] = known(part.formula_id)
                     if callee.auxiliary:
@@ -290,10 +276,28 @@ class Formula:
             ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
+    def let(self, left: Ref | Tensor, right: Any, *spans: Any) -> None:
+        """An abbreviation that the theorems about this formula may use, ``let(xhat[i], (x[i] - mu) / sqrt(var + eps))``."""
+        line = define(left, right, *spans)
+        if line.name in self.abbreviations:
+            raise ValueError(f"{self.id}: {line.name} already abbreviates something")
+        self.abbreviations[line.name] = line
+
+    def theorem(self, name: str, title: str, *claims: Claim, given: Any = (), **stated: Any) -> Theorem:
+        """A theorem about this formula: a name, a sentence, its claims with their proofs; see :class:`Theorem` for the rest.
+
+        Raises:
+            ValueError: a second theorem of this name, or one that is not well formed.
+        """
+        if isinstance(given, Tensor):
+            given = (given,)
+        return self.prove(Theorem(name, title, tuple(settled(c) for c in claims), tuple(given), **stated))
+
     def prove(self, theorem: Theorem) -> Theorem:
         """Attach a theorem about this formula."""
         if theorem.name in self.theorems:
             raise ValueError(f"{self.id} already has a theorem {theorem.name}")
+        check_theorem(self, theorem)
         self.theorems[theorem.name] = theorem
         return theorem
 
@@ -305,14 +309,3 @@ def _all_choices(conventions: Iterable[Convention]) -> Iterable[dict[str, str]]:
     return choices
 
 
-def dependencies(lines: Iterable[Definition]) -> dict[str, set[str]]:
-    """For each tensor that lines define, the tensors it is defined from."""
-    from spec.language.expr import refs
-
-    graph: dict[str, set[str]] = {}
-    for line in lines:
-        used: set[str] = {r.tensor.name for r in refs(line.right)}
-        for part in line.left.index:
-            used |= {r.tensor.name for r in refs(part)} if isinstance(part, Basic) else set()
-        graph.setdefault(line.name, set()).update(used)
-    return graph

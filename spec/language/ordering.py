@@ -15,7 +15,7 @@ import sympy
 from sympy.core.basic import Basic
 
 from spec.language.expr import Bound, Node, Ref, Tensor, free_symbols
-from spec.language.formula import Definition, Span, dependencies
+from spec.language.lines import Definition, Span, dependencies
 
 Axis = tuple[str, int]
 """An axis of a tensor: its name, and which."""

@@ -1,7 +1,8 @@
-"""The registry: every formula by its permanent ID."""
+"""The registry: every formula by its permanent ID, found without importing the others."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -18,7 +19,7 @@ SUBJECTS = (
     "normalization",
     "masking",
 )
-"""The subject modules, in the order in which they are read."""
+"""The subjects, in the order in which they are read: packages of ``spec``, with one module for each formula."""
 
 
 class UnknownFormula(LookupError):  # noqa: N818  (a name for what the user typed, not for a fault)
@@ -29,27 +30,32 @@ class UnknownFormula(LookupError):  # noqa: N818  (a name for what the user type
 
 
 @cache
-def formulas() -> dict[str, Formula]:
-    """All formulas by ID, in the order of the subjects and of their modules (of ``__all__``, where a subject is a package)."""
-    found: dict[str, Formula] = {}
-    for subject in SUBJECTS:
-        module = import_module(f"spec.{subject}")
-        for name in getattr(module, "__all__", vars(module)):
-            value = getattr(module, name)
-            if isinstance(value, Formula) and value.module == subject and not value.auxiliary:
-                found[value.id] = value
-    return found
+def ids() -> tuple[str, ...]:
+    """Every ID, in reading order: the subjects' own lists (``FORMULAS`` of each package). No formula is imported."""
+    return tuple(
+        f"{subject}.{name}" for subject in SUBJECTS for name in import_module(f"spec.{subject}").FORMULAS
+    )
 
 
+@cache
 def find(formula_id: str) -> Formula:
-    """The formula with this ID.
+    """The formula with this ID; its module and those of the formulas that it applies are imported, no others.
 
     Raises:
         UnknownFormula: naming the closest IDs.
     """
-    known = formulas()
-    if formula_id in known:
-        return known[formula_id]
-    close = get_close_matches(formula_id, known, n=3) or [i for i in known if formula_id in i]
-    hint = f"; did you mean {' or '.join(close)}?" if close else f"; known: {', '.join(known)}"
-    raise UnknownFormula(f"no formula has the ID {formula_id!r}{hint}")
+    if formula_id not in ids():
+        close = get_close_matches(formula_id, ids(), n=3) or [i for i in ids() if formula_id in i]
+        hint = f"; did you mean {' or '.join(close)}?" if close else f"; known: {', '.join(ids())}"
+        raise UnknownFormula(f"no formula has the ID {formula_id!r}{hint}")
+    module = import_module(f"spec.{formula_id}")
+    for value in vars(module).values():
+        if isinstance(value, Formula) and value.id == formula_id:
+            return value
+    raise UnknownFormula(f"spec.{formula_id} states no formula with the ID {formula_id!r}")
+
+
+@cache
+def formulas() -> Mapping[str, Formula]:
+    """All formulas by ID, in the order in which they are read."""
+    return {formula_id: find(formula_id) for formula_id in ids()}

@@ -1,34 +1,18 @@
-"""Theorems: claims about formulas, written once; proved, guarded by the oracle, and run on every implementation."""
+"""Theorems: claims about formulas, written once; proved, guarded by the oracle, and run on every implementation.
+
+A proof stands beside its claim: ``claim(lhs, "=", rhs).step(…, "reason").because("reason")``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
 
 import sympy
 
-from spec.language.expr import TRUE, Node, Tensor, lift
-
-
-class Expectation(Node):
-    """The expectation of a body; ``args``: body, then the random tensors (independent entries, mean 0, variance 1)."""
-
-    @property
-    def body(self) -> Node:
-        """What the expectation is of."""
-        return self.args[0]
-
-    @property
-    def random(self) -> tuple[Tensor, ...]:
-        """The random tensors."""
-        return tuple(self.args[1:])
-
-
-def expected(body: Any, *random: Tensor) -> Expectation:
-    """``expected(f, q, k)``: E f when all entries of q and k are independent with mean 0 and variance 1."""
-    return Expectation(lift(body), *random)
+from spec.language.expr import TRUE, Letter, Node, Tensor, free_symbols, lift, span, walk
 
 
 class Assurance(IntEnum):
@@ -45,24 +29,6 @@ class Assurance(IntEnum):
 
 
 @dataclass(frozen=True)
-class Claim:
-    """``left = right`` (or ``≤``, or ``<``) for all indices in ``over`` at which ``where`` holds."""
-
-    left: Node
-    right: Node
-    over: tuple[tuple[sympy.Symbol, sympy.Expr], ...] = ()
-    where: Node = TRUE
-    relation: str = "="
-
-
-def claim(left: Any, relation: str, right: Any, *over: tuple[sympy.Symbol, Any], where: Node = TRUE) -> Claim:
-    """``claim(lhs, "=", rhs, (i, n), where=…)``; the relation is ``=``, ``<=`` or ``<``."""
-    if relation not in ("=", "<=", "<"):
-        raise ValueError(f"a claim relates its sides by =, <= or <; {relation!r} was given")
-    return Claim(lift(left), lift(right), tuple((s, sympy.sympify(n)) for s, n in over), where, relation)
-
-
-@dataclass(frozen=True)
 class Step:
     """One step of a derivation: the next expression, and why the one before equals it (or is at most it).
 
@@ -75,19 +41,183 @@ class Step:
     gap: Node | None = None
 
 
-def step(to: Any, why: str) -> Step:
-    """The expression before equals ``to``."""
-    return Step(lift(to), why)
+@dataclass(frozen=True)
+class Proof:
+    """How a claim is proved: ``steps`` lead from its left side to its right, which may be left out as the last step.
+
+    Attributes:
+        steps: the chain of expressions, each equal to (or at least) the one before.
+        method: ``derivation`` (each step checked by rewriting), ``witness`` (an inequality exhibited by balls at one point),
+            or ``enclosure`` (both sides enclosed by balls at random points, to 30 digits).
+        why: what the last step to the right side rests on.
+        gap: for a claim ``<=``, the right side minus the last step, visibly at least 0.
+        sizes: restricts a derivation to listed sizes.
+        induction: what is shown by induction first, and then known in every step; see :class:`Induction`.
+        point: for a witness, sizes and inputs by name.
+        definition: whether the claim follows from the definition alone, so that there is no line between its sides.
+    """
+
+    steps: tuple[Step, ...] = ()
+    method: str = "derivation"
+    why: str = ""
+    gap: Node | None = None
+    sizes: tuple[Mapping[sympy.Symbol, int], ...] = ()
+    induction: Induction | None = None
+    point: Mapping[str, Any] = field(default_factory=dict)
+    definition: bool = False
+
+    def step(self, to: Any, why: str) -> Proof:
+        """The expression before equals ``to``."""
+        return replace(self, steps=(*self.steps, Step(lift(to), why)))
+
+    def at_most(self, to: Any, why: str, gap: Any = None) -> Proof:
+        """The expression before is at most ``to``, since ``to`` minus it is ``gap``, a sum of terms that are at least 0."""
+        return replace(self, steps=(*self.steps, Step(lift(to), why, "<=", _lifted(gap))))
+
+    def below(self, to: Any, why: str, gap: Any = None) -> Proof:
+        """The expression before is less than ``to``; as :meth:`at_most`, with a positive ``gap``."""
+        return replace(self, steps=(*self.steps, Step(lift(to), why, "<", _lifted(gap))))
+
+    def because(self, why: str, gap: Any = None) -> Proof:
+        """What the last step, to the claim's right side, rests on; ``gap`` as in :meth:`at_most`."""
+        return replace(self, why=why, gap=_lifted(gap))
+
+    def by_definition(self, why: str, gap: Any = None) -> Proof:
+        """The claim follows from the definition alone: there is no line between its sides."""
+        return replace(self, why=why, gap=_lifted(gap), definition=True)
+
+    def by_induction(
+        self,
+        over: sympy.Symbol,
+        *claims: Claim,
+        last: Any = 0,
+        first: Any = 0,
+        base: Proof | tuple[Proof, ...] = (),
+        step: Proof | tuple[Proof, ...] = (),
+    ) -> Proof:
+        """Claims shown first, by induction over an index from ``first`` to ``last``; without claims, the claim at hand.
+
+        ``base`` and ``step`` prove them at the first value, and at the next (each begun with :func:`derive`).
+        """
+        base, step = ((part,) if isinstance(part, Proof) else part for part in (base, step))
+        shown = Induction(over, sympy.sympify(first), sympy.sympify(last), claims, base, step)
+        return replace(self, induction=shown)
+
+    def by_witness(self, **point: Any) -> Proof:
+        """The sides differ at this point: sizes and inputs by name."""
+        return replace(self, method="witness", point=point)
+
+    def by_enclosure(self) -> Proof:
+        """Both sides are enclosed at random points; nothing more is shown."""
+        return replace(self, method="enclosure")
+
+    def only_at(self, *sizes: Mapping[sympy.Symbol, int]) -> Proof:
+        """The derivation is checked at these sizes only."""
+        return replace(self, sizes=sizes)
 
 
-def at_most(to: Any, why: str, gap: Any = None) -> Step:
-    """The expression before is at most ``to``, since ``to`` minus it is ``gap``, a sum of terms that are at least 0."""
-    return Step(lift(to), why, "<=", None if gap is None else lift(gap))
+def derive() -> Proof:
+    """An empty derivation, to be continued: the base or the step of an induction."""
+    return Proof()
 
 
-def below(to: Any, why: str, gap: Any = None) -> Step:
-    """The expression before is less than ``to``; as :func:`at_most`, with a positive ``gap``."""
-    return Step(lift(to), why, "<", None if gap is None else lift(gap))
+def _lifted(gap: Any) -> Node | None:
+    return None if gap is None else lift(gap)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """``left = right`` (or ``≤``, or ``<``) for all indices in ``over`` at which ``where`` holds, and how it is proved.
+
+    ``inferred`` says that nobody named the indices: they are those that occur free, each over its own range.
+    """
+
+    left: Node
+    right: Node
+    over: tuple[tuple[sympy.Symbol, sympy.Expr], ...] = ()
+    where: Node = TRUE
+    relation: str = "="
+    proof: Proof = field(default_factory=Proof, compare=False)
+    inferred: bool = field(default=False, compare=False)
+
+    def proved(self, proof: Proof) -> Claim:
+        """The same claim with this proof."""
+        return replace(self, proof=proof)
+
+    def step(self, to: Any, why: str) -> Claim:
+        """See :meth:`Proof.step`."""
+        return self.proved(self.proof.step(to, why))
+
+    def at_most(self, to: Any, why: str, gap: Any = None) -> Claim:
+        """See :meth:`Proof.at_most`."""
+        return self.proved(self.proof.at_most(to, why, gap))
+
+    def below(self, to: Any, why: str, gap: Any = None) -> Claim:
+        """See :meth:`Proof.below`."""
+        return self.proved(self.proof.below(to, why, gap))
+
+    def because(self, why: str, gap: Any = None) -> Claim:
+        """See :meth:`Proof.because`."""
+        return self.proved(self.proof.because(why, gap))
+
+    def by_definition(self, why: str, gap: Any = None) -> Claim:
+        """See :meth:`Proof.by_definition`."""
+        return self.proved(self.proof.by_definition(why, gap))
+
+    def by_induction(self, over: sympy.Symbol, *claims: Claim, **how: Any) -> Claim:
+        """See :meth:`Proof.by_induction`."""
+        return self.proved(self.proof.by_induction(over, *claims, **how))
+
+    def by_witness(self, **point: Any) -> Claim:
+        """See :meth:`Proof.by_witness`."""
+        return self.proved(self.proof.by_witness(**point))
+
+    def by_enclosure(self) -> Claim:
+        """See :meth:`Proof.by_enclosure`."""
+        return self.proved(self.proof.by_enclosure())
+
+    def only_at(self, *sizes: Mapping[sympy.Symbol, int]) -> Claim:
+        """See :meth:`Proof.only_at`."""
+        return self.proved(self.proof.only_at(*sizes))
+
+
+def claim(left: Any, relation: str, right: Any, *over: Any, where: Any = TRUE) -> Claim:
+    """``claim(lhs, "=", rhs, where=…)``: for every index that occurs free, each over its own range.
+
+    Where indices are named, ``claim(lhs, "=", rhs, (t, T - 1), c)``, they are all that it is claimed for. The relation is
+    ``=``, ``<=`` or ``<``.
+
+    Raises:
+        ValueError: another relation, or a range that does not begin at 0.
+    """
+    if relation not in ("=", "<=", "<"):
+        raise ValueError(f"a claim relates its sides by =, <= or <; {relation!r} was given")
+    left, right, where = lift(left), lift(right), lift(where)
+    if not over:
+        free = _free_letters((left, right, where))
+        return Claim(left, right, tuple((s, s.size) for s in free), where, relation, inferred=True)
+    pairs = []
+    for symbol, first, last in map(span, over):
+        if first != 0:
+            raise ValueError(f"the indices of a claim begin at 0; {symbol} was given the range {first} … {last}")
+        pairs.append((symbol, last + 1))
+    return Claim(left, right, tuple(pairs), where, relation)
+
+
+def _free_letters(nodes: Iterable[Node]) -> list[Letter]:
+    """The indices with a size that occur free, in order of appearance."""
+    found: dict[Letter, None] = {}
+    for node in nodes:
+        free = free_symbols(node)
+        for part in walk(node):
+            for symbol in sorted(part.free_symbols, key=str) if not part.args or _plain(part) else ():
+                if isinstance(symbol, Letter) and symbol.size is not None and symbol in free:
+                    found.setdefault(symbol)
+    return list(found)
+
+
+def _plain(part: Any) -> bool:
+    return isinstance(part, sympy.Expr) and not isinstance(part, Node)
 
 
 @dataclass(frozen=True)
@@ -107,40 +237,25 @@ class Induction:
     step: tuple[Proof, ...] = ()
 
 
-def induction(
-    over: sympy.Symbol,
-    *claims: Claim,
-    last: Any = 0,
-    first: Any = 0,
-    base: tuple[Proof, ...] = (),
-    step: tuple[Proof, ...] = (),
-) -> Induction:
-    """Claims shown by induction over an index from ``first`` to ``last``; without claims, the claim at hand."""
-    return Induction(over, sympy.sympify(first), sympy.sympify(last), claims, base, step)
+def settled(claim: Claim, around: frozenset[sympy.Symbol] = frozenset()) -> Claim:
+    """The claim, and those that its proof shows by induction, without the indices that are fixed ``around`` them."""
+    over = tuple(pair for pair in claim.over if pair[0] not in around) if claim.inferred else claim.over
+    return replace(
+        claim, over=over, proof=_settled(claim.proof, around | {symbol for symbol, _ in over})
+    )
 
 
-@dataclass(frozen=True)
-class Proof:
-    """How a claim is proved: ``steps`` lead from its left side to its right, which may be left out as the last step.
-
-    Attributes:
-        steps: the chain of expressions, each equal to (or at least) the one before.
-        method: ``derivation`` (each step checked by rewriting), ``witness`` (an inequality exhibited by balls at one point),
-            or ``enclosure`` (both sides enclosed by balls at random points, to 30 digits).
-        why: what the last step to the right side rests on.
-        gap: for a claim ``<=``, the right side minus the last step, visibly at least 0.
-        at_sizes: restricts a derivation to listed sizes.
-        induction: what is shown by induction first, and then known in every step; see :class:`Induction`.
-        point: for a witness, sizes and inputs by name.
-    """
-
-    steps: tuple[Step, ...] = ()
-    method: str = "derivation"
-    why: str = ""
-    gap: Node | None = None
-    at_sizes: tuple[Mapping[sympy.Symbol, int], ...] = ()
-    induction: Induction | None = None
-    point: Mapping[str, Any] = field(default_factory=dict)
+def _settled(proof: Proof, around: frozenset[sympy.Symbol]) -> Proof:
+    shown = proof.induction
+    if shown is None:
+        return proof
+    around = around | {shown.over}
+    parts = {
+        "claims": tuple(settled(one, around) for one in shown.claims),
+        "base": tuple(_settled(one, around) for one in shown.base),
+        "step": tuple(_settled(one, around) for one in shown.step),
+    }
+    return replace(proof, induction=replace(shown, **parts))
 
 
 @dataclass(frozen=True)
@@ -152,7 +267,7 @@ class Theorem:
     Attributes:
         name: the theorem's own name; the formula's ID and this name together identify it.
         title: the theorem as a sentence.
-        claims: what is asserted.
+        claims: what is asserted, each claim with its proof.
         given: further universally quantified tensors (``domain`` may be ``permutation``; scalars have shape ()).
         sizes: sizes that the theorem replaces, such as ``{d: 2*half}`` for an even d.
         assuming: conditions on sizes, inputs and given tensors under which it holds.
@@ -160,7 +275,6 @@ class Theorem:
         conventions: the conventions under which it is stated; it is proved for every choice of the others.
         runs: whether it can be run on an implementation as a property (``at`` may make that impossible).
         exists: an existential claim: some inputs satisfy the negation of the equality (shown by a witness).
-        proofs: one proof for each claim; a claim without one is proved in a single step.
     """
 
     name: str
@@ -173,11 +287,6 @@ class Theorem:
     conventions: Mapping[str, str] = field(default_factory=dict)
     runs: bool = True
     exists: bool = False
-    proofs: tuple[Proof, ...] = ()
-
-    def proof(self, number: int) -> Proof:
-        """The proof of the claim with this number."""
-        return self.proofs[number] if number < len(self.proofs) else Proof()
 
 
 def given(name: str, *shape: Any, domain: str = "real", below: Any = 0) -> Tensor:

@@ -15,7 +15,8 @@ from impl.attention import hard as ours
 from spec.attention import hard
 from spec.language import Axiom, Law, Sum, data, define, indices, le, lt, sizes, tensor
 from spec.language.expr import Tensor as Symbol
-from spec.language.formula import Formula, forget
+from spec.language.formula import Formula
+from spec.language.known import forget
 from verify.choices import CORRELATION, SHIFT, Situation, situations
 from verify.choosing import Drawing
 from verify.lawresults import ALPHA, POWER

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from spec.language import Formula, Sum, data, define, indices, number, parameter, sizes, tanh, tensor
-from spec.language.formula import forget
+from spec.language.known import forget
 from verify import check
 
 T, V, d, L = sizes("T V d L")

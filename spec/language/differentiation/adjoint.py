@@ -24,7 +24,8 @@ from spec.language.evaluation.scope import is_inexact
 from spec.language.evaluation.stepping import Place
 from spec.language.evaluation.walk import Walk
 from spec.language.expr import Compare, walk
-from spec.language.formula import Definition, Formula
+from spec.language.formula import Formula
+from spec.language.lines import Definition
 from spec.language.ordering import arrange
 
 USELESS = 1e-2

@@ -38,7 +38,8 @@ from spec.language.expr import (
     substitute,
 )
 from spec.language.flatten import Flat
-from spec.language.formula import Definition, Formula, Span, dependencies
+from spec.language.formula import Formula
+from spec.language.lines import Definition, Span, dependencies
 from spec.language.ordering import arrange
 
 ADJOINT = "adj_"

@@ -9,7 +9,7 @@ import sympy
 
 from spec.language.expr import TRUE, Both, Bound, Case, Literal, Node, Ref, SumOf, Tensor, free_symbols, refs
 from spec.language.flatten import Flat
-from spec.language.formula import Definition, Span
+from spec.language.lines import Definition, Span
 from spec.language.ordering import arrange
 
 

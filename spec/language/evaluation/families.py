@@ -12,7 +12,7 @@ import sympy
 from sympy.core.basic import Basic
 
 from spec.language.expr import Func, MaxOf, Node, SumOf, Tensor, free_symbols, substitute, walk
-from spec.language.formula import Definition
+from spec.language.lines import Definition
 
 
 class Families:

@@ -34,7 +34,7 @@ from spec.language.expr import (
     Undefined,
     free_symbols,
 )
-from spec.language.formula import Definition
+from spec.language.lines import Definition
 from spec.language.ordering import Group
 
 CallHandler: TypeAlias = "Callable[[Evaluator, Call | Pullback], Any]"

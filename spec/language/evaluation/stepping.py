@@ -12,7 +12,7 @@ import numpy.typing as npt
 import sympy
 
 from spec.language.expr import free_symbols
-from spec.language.formula import Definition
+from spec.language.lines import Definition
 from spec.language.ordering import Group, Step
 
 if TYPE_CHECKING:

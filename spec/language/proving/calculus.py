@@ -16,13 +16,13 @@ from sympy.core.basic import Basic
 
 from spec.language.calls import Pullback
 from spec.language.expr import Tensor, walk
-from spec.language.formula import known
+from spec.language.known import known
 from spec.language.proving.facts import NULL, POSITIVE, Facts
 from spec.language.proving.normal import Normal
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.replacing import Change, rebuild
 from spec.language.proving.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, mentions, of_mono, total
-from spec.language.theorem import Expectation
+from spec.language.expr import Expectation
 
 if TYPE_CHECKING:
     from spec.language.proving.reading import Reader

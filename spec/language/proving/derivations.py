@@ -109,7 +109,7 @@ def derived(goal: Goal, proof: Proof) -> CheckedClaim:
         )
     induction = None
     if proof.induction is not None:
-        if proof.at_sizes:
+        if proof.sizes:
             return CheckedClaim(goal.claim, Assurance.REFUSED, (), "an induction is not one at listed sizes")
         induction, shown = _inducted(goal, proof.induction)
         if not proof.induction.claims:
@@ -118,7 +118,7 @@ def derived(goal: Goal, proof: Proof) -> CheckedClaim:
         if induction.refusal:
             return CheckedClaim(goal.claim, Assurance.REFUSED, (), "", induction)
         goal = goal.knowing(*shown)
-    assurance = Assurance.PROVED_AT_SIZES if proof.at_sizes else Assurance.PROVED
+    assurance = Assurance.PROVED_AT_SIZES if proof.sizes else Assurance.PROVED
     checked = tuple(_checked(goal, proof, left, step) for left, step in chain(goal.claim, proof))
     note = ""
     relations = {s.relation for s in checked}
@@ -136,7 +136,7 @@ def _checked(goal: Goal, proof: Proof, left: Node, step: Step) -> CheckedStep:
     obligations: dict[str, Obligation] = {}
     refusal = ""
     for conventions in conventions_of(goal.theorem, goal.formula):
-        for sizes in proof.at_sizes or ({},):
+        for sizes in proof.sizes or ({},):
             place = Place(goal, conventions, sizes)
             refusal = refusal or place.refuses(left, step)
             rules |= {name: RULES[name] for name in sorted(place.used)}

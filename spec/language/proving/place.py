@@ -10,6 +10,7 @@ from typing import Any
 
 import sympy
 
+from spec.language.abbreviations import meant
 from spec.language.expr import TRUE, AnyOf, Compare, Node, Not, Tensor, lift
 from spec.language.formula import Formula
 from spec.language.proving.equality import vanishes
@@ -97,7 +98,8 @@ class Place:
     # A step --------------------------------------------------------------------------------------------------------------
 
     def _holds(self, reader: Reader, frame: Frame, facts: Facts, left: Node, step: Step) -> str:
-        a, b = reader.value(left, frame, facts), reader.value(step.to, frame, facts)
+        left, to = self._meant(left), self._meant(step.to)
+        a, b = reader.value(left, frame, facts), reader.value(to, frame, facts)
         if step.relation == "=":
             remains = self._remains(reader, a - b, facts)
             where = ", ".join(condition_text(reader.n, lit) for lit in reader.n.counter_case if remains)
@@ -108,16 +110,21 @@ class Place:
         reader.n.note("signs")
         allowed, sign = (POSITIVE, ">") if step.relation == "<" else (NONNEGATIVE, "≥")
         if step.gap is None:
-            if self._has_sign(reader, step.to - left, b - a, allowed, frame, facts):
+            if self._has_sign(reader, to - left, b - a, allowed, frame, facts):
                 return ""
             return f"{text(reader.n, b - a)} {sign} 0 is not visible from its form"
-        gap = reader.value(step.gap, frame, facts)
+        written = self._meant(step.gap)
+        gap = reader.value(written, frame, facts)
         remains = self._remains(reader, b - a - gap, facts)
         if remains:
             return f"the right side minus the left differs from the gap by {text(reader.n, remains)}"
-        if not self._has_sign(reader, step.gap, gap, allowed, frame, facts):
+        if not self._has_sign(reader, written, gap, allowed, frame, facts):
             return f"the gap {reader.text(step.gap, frame)} {sign} 0 is not visible from its form"
         return ""
+
+    def _meant(self, node: Node) -> Node:
+        """A tree with the letters of the statement replaced by what they mean."""
+        return meant(node, self.formula)  # type: ignore[no-any-return]
 
     def _remains(self, reader: Reader, difference: Poly, facts: Facts) -> Poly:
         """What remains of a difference, once what is known is used and recurrences are unfolded as far as that helps."""
@@ -209,7 +216,7 @@ class Place:
         }
         frame = Frame(frame.symbols, fixed, {}, frame.conventions)
         universal = []
-        for assumption in self.theorem.assuming:
+        for assumption in map(self._meant, self.theorem.assuming):
             found = for_all(assumption)
             if found is None:
                 facts = self._assumed(reader, assumption, frame, facts)
@@ -231,7 +238,7 @@ class Place:
         return reader, frame, facts
 
     def _assumed(self, reader: Reader, assumption: Node, frame: Frame, facts: Facts) -> Facts:
-        condition = reader.condition(assumption, frame, facts)
+        condition = reader.condition(self._meant(assumption), frame, facts)
         if not condition:
             return facts.assume(Atom("ge", "", (number(-1),)))
         out = facts.assume_value(condition)
@@ -257,7 +264,9 @@ class Place:
         if here.impossible:
             return
         lits = here.added[len(facts.added) :]
-        left, right = (reader.value(side, frame, here) for side in (known.claim.left, known.claim.right))
+        left, right = (
+            reader.value(self._meant(side), frame, here) for side in (known.claim.left, known.claim.right)
+        )
         if known.claim.relation != "=":
             mask = POSITIVE if known.claim.relation == "<" else NONNEGATIVE
             scheme = Scheme(right - left, mask, tuple(variables), lits, known.assumed)
@@ -286,7 +295,7 @@ def for_all(assumption: Node) -> Given | None:
 
 
 def _fixed(tensor: Tensor, value: Any) -> Any:
-    from spec.language.calls import each
+    from spec.language.expr import each
     from spec.language.expr import indices, lift
 
     if not tensor.shape:

@@ -67,8 +67,8 @@ def check(theorem: Theorem, formula: Formula) -> Checked:
         return Checked(theorem, formula, tuple(refused))
     claims = []
     checked: dict[Any, Any] = {}
-    for place, claim in enumerate(theorem.claims):
-        proof = theorem.proof(place)
+    for claim in theorem.claims:
+        proof = claim.proof
         if theorem.exists != (proof.method == "witness"):
             note = "an existential theorem is shown by a witness, and nothing else is"
             claims.append(CheckedClaim(claim, Assurance.REFUSED, (), note))

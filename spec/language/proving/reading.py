@@ -50,7 +50,7 @@ from spec.language.proving.recurrences import Known
 from spec.language.proving.terms import ONE, ZERO, Atom, Poly, conjuncts, number, total, whole
 from spec.language.proving.treesigns import TreeSigns
 from spec.language.proving.unfolding import Frame, ParityNeeded, Unfolding
-from spec.language.theorem import Expectation
+from spec.language.expr import Expectation
 
 
 class Reader:

@@ -22,7 +22,9 @@ from sympy.core.symbol import Str
 
 from spec.language.expr import Node, Tensor, walk
 from spec.language.flatten import own_lines
-from spec.language.formula import Definition, Formula, known
+from spec.language.formula import Formula
+from spec.language.known import known
+from spec.language.lines import Definition
 from spec.language.ordering import Group
 from spec.language.proving.binders import listed
 from spec.language.proving.calculus import derivative

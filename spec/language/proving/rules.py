@@ -33,7 +33,8 @@ from spec.language.expr import (
     sqrt,
     tanh,
 )
-from spec.language.theorem import Proof, expected
+from spec.language.expr import expected
+from spec.language.theorem import Proof
 
 
 @dataclass(frozen=True)

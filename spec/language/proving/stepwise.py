@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from spec.language.calls import each
+from spec.language.expr import each
 from spec.language.expr import TRUE, Sum, Tensor, absolute, exp, lift, log, sizes, tanh
-from spec.language.formula import Formula, define
+from spec.language.formula import Formula
+from spec.language.lines import define
 from spec.language.proving.rules import RULES, Law, i, j, p, r, rule
-from spec.language.theorem import Proof, induction
+from spec.language.theorem import derive
 
 (n,) = sizes("n")
 f, s = Tensor("f", (n + 1,), "real", "data"), Tensor("s", (n + 1,))
@@ -15,7 +16,7 @@ running = Formula(
     "rules.running",
     "A running value",
     inputs=(f,),
-    lines=(define(s[0], tanh(f[0])), define(s[i], tanh(s[i - 1] + f[i]), i=(1, n))),
+    lines=(define(s[0], tanh(f[0])), define(s[i], tanh(s[i - 1] + f[i]), (i, 1, n))),
     outputs=(s,),
     auxiliary=True,
 )
@@ -37,7 +38,7 @@ def recurrence() -> Law:
 def hypothesis() -> Law:
     """What induction shows is put in."""
     still = running(each(lift(0), (j, n + 1)))
-    return Law(still[i], lift(0), ((i, n + 1),), proof=Proof(induction=induction(i)))
+    return Law(still[i], lift(0), ((i, n + 1),), proof=derive().by_induction(i))
 
 
 @rule("triangle", "The absolute value of a sum is at most the sum of the absolute values.")

@@ -14,10 +14,14 @@ from typing import TYPE_CHECKING, Any
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language.calls import ABSENT, Call, Comprehension
+from spec.language.calls import ABSENT, Call
+from spec.language.expr import Comprehension
 from spec.language.expr import Ref, Tensor, free_symbols
-from spec.language.flatten import completed, own_lines, unify
-from spec.language.formula import Definition, Formula, known
+from spec.language.calls import unify
+from spec.language.flatten import completed, own_lines
+from spec.language.formula import Formula
+from spec.language.known import known
+from spec.language.lines import Definition
 from spec.language.proving.blocks import divided, layout
 from spec.language.proving.facts import NULL, POSITIVE, Facts
 from spec.language.proving.obligations import Undischarged, Unprovable

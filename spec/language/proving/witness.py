@@ -14,7 +14,10 @@ import sympy
 
 from spec.language.evaluation.evaluate import enclose
 from spec.language.expr import TRUE, Tensor, case, free_symbols, substitute
-from spec.language.formula import Definition, Formula, forget
+from spec.language.abbreviations import meant
+from spec.language.formula import Formula
+from spec.language.known import forget
+from spec.language.lines import Definition
 from spec.language.theorem import Claim, Theorem
 
 DIGITS = 30
@@ -37,7 +40,8 @@ class Numeric:
         tensors, lines = [], []
         for name, side in (("left", self.claim.left), ("right", self.claim.right)):
             tensors.append(Tensor(name, tuple(size for _, size in self.claim.over)))
-            body = side if self.claim.where == TRUE else case(self.claim.where, side)
+            where, side = meant(self.claim.where, self.formula), meant(side, self.formula)
+            body = side if where == TRUE else case(where, side)
             lines.append(Definition(tensors[-1][symbols], body, ranges))
         declared = (*sorted(self._sizes(), key=str), *self.formula.tensors, *self.theorem.given)
         inputs = tuple(item for item in declared if str(item) in point)

@@ -10,7 +10,8 @@ import sympy
 from sympy.core.containers import Tuple as BasicTuple
 from sympy.core.symbol import Str
 
-from spec.language.calls import ABSENT, Call, Comprehension
+from spec.language.calls import ABSENT, Call
+from spec.language.expr import Comprehension
 from spec.language.expr import (
     TRUE,
     AnyOf,

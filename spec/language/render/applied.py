@@ -6,10 +6,9 @@ from typing import Any
 
 import sympy
 
-from spec.language.calls import ABSENT, Call, Comprehension, Pullback
-from spec.language.expr import Ref, free_symbols, substitute
-from spec.language.flatten import unify
-from spec.language.formula import known, registered
+from spec.language.calls import ABSENT, Call, Pullback, unify
+from spec.language.expr import Comprehension, Ref, free_symbols, substitute
+from spec.language.known import known, registered
 from spec.language.render.printer import ATOM, SUM, Latex, Printer, Unicode, rule
 
 

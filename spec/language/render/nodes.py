@@ -14,6 +14,7 @@ from spec.language.expr import (
     Compare,
     Delta,
     Either,
+    Expectation,
     Func,
     Literal,
     MaxOf,
@@ -29,15 +30,14 @@ from spec.language.expr import (
     Times,
     Undefined,
 )
-from spec.language.render.printer import ATOM, POWER, PRODUCT, SUM, UNARY, Latex, Printer, Unicode, rule
-from spec.language.theorem import Expectation
+from spec.language.render.printer import ATOM, POWER, PRODUCT, SQUARED, SUM, UNARY, Latex, Printer, Unicode, rule
 
 
 @rule(Ref, Latex)
 def _ref_latex(p: Latex, node: Ref) -> tuple[str, int]:
     name = p.name(node.tensor.name)
     if not node.index:
-        return name, ATOM
+        return name, POWER if node.tensor.name in SQUARED else ATOM
     subscript = ", ".join(p.text(part) for part in node.index)
     if "_" in node.tensor.name and not node.tensor.name.startswith(("adj_", "sum_")):
         return rf"{name}[{subscript}]", ATOM
@@ -49,7 +49,9 @@ def _ref_latex(p: Latex, node: Ref) -> tuple[str, int]:
 @rule(Ref, Unicode)
 def _ref_unicode(p: Unicode, node: Ref) -> tuple[str, int]:
     name = p.name(node.tensor.name)
-    return (f"{name}[{','.join(p.text(part) for part in node.index)}]" if node.index else name), ATOM
+    if not node.index:
+        return name, POWER if node.tensor.name in SQUARED else ATOM
+    return f"{name}[{','.join(p.text(part) for part in node.index)}]", ATOM
 
 
 @rule(Tensor, Latex, Unicode)
@@ -100,7 +102,7 @@ def _times(p: Printer, node: Times) -> tuple[str, int]:
 
 @rule(Over, Latex)
 def _over_latex(p: Latex, node: Over) -> tuple[str, int]:
-    return rf"\frac{{{p.text(node.args[0])}}}{{{p.text(node.args[1])}}}", ATOM
+    return rf"\frac{{{p.text(node.args[0])}}}{{{p.text(node.args[1])}}}", POWER
 
 
 @rule(Over, Unicode)
@@ -124,7 +126,7 @@ def _func_latex(p: Latex, node: Func) -> tuple[str, int]:
     if node.name == "exp":
         return rf"e^{{{argument}}}", POWER
     if node.name == "sqrt":
-        return rf"\sqrt{{{argument}}}", ATOM
+        return rf"\sqrt{{{argument}}}", POWER
     if node.name == "abs":
         return rf"\left|{argument}\right|", ATOM
     if node.name == "round":
@@ -136,7 +138,7 @@ def _func_latex(p: Latex, node: Func) -> tuple[str, int]:
 @rule(Func, Unicode)
 def _func_unicode(p: Unicode, node: Func) -> tuple[str, int]:
     known = {"sqrt": "√", "log": "ln", "sigmoid": "σ"}
-    return f"{known.get(node.name, node.name)}({p.text(node.args[1])})", ATOM
+    return f"{known.get(node.name, node.name)}({p.text(node.args[1])})", POWER if node.name == "sqrt" else ATOM
 
 
 @rule(SumOf, Latex)

@@ -17,6 +17,10 @@ GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "epsilon": "ε", "eta": "η", "theta": "θ",
     "lambda": "λ", "mu": "μ", "nu": "ν", "pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "psi": "ψ", "omega": "ω",
 }  # fmt: skip
+SQUARED = {"var": "σ²"}
+"""Letters that are printed as a square: a variance is called var in the code, and σ² on paper."""
+HATTED = "hat"
+"""The end of a name that is printed as a hat: xhat is x̂."""
 
 
 class Printer:
@@ -75,6 +79,10 @@ class Latex(Printer):
             return rf"\bar{{{self.name(name[4:])}}}"
         if name.startswith("sum_"):
             return rf"\Sigma_{{{name[4:]}}}"
+        if name in SQUARED:
+            return r"\sigma^{2}"
+        if name.endswith(HATTED) and len(name) > len(HATTED):
+            return rf"\hat{{{self.name(name.removesuffix(HATTED))}}}"
         base, _, subscript = name.partition("_")
         letters = (
             rf"\{base}" if base in GREEK and base != "eps" else r"\varepsilon" if base == "eps" else base
@@ -106,6 +114,10 @@ class Unicode(Printer):
         """A tensor's name."""
         if name.startswith("adj_"):
             return self.name(name[4:]) + "\u0304"
+        if name in SQUARED:
+            return SQUARED[name]
+        if name.endswith(HATTED) and len(name) > len(HATTED):
+            return self.name(name.removesuffix(HATTED)) + "\u0302"
         base, mark, subscript = name.partition("_")
         return GREEK.get(base, base) + mark + subscript
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from sympy.core.basic import Basic
 
-from spec.language.expr import Always, Choice
+from spec.language.expr import Always, Choice, Node, each
 from spec.language.flatten import chosen, own_lines
-from spec.language.formula import Definition, Formula
+from spec.language.formula import Formula
+from spec.language.lines import Definition
 from spec.language.render.printer import Latex, Printer, Unicode
 from spec.language.theorem import Claim, Theorem
 
@@ -48,15 +49,25 @@ def numbered(lines: Iterable[Definition], style: str = "unicode", first: int = 1
     """Definitions as numbered lines."""
     p: Printer = _LATEX if style == "latex" else _UNICODE
     return [
-        Line(number, f"{p.text(d.left)} {'+' if d.accumulate else ''}= {p.text(d.right)}", _ranges(p, d))
-        for number, d in enumerate(lines, first)
+        Line(number, _equation(p, d), _ranges(p, d)) for number, d in enumerate(lines, first)
     ]
+
+
+def _equation(p: Printer, line: Definition) -> str:
+    left, right = (p.text(_array(side, line)) for side in (line.left, line.right))
+    return f"{left} {'+' if line.accumulate else ''}= {right}"
+
+
+def _array(side: Node, line: Definition) -> Node:
+    """A side of a line that was written between arrays, as the array it is an entry of."""
+    open_ = line.ranges[len(line.ranges) - line.rows :]
+    return each(side, *((symbol, last + 1) for symbol, _, last in open_)) if open_ else side
 
 
 def _ranges(p: Printer, line: Definition) -> str:
     less = r"\le" if isinstance(p, Latex) else "≤"
     parts = []
-    for symbol, (first, last) in line.spans.items():
+    for symbol, first, last in line.ranges[: len(line.ranges) - line.rows]:
         if first == 0:
             parts.append(f"{p.index(symbol)} < {p.index(last + 1)}")
         else:

@@ -19,7 +19,7 @@ from spec.language import (
     tanh,
     tensor,
 )
-from spec.language.formula import known
+from spec.language.known import known
 
 REGIMES = ("unit", "huge scores", "tiny variance", "large mean", "ties", "size one")
 

@@ -12,7 +12,8 @@ from spec.language import Sum, data, define, exp, indices, log, sizes, tensor
 from spec.language.differentiation.gradients import pull_back, vjp
 from spec.language.evaluation.balls import midpoints
 from spec.language.evaluation.evaluate import enclose
-from spec.language.formula import Formula, forget
+from spec.language.formula import Formula
+from spec.language.known import forget
 from spec.language.registry import find
 from tests.spec.language.cases import DETERMINISTIC, inputs_of, layered, recurrence
 from tests.spec.language.evaluation.simulated import simulate

@@ -15,7 +15,7 @@ from spec.language.differentiation.gradients import pull_back, vjp
 from spec.language.evaluation.balls import midpoints
 from spec.language.evaluation.dimensions import whole
 from spec.language.evaluation.evaluate import bound, enclose
-from spec.language.formula import forget
+from spec.language.known import forget
 from spec.language.registry import find
 from tests.spec.language.evaluation.simulated import simulate
 from tests.spec.language.recurrent_cases import (

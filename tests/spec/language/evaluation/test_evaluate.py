@@ -13,7 +13,8 @@ from spec.language.differentiation.gradients import pull_back
 from spec.language.evaluation.balls import midpoints, radii
 from spec.language.evaluation.evaluate import bound, enclose, evaluate
 from spec.language.evaluation.precision import FORMATS
-from spec.language.formula import Formula, forget
+from spec.language.formula import Formula
+from spec.language.known import forget
 from spec.language.registry import find
 from tests.spec.language.cases import DETERMINISTIC, REGIMES, inputs_of, layered, recurrence
 from tests.spec.language.evaluation.simulated import simulate

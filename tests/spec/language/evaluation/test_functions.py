@@ -14,7 +14,8 @@ from spec.language.evaluation.evaluate import bound, enclose
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS
 from spec.language.evaluation.walk import Walk
-from spec.language.formula import Formula, forget
+from spec.language.formula import Formula
+from spec.language.known import forget
 
 (n,) = sizes("n")
 (j,) = indices("j")

@@ -9,7 +9,7 @@ import pytest
 
 from spec.language.evaluation.balls import midpoints, radii
 from spec.language.evaluation.evaluate import bound, enclose, evaluate
-from spec.language.formula import forget
+from spec.language.known import forget
 from spec.language.registry import find
 from tests.spec.language.cases import REGIMES
 from tests.spec.language.evaluation.simulated import simulate

@@ -19,7 +19,8 @@ from spec.language.evaluation.evaluate import bound, enclose, evaluate, run
 from spec.language.evaluation.truth import Truth, Undecided
 from spec.language.evaluation.walk import Walk
 from spec.language.expr import indices
-from spec.language.formula import Formula, forget
+from spec.language.formula import Formula
+from spec.language.known import forget
 from tests.spec.language.evaluation.simulated import simulate
 
 (m,) = sizes("m")

@@ -28,7 +28,7 @@ from spec.language import (
     tanh,
     tensor,
 )
-from spec.language.formula import forget
+from spec.language.known import forget
 from tests.spec.language.proving.claims import (
     F,
     Register,

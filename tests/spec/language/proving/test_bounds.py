@@ -22,7 +22,8 @@ from spec.language import (
     sizes,
     tanh,
 )
-from spec.language.formula import Formula, forget
+from spec.language.formula import Formula
+from spec.language.known import forget
 from spec.language.proving.proof import check
 
 n, m = sizes("n m")

@@ -24,7 +24,9 @@ from spec.language import (
 )
 from spec.language.evaluation.evaluate import enclose
 from spec.language.expr import indices
-from spec.language.formula import Formula, define, forget
+from spec.language.formula import Formula
+from spec.language.known import forget
+from spec.language.lines import define
 from spec.language.proving.proof import check
 from spec.language.theorem import Assurance
 

@@ -34,7 +34,7 @@ from spec.language import (
     tanh,
     tensor,
 )
-from spec.language.formula import forget
+from spec.language.known import forget
 from spec.language.proving.proof import Checked, check
 
 T, d = sizes("T d")

@@ -16,7 +16,8 @@ from spec.language import Formula, Proof, Theorem, claim
 from spec.language.calls import Call
 from spec.language.evaluation.evaluate import enclose
 from spec.language.expr import TRUE, Tensor, case, free_symbols, refs, walk
-from spec.language.formula import Definition, forget
+from spec.language.known import forget
+from spec.language.lines import Definition
 from spec.language.proving.proof import check
 from spec.language.proving.rules import RULES, Law
 from spec.language.theorem import Assurance
@@ -56,7 +57,7 @@ def as_formula(law: Law) -> Formula:
 
 
 def _constants(call: Call) -> Any:
-    from spec.language.formula import known
+    from spec.language.known import known
 
     return known(call.formula_id).constants.items()
 
@@ -106,7 +107,7 @@ def test_a_rule_is_used_by_the_prover(name: str) -> None:
 
 
 def _conventions(law: Law) -> Any:
-    from spec.language.formula import known
+    from spec.language.known import known
 
     found = {
         c.name: c

@@ -1,0 +1,165 @@
+"""The bibliography: every work that a statement is taken from, once. Statements cite by key; pages link from here."""
+
+from __future__ import annotations
+
+from spec.language.formula import Reference, Source
+
+DECKS = (
+    Reference(
+        "S0",
+        "Mohammad Taher Pilehvar",
+        "Transformers and BERT",
+        link="https://teias-courses.github.io/ml01/",
+        about="lecture slides, Machine Learning 1401",
+    ),
+    Reference(
+        "S1",
+        "Andrej Risteski",
+        "The characters of modern NLP – transformers, ELMo and BERT",
+        about="lecture 21 of 10707, Deep Learning, spring 2020",
+    ),
+    Reference(
+        "S2",
+        "Sungroh Yoon",
+        "Attention and Transformer",
+        about="lecture 12 of Deep Learning, Seoul National University, 2020",
+    ),
+    Reference(
+        "S3",
+        "Kirill Vlasov",
+        "Self-Attention, Transformers, ELMo, BERT",
+        about="lecture 2 of a machine learning course, in Russian",
+    ),
+    Reference(
+        "S4",
+        "anonymous",
+        "Attention, Transformer, pre-training and fine-tuning",
+        about="lecture slides; they begin with “After this lecture, you’ll …” and name no author",
+    ),
+)
+"""Five lecture decks on attention, Transformers and BERT: what is stated here is what they teach."""
+
+PAPERS = (
+    Reference(
+        "ba2016", "Ba, Kiros & Hinton", "Layer Normalization", 2016, "arXiv:1607.06450"
+    ),
+    Reference(
+        "bahdanau2015",
+        "Bahdanau, Cho & Bengio",
+        "Neural Machine Translation by Jointly Learning to Align and Translate",
+        2015,
+        "arXiv:1409.0473",
+    ),
+    Reference(
+        "bengio2003",
+        "Bengio, Ducharme, Vincent & Jauvin",
+        "A Neural Probabilistic Language Model",
+        2003,
+        "https://www.jmlr.org/papers/v3/bengio03a.html",
+    ),
+    Reference(
+        "devlin2019",
+        "Devlin, Chang, Lee & Toutanova",
+        "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding",
+        2019,
+        "arXiv:1810.04805",
+    ),
+    Reference("elman1990", "Elman", "Finding Structure in Time", 1990, "10.1207/s15516709cog1402_1"),
+    Reference(
+        "gehring2017",
+        "Gehring, Auli, Grangier, Yarats & Dauphin",
+        "Convolutional Sequence to Sequence Learning",
+        2017,
+        "arXiv:1705.03122",
+    ),
+    Reference(
+        "gers2000",
+        "Gers, Schmidhuber & Cummins",
+        "Learning to Forget: Continual Prediction with LSTM",
+        2000,
+        "10.1162/089976600300015015",
+    ),
+    Reference(
+        "graves2005",
+        "Graves & Schmidhuber",
+        "Framewise phoneme classification with bidirectional LSTM and other neural network architectures",
+        2005,
+        "10.1016/j.neunet.2005.06.042",
+    ),
+    Reference(
+        "graves2013",
+        "Graves, Mohamed & Hinton",
+        "Speech Recognition with Deep Recurrent Neural Networks",
+        2013,
+        "arXiv:1303.5778",
+    ),
+    Reference("graves2014", "Graves, Wayne & Danihelka", "Neural Turing Machines", 2014, "arXiv:1410.5401"),
+    Reference("hochreiter1997", "Hochreiter & Schmidhuber", "Long Short-Term Memory", 1997, "10.1162/neco.1997.9.8.1735"),
+    Reference(
+        "karim2019",
+        "Karim",
+        "Illustrated: Self-Attention",
+        2019,
+        about="an article; its three tokens are worked out in deck S0",
+    ),
+    Reference(
+        "luong2015",
+        "Luong, Pham & Manning",
+        "Effective Approaches to Attention-based Neural Machine Translation",
+        2015,
+        "arXiv:1508.04025",
+    ),
+    Reference(
+        "mikolov2013",
+        "Mikolov, Chen, Corrado & Dean",
+        "Efficient Estimation of Word Representations in Vector Space",
+        2013,
+        "arXiv:1301.3781",
+    ),
+    Reference(
+        "pascanu2013",
+        "Pascanu, Mikolov & Bengio",
+        "On the difficulty of training recurrent neural networks",
+        2013,
+        "arXiv:1211.5063",
+    ),
+    Reference("peters2018", "Peters et al.", "Deep contextualized word representations", 2018, "arXiv:1802.05365"),
+    Reference(
+        "schuster1997", "Schuster & Paliwal", "Bidirectional recurrent neural networks", 1997, "10.1109/78.650093"
+    ),
+    Reference("vaswani2017", "Vaswani et al.", "Attention Is All You Need", 2017, "arXiv:1706.03762"),
+    Reference(
+        "williams1992",
+        "Williams",
+        "Simple statistical gradient-following algorithms for connectionist reinforcement learning",
+        1992,
+        "10.1007/BF00992696",
+    ),
+    Reference(
+        "xu2015",
+        "Xu et al.",
+        "Show, Attend and Tell: Neural Image Caption Generation with Visual Attention",
+        2015,
+        "arXiv:1502.03044",
+    ),
+    Reference("zhang2019", "Zhang & Sennrich", "Root Mean Square Layer Normalization", 2019, "arXiv:1910.07467"),
+)
+"""The publications, by key."""
+
+BIBLIOGRAPHY = {reference.key: reference for reference in (*DECKS, *PAPERS)}
+
+
+def deck(number: int, detail: str) -> Source:
+    """A slide of lecture deck S0 … S4."""
+    return Source(BIBLIOGRAPHY[f"S{number}"], detail)
+
+
+def paper(key: str, detail: str = "") -> Source:
+    """A place in a publication.
+
+    Raises:
+        ValueError: a key that the bibliography does not have.
+    """
+    if key not in BIBLIOGRAPHY:
+        raise ValueError(f"the bibliography has no {key!r}; it has: {', '.join(BIBLIOGRAPHY)}")
+    return Source(BIBLIOGRAPHY[key], detail)

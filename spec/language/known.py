@@ -1,0 +1,70 @@
+"""Every formula that has been constructed, by its ID: how a statement that applies another finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import sympy
+
+from spec.language.expr import Tensor
+
+
+class Stated(Protocol):
+    """What one formula needs to know of another that it applies."""
+
+    @property
+    def id(self) -> str:
+        """Its ID."""
+        ...
+
+    @property
+    def inputs(self) -> tuple[Tensor | sympy.Symbol, ...]:
+        """Its inputs, in declared order."""
+        ...
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """What it returns."""
+        ...
+
+    @property
+    def conventions(self) -> tuple[Any, ...]:
+        """Its conventions."""
+        ...
+
+    @property
+    def auxiliary(self) -> bool:
+        """Whether it has no page of its own."""
+        ...
+
+    def line(self, name: str) -> Tensor:
+        """The tensor of this name that its lines define."""
+        ...
+
+    def flat(self, conventions: Mapping[str, str] | None = None) -> Any:
+        """Its primitive lines."""
+        ...
+
+
+_KNOWN: dict[str, Any] = {}
+
+
+def add(formula: Stated) -> None:
+    """Make a formula known by its ID."""
+    _KNOWN[formula.id] = formula
+
+
+def known(formula_id: str) -> Any:
+    """The formula with this ID, among all that have been constructed."""
+    return _KNOWN[formula_id]
+
+
+def registered() -> list[str]:
+    """The IDs of all formulas that have been constructed, those of tests apart."""
+    return [formula_id for formula_id in _KNOWN if not formula_id.startswith("test.")]
+
+
+def forget(formula_id: str) -> None:
+    """Drop a formula that was constructed for a single evaluation."""
+    _KNOWN.pop(formula_id, None)

@@ -1,0 +1,4 @@
+"""Masking: how pre-training corrupts its input."""
+
+FORMULAS = ("mlm",)
+"""What is stated here, in reading order: one module each."""

@@ -1,0 +1,4 @@
+"""Positions: what tells an order to a network that has none."""
+
+FORMULAS = ("sinusoidal", "learned")
+"""What is stated here, in reading order: one module each."""
