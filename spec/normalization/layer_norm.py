@@ -42,9 +42,17 @@ layer_norm = Formula(
     outputs=(y,),
     conventions=(EPS, DIVISOR),
     pitfalls=(
-        pitfall("ε is added to the root instead of under it: invisible on ordinary rows, plain at small variance", convention="eps"),
-        pitfall("a standard deviation that divides by d − 1, the default of many libraries", convention="divisor"),
-        pitfall("the variance as mean of squares minus square of the mean: it cancels where the mean is large", theorem="shift_invariant"),
+        pitfall(
+            "ε is added to the root instead of under it: invisible on ordinary rows, plain at small variance",
+            convention="eps",
+        ),
+        pitfall(
+            "a standard deviation that divides by d − 1, the default of many libraries", convention="divisor"
+        ),
+        pitfall(
+            "the variance as mean of squares minus square of the mean: it cancels where the mean is large",
+            theorem="shift_invariant",
+        ),
     ),
     sources=(
         deck(2, "residuals and layer norm"),
@@ -165,7 +173,10 @@ layer_norm.theorem(
         Sum(
             g[j]
             * gamma[j]
-            * ((delta(i, j) - 1 / d) / sqrt(var + eps) - (x[j] - mu) * (x[i] - mu) / (d * sqrt(var + eps) ** 3)),
+            * (
+                (delta(i, j) - 1 / d) / sqrt(var + eps)
+                - (x[j] - mu) * (x[i] - mu) / (d * sqrt(var + eps) ** 3)
+            ),
             j,
         ),
         "∂μ/∂xᵢ = 1/d and ∂σ²/∂xᵢ = 2(xᵢ − μ)/d",
