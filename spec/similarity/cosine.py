@@ -6,9 +6,10 @@ from spec.vocabulary import *
 (d,) = sizes("d")
 (j,) = indices(j=d)
 
-x, y = data("x", d), data("y", d)
-x_norm, y_norm = tensor("x_norm", domain="nonnegative"), tensor("y_norm", domain="nonnegative")
-s = tensor("s")
+x, y = data("x", d, meaning="one vector"), data("y", d, meaning="the vector to compare it with")
+x_norm = tensor("x_norm", domain="nonnegative", meaning="length of x, by which its size is divided out")
+y_norm = tensor("y_norm", domain="nonnegative", meaning="length of y")
+s = tensor("s", meaning="cosine of the angle between them: 1 for one direction, 0 for a right angle, −1 for opposite")
 
 ZERO_VECTOR = Convention(
     "zero_vector",
@@ -24,6 +25,10 @@ quotient = dot(x, y) / (x_norm * y_norm)
 cosine = Formula(
     "similarity.cosine",
     "Cosine similarity",
+    why="How alike are two vectors if only their directions count? An inner product is large already where one vector is "
+    "long, so that a frequent word with a long vector seems to be like everything. Divided by both lengths it is the cosine "
+    "of the angle between them: a number from −1 to 1 that no positive factor changes.",
+    sizes={d: "width: the entries of a vector"},
     inputs=(x, y),
     lines=(
         define(x_norm, sqrt(Sum(x[j] ** 2, j))),
@@ -39,6 +44,17 @@ cosine = Formula(
     ),
     outputs=(s,),
     conventions=(ZERO_VECTOR,),
+    pitfalls=(
+        pitfall("0/0 for a vector of zeros, such as padding", convention="zero_vector"),
+        pitfall(
+            "a small number added to the lengths against 0/0: short vectors look less alike than they are",
+            theorem="scale_invariant",
+        ),
+        pitfall(
+            "the lengths held constant in the backward pass: the gradient of x then points along y, not across x",
+            mutant="lengths_detached",
+        ),
+    ),
     sources=(
         deck(1, "word embeddings: inner product, possibly scaled"),
         deck(2, "attention scoring: cosine similarity"),
@@ -52,5 +68,73 @@ cosine = Formula(
             1,
             deck(2, "attention scoring: cosine similarity"),
         ),
+        Worked(
+            "The first and the third of the three tokens: lengths √2 and 2, inner product 2",
+            {"x": [1, 0, 1, 0], "y": [1, 1, 1, 1]},
+            "0.7071",
+            4,
+        ),
     ),
+)
+
+# Theorems -----------------------------------------------------------------------------------------------------------------
+
+OURS = {"zero_vector": "zero"}
+a, b = given("a", domain="positive"), given("b", domain="positive")
+
+xhat, yhat = tensor("xhat", d, meaning="x, at length 1"), tensor("yhat", d, meaning="y, at length 1")
+cosine.let(xhat[j], x[j] / x_norm)
+cosine.let(yhat[j], y[j] / y_norm)
+squares = Sum(xhat[j] ** 2 + yhat[j] ** 2, j) / 2
+
+cosine.theorem(
+    "bounded",
+    "The cosine of two vectors, neither of them zero, lies between -1 and 1",
+    claim(cosine(x, y), "<=", 1, where=neither_zero)
+    .step(Sum(xhat[j] * yhat[j], j), "the lengths do not depend on j")
+    .at_most(squares, "2·a·b ≤ a² + b², for (a − b)² ≥ 0", gap=Sum((xhat[j] - yhat[j]) ** 2, j) / 2)
+    .because("both have length 1: (1 + 1)/2"),
+    claim(-1, "<=", cosine(x, y), where=neither_zero)
+    .step(-squares, "both have length 1: (1 + 1)/2")
+    .at_most(
+        Sum(xhat[j] * yhat[j], j),
+        "−2·a·b ≤ a² + b², for (a + b)² ≥ 0",
+        gap=Sum((xhat[j] + yhat[j]) ** 2, j) / 2,
+    )
+    .because("the lengths do not depend on j"),
+)
+
+cosine.theorem(
+    "symmetric",
+    "The cosine does not depend on the order of its vectors",
+    claim(cosine(x, y), "=", cosine(y, x))
+    .step(case(neither_zero, dot(y, x) / (y_norm * x_norm)), "inner products and products commute")
+    .because("the definition, with y first"),
+    conventions=OURS,
+)
+
+cosine.theorem(
+    "scale_invariant",
+    "Positive factors do not change the cosine; the opposite vector changes its sign",
+    claim(cosine(each(a * x[j], j), each(b * y[j], j)), "=", cosine(x, y))
+    .step(
+        case(neither_zero, a * b * dot(x, y) / (a * x_norm * (b * y_norm))),
+        "√(a²·‖x‖²) = a·‖x‖, for a is positive; so is b",
+    )
+    .because("a and b are not 0, so they cancel"),
+    claim(cosine(each(-x[j], j), y), "=", -cosine(x, y))
+    .step(case(neither_zero, -dot(x, y) / (x_norm * y_norm)), "(−xⱼ)² = xⱼ², so −x is as long as x")
+    .because("the sign taken out"),
+    given=(a, b),
+    conventions=OURS,
+)
+
+cosine.theorem(
+    "of_itself",
+    "The cosine of a vector that is not zero with itself is 1; with a zero vector it is 0",
+    claim(cosine(x, x), "=", case(lt(0, x_norm), 1))
+    .step(case(lt(0, x_norm), dot(x, x) / x_norm**2), "both lengths are that of x")
+    .because("its square is the inner product of x with itself, and cancels"),
+    claim(cosine(each(0, j), y), "=", 0).by_definition("a vector of zeros has length 0"),
+    conventions=OURS,
 )
