@@ -1,0 +1,85 @@
+"""The token embedding: a token's identity becomes a vector."""
+
+from spec.vocabulary import *
+
+n, V, d = sizes("n V d")
+i, c, e, t, l = indices(i=n, c=d, e=d, t=V, l=n)
+
+ids = data("ids", n, domain="integer", below=V, meaning="which token of the vocabulary stands at each position")
+E = parameter("E", V, d, meaning="table: one learned vector for each token of the vocabulary")
+x = tensor("x", n, d, meaning="the vector of the token at each position")
+
+token = Formula(
+    "embedding.token",
+    "Token embedding",
+    why="How does a network read words, if it can only multiply and add? Numbering the words is not enough, since word 7 is "
+    "no closer to word 8 than to any other, and one-hot vectors are all equally far apart. So every token of the vocabulary "
+    "gets a short vector of its own, a row of a table that is learned with everything else: words that are used alike can "
+    "come to lie close together.",
+    sizes={n: "positions", V: "vocabulary: the tokens there are", d: "width of a token's vector"},
+    inputs=(ids, E),
+    lines=(define(x[i, c], E[ids[i], c]),),
+    outputs=(x,),
+    pitfalls=(
+        pitfall("id 0 taken for padding: a row that never learns", mutant="padding_silenced"),
+        pitfall("only one of the places where a token stands adds to its gradient", theorem="gradient"),
+        pitfall(
+            "times √d, as the Transformer does: that belongs to the model's first layer, not to the look-up",
+            mutant="scaled_by_width",
+        ),
+    ),
+    sources=(
+        deck(1, "recurrent neural networks: a one-hot encoding times an embedding matrix"),
+        deck(2, "word embedding, size 512"),
+        deck(4, "(sub)word embeddings"),
+        paper("bengio2003", "section 2"),
+    ),
+    worked=(
+        Worked(
+            "A vocabulary of the three tokens; the text reads third, first, third",
+            {"ids": [2, 0, 2], "E": [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]},
+            [["1", "1", "1", "1"], ["1", "0", "1", "0"], ["1", "1", "1", "1"]],
+            0,
+        ),
+    ),
+    notes="Row t of E is the product of t's one-hot vector with E.",
+)
+
+# Theorems -----------------------------------------------------------------------------------------------------------------
+
+E_other, g = given("E_other", V, d), given("g", n, d)
+looked_up = Some(eq(ids[l], t), l)
+
+token.theorem(
+    "one_hot",
+    "Looking a token up is multiplying its one-hot vector with the table",
+    claim(x[i, c], "=", Sum(delta(t, ids[i]) * E[t, c], t))
+    .step(Sum(delta(t, ids[i]), t) * E[ids[i], c], "the token is in the table, so one delta is 1 and the others are 0")
+    .because("where a delta is not 0, the row t is that of the token"),
+)
+
+token.theorem(
+    "gradient",
+    "The gradient of a row is the sum over the places where its token stands; rows not looked up get none",
+    claim(token(ids, E).pullback(g, E)[t, c], "=", Sum(delta(t, ids[i]) * g[i, c], i))
+    .step(
+        Sum(delta(t, ids[i]) * delta(c, e) * g[i, e], i, e),
+        "the derivative of an entry that was looked up is 1 where row and column agree, else 0",
+    )
+    .because("the delta picks e = c"),
+    claim(token(ids, E).pullback(g, E)[t, c], "=", 0, where=~looked_up)
+    .step(Sum(delta(t, ids[i]) * g[i, c], i), "the sum over the places where the token stands")
+    .because("the token stands nowhere, so every delta is 0"),
+    given=g,
+)
+
+token.theorem(
+    "other_rows",
+    "Rows that are not looked up have no influence",
+    claim(token(ids, each(case(looked_up, E[t, c], E_other[t, c]), t, c))[i, c], "=", x[i, c])
+    .step(
+        case(Some(eq(ids[l], ids[i]), l), E[ids[i], c], E_other[ids[i], c]), "the row read is that of token t = idsᵢ"
+    )
+    .because("that token is looked up: at l = i"),
+    given=E_other,
+)
