@@ -50,7 +50,6 @@ from spec.language.formula import (
     tensor,
 )
 from spec.language.law import Axiom, Law
-from spec.language.procedure import Procedure
 from spec.language.theorem import (
     Assurance,
     Claim,
@@ -120,7 +119,6 @@ __all__ = [
     "tensor",
     "Axiom",
     "Law",
-    "Procedure",
     "Assurance",
     "Claim",
     "Expectation",

@@ -17,7 +17,6 @@ from spec.language.expr import Node, Ref, Tensor, free_symbols, lift
 if TYPE_CHECKING:
     from spec.language.flatten import Flat
     from spec.language.law import Law
-    from spec.language.procedure import Procedure
     from spec.language.theorem import Theorem
 
 Span = tuple[sympy.Expr, sympy.Expr]
@@ -200,7 +199,6 @@ class Formula:
     notes: str = ""
     auxiliary: bool = False
     law: Law | None = None
-    procedure: Procedure | None = None
     theorems: dict[str, Theorem] = field(default_factory=dict)
     _flat: dict[Any, Flat] = field(default_factory=dict, repr=False)
 
