@@ -3,6 +3,7 @@
 from sympy import Rational, ceiling, floor
 
 from spec.bibliography import deck, paper
+from spec.language.calls import Applied
 from spec.language.expr import (
     Comprehension,
     Every,
@@ -34,7 +35,6 @@ from spec.language.expr import (
     sqrt,
     tanh,
 )
-from spec.language.calls import Applied
 from spec.language.formula import (
     Convention,
     Formula,

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from spec.language.abbreviations import meant
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.dimensions import Size, fraction_of, whole
 from spec.language.evaluation.interpreter import Evaluator
 from spec.language.evaluation.precision import FORMATS
 from spec.language.evaluation.walk import Walk
-from spec.language.abbreviations import meant
 from spec.language.expr import Tensor, free_symbols
 from spec.language.flatten import chosen
 from spec.language.formula import Formula

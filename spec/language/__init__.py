@@ -37,7 +37,21 @@ from spec.language.expr import (
     tanh,
     written_by,
 )
-from spec.language.formula import Convention, Formula, Pitfall, Reference, Source, Worked, constant, data, number, optional_mask, parameter, pitfall, tensor
+from spec.language.formula import (
+    Convention,
+    Formula,
+    Pitfall,
+    Reference,
+    Source,
+    Worked,
+    constant,
+    data,
+    number,
+    optional_mask,
+    parameter,
+    pitfall,
+    tensor,
+)
 from spec.language.law import Axiom, Law
 from spec.language.lines import Definition, LineChoice, define, lines_by_convention
 from spec.language.render import unicode

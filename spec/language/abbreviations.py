@@ -30,7 +30,9 @@ def _meaning(part: Basic, formula: Any) -> Basic | None:
         return None
     line = formula.abbreviations.get(part.tensor.name)
     if line is not None and line.left.tensor == part.tensor:
-        body: Basic = substitute(meant(line.right, formula), dict(zip(line.left.index, part.index, strict=True)))
+        body: Basic = substitute(
+            meant(line.right, formula), dict(zip(line.left.index, part.index, strict=True))
+        )
         return body
     if any(line.left.tensor == part.tensor for line in formula.definitions):
         stated: Call = formula(*formula.inputs).output(part.tensor.name).entry(part.index)

@@ -618,7 +618,9 @@ def each(body: Any, *spans: Any) -> Comprehension:
     return Comprehension(body if isinstance(body, Node) else lift(body), *pairs)
 
 
-def part(shape: tuple[sympy.Expr, ...], index: tuple[Any, ...], entry: Callable[[tuple[Any, ...]], Node]) -> Any:
+def part(
+    shape: tuple[sympy.Expr, ...], index: tuple[Any, ...], entry: Callable[[tuple[Any, ...]], Node]
+) -> Any:
     """An entry, or where indices are missing or slices, the array of the entries that they leave open.
 
     ``x[t]`` is the row t, ``x[:k]`` the first k rows, ``x[a:b, c]`` a part of column c.

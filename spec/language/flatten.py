@@ -11,7 +11,6 @@ import sympy
 from sympy.core.basic import Basic
 
 from spec.language.calls import ABSENT, Call, Pullback, shape_of, unify
-from spec.language.expr import Comprehension, each
 from spec.language.evaluation.families import Families
 from spec.language.expr import (
     TRUE,
@@ -19,12 +18,14 @@ from spec.language.expr import (
     Bound,
     Case,
     Choice,
+    Comprehension,
     Either,
     Literal,
     Node,
     Not,
     Ref,
     Tensor,
+    each,
     free_symbols,
     fresh,
     substitute,
@@ -86,9 +87,7 @@ def own_lines(formula: Any, conventions: Mapping[str, str]) -> tuple[Definition,
     lines: list[Definition] = []
     for item in formula.lines:
         lines.extend(item.options[conventions[item.convention]] if isinstance(item, LineChoice) else (item,))
-    return tuple(
-        replace(line, right=chosen(line.right, conventions)) for line in lines
-    )
+    return tuple(replace(line, right=chosen(line.right, conventions)) for line in lines)
 
 
 def flatten(formula: Any, conventions: Mapping[str, str]) -> Flat:

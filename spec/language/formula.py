@@ -123,7 +123,9 @@ def pitfall(text: str, *, convention: str = "", theorem: str = "", mutant: str =
         ValueError: nothing that shows it.
     """
     if not (convention or theorem or mutant):
-        raise ValueError(f"a pitfall names the convention, theorem or mutant that shows it: {text!r} does not")
+        raise ValueError(
+            f"a pitfall names the convention, theorem or mutant that shows it: {text!r} does not"
+        )
     return Pitfall(text, convention, theorem, mutant)
 
 
@@ -307,5 +309,3 @@ def _all_choices(conventions: Iterable[Convention]) -> Iterable[dict[str, str]]:
     for convention in conventions:
         choices = [{**c, convention.name: option} for c in choices for option in convention.options]
     return choices
-
-

@@ -67,9 +67,7 @@ def define(left: Ref | Tensor, right: Any, *spans: Any) -> Definition:
                 raise ValueError(f"{entry}: the index {symbol} has no size of its own: write its range")
     if given:
         name = next(iter(given))
-        raise ValueError(
-            f"{entry}: the range of {name} was given, but {name} is no index of the left side"
-        )
+        raise ValueError(f"{entry}: the range of {name} was given, but {name} is no index of the left side")
     return Definition(entry, lift(right), tuple((s, *ends) for s, ends in ranges.items()), rows=rows)
 
 
@@ -87,7 +85,9 @@ def entrywise(left: Any, right: Any) -> tuple[Ref, Any, int]:
     if isinstance(right, Tensor) and right.shape:
         right = right[()]
     shape = getattr(right, "shape", ())
-    if len(shape) != len(left.shape) or any(sympy.expand(a - b) != 0 for a, b in zip(shape, left.shape, strict=True)):
+    if len(shape) != len(left.shape) or any(
+        sympy.expand(a - b) != 0 for a, b in zip(shape, left.shape, strict=True)
+    ):
         raise ValueError(f"{left} has shape {left.shape}, but its right side has shape {tuple(shape)}")
     return left.body, right.at(left.vars), len(shape)
 

@@ -199,7 +199,9 @@ def claim(left: Any, relation: str, right: Any, *over: Any, where: Any = TRUE) -
     pairs = []
     for symbol, first, last in map(span, over):
         if first != 0:
-            raise ValueError(f"the indices of a claim begin at 0; {symbol} was given the range {first} … {last}")
+            raise ValueError(
+                f"the indices of a claim begin at 0; {symbol} was given the range {first} … {last}"
+            )
         pairs.append((symbol, last + 1))
     return Claim(left, right, tuple(pairs), where, relation)
 
@@ -240,9 +242,7 @@ class Induction:
 def settled(claim: Claim, around: frozenset[sympy.Symbol] = frozenset()) -> Claim:
     """The claim, and those that its proof shows by induction, without the indices that are fixed ``around`` them."""
     over = tuple(pair for pair in claim.over if pair[0] not in around) if claim.inferred else claim.over
-    return replace(
-        claim, over=over, proof=_settled(claim.proof, around | {symbol for symbol, _ in over})
-    )
+    return replace(claim, over=over, proof=_settled(claim.proof, around | {symbol for symbol, _ in over}))
 
 
 def _settled(proof: Proof, around: frozenset[sympy.Symbol]) -> Proof:

@@ -221,7 +221,11 @@ def _try_sizes(part: Any, size: sympy.Expr, scope: _Scope, ref: Ref, where: str)
     """Refuse an index that lies outside at some small sizes."""
     ranges = _needed(part, scope)
     symbols = sorted(
-        set().union(free_symbols(part), free_symbols(size), *(free_symbols(e) for span in ranges.values() for e in span))
+        set().union(
+            free_symbols(part),
+            free_symbols(size),
+            *(free_symbols(e) for span in ranges.values() for e in span),
+        )
         - set(ranges),
         key=str,
     )
@@ -315,7 +319,13 @@ def _check_use(formula: Any) -> None:
     """Refuse inputs and conventions that no line uses."""
     parts = [part for line in formula.definitions for side in (line.left, line.right) for part in walk(side)]
     used = {part for part in parts if isinstance(part, Tensor | sympy.Symbol)}
-    used |= {s for line in formula.definitions for _, *ends in line.ranges for end in ends for s in free_symbols(end)}
+    used |= {
+        s
+        for line in formula.definitions
+        for _, *ends in line.ranges
+        for end in ends
+        for s in free_symbols(end)
+    }
     used |= {s for line in formula.definitions for size in line.left.tensor.shape for s in free_symbols(size)}
     for item in formula.inputs:
         if item not in used and not (isinstance(item, Tensor) and item.role == "generator"):

@@ -6,7 +6,9 @@ n, V = sizes("n V")
 i, l, w = indices(i=n, l=n, w=V)
 (y,) = indices(y=2)
 
-ids = data("ids", n, domain="integer", below=V, meaning="the tokens of a text, by their number in the vocabulary")
+ids = data(
+    "ids", n, domain="integer", below=V, meaning="the tokens of a text, by their number in the vocabulary"
+)
 special = data("special", n, domain="boolean", meaning="True where a token must stay: [CLS], [SEP], padding")
 mask_id = number("mask_id", "integer", below=V, meaning="the number of [MASK]")
 generator = Tensor("generator", (), "generator", "generator", meaning="where the draws come from")
@@ -81,7 +83,10 @@ mlm = Formula(
         ),
     ),
     pitfalls=(
-        pitfall("“unchanged” and “random” are drawn one after the other: 81 % [MASK], 9 % random", theorem="expected_fractions"),
+        pitfall(
+            "“unchanged” and “random” are drawn one after the other: 81 % [MASK], 9 % random",
+            theorem="expected_fractions",
+        ),
         pitfall("padding or [SEP] is selected as well", theorem="special_never_selected"),
         pitfall(
             "BERT's own code selects an exact number in each row, most others draw for each token: both are right",
@@ -99,7 +104,14 @@ mlm = Formula(
             "One ordinary token, word 0 of a vocabulary of four in which [MASK] is word 3: it stays unselected with 0.85; "
             "selected it becomes [MASK] with 0.15·(0.8 + 0.1/4)",
             {"ids": [0], "special": [False], "mask_id": 3, "V": 4},
-            [[["0.85000", "0.01875"], ["0.00000", "0.00375"], ["0.00000", "0.00375"], ["0.00000", "0.12375"]]],
+            [
+                [
+                    ["0.85000", "0.01875"],
+                    ["0.00000", "0.00375"],
+                    ["0.00000", "0.00375"],
+                    ["0.00000", "0.12375"],
+                ]
+            ],
             5,
         ),
     ),
@@ -146,9 +158,7 @@ mlm.theorem(
     runs=False,
 )
 
-fractions = (
-    Rational(12, 100) * delta(w, mask_id) + Rational(15, 1000) / V + Rational(15, 1000) * same
-)
+fractions = Rational(12, 100) * delta(w, mask_id) + Rational(15, 1000) / V + Rational(15, 1000) * same
 mlm.theorem(
     "expected_fractions",
     "An ordinary token is selected with probability 0.15: 0.12 becomes [MASK], 0.015 a random word, 0.015 stays",
@@ -179,7 +189,10 @@ mlm.theorem(
     "expected_selected",
     "The expected number of selected tokens is ρ times the number of ordinary ones",
     claim(Sum(drawn, i), "=", rho * ordinary)
-    .step(Sum(case(~special[i], rho), i), "an ordinary token is selected with probability ρ, a special one never")
+    .step(
+        Sum(case(~special[i], rho), i),
+        "an ordinary token is selected with probability ρ, a special one never",
+    )
     .because("ρ does not depend on the token"),
     conventions=BERNOULLI,
     runs=False,
@@ -201,7 +214,10 @@ mlm.theorem(
     .step(
         Sum(
             rho
-            * (alpha * Sum(delta(w, mask_id), w, where=~eq(w, ids[i])) + omega * (Sum(lift(1) / V, w) - lift(1) / V)),
+            * (
+                alpha * Sum(delta(w, mask_id), w, where=~eq(w, ids[i]))
+                + omega * (Sum(lift(1) / V, w) - lift(1) / V)
+            ),
             i,
             where=~special[i],
         ),

@@ -23,7 +23,10 @@ rms_norm = Formula(
     outputs=(y,),
     pitfalls=(
         pitfall("ε outside the root: invisible on ordinary rows, plain at small ones", theorem="scale"),
-        pitfall("the mean is subtracted first, out of habit: that is layer normalization", theorem="no_shift_invariance"),
+        pitfall(
+            "the mean is subtracted first, out of habit: that is layer normalization",
+            theorem="no_shift_invariance",
+        ),
     ),
     sources=(paper("zhang2019", "eq. 4"),),
     worked=(
@@ -78,9 +81,7 @@ rms_norm.theorem(
 rms_norm.theorem(
     "no_shift_invariance",
     "Adding a number to all entries changes the result: unlike layer normalization it keeps the mean",
-    claim(rms_norm(each(x[i] + 1, i), gamma, eps)[i], "=", whole[i]).by_witness(
-        d=1, x=[0], gamma=[1], eps=1
-    ),
+    claim(rms_norm(each(x[i] + 1, i), gamma, eps)[i], "=", whole[i]).by_witness(d=1, x=[0], gamma=[1], eps=1),
     exists=True,
 )
 

@@ -10,8 +10,8 @@ from spec.language.proving.terms import ONE, ZERO, Atom, Poly
 
 if TYPE_CHECKING:
     from spec.language.proving.facts import Facts
+    from spec.language.proving.frames import Frame
     from spec.language.proving.reading import Reader
-    from spec.language.proving.unfolding import Frame
 
 
 class Conditions:

@@ -6,8 +6,8 @@ bring them to the same term by using the rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import sympy
 
@@ -24,16 +24,15 @@ from spec.language.expr import (
     delta,
     eq,
     exp,
-    indices,
+    expected,
     le,
     lift,
     lt,
     sin,
-    sizes,
     sqrt,
     tanh,
 )
-from spec.language.expr import expected
+from spec.language.proving.examples import h, i, j, l, m, n, products, u, v, woven, x, y
 from spec.language.theorem import Proof
 
 
@@ -50,7 +49,6 @@ class Law:
     where: Node = TRUE
     relation: str = "="
     numeric: bool = True
-    conventions: Mapping[str, str] = field(default_factory=dict)
     proof: Proof | None = None
 
 
@@ -63,8 +61,6 @@ class Rule:
     law: Callable[[], Law]
 
 
-n, m, h = sizes("n m h")
-i, j, l, e = indices("i j l e")
 f, g = Tensor("f", (n,)), Tensor("g", (m,))
 F, G = Tensor("F", (n, m)), Tensor("G", (n, m))
 M = Tensor("M", (n, m), "boolean")
@@ -86,18 +82,13 @@ def rule(name: str, sentence: str) -> Callable[[Callable[[], Law]], Callable[[],
 
 
 def _over(body: Node | Tensor, symbol: sympy.Symbol = j, size: sympy.Expr = n, where: Node = TRUE) -> Node:
-    return Sum(body, (symbol, 0, size - 1), where)
+    return Sum(body, (symbol, 0, size - 1), where=where)
 
 
 @rule("unfold", "A call is replaced by the formula's lines, its inputs by the arguments.")
 def unfold() -> Law:
     """A definition is unfolded."""
-    from spec.scores.products import dot, k, q
-
-    c = sympy.Symbol("c", integer=True)
-    d = k.shape[1]
-    over = ((i, q.shape[0]), (j, k.shape[0]))
-    return Law(dot(q, k)[i, j], Sum(q[i, c] * k[j, c], (c, 0, d - 1)), over)
+    return Law(products(x, y)[i, j], Sum(x[i, l] * y[j, l], (l, 0, h - 1)), ((i, n), (j, m)))
 
 
 @rule(
@@ -150,12 +141,8 @@ def reindex() -> Law:
 @rule("parity", "A sum is the sum over the even indices plus the sum over the odd ones.")
 def parity() -> Law:
     """A range is split into even and odd indices."""
-    from spec.positional import sinusoidal
-
-    row = sinusoidal(n, 2 * h)
-    total = Sum(row[i, j], (j, 0, 2 * h - 1))
-    pairs = Sum(row[i, 2 * j] + row[i, 2 * j + 1], (j, 0, h - 1))
-    return Law(total, pairs, ((i, n),), conventions={"layout": "interleaved"})
+    row = woven(u, v)
+    return Law(Sum(row[j], (j, 0, 2 * h - 1)), Sum(row[2 * j] + row[2 * j + 1], (j, 0, h - 1)))
 
 
 @rule("blocks", "A sum over h·d indices is the sum over h blocks of the sum over the d places in each.")
@@ -255,13 +242,8 @@ def clear() -> Law:
 )
 def derivative() -> Law:
     """Derivatives at symbolic index."""
-    from spec.scores.products import dot, k, q
-
-    seed = Tensor("w", (q.shape[0], k.shape[0]))
-    c = sympy.Symbol("c", integer=True)
-    over = ((i, q.shape[0]), (c, q.shape[1]))
-    right = Sum(seed[i, j] * k[j, c], (j, 0, k.shape[0] - 1))
-    return Law(dot(q, k).pullback(seed, "q")[i, c], right, over, numeric=False)
+    right = Sum(F[i, j] * y[j, l], (j, 0, m - 1))
+    return Law(products(x, y).pullback(F, "x")[i, l], right, ((i, n), (l, h)), numeric=False)
 
 
 @rule("expectation", "Expectation is linear.")

@@ -12,9 +12,9 @@ import flint
 import numpy as np
 import sympy
 
+from spec.language.abbreviations import meant
 from spec.language.evaluation.evaluate import enclose
 from spec.language.expr import TRUE, Tensor, case, free_symbols, substitute
-from spec.language.abbreviations import meant
 from spec.language.formula import Formula
 from spec.language.known import forget
 from spec.language.lines import Definition

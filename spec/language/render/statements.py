@@ -48,9 +48,7 @@ def statement(
 def numbered(lines: Iterable[Definition], style: str = "unicode", first: int = 1) -> list[Line]:
     """Definitions as numbered lines."""
     p: Printer = _LATEX if style == "latex" else _UNICODE
-    return [
-        Line(number, _equation(p, d), _ranges(p, d)) for number, d in enumerate(lines, first)
-    ]
+    return [Line(number, _equation(p, d), _ranges(p, d)) for number, d in enumerate(lines, first)]
 
 
 def _equation(p: Printer, line: Definition) -> str:

@@ -27,15 +27,15 @@ from spec.language.expr import (
     substitute,
     walk,
 )
-from spec.language.proving.calculus import derivative
+from spec.language.proving.derivatives import derivative
 from spec.language.proving.equality import vanishes
 from spec.language.proving.facts import Facts
+from spec.language.proving.frames import Frame
 from spec.language.proving.linear import contradictory, follows, form
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.reading import Reader
 from spec.language.proving.replacing import Change, rebuild
 from spec.language.proving.terms import Atom, Poly, number
-from spec.language.proving.unfolding import Frame
 from spec.language.proving.writing import tree
 from tests.spec.language.proving.random_trees import (
     NAMES,
