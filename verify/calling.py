@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size, is_size
-from spec.language.expr import Tensor
 from spec.language.formula import Formula
 from verify.asking import callable_for
 from verify.faults import Fault, Unsupported, Unusable, blamed

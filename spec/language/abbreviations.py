@@ -11,8 +11,10 @@ from typing import Any
 from sympy.core.basic import Basic
 from sympy.core.containers import Tuple as BasicTuple
 
+from spec.language.arrays import Comprehension, Tensor
 from spec.language.calls import Call
-from spec.language.expr import Comprehension, Ref, Tensor, substitute, transform, walk
+from spec.language.expr import Ref
+from spec.language.trees import substitute, transform, walk
 
 
 def meant(node: Any, formula: Any) -> Any:

@@ -10,31 +10,14 @@ from typing import Any
 import sympy
 from sympy.core.basic import Basic
 
+from spec.language.arrays import Comprehension, Tensor, each
 from spec.language.calls import ABSENT, Call, Pullback, shape_of, unify
 from spec.language.evaluation.families import Families
-from spec.language.expr import (
-    TRUE,
-    Both,
-    Bound,
-    Case,
-    Choice,
-    Comprehension,
-    Either,
-    Literal,
-    Node,
-    Not,
-    Ref,
-    Tensor,
-    each,
-    free_symbols,
-    fresh,
-    substitute,
-    transform,
-    walk,
-)
+from spec.language.expr import TRUE, Both, Bound, Case, Choice, Either, Literal, Node, Not, Ref
 from spec.language.known import known
 from spec.language.lines import Definition, LineChoice, Span, dependencies
 from spec.language.ordering import Group, arrange
+from spec.language.trees import free_symbols, fresh, substitute, transform, walk
 
 
 @dataclass(frozen=True)

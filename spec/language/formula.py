@@ -10,13 +10,15 @@ from typing import Any
 
 import sympy
 
+from spec.language.arrays import Tensor
 from spec.language.calls import Applied, Call, argument
-from spec.language.expr import Ref, Tensor, walk
+from spec.language.expr import Ref
 from spec.language.flatten import Flat, flatten
 from spec.language.known import add, known
 from spec.language.law import Law
 from spec.language.lines import Definition, LineChoice, define
 from spec.language.theorem import Claim, Theorem, settled
+from spec.language.trees import walk
 from spec.language.wellformed import check_formula, check_theorem
 
 

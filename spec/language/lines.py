@@ -9,7 +9,10 @@ from typing import Any
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language.expr import Comprehension, Letter, Node, Ref, Tensor, free_symbols, lift, refs, span
+from spec.language.arrays import Comprehension, Tensor
+from spec.language.expr import Node, Ref, lift
+from spec.language.symbols import Letter, span
+from spec.language.trees import free_symbols, refs
 
 Span = tuple[sympy.Expr, sympy.Expr]
 """First and last value of an index, both included."""
@@ -20,8 +23,8 @@ class Definition:
     """One numbered line: ``left[indices] = right`` for the indices' ranges.
 
     A left index is a symbol, or any expression of symbols (``2*i``): then the line defines the entries it reaches. With
-    ``accumulate`` the line adds to its entries instead (derivatives are written so); entries no line reaches are 0. ``rows`` counts the last indices that nobody
-    wrote: the line was written between arrays.
+    ``accumulate`` the line adds to its entries instead (derivatives are written so); entries no line reaches are 0. ``rows`` counts the last
+    indices that nobody wrote: the line was written between arrays.
     """
 
     left: Ref

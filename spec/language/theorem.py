@@ -12,7 +12,10 @@ from typing import Any
 
 import sympy
 
-from spec.language.expr import TRUE, Letter, Node, Tensor, free_symbols, lift, span, walk
+from spec.language.arrays import Tensor
+from spec.language.expr import TRUE, Node, lift
+from spec.language.symbols import Letter, span
+from spec.language.trees import free_symbols, walk
 
 
 class Assurance(IntEnum):
@@ -250,12 +253,9 @@ def _settled(proof: Proof, around: frozenset[sympy.Symbol]) -> Proof:
     if shown is None:
         return proof
     around = around | {shown.over}
-    parts = {
-        "claims": tuple(settled(one, around) for one in shown.claims),
-        "base": tuple(_settled(one, around) for one in shown.base),
-        "step": tuple(_settled(one, around) for one in shown.step),
-    }
-    return replace(proof, induction=replace(shown, **parts))
+    claims = tuple(settled(one, around) for one in shown.claims)
+    base, step = (tuple(_settled(one, around) for one in part) for part in (shown.base, shown.step))
+    return replace(proof, induction=replace(shown, claims=claims, base=base, step=step))
 
 
 @dataclass(frozen=True)

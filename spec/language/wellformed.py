@@ -9,27 +9,12 @@ from typing import Any
 import sympy
 from sympy.core.basic import Basic
 
+from spec.language.arrays import Comprehension, Tensor
 from spec.language.calls import Call, Pullback, unify
-from spec.language.expr import (
-    Always,
-    AnyOf,
-    Both,
-    Bound,
-    Case,
-    Choice,
-    Compare,
-    Comprehension,
-    Either,
-    Node,
-    Not,
-    Ref,
-    Tensor,
-    free_symbols,
-    substitute,
-    walk,
-)
+from spec.language.expr import Always, AnyOf, Both, Bound, Case, Choice, Compare, Either, Node, Not, Ref
 from spec.language.known import known
 from spec.language.lines import Definition, LineChoice, Span
+from spec.language.trees import free_symbols, substitute, walk
 
 SMALL = ((1, 1, 1), (2, 3, 5), (3, 2, 4))
 """Sizes at which the range of an index is tried where it is not plain from its form, by turns over the size symbols."""
@@ -253,11 +238,11 @@ def _needed(part: Any, scope: _Scope) -> dict[sympy.Symbol, Span]:
         if not any(isinstance(x, Ref) for x in walk(condition)):
             wanted |= free_symbols(condition)
     kept: dict[sympy.Symbol, Span] = {}
-    for symbol, ends in reversed(scope.spans.items()):
+    for symbol, ends in reversed(list(scope.spans.items())):
         if symbol in wanted:
             kept[symbol] = ends
             wanted |= free_symbols(ends[0]) | free_symbols(ends[1])
-    return dict(reversed(kept.items()))
+    return dict(reversed(list(kept.items())))
 
 
 def _values(

@@ -9,8 +9,8 @@ import flint
 import numpy as np
 import sympy
 
+from spec.language.arrays import Tensor
 from spec.language.evaluation.evaluate import enclose
-from spec.language.expr import Tensor
 from spec.language.formula import Formula, Worked
 
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from spec.attention.sampling import log_weight as stated_log_weight
 from torch import Generator, Tensor
 
 from impl.attention import hard as ours
 from impl.attention import log_weight
 from spec.attention import hard
-from spec.attention.sampling import log_weight as stated_log_weight
 from spec.language import Axiom, Law, Sum, data, define, indices, le, lt, sizes, tensor
-from spec.language.expr import Tensor as Symbol
+from spec.language.arrays import Tensor as Symbol
 from spec.language.formula import Formula
 from spec.language.known import forget
 from verify import check

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language.expr import Func, MaxOf, Node, SumOf, Tensor, free_symbols, substitute, walk
+from spec.language.arrays import Tensor
+from spec.language.expr import Func, MaxOf, Node, SumOf
+from spec.language.trees import free_symbols, substitute, walk
 
 if TYPE_CHECKING:
     from spec.language.lines import Definition

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from sympy.core.basic import Basic
 
+from spec.language.arrays import Tensor
 from spec.language.calls import Pullback
-from spec.language.expr import Expectation, Tensor, walk
+from spec.language.expr import Expectation
 from spec.language.known import known
 from spec.language.proving.derivatives import derivative
 from spec.language.proving.facts import Facts
@@ -23,6 +24,7 @@ from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.replacing import Change, rebuild
 from spec.language.proving.signsets import NULL
 from spec.language.proving.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, mentions, of_mono, total
+from spec.language.trees import walk
 
 if TYPE_CHECKING:
     from spec.language.proving.reading import Reader

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import sympy
 
-from spec.language.expr import Tensor
+from spec.language.arrays import Tensor
 from spec.language.lines import Definition
 from spec.language.proving.blocks import divided, layout
 from spec.language.proving.facts import Facts

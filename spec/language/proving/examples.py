@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from spec.language.expr import Sum, Tensor, indices, sizes, tanh
+from spec.language.arrays import Tensor
+from spec.language.expr import Sum, tanh
 from spec.language.formula import Formula
 from spec.language.lines import define
+from spec.language.symbols import indices, sizes
 
 n, m, h = sizes("n m h")
 i, j, l = indices("i j l")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from spec.language.expr import Tensor
+from spec.language.arrays import Tensor
 from spec.language.proving import binders, elementary, indicators, replacing, sums
 from spec.language.proving.facts import Facts
 from spec.language.proving.linear import Form, form

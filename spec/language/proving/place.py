@@ -11,7 +11,8 @@ from typing import Any
 import sympy
 
 from spec.language.abbreviations import meant
-from spec.language.expr import TRUE, AnyOf, Compare, Node, Not, Tensor, each, indices, lift
+from spec.language.arrays import Tensor, each
+from spec.language.expr import TRUE, AnyOf, Compare, Node, Not, lift
 from spec.language.formula import Formula
 from spec.language.proving.defining import ParityNeeded
 from spec.language.proving.equality import vanishes
@@ -25,6 +26,7 @@ from spec.language.proving.replacing import Change, rebuild
 from spec.language.proving.signsets import NONNEGATIVE, POSITIVE
 from spec.language.proving.terms import ZERO, Atom, Poly, number
 from spec.language.proving.writing import condition_text, text
+from spec.language.symbols import indices
 from spec.language.theorem import Claim, Step, Theorem
 
 Range = tuple[sympy.Symbol, sympy.Expr, sympy.Expr]
@@ -126,7 +128,7 @@ class Place:
 
     def _meant(self, node: Node) -> Node:
         """A tree with the letters of the statement replaced by what they mean."""
-        return meant(node, self.formula)  # type: ignore[no-any-return]
+        return meant(node, self.formula)
 
     def _remains(self, reader: Reader, difference: Poly, facts: Facts) -> Poly:
         """What remains of a difference, once what is known is used and recurrences are unfolded as far as that helps."""

@@ -19,7 +19,8 @@ import sympy
 from sympy.core.basic import Basic
 from sympy.core.symbol import Str
 
-from spec.language.expr import Node, Tensor, walk
+from spec.language.arrays import Tensor
+from spec.language.expr import Node
 from spec.language.flatten import own_lines
 from spec.language.formula import Formula
 from spec.language.known import known
@@ -32,6 +33,7 @@ from spec.language.proving.obligations import Undischarged
 from spec.language.proving.replacing import Change, rebuild
 from spec.language.proving.states import Recurring, before, cycles, sequence, states_in
 from spec.language.proving.terms import ONE, ZERO, Atom, Poly
+from spec.language.trees import walk
 
 if TYPE_CHECKING:
     from spec.language.proving.facts import Facts

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import sympy
 
+from spec.language.arrays import Tensor
 from spec.language.expr import (
     TRUE,
     Max,
     Node,
     Some,
     Sum,
-    Tensor,
     absolute,
     case,
     cos,
@@ -103,7 +103,7 @@ def linearity() -> Law:
 @rule("constants", "A factor free of the index is taken out of a sum: Σ c·f = c·Σ f.")
 def constants() -> Law:
     """Constants are taken out of sums."""
-    return Law(_over(a.value * f[j]), a.value * _over(f[j]))
+    return Law(_over(a * f[j]), a * _over(f[j]))
 
 
 @rule(
@@ -173,7 +173,7 @@ def empty() -> Law:
 @rule("decided", "A condition that the ranges, sizes and assumptions decide is replaced by its truth value.")
 def decided() -> Law:
     """Conditions are decided by what is known."""
-    return Law(case(le(i, n - 1), f[i], a.value), f[i], ((i, n),))
+    return Law(case(le(i, n - 1), f[i], a), f[i], ((i, n),))
 
 
 @rule(
@@ -188,19 +188,19 @@ def cases() -> Law:
 @rule("exponents", "eˣ·eʸ = eˣ⁺ʸ, e⁰ = 1, 1/eˣ = e⁻ˣ.")
 def exponents() -> Law:
     """Exponentials are merged."""
-    return Law(exp(a) * exp(b) / exp(f[i]), exp(a.value + b.value - f[i]), ((i, n),))
+    return Law(exp(a) * exp(b) / exp(f[i]), exp(a + b - f[i]), ((i, n),))
 
 
 @rule("powers", "A positive base to a power is an exponential: bʸ = e^(y ln b).")
 def powers() -> Law:
     """Powers of a positive base are exponentials."""
-    return Law(p[i] ** a.value * p[i] ** b.value, p[i] ** (a.value + b.value), ((i, n),))
+    return Law(p[i] ** a * p[i] ** b, p[i] ** (a + b), ((i, n),))
 
 
 @rule("angles", "sin(x+y) = sin x cos y + cos x sin y and cos(x+y) = cos x cos y - sin x sin y.")
 def angles() -> Law:
     """Angles are added."""
-    return Law(sin(a.value + b.value), sin(a) * cos(b) + cos(a) * sin(b))
+    return Law(sin(a + b), sin(a) * cos(b) + cos(a) * sin(b))
 
 
 @rule("pythagoras", "sin² + cos² = 1.")
@@ -218,13 +218,13 @@ def roots() -> Law:
 @rule("reciprocals", "A reciprocal is spread over factors: 1/(x y) = 1/x · 1/y.")
 def reciprocals() -> Law:
     """Reciprocals are spread over factors."""
-    return Law(a.value / (p[i] * r[i]), a.value / p[i] / r[i], ((i, n),))
+    return Law(a / (p[i] * r[i]), a / p[i] / r[i], ((i, n),))
 
 
 @rule("cancel", "x/x = 1, once x ≠ 0 is known.")
 def cancel() -> Law:
     """What is nonzero cancels."""
-    return Law(p[i] * a.value / p[i], a.value, ((i, n),))
+    return Law(p[i] * a / p[i], lift(a), ((i, n),))
 
 
 @rule(
@@ -233,7 +233,7 @@ def cancel() -> Law:
 )
 def clear() -> Law:
     """Denominators are multiplied out."""
-    return Law(a.value - a.value / (1 + p[i]), a.value * p[i] / (1 + p[i]), ((i, n),))
+    return Law(a - a / (1 + p[i]), a * p[i] / (1 + p[i]), ((i, n),))
 
 
 @rule(
@@ -249,7 +249,7 @@ def derivative() -> Law:
 @rule("expectation", "Expectation is linear.")
 def expectation() -> Law:
     """Expectations are linear."""
-    return Law(expected(a.value * f[i] + b.value, f), b.value, ((i, n),), numeric=False)
+    return Law(expected(a * f[i] + b, f), lift(b), ((i, n),), numeric=False)
 
 
 @rule("moments", "Independent entries of mean 0 and variance 1: E x_a = 0, E x_a x_b = δ(a,b).")
@@ -270,7 +270,7 @@ def member() -> Law:
 )
 def signs() -> Law:
     """Signs are read off the form."""
-    return Law(lift(0), _over(p[j] * (f[j] - a.value) ** 2), (), TRUE, "<=")
+    return Law(lift(0), _over(p[j] * (f[j] - a) ** 2), (), TRUE, "<=")
 
 
 @rule("rename", "A bound index may be renamed: Σ_j f(j) = Σ_l f(l), when nothing is captured.")
@@ -306,25 +306,25 @@ def permuted() -> Law:
 )
 def bounded() -> Law:
     """Bounded functions do not enlarge."""
-    return Law(a.value * sin(b) * tanh(b), absolute(a), (), TRUE, "<=")
+    return Law(a * sin(b) * tanh(b), absolute(a), (), TRUE, "<=")
 
 
 @rule("absolute", "|x y| = |x| |y|.")
 def absolute_product() -> Law:
     """Absolute values are spread over factors."""
-    return Law(absolute(a.value * f[i]), absolute(a) * absolute(f[i]), ((i, n),))
+    return Law(absolute(a * f[i]), absolute(a) * absolute(f[i]), ((i, n),))
 
 
 @rule("absolute_cases", "|x| is x or -x.")
 def absolute_cases() -> Law:
     """Absolute values are taken apart."""
-    return Law(f[i] - a.value, absolute(f[i] - a.value), ((i, n),), TRUE, "<=")
+    return Law(f[i] - a, absolute(f[i] - a), ((i, n),), TRUE, "<=")
 
 
 @rule("tangent", "eˣ is at least 1 + x.")
 def tangent() -> Law:
     """The exponential lies above its tangent at 0."""
-    return Law(lift(1) + f[i] - a.value, exp(f[i] - a.value), ((i, n),), TRUE, "<=")
+    return Law(lift(1) + f[i] - a, exp(f[i] - a), ((i, n),), TRUE, "<=")
 
 
 @rule("monotone", "For positive numbers, x <= y exactly where ln x <= ln y.")

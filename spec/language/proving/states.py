@@ -8,7 +8,7 @@ from functools import cached_property
 
 import sympy
 
-from spec.language.expr import Tensor
+from spec.language.arrays import Tensor
 from spec.language.formula import Formula
 from spec.language.ordering import Group
 from spec.language.proving.facts import Facts

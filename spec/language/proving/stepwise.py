@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from spec.language.expr import TRUE, Sum, absolute, each, exp, lift, log, tanh
+from spec.language.arrays import each
+from spec.language.expr import TRUE, Sum, absolute, exp, lift, log, tanh
 from spec.language.proving.examples import f, i, j, n, running
 from spec.language.proving.rules import RULES, Law, p, r, rule
 from spec.language.theorem import derive

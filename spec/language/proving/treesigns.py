@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from spec.language.arrays import Tensor
 from spec.language.calls import Call
 from spec.language.expr import (
     Both,
@@ -24,7 +25,6 @@ from spec.language.expr import (
     Power,
     Ref,
     SumOf,
-    Tensor,
     Times,
     lift,
 )

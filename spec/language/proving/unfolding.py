@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import sympy
 from sympy.core.basic import Basic
 
+from spec.language.arrays import Comprehension, Tensor
 from spec.language.calls import ABSENT, Call, unify
-from spec.language.expr import Comprehension, Ref, Tensor, free_symbols
+from spec.language.expr import Ref
 from spec.language.flatten import completed, own_lines
 from spec.language.formula import Formula
 from spec.language.known import known
@@ -23,6 +24,7 @@ from spec.language.proving.recurrences import Held, Recurrences
 from spec.language.proving.signsets import NULL, POSITIVE
 from spec.language.proving.terms import ONE, ZERO, Atom, Poly, total
 from spec.language.proving.writing import text
+from spec.language.trees import free_symbols
 
 if TYPE_CHECKING:
     from spec.language.proving.reading import Reader

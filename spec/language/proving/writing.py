@@ -10,6 +10,7 @@ import sympy
 from sympy.core.containers import Tuple as BasicTuple
 from sympy.core.symbol import Str
 
+from spec.language.arrays import Comprehension, Tensor
 from spec.language.calls import ABSENT, Call
 from spec.language.expr import (
     TRUE,
@@ -17,7 +18,6 @@ from spec.language.expr import (
     Both,
     Bound,
     Case,
-    Comprehension,
     Func,
     Literal,
     MaxOf,
@@ -26,7 +26,6 @@ from spec.language.expr import (
     Power,
     Ref,
     SumOf,
-    Tensor,
     eq,
     exp,
     le,

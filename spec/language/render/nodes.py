@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sympy
 
+from spec.language.arrays import Tensor
 from spec.language.expr import (
     Always,
     AnyOf,
@@ -26,7 +27,6 @@ from spec.language.expr import (
     Power,
     Ref,
     SumOf,
-    Tensor,
     Times,
     Undefined,
 )

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from sympy.core.basic import Basic
 
-from spec.language.expr import Always, Choice, Node, each
+from spec.language.arrays import each
+from spec.language.expr import Always, Choice, Node
 from spec.language.flatten import chosen, own_lines
 from spec.language.formula import Formula
 from spec.language.lines import Definition

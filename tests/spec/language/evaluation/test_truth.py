@@ -17,9 +17,9 @@ from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import bound, enclose, evaluate, run
 from spec.language.evaluation.truth import Truth, Undecided
 from spec.language.evaluation.walk import Walk
-from spec.language.expr import indices
 from spec.language.formula import Formula
 from spec.language.known import forget
+from spec.language.symbols import indices
 from tests.spec.language.evaluation.simulated import simulate
 
 (m,) = sizes("m")

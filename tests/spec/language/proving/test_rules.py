@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 
 import spec.language
 from spec.language import Formula, Proof, Theorem, claim
+from spec.language.arrays import Tensor
 from spec.language.evaluation.evaluate import enclose
-from spec.language.expr import TRUE, Tensor, case, free_symbols, refs, walk
+from spec.language.expr import TRUE, case
 from spec.language.known import forget
 from spec.language.lines import Definition
 from spec.language.proving.proof import check
 from spec.language.proving.rules import RULES, Law
 from spec.language.theorem import Assurance
+from spec.language.trees import free_symbols, refs, walk
 from tests.spec.language.proving.random_trees import agree, bindings
 
 SIZES = ("n", "m", "h")
