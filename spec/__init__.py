@@ -1,1 +1,133 @@
-"""Symbolic statements of attention, Transformers and BERT, one module for each subject, and their theorems."""
+"""Symbolic statements of attention, Transformers and BERT: one module for each formula, with its reasons and theorems.
+
+What is asked of a formula most often, without a look into :mod:`spec.language`. A formula is given by its ID or as it is.
+
+    >>> import spec
+    >>> softmax = spec.find("attention.softmax")
+    >>> spec.evaluate(softmax, {"s": [[14, 12]]})[0].round(2)
+    array([[0.88, 0.12]])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:  # asked for first, imported then: a name of a formula should not cost the whole language
+    import numpy as np
+    import numpy.typing as npt
+
+    from spec.language.formula import Formula
+    from spec.language.proving.proof import Checked
+
+    Reals: TypeAlias = npt.NDArray[np.float64]
+    Inputs: TypeAlias = Mapping[str, Any] | Sequence[Any]
+    Options: TypeAlias = Mapping[str, str] | None
+
+
+def find(formula_id: str) -> Formula:
+    """The formula with this ID; nothing is imported but its module and those of the formulas that it applies.
+
+    Raises:
+        UnknownFormula: naming the closest IDs.
+
+        >>> find("attention.softmax").title
+        'Softmax over the permitted keys'
+    """
+    from spec.language import registry
+
+    return registry.find(formula_id)
+
+
+def formulas() -> Mapping[str, Formula]:
+    """Every formula by its ID, in reading order.
+
+    >>> "normalization.layer_norm" in formulas()
+    True
+    """
+    from spec.language import registry
+
+    return registry.formulas()
+
+
+def evaluate(formula: str | Formula, inputs: Inputs, conventions: Options = None) -> tuple[Reals, ...]:
+    """The outputs in float64, from inputs by name or in declared order, in the declared shapes (no batch dimensions).
+
+    Raises:
+        ValueError: an input that does not fit, or an unknown convention.
+
+        >>> float(evaluate("similarity.dot", {"x": [1.0, 2.0], "y": [3.0, 4.0]})[0])
+        11.0
+    """
+    from spec.language.evaluation import evaluate as core
+
+    return core.evaluate(_formula(formula), inputs, conventions)
+
+
+def enclose(
+    formula: str | Formula, inputs: Inputs, conventions: Options = None, bits: int = 128
+) -> tuple[npt.NDArray[Any], ...]:
+    """The outputs as balls (``flint.arb``) computed with so many bits: each certainly holds the exact value.
+
+    >>> enclose("similarity.dot", {"x": [1.0, 2.0], "y": [3.0, 4.0]})[0].item() == 11
+    True
+    """
+    from spec.language.evaluation import evaluate as core
+
+    return core.enclose(_formula(formula), inputs, conventions, bits)
+
+
+def bound(
+    formula: str | Formula, inputs: Inputs, conventions: Options = None, dtype: str = "float32"
+) -> tuple[tuple[Reals, Reals], ...]:
+    """For each output its value, and how far a right implementation in ``dtype`` may be from it; infinite where unknown.
+
+    >>> value, tolerance = bound("similarity.dot", {"x": [1.0, 2.0], "y": [3.0, 4.0]})[0]
+    >>> bool(0 < tolerance < 1e-5)
+    True
+    """
+    from spec.language.evaluation import evaluate as core
+
+    return core.bound(_formula(formula), inputs, conventions, dtype)
+
+
+def vjp(
+    formula: str | Formula,
+    inputs: Inputs,
+    seeds: Mapping[str, Any],
+    conventions: Options = None,
+) -> dict[str, Reals]:
+    """The gradient of a loss by the inputs, given the loss's gradient by the outputs (``seeds``, by output).
+
+    >>> vjp("similarity.dot", {"x": [1.0, 2.0], "y": [3.0, 4.0]}, {"s": 1.0})["x"].tolist()
+    [3.0, 4.0]
+    """
+    from spec.language.differentiation import gradients
+
+    found = gradients.pull_back(_formula(formula), inputs, seeds, conventions=conventions)
+    return {name: value for name, (value, _) in found.items()}
+
+
+def prove(formula: str | Formula, theorem: str) -> Checked:
+    """A theorem of a formula by its name, checked step by step; ``.assurance`` says how sure it is, ``.refusal`` why not.
+
+    Raises:
+        LookupError: the formula has no theorem of this name; it names those that it has.
+
+        >>> str(prove("attention.softmax", "sums_to_one").assurance)
+        'proved'
+    """
+    from spec.language.proving.proof import check
+
+    found = _formula(formula)
+    if theorem not in found.theorems:
+        known = ", ".join(found.theorems) or "none"
+        raise LookupError(f"{found.id} has no theorem {theorem!r}; it has: {known}")
+    return check(found.theorems[theorem], found)
+
+
+def _formula(formula: str | Formula) -> Formula:
+    return find(formula) if isinstance(formula, str) else formula
+
+
+__all__ = ["bound", "enclose", "evaluate", "find", "formulas", "prove", "vjp"]

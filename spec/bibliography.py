@@ -40,9 +40,7 @@ DECKS = (
 """Five lecture decks on attention, Transformers and BERT: what is stated here is what they teach."""
 
 PAPERS = (
-    Reference(
-        "ba2016", "Ba, Kiros & Hinton", "Layer Normalization", 2016, "arXiv:1607.06450"
-    ),
+    Reference("ba2016", "Ba, Kiros & Hinton", "Layer Normalization", 2016, "arXiv:1607.06450"),
     Reference(
         "bahdanau2015",
         "Bahdanau, Cho & Bengio",
@@ -94,7 +92,13 @@ PAPERS = (
         "arXiv:1303.5778",
     ),
     Reference("graves2014", "Graves, Wayne & Danihelka", "Neural Turing Machines", 2014, "arXiv:1410.5401"),
-    Reference("hochreiter1997", "Hochreiter & Schmidhuber", "Long Short-Term Memory", 1997, "10.1162/neco.1997.9.8.1735"),
+    Reference(
+        "hochreiter1997",
+        "Hochreiter & Schmidhuber",
+        "Long Short-Term Memory",
+        1997,
+        "10.1162/neco.1997.9.8.1735",
+    ),
     Reference(
         "karim2019",
         "Karim",
@@ -123,9 +127,15 @@ PAPERS = (
         2013,
         "arXiv:1211.5063",
     ),
-    Reference("peters2018", "Peters et al.", "Deep contextualized word representations", 2018, "arXiv:1802.05365"),
     Reference(
-        "schuster1997", "Schuster & Paliwal", "Bidirectional recurrent neural networks", 1997, "10.1109/78.650093"
+        "peters2018", "Peters et al.", "Deep contextualized word representations", 2018, "arXiv:1802.05365"
+    ),
+    Reference(
+        "schuster1997",
+        "Schuster & Paliwal",
+        "Bidirectional recurrent neural networks",
+        1997,
+        "10.1109/78.650093",
     ),
     Reference("vaswani2017", "Vaswani et al.", "Attention Is All You Need", 2017, "arXiv:1706.03762"),
     Reference(
@@ -142,7 +152,9 @@ PAPERS = (
         2015,
         "arXiv:1502.03044",
     ),
-    Reference("zhang2019", "Zhang & Sennrich", "Root Mean Square Layer Normalization", 2019, "arXiv:1910.07467"),
+    Reference(
+        "zhang2019", "Zhang & Sennrich", "Root Mean Square Layer Normalization", 2019, "arXiv:1910.07467"
+    ),
 )
 """The publications, by key."""
 

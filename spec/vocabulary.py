@@ -3,26 +3,23 @@
 from sympy import Rational, ceiling, floor
 
 from spec.bibliography import deck, paper
+from spec.language.arrays import Comprehension, Tensor, each
+from spec.language.calls import Applied
 from spec.language.expr import (
-    Comprehension,
     Every,
-    Index,
     Max,
     Node,
     Some,
     Sum,
-    Tensor,
     Undefined,
     absolute,
     by_convention,
     case,
     cos,
     delta,
-    each,
     eq,
     exp,
     expected,
-    indices,
     le,
     lift,
     log,
@@ -30,11 +27,9 @@ from spec.language.expr import (
     rounded,
     sigmoid,
     sin,
-    sizes,
     sqrt,
     tanh,
 )
-from spec.language.calls import Applied
 from spec.language.formula import (
     Convention,
     Formula,
@@ -49,6 +44,7 @@ from spec.language.formula import (
 )
 from spec.language.law import Axiom, Law
 from spec.language.lines import Definition, define, lines_by_convention
+from spec.language.symbols import Index, indices, sizes
 from spec.language.theorem import Claim, Theorem, claim, derive, given
 
 __all__ = [

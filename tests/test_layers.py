@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -23,21 +24,26 @@ ALLOWED = {
 }
 
 
-def imported(source: str) -> list[tuple[int, str]]:
-    """Line and top-level module of every absolute import in a source, calls of importlib included."""
+def imports(tree: ast.AST) -> list[tuple[int, str]]:
+    """Line and dotted name of every absolute import in a tree, calls of importlib included; ``a.b`` of ``from a import b``."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
-                found += [(node.lineno, each.name.split(".")[0]) for each in names]
-            case ast.ImportFrom(module=str(module), level=0):
-                found.append((node.lineno, module.split(".")[0]))
+                found += [(node.lineno, each.name) for each in names]
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                found += [(node.lineno, f"{module}.{each.name}") for each in names]
             case ast.Call(
                 func=ast.Attribute(attr="import_module") | ast.Name(id="import_module" | "__import__"),
                 args=[ast.Constant(value=str(module)), *_],
             ):
-                found.append((node.lineno, module.split(".")[0]))
+                found.append((node.lineno, module))
     return found
+
+
+def imported(source: str) -> list[tuple[int, str]]:
+    """Line and top-level module of every absolute import in a source, each once."""
+    return list(dict.fromkeys((line, name.split(".")[0]) for line, name in imports(ast.parse(source))))
 
 
 def trespasses(folder: Path, allowed: set[str]) -> list[str]:
@@ -80,4 +86,101 @@ def test_a_planted_import_is_caught(tmp_path: Path, line: str) -> None:
     assert trespasses(tmp_path / "spec", ALLOWED["spec"]) == []
     (layer / "planted.py").write_text(line)
     (found,) = trespasses(tmp_path / "spec", ALLOWED["spec"])
+    assert found.startswith("spec/language/planted.py:")
+
+
+CORE = "spec.language"
+
+
+def running(source: str) -> ast.AST:
+    """A source without what stands under ``if TYPE_CHECKING``: what may be imported when it runs, however late."""
+
+    class Unchecked(ast.NodeTransformer):
+        def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+            self.generic_visit(node)
+            return node.orelse if "TYPE_CHECKING" in ast.unparse(node.test) else node
+
+    return Unchecked().visit(ast.parse(source))
+
+
+def graph(root: Path, package: str) -> dict[str, set[str]]:
+    """For each module of a package, the other modules of it that it imports when it runs."""
+    files = {}
+    for path in (root / package.replace(".", "/")).rglob("*.py"):
+        parts = path.relative_to(root).with_suffix("").parts
+        files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    found = {}
+    for module, path in files.items():
+        names = {name for _, name in imports(running(path.read_text(encoding="utf-8")))}
+        named = {name if name in files else name.rpartition(".")[0] for name in names}
+        found[module] = (named & files.keys()) - {module}
+    return found
+
+
+def circles(edges: Mapping[str, set[str]]) -> list[list[str]]:
+    """The largest sets of modules of which each reaches each."""
+    reach = {}
+    for start in edges:
+        seen, pending = set[str](), [start]
+        while pending:
+            for other in edges[pending.pop()] - seen:
+                seen.add(other)
+                pending.append(other)
+        reach[start] = seen
+    return sorted(
+        map(list, {tuple(sorted(b for b in reach[a] if a in reach[b])) for a in edges if a in reach[a]})
+    )
+
+
+def subjects(root: Path, package: str) -> list[str]:
+    """Every import of the core, wherever it stands there, of another part of the layer that the core is in."""
+    layer = package.split(".")[0]
+    return [
+        f"{path.relative_to(root)}:{line} imports {name}"
+        for path in sorted((root / package.replace(".", "/")).rglob("*.py"))
+        for line, name in imports(ast.parse(path.read_text(encoding="utf-8")))
+        if name.split(".")[0] == layer and not f"{name}.".startswith(f"{package}.")
+    ]
+
+
+def test_the_core_has_no_import_circle() -> None:
+    """No two modules of the core need one another, imports inside functions counted."""
+    edges = graph(ROOT, CORE)
+    assert len(edges) > 1
+    assert circles(edges) == []
+
+
+def test_the_core_imports_no_subject() -> None:
+    """What formulas are stated in knows none of them."""
+    assert subjects(ROOT, CORE) == []
+
+
+def test_a_planted_circle_is_caught(tmp_path: Path) -> None:
+    """A circle is reported with all of its members, late imports counted, those for types alone not."""
+    core = tmp_path / "spec" / "language"
+    (core / "inner").mkdir(parents=True)
+    for name, line in {
+        "__init__": "from spec.language.a import x",
+        "a": "import spec.language.b",
+        "b": "def late():\n    from spec.language.inner import c",
+        "inner/__init__": "",
+        "inner/c": "if TYPE_CHECKING:\n    from spec.language.a import x",
+    }.items():
+        (core / f"{name}.py").write_text(line)
+    assert circles(graph(tmp_path, CORE)) == []
+    (core / "inner" / "c.py").write_text("def late():\n    from spec.language.a import x")
+    assert circles(graph(tmp_path, CORE)) == [["spec.language.a", "spec.language.b", "spec.language.inner.c"]]
+
+
+@pytest.mark.parametrize(
+    "line", ["from spec import attention", "def late():\n    import spec.scores.products"]
+)
+def test_a_planted_subject_is_caught(tmp_path: Path, line: str) -> None:
+    """An import of a subject is reported with its file, wherever it stands there."""
+    core = tmp_path / "spec" / "language"
+    core.mkdir(parents=True)
+    (core / "a.py").write_text("from spec.language import b\nimport spec.language.c")
+    assert subjects(tmp_path, CORE) == []
+    (core / "planted.py").write_text(line)
+    (found,) = subjects(tmp_path, CORE)
     assert found.startswith("spec/language/planted.py:")

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from spec.language.arrays import Comprehension, Tensor
 from spec.language.calls import ABSENT, Call, Pullback
-from spec.language.expr import Comprehension
 from spec.language.differentiation.gradients import vjp
 from spec.language.evaluation.balls import BallArithmetic
 from spec.language.evaluation.binding import Bindings, bind
@@ -22,9 +22,10 @@ from spec.language.evaluation.dimensions import Size, is_size
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.interpreter import Evaluator
 from spec.language.evaluation.numbers import Num
-from spec.language.expr import Literal, Tensor, free_symbols
+from spec.language.expr import Literal
 from spec.language.formula import Formula
 from spec.language.known import known
+from spec.language.trees import free_symbols
 from verify.calling import Caller, values
 from verify.gradients import expected_gradients
 from verify.judging import Judge

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size, is_size
-from spec.language.expr import Tensor
 from spec.language.formula import Formula
 from verify.asking import callable_for
 from verify.faults import Fault, Unsupported, Unusable, blamed
@@ -69,11 +69,8 @@ class Caller:
     ) -> None:
         self.fn, self.formula, self.device = callable_for(formula, fn), formula, device
         self.name, self.sizes = name or called(fn), sizes
-        self.returns: tuple[Tensor, ...] = formula.outputs
-        if formula.law is not None:
-            self.returns = formula.law.returns
-        elif formula.procedure is not None:
-            self.returns = formula.procedure.returns
+        law = formula.law
+        self.returns: tuple[Tensor, ...] = formula.outputs if law is None else law.returns
         self.takes_mask = self._bind()
         self.offences: dict[str, Offence] = {}
         self.aliases: dict[str, str] = {}

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size, is_size, whole
-from spec.language.expr import Tensor
 from spec.language.formula import Formula
 from spec.language.law import Law
 from verify.lawresults import ALPHA, POWER

@@ -14,13 +14,15 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from spec.language.arrays import Tensor
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.dimensions import Size, is_size, whole
 from spec.language.evaluation.evaluate import Evaluator, evaluate
 from spec.language.evaluation.walk import Walk
-from spec.language.expr import Bound, Node, Tensor, refs, walk
+from spec.language.expr import Bound, Node
 from spec.language.formula import Formula
 from spec.language.law import Law
+from spec.language.trees import refs, walk
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

@@ -17,8 +17,9 @@ from spec.language.evaluation.evaluate import enclose, evaluate, run
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.walk import Walk
-from spec.language.expr import Undefined, walk
+from spec.language.expr import Undefined
 from spec.language.formula import Formula
+from spec.language.trees import walk
 from verify.calling import Caller, Fault, values
 from verify.sampling import Example, members
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from spec.language.arrays import Tensor
 from spec.language.calls import Pullback
 from spec.language.evaluation.dimensions import Size, symbols_in, whole
-from spec.language.expr import Tensor, walk
 from spec.language.formula import INTERMEDIATES
 from spec.language.theorem import Theorem
+from spec.language.trees import walk
 from verify.applications import NotRunnable
 from verify.calling import Caller, Unsupported
 from verify.gradients import JUDGED, differentiable, judge_gradient, with_cotangents

@@ -6,7 +6,6 @@ value checks (or law checks) do; else nothing conclusive was said.
 
 from __future__ import annotations
 
-import json
 import math
 import platform
 from collections.abc import Mapping
@@ -154,10 +153,6 @@ class Report:
         """The report as JSON-ready values."""
         found = {name: plain(value) for name, value in vars(self).items() if name != "checks"}
         return {"verdict": self.verdict, **found, "checks": [check.to_dict() for check in self.checks]}
-
-    def to_json(self) -> str:
-        """The report as JSON text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def __str__(self) -> str:
         chosen = ", ".join(f"{name}={option}" for name, option in self.conventions.items())

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size, whole
-from spec.language.expr import Tensor
 from verify.faults import Fault
 from verify.wording import kind
 

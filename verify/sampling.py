@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size, is_size, solved_all, whole
-from spec.language.expr import Tensor
 from spec.language.formula import Formula
 from verify import regimes
 from verify.calling import DTYPES

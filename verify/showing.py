@@ -81,8 +81,8 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
 
 def _symbols(formula: Formula, outputs: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
     """Name, shape and meaning of what goes in, then of what comes out."""
+    from spec.language.arrays import Tensor
     from spec.language.evaluation.dimensions import is_size
-    from spec.language.expr import Tensor
 
     for item in formula.inputs:
         if is_size(item):

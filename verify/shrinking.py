@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size, symbols_in, whole
-from spec.language.expr import Tensor
 from spec.language.formula import Formula
 from verify.calling import Unsupported
 from verify.judging import Outcome

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -97,11 +97,6 @@ class Region:
     low: int
     high: int
 
-    @property
-    def false_alarm(self) -> float:
-        """The exact probability of rejecting a right implementation."""
-        return lower_tail(self.low - 1, self.n, self.p) + upper_tail(self.high + 1, self.n, self.p)
-
     def power(self, p: float) -> float:
         """The probability of rejecting when the true probability is ``p``; never too large (0 where it is below 1/2)."""
         if p > self.p:
@@ -157,29 +152,20 @@ class Tally:
 
     alpha: float
     headline: int
-    worst: float = 1.0
-    said: str = ""
-    tests: int = 0
-    _found: list[tuple[float, bool, str]] | None = None
-
-    def __post_init__(self) -> None:
-        self._found = []
+    _found: list[tuple[float, bool, str]] = field(default_factory=list, init=False)
 
     def add(self, p: float, what: str, *, headline: bool = False) -> None:
         """Record a test; ``what`` says in words what was seen and what is expected."""
-        assert self._found is not None
         self._found.append((p, headline, what))
 
     def threshold(self, headline: bool) -> float:
         """The level of one test."""
-        assert self._found is not None
         others = sum(not h for _, h, _ in self._found)
         mains = max(self.headline, sum(h for _, h, _ in self._found))
         return self.alpha / 2 / max(1, mains if headline else others)
 
     def verdict(self) -> tuple[bool, float, float, str]:
         """Whether all tests pass; the worst test's p-value, its level, and what it saw."""
-        assert self._found is not None
         if not self._found:
             return True, 1.0, self.alpha, "nothing to test"
         worst = min(self._found, key=lambda one: _log(one[0]) - math.log(self.threshold(one[1])))
@@ -189,7 +175,6 @@ class Tally:
     @property
     def count(self) -> int:
         """How many tests were made."""
-        assert self._found is not None
         return len(self._found)
 
 

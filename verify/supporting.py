@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size
-from spec.language.expr import Tensor, free_symbols
 from spec.language.formula import Formula
+from spec.language.trees import free_symbols
 from verify.faults import Unusable
 
 _OPERATIONS: dict[type, Callable[[int, int], int]] = {

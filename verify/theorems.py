@@ -13,16 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from spec.language.abbreviations import meant
+from spec.language.arrays import Tensor
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.dimensions import Size, fraction_of, whole
 from spec.language.evaluation.interpreter import Evaluator
 from spec.language.evaluation.precision import FORMATS
 from spec.language.evaluation.walk import Walk
-from spec.language.abbreviations import meant
-from spec.language.expr import Tensor, free_symbols
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
 from spec.language.theorem import Claim, Theorem
+from spec.language.trees import free_symbols
 from verify.applications import CallableApplications, NotRunnable, Replay
 from verify.calling import Caller, Fault
 from verify.judging import Judge, Outcome
@@ -111,7 +112,8 @@ def _judge_claim(
 def settled(claim: Claim, judge: Judge) -> Claim:
     """The claim with every convention's choice made."""
     left, right, where = (
-        chosen(meant(part, judge.formula), judge.conventions) for part in (claim.left, claim.right, claim.where)
+        chosen(meant(part, judge.formula), judge.conventions)
+        for part in (claim.left, claim.right, claim.where)
     )
     return Claim(left, right, claim.over, where, claim.relation)
 

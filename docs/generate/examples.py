@@ -12,8 +12,8 @@ import numpy.typing as npt
 import sympy
 import torch
 
+from spec.language.arrays import Tensor
 from spec.language.evaluation.binding import bind
-from spec.language.expr import Tensor
 from spec.language.formula import Formula
 
 SIZES = (5, 7, 8, 11, 13, 6, 9)

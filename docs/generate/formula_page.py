@@ -98,7 +98,7 @@ def _worked(formula: Formula) -> str:
 
 
 def _gradient(formula: Formula) -> str:
-    if formula.law is not None or formula.procedure is not None:
+    if formula.law is not None:
         return ""
     gradient = vjp(formula)
     if not gradient.gradients:

@@ -8,13 +8,15 @@ from html import escape
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language.expr import Node, Tensor, free_symbols
+from spec.language.arrays import Tensor
+from spec.language.expr import Node
 from spec.language.flatten import own_lines
 from spec.language.formula import Formula
 from spec.language.lines import Definition
 from spec.language.render import Line as Numbered
 from spec.language.render import latex, numbered
 from spec.language.render import statement as lines_of
+from spec.language.trees import free_symbols
 
 from . import peers
 from .markup import Line, badge, inline, statement, tab, table

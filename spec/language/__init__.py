@@ -1,29 +1,25 @@
 """The language in which formulas are stated: trees, definitions, theorems, and what is derived from them."""
 
+from spec.language.arrays import Comprehension, Tensor, each
 from spec.language.calls import Applied, Call, Pullback
 from spec.language.expr import (
     TRUE,
-    Comprehension,
     Every,
     Expectation,
-    Index,
     Max,
     Node,
     Ref,
     Some,
     Sum,
-    Tensor,
     Undefined,
     absolute,
     by_convention,
     case,
     cos,
     delta,
-    each,
     eq,
     exp,
     expected,
-    indices,
     le,
     lift,
     log,
@@ -31,17 +27,31 @@ from spec.language.expr import (
     rounded,
     sigmoid,
     sin,
-    sizes,
     sqrt,
-    substitute,
     tanh,
     written_by,
 )
-from spec.language.formula import Convention, Formula, Pitfall, Reference, Source, Worked, constant, data, number, optional_mask, parameter, pitfall, tensor
+from spec.language.formula import (
+    Convention,
+    Formula,
+    Pitfall,
+    Reference,
+    Source,
+    Worked,
+    constant,
+    data,
+    number,
+    optional_mask,
+    parameter,
+    pitfall,
+    tensor,
+)
 from spec.language.law import Axiom, Law
 from spec.language.lines import Definition, LineChoice, define, lines_by_convention
 from spec.language.render import unicode
+from spec.language.symbols import Index, indices, sizes
 from spec.language.theorem import Assurance, Claim, Induction, Proof, Step, Theorem, claim, derive, given
+from spec.language.trees import substitute
 
 written_by(unicode)
 

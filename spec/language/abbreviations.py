@@ -11,8 +11,10 @@ from typing import Any
 from sympy.core.basic import Basic
 from sympy.core.containers import Tuple as BasicTuple
 
+from spec.language.arrays import Comprehension, Tensor
 from spec.language.calls import Call
-from spec.language.expr import Comprehension, Ref, Tensor, substitute, transform, walk
+from spec.language.expr import Ref
+from spec.language.trees import substitute, transform, walk
 
 
 def meant(node: Any, formula: Any) -> Any:
@@ -30,7 +32,9 @@ def _meaning(part: Basic, formula: Any) -> Basic | None:
         return None
     line = formula.abbreviations.get(part.tensor.name)
     if line is not None and line.left.tensor == part.tensor:
-        body: Basic = substitute(meant(line.right, formula), dict(zip(line.left.index, part.index, strict=True)))
+        body: Basic = substitute(
+            meant(line.right, formula), dict(zip(line.left.index, part.index, strict=True))
+        )
         return body
     if any(line.left.tensor == part.tensor for line in formula.definitions):
         stated: Call = formula(*formula.inputs).output(part.tensor.name).entry(part.index)

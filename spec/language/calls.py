@@ -10,21 +10,12 @@ from sympy.core.basic import Basic
 from sympy.core.containers import Tuple as BasicTuple
 from sympy.core.symbol import Str
 
+from spec.language.arrays import Comprehension, Tensor, each, part
 from spec.language.evaluation.dimensions import solved
-from spec.language.expr import (
-    Arithmetic,
-    Binder,
-    Comprehension,
-    Index,
-    Node,
-    Tensor,
-    as_index,
-    each,
-    free_symbols,
-    part,
-    substitute,
-)
+from spec.language.expr import Arithmetic, Node, as_index
 from spec.language.known import Stated, known
+from spec.language.symbols import Index
+from spec.language.trees import Binder, free_symbols, substitute
 
 ABSENT = Str("absent")
 """Stands for an optional argument that is not given."""

@@ -10,30 +10,14 @@ from typing import Any
 import sympy
 from sympy.core.basic import Basic
 
+from spec.language.arrays import Comprehension, Tensor, each
 from spec.language.calls import ABSENT, Call, Pullback, shape_of, unify
-from spec.language.expr import Comprehension, each
 from spec.language.evaluation.families import Families
-from spec.language.expr import (
-    TRUE,
-    Both,
-    Bound,
-    Case,
-    Choice,
-    Either,
-    Literal,
-    Node,
-    Not,
-    Ref,
-    Tensor,
-    free_symbols,
-    fresh,
-    substitute,
-    transform,
-    walk,
-)
+from spec.language.expr import TRUE, Both, Bound, Case, Choice, Either, Literal, Node, Not, Ref
 from spec.language.known import known
 from spec.language.lines import Definition, LineChoice, Span, dependencies
 from spec.language.ordering import Group, arrange
+from spec.language.trees import free_symbols, fresh, substitute, transform, walk
 
 
 @dataclass(frozen=True)
@@ -86,9 +70,7 @@ def own_lines(formula: Any, conventions: Mapping[str, str]) -> tuple[Definition,
     lines: list[Definition] = []
     for item in formula.lines:
         lines.extend(item.options[conventions[item.convention]] if isinstance(item, LineChoice) else (item,))
-    return tuple(
-        replace(line, right=chosen(line.right, conventions)) for line in lines
-    )
+    return tuple(replace(line, right=chosen(line.right, conventions)) for line in lines)
 
 
 def flatten(formula: Any, conventions: Mapping[str, str]) -> Flat:

@@ -10,13 +10,15 @@ from typing import Any
 
 import sympy
 
+from spec.language.arrays import Tensor
 from spec.language.calls import Applied, Call, argument
-from spec.language.expr import Ref, Tensor, walk
+from spec.language.expr import Ref
 from spec.language.flatten import Flat, flatten
 from spec.language.known import add, known
 from spec.language.law import Law
 from spec.language.lines import Definition, LineChoice, define
 from spec.language.theorem import Claim, Theorem, settled
+from spec.language.trees import walk
 from spec.language.wellformed import check_formula, check_theorem
 
 
@@ -123,7 +125,9 @@ def pitfall(text: str, *, convention: str = "", theorem: str = "", mutant: str =
         ValueError: nothing that shows it.
     """
     if not (convention or theorem or mutant):
-        raise ValueError(f"a pitfall names the convention, theorem or mutant that shows it: {text!r} does not")
+        raise ValueError(
+            f"a pitfall names the convention, theorem or mutant that shows it: {text!r} does not"
+        )
     return Pitfall(text, convention, theorem, mutant)
 
 
@@ -307,5 +311,3 @@ def _all_choices(conventions: Iterable[Convention]) -> Iterable[dict[str, str]]:
     for convention in conventions:
         choices = [{**c, convention.name: option} for c in choices for option in convention.options]
     return choices
-
-

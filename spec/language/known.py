@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import sympy
 
-from spec.language.expr import Tensor
+from spec.language.arrays import Tensor
 
 
 class Stated(Protocol):

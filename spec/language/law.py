@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import sympy
 
-from spec.language.expr import Node, Tensor
+from spec.language.arrays import Tensor
+from spec.language.expr import Node
 
 
 @dataclass(frozen=True)

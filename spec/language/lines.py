@@ -9,7 +9,10 @@ from typing import Any
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language.expr import Comprehension, Letter, Node, Ref, Tensor, free_symbols, lift, refs, span
+from spec.language.arrays import Comprehension, Tensor
+from spec.language.expr import Node, Ref, lift
+from spec.language.symbols import Letter, span
+from spec.language.trees import free_symbols, refs
 
 Span = tuple[sympy.Expr, sympy.Expr]
 """First and last value of an index, both included."""
@@ -20,8 +23,8 @@ class Definition:
     """One numbered line: ``left[indices] = right`` for the indices' ranges.
 
     A left index is a symbol, or any expression of symbols (``2*i``): then the line defines the entries it reaches. With
-    ``accumulate`` the line adds to its entries instead (derivatives are written so); entries no line reaches are 0. ``rows`` counts the last indices that nobody
-    wrote: the line was written between arrays.
+    ``accumulate`` the line adds to its entries instead (derivatives are written so); entries no line reaches are 0. ``rows`` counts the last
+    indices that nobody wrote: the line was written between arrays.
     """
 
     left: Ref
@@ -67,9 +70,7 @@ def define(left: Ref | Tensor, right: Any, *spans: Any) -> Definition:
                 raise ValueError(f"{entry}: the index {symbol} has no size of its own: write its range")
     if given:
         name = next(iter(given))
-        raise ValueError(
-            f"{entry}: the range of {name} was given, but {name} is no index of the left side"
-        )
+        raise ValueError(f"{entry}: the range of {name} was given, but {name} is no index of the left side")
     return Definition(entry, lift(right), tuple((s, *ends) for s, ends in ranges.items()), rows=rows)
 
 
@@ -87,7 +88,9 @@ def entrywise(left: Any, right: Any) -> tuple[Ref, Any, int]:
     if isinstance(right, Tensor) and right.shape:
         right = right[()]
     shape = getattr(right, "shape", ())
-    if len(shape) != len(left.shape) or any(sympy.expand(a - b) != 0 for a, b in zip(shape, left.shape, strict=True)):
+    if len(shape) != len(left.shape) or any(
+        sympy.expand(a - b) != 0 for a, b in zip(shape, left.shape, strict=True)
+    ):
         raise ValueError(f"{left} has shape {left.shape}, but its right side has shape {tuple(shape)}")
     return left.body, right.at(left.vars), len(shape)
 

@@ -14,8 +14,10 @@ from typing import Any
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language.expr import Bound, Node, Ref, Tensor, free_symbols
+from spec.language.arrays import Tensor
+from spec.language.expr import Bound, Node, Ref
 from spec.language.lines import Definition, Span, dependencies
+from spec.language.trees import free_symbols
 
 Axis = tuple[str, int]
 """An axis of a tensor: its name, and which."""

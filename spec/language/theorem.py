@@ -12,7 +12,10 @@ from typing import Any
 
 import sympy
 
-from spec.language.expr import TRUE, Letter, Node, Tensor, free_symbols, lift, span, walk
+from spec.language.arrays import Tensor
+from spec.language.expr import TRUE, Node, lift
+from spec.language.symbols import Letter, span
+from spec.language.trees import free_symbols, walk
 
 
 class Assurance(IntEnum):
@@ -199,7 +202,9 @@ def claim(left: Any, relation: str, right: Any, *over: Any, where: Any = TRUE) -
     pairs = []
     for symbol, first, last in map(span, over):
         if first != 0:
-            raise ValueError(f"the indices of a claim begin at 0; {symbol} was given the range {first} … {last}")
+            raise ValueError(
+                f"the indices of a claim begin at 0; {symbol} was given the range {first} … {last}"
+            )
         pairs.append((symbol, last + 1))
     return Claim(left, right, tuple(pairs), where, relation)
 
@@ -240,9 +245,7 @@ class Induction:
 def settled(claim: Claim, around: frozenset[sympy.Symbol] = frozenset()) -> Claim:
     """The claim, and those that its proof shows by induction, without the indices that are fixed ``around`` them."""
     over = tuple(pair for pair in claim.over if pair[0] not in around) if claim.inferred else claim.over
-    return replace(
-        claim, over=over, proof=_settled(claim.proof, around | {symbol for symbol, _ in over})
-    )
+    return replace(claim, over=over, proof=_settled(claim.proof, around | {symbol for symbol, _ in over}))
 
 
 def _settled(proof: Proof, around: frozenset[sympy.Symbol]) -> Proof:
@@ -250,12 +253,9 @@ def _settled(proof: Proof, around: frozenset[sympy.Symbol]) -> Proof:
     if shown is None:
         return proof
     around = around | {shown.over}
-    parts = {
-        "claims": tuple(settled(one, around) for one in shown.claims),
-        "base": tuple(_settled(one, around) for one in shown.base),
-        "step": tuple(_settled(one, around) for one in shown.step),
-    }
-    return replace(proof, induction=replace(shown, **parts))
+    claims = tuple(settled(one, around) for one in shown.claims)
+    base, step = (tuple(_settled(one, around) for one in part) for part in (shown.base, shown.step))
+    return replace(proof, induction=replace(shown, claims=claims, base=base, step=step))
 
 
 @dataclass(frozen=True)

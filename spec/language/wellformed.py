@@ -9,27 +9,12 @@ from typing import Any
 import sympy
 from sympy.core.basic import Basic
 
+from spec.language.arrays import Comprehension, Tensor
 from spec.language.calls import Call, Pullback, unify
-from spec.language.expr import (
-    Always,
-    AnyOf,
-    Both,
-    Bound,
-    Case,
-    Choice,
-    Compare,
-    Comprehension,
-    Either,
-    Node,
-    Not,
-    Ref,
-    Tensor,
-    free_symbols,
-    substitute,
-    walk,
-)
+from spec.language.expr import Always, AnyOf, Both, Bound, Case, Choice, Compare, Either, Node, Not, Ref
 from spec.language.known import known
 from spec.language.lines import Definition, LineChoice, Span
+from spec.language.trees import free_symbols, substitute, walk
 
 SMALL = ((1, 1, 1), (2, 3, 5), (3, 2, 4))
 """Sizes at which the range of an index is tried where it is not plain from its form, by turns over the size symbols."""
@@ -221,7 +206,11 @@ def _try_sizes(part: Any, size: sympy.Expr, scope: _Scope, ref: Ref, where: str)
     """Refuse an index that lies outside at some small sizes."""
     ranges = _needed(part, scope)
     symbols = sorted(
-        set().union(free_symbols(part), free_symbols(size), *(free_symbols(e) for span in ranges.values() for e in span))
+        set().union(
+            free_symbols(part),
+            free_symbols(size),
+            *(free_symbols(e) for span in ranges.values() for e in span),
+        )
         - set(ranges),
         key=str,
     )
@@ -249,11 +238,11 @@ def _needed(part: Any, scope: _Scope) -> dict[sympy.Symbol, Span]:
         if not any(isinstance(x, Ref) for x in walk(condition)):
             wanted |= free_symbols(condition)
     kept: dict[sympy.Symbol, Span] = {}
-    for symbol, ends in reversed(scope.spans.items()):
+    for symbol, ends in reversed(list(scope.spans.items())):
         if symbol in wanted:
             kept[symbol] = ends
             wanted |= free_symbols(ends[0]) | free_symbols(ends[1])
-    return dict(reversed(kept.items()))
+    return dict(reversed(list(kept.items())))
 
 
 def _values(
@@ -315,7 +304,13 @@ def _check_use(formula: Any) -> None:
     """Refuse inputs and conventions that no line uses."""
     parts = [part for line in formula.definitions for side in (line.left, line.right) for part in walk(side)]
     used = {part for part in parts if isinstance(part, Tensor | sympy.Symbol)}
-    used |= {s for line in formula.definitions for _, *ends in line.ranges for end in ends for s in free_symbols(end)}
+    used |= {
+        s
+        for line in formula.definitions
+        for _, *ends in line.ranges
+        for end in ends
+        for s in free_symbols(end)
+    }
     used |= {s for line in formula.definitions for size in line.left.tensor.shape for s in free_symbols(size)}
     for item in formula.inputs:
         if item not in used and not (isinstance(item, Tensor) and item.role == "generator"):

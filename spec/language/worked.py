@@ -1,15 +1,16 @@
-"""Worked examples: the numbers printed in a source, recomputed as balls."""
+"""Worked examples: numbers worked out by hand, or printed in a source, recomputed as balls."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import flint
 import numpy as np
 import sympy
 
+from spec.language.arrays import Tensor
 from spec.language.evaluation.evaluate import enclose
-from spec.language.expr import Tensor
 from spec.language.formula import Formula, Worked
 
 
@@ -45,6 +46,8 @@ def inputs_of(formula: Formula, worked: Worked) -> dict[str, Any]:
 
 def recompute(formula: Formula, worked: Worked) -> list[tuple[Any, Any]]:
     """For each printed number the ball that encloses the true one."""
-    (found, *_) = enclose(formula, inputs_of(formula, worked))
+    flat = formula.flat(worked.conventions)
+    wanted = formula.line(worked.output) if worked.output else formula.outputs[0]
+    (found,) = enclose(replace(flat, outputs=(wanted,)), inputs_of(formula, worked))
     printed = np.array(worked.expected, dtype=object)
     return list(zip(np.broadcast_to(found, printed.shape).flat, printed.flat, strict=True))

@@ -43,7 +43,7 @@ def test_a_report_is_json_even_with_nan_and_infinity():
         got=math.nan,
         expected=1.0,
     )
-    found = json.loads(report.to_json())
+    found = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert found["verdict"] == "falsified"
     assert found["checks"][0]["worst_ratio"] == "inf"
     assert found["checks"][0]["counterexample"]["inputs"] == {"x": ["nan", 1.0], "n": 3, "mask": None}

@@ -4,12 +4,12 @@ import dataclasses
 
 import pytest
 import torch
+from spec.attention.weights import mask, s, softmax
 
 import impl.attention
 import impl.normalization
 from spec import similarity
 from spec.attention import projections
-from spec.attention.weights import mask, s, softmax
 from spec.language import Sum, Theorem, claim, each, given, indices
 from spec.language.registry import find
 from spec.normalization import beta, eps, gamma, layer_norm, x

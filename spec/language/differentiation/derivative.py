@@ -20,8 +20,8 @@ from spec.language.expr import (
     Times,
     Undefined,
     lift,
-    walk,
 )
+from spec.language.trees import walk
 
 
 def derivative(node: Any, leaf: Ref) -> Node | None:

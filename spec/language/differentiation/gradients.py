@@ -15,32 +15,18 @@ import numpy as np
 import numpy.typing as npt
 import sympy
 
+from spec.language.arrays import Tensor
 from spec.language.differentiation.derivative import derivative, product
 from spec.language.differentiation.naming import name_sums
 from spec.language.evaluation.dimensions import Size, whole
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.walk import Walk
-from spec.language.expr import (
-    TRUE,
-    Both,
-    Case,
-    Node,
-    Plus,
-    Ref,
-    Sum,
-    SumOf,
-    Tensor,
-    case,
-    free_symbols,
-    fresh,
-    lift,
-    refs,
-    substitute,
-)
+from spec.language.expr import TRUE, Both, Case, Node, Plus, Ref, Sum, SumOf, case, lift
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
 from spec.language.lines import Definition, Span, dependencies
 from spec.language.ordering import arrange
+from spec.language.trees import free_symbols, fresh, refs, substitute
 
 ADJOINT = "adj_"
 """Prefix of the name of a tensor's adjoint; rendered as a bar."""

@@ -7,10 +7,12 @@ from typing import Any
 
 import sympy
 
-from spec.language.expr import TRUE, Both, Bound, Case, Literal, Node, Ref, SumOf, Tensor, free_symbols, refs
+from spec.language.arrays import Tensor
+from spec.language.expr import TRUE, Both, Bound, Case, Literal, Node, Ref, SumOf
 from spec.language.flatten import Flat
 from spec.language.lines import Definition, Span
 from spec.language.ordering import arrange
+from spec.language.trees import free_symbols, refs
 
 
 def name_sums(flat: Flat) -> tuple[Definition, ...]:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import sympy
 
+from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import WrongSize, solved, whole
-from spec.language.expr import Tensor
 from spec.language.flatten import Flat
 
 

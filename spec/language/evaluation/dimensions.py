@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import sympy
 
-from spec.language.expr import free_symbols, substitute
+from spec.language.trees import free_symbols, substitute
 
 Size: TypeAlias = sympy.Symbol
 """A size symbol."""

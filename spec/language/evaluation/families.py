@@ -7,12 +7,17 @@ change, the rounding does; so the error analysis must know, for an exponential, 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language.expr import Func, MaxOf, Node, SumOf, Tensor, free_symbols, substitute, walk
-from spec.language.lines import Definition
+from spec.language.arrays import Tensor
+from spec.language.expr import Func, MaxOf, Node, SumOf
+from spec.language.trees import free_symbols, substitute, walk
+
+if TYPE_CHECKING:
+    from spec.language.lines import Definition
 
 
 class Families:

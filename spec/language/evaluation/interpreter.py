@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import sympy
 
+from spec.language.arrays import Tensor
 from spec.language.calls import Call, Pullback
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.families import Families
@@ -29,13 +30,12 @@ from spec.language.expr import (
     Power,
     Ref,
     SumOf,
-    Tensor,
     Times,
     Undefined,
-    free_symbols,
 )
 from spec.language.lines import Definition
 from spec.language.ordering import Group
+from spec.language.trees import free_symbols
 
 CallHandler: TypeAlias = "Callable[[Evaluator, Call | Pullback], Any]"
 

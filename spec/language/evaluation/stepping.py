@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import sympy
 
-from spec.language.expr import free_symbols
 from spec.language.lines import Definition
 from spec.language.ordering import Group, Step
+from spec.language.trees import free_symbols
 
 if TYPE_CHECKING:
     from spec.language.evaluation.interpreter import Evaluator

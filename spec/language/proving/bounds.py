@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from spec.language.proving.facts import ANY_SIGN, NEGATIVE, NONNEGATIVE, POSITIVE, Facts, mirror
+from spec.language.proving.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
+from spec.language.proving.signsets import ANY_SIGN, NEGATIVE, NONNEGATIVE, POSITIVE, mirror, product_sign
 from spec.language.proving.terms import ONE, UNIT, Atom, Mono, Poly, of_mono, parts_of, total
 
 if TYPE_CHECKING:
@@ -94,8 +95,6 @@ def _terms(n: Normal, atom: Atom, poly: Poly, facts: Facts) -> Iterator[Poly]:
 
 def by_factors(n: Normal, poly: Poly, facts: Facts) -> int:
     """The sign of the common factor times that of the rest."""
-    from spec.language.proving.signs import product_sign
-
     if n.lifts(poly):
         return ANY_SIGN
     coefficient, content, inner = n.content(poly)

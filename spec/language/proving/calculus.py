@@ -1,101 +1,36 @@
-"""Derivatives at symbolic index, vector–Jacobian products, and expectations of random tensors.
+"""Vector–Jacobian products, and expectations of random tensors.
 
-``∂x[a]/∂x[b] = δ(a, b)``, and bound indices are renamed apart before a sum is differentiated, so that nothing is captured. An
-expectation is linear; for random tensors with independent entries of mean 0 and variance 1, ``E x[a] = 0`` and
+An expectation is linear; for random tensors with independent entries of mean 0 and variance 1, ``E x[a] = 0`` and
 ``E x[a]x[b] = δ(a, b)``, and different tensors are independent.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from sympy.core.basic import Basic
 
+from spec.language.arrays import Tensor
 from spec.language.calls import Pullback
-from spec.language.expr import Tensor, walk
+from spec.language.expr import Expectation
 from spec.language.known import known
-from spec.language.proving.facts import NULL, POSITIVE, Facts
+from spec.language.proving.derivatives import derivative
+from spec.language.proving.facts import Facts
+from spec.language.proving.frames import Frame
 from spec.language.proving.normal import Normal
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.replacing import Change, rebuild
+from spec.language.proving.signsets import NULL
 from spec.language.proving.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, mentions, of_mono, total
-from spec.language.expr import Expectation
+from spec.language.trees import walk
 
 if TYPE_CHECKING:
     from spec.language.proving.reading import Reader
-    from spec.language.proving.unfolding import Frame
 
 
-# Derivatives --------------------------------------------------------------------------------------------------------------
-
-
-def derivative(n: Normal, poly: Poly, name: str, index: tuple[Poly, ...], facts: Facts) -> Poly:
-    """∂poly/∂name[index]."""
-    names = frozenset((name,))
-    parts = []
-    for mono, c in poly.ordered:
-        here = facts.assume_all(mono.lits)
-        if any(mentions(lit.poly, names) for lit in mono.lits):
-            raise Unprovable(f"a condition depends on {name}, so the derivative is not defined everywhere")
-        for atom, k in mono.pows:
-            if mentions(atom.poly, names):
-                rest = Mono(
-                    mono.lits,
-                    ((a, p - (a == atom)) for a, p in mono.pows if (a, p) != (atom, 1)),
-                    mono.exponent,
-                )
-                inner = _of_atom(n, atom, name, index, here)
-                parts.append(n.mul(of_mono(rest, c * k), inner, facts))
-        if mono.exponent is not None and mentions(mono.exponent, names):
-            parts.append(n.mul(of_mono(mono, c), derivative(n, mono.exponent, name, index, here), facts))
-    n.note("derivative")
-    return total(parts)
-
-
-def _of_atom(n: Normal, atom: Atom, name: str, index: tuple[Poly, ...], facts: Facts) -> Poly:
-    if atom.kind == "entry":
-        return n.product([n.equal(a - b, facts) for a, b in zip(atom.args, index, strict=True)], facts)
-    if atom.kind == "sum":
-        bound, lits, body = n.opened(atom)
-        inner = derivative(n, body, name, index, facts.assume_all(lits))
-        return n.summed(bound, lits, inner, facts)
-    if atom.kind == "state":
-        from spec.language.proving.recurrences import slope_of
-
-        return slope_of(n, atom, name, index, facts)
-    if atom.kind not in ("inverse", "root", "inverse_root", "function") or not atom.args:
-        raise Unprovable(f"the derivative of a {atom.kind} with respect to {name} is not taken")
-    inside = derivative(n, atom.args[0], name, index, facts)
-    return n.mul(_outer(n, atom, facts), inside, facts)
-
-
-def _outer(n: Normal, atom: Atom, facts: Facts) -> Poly:
-    """The derivative of an elementary function at its argument."""
-    own, value = atom.poly, atom.args[0]
-    if atom.kind == "inverse":
-        return -n.power(own, 2, facts)
-    if atom.kind in ("root", "inverse_root"):
-        if n.sign(value, facts) != POSITIVE:
-            from spec.language.proving.writing import text
-
-            raise Undischarged(f"{text(n, value)} > 0, where its root is differentiated")
-        inverse_root = Atom("inverse_root", "", atom.args).poly
-        half = Fraction(1, 2) if atom.kind == "root" else Fraction(-1, 2)
-        return n.power(inverse_root, 1 if atom.kind == "root" else 3, facts).scaled(half)
-    if atom.name == "sin":
-        return n.function("cos", value, facts)
-    if atom.name == "cos":
-        return -n.function("sin", value, facts)
-    if atom.name == "tanh":
-        return ONE - n.power(own, 2, facts)
-    if atom.name == "sigmoid":
-        return own - n.power(own, 2, facts)
-    if atom.name == "log":
-        return n.inverse(value, facts)
-    raise Unprovable(f"{atom.name} is not differentiable everywhere")
+# Vector–Jacobian products -----------------------------------------------------------------------------------------------
 
 
 def pullback(reader: Reader, node: Pullback, frame: Frame, facts: Facts) -> Poly:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from spec.language.expr import Always, AnyOf, Both, Case, Choice, Compare, Either, Not, Ref, Tensor
+from spec.language.arrays import Tensor
+from spec.language.expr import Always, AnyOf, Both, Case, Choice, Compare, Either, Not, Ref
 from spec.language.proving.obligations import Unprovable
 from spec.language.proving.terms import ONE, ZERO, Atom, Poly
 
 if TYPE_CHECKING:
     from spec.language.proving.facts import Facts
+    from spec.language.proving.frames import Frame
     from spec.language.proving.reading import Reader
-    from spec.language.proving.unfolding import Frame
 
 
 class Conditions:

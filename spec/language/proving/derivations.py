@@ -8,13 +8,14 @@ from itertools import product
 
 import sympy
 
-from spec.language.expr import Node, free_symbols, substitute
+from spec.language.expr import Node
 from spec.language.formula import Formula
 from spec.language.proving.obligations import Obligation
 from spec.language.proving.place import Given, Goal, Place, Range
 from spec.language.proving.rules import Rule
 from spec.language.proving.stepwise import RULES
 from spec.language.theorem import Assurance, Claim, Induction, Proof, Step, Theorem
+from spec.language.trees import free_symbols, substitute
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import sympy
 
-from spec.language.proving.facts import NULL, POSITIVE, Facts
+from spec.language.proving.facts import Facts
+from spec.language.proving.signsets import NULL, POSITIVE
 from spec.language.proving.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, number, of_mono, total, whole
 
 if TYPE_CHECKING:

@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from spec.language.proving.facts import NULL, POSITIVE, Facts
+from spec.language.proving.facts import Facts
 from spec.language.proving.obligations import Undischarged
 from spec.language.proving.replacing import Change, rebuild
 from spec.language.proving.signs import times_power
+from spec.language.proving.signsets import NULL, POSITIVE
 from spec.language.proving.terms import ONE, ZERO, Atom, Mono, Poly, of_mono, total
+from spec.language.proving.writing import text
 
 if TYPE_CHECKING:
     from spec.language.proving.normal import Normal
@@ -44,8 +46,6 @@ def vanishes(n: Normal, difference: Poly, facts: Facts, depth: int = 0) -> Poly:
         if left:
             return difference
         if missing:
-            from spec.language.proving.writing import text
-
             raise Undischarged(" and ".join(f"{text(n, value)} ≠ 0" for value in missing))
         return ZERO
     for rewrite in (_term_by_term, _range_split):
@@ -94,7 +94,7 @@ def _cleared(n: Normal, difference: Poly, facts: Facts) -> tuple[Poly, list[Poly
         if (mask != POSITIVE) if rooted else mask & NULL:
             missing.append(value)
         else:
-            n.ledger.cancelled(value, facts)
+            n.cancelled(value)
         n.note("clear")
         difference = times_power(n, difference, value, facts)
     return difference, missing

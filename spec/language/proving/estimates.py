@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spec.language.proving.facts import ANY_SIGN, NEGATIVE, NONNEGATIVE, Facts, mirror
+from spec.language.proving.facts import Facts
+from spec.language.proving.signsets import ANY_SIGN, NEGATIVE, NONNEGATIVE, mirror, sum_sign
 from spec.language.proving.terms import INTEGERS, ONE, Atom, Mono, Poly, of_mono
 
 if TYPE_CHECKING:
@@ -58,8 +59,6 @@ def _instead(n: Normal, poly: Poly, atom: Atom, value: Poly, facts: Facts) -> Po
 
 def index_part(n: Normal, poly: Poly, facts: Facts) -> int:
     """Index arithmetic taken together, the rest by itself: m - j + x is positive for j < m and x ≥ 0."""
-    from spec.language.proving.signs import sum_sign
-
     whole = {m: c for m, c in poly.terms.items() if _is_index(m) and c.denominator == 1}
     rest = Poly({m: c for m, c in poly.terms.items() if m not in whole})
     if len(whole) < 2 or not rest:

@@ -11,14 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from spec.language.proving.linear import Form, contradictory, follows, form
+from spec.language.proving.signsets import ANY_SIGN, NEGATIVE, NULL, POSITIVE, mirror
 from spec.language.proving.terms import ONE, ZERO, Atom, Poly, inside, parts_of
 
 if TYPE_CHECKING:
     from spec.language.proving.normal import Normal
-
-NEGATIVE, NULL, POSITIVE = 1, 2, 4
-ANY_SIGN = NEGATIVE | NULL | POSITIVE
-NONNEGATIVE = NULL | POSITIVE
 
 
 class Facts:
@@ -295,8 +292,3 @@ def _solutions(poly: Poly, symbol: Atom, bound: frozenset[Atom]) -> Iterator[Pol
     linear = poly.linear_in(symbol)
     if linear is not None and abs(linear[0]) == 1 and linear[1].is_index and not linear[1].symbols & bound:
         yield linear[1].scaled(-linear[0])
-
-
-def mirror(mask: int) -> int:
-    """The signs of -x, given those of x."""
-    return (mask & NULL) | (POSITIVE if mask & NEGATIVE else 0) | (NEGATIVE if mask & POSITIVE else 0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from spec.language.proving.facts import POSITIVE, Facts
+from spec.language.proving.facts import Facts
+from spec.language.proving.signsets import POSITIVE
 from spec.language.proving.terms import ONE, UNIT, ZERO, Atom, Poly, whole
 
 if TYPE_CHECKING:

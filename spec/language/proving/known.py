@@ -12,7 +12,8 @@ from functools import cached_property
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
-from spec.language.proving.facts import ANY_SIGN, Facts, mirror
+from spec.language.proving.facts import Facts
+from spec.language.proving.signsets import ANY_SIGN, mirror
 from spec.language.proving.terms import Atom, Poly, parts_of, whole
 
 if TYPE_CHECKING:

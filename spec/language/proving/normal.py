@@ -12,17 +12,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from spec.language.expr import Tensor
+from spec.language.arrays import Tensor
 from spec.language.proving import binders, elementary, indicators, replacing, sums
-from spec.language.proving.facts import ANY_SIGN, NULL, POSITIVE, Facts
+from spec.language.proving.facts import Facts
 from spec.language.proving.linear import Form, form
 from spec.language.proving.obligations import Ledger
-from spec.language.proving.signs import product_sign, sign
+from spec.language.proving.signs import sign
+from spec.language.proving.signsets import ANY_SIGN, NULL, POSITIVE, product_sign
 from spec.language.proving.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, of_mono, total, whole
+from spec.language.proving.writing import text
 
 if TYPE_CHECKING:
     from spec.language.proving.known import Scheme
-    from spec.language.proving.recurrences import Recurring
+    from spec.language.proving.states import Recurring
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Normal:
     """One proof's workplace: what is declared, which rules were used, which obligations arose."""
 
     def __init__(self) -> None:
-        self.ledger = Ledger(self)
+        self.ledger = Ledger()
         self.used: set[str] = set()
         self.tensors: dict[str, TensorInfo] = {}
         self.originals: dict[str, Tensor] = {}
@@ -69,6 +71,10 @@ class Normal:
     def note(self, rule: str) -> None:
         """Record that a rule was used."""
         self.used.add(rule)
+
+    def cancelled(self, value: Poly) -> None:
+        """Record that something nonzero was cancelled."""
+        self.ledger.met(f"{text(self, value)} ≠ 0", "cancelled; its sign follows from its form")
 
     def fresh(self, name: str, mark: str = "~") -> Atom:
         """A symbol that occurs nowhere yet: a bound one (``~``), or a witness (``!``)."""
@@ -209,7 +215,7 @@ class Normal:
             if result is None:
                 if not mask & NULL and (atom.kind != "inverse_root" or mask == POSITIVE):
                     self.note("cancel")
-                    self.ledger.cancelled(value, inner)
+                    self.cancelled(value)
                     return self.settle(without((atom, 1), (partner, 1)), facts)
             elif not mask & ~(POSITIVE | NULL):
                 self.note("roots")

@@ -8,12 +8,6 @@ assumption; otherwise the step is refused with a message that names it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from spec.language.proving.facts import Facts
-    from spec.language.proving.normal import Normal
-    from spec.language.proving.terms import Poly
 
 
 @dataclass(frozen=True)
@@ -42,17 +36,10 @@ class Unprovable(Exception):  # noqa: N818  (what a step is, not a fault)
 class Ledger:
     """The obligations met during one proof."""
 
-    def __init__(self, normal: Normal) -> None:
-        self.normal = normal
+    def __init__(self) -> None:
         self.entries: dict[str, Obligation] = {}
 
     def met(self, sentence: str, reason: str) -> None:
         """Record an obligation with the reason why it holds."""
         entry = Obligation(sentence, reason)
         self.entries.setdefault(str(entry), entry)
-
-    def cancelled(self, value: Poly, facts: Facts) -> None:
-        """Record that something nonzero was cancelled."""
-        from spec.language.proving.writing import text
-
-        self.met(f"{text(self.normal, value)} ≠ 0", "cancelled; its sign follows from its form")

@@ -11,18 +11,22 @@ from typing import Any
 import sympy
 
 from spec.language.abbreviations import meant
-from spec.language.expr import TRUE, AnyOf, Compare, Node, Not, Tensor, lift
+from spec.language.arrays import Tensor, each
+from spec.language.expr import TRUE, AnyOf, Compare, Node, Not, lift
 from spec.language.formula import Formula
+from spec.language.proving.defining import ParityNeeded
 from spec.language.proving.equality import vanishes
-from spec.language.proving.facts import NONNEGATIVE, POSITIVE, Facts
+from spec.language.proving.facts import Facts
+from spec.language.proving.frames import Frame
 from spec.language.proving.known import Lemma, Scheme
 from spec.language.proving.obligations import Obligation, Undischarged, Unprovable
 from spec.language.proving.reading import Reader
 from spec.language.proving.recurrences import MOST_STEPS
 from spec.language.proving.replacing import Change, rebuild
+from spec.language.proving.signsets import NONNEGATIVE, POSITIVE
 from spec.language.proving.terms import ZERO, Atom, Poly, number
-from spec.language.proving.unfolding import Frame, ParityNeeded
 from spec.language.proving.writing import condition_text, text
+from spec.language.symbols import indices
 from spec.language.theorem import Claim, Step, Theorem
 
 Range = tuple[sympy.Symbol, sympy.Expr, sympy.Expr]
@@ -124,7 +128,7 @@ class Place:
 
     def _meant(self, node: Node) -> Node:
         """A tree with the letters of the statement replaced by what they mean."""
-        return meant(node, self.formula)  # type: ignore[no-any-return]
+        return meant(node, self.formula)
 
     def _remains(self, reader: Reader, difference: Poly, facts: Facts) -> Poly:
         """What remains of a difference, once what is known is used and recurrences are unfolded as far as that helps."""
@@ -295,9 +299,6 @@ def for_all(assumption: Node) -> Given | None:
 
 
 def _fixed(tensor: Tensor, value: Any) -> Any:
-    from spec.language.expr import each
-    from spec.language.expr import indices, lift
-
     if not tensor.shape:
         return lift(value)
     names = indices(" ".join(f"fixed_{k}" for k in range(len(tensor.shape))))

@@ -25,6 +25,7 @@ from spec.language.expr import (
     Compare,
     Delta,
     Either,
+    Expectation,
     Func,
     Literal,
     MaxOf,
@@ -43,14 +44,17 @@ from spec.language.expr import (
 from spec.language.proving import calculus
 from spec.language.proving.blocks import BlocksNeeded, divided, quotient
 from spec.language.proving.conditions import Conditions
-from spec.language.proving.facts import NEGATIVE, NULL, POSITIVE, Facts
+from spec.language.proving.defining import ParityNeeded
+from spec.language.proving.facts import Facts
+from spec.language.proving.frames import Frame
 from spec.language.proving.normal import Normal
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.recurrences import Known
+from spec.language.proving.signsets import NEGATIVE, NULL, POSITIVE
 from spec.language.proving.terms import ONE, ZERO, Atom, Poly, conjuncts, number, total, whole
 from spec.language.proving.treesigns import TreeSigns
-from spec.language.proving.unfolding import Frame, ParityNeeded, Unfolding
-from spec.language.expr import Expectation
+from spec.language.proving.unfolding import Unfolding
+from spec.language.render import unicode
 
 
 class Reader:
@@ -69,8 +73,6 @@ class Reader:
 
     def text(self, node: Any, frame: Frame, relation: str = "") -> str:
         """A tree as a reader sees it, what is said of it, and the formula it is written in."""
-        from spec.language.render import unicode
-
         parts = [unicode(node), relation, f"in {frame.where}" if frame.where else ""]
         return " ".join(part for part in parts if part)
 

@@ -11,78 +11,37 @@ equation, whatever the recurrence. Its end, where a line defines an entry withou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import sympy
 from sympy.core.basic import Basic
 from sympy.core.symbol import Str
 
-from spec.language.expr import Node, Tensor, walk
+from spec.language.arrays import Tensor
+from spec.language.expr import Node
 from spec.language.flatten import own_lines
 from spec.language.formula import Formula
 from spec.language.known import known
 from spec.language.lines import Definition
-from spec.language.ordering import Group
 from spec.language.proving.binders import listed
-from spec.language.proving.calculus import derivative
-from spec.language.proving.obligations import Undischarged, Unprovable
+from spec.language.proving.defining import by_lines
+from spec.language.proving.derivatives import derivative
+from spec.language.proving.frames import Frame
+from spec.language.proving.obligations import Undischarged
 from spec.language.proving.replacing import Change, rebuild
+from spec.language.proving.states import Recurring, before, cycles, sequence, states_in
 from spec.language.proving.terms import ONE, ZERO, Atom, Poly
+from spec.language.trees import walk
 
 if TYPE_CHECKING:
     from spec.language.proving.facts import Facts
     from spec.language.proving.normal import Normal
     from spec.language.proving.reading import Reader
-    from spec.language.proving.unfolding import Frame
 
 MOST_STEPS = 3
 """How many steps of a recurrence are unfolded at most to find two terms equal."""
-
-
-@dataclass(frozen=True)
-class Recurring:
-    """What a state is an entry of: a recurrent tensor of a formula; ``wrt``: its derivative with respect to an input.
-
-    ``steps`` are the axes that the recurrence steps through, outermost first, each with whether it ascends. The arguments of
-    the atom are the index (for a derivative, also that of the input's entry), the sizes, and the inputs.
-    """
-
-    formula: Formula
-    conventions: tuple[tuple[str, str], ...]
-    tensor: Tensor
-    cycle: frozenset[str]
-    steps: tuple[tuple[int, bool], ...]
-    sizes: tuple[sympy.Symbol, ...]
-    wrt: Tensor | None = None
-
-    @cached_property
-    def name(self) -> str:
-        """A name for the kind of state."""
-        chosen = ",".join(f"{k}={v}" for k, v in self.conventions)
-        slope = f"/∂{self.wrt.name}" if self.wrt is not None else ""
-        return f"{self.formula.id}({chosen}).{self.tensor.name}{slope}"
-
-    @property
-    def inputs(self) -> tuple[Tensor, ...]:
-        """The formula's tensors among its inputs."""
-        return tuple(item for item in self.formula.tensors if item.role != "generator")
-
-    @property
-    def rank(self) -> int:
-        """How many of an atom's arguments are its index."""
-        return len(self.tensor.shape) + (0 if self.wrt is None else len(self.wrt.shape))
-
-    def parts(self, atom: Atom) -> tuple[tuple[Poly, ...], tuple[Poly, ...], tuple[Poly, ...]]:
-        """The index, the sizes and the inputs of an atom."""
-        first, second = self.rank, self.rank + len(self.sizes)
-        return atom.args[:first], atom.args[first:second], atom.args[second:]
-
-    def place(self, atom: Atom) -> tuple[Poly, ...]:
-        """Where the atom stands along the steps, turned so that later is larger."""
-        return tuple(atom.args[axis] if ascends else -atom.args[axis] for axis, ascends in self.steps)
 
 
 class Held(Basic):
@@ -91,27 +50,6 @@ class Held(Basic):
 
 class Known(Node):
     """A value already in normal form; the argument is its key."""
-
-
-def cycles(
-    formula: Formula, conventions: Mapping[str, str]
-) -> dict[str, tuple[frozenset[str], tuple[tuple[int, bool], ...]]]:
-    """For each recurrent tensor of a formula: those it recurs with, and the axes that the recurrence steps through."""
-    found: dict[str, tuple[frozenset[str], tuple[tuple[int, bool], ...]]] = {}
-
-    def visit(group: Group, cycle: frozenset[str], outer: Mapping[str, tuple[tuple[int, bool], ...]]) -> None:
-        if group.step is None:
-            return
-        names = {line.name for line in group.lines}
-        inner = {name: (*outer.get(name, ()), (group.step.axes[name], group.step.ascends)) for name in names}
-        for name in names:
-            found[name] = (cycle, inner[name])
-        for part in group.body:
-            visit(part, cycle, inner)
-
-    for group in formula.flat(conventions).groups:
-        visit(group, frozenset(line.name for line in group.lines), {})
-    return found
 
 
 class Recurrences:
@@ -174,7 +112,7 @@ class Recurrences:
         self, tensor: Tensor, index: tuple[Poly, ...], frame: Frame, facts: Facts, spec: Recurring
     ) -> bool:
         """Whether the entry is known to be defined without the recurrence."""
-        lines = self.reader.unfolding.by_lines(tensor, frame.lines[tensor.name], index, frame, facts)
+        lines = by_lines(self.reader, tensor, frame.lines[tensor.name], index, frame, facts)
         return (
             len(lines) == 1
             and lines[0][0] == ONE
@@ -236,9 +174,7 @@ class Recurrences:
             (spec.formula.id, spec.conventions), cycles(spec.formula, dict(spec.conventions))
         )
         place = tuple(index[axis] if ascends else -index[axis] for axis, ascends in spec.steps)
-        meaning = self.reader.unfolding.by_lines(
-            spec.tensor, frame.lines[spec.tensor.name], index, frame, facts
-        )
+        meaning = by_lines(self.reader, spec.tensor, frame.lines[spec.tensor.name], index, frame, facts)
         self._kept.append(frame)
         self._unfolding.append((id(frame.tensors), spec.cycle, place, steps))
         try:
@@ -248,8 +184,6 @@ class Recurrences:
 
     def _frame(self, spec: Recurring, sizes: tuple[Poly, ...], arrays: tuple[Poly, ...]) -> Frame:
         """A frame of the formula at these sizes and inputs."""
-        from spec.language.proving.unfolding import Frame
-
         tensors: dict[str, tuple[Basic, Frame]] = {}
         nowhere = Frame()
         for item, array in zip(spec.inputs, arrays, strict=True):
@@ -306,23 +240,23 @@ class Recurrences:
 
         def unfold(atom: Atom, known_: Facts) -> Poly | None:
             spec = self.n.states[atom.name]
-            key = (_sequence(spec, atom), tuple(p.key for p in spec.place(atom)))
+            key = (sequence(spec, atom), tuple(p.key for p in spec.place(atom)))
             return self.unfolded(atom, known_) if key in latest else None
 
         return rebuild(self.n, poly, Change(states=unfold, into_arrays=False), facts)
 
     def _latest(self, poly: Poly, facts: Facts) -> set[tuple[str, tuple[str, ...]]]:
         places: dict[str, dict[tuple[str, ...], tuple[Poly, ...]]] = {}
-        for atom in _states(poly):
+        for atom in states_in(poly):
             spec = self.n.states[atom.name]
             place = spec.place(atom)
             if not any("~" in s.name or "‹" in s.name for part in place for s in part.symbols):
-                places.setdefault(_sequence(spec, atom), {})[tuple(p.key for p in place)] = place
+                places.setdefault(sequence(spec, atom), {})[tuple(p.key for p in place)] = place
         return {
             (family, key)
             for family, found in places.items()
             for key, place in found.items()
-            if not any(_before(place, other, facts) for other in found.values())
+            if not any(before(place, other, facts) for other in found.values())
         }
 
 
@@ -336,70 +270,6 @@ def held_entry(n: Normal, array: Poly, index: tuple[Poly, ...], facts: Facts) ->
     return n.replaced(body, dict(zip(bound, index, strict=True)), facts)
 
 
-def slope_of(n: Normal, atom: Atom, name: str, index: tuple[Poly, ...], facts: Facts) -> Poly:
-    """∂state/∂name[index], by the chain rule through every input of the recurrence that depends on the tensor."""
-    from spec.language.proving.terms import mentions
-
-    spec: Recurring = n.states[atom.name]
-    own, sizes, arrays = spec.parts(atom)
-    names = frozenset((name,))
-    if any(mentions(part, names) for part in (*own, *sizes)):
-        raise Unprovable(f"an index depends on {name}, so the derivative is not defined everywhere")
-    out = ZERO
-    for item, array in zip(spec.inputs, arrays, strict=True):
-        if not mentions(array, names):
-            continue
-        if spec.wrt is not None or item.domain in ("boolean", "integer", "permutation"):
-            raise Unprovable(f"the derivative of {spec.name} with respect to {name} is not taken")
-        more = replace(spec, wrt=item)
-        n.states[more.name] = more
-        bound, lits, body = n.opened(array.atom) if item.shape and array.atom is not None else ((), (), array)
-        here = facts.assume_all(lits)
-        inner = derivative(n, body, name, index, here)
-        places = tuple(symbol.poly for symbol in bound)
-        outer = Atom("state", more.name, (*own, *places, *sizes, *arrays)).poly
-        product = n.mul(outer, inner, here)
-        out = out + (n.summed(bound, lits, product, facts) if bound else product)
-    return out
-
-
 def _sizes(formula: Formula) -> set[sympy.Symbol]:
     named = {item for item in formula.inputs if isinstance(item, sympy.Symbol)}
     return named | {s for t in formula.tensors for size in t.shape for s in size.free_symbols}
-
-
-def _sequence(spec: Recurring, atom: Atom) -> str:
-    """A name for all states of one recurrence: the same formula, at the same sizes and inputs."""
-    _, sizes, arrays = spec.parts(atom)
-    return f"{spec.formula.id}.{min(spec.cycle)}|{'|'.join(part.key for part in (*sizes, *arrays))}"
-
-
-def _before(place: tuple[Poly, ...], other: tuple[Poly, ...], facts: Facts) -> bool:
-    """Whether one place is known to come before another, lexicographically."""
-    for a, b in zip(place, other, strict=False):
-        if facts.nonnegative(b - a - 1):
-            return True
-        if not facts.same_index(a, b):
-            return False
-    return False
-
-
-def _states(poly: Poly) -> Iterator[Atom]:
-    """The states in a term, those in other states' inputs left out."""
-    pending: list[Poly] = [poly]
-    while pending:
-        for mono in pending.pop().terms:
-            if mono.exponent is not None:
-                pending.append(mono.exponent)
-            for atom in _inward((*mono.lits, *mono.atoms)):
-                if atom.kind == "state":
-                    yield atom
-                else:
-                    pending += atom.args
-                    pending += [] if atom.body is None else [atom.body]
-
-
-def _inward(atoms: Iterable[Atom]) -> Iterator[Atom]:
-    for atom in atoms:
-        yield atom
-        yield from _inward(atom.lits)

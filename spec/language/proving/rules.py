@@ -6,34 +6,33 @@ bring them to the same term by using the rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import sympy
 
+from spec.language.arrays import Tensor
 from spec.language.expr import (
     TRUE,
     Max,
     Node,
     Some,
     Sum,
-    Tensor,
     absolute,
     case,
     cos,
     delta,
     eq,
     exp,
-    indices,
+    expected,
     le,
     lift,
     lt,
     sin,
-    sizes,
     sqrt,
     tanh,
 )
-from spec.language.expr import expected
+from spec.language.proving.examples import h, i, j, l, m, n, products, u, v, woven, x, y
 from spec.language.theorem import Proof
 
 
@@ -50,7 +49,6 @@ class Law:
     where: Node = TRUE
     relation: str = "="
     numeric: bool = True
-    conventions: Mapping[str, str] = field(default_factory=dict)
     proof: Proof | None = None
 
 
@@ -63,8 +61,6 @@ class Rule:
     law: Callable[[], Law]
 
 
-n, m, h = sizes("n m h")
-i, j, l, e = indices("i j l e")
 f, g = Tensor("f", (n,)), Tensor("g", (m,))
 F, G = Tensor("F", (n, m)), Tensor("G", (n, m))
 M = Tensor("M", (n, m), "boolean")
@@ -86,18 +82,13 @@ def rule(name: str, sentence: str) -> Callable[[Callable[[], Law]], Callable[[],
 
 
 def _over(body: Node | Tensor, symbol: sympy.Symbol = j, size: sympy.Expr = n, where: Node = TRUE) -> Node:
-    return Sum(body, (symbol, 0, size - 1), where)
+    return Sum(body, (symbol, 0, size - 1), where=where)
 
 
 @rule("unfold", "A call is replaced by the formula's lines, its inputs by the arguments.")
 def unfold() -> Law:
     """A definition is unfolded."""
-    from spec.scores.products import dot, k, q
-
-    c = sympy.Symbol("c", integer=True)
-    d = k.shape[1]
-    over = ((i, q.shape[0]), (j, k.shape[0]))
-    return Law(dot(q, k)[i, j], Sum(q[i, c] * k[j, c], (c, 0, d - 1)), over)
+    return Law(products(x, y)[i, j], Sum(x[i, l] * y[j, l], (l, 0, h - 1)), ((i, n), (j, m)))
 
 
 @rule(
@@ -112,7 +103,7 @@ def linearity() -> Law:
 @rule("constants", "A factor free of the index is taken out of a sum: Σ c·f = c·Σ f.")
 def constants() -> Law:
     """Constants are taken out of sums."""
-    return Law(_over(a.value * f[j]), a.value * _over(f[j]))
+    return Law(_over(a * f[j]), a * _over(f[j]))
 
 
 @rule(
@@ -150,12 +141,8 @@ def reindex() -> Law:
 @rule("parity", "A sum is the sum over the even indices plus the sum over the odd ones.")
 def parity() -> Law:
     """A range is split into even and odd indices."""
-    from spec.positional import sinusoidal
-
-    row = sinusoidal(n, 2 * h)
-    total = Sum(row[i, j], (j, 0, 2 * h - 1))
-    pairs = Sum(row[i, 2 * j] + row[i, 2 * j + 1], (j, 0, h - 1))
-    return Law(total, pairs, ((i, n),), conventions={"layout": "interleaved"})
+    row = woven(u, v)
+    return Law(Sum(row[j], (j, 0, 2 * h - 1)), Sum(row[2 * j] + row[2 * j + 1], (j, 0, h - 1)))
 
 
 @rule("blocks", "A sum over h·d indices is the sum over h blocks of the sum over the d places in each.")
@@ -186,7 +173,7 @@ def empty() -> Law:
 @rule("decided", "A condition that the ranges, sizes and assumptions decide is replaced by its truth value.")
 def decided() -> Law:
     """Conditions are decided by what is known."""
-    return Law(case(le(i, n - 1), f[i], a.value), f[i], ((i, n),))
+    return Law(case(le(i, n - 1), f[i], a), f[i], ((i, n),))
 
 
 @rule(
@@ -201,19 +188,19 @@ def cases() -> Law:
 @rule("exponents", "eˣ·eʸ = eˣ⁺ʸ, e⁰ = 1, 1/eˣ = e⁻ˣ.")
 def exponents() -> Law:
     """Exponentials are merged."""
-    return Law(exp(a) * exp(b) / exp(f[i]), exp(a.value + b.value - f[i]), ((i, n),))
+    return Law(exp(a) * exp(b) / exp(f[i]), exp(a + b - f[i]), ((i, n),))
 
 
 @rule("powers", "A positive base to a power is an exponential: bʸ = e^(y ln b).")
 def powers() -> Law:
     """Powers of a positive base are exponentials."""
-    return Law(p[i] ** a.value * p[i] ** b.value, p[i] ** (a.value + b.value), ((i, n),))
+    return Law(p[i] ** a * p[i] ** b, p[i] ** (a + b), ((i, n),))
 
 
 @rule("angles", "sin(x+y) = sin x cos y + cos x sin y and cos(x+y) = cos x cos y - sin x sin y.")
 def angles() -> Law:
     """Angles are added."""
-    return Law(sin(a.value + b.value), sin(a) * cos(b) + cos(a) * sin(b))
+    return Law(sin(a + b), sin(a) * cos(b) + cos(a) * sin(b))
 
 
 @rule("pythagoras", "sin² + cos² = 1.")
@@ -231,13 +218,13 @@ def roots() -> Law:
 @rule("reciprocals", "A reciprocal is spread over factors: 1/(x y) = 1/x · 1/y.")
 def reciprocals() -> Law:
     """Reciprocals are spread over factors."""
-    return Law(a.value / (p[i] * r[i]), a.value / p[i] / r[i], ((i, n),))
+    return Law(a / (p[i] * r[i]), a / p[i] / r[i], ((i, n),))
 
 
 @rule("cancel", "x/x = 1, once x ≠ 0 is known.")
 def cancel() -> Law:
     """What is nonzero cancels."""
-    return Law(p[i] * a.value / p[i], a.value, ((i, n),))
+    return Law(p[i] * a / p[i], lift(a), ((i, n),))
 
 
 @rule(
@@ -246,7 +233,7 @@ def cancel() -> Law:
 )
 def clear() -> Law:
     """Denominators are multiplied out."""
-    return Law(a.value - a.value / (1 + p[i]), a.value * p[i] / (1 + p[i]), ((i, n),))
+    return Law(a - a / (1 + p[i]), a * p[i] / (1 + p[i]), ((i, n),))
 
 
 @rule(
@@ -255,19 +242,14 @@ def clear() -> Law:
 )
 def derivative() -> Law:
     """Derivatives at symbolic index."""
-    from spec.scores.products import dot, k, q
-
-    seed = Tensor("w", (q.shape[0], k.shape[0]))
-    c = sympy.Symbol("c", integer=True)
-    over = ((i, q.shape[0]), (c, q.shape[1]))
-    right = Sum(seed[i, j] * k[j, c], (j, 0, k.shape[0] - 1))
-    return Law(dot(q, k).pullback(seed, "q")[i, c], right, over, numeric=False)
+    right = Sum(F[i, j] * y[j, l], (j, 0, m - 1))
+    return Law(products(x, y).pullback(F, "x")[i, l], right, ((i, n), (l, h)), numeric=False)
 
 
 @rule("expectation", "Expectation is linear.")
 def expectation() -> Law:
     """Expectations are linear."""
-    return Law(expected(a.value * f[i] + b.value, f), b.value, ((i, n),), numeric=False)
+    return Law(expected(a * f[i] + b, f), lift(b), ((i, n),), numeric=False)
 
 
 @rule("moments", "Independent entries of mean 0 and variance 1: E x_a = 0, E x_a x_b = δ(a,b).")
@@ -288,7 +270,7 @@ def member() -> Law:
 )
 def signs() -> Law:
     """Signs are read off the form."""
-    return Law(lift(0), _over(p[j] * (f[j] - a.value) ** 2), (), TRUE, "<=")
+    return Law(lift(0), _over(p[j] * (f[j] - a) ** 2), (), TRUE, "<=")
 
 
 @rule("rename", "A bound index may be renamed: Σ_j f(j) = Σ_l f(l), when nothing is captured.")
@@ -324,25 +306,25 @@ def permuted() -> Law:
 )
 def bounded() -> Law:
     """Bounded functions do not enlarge."""
-    return Law(a.value * sin(b) * tanh(b), absolute(a), (), TRUE, "<=")
+    return Law(a * sin(b) * tanh(b), absolute(a), (), TRUE, "<=")
 
 
 @rule("absolute", "|x y| = |x| |y|.")
 def absolute_product() -> Law:
     """Absolute values are spread over factors."""
-    return Law(absolute(a.value * f[i]), absolute(a) * absolute(f[i]), ((i, n),))
+    return Law(absolute(a * f[i]), absolute(a) * absolute(f[i]), ((i, n),))
 
 
 @rule("absolute_cases", "|x| is x or -x.")
 def absolute_cases() -> Law:
     """Absolute values are taken apart."""
-    return Law(f[i] - a.value, absolute(f[i] - a.value), ((i, n),), TRUE, "<=")
+    return Law(f[i] - a, absolute(f[i] - a), ((i, n),), TRUE, "<=")
 
 
 @rule("tangent", "eˣ is at least 1 + x.")
 def tangent() -> Law:
     """The exponential lies above its tangent at 0."""
-    return Law(lift(1) + f[i] - a.value, exp(f[i] - a.value), ((i, n),), TRUE, "<=")
+    return Law(lift(1) + f[i] - a, exp(f[i] - a), ((i, n),), TRUE, "<=")
 
 
 @rule("monotone", "For positive numbers, x <= y exactly where ln x <= ln y.")

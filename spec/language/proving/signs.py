@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING
 
 from spec.language.proving.bounds import a_step_earlier, by_factors, of_logarithm, part, triangle
 from spec.language.proving.estimates import above_tangent, absolute_cases, against_maximum, index_part
-from spec.language.proving.facts import ANY_SIGN, NEGATIVE, NONNEGATIVE, NULL, POSITIVE, Facts, mirror
+from spec.language.proving.facts import Facts
+from spec.language.proving.signsets import (
+    ANY_SIGN,
+    NEGATIVE,
+    NONNEGATIVE,
+    NULL,
+    POSITIVE,
+    mirror,
+    power_sign,
+    product_sign,
+    sum_sign,
+)
 from spec.language.proving.terms import CONDITIONS, INTEGERS, Atom, Mono, Poly, of_mono, total
 
 if TYPE_CHECKING:
@@ -30,33 +41,6 @@ MOST_ESTIMATES = 6
 
 MOST_CASES = 6
 """Up to how many conditions are decided both ways to find a sign."""
-
-
-def product_sign(a: int, b: int) -> int:
-    """The signs that a product can have."""
-    out = 0
-    for x in (NEGATIVE, NULL, POSITIVE):
-        for y in (NEGATIVE, NULL, POSITIVE):
-            if a & x and b & y:
-                out |= NULL if NULL in (x, y) else POSITIVE if x == y else NEGATIVE
-    return out
-
-
-def sum_sign(a: int, b: int) -> int:
-    """The signs that a sum can have."""
-    out = 0
-    for x in (NEGATIVE, NULL, POSITIVE):
-        for y in (NEGATIVE, NULL, POSITIVE):
-            if a & x and b & y:
-                out |= x if x == y else y if x == NULL else x if y == NULL else ANY_SIGN
-    return out
-
-
-def power_sign(mask: int, power: int) -> int:
-    """The signs that a positive integer power can have."""
-    if power % 2:
-        return mask
-    return (mask & NULL) | (POSITIVE if mask & (NEGATIVE | POSITIVE) else 0)
 
 
 def sign(n: Normal, poly: Poly, facts: Facts) -> int:

@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from spec.language.expr import each
-from spec.language.expr import TRUE, Sum, Tensor, absolute, exp, lift, log, sizes, tanh
-from spec.language.formula import Formula
-from spec.language.lines import define
-from spec.language.proving.rules import RULES, Law, i, j, p, r, rule
+from spec.language.arrays import each
+from spec.language.expr import TRUE, Sum, absolute, exp, lift, log, tanh
+from spec.language.proving.examples import f, i, j, n, running
+from spec.language.proving.rules import RULES, Law, p, r, rule
 from spec.language.theorem import derive
-
-(n,) = sizes("n")
-f, s = Tensor("f", (n + 1,), "real", "data"), Tensor("s", (n + 1,))
-
-running = Formula(
-    "rules.running",
-    "A running value",
-    inputs=(f,),
-    lines=(define(s[0], tanh(f[0])), define(s[i], tanh(s[i - 1] + f[i]), (i, 1, n))),
-    outputs=(s,),
-    auxiliary=True,
-)
 
 
 @rule(
@@ -73,4 +60,4 @@ def part() -> Law:
     return Law(exp(f[i]), Sum(exp(f[j]), (j, 0, n)), ((i, n),), TRUE, "<=")
 
 
-__all__ = ["RULES", "factor", "hypothesis", "logarithms", "part", "recurrence", "running", "triangle"]
+__all__ = ["RULES", "factor", "hypothesis", "logarithms", "part", "recurrence", "triangle"]

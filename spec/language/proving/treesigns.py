@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from spec.language.arrays import Tensor
 from spec.language.calls import Call
 from spec.language.expr import (
     Both,
@@ -24,18 +25,27 @@ from spec.language.expr import (
     Power,
     Ref,
     SumOf,
-    Tensor,
     Times,
     lift,
 )
-from spec.language.proving.facts import ANY_SIGN, NONNEGATIVE, NULL, POSITIVE, Facts, mirror
+from spec.language.proving.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
-from spec.language.proving.signs import power_sign, product_sign, sum_sign
+from spec.language.proving.signsets import (
+    ANY_SIGN,
+    NONNEGATIVE,
+    NULL,
+    POSITIVE,
+    mirror,
+    power_sign,
+    product_sign,
+    sum_sign,
+)
 from spec.language.proving.terms import ONE, Atom, Poly
+from spec.language.proving.writing import condition_text
 
 if TYPE_CHECKING:
+    from spec.language.proving.frames import Frame
     from spec.language.proving.reading import Reader
-    from spec.language.proving.unfolding import Frame
 
 
 class TreeSigns:
@@ -211,8 +221,6 @@ class TreeSigns:
 
     def known(self, facts: Facts) -> str:
         """What is known at a place beside ranges, as text."""
-        from spec.language.proving.writing import condition_text
-
         return ", ".join(condition_text(self.n, lit) for lit in facts.added if lit.kind != "ge")
 
 

@@ -1,32 +1,30 @@
-"""What a name in a statement stands for: frames, calls entered, and the line that defines an entry.
-
-Nothing is substituted into a tree, so nothing can be captured: a tree is read in a *frame* that says what its index symbols,
-sizes and tensors stand for, and entering a call or a bound index makes a further frame.
-"""
+"""What a name in a statement stands for: calls are entered, entries are read from what defines them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language.calls import ABSENT, Call
-from spec.language.expr import Comprehension
-from spec.language.expr import Ref, Tensor, free_symbols
-from spec.language.calls import unify
+from spec.language.arrays import Comprehension, Tensor
+from spec.language.calls import ABSENT, Call, unify
+from spec.language.expr import Ref
 from spec.language.flatten import completed, own_lines
 from spec.language.formula import Formula
 from spec.language.known import known
 from spec.language.lines import Definition
-from spec.language.proving.blocks import divided, layout
-from spec.language.proving.facts import NULL, POSITIVE, Facts
+from spec.language.proving.defining import by_lines
+from spec.language.proving.facts import Facts
+from spec.language.proving.frames import Frame, Meaning
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.recurrences import Held, Recurrences
+from spec.language.proving.signsets import NULL, POSITIVE
 from spec.language.proving.terms import ONE, ZERO, Atom, Poly, total
+from spec.language.proving.writing import text
+from spec.language.trees import free_symbols
 
 if TYPE_CHECKING:
     from spec.language.proving.reading import Reader
@@ -34,37 +32,6 @@ if TYPE_CHECKING:
 
 DEPTH = 120
 """How deep definitions are unfolded; a recurrence that goes deeper is refused."""
-
-
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """Where a tree is read: what its symbols are, what its tensors are, and which lines define the others.
-
-    ``where`` names the formula for messages; ``strict`` frames know every symbol.
-    """
-
-    symbols: Mapping[sympy.Symbol, Poly] = field(default_factory=dict)
-    tensors: Mapping[str, tuple[Basic, Frame]] = field(default_factory=dict)
-    lines: Mapping[str, tuple[Definition, ...]] = field(default_factory=dict)
-    conventions: Mapping[str, str] = field(default_factory=dict)
-    where: str = ""
-    strict: bool = False
-
-    def bind(self, symbols: Mapping[sympy.Symbol, Poly]) -> Frame:
-        """The frame with further index symbols."""
-        return replace(self, symbols={**self.symbols, **symbols})
-
-
-class ParityNeeded(Exception):  # noqa: N818  (a question to the reader, not a fault)
-    """An entry is defined by lines for even and odd indices, and the parity of an index is not known."""
-
-    def __init__(self, symbol: Atom) -> None:
-        self.symbol = symbol
-        super().__init__(f"the parity of {symbol} decides which line defines an entry")
-
-
-Meaning = list[tuple[Poly, Basic, Frame]]
-"""Alternatives for an entry: under a condition, a tree read in a frame."""
 
 
 class Unfolding:
@@ -275,8 +242,6 @@ class Unfolding:
         for place, size in zip(index, value.shape, strict=True):
             last = self.reader.index(size, frame, facts) - 1
             if not (facts.nonnegative(place) and facts.nonnegative(last - place)):
-                from spec.language.proving.writing import text
-
                 where = f" in {frame.where}" if frame.where else ""
                 raise Undischarged(
                     f"the index {text(self.n, place)} of {name} stays in 0 … {text(self.n, last)}{where}"
@@ -292,7 +257,7 @@ class Unfolding:
         if not isinstance(value, Tensor):
             return [(ONE, value, frame)]
         if value.name in frame.lines:
-            return self.by_lines(value, frame.lines[value.name], index, frame, facts)
+            return by_lines(self.reader, value, frame.lines[value.name], index, frame, facts)
         if value.name in frame.tensors:
             given, caller = frame.tensors[value.name]
             return self.meaning(given, index, caller, facts)
@@ -304,106 +269,3 @@ class Unfolding:
             value, frame = frame.tensors[value.name]
         assert isinstance(value, Tensor)
         return value, frame
-
-    def by_lines(
-        self,
-        tensor: Tensor,
-        lines: tuple[Definition, ...],
-        index: tuple[Poly, ...],
-        frame: Frame,
-        facts: Facts,
-    ) -> Meaning:
-        """What the lines that define a tensor say of an entry."""
-        found: Meaning = []
-        for line in lines:
-            solution = self._solve(line, index, frame, facts)
-            if solution is None:
-                continue
-            solved, reached = solution
-            inner = frame.bind(solved)
-            for symbol, (first, last) in line.spans.items():
-                at = inner.symbols[symbol]
-                for gap in (
-                    at - self.reader.index(first, inner, facts),
-                    self.reader.index(last, inner, facts) - at,
-                ):
-                    reached = self.n.mul(reached, self.n.at_least_zero(gap, facts), facts)
-            if reached:
-                found.append((reached, line.right, inner))
-        if not any(line.accumulate for line in lines):
-            for number, (one, _, _) in enumerate(found):
-                for other, _, _ in found[:number]:
-                    if (
-                        self.n.mul(one, other, facts)
-                        and not facts.assume_value(one).assume_value(other).impossible
-                    ):
-                        raise Unprovable(
-                            f"two lines of {frame.where} may define the same entry of {tensor.name}"
-                        )
-        return found
-
-    def _solve(
-        self, line: Definition, index: tuple[Poly, ...], frame: Frame, facts: Facts
-    ) -> tuple[dict[sympy.Symbol, Poly], Poly] | None:
-        """The line's own indices at which it defines the entry and the condition that it does; None if it never does."""
-        solved: dict[sympy.Symbol, Poly] = {}
-        reached = ONE
-        own = {symbol: self.n.fresh(symbol.name) for symbol in line.spans}
-        for pattern, given in zip(line.left.index, index, strict=True):
-            reading = self.reader.index(pattern, frame.bind({s: a.poly for s, a in own.items()}), facts)
-            unknown = [s for s, a in own.items() if a in reading.symbols]
-            if not unknown:
-                reached = self.n.mul(reached, self.n.equal(reading - given, facts), facts)
-                if not reached:
-                    return None
-                continue
-            if len(unknown) > 2:
-                raise Unprovable(f"the left side {line.left} mixes more than two indices")
-            if len(unknown) == 2:
-                found = self._in_blocks(line, unknown, own, reading, given, frame, facts)
-            else:
-                (symbol,) = unknown
-                linear = reading.linear_in(own[symbol])
-                if linear is None:
-                    raise Unprovable(f"the left side {line.left} is not linear in its index {symbol}")
-                value = self._divided(given - linear[1], linear[0])
-                if value is None:
-                    return None
-                found = {symbol: value}
-            for symbol, value in found.items():
-                same = self.n.equal(solved.setdefault(symbol, value) - value, facts)
-                reached = self.n.mul(reached, same, facts)
-        return solved, reached
-
-    def _in_blocks(
-        self,
-        line: Definition,
-        unknown: list[sympy.Symbol],
-        own: Mapping[sympy.Symbol, Atom],
-        reading: Poly,
-        given: Poly,
-        frame: Frame,
-        facts: Facts,
-    ) -> dict[sympy.Symbol, Poly]:
-        """The solution of ``outer·width + inner = given`` with inner below width: unique, as inner runs over 0 … width - 1."""
-        for inner, outer in (unknown, unknown[::-1]):
-            found = layout(reading, own[inner], own[outer])
-            first, last = (self.reader.index(e, frame, facts) for e in line.spans[inner])
-            if found is not None and not first and last + 1 == found[0]:
-                self.n.note("blocks")
-                block, place = divided(given - found[1], found[0], facts)
-                return {outer: block, inner: place}
-        raise Unprovable(f"the left side {line.left} does not stand in blocks")
-
-    def _divided(self, poly: Poly, slope: Fraction) -> Poly | None:
-        quotient = poly.scaled(1 / slope)
-        if quotient.is_index:
-            return quotient
-        fractional = [(m, c) for m, c in quotient.ordered if c.denominator != 1]
-        if all(not m.symbols for m, _ in fractional):
-            return None
-        for mono, _ in fractional:
-            for atom in mono.atoms:
-                if atom.kind == "symbol" and slope in (2, -2):
-                    raise ParityNeeded(atom)
-        raise Unprovable(f"whether {poly} is divisible by {slope} is not known")

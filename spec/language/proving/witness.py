@@ -12,13 +12,15 @@ import flint
 import numpy as np
 import sympy
 
-from spec.language.evaluation.evaluate import enclose
-from spec.language.expr import TRUE, Tensor, case, free_symbols, substitute
 from spec.language.abbreviations import meant
+from spec.language.arrays import Tensor
+from spec.language.evaluation.evaluate import enclose
+from spec.language.expr import TRUE, case
 from spec.language.formula import Formula
 from spec.language.known import forget
 from spec.language.lines import Definition
 from spec.language.theorem import Claim, Theorem
+from spec.language.trees import free_symbols, substitute
 
 DIGITS = 30
 POINTS = 5

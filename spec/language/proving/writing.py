@@ -10,8 +10,8 @@ import sympy
 from sympy.core.containers import Tuple as BasicTuple
 from sympy.core.symbol import Str
 
+from spec.language.arrays import Comprehension, Tensor
 from spec.language.calls import ABSENT, Call
-from spec.language.expr import Comprehension
 from spec.language.expr import (
     TRUE,
     AnyOf,
@@ -26,7 +26,6 @@ from spec.language.expr import (
     Power,
     Ref,
     SumOf,
-    Tensor,
     eq,
     exp,
     le,
@@ -37,6 +36,7 @@ from spec.language.expr import (
 from spec.language.proving.linear import form
 from spec.language.proving.obligations import Unprovable
 from spec.language.proving.terms import UNIT, Atom, Mono, Poly, inside
+from spec.language.render import unicode
 
 if TYPE_CHECKING:
     from spec.language.proving.normal import Normal
@@ -308,8 +308,6 @@ def tree(n: Normal, poly: Poly) -> Node:
 
 def text(n: Normal, poly: Poly, limit: int = 240) -> str:
     """The polynomial as text, shortened."""
-    from spec.language.render import unicode
-
     try:
         out = unicode(Writer(n, (s.name for s in poly.symbols)).value(poly))
     except Unprovable:
@@ -319,6 +317,4 @@ def text(n: Normal, poly: Poly, limit: int = 240) -> str:
 
 def condition_text(n: Normal, lit: Atom) -> str:
     """A condition as text."""
-    from spec.language.render import unicode
-
     return unicode(Writer(n, (s.name for s in lit.symbols)).literal(lit))

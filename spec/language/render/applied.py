@@ -6,10 +6,12 @@ from typing import Any
 
 import sympy
 
+from spec.language.arrays import Comprehension
 from spec.language.calls import ABSENT, Call, Pullback, unify
-from spec.language.expr import Comprehension, Ref, free_symbols, substitute
+from spec.language.expr import Ref
 from spec.language.known import known, registered
 from spec.language.render.printer import ATOM, SUM, Latex, Printer, Unicode, rule
+from spec.language.trees import free_symbols, substitute
 
 
 @rule(Comprehension, Latex, Unicode)

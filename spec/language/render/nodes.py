@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sympy
 
+from spec.language.arrays import Tensor
 from spec.language.expr import (
     Always,
     AnyOf,
@@ -26,11 +27,21 @@ from spec.language.expr import (
     Power,
     Ref,
     SumOf,
-    Tensor,
     Times,
     Undefined,
 )
-from spec.language.render.printer import ATOM, POWER, PRODUCT, SQUARED, SUM, UNARY, Latex, Printer, Unicode, rule
+from spec.language.render.printer import (
+    ATOM,
+    POWER,
+    PRODUCT,
+    SQUARED,
+    SUM,
+    UNARY,
+    Latex,
+    Printer,
+    Unicode,
+    rule,
+)
 
 
 @rule(Ref, Latex)
@@ -138,7 +149,10 @@ def _func_latex(p: Latex, node: Func) -> tuple[str, int]:
 @rule(Func, Unicode)
 def _func_unicode(p: Unicode, node: Func) -> tuple[str, int]:
     known = {"sqrt": "√", "log": "ln", "sigmoid": "σ"}
-    return f"{known.get(node.name, node.name)}({p.text(node.args[1])})", POWER if node.name == "sqrt" else ATOM
+    return (
+        f"{known.get(node.name, node.name)}({p.text(node.args[1])})",
+        POWER if node.name == "sqrt" else ATOM,
+    )
 
 
 @rule(SumOf, Latex)

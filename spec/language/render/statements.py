@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from sympy.core.basic import Basic
 
-from spec.language.expr import Always, Choice, Node, each
+from spec.language.arrays import each
+from spec.language.expr import Always, Choice, Node
 from spec.language.flatten import chosen, own_lines
 from spec.language.formula import Formula
 from spec.language.lines import Definition
@@ -48,9 +49,7 @@ def statement(
 def numbered(lines: Iterable[Definition], style: str = "unicode", first: int = 1) -> list[Line]:
     """Definitions as numbered lines."""
     p: Printer = _LATEX if style == "latex" else _UNICODE
-    return [
-        Line(number, _equation(p, d), _ranges(p, d)) for number, d in enumerate(lines, first)
-    ]
+    return [Line(number, _equation(p, d), _ranges(p, d)) for number, d in enumerate(lines, first)]
 
 
 def _equation(p: Printer, line: Definition) -> str:

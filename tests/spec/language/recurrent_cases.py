@@ -8,8 +8,8 @@ import numpy as np
 
 from spec.language import Formula, Sum, data, define, indices, parameter, sizes, tanh, tensor
 from spec.language.evaluation.dimensions import whole
-from spec.language.expr import free_symbols
 from spec.language.registry import find, formulas
+from spec.language.trees import free_symbols
 from tests.spec.language.cases import real
 
 RECURRENT = tuple(name for name in formulas() if name.startswith("recurrent."))

@@ -27,9 +27,10 @@ from spec.language import (
     tensor,
 )
 from spec.language.evaluation.evaluate import evaluate
-from spec.language.expr import Minus, Over, Plus, Times, free_symbols, lift
+from spec.language.expr import Minus, Over, Plus, Times, lift
 from spec.language.formula import Formula
 from spec.language.render import unicode
+from spec.language.trees import free_symbols
 
 n, m = sizes("n m")
 i, j, k = indices("i j k")

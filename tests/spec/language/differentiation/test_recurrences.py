@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from spec.language import Formula
-from spec.language.differentiation.adjoint import first_order_bound
 from spec.language.differentiation.gradients import pull_back, vjp
 from spec.language.evaluation.balls import midpoints
 from spec.language.evaluation.dimensions import whole
-from spec.language.evaluation.evaluate import bound, enclose
+from spec.language.evaluation.evaluate import enclose
 from spec.language.known import forget
 from spec.language.registry import find
 from tests.spec.language.evaluation.simulated import simulate
@@ -114,26 +113,6 @@ def test_a_line_by_line_gradient_in_float32_is_within_the_bound(formula_id: str)
             tolerance = judged[name][1]
             assert (np.abs(value - midpoints(balls)) <= tolerance).all(), name
             assert (tolerance < 1e-2 * np.abs(midpoints(balls)).max()).any(), name
-
-
-@pytest.mark.parametrize("formula_id", ["recurrent.rnn", "recurrent.lstm"])
-def test_the_first_order_bound_follows_the_errors_of_single_steps(formula_id: str) -> None:
-    """The errors made in each step alone, weighed by what they are worth: what the outputs are off is less."""
-    formula = find(formula_id)
-    inputs = recurrent_inputs(formula_id, "unit", 4)
-    seeds = seeds_of(formula, inputs)
-    found = first_order_bound(formula, inputs, seeds, dtype="float32")
-    running = sum(
-        float((np.abs(seeds[t.name]) * tolerance).sum())
-        for t, (_, tolerance) in zip(formula.flat().outputs, bound(formula, inputs), strict=True)
-    )
-    got = simulate(formula.flat(), inputs, np.float32)
-    off = sum(
-        float((seeds[t.name] * (value - midpoints(balls))).sum())
-        for t, value, balls in zip(formula.flat().outputs, got, enclose(formula, inputs), strict=True)
-    )
-    assert found.useful
-    assert abs(off) <= found.bound <= 2 * running  # doubled, as first-order bounds are
 
 
 def test_sizes_of_gradients_are_those_of_their_inputs() -> None:

@@ -11,16 +11,15 @@ import pytest
 
 from spec.attention import local
 from spec.language import Max, Node, Some, Sum, Tensor, case, data, define, eq, le, lt, sizes, sqrt, tensor
-from spec.language.differentiation.adjoint import first_order_bound
 from spec.language.differentiation.gradients import pull_back
 from spec.language.evaluation.balls import midpoints
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import bound, enclose, evaluate, run
 from spec.language.evaluation.truth import Truth, Undecided
 from spec.language.evaluation.walk import Walk
-from spec.language.expr import indices
 from spec.language.formula import Formula
 from spec.language.known import forget
+from spec.language.symbols import indices
 from tests.spec.language.evaluation.simulated import simulate
 
 (m,) = sizes("m")
@@ -186,14 +185,6 @@ def test_a_gradient_covers_both_branches_at_the_border_and_is_that_of_one_elsewh
     assert abs(slope[1] - 5) <= tolerance[1]
     assert tolerance[1] < 1e-13
     assert (found["y"][0] == 0).all()
-
-
-def test_the_first_order_bound_is_infinite_across_a_jump() -> None:
-    """The first order knows nothing of jumps: at the border it says so; elsewhere it is small."""
-    formula = stated(case(le(u[j], y[j]), x[j] + 1, x[j]))
-    at = {"x": np.array(THIRD), "y": np.array(THIRD)}
-    assert first_order_bound(formula, at, np.ones(2)).bound == np.inf
-    assert first_order_bound(formula, {**at, "y": np.array([1.0, 1.0])}, np.ones(2)).bound < 1e-5
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from spec.attention.weights import m, n
+
 from spec.language import Assurance, Formula, Sum, Theorem, claim, data, define, given, indices, tensor
 from spec.language.proving.proof import Checked, check
 

@@ -9,6 +9,7 @@ import numpy as np
 import sympy
 from hypothesis import strategies as st
 
+from spec.language.arrays import Tensor
 from spec.language.evaluation.balls import BallArithmetic
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.interpreter import Evaluator
@@ -17,24 +18,22 @@ from spec.language.expr import (
     Node,
     Some,
     Sum,
-    Tensor,
     absolute,
     case,
     cos,
     delta,
     eq,
     exp,
-    indices,
     le,
     lift,
     lt,
-    refs,
     sigmoid,
     sin,
-    sizes,
     sqrt,
     tanh,
 )
+from spec.language.symbols import indices, sizes
+from spec.language.trees import refs
 
 n, m = sizes("n m")
 NAMES = indices("i j l")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 import sympy
-
 from spec.attention.weights import m, n
+
 from spec.language import (
     Formula,
     Proof,

@@ -23,11 +23,11 @@ from spec.language import (
     tanh,
 )
 from spec.language.evaluation.evaluate import enclose
-from spec.language.expr import indices
 from spec.language.formula import Formula
 from spec.language.known import forget
 from spec.language.lines import define
 from spec.language.proving.proof import check
+from spec.language.symbols import indices
 from spec.language.theorem import Assurance
 
 n, m = sizes("n m")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import sympy
-
 from spec.attention.causality import causal
 from spec.attention.causality_theorems import first
 from spec.attention.weights import d_k, d_v, k, m, mask, n, q, s, scaled_dot_product, softmax, v
 from spec.attention.weights_theorems import OURS, others, some_key, total, weights
+
 from spec.language import (
     Max,
     Proof,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from spec.attention.sampling import hard, log_weights
 from spec.attention.sampling_theorems import OURS, law, some_key
 from spec.attention.sampling_theorems import weights as shares_of_s
@@ -25,6 +24,7 @@ from spec.attention.windows_theorems import (
     shares,
     wide,
 )
+
 from spec.language import Proof, Some, Sum, Theorem, absolute, case, claim, each, eq, exp, given, le, lt, step
 from tests.spec.language.proving.claims import Register, c, equal, i, refused, register_in
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 import sympy
-
-from spec import embedding, similarity
 from spec.attention.heads_theorems import another, exchanged, heads, of_head
 from spec.attention.projections import (
     H_k,
@@ -26,6 +24,12 @@ from spec.attention.projections import (
 )
 from spec.attention.projections_theorems import replaced
 from spec.attention.weights import d_k, d_v, has_key, m, mask, n
+from spec.scores.networks import W, W_l, additive, location, v
+from spec.scores.networks import a as units
+from spec.scores.products import cosine, d_q, dot, general, k, q, wide_q
+from spec.similarity_theorems import apart, neither_zero
+
+from spec import embedding, similarity
 from spec.language import (
     Proof,
     Sum,
@@ -40,10 +44,6 @@ from spec.language import (
     tanh,
 )
 from spec.scores import products
-from spec.scores.networks import W, W_l, additive, location, v
-from spec.scores.networks import a as units
-from spec.scores.products import cosine, d_q, dot, general, k, q, wide_q
-from spec.similarity_theorems import apart, neither_zero
 from tests.spec.language.proving.claims import Register, a, c, equal, i, j, l, r, refused, register_in, t
 
 FALSE: Register = {}

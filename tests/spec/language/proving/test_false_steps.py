@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from spec.attention.weights import m, n
+
 from spec.language import (
     Formula,
     Max,

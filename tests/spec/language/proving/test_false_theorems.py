@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 import sympy
-
 from spec.attention.weights import n
+from spec.positional_theorems import EVEN, INTERLEAVED, ODD, by, row
+
 from spec.language import (
     Sum,
     Theorem,
@@ -21,7 +22,6 @@ from spec.language import (
 from spec.masking import V, alpha, ids, law, mask_id, mlm, omega, rho, special
 from spec.normalization import d, eps, gamma, layer_norm, mean, plain, pull, spread, variance, whole, x
 from spec.positional import b, half_down, sinusoidal
-from spec.positional_theorems import EVEN, INTERLEAVED, ODD, by, row
 from tests.spec.language.proving.claims import (
     Register,
     c,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spec.attention.weights import m, n, s, softmax
 from spec.attention.weights_theorems import OURS, some_key, weights
+
 from spec.language import (
     Assurance,
     Proof,

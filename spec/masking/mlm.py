@@ -1,0 +1,229 @@
+"""Masked language modelling: how the input is corrupted."""
+
+from spec.vocabulary import *
+
+n, V = sizes("n V")
+i, l, w = indices(i=n, l=n, w=V)
+(y,) = indices(y=2)
+
+ids = data(
+    "ids", n, domain="integer", below=V, meaning="the tokens of a text, by their number in the vocabulary"
+)
+special = data("special", n, domain="boolean", meaning="True where a token must stay: [CLS], [SEP], padding")
+mask_id = number("mask_id", "integer", below=V, meaning="the number of [MASK]")
+generator = Tensor("generator", (), "generator", "generator", meaning="where the draws come from")
+
+rho = constant("rho", meaning="probability that an ordinary token is selected")
+alpha = constant("alpha", meaning="share of the selected tokens that become [MASK]")
+omega = constant("omega", meaning="share of the selected tokens that become a random word")
+ordinary = tensor("ordinary", meaning="number of tokens that are not special")
+count = tensor("count", meaning="number of tokens to select where that number is fixed")
+rate = tensor("rate", meaning="probability that an ordinary token is selected, under the convention chosen")
+P = tensor(
+    "P", n, V, 2, meaning="probability that position i becomes word w and is selected (y = 1) or not (y = 0)"
+)
+corrupted = tensor("corrupted", n, domain="integer", meaning="the tokens that the model reads")
+labels = tensor("labels", n, domain="integer", meaning="the tokens to predict; −100 where nothing is asked")
+
+SELECTION = Convention(
+    "selection",
+    {
+        "bernoulli": "each ordinary token is selected independently with probability ρ",
+        "exact_count": "in each row, max(1, ρ·(ordinary tokens) rounded half to even) ordinary tokens are selected, "
+        "all such sets alike likely",
+    },
+    default="bernoulli",
+)
+same = delta(w, ids[i])
+replaced = alpha * delta(w, mask_id) + omega / V + (1 - alpha - omega) * same
+
+mlm = Formula(
+    "masking.mlm",
+    "Masked language modelling: corruption",
+    why="How can a model learn to read in both directions at once? A language model that predicts the next word may look only "
+    "one way, or it would see the answer. BERT hides some words instead and asks for them, with everything around them in "
+    "sight. Were they all replaced by [MASK], the model would meet in training a symbol that never occurs in use; so one in "
+    "ten selected words becomes a random word, and one in ten stays, and no word can be taken on trust.",
+    sizes={n: "length of the text", V: "size of the vocabulary"},
+    inputs=(ids, special, mask_id, V, generator),
+    lines=(
+        define(ordinary, Sum(case(~special[l], 1), l)),
+        define(count, case(lt(rounded(rho * ordinary), 1), 1, rounded(rho * ordinary))),
+        define(rate, by_convention("selection", bernoulli=rho, exact_count=count / ordinary)),
+        define(P[i, w, 0], case(special[i], same, (1 - rate) * same)),
+        define(P[i, w, 1], case(special[i], 0, rate * replaced)),
+    ),
+    outputs=(P,),
+    conventions=(SELECTION,),
+    constants={rho: Rational(15, 100), alpha: Rational(8, 10), omega: Rational(1, 10)},
+    law=Law(
+        probability=P,
+        returns=(corrupted, labels),
+        outcome=(corrupted[i], 1 - delta(labels[i], -100)),
+        over=((i, n),),
+        count=count,
+        independent={"bernoulli"},
+        convention="selection",
+        axioms=(
+            Axiom(
+                "labels only where selected",
+                "a label is −100 or the original id",
+                eq(labels[i], -100) | eq(labels[i], ids[i]),
+            ),
+            Axiom(
+                "special tokens are never selected",
+                "a special token's label is −100",
+                ~special[i] | eq(labels[i], -100),
+            ),
+            Axiom(
+                "unselected tokens are untouched",
+                "where the label is −100 the id stands",
+                ~eq(labels[i], -100) | eq(corrupted[i], ids[i]),
+            ),
+        ),
+    ),
+    pitfalls=(
+        pitfall(
+            "“unchanged” and “random” are drawn one after the other: 81 % [MASK], 9 % random",
+            theorem="expected_fractions",
+        ),
+        pitfall("padding or [SEP] is selected as well", theorem="special_never_selected"),
+        pitfall(
+            "BERT's own code selects an exact number in each row, most others draw for each token: both are right",
+            convention="selection",
+        ),
+    ),
+    sources=(
+        deck(1, "predict random 15 % of the words"),
+        deck(2, "masked LM: 80 / 10 / 10"),
+        deck(4, "masked LM-ing"),
+        paper("devlin2019", "section 3.1"),
+    ),
+    worked=(
+        Worked(
+            "One ordinary token, word 0 of a vocabulary of four in which [MASK] is word 3: it stays unselected with 0.85; "
+            "selected it becomes [MASK] with 0.15·(0.8 + 0.1/4)",
+            {"ids": [0], "special": [False], "mask_id": 3, "V": 4},
+            [
+                [
+                    ["0.85000", "0.01875"],
+                    ["0.00000", "0.00375"],
+                    ["0.00000", "0.00375"],
+                    ["0.00000", "0.12375"],
+                ]
+            ],
+            5,
+        ),
+    ),
+    notes="P[i, w, y] is the probability that position i becomes word w and is selected (y = 1) or not (y = 0).",
+)
+
+# Theorems -----------------------------------------------------------------------------------------------------------------
+
+BERNOULLI = {"selection": "bernoulli"}
+NUMBERS = {rho: Rational(15, 100), alpha: Rational(8, 10), omega: Rational(1, 10)}
+drawn = Sum(P[i, w, 1], w)
+
+mlm.theorem(
+    "sums_to_one",
+    "At every position the probabilities of all words, selected or not, sum to 1",
+    claim(Sum(P[i, w, y], y, w), "=", 1)
+    .step(Sum(P[i, w, 0], w) + drawn, "not selected, and selected")
+    .step(
+        case(special[i], Sum(same, w), (1 - rate) * Sum(same, w) + rate * Sum(replaced, w)),
+        "the definition: a special token stays what it is",
+    )
+    .step(
+        case(special[i], 1, (1 - rate) + rate * (alpha + omega + (1 - alpha - omega))),
+        "each δ sums to 1, and V times 1/V is 1",
+    )
+    .because("the shares sum to 1, and so do selected and not selected"),
+    runs=False,
+)
+
+mlm.theorem(
+    "special_never_selected",
+    "A special or padding token stays what it is, and is never selected",
+    claim(P[i, w, 1], "=", 0, where=special[i]).by_definition("the definition, for a special token"),
+    claim(P[i, w, 0], "=", same, where=special[i]).by_definition("the definition, for a special token"),
+    runs=False,
+)
+
+mlm.theorem(
+    "not_negative",
+    "No probability is negative",
+    claim(0, "<=", P[i, w, y]).by_definition("each case is a sum of numbers that are at least 0"),
+    conventions=BERNOULLI,
+    at=NUMBERS,
+    runs=False,
+)
+
+fractions = Rational(12, 100) * delta(w, mask_id) + Rational(15, 1000) / V + Rational(15, 1000) * same
+mlm.theorem(
+    "expected_fractions",
+    "An ordinary token is selected with probability 0.15: 0.12 becomes [MASK], 0.015 a random word, 0.015 stays",
+    claim(drawn, "=", Rational(15, 100), where=~special[i])
+    .step(
+        Rational(15, 100)
+        * (
+            Rational(8, 10) * Sum(delta(w, mask_id), w)
+            + Rational(1, 10) * Sum(1 / V, w)
+            + Rational(1, 10) * Sum(same, w)
+        ),
+        "the definition, summed over all words",
+    )
+    .because("each of the three sums is 1"),
+    claim(P[i, w, 1], "=", fractions, where=~special[i])
+    .step(
+        Rational(15, 100)
+        * (Rational(8, 10) * delta(w, mask_id) + Rational(1, 10) / V + Rational(1, 10) * same),
+        "the definition, for an ordinary token",
+    )
+    .because("0.15·0.8 = 0.12 and 0.15·0.1 = 0.015"),
+    conventions=BERNOULLI,
+    at=NUMBERS,
+    runs=False,
+)
+
+mlm.theorem(
+    "expected_selected",
+    "The expected number of selected tokens is ρ times the number of ordinary ones",
+    claim(Sum(drawn, i), "=", rho * ordinary)
+    .step(
+        Sum(case(~special[i], rho), i),
+        "an ordinary token is selected with probability ρ, a special one never",
+    )
+    .because("ρ does not depend on the token"),
+    conventions=BERNOULLI,
+    runs=False,
+)
+
+mlm.theorem(
+    "expected_changed",
+    "An ordinary token changes with probability ρ·(α + ω·(1 − 1/V)), without α where it is the mask token; summed, "
+    "the expected number of changed words",
+    claim(
+        Sum(Sum(Sum(P[i, w, y], w, where=~eq(w, ids[i])), y), i),
+        "=",
+        Sum(rho * (alpha * (1 - delta(mask_id, ids[i])) + omega * (1 - lift(1) / V)), i, where=~special[i]),
+    )
+    .step(
+        Sum(Sum(rho * replaced, w, where=~eq(w, ids[i])), i, where=~special[i]),
+        "only a selected ordinary token changes",
+    )
+    .step(
+        Sum(
+            rho
+            * (
+                alpha * Sum(delta(w, mask_id), w, where=~eq(w, ids[i]))
+                + omega * (Sum(lift(1) / V, w) - lift(1) / V)
+            ),
+            i,
+            where=~special[i],
+        ),
+        "the token itself is left out: its δ is 0 there, and one V-th of the random words is missing",
+    )
+    .because("[MASK] counts unless it is the token itself; the V words share ω alike"),
+    conventions=BERNOULLI,
+    runs=False,
+)
