@@ -5,7 +5,9 @@ from spec.vocabulary import *
 n, V, d = sizes("n V d")
 i, c, e, t, l = indices(i=n, c=d, e=d, t=V, l=n)
 
-ids = data("ids", n, domain="integer", below=V, meaning="which token of the vocabulary stands at each position")
+ids = data(
+    "ids", n, domain="integer", below=V, meaning="which token of the vocabulary stands at each position"
+)
 E = parameter("E", V, d, meaning="table: one learned vector for each token of the vocabulary")
 x = tensor("x", n, d, meaning="the vector of the token at each position")
 
@@ -54,7 +56,10 @@ token.theorem(
     "one_hot",
     "Looking a token up is multiplying its one-hot vector with the table",
     claim(x[i, c], "=", Sum(delta(t, ids[i]) * E[t, c], t))
-    .step(Sum(delta(t, ids[i]), t) * E[ids[i], c], "the token is in the table, so one delta is 1 and the others are 0")
+    .step(
+        Sum(delta(t, ids[i]), t) * E[ids[i], c],
+        "the token is in the table, so one delta is 1 and the others are 0",
+    )
     .because("where a delta is not 0, the row t is that of the token"),
 )
 
@@ -78,7 +83,8 @@ token.theorem(
     "Rows that are not looked up have no influence",
     claim(token(ids, each(case(looked_up, E[t, c], E_other[t, c]), t, c))[i, c], "=", x[i, c])
     .step(
-        case(Some(eq(ids[l], ids[i]), l), E[ids[i], c], E_other[ids[i], c]), "the row read is that of token t = idsᵢ"
+        case(Some(eq(ids[l], ids[i]), l), E[ids[i], c], E_other[ids[i], c]),
+        "the row read is that of token t = idsᵢ",
     )
     .because("that token is looked up: at l = i"),
     given=E_other,

@@ -7,7 +7,9 @@ i, j, l, c, e, p = indices(i=n, j=m, l=a, c=d_q, e=d_k, p=d_q + d_k)
 
 q = data("q", n, d_q, meaning="queries: what each position looks for")
 k = data("k", m, d_k, meaning="keys: what each slot offers to be found by")
-W = parameter("W", a, d_q + d_k, meaning="weights of the hidden layer: its first d_q columns act on the query")
+W = parameter(
+    "W", a, d_q + d_k, meaning="weights of the hidden layer: its first d_q columns act on the query"
+)
 v = parameter("v", a, meaning="how much each hidden unit counts in the score")
 pair = tensor("pair", n, m, d_q + d_k, meaning="query and key side by side, [q; k]")
 u = tensor("u", n, m, a, meaning="what enters the hidden units")
@@ -17,6 +19,17 @@ s = tensor("s", n, m, meaning="scores: how well each key fits each query")
 additive = Formula(
     "scores.additive",
     "Additive score: a hidden layer over query and key",
+    why="How can a query be compared with a key of another width, and the comparison itself be learned? A small network "
+    "reads both at once: one hidden layer finds features of how they fit together, and v weighs them. It was the first score "
+    "of attention, between a decoder's state and an encoder's; on wide vectors it needs no scale, but it needs a hidden layer "
+    "for every pair, where a dot product needs one number.",
+    sizes={
+        n: "queries",
+        m: "keys",
+        a: "hidden units",
+        d_q: "width of a query",
+        d_k: "width of a key",
+    },
     inputs=(q, k, W, v),
     lines=(
         define(pair[i, j, c], q[i, c]),
@@ -27,11 +40,79 @@ additive = Formula(
     ),
     outputs=(s,),
     stored=("u", "hidden"),
+    pitfalls=(
+        pitfall(
+            "[k; q] instead of [q; k]: lectures write both, and the columns of W must follow the order",
+            mutant="key_first",
+        ),
+        pitfall(
+            "tanh of each projection, then the sum: query and key never meet inside it", mutant="tanh_apart"
+        ),
+        pitfall(
+            "v left out, or tanh taken last: no score can then lie beyond ±1 or be weighed",
+            mutant="tanh_after_v",
+        ),
+        pitfall(
+            "all pairs written side by side: n·m·(d_q + d_k) numbers, where n + m projections do",
+            theorem="splits",
+        ),
+    ),
     sources=(
         deck(2, "attention scoring: additive / concat"),
         deck(4, "parametrised scoring: s(q, k) = v tanh(W(k ⊕ q))"),
         paper("bahdanau2015", "appendix A.1.2"),
         paper("luong2015", "eq. 8"),
     ),
+    worked=(
+        Worked(
+            "Two hidden units, for the sum and the difference of query 1 and keys 1, 0 and −1: ±tanh 2, and 0 between",
+            {"q": [[1]], "k": [[1], [0], [-1]], "W": [[1, 1], [1, -1]], "v": [1, -1]},
+            [["0.9640", "0.0000", "-0.9640"]],
+            4,
+        ),
+    ),
     notes="The pair is [q; k]: the first d_q columns of W act on the query.",
+)
+
+# Theorems -----------------------------------------------------------------------------------------------------------------
+
+pi, rho = given("pi", n, domain="permutation"), given("rho", m, domain="permutation")
+
+from_q = tensor("from_q", n, a, meaning="the query, projected by the first d_q columns of W")
+from_k = tensor("from_k", m, a, meaning="the key, projected by the other columns of W")
+additive.let(from_q[i, l], Sum(W[l, c] * q[i, c], c))
+additive.let(from_k[j, l], Sum(W[l, d_q + e] * k[j, e], e))
+largest = Sum(absolute(v[l]), l)
+term = v[l] * hidden[i, j, l]
+absolute_terms = Sum(absolute(term), l)
+
+additive.theorem(
+    "splits",
+    "The first columns of W act on the query and the others on the key, so each is projected once: the fast form",
+    claim(s[i, j], "=", Sum(v[l] * tanh(from_q[i, l] + from_k[j, l]), l))
+    .step(
+        Sum(v[l] * tanh(Sum(W[l, c] * pair[i, j, c], c) + Sum(W[l, d_q + e] * pair[i, j, d_q + e], e)), l),
+        "the sum over the entries of the pair, split after the first d_q",
+    )
+    .because("the first d_q entries of the pair are the query's, the others the key's"),
+)
+
+additive.theorem(
+    "bounded",
+    "No score exceeds the sum of the absolute entries of v",
+    claim(s[i, j], "<=", largest)
+    .at_most(absolute_terms, "no term exceeds its absolute value", gap=Sum(absolute(term) - term, l))
+    .because("tanh lies between −1 and 1", gap=Sum(absolute(v[l]) - absolute(term), l)),
+    claim(-largest, "<=", s[i, j])
+    .at_most(-absolute_terms, "tanh lies between −1 and 1", gap=Sum(absolute(v[l]) - absolute(term), l))
+    .because("no term lies below minus its absolute value", gap=Sum(absolute(term) + term, l)),
+)
+
+additive.theorem(
+    "pairs",
+    "A score depends on its own query and key only: permuting queries and keys permutes the scores",
+    claim(
+        additive(each(q[pi[i], c], i, c), each(k[rho[j], e], j, e), W, v)[i, j], "=", s[pi[i], rho[j]]
+    ).by_definition("line by line, only row i of the queries and row j of the keys are read"),
+    given=(pi, rho),
 )

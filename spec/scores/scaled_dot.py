@@ -22,9 +22,16 @@ scaled_dot = Formula(
     lines=(define(s[i, j], Sum(q[i, c] * k[j, c], c) / sqrt(d_k)),),
     outputs=(s,),
     pitfalls=(
-        pitfall("divided by d_k instead of its root: the spread vanishes with the width", theorem="unit_variance"),
-        pitfall("the root of another size, such as the number of keys or the model's width", mutant="scaled_by_keys"),
-        pitfall("queries and keys scaled by 1/√d_k each, or by the caller once more", mutant="scaled_twice"),
+        pitfall(
+            "divided by d_k instead of its root: the spread vanishes with the width", theorem="unit_variance"
+        ),
+        pitfall(
+            "the root of another size, such as the number of keys or the model's width",
+            mutant="scaled_by_keys",
+        ),
+        pitfall(
+            "scaled twice: queries and keys by 1/√d_k each, or once more by the caller", mutant="scaled_twice"
+        ),
         pitfall("scores held in float16, which ends at 65504", mutant="half_scores"),
     ),
     sources=(
@@ -69,7 +76,7 @@ scaled_dot.theorem(
 
 scaled_dot.theorem(
     "unit_variance",
-    "A score of independent entries of mean 0 and variance 1 has mean 0 and, divided by √d_k, variance 1 at every d_k",
+    "Divided by √d_k, a score of independent entries of mean 0 and variance 1 has mean 0 and variance 1 at every d_k",
     claim(expected(s[i, j], q, k), "=", 0)
     .step(expected(dot(q, k)[i, j], q, k) / sqrt(d_k), "1/√d_k is a constant")
     .because("the dot product has mean 0"),

@@ -9,7 +9,9 @@ from spec.vocabulary import *
 x, y = data("x", d, meaning="one vector"), data("y", d, meaning="the vector to compare it with")
 x_norm = tensor("x_norm", domain="nonnegative", meaning="length of x, by which its size is divided out")
 y_norm = tensor("y_norm", domain="nonnegative", meaning="length of y")
-s = tensor("s", meaning="cosine of the angle between them: 1 for one direction, 0 for a right angle, −1 for opposite")
+s = tensor(
+    "s", meaning="cosine of the angle between them: 1 for one direction, 0 for a right angle, −1 for opposite"
+)
 
 ZERO_VECTOR = Convention(
     "zero_vector",

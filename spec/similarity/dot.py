@@ -20,7 +20,9 @@ dot = Formula(
     lines=(define(s, Sum(x[j] * y[j], j)),),
     outputs=(s,),
     pitfalls=(
-        pitfall("the mean of the products where their sum is meant: too small by the factor d", mutant="averaged"),
+        pitfall(
+            "the mean of the products where their sum is meant: too small by the factor d", mutant="averaged"
+        ),
         pitfall("the vectors brought to length 1 first: that is the cosine", theorem="bilinear"),
         pitfall("one sum over a whole batch instead of one for each pair", mutant="over_the_batch"),
     ),
