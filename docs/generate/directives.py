@@ -12,7 +12,7 @@ from spec.language.registry import formulas
 from spec.language.render import statement as lines_of
 from spec.language.theorem import Assurance
 
-from . import elmo, evidence, figures, law, peers, refusals, samples, seq2seq, source, theorems
+from . import bibliography, elmo, evidence, figures, law, peers, refusals, samples, seq2seq, source, theorems
 from .markup import Line, code, statement, table
 
 CALL = re.compile(r"\{\{ *([a-z_]+)((?: +[^ {}]+)*) *\}\}")
@@ -85,6 +85,7 @@ def counted(what: str) -> str:
 
 
 DIRECTIVES: dict[str, Callable[..., str]] = {
+    "bibliography": bibliography.entries,
     "catalogue": catalogue,
     "statement": shown,
     "reference": reference,

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from html import escape
 
+from spec.language.flatten import chosen
 from spec.language.formula import Formula
 from spec.language.proving.proof import Checked, check
 from spec.language.proving.rules import RULES
 from spec.language.registry import formulas
-from spec.language.render import hypotheses, latex
+from spec.language.render import hypotheses, latex, numbered
 from spec.language.theorem import Assurance, Theorem
 
-from .derivations import SIGNS, Derivations, over, sentence
+from .derivations import SIGNS, Derivations, over, record, sentence
 from .markup import Line, badge, folded, inline, statement, table
 
 MEANING = {
@@ -42,8 +44,29 @@ def anchor(theorem: Theorem) -> str:
 
 
 def section(formula: Formula) -> str:
-    """All theorems of a formula as Markdown."""
-    return "\n\n".join(_one(c) for c in checked(formula.id))
+    """All theorems of a formula as Markdown, its abbreviations before them."""
+    return "\n\n".join([*_abbreviations(formula), *(_one(c) for c in checked(formula.id))])
+
+
+def _abbreviations(formula: Formula) -> list[str]:
+    """What the theorems abbreviate, each letter with its meaning; nothing where they abbreviate nothing."""
+    written = [line for line in formula.abbreviations.values() if line.left.tensor.meaning]
+    if not formula.abbreviations:
+        return []
+    said = "; ".join(
+        f"{inline(latex(line.left.tensor))}: {escape(line.left.tensor.meaning)}" for line in written
+    )
+    ours = formula.choose()
+    lines = statement(
+        Line("", x.equation, x.ranges)
+        for x in numbered(
+            (replace(line, right=chosen(line.right, ours)) for line in formula.abbreviations.values()),
+            "latex",
+        )
+    )
+    return [
+        f"The letters of the statement keep their meaning; besides, the theorems abbreviate ({said}):\n\n{lines}"
+    ]
 
 
 def counts(formula_id: str) -> dict[Assurance, int]:
@@ -93,6 +116,7 @@ def _one(item: Checked) -> str:
     if derivations:
         short = sum(1 for c in item.claims for _ in c.every_step) <= SHORT
         parts.append(folded("Derivation", "\n\n".join(derivations), "abstract", short))
+    parts.append(folded("The checker’s record", record(item), "note"))
     return "\n\n".join(part for part in parts if part)
 
 
