@@ -96,6 +96,7 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "figure": lambda formula_id: figures.FIGURES[formula_id](),
     "evidence": lambda formula_id: evidence.section(formulas()[formula_id]),
     "refused": refusals.shown,
+    "theorems": theorems.shown,
     "assurances": theorems.assurances,
     "rules": theorems.rules_table,
     "checked_file": samples.source_of,

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from functools import cache
 from html import escape
+from typing import Any
 
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
@@ -27,8 +28,8 @@ MEANING = {
 }
 SHORT = 4
 """Steps up to which a derivation is open when the page is opened."""
-COUNTED: dict[str, dict[Assurance, int]] = {}
-"""What is known of a formula's theorems, counted here or by the process that made its page."""
+MADE: dict[str, dict[str, Any]] = {}
+"""What :func:`make` gave, here or in a process of this build or of an earlier one."""
 
 
 @cache
@@ -69,11 +70,27 @@ def _abbreviations(formula: Formula) -> list[str]:
     ]
 
 
+def make(formula_id: str) -> dict[str, Any]:
+    """All that pages show of a formula's theorems, JSON-ready: their section, and how many there are at each assurance."""
+    counted = Counter(item.assurance.name for item in checked(formula_id))
+    return {"section": section(formulas()[formula_id]), "counts": dict(counted)}
+
+
+def made(formula_id: str) -> dict[str, Any]:
+    """The same, made once."""
+    if formula_id not in MADE:
+        MADE[formula_id] = make(formula_id)
+    return MADE[formula_id]
+
+
+def shown(formula_id: str) -> str:
+    """The section of a formula's theorems."""
+    return str(made(formula_id)["section"])
+
+
 def counts(formula_id: str) -> dict[Assurance, int]:
     """How many theorems a formula has at each assurance."""
-    if formula_id not in COUNTED:
-        COUNTED[formula_id] = dict(Counter(item.assurance for item in checked(formula_id)))
-    return COUNTED[formula_id]
+    return {Assurance[name]: count for name, count in made(formula_id)["counts"].items()}
 
 
 def summary(formula: Formula) -> str:
