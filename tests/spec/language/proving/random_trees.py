@@ -13,7 +13,25 @@ from spec.language.arrays import Tensor
 from spec.language.evaluation.balls import BallArithmetic
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.interpreter import Evaluator
-from spec.language.expr import Max, Node, Some, Sum, absolute, case, cos, delta, eq, exp, le, lift, lt, sigmoid, sin, sqrt, tanh
+from spec.language.expr import (
+    Max,
+    Node,
+    Some,
+    Sum,
+    absolute,
+    case,
+    cos,
+    delta,
+    eq,
+    exp,
+    le,
+    lift,
+    lt,
+    sigmoid,
+    sin,
+    sqrt,
+    tanh,
+)
 from spec.language.symbols import indices, sizes
 from spec.language.trees import refs
 
