@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spec.language import Comprehension, Formula, Ref, Sum, data, define, each, indices, number, sizes, tensor
+from spec.language import Comprehension, Formula, Ref, Sum, data, define, indices, number, sizes, tensor
 from spec.language.known import forget
 from spec.language.symbols import Letter
 
