@@ -19,7 +19,9 @@ from mkdocs.structure.files import File
 sys.path.insert(
     0, str(Path(__file__).parents[1])
 )  # spec, impl and verify, where the distribution is not installed
-from generate import directives, pages, samples
+from generate import directives, pages
+from generate.caching import Cache
+from generate.holding import BLOCK, LINE, Held
 from generate.markup import maths
 
 if TYPE_CHECKING:
@@ -30,11 +32,13 @@ if TYPE_CHECKING:
 MARKED = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 
 
+CACHE, HELD = Cache(), Held()
+
+
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the formulas into the navigation, subject by subject, and start what takes longest."""
+    """Put the formulas into the navigation, subject by subject."""
     # MkDocs takes back what a hook adds to the path while it is loaded; the processes that make the pages inherit this.
     sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
-    samples.begin()
     assert config.nav is not None
     (formulas,) = (part["Formulas"] for part in config.nav if isinstance(part, dict) and "Formulas" in part)
     for subject, members in directives.subjects().items():
@@ -44,26 +48,33 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the page of every formula; its address is the formula's ID."""
-    for formula_id, page in pages.all_pages().items():
+    for formula_id, page in pages.all_pages(CACHE).items():
         files.append(File.generated(config, f"{formula_id}.md", content=page))
     return files
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Fill the directives."""
-    return directives.fill(markdown)
+    """Fill the directives, and set aside what Markdown has nothing to do with."""
+    return HELD.hold(directives.fill(markdown))
 
 
 def on_page_content(html: str, **_: Any) -> str:
     """Put MathML in the place of every formula that stands in prose."""
-    return MARKED.sub(lambda found: maths(unescape(found[3]), found[2] == "["), html)
+    html = MARKED.sub(lambda found: maths(unescape(found[3]), found[2] == "["), html)
+    return HELD.release(html, LINE)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Put displayed formulas and drawings into the page that is written."""
+    return HELD.release(output, BLOCK)
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Write the font beside the style sheet that names it."""
+    """Write the font beside the style sheet that names it, and drop what no page was made from."""
     package = find_spec("ziamath")
     assert package is not None
     assert package.submodule_search_locations
     font = TTFont(Path(package.submodule_search_locations[0], "fonts", "STIXTwoMath-Regular.ttf"))
     font.flavor = "woff"
     font.save(Path(config.site_dir, "assets", "stix-two-math.woff"))
+    CACHE.sweep()

@@ -1,4 +1,4 @@
-"""A formula as text for the terminal: statement, symbols with shapes, conventions, theorems, sources."""
+"""A formula as text for the terminal: why it exists, statement, symbols, conventions, pitfalls, theorems, sources."""
 
 from __future__ import annotations
 
@@ -26,10 +26,13 @@ ROLES = {
 def lines(formula: Formula) -> Iterator[tuple[str, str]]:
     """(style, line) pairs."""
     from spec.language.flatten import chosen
-    from spec.language.render import statement, unicode
+    from spec.language.render import numbered, statement, unicode
 
     yield "bold", f"{formula.id}: {formula.title}"
     yield "", ""
+    if formula.why:
+        yield from _wrapped("", formula.why, 2, hanging=0)
+        yield "", ""
     names = ", ".join(str(i) for i in formula.inputs)
     outputs = formula.law.returns if formula.law is not None else formula.outputs
     yield "", f"  ({names}) → {', '.join(str(o) for o in outputs)}"
@@ -50,7 +53,7 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
     yield "", ""
     yield "bold", "Symbols"
     for name, shape, meaning in _aligned(_symbols(formula, outputs)):
-        yield "", f"  {name} {shape} {meaning}"
+        yield from _wrapped("", f"{name} {shape} {meaning}", 2, hanging=len(name) + len(shape) + 2)
     if formula.conventions:
         yield "", ""
         yield "bold", "Conventions"
@@ -58,6 +61,13 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
             for option, sentence in convention.options.items():
                 mark = "ours: " if option == convention.default else "      "
                 yield "", f"  {mark}{convention.name}={option}: {sentence}"
+    if formula.pitfalls:
+        yield "", ""
+        yield "bold", "What goes wrong"
+        for pitfall in formula.pitfalls:
+            kinds = ("convention", "theorem", "mutant")
+            shown = next(f"{kind} {getattr(pitfall, kind)}" for kind in kinds if getattr(pitfall, kind))
+            yield from _wrapped("", f"{pitfall.text} [{shown}]", 2)
     if formula.law is not None:
         yield "", ""
         yield "bold", "What every result satisfies"
@@ -68,6 +78,8 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
     if formula.theorems:
         yield "", ""
         yield "bold", "Theorems"
+        for line in numbered(formula.abbreviations.values()):
+            yield from _wrapped("", f"abbreviated: {line.equation}   {line.ranges}".rstrip(), 2)
         for theorem in formula.theorems.values():
             yield from _theorem(formula, theorem)
     if formula.notes:
@@ -83,19 +95,31 @@ def _symbols(formula: Formula, outputs: Iterable[Any]) -> Iterator[tuple[str, st
     """Name, shape and meaning of what goes in, then of what comes out."""
     from spec.language.arrays import Tensor
     from spec.language.evaluation.dimensions import is_size
+    from spec.language.flatten import own_lines
 
     for item in formula.inputs:
         if is_size(item):
-            yield str(item), "", "a size, at least 1"
+            yield str(item), "", f"{formula.sizes.get(item, '')} (a size, at least 1)".strip()
             continue
         kind = item.domain + (f" below {item.below}" if item.below != 0 else "")
         role = ROLES.get(item.role, item.role)
-        yield item.name, _shape(item), role if item.role == "generator" else f"{kind}; {role}"
+        yield _told(item, role if item.role == "generator" else f"{kind}; {role}")
     for item, value in formula.constants.items():
-        yield item.name, "", f"= {value}"
+        yield _told(item, f"= {value}")
+    for line in own_lines(formula, formula.choose()):
+        if line.left.tensor not in outputs:
+            yield _told(line.left.tensor, "a line")
     for item in outputs:
         if isinstance(item, Tensor):
-            yield item.name, _shape(item), "returned"
+            yield _told(item, "returned")
+    for size, meaning in formula.sizes.items():
+        if size not in formula.inputs:
+            yield str(size), "", f"{meaning} (a size)"
+
+
+def _told(tensor: Any, role: str) -> tuple[str, str, str]:
+    """A tensor with what it means, and how it is passed."""
+    return tensor.name, _shape(tensor), f"{tensor.meaning} ({role})" if tensor.meaning else role
 
 
 def _shape(tensor: Any) -> str:
@@ -125,13 +149,13 @@ def _theorem(formula: Formula, theorem: Theorem) -> Iterator[tuple[str, str]]:
         yield from _wrapped("cyan", claim_text(claim, "unicode", conventions, theorem.exists), 6)
 
 
-def _wrapped(style: str, text: str, indent: int) -> Iterator[tuple[str, str]]:
-    """A line, or as many as it takes."""
+def _wrapped(style: str, text: str, indent: int, hanging: int = 4) -> Iterator[tuple[str, str]]:
+    """A line, or as many as it takes, the others further in."""
     lines = textwrap.wrap(
         text,
         WIDTH,
         initial_indent=" " * indent,
-        subsequent_indent=" " * (indent + 4),
+        subsequent_indent=" " * (indent + hanging),
         break_long_words=False,
         break_on_hyphens=False,
     )

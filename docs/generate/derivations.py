@@ -1,4 +1,4 @@
-"""Derivations on a page: each step with its reason, the rules it used and what it relied on; inductions in full."""
+"""Derivations on a page: each step with its one written reason; inductions in full; what the checker noted, in one record."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from typing import Any
 
 from sympy.core.basic import Basic
 
+from spec.language.calls import Call, Pullback
 from spec.language.flatten import chosen
-from spec.language.proving.proof import CheckedClaim, CheckedInduction, CheckedStep
+from spec.language.known import known
+from spec.language.proving.obligations import Obligation
+from spec.language.proving.proof import Checked, CheckedClaim, CheckedInduction, CheckedStep
 from spec.language.render import claim_text, latex
 from spec.language.theorem import Assurance, Claim
+from spec.language.trees import walk
 
 from .markup import inline, maths
 
@@ -81,20 +85,47 @@ class Derivations:
 
     def _step(self, step: CheckedStep) -> str:
         why = f"<div>{escape(sentence(step.why))}</div>"
-        if step.rules:
-            links = ", ".join(
-                f'<a href="proofs.html#rule-{r.name}" title="{escape(r.sentence)}">{escape(r.name.replace("_", " "))}</a>'
-                for r in step.rules
-            )
-            why += f'<div class="rules">{links}</div>'
-        if step.obligations:
-            relied = "".join(
-                f"<li>{escape(o.sentence)} <span>({escape(o.reason)})</span></li>" for o in step.obligations
-            )
-            why += f"<details><summary>relies on</summary><ul>{relied}</ul></details>"
         if step.refusal:
             why += f'<div class="refusal">{escape(step.refusal)}</div>'
         return _row(maths(f"{SIGNS[step.relation]} {self._latex(step.right)}", True), why)
+
+
+def record(item: Checked) -> str:
+    """What the checker noted of a theorem: the rules it used, what had to hold, and the statements that were unfolded."""
+    rules = ", ".join(
+        f'<a href="proofs.html#rule-{r.name}" title="{escape(r.sentence)}">{escape(r.name.replace("_", " "))}</a>'
+        for r in item.rules
+    )
+    relied = list(dict.fromkeys(_obligation(o) for o in item.obligations))
+    used = _unfolded(item)
+    parts = [f"<p>Rules: {rules}.</p>" if rules else ""]
+    if used:
+        links = ", ".join(f'<a href="{i}.html"><code>{i}</code></a>' for i in used)
+        parts.append(f"<p>Statements unfolded: {links}.</p>")
+    if relied:
+        parts.append(f"<p>What had to hold, and why it does:</p><ul>{''.join(relied)}</ul>")
+    return f'<div class="record" data-search-exclude>{"".join(parts)}</div>'
+
+
+def _obligation(met: Obligation) -> str:
+    said = (
+        escape(met.sentence)
+        if isinstance(met.tree, str)
+        else f"{inline(latex(met.tree))} {escape(met.relation)}"
+        + (f" in <code>{met.where}</code>" if met.where else "")
+    )
+    return f"<li>{said} <span>({escape(met.reason)})</span></li>"
+
+
+def _unfolded(item: Checked) -> list[str]:
+    """The formulas with a page that a theorem's claims and steps apply, by ID."""
+    found: dict[str, None] = {}
+    for claim in item.claims:
+        for tree in (claim.claim.left, claim.claim.right, *(s.right for s in claim.every_step)):
+            for part in walk(tree):
+                if isinstance(part, Call | Pullback):
+                    found.setdefault(part.formula_id if isinstance(part, Call) else part.call.formula_id)
+    return [i for i in found if not known(i).auxiliary]
 
 
 def _row(equation: str, why: str) -> str:

@@ -12,7 +12,7 @@ from spec.language.registry import formulas
 from spec.language.render import statement as lines_of
 from spec.language.theorem import Assurance
 
-from . import elmo, evidence, figures, law, peers, refusals, samples, seq2seq, source, theorems
+from . import bibliography, elmo, evidence, figures, law, peers, refusals, samples, seq2seq, source, theorems
 from .markup import Line, code, statement, table
 
 CALL = re.compile(r"\{\{ *([a-z_]+)((?: +[^ {}]+)*) *\}\}")
@@ -85,6 +85,7 @@ def counted(what: str) -> str:
 
 
 DIRECTIVES: dict[str, Callable[..., str]] = {
+    "bibliography": bibliography.entries,
     "catalogue": catalogue,
     "statement": shown,
     "reference": reference,
@@ -95,6 +96,7 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "figure": lambda formula_id: figures.FIGURES[formula_id](),
     "evidence": lambda formula_id: evidence.section(formulas()[formula_id]),
     "refused": refusals.shown,
+    "theorems": theorems.shown,
     "assurances": theorems.assurances,
     "rules": theorems.rules_table,
     "checked_file": samples.source_of,

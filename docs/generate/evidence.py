@@ -1,8 +1,9 @@
 """The evidence: what ``attnspec verify --json`` found, as recorded in ``docs/evidence``.
 
 A record names the fingerprint of the statement it was made for. Where the statement has changed since, the record is shown as
-stale and none of its numbers are. A file is called by the day it was recorded, ``2026-11-21.json``; for each implementation
-and statement the newest counts. ``python -m docs.generate.evidence RESULT.json`` condenses what the command wrote and adds it.
+stale and none of its numbers are. A file is called by the day it was recorded, ``2026-11-21.json``, and holds one line for each
+report: what the pages show, nothing more. For each implementation and statement the newest counts.
+``python -m docs.generate.evidence RESULT.json`` condenses what the command wrote and adds it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from functools import cache
 from html import escape
@@ -22,114 +23,85 @@ from spec.language.formula import Formula
 from .markup import badge, code, number, table
 
 FOLDER = Path(__file__).parents[1] / "evidence"
-KEPT = (
-    "formula_id",
-    "target",
-    "conventions",
-    "verdict",
-    "overall",
-    "seed",
-    "max_examples",
-    "fingerprint",
-    "versions",
-)
-KEPT_OF_CHECKS = ("name", "kind", "dtype", "verdict", "examples", "worst_ratio", "effective", "message")
+ONCE = ("seed", "max_examples", "versions")
+"""What is said once for all reports of a run."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """One report on one implementation, and the day on which it was made."""
+    """What is shown of one report: ``verdict`` is ``conforms``, ``falsified``, ``inconclusive`` or ``known`` (all listed).
 
-    day: str
-    report: Mapping[str, Any]
+    ``conventions`` are those under which the verdict holds, ``checks`` how many checks of each kind conform and how many there
+    were, ``examples`` their number over all checks, ``worst`` the largest error/bound of the value checks in each type.
+    """
+
+    formula: str
+    target: str
+    verdict: str
+    fingerprint: str
+    conventions: Mapping[str, str] = field(default_factory=dict)
+    checks: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    examples: int = 0
+    worst: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any]) -> Record:
+        """A report of ``attnspec verify --json``, condensed."""
+        verdicts: dict[str, list[str]] = {}
+        worst: dict[str, float] = {}
+        for check in report["checks"]:
+            verdicts.setdefault(check["kind"], []).append(check["verdict"])
+            if check["kind"] == "value" and check.get("worst_ratio") is not None:
+                dtype = check["dtype"]
+                worst[dtype] = max(worst.get(dtype, 0.0), float(check["worst_ratio"]))
+        return cls(
+            report["formula_id"],
+            report["target"],
+            report.get("overall") or report["verdict"],
+            report["fingerprint"],
+            {name: option for name, option in report["conventions"].items() if name != "intermediates"},
+            {kind: (found.count("conforms"), len(found)) for kind, found in verdicts.items()},
+            sum(check.get("examples", 0) for check in report["checks"]),
+            worst,
+        )
 
     def stale(self, formula: Formula) -> bool:
         """Whether it was made for another statement than the formula's present one."""
-        return bool(self.report.get("fingerprint") != formula.fingerprint)
-
-    @property
-    def verdict(self) -> str:
-        """``conforms``, ``falsified``, ``inconclusive``, or ``known`` where every falsification is a listed deviation."""
-        return str(self.report.get("overall") or self.report["verdict"])
-
-    def worst(self, dtype: str) -> float | None:
-        """The largest error/bound over the value checks in a type."""
-        seen = [
-            float(c["worst_ratio"])
-            for c in self.report["checks"]
-            if c["kind"] == "value" and c.get("dtype") == dtype and c.get("worst_ratio") is not None
-        ]
-        return max(seen, default=None)
+        return self.fingerprint != formula.fingerprint
 
     def counts(self) -> str:
-        """How many checks ended how, kind by kind."""
-        kinds: dict[str, list[str]] = {}
-        for check in self.report["checks"]:
-            kinds.setdefault(check["kind"], []).append(check["verdict"])
-        parts = []
-        for kind, verdicts in kinds.items():
-            good = verdicts.count("conforms")
-            parts.append(f"{kind} {good}/{len(verdicts)}")
-        return ", ".join(parts)
+        """How many checks ended well, kind by kind."""
+        return ", ".join(f"{kind} {good}/{all_}" for kind, (good, all_) in self.checks.items())
 
 
-def read(folder: Path = FOLDER) -> list[Record]:
-    """Every record, the newest for each implementation and statement."""
-    newest: dict[tuple[str, str], Record] = {}
+def read(folder: Path = FOLDER) -> list[tuple[str, Record]]:
+    """Every record with its day, the newest for each implementation and statement."""
+    newest: dict[tuple[str, str], tuple[str, Record]] = {}
     for path in sorted(folder.glob("*.json")):
-        document = json.loads(path.read_text(encoding="utf-8"))
-        for report in document["reports"]:
-            newest[report["formula_id"], report["target"]] = Record(path.stem, report)
+        for kept in json.loads(path.read_text(encoding="utf-8"))["reports"]:
+            record = Record(**kept)
+            newest[record.formula, record.target] = path.stem, record
     return list(newest.values())
 
 
 @cache
-def records() -> tuple[Record, ...]:
+def records() -> tuple[tuple[str, Record], ...]:
     """The records of this build."""
     return tuple(read())
 
 
-def section(formula: Formula, found: Iterable[Record] | None = None) -> str:
+def records_of(formula_id: str) -> list[tuple[str, Record]]:
+    """The records of this build that are about a formula, each with its day."""
+    return [(day, record) for day, record in records() if record.formula == formula_id]
+
+
+def section(formula: Formula, found: Iterable[tuple[str, Record]] | None = None) -> str:
     """The evidence for a formula as Markdown."""
-    mine = [r for r in (records() if found is None else found) if r.report["formula_id"] == formula.id]
+    mine = list(records_of(formula.id) if found is None else found)
     if not mine:
         return (
             "No evidence is recorded for this statement. "
             f"`attnspec verify {formula.id}` checks every implementation of it that is installed."
-        )
-    rows = []
-    for record in mine:
-        report = record.report
-        chosen = ", ".join(
-            f"{name} = {option}"
-            for name, option in report.get("conventions", {}).items()
-            if name != "intermediates"
-        )
-        if record.stale(formula):
-            made_for = code(str(report.get("fingerprint")))
-            rows.append(
-                (
-                    escape(report["target"]),
-                    badge("stale", "stale"),
-                    f"recorded for the statement {made_for}",
-                    "–",
-                    "–",
-                    "–",
-                    record.day,
-                )
-            )
-            continue
-        examples = sum(c.get("examples", 0) for c in report["checks"])
-        rows.append(
-            (
-                escape(report["target"]),
-                badge(record.verdict, record.verdict, chosen),
-                escape(record.counts()),
-                f"{examples:,}".replace(",", " "),
-                _ratio(record.worst("float64")),
-                _ratio(record.worst("float32")),
-                record.day,
-            )
         )
     head = (
         "Implementation",
@@ -140,35 +112,47 @@ def section(formula: Formula, found: Iterable[Record] | None = None) -> str:
         "float32",
         "Recorded",
     )
-    text = table(head, rows, "evidence")
+    text = table(head, (_row(formula, day, record) for day, record in mine), "evidence")
     text += f"\n\nFingerprint of the statement: `{formula.fingerprint}`."
-    if any(r.stale(formula) for r in mine):
+    if any(record.stale(formula) for _, record in mine):
         text += f" A *stale* record was made for another statement; `attnspec verify {formula.id}` makes a new one."
     return text
 
 
-def _ratio(value: float | None) -> str:
-    return "–" if value is None else number(value)
+def _row(formula: Formula, day: str, record: Record) -> tuple[str, ...]:
+    target = escape(record.target)
+    if record.stale(formula):
+        said = f"recorded for the statement {code(record.fingerprint)}"
+        return target, badge("stale", "stale"), said, "–", "–", "–", day
+    chosen = ", ".join(f"{name} = {option}" for name, option in record.conventions.items())
+    return (
+        target,
+        badge(record.verdict, record.verdict, chosen),
+        escape(record.counts()),
+        f"{record.examples:,}".replace(",", " "),
+        *(number(record.worst[t]) if t in record.worst else "–" for t in ("float64", "float32")),
+        day,
+    )
 
 
 def condensed(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What the pages show of a result of ``attnspec verify --json``, counterexamples and the like left out."""
-    reports = []
-    for report in document["reports"]:
-        kept = {name: report[name] for name in KEPT if name in report}
-        kept["checks"] = [
-            {n: c[n] for n in KEPT_OF_CHECKS if c.get(n) not in (None, "")} for c in report["checks"]
-        ]
-        reports.append(kept)
-    return {"seed": document.get("seed"), "max_examples": document.get("max_examples"), "reports": reports}
+    """What the pages show of a result of ``attnspec verify --json``, and with what it was found."""
+    reports = [asdict(Record.of(report)) for report in document["reports"]]
+    return {**{name: document[name] for name in ONCE}, "reports": reports}
+
+
+def written(document: Mapping[str, Any]) -> str:
+    """A condensed result as JSON, one line for each report."""
+    once = json.dumps({name: document[name] for name in ONCE}, ensure_ascii=False)
+    reports = ",\n".join(json.dumps(report, ensure_ascii=False) for report in document["reports"])
+    return f'{once[:-1]}, "reports": [\n{reports}\n]}}\n'
 
 
 def main(arguments: list[str]) -> None:
     """Condense a result and write it under today's date."""
     (result,) = arguments
-    document = condensed(json.loads(Path(result).read_text(encoding="utf-8")))
+    text = written(condensed(json.loads(Path(result).read_text(encoding="utf-8"))))
     FOLDER.mkdir(exist_ok=True)
-    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     (FOLDER / f"{date.today().isoformat()}.json").write_text(text, encoding="utf-8")
 
 

@@ -7,8 +7,8 @@ import json
 from spec.language.differentiation.gradients import ADJOINT, vjp
 from spec.language.formula import Formula
 
-from . import errors, evidence, examples, figures, lines, peers, source, theorems, worked
-from .markup import escape, folded, statement
+from . import bibliography, errors, evidence, examples, figures, lines, peers, source, worked
+from .markup import folded, statement
 
 
 def page(formula: Formula) -> str:
@@ -19,17 +19,19 @@ def page(formula: Formula) -> str:
         "---",
         f"# {formula.title}",
         f"`{formula.id}`",
+        formula.why,
         _statement(formula),
         figures.of(formula),
         _symbols(formula),
         _conventions(formula),
-        _theorems(formula),
+        _pitfalls(formula),
         _worked(formula),
+        _theorems(formula),
         _gradient(formula),
         _errors(formula),
         _implementation(formula),
         f"## Evidence\n\n{evidence.section(formula)}",
-        "## Sources\n\n" + "\n".join(f"- {escape(worked.cited(s))}" for s in formula.sources),
+        "## Sources\n\n" + "\n".join(f"- {bibliography.cited(s)}" for s in formula.sources),
     ]
     front = "\n".join(parts[:3])
     return "\n\n".join([front, *(part for part in parts[3:] if part)])
@@ -81,19 +83,25 @@ def _conventions(formula: Formula) -> str:
     )
 
 
+def _pitfalls(formula: Formula) -> str:
+    if not formula.pitfalls:
+        return ""
+    return f"## What goes wrong\n\n{lines.pitfalls(formula)}"
+
+
 def _theorems(formula: Formula) -> str:
     if not formula.theorems:
         return ""
     return (
         "## Theorems\n\nEach with its [assurance](proofs.md#the-assurance-words), as the checker gave it when this page was "
-        f"built.\n\n{theorems.section(formula)}"
+        f"built.\n\n{{{{ theorems {formula.id} }}}}"
     )
 
 
 def _worked(formula: Formula) -> str:
     if not formula.worked:
         return ""
-    said = "Numbers printed in a source, recomputed from the statement as rigorous enclosures."
+    said = "Numbers to redo by hand, recomputed from the statement as rigorous enclosures."
     return f"## Worked examples\n\n{said}\n\n{worked.section(formula)}"
 
 

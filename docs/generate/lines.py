@@ -32,6 +32,21 @@ ROLES = {
 SETS = {"real": r"\mathbb{R}", "positive": r"\mathbb{R}_{>0}", "nonnegative": r"\mathbb{R}_{\ge 0}"}
 
 
+def pitfalls(formula: Formula) -> str:
+    """What implementations get wrong, each with what shows it."""
+    rows = []
+    for pitfall in formula.pitfalls:
+        if pitfall.theorem:
+            anchor = f"#theorem-{pitfall.theorem.replace('_', '-')}"
+            shown = f'theorem <a href="{anchor}">{escape(pitfall.theorem.replace("_", " "))}</a>'
+        elif pitfall.convention:
+            shown = f'convention <a href="#conventions"><code>{escape(pitfall.convention)}</code></a>'
+        else:
+            shown = f"wrong variant <code>{escape(pitfall.mutant)}</code>"
+        rows.append((escape(pitfall.text), shown))
+    return table(("What goes wrong", "Shown by"), rows, "pitfalls")
+
+
 def as_lines(definitions: Iterable[Definition], first: int = 1) -> list[Line]:
     """Definitions as numbered lines."""
     return [Line(str(x.number), x.equation, x.ranges) for x in numbered(definitions, "latex", first)]
@@ -111,14 +126,14 @@ def conventions_table(formula: Formula) -> str:
 
 
 def symbols_table(formula: Formula) -> str:
-    """Every symbol with its shape, domain and role."""
-    given = {t.name for t in formula.tensors}
+    """Every symbol with its meaning, shape, domain and role."""
     rows = [
-        _size_row(item) if isinstance(item, sympy.Symbol) else _row(item, ROLES[item.role])
+        _size_row(formula, item) if isinstance(item, sympy.Symbol) else _row(item, ROLES[item.role])
         for item in formula.inputs
     ]
     rows += [
-        (inline(latex(c)), "–", inline(_shown(v)), ROLES["constant"]) for c, v in formula.constants.items()
+        (inline(latex(c)), escape(c.meaning), "–", inline(_shown(v)), ROLES["constant"])
+        for c, v in formula.constants.items()
     ]
     options = formula.choose()
     outputs = {t.name for t in formula.outputs}
@@ -130,23 +145,15 @@ def symbols_table(formula: Formula) -> str:
         if formula.law is not None and name in outputs:
             where = "the law of the result"
         rows.append(_row(tensor, f"{where}; line {', '.join(places)}"))
-    listed = {str(i) for i in formula.inputs} | given
+    listed = {str(i) for i in formula.inputs}
     names = sorted({s for s in sizes_of(formula) if s.name not in listed}, key=lambda s: s.name)
-    if names:
-        rows.append(
-            (
-                ", ".join(inline(latex(s)) for s in names),
-                "–",
-                inline(r"\{1, 2, \ldots\}"),
-                "sizes, read off the shapes",
-            )
-        )
-    return table(("Symbol", "Shape", "Domain", "Role"), rows, "symbols")
+    rows += [(*_size_row(formula, s)[:-1], "a size, read off the shapes") for s in names]
+    return table(("Symbol", "Meaning", "Shape", "Domain", "Role"), rows, "symbols")
 
 
 def sizes_of(formula: Formula) -> set[sympy.Symbol]:
     """The size symbols that a formula's shapes are made of."""
-    tensors = [*formula.tensors, *formula.outputs]
+    tensors = [*formula.tensors, *formula.outputs, *(line.left.tensor for line in formula.definitions)]
     return {s for t in tensors for size in t.shape if isinstance(size, Basic) for s in free_symbols(size)}
 
 
@@ -154,11 +161,12 @@ def _shown(value: object) -> str:
     return latex(value) if isinstance(value, Node) else sympy.latex(sympy.sympify(value))
 
 
-def _size_row(symbol: sympy.Symbol) -> tuple[str, str, str, str]:
-    return inline(latex(symbol)), "–", inline(r"\{1, 2, \ldots\}"), "a size; a Python integer"
+def _size_row(formula: Formula, symbol: sympy.Symbol) -> tuple[str, str, str, str, str]:
+    meaning = escape(formula.sizes.get(symbol, ""))
+    return inline(latex(symbol)), meaning, "–", inline(r"\{1, 2, \ldots\}"), "a size; a Python integer"
 
 
-def _row(tensor: Tensor, role: str) -> tuple[str, str, str, str]:
+def _row(tensor: Tensor, role: str) -> tuple[str, str, str, str, str]:
     sizes = (rf"({latex(n)})" if isinstance(n, sympy.Add) else latex(n) for n in tensor.shape)
     shape = inline(r" \times ".join(sizes)) if tensor.shape else "–"
     if tensor.domain == "integer" and tensor.below != 0:
@@ -167,4 +175,4 @@ def _row(tensor: Tensor, role: str) -> tuple[str, str, str, str]:
         domain = "–"
     else:
         domain = inline(SETS[tensor.domain]) if tensor.domain in SETS else tensor.domain
-    return inline(latex(tensor)), shape, domain, role
+    return inline(latex(tensor)), escape(tensor.meaning), shape, domain, role

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,24 +21,19 @@ from .markup import number, table
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "samples"
-COMMANDS = {
-    "check": ("check", "my_norm.py:layer_norm", "--formula", "normalization.layer_norm"),
-    "convention": (
-        "check",
-        "my_norm.py:layer_norm",
-        "--formula",
-        "normalization.layer_norm",
-        "--convention",
-        "eps=outside",
-    ),
-}
-LOG = logging.getLogger("mkdocs.attnspec")
-"""Warnings of MkDocs fail a strict build."""
-_RUNNING: dict[str, subprocess.Popen[str]] = {}
+FILE, FORMULA = "my_norm.py", "normalization.layer_norm"
+_CHECK = ("check", f"{FILE}:layer_norm", "--formula", FORMULA)
+COMMANDS = {"check": _CHECK, "convention": (*_CHECK, "--convention", "eps=outside")}
+MADE: dict[str, str] = {}
+"""What :func:`make` gave, in a process of this build or of an earlier one."""
 
 
-def begin() -> None:
-    """Start the commands whose output the pages show; they run beside the build."""
+def make(name: str) -> str:
+    """Run a command: as typed and what it printed, as a block of text, and its exit status.
+
+    Raises:
+        RuntimeError: the command has a fault of its own.
+    """
     environment = {
         **os.environ,
         "COLUMNS": "96",
@@ -48,28 +41,22 @@ def begin() -> None:
         "OMP_NUM_THREADS": "1",
         "NO_COLOR": "1",
     }
-    for name, command in COMMANDS.items():
-        _RUNNING[name] = subprocess.Popen(
-            [sys.executable, "-m", "verify", *command],
-            cwd=FOLDER, env=environment, text=True, encoding="utf-8", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "verify", *COMMANDS[name]],
+        cwd=FOLDER, env=environment, text=True, encoding="utf-8", capture_output=True, check=False,
+    )  # fmt: skip
+    typed = f"attnspec {' '.join(COMMANDS[name])}"
+    if "Traceback (most recent call last)" in done.stderr:
+        raise RuntimeError(f"{typed}: {done.stderr}")
+    lines = [line.rstrip() for line in done.stdout.strip().splitlines()]
+    return f"```console\n$ {typed}\n" + "\n".join(lines) + f"\n```\n\nExit status {done.returncode}."
 
 
-@cache
 def output_of(name: str) -> str:
-    """A command as typed and what it printed, as a block of text, and its exit status; a fault of its own is a warning."""
-    if name not in _RUNNING:
-        begin()
-    process = _RUNNING.pop(name)
-    out, err = process.communicate(timeout=120)
-    if "Traceback (most recent call last)" in err:
-        LOG.warning("attnspec %s: %s", " ".join(COMMANDS[name]), err)
-    lines = [line.rstrip() for line in out.strip().splitlines()]
-    return (
-        f"```console\n$ attnspec {' '.join(COMMANDS[name])}\n"
-        + "\n".join(lines)
-        + f"\n```\n\nExit status {process.returncode}."
-    )
+    """What a command printed."""
+    if name not in MADE:
+        MADE[name] = make(name)
+    return MADE[name]
 
 
 def source_of(name: str) -> str:
@@ -129,7 +116,7 @@ def scale_error(dtype: str = "float64") -> str:
 def ordinary() -> str:
     """How far the sample file's function is from PyTorch's on ordinary rows, and whether a usual comparison sees it."""
     space: dict[str, Any] = {}
-    exec(compile((FOLDER / "my_norm.py").read_text(encoding="utf-8"), "my_norm.py", "exec"), space)
+    exec(compile((FOLDER / FILE).read_text(encoding="utf-8"), FILE, "exec"), space)
     x, one, zero = (
         torch.randn(1000, 64, generator=torch.Generator().manual_seed(0)),
         torch.ones(64),

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from html import escape
+from typing import Any
 
+from spec.language.flatten import chosen
 from spec.language.formula import Formula
 from spec.language.proving.proof import Checked, check
 from spec.language.proving.rules import RULES
 from spec.language.registry import formulas
-from spec.language.render import hypotheses, latex
+from spec.language.render import hypotheses, latex, numbered
 from spec.language.theorem import Assurance, Theorem
 
-from .derivations import SIGNS, Derivations, over, sentence
+from .derivations import SIGNS, Derivations, over, record, sentence
 from .markup import Line, badge, folded, inline, statement, table
 
 MEANING = {
@@ -25,8 +28,8 @@ MEANING = {
 }
 SHORT = 4
 """Steps up to which a derivation is open when the page is opened."""
-COUNTED: dict[str, dict[Assurance, int]] = {}
-"""What is known of a formula's theorems, counted here or by the process that made its page."""
+MADE: dict[str, dict[str, Any]] = {}
+"""What :func:`make` gave, here or in a process of this build or of an earlier one."""
 
 
 @cache
@@ -42,15 +45,52 @@ def anchor(theorem: Theorem) -> str:
 
 
 def section(formula: Formula) -> str:
-    """All theorems of a formula as Markdown."""
-    return "\n\n".join(_one(c) for c in checked(formula.id))
+    """All theorems of a formula as Markdown, its abbreviations before them."""
+    return "\n\n".join([*_abbreviations(formula), *(_one(c) for c in checked(formula.id))])
+
+
+def _abbreviations(formula: Formula) -> list[str]:
+    """What the theorems abbreviate, each letter with its meaning; nothing where they abbreviate nothing."""
+    written = [line for line in formula.abbreviations.values() if line.left.tensor.meaning]
+    if not formula.abbreviations:
+        return []
+    said = "; ".join(
+        f"{inline(latex(line.left.tensor))}: {escape(line.left.tensor.meaning)}" for line in written
+    )
+    ours = formula.choose()
+    lines = statement(
+        Line("", x.equation, x.ranges)
+        for x in numbered(
+            (replace(line, right=chosen(line.right, ours)) for line in formula.abbreviations.values()),
+            "latex",
+        )
+    )
+    return [
+        f"The letters of the statement keep their meaning; besides, the theorems abbreviate ({said}):\n\n{lines}"
+    ]
+
+
+def make(formula_id: str) -> dict[str, Any]:
+    """All that pages show of a formula's theorems, JSON-ready: their section, and how many there are at each assurance."""
+    counted = Counter(item.assurance.name for item in checked(formula_id))
+    return {"section": section(formulas()[formula_id]), "counts": dict(counted)}
+
+
+def made(formula_id: str) -> dict[str, Any]:
+    """The same, made once."""
+    if formula_id not in MADE:
+        MADE[formula_id] = make(formula_id)
+    return MADE[formula_id]
+
+
+def shown(formula_id: str) -> str:
+    """The section of a formula's theorems."""
+    return str(made(formula_id)["section"])
 
 
 def counts(formula_id: str) -> dict[Assurance, int]:
     """How many theorems a formula has at each assurance."""
-    if formula_id not in COUNTED:
-        COUNTED[formula_id] = dict(Counter(item.assurance for item in checked(formula_id)))
-    return COUNTED[formula_id]
+    return {Assurance[name]: count for name, count in made(formula_id)["counts"].items()}
 
 
 def summary(formula: Formula) -> str:
@@ -93,6 +133,7 @@ def _one(item: Checked) -> str:
     if derivations:
         short = sum(1 for c in item.claims for _ in c.every_step) <= SHORT
         parts.append(folded("Derivation", "\n\n".join(derivations), "abstract", short))
+    parts.append(folded("The checker’s record", record(item), "note"))
     return "\n\n".join(part for part in parts if part)
 
 

@@ -1,4 +1,4 @@
-"""Worked examples: the numbers printed in a source beside what the statement says, enclosed."""
+"""Worked examples: numbers worked out by hand or printed in a source, beside what the statement says, enclosed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import flint
 import numpy as np
 import sympy
 
-from spec.language.formula import Formula, Source, Worked
+from spec.language.formula import Formula, Worked
 from spec.language.render import latex
 from spec.language.worked import recompute
 
+from .bibliography import cited
 from .markup import badge, code, inline, maths, table
 
 WIDE = 6
@@ -24,11 +25,6 @@ WIDE = 6
 def section(formula: Formula) -> str:
     """Every worked example as Markdown."""
     return "\n\n".join(_one(formula, worked) for worked in formula.worked)
-
-
-def cited(source: Source) -> str:
-    """A source in words."""
-    return f"Lecture deck {source}" if source.kind == "deck" else str(source)
 
 
 def agrees(found: Any, printed: Any, decimals: int) -> bool:
@@ -45,7 +41,7 @@ def _one(formula: Formula, worked: Worked) -> str:
         if str(item) in worked.inputs
     )
     shape = np.array(worked.expected, dtype=object).shape
-    name = latex(formula.outputs[0])
+    name = latex(formula.line(worked.output) if worked.output else formula.outputs[0])
     rows = []
     for index, (found, printed) in zip(product(*map(range, shape)), recompute(formula, worked), strict=True):
         same = agrees(found, printed, worked.decimals)
@@ -61,13 +57,16 @@ def _one(formula: Formula, worked: Worked) -> str:
         )
     head = (
         "Entry",
-        "Printed in the source",
+        "By hand" if worked.source is None else "Printed in the source",
         "Recomputed",
         "Radius of the enclosure",
         f"To {worked.decimals} decimals",
     )
     display = f'<div class="given" data-search-exclude>{maths(given, block=True)}</div>'
-    return f"**{worked.title}** ({cited(worked.source)})\n\n{display}\n\n{table(head, rows, 'worked')}"
+    chosen = ", ".join(f"<code>{name}={option}</code>" for name, option in worked.conventions.items())
+    notes = [*([f"under {chosen}"] if chosen else []), *([cited(worked.source)] if worked.source else [])]
+    where = f" ({', '.join(notes)})" if notes else ""
+    return f"**{worked.title}**{where}\n\n{display}\n\n{table(head, rows, 'worked')}"
 
 
 def _digits(ball: Any) -> str:
@@ -95,4 +94,4 @@ def _entry(value: Any) -> str:
     return str(sympy.latex(sympy.sympify(value), fold_short_frac=True))
 
 
-__all__ = ["agrees", "cited", "section"]
+__all__ = ["agrees", "section"]

@@ -23,8 +23,8 @@ class Definition:
     """One numbered line: ``left[indices] = right`` for the indices' ranges.
 
     A left index is a symbol, or any expression of symbols (``2*i``): then the line defines the entries it reaches. With
-    ``accumulate`` the line adds to its entries instead (derivatives are written so); entries no line reaches are 0. ``rows`` counts the last
-    indices that nobody wrote: the line was written between arrays.
+    ``accumulate`` the line adds to its entries instead (derivatives are written so); entries no line reaches are 0.
+    ``rows`` counts the last indices, which nobody wrote where the line was written between arrays.
     """
 
     left: Ref

@@ -20,7 +20,7 @@ from spec.language.proving.obligations import Ledger
 from spec.language.proving.signs import sign
 from spec.language.proving.signsets import ANY_SIGN, NULL, POSITIVE, product_sign
 from spec.language.proving.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, of_mono, total, whole
-from spec.language.proving.writing import text
+from spec.language.proving.writing import written
 
 if TYPE_CHECKING:
     from spec.language.proving.known import Scheme
@@ -74,7 +74,7 @@ class Normal:
 
     def cancelled(self, value: Poly) -> None:
         """Record that something nonzero was cancelled."""
-        self.ledger.met(f"{text(self, value)} ≠ 0", "cancelled; its sign follows from its form")
+        self.ledger.met(written(self, value), "≠ 0", "cancelled; its sign follows from its form")
 
     def fresh(self, name: str, mark: str = "~") -> Atom:
         """A symbol that occurs nowhere yet: a bound one (``~``), or a witness (``!``)."""

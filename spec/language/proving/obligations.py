@@ -9,13 +9,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sympy.core.basic import Basic
+
+from spec.language.render import unicode
+
 
 @dataclass(frozen=True)
 class Obligation:
-    """Something that must hold: the sentence, and how it was discharged."""
+    """Something that must hold: what is said of which tree, in which formula it stands, and how it was discharged."""
 
-    sentence: str
+    tree: Basic | str
+    relation: str
+    where: str
     reason: str
+
+    @property
+    def sentence(self) -> str:
+        """What must hold, as text."""
+        tree = self.tree if isinstance(self.tree, str) else unicode(self.tree)
+        return " ".join(part for part in (tree, self.relation, self.where and f"in {self.where}") if part)
 
     def __str__(self) -> str:
         return f"{self.sentence} ({self.reason})"
@@ -39,7 +51,7 @@ class Ledger:
     def __init__(self) -> None:
         self.entries: dict[str, Obligation] = {}
 
-    def met(self, sentence: str, reason: str) -> None:
-        """Record an obligation with the reason why it holds."""
-        entry = Obligation(sentence, reason)
+    def met(self, tree: Basic | str, relation: str, reason: str, where: str = "") -> None:
+        """Record what holds of a tree, with the reason why."""
+        entry = Obligation(tree, relation, where, reason)
         self.entries.setdefault(str(entry), entry)

@@ -196,7 +196,7 @@ class TreeSigns:
             mask = self.n.sign(value, facts)
         if mask & ~allowed:
             raise Undischarged(self.reader.text(node, frame, relation), self.known(facts))
-        self.n.ledger.met(self.reader.text(node, frame, relation), self.reason(node))
+        self.n.ledger.met(node, relation, self.reason(node), frame.where)
         if value.constant is None:
             own = self._narrowed(value, facts)
             if own is not facts and not self._has_sign(node, mask, frame, own):

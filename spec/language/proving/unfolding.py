@@ -158,9 +158,8 @@ class Unfolding:
                 raise Undischarged(
                     f"{reader.text(node, inner)} {relation}, as {callee.id} asks of {item.name}"
                 )
-            reader.n.ledger.met(
-                f"{reader.text(node, inner)} is {item.domain}, as {callee.id} asks of {item.name}", "its form"
-            )
+            asked = f"is {item.domain}, as {callee.id} asks of {item.name}"
+            reader.n.ledger.met(node, asked, "its form", inner.where)
         elif item.domain == "integer" and item.below != 0:
             place = reader.index(node, inner, here)
             below = reader.index(item.below, Frame(sizes, caller.tensors, strict=True), here)

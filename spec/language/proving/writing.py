@@ -306,12 +306,18 @@ def tree(n: Normal, poly: Poly) -> Node:
     return Writer(n, (s.name for s in poly.symbols), guarded=True).value(poly)
 
 
+def written(n: Normal, poly: Poly) -> Node | str:
+    """The polynomial as a tree; as its key where it cannot be written so."""
+    try:
+        return Writer(n, (s.name for s in poly.symbols)).value(poly)
+    except Unprovable:
+        return poly.key
+
+
 def text(n: Normal, poly: Poly, limit: int = 240) -> str:
     """The polynomial as text, shortened."""
-    try:
-        out = unicode(Writer(n, (s.name for s in poly.symbols)).value(poly))
-    except Unprovable:
-        out = poly.key
+    tree = written(n, poly)
+    out = tree if isinstance(tree, str) else unicode(tree)
     return out if len(out) <= limit else out[: limit - 1] + "…"
 
 

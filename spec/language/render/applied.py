@@ -10,7 +10,7 @@ from spec.language.arrays import Comprehension
 from spec.language.calls import ABSENT, Call, Pullback, unify
 from spec.language.expr import Ref
 from spec.language.known import known, registered
-from spec.language.render.printer import ATOM, SUM, Latex, Printer, Unicode, rule
+from spec.language.render.printer import ATOM, POWER, SQUARED, SUM, Latex, Printer, Unicode, rule
 from spec.language.trees import free_symbols, substitute
 
 
@@ -92,6 +92,10 @@ def _applied(p: Printer, node: Call) -> str:
 
 @rule(Call, Latex, Unicode)
 def _call(p: Printer, node: Call) -> tuple[str, int]:
+    callee = known(node.formula_id)
+    if node.arguments == callee.inputs and node.output not in {t.name for t in callee.outputs}:
+        line = Ref(callee.line(node.output), *node.index)  # a letter of the statement, for its own inputs
+        return p.text(line), POWER if line.tensor.name in SQUARED else ATOM
     index = ", ".join(p.text(part) for part in node.index)
     if not index:
         return _applied(p, node), ATOM

@@ -133,7 +133,8 @@ def hypotheses(
     for condition in theorem.assuming:
         yield f"assuming {maths(p.text(chosen(condition, conventions)))}"
     for tensor, value in theorem.at.items():
-        yield f"at {maths(p.text(tensor))} = {maths(str(value))}"
+        edge = ", the edge of its domain" if tensor.domain == "positive" and value == 0 else ""
+        yield f"at {maths(p.text(tensor))} = {maths(str(value))}{edge}"
     if theorem.exists:
         yield "for some inputs"
     for name, option in theorem.conventions.items():
