@@ -5,9 +5,7 @@ from spec.vocabulary import *
 n, V, d = sizes("n V d")
 i, c, e, t, l = indices(i=n, c=d, e=d, t=V, l=n)
 
-ids = data(
-    "ids", n, domain="integer", below=V, meaning="which token of the vocabulary stands at each position"
-)
+ids = data("ids", n, domain="integer", below=V, meaning="which token stands at each position")
 E = parameter("E", V, d, meaning="table: one learned vector for each token of the vocabulary")
 x = tensor("x", n, d, meaning="the vector of the token at each position")
 
@@ -16,8 +14,7 @@ token = Formula(
     "Token embedding",
     why="How does a network read words, if it can only multiply and add? Numbering the words is not enough, since word 7 is "
     "no closer to word 8 than to any other, and one-hot vectors are all equally far apart. So every token of the vocabulary "
-    "gets a short vector of its own, a row of a table that is learned with everything else: words that are used alike can "
-    "come to lie close together.",
+    "gets a short vector of its own, learned with everything else: words that are used alike can come to lie close together.",
     sizes={n: "positions", V: "vocabulary: the tokens there are", d: "width of a token's vector"},
     inputs=(ids, E),
     lines=(define(x[i, c], E[ids[i], c]),),
@@ -25,10 +22,7 @@ token = Formula(
     pitfalls=(
         pitfall("id 0 taken for padding: a row that never learns", mutant="padding_silenced"),
         pitfall("only one of the places where a token stands adds to its gradient", theorem="gradient"),
-        pitfall(
-            "times √d, as the Transformer does: that belongs to the model's first layer, not to the look-up",
-            mutant="scaled_by_width",
-        ),
+        pitfall("times √d: the Transformer does so, but after the look-up", mutant="scaled_by_width"),
     ),
     sources=(
         deck(1, "recurrent neural networks: a one-hot encoding times an embedding matrix"),
@@ -38,7 +32,7 @@ token = Formula(
     ),
     worked=(
         Worked(
-            "A vocabulary of the three tokens; the text reads third, first, third",
+            "A vocabulary of three; the text is its third, first and third token",
             {"ids": [2, 0, 2], "E": [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]},
             [["1", "1", "1", "1"], ["1", "0", "1", "0"], ["1", "1", "1", "1"]],
             0,
@@ -56,10 +50,7 @@ token.theorem(
     "one_hot",
     "Looking a token up is multiplying its one-hot vector with the table",
     claim(x[i, c], "=", Sum(delta(t, ids[i]) * E[t, c], t))
-    .step(
-        Sum(delta(t, ids[i]), t) * E[ids[i], c],
-        "the token is in the table, so one delta is 1 and the others are 0",
-    )
+    .step(Sum(delta(t, ids[i]), t) * E[ids[i], c], "the token is in the table: just one delta is 1")
     .because("where a delta is not 0, the row t is that of the token"),
 )
 
@@ -82,10 +73,7 @@ token.theorem(
     "other_rows",
     "Rows that are not looked up have no influence",
     claim(token(ids, each(case(looked_up, E[t, c], E_other[t, c]), t, c))[i, c], "=", x[i, c])
-    .step(
-        case(Some(eq(ids[l], ids[i]), l), E[ids[i], c], E_other[ids[i], c]),
-        "the row read is that of token t = idsᵢ",
-    )
+    .step(case(Some(eq(ids[l], ids[i]), l), E[ids[i], c], E_other[ids[i], c]), "row t = idsᵢ is read")
     .because("that token is looked up: at l = i"),
     given=E_other,
 )

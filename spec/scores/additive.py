@@ -7,9 +7,7 @@ i, j, l, c, e, p = indices(i=n, j=m, l=a, c=d_q, e=d_k, p=d_q + d_k)
 
 q = data("q", n, d_q, meaning="queries: what each position looks for")
 k = data("k", m, d_k, meaning="keys: what each slot offers to be found by")
-W = parameter(
-    "W", a, d_q + d_k, meaning="weights of the hidden layer: its first d_q columns act on the query"
-)
+W = parameter("W", a, d_q + d_k, meaning="hidden layer: its first d_q columns act on the query")
 v = parameter("v", a, meaning="how much each hidden unit counts in the score")
 pair = tensor("pair", n, m, d_q + d_k, meaning="query and key side by side, [q; k]")
 u = tensor("u", n, m, a, meaning="what enters the hidden units")
@@ -21,15 +19,8 @@ additive = Formula(
     "Additive score: a hidden layer over query and key",
     why="How can a query be compared with a key of another width, and the comparison itself be learned? A small network "
     "reads both at once: one hidden layer finds features of how they fit together, and v weighs them. It was the first score "
-    "of attention, between a decoder's state and an encoder's; on wide vectors it needs no scale, but it needs a hidden layer "
-    "for every pair, where a dot product needs one number.",
-    sizes={
-        n: "queries",
-        m: "keys",
-        a: "hidden units",
-        d_q: "width of a query",
-        d_k: "width of a key",
-    },
+    "of attention. It needs no scale on wide vectors, but a hidden layer for every pair.",
+    sizes={n: "queries", m: "keys", a: "hidden units", d_q: "width of a query", d_k: "width of a key"},
     inputs=(q, k, W, v),
     lines=(
         define(pair[i, j, c], q[i, c]),
@@ -41,21 +32,10 @@ additive = Formula(
     outputs=(s,),
     stored=("u", "hidden"),
     pitfalls=(
-        pitfall(
-            "[k; q] instead of [q; k]: lectures write both, and the columns of W must follow the order",
-            mutant="key_first",
-        ),
-        pitfall(
-            "tanh of each projection, then the sum: query and key never meet inside it", mutant="tanh_apart"
-        ),
-        pitfall(
-            "v left out, or tanh taken last: no score can then lie beyond ±1 or be weighed",
-            mutant="tanh_after_v",
-        ),
-        pitfall(
-            "all pairs written side by side: n·m·(d_q + d_k) numbers, where n + m projections do",
-            theorem="splits",
-        ),
+        pitfall("[k; q] instead of [q; k]: lectures write both, and W has to follow", mutant="key_first"),
+        pitfall("tanh of each projection alone: query and key never meet inside it", mutant="tanh_apart"),
+        pitfall("tanh of the whole sum: no score lies beyond ±1, whatever v is", mutant="tanh_after_v"),
+        pitfall("all n·m pairs projected, where n queries and m keys will do", theorem="splits"),
     ),
     sources=(
         deck(2, "attention scoring: additive / concat"),
@@ -65,7 +45,7 @@ additive = Formula(
     ),
     worked=(
         Worked(
-            "Two hidden units, for the sum and the difference of query 1 and keys 1, 0 and −1: ±tanh 2, and 0 between",
+            "Query 1 with keys 1, 0 and −1; one unit adds, one subtracts: tanh 2, 0, −tanh 2",
             {"q": [[1]], "k": [[1], [0], [-1]], "W": [[1, 1], [1, -1]], "v": [1, -1]},
             [["0.9640", "0.0000", "-0.9640"]],
             4,

@@ -1,6 +1,6 @@
 """The cosine score: how nearly a key points where the query points, lengths apart."""
 
-from spec.similarity.cosine import ZERO_VECTOR
+from spec.similarity.cosine import ZERO_VECTOR, between
 from spec.similarity.cosine import cosine as cosine_of
 from spec.vocabulary import *
 
@@ -10,6 +10,8 @@ i, j, c = indices(i=n, j=m, c=d_k)
 q = data("q", n, d_k, meaning="queries: what each position looks for")
 k = data("k", m, d_k, meaning="keys: what each slot offers to be found by")
 s = tensor("s", n, m, meaning="scores: the cosine of the angle between each query and each key")
+
+tokens = [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]
 
 cosine = Formula(
     "scores.cosine",
@@ -23,24 +25,15 @@ cosine = Formula(
     outputs=(s,),
     conventions=(ZERO_VECTOR,),
     pitfalls=(
-        pitfall(
-            "0/0 for rows of zeros, such as padding: NaN spreads to every weight", convention="zero_vector"
-        ),
+        pitfall("0/0 for rows of zeros, such as padding: NaN in every weight", convention="zero_vector"),
         pitfall("lengths along the sequence instead of along a row", mutant="normalised_over_the_sequence"),
-        pitfall("queries brought to length 1, and keys forgotten", theorem="bounded"),
         pitfall("a small number added to each length: short rows score too low", theorem="scale_invariant"),
     ),
-    sources=(
-        deck(2, "attention scoring: cosine similarity"),
-        paper("graves2014", "eq. 6"),
-    ),
+    sources=(deck(2, "attention scoring: cosine similarity"), paper("graves2014", "eq. 6")),
     worked=(
         Worked(
             "The three tokens against themselves: the first two share no entry, the third lies at 45° to both",
-            {
-                "q": [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]],
-                "k": [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]],
-            },
+            {"q": tokens, "k": tokens},
             [["1.0000", "0.0000", "0.7071"], ["0.0000", "1.0000", "0.7071"], ["0.7071", "0.7071", "1.0000"]],
             4,
         ),
@@ -54,18 +47,16 @@ a, b = given("a", n, domain="positive"), given("b", m, domain="positive")
 
 q_norm = tensor("q_norm", n, domain="nonnegative", meaning="length of each query")
 k_norm = tensor("k_norm", m, domain="nonnegative", meaning="length of each key")
-qhat, khat = (
-    tensor("qhat", n, d_k, meaning="queries, at length 1"),
-    tensor("khat", m, d_k, meaning="keys, at length 1"),
-)
+qhat = tensor("qhat", n, d_k, meaning="queries, at length 1")
+khat = tensor("khat", m, d_k, meaning="keys, at length 1")
 cosine.let(q_norm[i], sqrt(Sum(q[i, c] ** 2, c)))
 cosine.let(k_norm[j], sqrt(Sum(k[j, c] ** 2, c)))
 cosine.let(qhat[i, c], q[i, c] / q_norm[i])
 cosine.let(khat[j, c], k[j, c] / k_norm[j])
 
 neither_zero = lt(0, q_norm[i]) & lt(0, k_norm[j])
-product = Sum(q[i, c] * k[j, c], c)
-squares = Sum(qhat[i, c] ** 2 + khat[j, c] ** 2, c) / 2
+longer = a[i] * b[j] * Sum(q[i, c] * k[j, c], c) / (a[i] * q_norm[i] * (b[j] * k_norm[j]))
+exchanged = Sum(k[j, c] * q[i, c], c) / (k_norm[j] * q_norm[i])
 
 cosine.theorem(
     "pairwise",
@@ -76,28 +67,14 @@ cosine.theorem(
 cosine.theorem(
     "bounded",
     "The score of a query and a key, neither of them zero, lies between -1 and 1",
-    claim(s[i, j], "<=", 1, where=neither_zero)
-    .step(Sum(qhat[i, c] * khat[j, c], c), "the lengths do not depend on c")
-    .at_most(squares, "2·a·b ≤ a² + b², for (a − b)² ≥ 0", gap=Sum((qhat[i, c] - khat[j, c]) ** 2, c) / 2)
-    .because("both have length 1: (1 + 1)/2"),
-    claim(-1, "<=", s[i, j], where=neither_zero)
-    .step(-squares, "both have length 1: (1 + 1)/2")
-    .at_most(
-        Sum(qhat[i, c] * khat[j, c], c),
-        "−2·a·b ≤ a² + b², for (a + b)² ≥ 0",
-        gap=Sum((qhat[i, c] + khat[j, c]) ** 2, c) / 2,
-    )
-    .because("the lengths do not depend on c"),
+    *between(s[i, j], qhat[i, c], khat[j, c], c, neither_zero),
 )
 
 cosine.theorem(
     "scale_invariant",
     "Positive factors, one for each query and each key, change nothing",
     claim(cosine(each(a[i] * q[i, c], i, c), each(b[j] * k[j, c], j, c))[i, j], "=", s[i, j])
-    .step(
-        case(neither_zero, a[i] * b[j] * product / (a[i] * q_norm[i] * (b[j] * k_norm[j]))),
-        "lengths grow by the same factors, which are positive",
-    )
+    .step(case(neither_zero, longer), "lengths grow by the same factors, which are positive")
     .because("the factors are not 0, so they cancel"),
     given=(a, b),
     conventions=OURS,
@@ -107,10 +84,7 @@ cosine.theorem(
     "symmetric",
     "Exchanging queries and keys transposes the scores",
     claim(s[i, j], "=", cosine(k, q)[j, i])
-    .step(
-        case(neither_zero, Sum(k[j, c] * q[i, c], c) / (k_norm[j] * q_norm[i])),
-        "the factors of each product exchanged",
-    )
+    .step(case(neither_zero, exchanged), "the factors of each product exchanged")
     .because("the definition, with the keys as queries"),
     conventions=OURS,
 )

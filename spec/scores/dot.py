@@ -21,17 +21,12 @@ dot = Formula(
     outputs=(s,),
     pitfalls=(
         pitfall(
-            "keys reshaped to (d_k, m) instead of transposed: the shape is right, and the entries are mixed",
-            mutant="keys_reshaped",
+            "keys reshaped instead of transposed: the shape is right, the entries not", mutant="keys_reshaped"
         ),
         pitfall("keys by queries instead of queries by keys: unnoticed where n = m", theorem="symmetric"),
         pitfall("divided by √d_k: that is the scaled score, of variance 1", theorem="variance"),
     ),
-    sources=(
-        deck(0, "self-attention, step 2"),
-        deck(2, "attention scores"),
-        paper("luong2015", "eq. 8"),
-    ),
+    sources=(deck(0, "self-attention, step 2"), deck(2, "attention scores"), paper("luong2015", "eq. 8")),
     worked=(
         Worked(
             "The three tokens: queries and keys as the article makes them, and their scores",
@@ -76,18 +71,13 @@ dot.theorem(
     .because("every entry has mean 0"),
     claim(expected(s[i, j] ** 2, q, k) - expected(s[i, j], q, k) ** 2, "=", d_k)
     .step(expected(s[i, j] ** 2, q, k), "the mean is 0")
-    .step(
-        expected(Sum(q[i, c] * k[j, c] * (q[i, l] * k[j, l]), c, l), q, k),
-        "the square of a sum is a double sum",
-    )
+    .step(expected(Sum(q[i, c] * k[j, c] * (q[i, l] * k[j, l]), c, l), q, k), "the square of a sum")
+    .step(Sum(expected(q[i, c] * k[j, c] * (q[i, l] * k[j, l]), q, k), c, l), "expectation is linear")
     .step(
         Sum(expected(q[i, c] * q[i, l], q) * expected(k[j, c] * k[j, l], k), c, l),
-        "expectation is linear; queries and keys are independent",
+        "queries and keys are independent",
     )
-    .step(
-        Sum(delta(c, l) * delta(c, l), c, l),
-        "two different entries are independent, so their product has mean 0; the square of one has mean 1",
-    )
+    .step(Sum(delta(c, l) * delta(c, l), c, l), "independent entries: E q_c·q_l is 1 for l = c, else 0")
     .step(Sum(1, c), "the deltas pick l = c")
     .because("d_k terms, each 1"),
     runs=False,

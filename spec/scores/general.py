@@ -12,13 +12,15 @@ W = parameter("W", d_q, d_k, meaning="what each entry of a query has to do with 
 u = tensor("u", n, d_k, meaning="queries as the keys see them: projected to their width")
 s = tensor("s", n, m, meaning="scores: how well each key fits each query")
 
+tokens = [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]
+product = [[1, 1, 0, 1], [0, 1, 0, 1], [1, 0, 0, 0], [1, 1, 1, 1]]
+
 general = Formula(
     "scores.general",
     "General score: an inner product through a matrix",
     why="What if query and key speak different languages? A dot product compares entry with entry of the same number, so both "
     "must have one width and mean the same by it. The general score learns in a matrix which entry of the query asks for "
-    "which entry of the key. Self-attention does the same in two parts: its projections of queries and keys are such a "
-    "matrix, factored.",
+    "which entry of the key. Self-attention learns such a matrix in two factors, one on each side.",
     sizes={n: "queries", m: "keys", d_q: "width of a query", d_k: "width of a key"},
     inputs=(q, k, W),
     lines=(
@@ -28,28 +30,15 @@ general = Formula(
     outputs=(s,),
     stored=("u",),
     pitfalls=(
-        pitfall(
-            "W stored transposed, as linear layers keep it: unnoticed while it is square",
-            mutant="matrix_transposed",
-        ),
+        pitfall("W transposed, as linear layers keep it: unnoticed if square", mutant="matrix_transposed"),
         pitfall("divided by √d_k besides, though W can hold any scale", mutant="general_scaled"),
-        pitfall(
-            "a nonlinearity after the projection: the score is no longer linear in the query",
-            theorem="bilinear",
-        ),
+        pitfall("tanh after the projection: no longer linear in the query", theorem="bilinear"),
     ),
-    sources=(
-        deck(2, "attention scoring: general"),
-        paper("luong2015", "eq. 8"),
-    ),
+    sources=(deck(2, "attention scoring: general"), paper("luong2015", "eq. 8")),
     worked=(
         Worked(
             "The three tokens themselves, with W the product W_q·W_kᵀ: the scores of their queries and keys",
-            {
-                "q": [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]],
-                "k": [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]],
-                "W": [[1, 1, 0, 1], [0, 1, 0, 1], [1, 0, 0, 0], [1, 1, 1, 1]],
-            },
+            {"q": tokens, "k": tokens, "W": product},
             [["2", "4", "4"], ["4", "16", "12"], ["4", "12", "10"]],
             0,
         ),
@@ -84,17 +73,13 @@ general.theorem(
     "bilinear",
     "The score is linear in the query, in the key and in the matrix",
     claim(general(each(a * q[i, c] + p[i, c], i, c), k, W)[i, j], "=", a * s[i, j] + general(p, k, W)[i, j])
-    .step(
-        Sum((a * u[i, l] + Sum(p[i, c] * W[c, l], c)) * k[j, l], l), "the projection is linear in the query"
-    )
+    .step(Sum((a * u[i, l] + Sum(p[i, c] * W[c, l], c)) * k[j, l], l), "the projection is linear in q")
     .because("the sum split; a does not depend on l"),
     claim(general(q, each(a * k[j, l] + r[j, l], j, l), W)[i, j], "=", a * s[i, j] + general(q, r, W)[i, j])
     .step(Sum(a * (u[i, l] * k[j, l]) + u[i, l] * r[j, l], l), "each product multiplied out")
     .because("the sum split; a does not depend on l"),
     claim(general(q, k, each(a * W[c, l] + R[c, l], c, l))[i, j], "=", a * s[i, j] + general(q, k, R)[i, j])
-    .step(
-        Sum((a * u[i, l] + Sum(q[i, c] * R[c, l], c)) * k[j, l], l), "the projection is linear in the matrix"
-    )
+    .step(Sum((a * u[i, l] + Sum(q[i, c] * R[c, l], c)) * k[j, l], l), "the projection is linear in W")
     .because("the sum split; a does not depend on l"),
     given=(p, r, R, a),
 )

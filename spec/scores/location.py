@@ -13,10 +13,9 @@ a = tensor("a", n, m, meaning="weights: the share of each place")
 location = Formula(
     "scores.location",
     "Location-based score: the query alone picks the place",
-    why="Can attention know where to look without looking? Sometimes the place follows from the state alone: in reading aloud "
-    "the next sound is near the last one, whatever is written there. The location-based score asks no key: a linear layer "
-    "gives each of m places a score, and softmax makes them weights. So it is fixed to m places, and cannot find a thing that "
-    "may stand anywhere.",
+    why="Can attention know where to look without looking? Where text is read in order, the next place follows from the "
+    "reader's state. The location-based score asks no key: a linear layer gives each of m places a score, and softmax makes "
+    "them weights. So it is fixed to m places, and cannot find a thing that may stand anywhere.",
     sizes={n: "queries", m: "places", d_q: "width of a query"},
     inputs=(q, W),
     lines=(
@@ -28,14 +27,9 @@ location = Formula(
     pitfalls=(
         pitfall("softmax over the queries instead of the places", theorem="sums_to_one"),
         pitfall("scores returned as they are: this score is already a weight", mutant="not_normalised"),
-        pitfall(
-            "exponentials without the largest score taken off first: they overflow", mutant="without_shift"
-        ),
+        pitfall("exponentials before the largest score is taken off: overflow", mutant="without_shift"),
     ),
-    sources=(
-        deck(2, "attention scoring: location-based"),
-        paper("luong2015", "eq. 8"),
-    ),
+    sources=(deck(2, "attention scoring: location-based"), paper("luong2015", "eq. 8")),
     worked=(
         Worked(
             "The first query of the three tokens, their keys as the rows of W: scores 2, 4 and 4",
@@ -51,7 +45,7 @@ location = Formula(
 
 pi, w = given("pi", n, domain="permutation"), given("w", d_q)
 total = Sum(exp(u[i, l]), l)
-gain = Sum(w[c] * q[i, c], c)
+quotient, gain = exp(u[i, j]) / total, Sum(w[c] * q[i, c], c)
 
 location.theorem(
     "sums_to_one",
@@ -60,18 +54,14 @@ location.theorem(
     .step(Sum(exp(u[i, j]), j) / total, "the denominator does not depend on j")
     .because("a sum of exponentials is positive, so it cancels"),
     claim(0, "<", a[i, j])
-    .below(
-        exp(u[i, j]) / total, "an exponential is positive, and so is a sum of them", gap=exp(u[i, j]) / total
-    )
+    .below(quotient, "an exponential is positive, and so is a sum of them", gap=quotient)
     .because("the definition"),
 )
 
 location.theorem(
     "no_keys",
     "A weight depends on the query and the place only: keys do not occur, and each query is weighed by itself",
-    claim(location(each(q[pi[i], c], i, c), W)[i, j], "=", a[pi[i], j]).by_definition(
-        "each row is made from its own query"
-    ),
+    claim(location(each(q[pi[i], c], i, c), W)[i, j], "=", a[pi[i], j]).by_definition("row by row"),
     claim(
         a[i, j], "=", exp(Sum(W[j, c] * q[i, c], c)) / Sum(exp(Sum(W[l, c] * q[i, c], c)), l)
     ).by_definition("the second line, with the first put in"),
@@ -83,10 +73,7 @@ location.theorem(
     "Adding one vector to every row of W changes nothing",
     claim(location(q, each(W[j, c] + w[c], j, c))[i, j], "=", a[i, j])
     .step(exp(u[i, j] + gain) / Sum(exp(u[i, l] + gain), l), "every place of a query gains the same")
-    .step(
-        exp(gain) * exp(u[i, j]) / (exp(gain) * total),
-        "exp(x + y) = exp x·exp y; the gain does not depend on l",
-    )
+    .step(exp(gain) * exp(u[i, j]) / (exp(gain) * total), "exp(x + y) = exp x·exp y")
     .because("an exponential is positive, so it cancels"),
     given=w,
 )

@@ -9,9 +9,7 @@ from spec.vocabulary import *
 x, y = data("x", d, meaning="one vector"), data("y", d, meaning="the vector to compare it with")
 x_norm = tensor("x_norm", domain="nonnegative", meaning="length of x, by which its size is divided out")
 y_norm = tensor("y_norm", domain="nonnegative", meaning="length of y")
-s = tensor(
-    "s", meaning="cosine of the angle between them: 1 for one direction, 0 for a right angle, −1 for opposite"
-)
+s = tensor("s", meaning="cosine of the angle between them: 1 for one direction, −1 for opposite ones")
 
 ZERO_VECTOR = Convention(
     "zero_vector",
@@ -23,6 +21,9 @@ ZERO_VECTOR = Convention(
 )
 neither_zero = lt(0, x_norm) & lt(0, y_norm)
 quotient = dot(x, y) / (x_norm * y_norm)
+zero, unspecified = case(neither_zero, quotient), case(neither_zero, quotient, Undefined())
+
+scoring = deck(2, "attention scoring: cosine similarity")
 
 cosine = Formula(
     "similarity.cosine",
@@ -35,47 +36,23 @@ cosine = Formula(
     lines=(
         define(x_norm, sqrt(Sum(x[j] ** 2, j))),
         define(y_norm, sqrt(Sum(y[j] ** 2, j))),
-        define(
-            s,
-            by_convention(
-                "zero_vector",
-                zero=case(neither_zero, quotient),
-                unspecified=case(neither_zero, quotient, Undefined()),
-            ),
-        ),
+        define(s, by_convention("zero_vector", zero=zero, unspecified=unspecified)),
     ),
     outputs=(s,),
     conventions=(ZERO_VECTOR,),
     pitfalls=(
         pitfall("0/0 for a vector of zeros, such as padding", convention="zero_vector"),
         pitfall(
-            "a small number added to the lengths against 0/0: short vectors look less alike than they are",
-            theorem="scale_invariant",
+            "a small number added to the lengths: short vectors look less alike", theorem="scale_invariant"
         ),
         pitfall(
-            "the lengths held constant in the backward pass: the gradient of x then points along y, not across x",
-            mutant="lengths_detached",
+            "the lengths held constant in the backward pass: ∂x points along y", mutant="lengths_detached"
         ),
     ),
-    sources=(
-        deck(1, "word embeddings: inner product, possibly scaled"),
-        deck(2, "attention scoring: cosine similarity"),
-        paper("graves2014", "eq. 6"),
-    ),
+    sources=(deck(1, "inner product, possibly scaled"), scoring, paper("graves2014", "eq. 6")),
     worked=(
-        Worked(
-            "At 60°: lengths 1 and 2, inner product 1",
-            {"x": [1, 0], "y": [1, "sqrt(3)"]},
-            "0.5",
-            1,
-            deck(2, "attention scoring: cosine similarity"),
-        ),
-        Worked(
-            "The first and the third of the three tokens: lengths √2 and 2, inner product 2",
-            {"x": [1, 0, 1, 0], "y": [1, 1, 1, 1]},
-            "0.7071",
-            4,
-        ),
+        Worked("At 60°: lengths 1 and 2", {"x": [1, 0], "y": [1, "sqrt(3)"]}, "0.5", 1, scoring),
+        Worked("Two of the three tokens: 2/(√2·2)", {"x": [1, 0, 1, 0], "y": [1, 1, 1, 1]}, "0.7071", 4),
     ),
 )
 
@@ -87,23 +64,27 @@ a, b = given("a", domain="positive"), given("b", domain="positive")
 xhat, yhat = tensor("xhat", d, meaning="x, at length 1"), tensor("yhat", d, meaning="y, at length 1")
 cosine.let(xhat[j], x[j] / x_norm)
 cosine.let(yhat[j], y[j] / y_norm)
-squares = Sum(xhat[j] ** 2 + yhat[j] ** 2, j) / 2
+
+
+def between(value: Node, a: Node, b: Node, j: Index, where: Node) -> tuple[Claim, Claim]:
+    """−1 ≤ value ≤ 1 for a value that is Σⱼ a·b, both of length 1."""
+    product, squares = Sum(a * b, j), Sum(a**2 + b**2, j) / 2
+    return (
+        claim(value, "<=", 1, where=where)
+        .step(product, f"the lengths do not depend on {j}")
+        .at_most(squares, "2·a·b ≤ a² + b², for (a − b)² ≥ 0", gap=Sum((a - b) ** 2, j) / 2)
+        .because("both have length 1: (1 + 1)/2"),
+        claim(-1, "<=", value, where=where)
+        .step(-squares, "both have length 1: (1 + 1)/2")
+        .at_most(product, "−2·a·b ≤ a² + b², for (a + b)² ≥ 0", gap=Sum((a + b) ** 2, j) / 2)
+        .because(f"the lengths do not depend on {j}"),
+    )
+
 
 cosine.theorem(
     "bounded",
     "The cosine of two vectors, neither of them zero, lies between -1 and 1",
-    claim(cosine(x, y), "<=", 1, where=neither_zero)
-    .step(Sum(xhat[j] * yhat[j], j), "the lengths do not depend on j")
-    .at_most(squares, "2·a·b ≤ a² + b², for (a − b)² ≥ 0", gap=Sum((xhat[j] - yhat[j]) ** 2, j) / 2)
-    .because("both have length 1: (1 + 1)/2"),
-    claim(-1, "<=", cosine(x, y), where=neither_zero)
-    .step(-squares, "both have length 1: (1 + 1)/2")
-    .at_most(
-        Sum(xhat[j] * yhat[j], j),
-        "−2·a·b ≤ a² + b², for (a + b)² ≥ 0",
-        gap=Sum((xhat[j] + yhat[j]) ** 2, j) / 2,
-    )
-    .because("the lengths do not depend on j"),
+    *between(lift(cosine(x, y)), xhat[j], yhat[j], j, neither_zero),
 )
 
 cosine.theorem(
@@ -119,10 +100,7 @@ cosine.theorem(
     "scale_invariant",
     "Positive factors do not change the cosine; the opposite vector changes its sign",
     claim(cosine(each(a * x[j], j), each(b * y[j], j)), "=", cosine(x, y))
-    .step(
-        case(neither_zero, a * b * dot(x, y) / (a * x_norm * (b * y_norm))),
-        "√(a²·‖x‖²) = a·‖x‖, for a is positive; so is b",
-    )
+    .step(case(neither_zero, a * b * dot(x, y) / (a * x_norm * (b * y_norm))), "√(a²·‖x‖²) = a·‖x‖ for a > 0")
     .because("a and b are not 0, so they cancel"),
     claim(cosine(each(-x[j], j), y), "=", -cosine(x, y))
     .step(case(neither_zero, -dot(x, y) / (x_norm * y_norm)), "(−xⱼ)² = xⱼ², so −x is as long as x")

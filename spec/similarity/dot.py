@@ -11,17 +11,16 @@ s = tensor("s", meaning="their inner product: large where both are large with th
 dot = Formula(
     "similarity.dot",
     "Inner product",
-    why="When do two vectors mean something alike? If words are points in space and meanings are directions, two words are "
-    "alike where their entries agree in sign and are large together. The inner product adds up these agreements to one "
-    "number. It is the simplest measure of likeness that a network can learn through, for it is linear in each vector; but "
-    "it grows with their lengths.",
+    why="When do two vectors mean something alike? If words are points in space, two are alike where their entries agree in "
+    "sign and are large together, and the inner product adds up these agreements. It is the simplest measure of likeness "
+    "that a network can learn through, for it is linear in each vector; but it grows with their lengths.",
     sizes={d: "width: the entries of a vector"},
     inputs=(x, y),
     lines=(define(s, Sum(x[j] * y[j], j)),),
     outputs=(s,),
     pitfalls=(
         pitfall(
-            "the mean of the products where their sum is meant: too small by the factor d", mutant="averaged"
+            "the mean of the products instead of their sum: too small by the factor d", mutant="averaged"
         ),
         pitfall("the vectors brought to length 1 first: that is the cosine", theorem="bilinear"),
         pitfall("one sum over a whole batch instead of one for each pair", mutant="over_the_batch"),
@@ -31,14 +30,7 @@ dot = Formula(
         deck(1, "attention: the simplest notion of similarity"),
         deck(4, "dot-product attention"),
     ),
-    worked=(
-        Worked(
-            "The first query and the second key of the three tokens: 1·4 + 0·4 + 2·0",
-            {"x": [1, 0, 2], "y": [4, 4, 0]},
-            "4",
-            0,
-        ),
-    ),
+    worked=(Worked("A query and a key of the three tokens", {"x": [1, 0, 2], "y": [4, 4, 0]}, "4", 0),),
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
