@@ -26,7 +26,12 @@ scaled_dot_product = Formula(
     "everything on through one state, place by place, and forgets on the way. Here every query is compared with every key, "
     "and the values are averaged with the weights that result: a look-up that is soft, so that it can be learned. Keys say "
     "where to look and values what is found there. All queries are independent, so they are computed at once.",
-    sizes={n: "queries", m: "keys, each with its value", d_k: "width of queries and keys", d_v: "width of values"},
+    sizes={
+        n: "queries",
+        m: "keys, each with its value",
+        d_k: "width of queries and keys",
+        d_v: "width of values",
+    },
     inputs=(q, k, v, mask),
     lines=(
         define(s, scaled_dot(q, k)),
@@ -83,7 +88,7 @@ scaled_dot_product = Formula(
                 "k": [[0, 1, 1], [4, 4, 0], [2, 3, 1]],
                 "v": [[1, 2, 3], [2, 8, 0], [2, 6, 3]],
             },
-            [["0.136", "0.432", "0.432"], ["0.001", "0.908", "0.091"], ["0.007", "0.755", "0.238"]],
+            [["0.136", "0.432", "0.432"], ["0.001", "0.909", "0.090"], ["0.007", "0.755", "0.238"]],
             3,
             output="a",
         ),
@@ -118,7 +123,9 @@ scaled_dot_product.theorem(
     "Every output lies in the convex hull of the permitted values: in no direction w does it exceed them all",
     claim(Sum(w[e] * attended[i, e], e), "<=", M[i], where=some_key)
     .step(Sum(w[e] * Sum(a[i, j] * v[j, e], j, where=mask[i, j]), e), "the definition")
-    .step(Sum(a[i, j] * p[j], j, where=mask[i, j]), "the sums over e and j exchanged; aᵢⱼ does not depend on e")
+    .step(
+        Sum(a[i, j] * p[j], j, where=mask[i, j]), "the sums over e and j exchanged; aᵢⱼ does not depend on e"
+    )
     .at_most(
         Sum(a[i, j] * M[i], j, where=mask[i, j]),
         "no permitted value reaches farther than M, and no weight is negative",
@@ -134,9 +141,9 @@ scaled_dot_product.theorem(
     "key_permutation",
     "Permuting keys, values and mask alike changes nothing",
     claim(
-        scaled_dot_product(
-            q, each(k[pi[j], c], j, c), each(v[pi[j], e], j, e), each(mask[i, pi[j]], i, j)
-        )[i, e],
+        scaled_dot_product(q, each(k[pi[j], c], j, c), each(v[pi[j], e], j, e), each(mask[i, pi[j]], i, j))[
+            i, e
+        ],
         "=",
         attended[i, e],
     )
@@ -176,13 +183,18 @@ scaled_dot_product.theorem(
 
 r = given("r", domain="integer", below=m)
 k_other, v_other, g = given("k_other", d_k), given("v_other", d_v), given("g", n, d_v)
-k_changed, v_changed = each(case(eq(j, r), k_other[c], k[j, c]), j, c), each(case(eq(j, r), v_other[e], v[j, e]), j, e)
+k_changed, v_changed = (
+    each(case(eq(j, r), k_other[c], k[j, c]), j, c),
+    each(case(eq(j, r), v_other[e], v[j, e]), j, e),
+)
 hidden = each(mask[i, j] & ~eq(j, r), i, j)
 without, changed = scaled_dot_product(q, k, v, hidden), scaled_dot_product(q, k_changed, v_changed, hidden)
 
 b = tensor("b", n, m, meaning="the weights where slot r is masked for every query")
 y = tensor("y", n, d_v, meaning="the outputs where slot r is masked for every query")
-D = tensor("D", n, m, meaning="how much a loss with gradient g at the outputs gains from a higher score there")
+D = tensor(
+    "D", n, m, meaning="how much a loss with gradient g at the outputs gains from a higher score there"
+)
 scaled_dot_product.let(b[i, j], softmax(s, hidden)[i, j])
 scaled_dot_product.let(y[i, e], without[i, e])
 scaled_dot_product.let(D[i, j], b[i, j] * Sum(g[i, e] * (v[j, e] - y[i, e]), e))
