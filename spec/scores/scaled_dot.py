@@ -13,9 +13,9 @@ s = tensor("s", n, m, meaning="scores: how well each key fits each query, of one
 scaled_dot = Formula(
     "scores.scaled_dot",
     "Scaled dot-product score",
-    why="Why does attention with wide keys learn badly, and what does a root mend? A dot product is a sum of d_k terms; if "
-    "they are independent its variance is d_k, so at d_k = 64 scores lie around ±8. Softmax turns these into weights close "
-    "to 0 and 1, with hardly any gradient. Divided by √d_k, scores have variance 1 at every width, and softmax can learn.",
+    why="Why does attention with wide keys learn badly, and what does a root mend? A dot product sums d_k terms; if they "
+    "are independent, each of variance 1, its variance is d_k: at d_k = 64 scores lie around ±8. Softmax turns these into "
+    "weights near 0 and 1, with hardly any gradient. Divided by √d_k, scores have variance 1 at any width: softmax can learn.",
     sizes={n: "queries", m: "keys", d_k: "width of a query and of a key"},
     inputs=(q, k),
     lines=(define(s[i, j], Sum(q[i, c] * k[j, c], c) / sqrt(d_k)),),
@@ -23,9 +23,7 @@ scaled_dot = Formula(
     pitfalls=(
         pitfall("divided by d_k, not its root: at great width all scores are alike", theorem="unit_variance"),
         pitfall("the root of another size: the number of keys, the model's width", mutant="scaled_by_keys"),
-        pitfall(
-            "scaled twice: queries and keys by 1/√d_k each, or again by the caller", mutant="scaled_twice"
-        ),
+        pitfall("scaled twice: q and k by 1/√d_k each, or again by the caller", mutant="scaled_twice"),
         pitfall("scores held in float16, which ends at 65504", mutant="half_scores"),
     ),
     sources=(deck(0, "self-attention, step 3"), deck(2, "scaled dot product"), paper("vaswani2017", "eq. 1")),

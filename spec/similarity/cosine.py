@@ -42,12 +42,8 @@ cosine = Formula(
     conventions=(ZERO_VECTOR,),
     pitfalls=(
         pitfall("0/0 for a vector of zeros, such as padding", convention="zero_vector"),
-        pitfall(
-            "a small number added to the lengths: short vectors look less alike", theorem="scale_invariant"
-        ),
-        pitfall(
-            "the lengths held constant in the backward pass: ∂x points along y", mutant="lengths_detached"
-        ),
+        pitfall("an ε added to the lengths: short vectors look less alike", theorem="scale_invariant"),
+        pitfall("lengths held constant in the backward pass: ∂x points along y", mutant="lengths_detached"),
     ),
     sources=(deck(1, "inner product, possibly scaled"), scoring, paper("graves2014", "eq. 6")),
     worked=(
