@@ -62,7 +62,10 @@ def prefix(formula: Formula, states: tuple[Tensor, ...], title: str, **also: str
     t, i, n, c = indices(t=T, i=T, n=T + 1, c=d)
     run, (changed, later) = formula(*formula.tensors), with_another_end(formula, i)
     claims = []
-    for name, why in {formula.outputs[0].name: "the state there is the one after t + 1 elements", **also}.items():
+    for name, why in {
+        formula.outputs[0].name: "the state there is the one after t + 1 elements",
+        **also,
+    }.items():
         (c,) = indices(c=run.output(name).shape[1])
         claims.append(
             claim(changed.output(name)[t, c], "=", run.output(name)[t, c], where=le(t, i))
@@ -96,9 +99,13 @@ def resumes(formula: Formula, states: tuple[Tensor, ...], title: str, *ends: Ten
         claim(before[t, c], "=", run[t, c], (t, rows), c)
         .by_induction(n, *agree(before, run, states, (n,)), last=rows)
         .because("the state there is the one after t + 1 elements"),
-        goes_on(claim(after[t, c], "=", run[rows + t, c], (t, more), c), "the state after t + 1 elements more"),
+        goes_on(
+            claim(after[t, c], "=", run[rows + t, c], (t, more), c), "the state after t + 1 elements more"
+        ),
         *(
-            goes_on(claim(after.output(end)[c], "=", run.output(end)[c], c), "the state after the last element")
+            goes_on(
+                claim(after.output(end)[c], "=", run.output(end)[c], c), "the state after the last element"
+            )
             for end in ends
         ),
         sizes={T: rows + more},
@@ -108,7 +115,9 @@ def resumes(formula: Formula, states: tuple[Tensor, ...], title: str, *ends: Ten
 # In several layers --------------------------------------------------------------------------------------------------------
 
 
-def layer_by_layer(one: Applied, other: Applied, states: tuple[Tensor, ...], top: Index, until: Index) -> Proof:
+def layer_by_layer(
+    one: Applied, other: Applied, states: tuple[Tensor, ...], top: Index, until: Index
+) -> Proof:
     """Why two stacked networks are in the same states up to an element, in every layer up to the top one."""
     T = states[0].shape[1] - 1
     l, m, j = indices(l=top + 1, m=T + 1, j=T + 1)
@@ -127,7 +136,9 @@ def deep_prefix(formula: Formula, states: tuple[Tensor, ...], title: str) -> Non
     T = elements - 1
     t, i, c = indices(t=T, i=T, c=d)
     run, (changed, later) = formula(*formula.tensors), with_another_end(formula, i)
-    same = layer_by_layer(changed, run, states, layers - 1, i + 1).because("the top layer is one of the layers")
+    same = layer_by_layer(changed, run, states, layers - 1, i + 1).because(
+        "the top layer is one of the layers"
+    )
     formula.theorem(
         "prefix", title, claim(changed[t, c], "=", run[t, c], where=le(t, i)).proved(same), given=later
     )
