@@ -1,6 +1,8 @@
+import ast
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -31,3 +33,18 @@ def test_an_unknown_module_is_an_attribute_error_that_lists_the_modules():
     """As for any other attribute, and helpful."""
     with pytest.raises(AttributeError, match="no attribute 'atention'; its modules are attention, embedding"):
         _ = impl.atention
+
+
+def test_no_module_takes_from_another_what_that_keeps_to_itself():
+    """What several modules share stands in a module of its own (``_checks``), under a name without an underscore."""
+    home = Path(impl.__file__).parent
+    modules = {file.stem for file in home.rglob("*.py")}
+    taken = [
+        f"{file.relative_to(home)}: {name.name}"
+        for file in home.rglob("*.py")
+        for line in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(line, ast.ImportFrom)
+        for name in line.names
+        if name.name.startswith("_") and name.name not in modules
+    ]
+    assert not taken
