@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import impl
+from spec.language.registry import formulas
 
 PARTS = {"attend", "causal_mask", "key_padding_mask", "log_weight", "additive_of_halves"}
 """Functions that have no statement of their own: their docstring names the function they are a part of."""
@@ -27,6 +28,18 @@ def test_every_public_function_has_a_docstring_that_names_its_statement(name):
         public = getattr(module, each)
         assert public.__doc__
         assert not inspect.isfunction(public) or each in PARTS or f"``{name}.{each}``" in public.__doc__
+
+
+@pytest.mark.parametrize("formula", formulas().values(), ids=lambda formula: formula.id)
+def test_inputs_have_the_names_that_the_statement_gives_them(formula):
+    """In its order; what comes after them (a convention, a backend, lengths) is passed by name."""
+    subject, name = formula.id.split(".")
+    function = getattr(getattr(impl, subject), name, None)
+    if function is None:
+        pytest.skip("stated, not implemented")
+    parameters = inspect.signature(function).parameters.values()
+    positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    assert positional == [given.name for given in formula.inputs]
 
 
 def test_an_unknown_module_is_an_attribute_error_that_lists_the_modules():
