@@ -30,6 +30,7 @@ SUBJECTS = (
     "language_model",
     "positional",
     "normalization",
+    "rms_norm",
     "masking",
 )
 """The modules of variants. A subject with many formulas has several: ``attention.causal`` is in ``causal``."""

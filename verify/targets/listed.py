@@ -167,6 +167,8 @@ TORCH = (
     _torch("F.embedding", "positional.learned", "pytorch:embedding"),
     _torch("F.layer_norm", "normalization.layer_norm", "pytorch:layer_norm"),
     _torch("nn.LayerNorm", "normalization.layer_norm", "pytorch:layer_norm_module"),
+    _torch("F.rms_norm", "normalization.rms_norm", "pytorch:rms_norm"),
+    _torch("nn.RMSNorm", "normalization.rms_norm", "pytorch:rms_norm_module"),
 )
 
 OTHERS = (
@@ -243,6 +245,8 @@ OTHERS = (
         "huggingface:convnext",
         differs="normalises over channels of an image; here one pixel",
     ),
+    Target("transformers", "LlamaRMSNorm", "normalization.rms_norm", "huggingface:llama_rms_norm"),
+    Target("transformers", "T5LayerNorm", "normalization.rms_norm", "huggingface:t5_layer_norm"),
     Target(
         "transformers",
         "DataCollatorForLanguageModeling",
