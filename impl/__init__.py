@@ -7,7 +7,7 @@
 ``impl.scores``           query against key: dot, scaled, general, additive, location, cosine
 ``impl.attention``        soft, hard, local, causal; self-, cross-, multi-head; a decoder's steps; masks
 ``impl.positional``       ``sinusoidal``, ``learned``
-``impl.normalization``    ``layer_norm``
+``impl.normalization``    ``layer_norm``, ``rms_norm``
 ``impl.masking``          ``mlm``: the corruption of masked language modelling
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ========================  =========================================================================

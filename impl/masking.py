@@ -24,7 +24,7 @@ def mlm(
     ids: Integer[Tensor, "... n"],
     special: Bool[Tensor, "... n"],
     mask_id: int,
-    vocab_size: int,
+    V: int,
     generator: Generator,
     *,
     selection: Selection = "bernoulli",
@@ -43,9 +43,9 @@ def mlm(
     one are int64, to hold −100. Equal seeds give equal results on one kind of device. ValueError for shapes, ids or a
     generator's device that do not fit, TypeError for wrong dtypes.
     """
-    _check(ids, special, mask_id, vocab_size, generator, selection)
+    _check(ids, special, mask_id, V, generator, selection)
     law = _bernoulli if selection == "bernoulli" else _exact_count
-    slot, word, part = law(special, vocab_size, generator)
+    slot, word, part = law(special, V, generator)
     flat = ids.flatten().long()
     old = flat.index_select(0, slot)
     new = torch.where(part < 512, mask_id, torch.where(part < 576, word, old))
@@ -55,7 +55,7 @@ def mlm(
     return corrupted.to(ids.dtype), labels.to(ids.dtype if ids.dtype.is_signed else torch.int64)
 
 
-def _bernoulli(special: Tensor, vocab_size: int, generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
+def _bernoulli(special: Tensor, V: int, generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
     """(slot, word, part): where a candidate stands, its random word, and its part: 0..511 mask, 512..575 random word,
     576..639 no change, 640..649 not selected after all.
 
@@ -63,10 +63,10 @@ def _bernoulli(special: Tensor, vocab_size: int, generator: Generator) -> tuple[
     """
     byte = _random_bytes(special.numel(), special.device, generator)
     slot = (byte < 39 * (~special).flatten().view(torch.uint8)).nonzero().squeeze(1)
-    return slot, *_word_and_part(slot.numel(), vocab_size, 650, special.device, generator)
+    return slot, *_word_and_part(slot.numel(), V, 650, special.device, generator)
 
 
-def _exact_count(special: Tensor, vocab_size: int, generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
+def _exact_count(special: Tensor, V: int, generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
     """(slot, word, part) as above. A row's selected tokens are those with the k largest of its random 63-bit keys."""
     n, device = special.shape[-1], special.device
     special = special.reshape(math.prod(special.shape[:-1]), n)
@@ -78,16 +78,16 @@ def _exact_count(special: Tensor, vocab_size: int, generator: Generator) -> tupl
     ranked = key.topk(k_max).indices
     row, rank = (torch.arange(size, device=device) for size in ranked.shape)
     slot = (ranked + n * row[:, None])[rank < k[:, None]]
-    return slot, *_word_and_part(slot.numel(), vocab_size, 640, device, generator)
+    return slot, *_word_and_part(slot.numel(), V, 640, device, generator)
 
 
 def _word_and_part(
-    count: int, vocab_size: int, parts: int, device: torch.device, generator: Generator
+    count: int, V: int, parts: int, device: torch.device, generator: Generator
 ) -> tuple[Tensor, Tensor]:
     """Two independent draws from one integer: uniform on 0..V−1 and on 0..parts−1, to parts · V / 2^63."""
     draw = _random_integers(count, device, generator)
-    quotient = draw // vocab_size
-    return torch.sub(draw, quotient, alpha=vocab_size), quotient % parts
+    quotient = draw // V
+    return torch.sub(draw, quotient, alpha=V), quotient % parts
 
 
 def _random_integers(count: int, device: torch.device, generator: Generator) -> Tensor:
@@ -101,23 +101,19 @@ def _random_bytes(count: int, device: torch.device, generator: Generator) -> Ten
     return words.random_(-(2**63), None, generator=generator).view(torch.uint8)[:count]
 
 
-def _check(
-    ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator, selection: str
-) -> None:
+def _check(ids: Tensor, special: Tensor, mask_id: int, V: int, generator: Generator, selection: str) -> None:
     if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
         raise _refuse.dtypes("masking.mlm", "integer ids", ids=ids)
     if special.dtype != torch.bool:
         raise _refuse.dtypes("masking.mlm", "a boolean special, True = never selected", special=special)
     if ids.dim() == 0 or special.shape != ids.shape:
         raise _refuse.shapes("masking.mlm", "ids (... n), special (... n)", ids=ids, special=special)
-    if vocab_size < 1 or mask_id < 0:
-        raise ValueError(
-            f"masking.mlm: expected vocab_size >= 1, mask_id >= 0; got vocab_size {vocab_size}, mask_id {mask_id}"
-        )
+    if V < 1 or mask_id < 0:
+        raise ValueError(f"masking.mlm: expected V >= 1, mask_id >= 0; got V {V}, mask_id {mask_id}")
     largest = torch.iinfo(ids.dtype).max
-    if mask_id > largest or vocab_size - 1 > largest:
+    if max(mask_id, V - 1) > largest:
         raise ValueError(
-            f"masking.mlm: expected ids of a dtype that holds mask_id {mask_id} and vocab_size - 1 = {vocab_size - 1}; "
+            f"masking.mlm: expected ids of a dtype that holds mask_id {mask_id} and V - 1 = {V - 1}; "
             f"got {str(ids.dtype).removeprefix('torch.')}, at most {largest}"
         )
     if not isinstance(generator, Generator):

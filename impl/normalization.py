@@ -1,7 +1,7 @@
 """Normalisation of a vector's entries.
 
-Letters are the statements': x has d entries, γ and β are the gain and the bias of each, ε keeps the root away from 0. Layer
-normalisation goes to torch's kernel (``F.layer_norm``), which holds 16-bit statistics in float32 and is compiled, batched and
+Letters are the statements': x has d entries, γ and β are the gain and the bias of each, ε keeps the root away from 0. Both go to
+torch's functions (``F.layer_norm``, ``F.rms_norm``), which hold 16-bit statistics in float32 and are compiled, batched and
 differentiated (any order, either mode) by torch itself.
 """
 
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from impl import _refuse
 
-__all__ = ["layer_norm"]
+__all__ = ["layer_norm", "rms_norm"]
 
 
 def layer_norm(
@@ -29,10 +29,34 @@ def layer_norm(
         raise _refuse.shapes(
             "normalization.layer_norm", "x (... d), gamma (d), beta (d)", x=x, gamma=gamma, beta=beta
         )
-    if not (isinstance(eps, (int, float)) and eps > 0):
-        raise ValueError(f"normalization.layer_norm: expected a number eps > 0; got eps {eps!r}")
+    _check_eps("normalization.layer_norm", eps)
     try:
         return torch.layer_norm(x, shape, gamma, beta, eps)
     except RuntimeError:
         _refuse.check_floating("normalization.layer_norm", x=x, gamma=gamma, beta=beta)
         raise
+
+
+def rms_norm(x: Float[Tensor, "... d"], gamma: Float[Tensor, " d"], eps: float) -> Float[Tensor, "... d"]:
+    """y = γ ⊙ x / √(mean(x²) + ε), the mean over x's last dimension: layer normalisation without the mean and the bias.
+    Statement: ``normalization.rms_norm``.
+
+    ValueError for shapes that do not fit and for ε that is not a number above 0, TypeError unless x and γ share one floating
+    dtype (γ may be float32 beside a 16-bit x). The result has x's dtype; in 16 bits it is computed in float32 and rounded
+    once. Source: Zhang & Sennrich 2019, "Root Mean Square Layer Normalization", equation 4.
+    """
+    shape = gamma.shape
+    if len(shape) != 1 or x.shape[-1:] != shape:
+        raise _refuse.shapes("normalization.rms_norm", "x (... d), gamma (d)", x=x, gamma=gamma)
+    _check_eps("normalization.rms_norm", eps)
+    if x.is_floating_point() and x.dtype.itemsize == 2 and gamma.dtype == torch.float32:
+        # torch's function warns of two dtypes, and does the same.
+        return torch.rms_norm(x.float(), shape, gamma, eps).to(x.dtype)
+    if x.dtype != gamma.dtype or not x.is_floating_point():
+        _refuse.check_floating("normalization.rms_norm", x=x, gamma=gamma)
+    return torch.rms_norm(x, shape, gamma, eps)
+
+
+def _check_eps(formula: str, eps: float) -> None:
+    if not (isinstance(eps, (int, float)) and eps > 0):
+        raise ValueError(f"{formula}: expected a number eps > 0; got eps {eps!r}")

@@ -1,6 +1,6 @@
 """Position, as a vector of d entries for each place in a sequence: computed (sinusoidal) or looked up (learned).
 
-Letters are the statements': n positions of d entries; W is the learned table, with N rows.
+Letters are the statements': n positions of d entries; W_PE is the learned table, with N rows.
 """
 
 import math
@@ -74,23 +74,23 @@ def sinusoidal(
     return table
 
 
-def learned(pos: Integer[Tensor, "... n"], W: Float[Tensor, "N d"]) -> Float[Tensor, "... n d"]:
-    """Row pos of the table W. Gradient reaches the rows looked up and no other. Statement: ``positional.learned``.
+def learned(pos: Integer[Tensor, "... n"], W_PE: Float[Tensor, "N d"]) -> Float[Tensor, "... n d"]:
+    """Row pos of the table W_PE. Gradient reaches the rows looked up and no other. Statement: ``positional.learned``.
 
     IndexError for a position below 0 or not below N: at once on the CPU, where reading it is free; on CUDA, where it would
-    wait for the queue, torch's device-side assertion says it later. ValueError unless W is (N, d), TypeError for
+    wait for the queue, torch's device-side assertion says it later. ValueError unless W_PE is (N, d), TypeError for
     positions that are not integers. Source: Gehring et al. 2017, "Convolutional Sequence to Sequence Learning",
     section 3.1; Devlin et al. 2019, "BERT", section 3.
     """
-    if W.dim() != 2:
-        raise _refuse.shapes("positional.learned", "W (N d)", W=W)
+    if W_PE.dim() != 2:
+        raise _refuse.shapes("positional.learned", "W_PE (N d)", W_PE=W_PE)
     if pos.dtype != torch.int64:
         if pos.is_floating_point() or pos.is_complex() or pos.dtype == torch.bool:
             raise _refuse.dtypes("positional.learned", "integer positions", pos=pos)
         pos = pos.long()
     try:
-        return F.embedding(pos, W)
+        return F.embedding(pos, W_PE)
     except IndexError:
-        N = W.shape[0]
+        N = W_PE.shape[0]
         wrong = pos[(pos < 0) | (pos >= N)][0].item()
         raise IndexError(f"positional.learned: expected positions in 0..{N - 1}; got pos {wrong}") from None

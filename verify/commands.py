@@ -77,7 +77,7 @@ def do_list(given: argparse.Namespace) -> int:
             labels.append(
                 ("\n" if place else "") + target.label, style="" if target.present else "dim strike"
             )
-        made.add_row(formula_id, formula.title, labels)
+        made.add_row(formula_id, formula.title, labels or Text("stated", style="dim"))
     out.print(made)
     out.print()
     theorems = sum(len(f.theorems) for f in formulas().values())
@@ -143,7 +143,8 @@ def checked_options(given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _targets(ids: Sequence[str], names: Sequence[str] | None) -> list[Target]:
+def _targets(ids: Sequence[str], names: Sequence[str] | None) -> tuple[list[Target], list[str]]:
+    """The targets asked for; and of the formulas asked for, whatever their targets, those that have none."""
     from spec.language.registry import formulas
 
     ids = expanded([*ids, *(name for name in names or () if name in formulas())])
@@ -157,10 +158,11 @@ def _targets(ids: Sequence[str], names: Sequence[str] | None) -> list[Target]:
                 + (f"did you mean {' or '.join(close)}?" if close else "see attnspec list")
             )
     found = chosen(ids, names)
-    if not found:
+    stated = [] if names else [i for i in ids or formulas() if not chosen([i])]
+    if not found and not stated:
         raise Unusable("no target implements these formulas; see attnspec list")
     order = {formula_id: place for place, formula_id in enumerate(formulas())}
-    return sorted(found, key=lambda t: order.get(t.formula_id, len(order)))
+    return sorted(found, key=lambda t: order.get(t.formula_id, len(order))), stated
 
 
 def do_verify(given: argparse.Namespace) -> int:
@@ -169,13 +171,13 @@ def do_verify(given: argparse.Namespace) -> int:
     from verify.running import Task, progress, run
     from verify.tables import overall, print_end
 
-    targets = _targets(given.ids, given.target)
+    targets, stated = _targets(given.ids, given.target)
     present = [t for t in targets if t.present]
     absent = [
         f"absent: {t.label} ({PACKAGES[t.peer]} is not installed; pip install 'attnspec[peers]')"
         for t in targets
         if not t.present
-    ]
+    ] + [f"stated: {formula_id} (nothing that implements it is listed)" for formula_id in stated]
     options = checked_options(given)
     tasks = [Task("target", t.label, t.formula_id, options) for t in present]
     workers = given.jobs or min(2, os.cpu_count() or 1)

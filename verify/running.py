@@ -79,7 +79,7 @@ def run(tasks: Sequence[Task], workers: int, tell: Callable[[Outcome], None]) ->
     """Run tasks and tell each as it is done; returns what is done, in the tasks' order, and whether it was interrupted."""
     done: dict[int, Outcome] = {}
     interrupted = False
-    if workers <= 1 or len(tasks) == 1:
+    if workers <= 1 or len(tasks) <= 1:
         try:
             for place, task in enumerate(tasks):
                 done[place] = perform(task)

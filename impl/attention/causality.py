@@ -8,7 +8,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from impl._transforms import beyond_one_grad
-from impl.attention.weights import Backend, _check, _fused, _lead, _math
+from impl.attention._checks import Backend, check_lead, check_qkv
+from impl.attention._fused import fused
+from impl.attention.weights import weighted
 
 __all__ = ["causal", "causal_mask"]
 
@@ -29,10 +31,10 @@ def causal(
     ``alignment="upper_left"`` is torch's ``is_causal``: j ≤ i, the first query sees the first key only. The two agree
     where n = m. Raises what ``scaled_dot_product`` raises. Source: Vaswani et al. 2017, section 3.2.3.
     """
-    _check("attention.causal", q, k, v, backend)
+    check_qkv("attention.causal", q, k, v, backend)
     _check_alignment(alignment)
     if not q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
-        _lead("attention.causal", q, k, v, None)
+        check_lead("attention.causal", q, k, v, None)
     n, m = q.shape[-2], k.shape[-2]
     if alignment == "upper_left":
         if m > n:  # keys that no query ever sees
@@ -41,10 +43,10 @@ def causal(
         z = causal(q[..., n - m :, :], k, v, backend=backend)
         return F.pad(z, (0, 0, n - m, 0))
     if backend == "math" or beyond_one_grad():
-        return _math(q, k, v, causal_mask(n, m, alignment=alignment, device=q.device))
+        return weighted(q, k, v, causal_mask(n, m, alignment=alignment, device=q.device))[0]
     if n >= m:
-        return _fused(q, k, v, is_causal=True)
-    return _fused(q, k, v, None if n == 1 else causal_mask(n, m, device=q.device))
+        return fused(q, k, v, is_causal=True)
+    return fused(q, k, v, None if n == 1 else causal_mask(n, m, device=q.device))
 
 
 def causal_mask(

@@ -7,7 +7,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from impl import _refuse
-from impl.attention.weights import _blank, _check_mask, _unsafe, scaled_dot_product, softmax
+from impl.attention._blanking import blank, unsafe
+from impl.attention._checks import check_mask
+from impl.attention.weights import scaled_dot_product, softmax
 from impl.scores import ScaledDot, Score
 
 __all__ = ["attend", "Attention"]
@@ -32,7 +34,7 @@ def attend(
     if s.dtype.itemsize == 2:
         return attend(s.float(), v.float(), mask).to(v.dtype)
     a = softmax(s, mask)
-    if mask is not None and _unsafe(v):
+    if mask is not None and unsafe(v):
         v = torch.where(mask.any(-2).unsqueeze(-1), v, 0.0)
     return a @ v
 
@@ -78,8 +80,8 @@ class Attention(nn.Module):
         if min(q.dim(), k.dim()) < 2:
             raise _refuse.shapes("attention", "q (... n d_q), k (... m d_k)", q=q, k=k)
         if mask is not None:
-            _check_mask("attention", mask, q.shape[-2], k.shape[-2])
-            if _unsafe(q, k, v):
-                q, k, v = _blank(q, k, v, mask)
+            check_mask("attention", mask, q.shape[-2], k.shape[-2])
+            if unsafe(q, k, v):
+                q, k, v = blank(q, k, v, mask)
         s = self.score(q, k)
         return (attend(s, v, mask), softmax(s, mask)) if return_weights else attend(s, v, mask)

@@ -7,8 +7,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from impl import _refuse
-from impl.attention.projections import _attend_heads, _blanked, _heads
-from impl.attention.weights import Backend, _check_backend, _check_mask
+from impl.attention._blanking import blank_sequences
+from impl.attention._checks import Backend, check_backend, check_mask
+from impl.attention._heads import attend_heads, split_heads
 
 __all__ = ["MultiHeadAttention"]
 
@@ -103,10 +104,10 @@ class MultiHeadAttention(nn.Module):
         """
         y = x if y is None else y
         self._check(x, y, mask)
-        _check_backend("attention.multi_head", backend)
-        x, y = _blanked(x, y, mask)
-        q, k, v = (_heads(part, self.h) for part in self._projected(x, y))
-        concat, a = _attend_heads(q, k, v, mask, return_weights, backend)
+        check_backend("attention.multi_head", backend)
+        x, y = blank_sequences(x, y, mask)
+        q, k, v = (split_heads(part, self.h) for part in self._projected(x, y))
+        concat, a = attend_heads(q, k, v, mask, return_weights, backend)
         z = self.out(concat)
         return z if a is None else (z, a)
 
@@ -127,6 +128,6 @@ class MultiHeadAttention(nn.Module):
         _refuse.check_floating("attention.multi_head", x=x, y=y, weight=self.out.weight)
         given = {"x": x, "y": y}
         if mask is not None:
-            _check_mask("attention.multi_head", mask, x.shape[-2], y.shape[-2])
+            check_mask("attention.multi_head", mask, x.shape[-2], y.shape[-2])
             given["mask"] = mask
         _refuse.check_lead("attention.multi_head", **given)

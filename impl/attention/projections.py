@@ -7,19 +7,14 @@ is blanked before the projections, whose gradients would meet it otherwise.
 
 from typing import Literal, overload
 
-import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from impl import _refuse
-from impl.attention.weights import (
-    Backend,
-    _check_backend,
-    _check_mask,
-    _unsafe,
-    _weighted,
-    scaled_dot_product,
-)
+from impl.attention._blanking import blank_sequences
+from impl.attention._checks import Backend, check_backend, check_mask
+from impl.attention._heads import attend_heads, split_heads
+from impl.attention.weights import scaled_dot_product
 
 __all__ = ["self_", "cross", "multi_head"]
 
@@ -39,7 +34,7 @@ def self_(
     boolean. Source: Vaswani et al. 2017, section 3.2.
     """
     _check("attention.self", x, x, W_q, W_k, W_v, mask)
-    _check_backend("attention.self", backend)
+    check_backend("attention.self", backend)
     return _attend(x, x, W_q, W_k, W_v, mask, backend)
 
 
@@ -59,7 +54,7 @@ def cross(
     is boolean. Source: Vaswani et al. 2017, section 3.2.3.
     """
     _check("attention.cross", x, y, W_q, W_k, W_v, mask)
-    _check_backend("attention.cross", backend)
+    check_backend("attention.cross", backend)
     return _attend(x, y, W_q, W_k, W_v, mask, backend)
 
 
@@ -116,11 +111,11 @@ def multi_head(
         raise _refuse.shapes("attention.multi_head", expected, W_q=W_q, W_k=W_k, W_v=W_v, W_o=W_o)
     _check("attention.multi_head", x, y, W_q, W_k, W_v, mask)
     _refuse.check_floating("attention.multi_head", x=x, W_o=W_o)
-    _check_backend("attention.multi_head", backend)
-    x, y = _blanked(x, y, mask)
+    check_backend("attention.multi_head", backend)
+    x, y = blank_sequences(x, y, mask)
     h = W_q.shape[0]
-    q, k, v = (_heads(of @ W.transpose(0, 1).flatten(1), h) for of, W in ((x, W_q), (y, W_k), (y, W_v)))
-    concat, a = _attend_heads(q, k, v, mask, return_weights, backend)
+    q, k, v = (split_heads(of @ W.transpose(0, 1).flatten(1), h) for of, W in ((x, W_q), (y, W_k), (y, W_v)))
+    concat, a = attend_heads(q, k, v, mask, return_weights, backend)
     z = concat @ W_o
     return z if a is None else (z, a)
 
@@ -128,38 +123,8 @@ def multi_head(
 def _attend(
     x: Tensor, y: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, mask: Tensor | None, backend: Backend
 ) -> Tensor:
-    x, y = _blanked(x, y, mask)
+    x, y = blank_sequences(x, y, mask)
     return scaled_dot_product(x @ W_q, y @ W_k, y @ W_v, mask, backend=backend)
-
-
-def _heads(x: Tensor, h: int) -> Tensor:
-    """(... n h·d), one head beside the other, as (... h n d)."""
-    return x.unflatten(-1, (h, x.shape[-1] // h)).transpose(-3, -2)  # type: ignore[no-any-return]
-
-
-def _attend_heads(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, return_weights: bool, backend: Backend
-) -> tuple[Tensor, Tensor | None]:
-    """The heads' contexts, one beside the other (... n h·d_v), and where asked for their weights (... h n m)."""
-    if mask is not None and mask.dim() > 2:
-        mask = mask.unsqueeze(-3)
-    z, a = (
-        _weighted(q, k, v, mask)
-        if return_weights
-        else (scaled_dot_product(q, k, v, mask, backend=backend), None)
-    )
-    return z.transpose(-3, -2).flatten(-2), a
-
-
-def _blanked(x: Tensor, y: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    """x with 0 where a query may attend to nothing, y where no query may attend; or as they are, where all is finite."""
-    if mask is None or not (_unsafe(x) or (y is not x and _unsafe(y))):
-        return x, y
-    asks, asked = mask.any(-1).unsqueeze(-1), mask.any(-2).unsqueeze(-1)
-    if y is x:
-        x = torch.where(asks | asked, x, 0.0)
-        return x, x
-    return torch.where(asks, x, 0.0), torch.where(asked, y, 0.0)
 
 
 def _check(
@@ -180,6 +145,6 @@ def _check(
         raise _refuse.shapes(formula, f"{expected} with d_model = {d_model}", **given)
     _refuse.check_floating(formula, **given, W_q=W_q, W_k=W_k, W_v=W_v)
     if mask is not None:
-        _check_mask(formula, mask, x.shape[-2], y.shape[-2])
+        check_mask(formula, mask, x.shape[-2], y.shape[-2])
         given["mask"] = mask
     _refuse.check_lead(formula, **given)

@@ -5,7 +5,9 @@ from jaxtyping import Bool, Float, Int64
 from torch import Generator, Tensor
 
 from impl import _refuse
-from impl.attention.weights import _blank, _check, _check_mask, _lead, _unsafe, softmax
+from impl.attention._blanking import blank, unsafe
+from impl.attention._checks import check_lead, check_mask, check_qkv
+from impl.attention.weights import softmax
 from impl.scores import scaled_dot
 
 __all__ = ["hard", "log_weight"]
@@ -37,7 +39,7 @@ def hard(
     ValueError for shapes or a generator's device that do not fit, TypeError unless q, k and v share one floating dtype and
     the mask is boolean. Source: Xu et al. 2015, "Show, Attend and Tell", section 4.1.
     """
-    _check("attention.hard", q, k, v, "auto")
+    check_qkv("attention.hard", q, k, v)
     if not isinstance(generator, Generator):
         raise TypeError(f"attention.hard: expected a torch.Generator; got {type(generator).__name__}")
     if generator.device.type != q.device.type:
@@ -45,9 +47,9 @@ def hard(
             f"attention.hard: expected a generator on the inputs' device {q.device}; got one on {generator.device}"
         )
     if mask is not None:
-        _check_mask("attention.hard", mask, q.shape[-2], k.shape[-2])
+        check_mask("attention.hard", mask, q.shape[-2], k.shape[-2])
     with torch.no_grad():
-        shape = (*_lead("attention.hard", q, k, v, mask), q.shape[-2])
+        shape = (*check_lead("attention.hard", q, k, v, mask), q.shape[-2])
         index, known = _drawn(q, k, mask, shape, generator)
     if not k.shape[-2]:
         return v.new_zeros(*index.shape, v.shape[-1]), index
@@ -78,11 +80,11 @@ def log_weight(
     if index.dim() < 1 or index.shape[-1] != q.shape[-2]:
         raise _refuse.shapes("attention.hard", "index (... n), q (... n d_k)", index=index, q=q)
     if mask is not None:
-        _check_mask("attention.hard", mask, q.shape[-2], k.shape[-2])
+        check_mask("attention.hard", mask, q.shape[-2], k.shape[-2])
     masked = {} if mask is None else {"mask": mask}
     _refuse.check_lead("attention.hard", {"index": index}, q=q, k=k, **masked)
-    if mask is not None and _unsafe(q, k):
-        q, k, _ = _blank(q, k, k, mask)
+    if mask is not None and unsafe(q, k):
+        q, k, _ = blank(q, k, k, mask)
     if not k.shape[-2]:
         return q.new_zeros(index.shape)
     s = scaled_dot(q, k)

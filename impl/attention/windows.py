@@ -8,8 +8,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from impl import _refuse
-from impl.attention.weights import _blank, _check_mask, _lead, _unsafe, softmax
-from impl.attention.weights import _check as _check_qkv
+from impl.attention._blanking import blank, unsafe
+from impl.attention._checks import check_lead, check_mask, check_qkv
+from impl.attention.weights import softmax
 from impl.scores import dot
 
 __all__ = ["local"]
@@ -44,16 +45,16 @@ def local(
         z = local(q.float(), k.float(), v.float(), W_p.float(), v_p.float(), D, mask, window=window)
         return z.to(q.dtype)
     m = k.shape[-2]
-    if mask is not None and _unsafe(q, k, v):
-        q, k, v = _blank(q, k, v, mask)
+    if mask is not None and unsafe(q, k, v):
+        q, k, v = blank(q, k, v, mask)
     p = m * torch.sigmoid(torch.tanh(F.linear(q, W_p)) @ v_p)
     distance = torch.arange(m, device=q.device) - p.unsqueeze(-1)
     if window == "cut":
         reach = distance.abs() <= D
         mask = reach if mask is None else mask & reach
         distance = torch.where(reach, distance, 0.0)
-        if _unsafe(k, v):  # keys out of reach of every query
-            _, k, v = _blank(q, k, v, mask)
+        if unsafe(k, v):  # keys out of reach of every query
+            _, k, v = blank(q, k, v, mask)
     a = softmax(dot(q, k), mask) * torch.exp(-2 * (distance / D) ** 2)
     return a @ v
 
@@ -68,7 +69,7 @@ def _check(
     mask: Tensor | None,
     window: str,
 ) -> None:
-    _check_qkv("attention.local", q, k, v, "auto")
+    check_qkv("attention.local", q, k, v)
     if W_p.dim() != 2 or W_p.shape != (*v_p.shape, q.shape[-1]):
         raise _refuse.shapes("attention.local", "q (... n d_k), W_p (a d_k), v_p (a)", q=q, W_p=W_p, v_p=v_p)
     _refuse.check_floating("attention.local", q=q, W_p=W_p, v_p=v_p)
@@ -77,5 +78,5 @@ def _check(
     if window not in ("cut", "whole"):
         raise ValueError(f"attention.local: window is 'cut' or 'whole'; got {window!r}")
     if mask is not None:
-        _check_mask("attention.local", mask, q.shape[-2], k.shape[-2])
-    _lead("attention.local", q, k, v, mask)
+        check_mask("attention.local", mask, q.shape[-2], k.shape[-2])
+    check_lead("attention.local", q, k, v, mask)

@@ -12,9 +12,9 @@ def seeded(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-def batch(rows=31, n=257, vocab_size=V, dtype=torch.int64):
+def batch(rows=31, n=257, words=V, dtype=torch.int64):
     """Random ids with special tokens at both ends and padding of a different length in every row."""
-    ids = torch.randint(vocab_size, (rows, n), generator=seeded(20260)).to(dtype)
+    ids = torch.randint(words, (rows, n), generator=seeded(20260)).to(dtype)
     lengths = torch.arange(rows)[:, None] * 8 % n
     place = torch.arange(n)
     return ids, (place == 0) | (place >= lengths)
@@ -87,7 +87,7 @@ def test_the_generator_advances(selection):
 )
 def test_any_integer_dtype_is_kept(selection, dtype):
     """The results equal those of int64 ids; labels of an unsigned dtype, which holds no −100, are int64."""
-    ids, special = batch(vocab_size=100)
+    ids, special = batch(words=100)
     want = mlm(ids, special, 4, 100, seeded(), selection=selection)
     corrupted, labels = mlm(ids.to(dtype), special, 4, 100, seeded(), selection=selection)
     assert corrupted.dtype == dtype
@@ -164,11 +164,11 @@ def test_every_word_can_be_drawn():
         ),
         ({"special": torch.zeros(5, 6).bool()}, ValueError, "got ids (5, 7), special (5, 6)"),
         (
-            {"vocab_size": 0},
+            {"V": 0},
             ValueError,
-            "expected vocab_size >= 1, mask_id >= 0; got vocab_size 0, mask_id 103",
+            "expected V >= 1, mask_id >= 0; got V 0, mask_id 103",
         ),
-        ({"mask_id": -1}, ValueError, "got vocab_size 30522, mask_id -1"),
+        ({"mask_id": -1}, ValueError, "got V 30522, mask_id -1"),
         ({"ids": torch.ones(5, 7).to(torch.int8)}, ValueError, "got int8, at most 127"),
         ({"selection": "exact"}, ValueError, "selection is 'bernoulli' or 'exact_count'; got 'exact'"),
         ({"generator": None}, TypeError, "expected a torch.Generator; got None"),
@@ -180,7 +180,7 @@ def test_what_does_not_fit_is_refused_in_one_line(changes, error, line):
         "ids": torch.ones(5, 7, dtype=torch.int64),
         "special": torch.zeros(5, 7, dtype=torch.bool),
         "mask_id": MASK,
-        "vocab_size": V,
+        "V": V,
         "generator": seeded(),
     }
     with pytest.raises(error) as caught:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from impl.normalization import layer_norm
+from impl.normalization import layer_norm, rms_norm
 from spec.language.evaluation.evaluate import bound
 from spec.language.registry import find
 
@@ -102,3 +102,105 @@ def test_layer_norm_compiles_as_one_graph(normal):
     """torch.compile takes the function whole."""
     y = torch.compile(layer_norm, fullgraph=True)(normal(3, 7), normal(7), normal(7), EPS)
     assert y.shape == (3, 7)
+
+
+class TestRmsNorm:
+    """normalization.rms_norm."""
+
+    @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+    @pytest.mark.parametrize("lead", [(), (3,), (2, 3), (2, 0)], ids=str)
+    def test_shape_and_dtype_are_those_of_x(self, dtype, lead, normal):
+        """Any leading dimensions, any floating dtype."""
+        y = rms_norm(normal(*lead, 7, dtype=dtype), normal(7, dtype=dtype), EPS)
+        assert y.shape == (*lead, 7)
+        assert y.dtype == dtype
+
+    def test_a_row_of_zeros_stays_zero_and_has_a_gradient(self):
+        """ε keeps the root away from 0: the derivative there is γ/√ε."""
+        x, gamma = torch.zeros(3, 7, requires_grad=True), torch.arange(7.0)
+        y = rms_norm(x, gamma, 1 / 4)
+        y.sum().backward()
+        assert torch.equal(y, torch.zeros(3, 7))
+        assert torch.equal(x.grad, (2 * gamma).expand(3, 7))
+
+    def test_the_mean_stays_and_eps_stands_inside_the_root(self):
+        """x = (1, 7) with ε = 11 has mean square 25, so the root is 6: y = (1/6, 7/6)."""
+        x = torch.tensor([1.0, 7.0], dtype=torch.float64)
+        y = rms_norm(x, torch.ones(2, dtype=torch.float64), 11.0)
+        assert torch.allclose(
+            6 * y, x, rtol=1e-15, atol=0
+        )  # a root, a division and a product: 4 roundings of 1.1e-16
+
+    @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+    def test_values_and_gradients_are_those_of_the_statement(self, dtype, normal, stated, within):
+        """Within the statement's bounds."""
+        x, gamma, g = (normal(*shape, dtype=dtype, grad=True) for shape in ((7,), (7,), (7,)))
+        y = rms_norm(x, gamma, EPS)
+        y.backward(g)
+        assert within([y, x.grad, gamma.grad], stated("normalization.rms_norm", [x, gamma, EPS], g.detach()))
+
+    @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+    @pytest.mark.parametrize("gain", [None, torch.float32])
+    def test_16_bits_are_computed_in_float32_and_rounded_once(self, dtype, gain, normal):
+        """Where the squares are beyond the type as well: 300² is beyond float16. γ may be in the same type or in float32."""
+        x, gamma = 300 * normal(3, 7).to(dtype), normal(7).to(gain or dtype)
+        wide = rms_norm(x.double(), gamma.double(), EPS)
+        half = torch.finfo(dtype).eps / 2 * (1 + 1e-3)  # a rounding of the result; float32 adds far less
+        assert ((rms_norm(x, gamma, EPS).double() - wide).abs() <= half * wide.abs()).all()
+
+    def test_inputs_may_be_views_and_are_left_as_they_were(self, normal):
+        """Non-contiguous rows give what their copies give."""
+        x, gamma = normal(7, 3).mT, normal(1).expand(7)
+        before = x.clone(memory_format=torch.contiguous_format)
+        assert torch.equal(rms_norm(x, gamma, EPS), rms_norm(before, gamma.clone(), EPS))
+        assert torch.equal(x, before)
+
+    def test_derivatives_exist_in_both_modes_to_second_order(self, normal):
+        """gradcheck, gradgradcheck, forward mode, vmap."""
+        x, gamma = normal(3, 7, dtype=torch.float64, grad=True), normal(7, dtype=torch.float64, grad=True)
+        assert torch.autograd.gradcheck(lambda *args: rms_norm(*args, EPS), (x, gamma), check_forward_ad=True)
+        assert torch.autograd.gradgradcheck(lambda *args: rms_norm(*args, EPS), (x, gamma))
+        assert torch.func.vmap(rms_norm, in_dims=(0, None, None))(x, gamma, EPS).shape == (3, 7)
+
+    @pytest.mark.usefixtures("unchecked")
+    @pytest.mark.parametrize("eps", [0, 0.0, -1e-5, math.nan, "1e-5", None])
+    def test_eps_that_is_not_a_number_above_zero_is_refused(self, eps, normal):
+        """One line gives what was passed; torch itself takes None for its own ε."""
+        with pytest.raises(ValueError, match=r"^normalization.rms_norm: expected a number eps > 0; got eps "):
+            rms_norm(normal(3, 7), normal(7), eps)
+
+    @pytest.mark.usefixtures("unchecked")
+    @pytest.mark.parametrize(
+        ("x", "gamma"), [((3, 7), (6,)), ((3, 7), (1,)), ((3, 7), (3, 7)), ((3, 7), ()), ((), (7,))]
+    )
+    def test_shapes_that_do_not_fit_are_refused(self, x, gamma, normal):
+        """torch itself would normalise over two dimensions where γ has two."""
+        with pytest.raises(
+            ValueError, match=r"^normalization.rms_norm: expected x \(\.\.\. d\), gamma \(d\); got x"
+        ):
+            rms_norm(normal(*x), normal(*gamma), EPS)
+
+    @pytest.mark.usefixtures("unchecked")
+    @pytest.mark.parametrize(
+        ("x", "gamma"),
+        [
+            (torch.int64, torch.float32),
+            (torch.int16, torch.float32),
+            (torch.int64, torch.int64),
+            (torch.float32, torch.float64),
+            (torch.float32, torch.bfloat16),
+            (torch.float16, torch.float64),
+        ],
+        ids=str,
+    )
+    def test_dtypes_that_do_not_fit_are_refused(self, x, gamma, normal):
+        """One line gives both; torch itself would warn, and promote."""
+        got = f"got x {str(x)[6:]}, gamma {str(gamma)[6:]}$"
+        with pytest.raises(TypeError, match=rf"^normalization.rms_norm: expected one floating dtype; {got}"):
+            rms_norm(normal(3, 7).to(x), normal(7).to(gamma), EPS)
+
+    @pytest.mark.compiled
+    def test_rms_norm_compiles_as_one_graph(self, normal):
+        """torch.compile takes the function whole."""
+        y = torch.compile(rms_norm, fullgraph=True)(normal(3, 7), normal(7), EPS)
+        assert y.shape == (3, 7)

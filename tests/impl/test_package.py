@@ -1,10 +1,13 @@
+import ast
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import impl
+from spec.language.registry import formulas
 
 PARTS = {"attend", "causal_mask", "key_padding_mask", "log_weight", "additive_of_halves"}
 """Functions that have no statement of their own: their docstring names the function they are a part of."""
@@ -27,7 +30,34 @@ def test_every_public_function_has_a_docstring_that_names_its_statement(name):
         assert not inspect.isfunction(public) or each in PARTS or f"``{name}.{each}``" in public.__doc__
 
 
+@pytest.mark.parametrize("formula", formulas().values(), ids=lambda formula: formula.id)
+def test_inputs_have_the_names_that_the_statement_gives_them(formula):
+    """In its order; what comes after them (a convention, a backend, lengths) is passed by name."""
+    subject, name = formula.id.split(".")
+    function = getattr(getattr(impl, subject), name, None)
+    if function is None:
+        pytest.skip("stated, not implemented")
+    parameters = inspect.signature(function).parameters.values()
+    positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    assert positional == [given.name for given in formula.inputs]
+
+
 def test_an_unknown_module_is_an_attribute_error_that_lists_the_modules():
     """As for any other attribute, and helpful."""
     with pytest.raises(AttributeError, match="no attribute 'atention'; its modules are attention, embedding"):
         _ = impl.atention
+
+
+def test_no_module_takes_from_another_what_that_keeps_to_itself():
+    """What several modules share stands in a module of its own (``_checks``), under a name without an underscore."""
+    home = Path(impl.__file__).parent
+    modules = {file.stem for file in home.rglob("*.py")}
+    taken = [
+        f"{file.relative_to(home)}: {name.name}"
+        for file in home.rglob("*.py")
+        for line in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(line, ast.ImportFrom)
+        for name in line.names
+        if name.name.startswith("_") and name.name not in modules
+    ]
+    assert not taken

@@ -143,7 +143,7 @@ class TestLearned:
             learned(torch.ones(3), normal(11, 7))
         with pytest.raises(TypeError, match=r"got pos bool$"):
             learned(torch.ones(3).bool(), normal(11, 7))
-        with pytest.raises(ValueError, match=r"^positional.learned: expected W \(N d\); got W \(7,\)$"):
+        with pytest.raises(ValueError, match=r"^positional.learned: expected W_PE \(N d\); got W_PE \(7,\)$"):
             learned(torch.ones(3).long(), normal(7))
 
     def test_derivatives_exist_in_both_modes_to_second_order(self, normal):

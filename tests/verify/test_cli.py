@@ -13,6 +13,7 @@ import pytest
 
 from verify.cli import Unusable, main
 from verify.commands import expanded
+from verify.targets import TARGETS
 
 ROOT = Path(__file__).parents[2]
 RIGHT = """
@@ -241,6 +242,23 @@ def test_absent_peers_are_listed(
     assert "absent: transformers MarianSinusoidalPositionalEmbedding" in capsys.readouterr().out
     assert main(["list"]) == 0
     assert "transformers: absent" in capsys.readouterr().out
+
+
+def test_a_formula_that_nothing_implements_is_stated(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is listed so; verify says so, and ends 3 where there is nothing else; what else was asked for is verified."""
+    few = tuple(t for t in TARGETS if t.formula_id != "scores.cosine")
+    for module in ("verify.commands", "verify.targets"):
+        monkeypatch.setattr(f"{module}.TARGETS", few)
+    assert main(["list"]) == 0
+    assert re.search(r"^scores.cosine .* stated *$", capsys.readouterr().out, re.MULTILINE)
+    assert main(["verify", "scores.cosine"]) == 3
+    assert "stated: scores.cosine" in capsys.readouterr().out
+    assert main(["verify", "scores.cosine", "scores.dot", "--max-examples", "5", "--jobs", "1"]) == 0
+    assert "stated: scores.cosine" in capsys.readouterr().out
+    assert main(["verify", "scores.cosine", "--target", "impl"]) == 2
+    assert "no target implements these formulas" in capsys.readouterr().err
 
 
 def test_show(capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,8 +29,8 @@ def formula() -> Iterator[Formula]:
         inputs=(ids, E, W, h, D),
         lines=(
             define(H[0, l, c], h[l, c]),
-            define(H[t, l, c], tanh(H[t - 1, l, c] + E[ids[t - 1], c]), t=(1, T)),
-            define(y[t, a], Sum(W[a, e] * H[t + 1, 0, e], (e, 0, d - 1)) / D.value),
+            define(H[t, l, c], tanh(H[t - 1, l, c] + E[ids[t - 1], c]), (t, 1, T)),
+            define(y[t, a], Sum(W[a, e] * H[t + 1, 0, e], (e, 0, d - 1)) / D),
             define(last[l, c], H[T, l, c]),
             define(total, Sum(Sum(y[t, a], (a, 0, 2 * d - 1)), (t, 0, T - 1))),
         ),

@@ -37,6 +37,7 @@ WRONG = {
     "positional.sinusoidal": ("even_only", "precedence"),
     "positional.learned": ("padding_row", "renormalised"),
     "normalization.layer_norm": ("eps_outside", "statistics_detached", "one_pass"),
+    "normalization.rms_norm": ("eps_as_floor",),
     "masking.mlm": (
         "eighty_one",
         "sixteen",
@@ -59,6 +60,7 @@ RIGHT = {
     "attention.luong_step": ("split_weights",),
     "positional.sinusoidal": ("complex_numbers",),
     "normalization.layer_norm": ("welford",),
+    "normalization.rms_norm": ("shrunk_first",),
     "masking.mlm": ("one_by_one", "by_sorting"),
 }
 

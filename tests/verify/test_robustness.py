@@ -8,6 +8,7 @@ import torch.nn.functional as F
 import impl.attention
 import impl.masking
 import impl.scores
+from impl.attention._blanking import blank
 from spec.language.registry import find
 from verify import check
 from verify.backward import scattered, turned
@@ -169,7 +170,7 @@ def test_leaks_between_rows_are_noted_not_judged():
 
     def weighted(q, k, v, mask=None):
         if mask is not None:
-            q, k, v = impl.attention.weights._blank(q, k, v, mask)
+            q, k, v = blank(q, k, v, mask)
         return impl.attention.softmax(impl.scores.scaled_dot(q, k), mask) @ v
 
     report = check(weighted, "attention.scaled_dot_product", max_examples=30)

@@ -74,7 +74,7 @@ LN_SHIFT = Theorem(
     "Adding a constant to the row changes nothing",
     (
         claim(
-            layer_norm(each(x[j] + offset.value, (j, d)), gamma, beta, eps)[i],
+            layer_norm(each(x[j] + offset, (j, d)), gamma, beta, eps)[i],
             "=",
             layer_norm(x, gamma, beta, eps)[i],
             (i, d),

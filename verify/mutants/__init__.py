@@ -1,7 +1,7 @@
 """The tests of the tests: wrong implementations that a check must refuse, and right ones, written differently, that it must not.
 
-One module per subject. Each variant takes the formula's inputs in declared order; its docstring says the mistake, or how
-it is written. ``attnspec mutants`` runs them all.
+A module for each subject, or for some of its formulas: every module of this package is looked into. Each variant takes the
+formula's inputs in declared order; its docstring says the mistake, or how it is written. ``attnspec mutants`` runs them all.
 """
 
 from __future__ import annotations
@@ -9,30 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
-
-SUBJECTS = (
-    "similarity",
-    "embedding",
-    "scores",
-    "score_networks",
-    "attention",
-    "projections",
-    "heads",
-    "causal",
-    "sampling",
-    "windows",
-    "steps",
-    "recurrent",
-    "recurrent_layers",
-    "lstm",
-    "lstm_layers",
-    "language_model",
-    "positional",
-    "normalization",
-    "masking",
-)
-"""The modules of variants. A subject with many formulas has several: ``attention.causal`` is in ``causal``."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +48,13 @@ def right(formula_id: str, **conventions: str) -> Callable[[Any], Any]:
 
 
 def variants(formula_ids: tuple[str, ...] = ()) -> list[Variant]:
-    """All variants, or those of some formulas; imports torch."""
-    for subject in SUBJECTS:
-        import_module(f"verify.mutants.{subject}")
-    order = {
-        formula_id: place for place, formula_id in enumerate(dict.fromkeys(v.formula_id for v in _VARIANTS))
-    }
+    """All variants, or those of some formulas, in the registry's order and the wrong ones first; imports torch."""
+    from spec.language.registry import formulas
+
+    for module in iter_modules(__path__):
+        import_module(f"verify.mutants.{module.name}")
+    order = {formula_id: place for place, formula_id in enumerate(formulas())}
     return sorted(
         (v for v in _VARIANTS if not formula_ids or v.formula_id in formula_ids),
-        key=lambda v: (order[v.formula_id], v.is_right),
+        key=lambda v: (order.get(v.formula_id, len(order)), v.is_right),
     )

@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
+from verify.targets.flattening import called, hollow
+
 # The adapters need no model and no tokenizer of a hub.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
@@ -76,6 +78,27 @@ def convnext() -> Adapted:
         module.to(x.device, x.dtype)
         out = torch.func.functional_call(module, {"weight": gamma, "bias": beta}, (x.reshape(-1, d, 1, 1),))
         return out.reshape(x.shape)  # type: ignore[no-any-return]
+
+    return normalised
+
+
+def llama_rms_norm() -> Adapted:
+    """LLaMA's ``LlamaRMSNorm`` with the gain put in as its parameter."""
+    from transformers.models.llama.modeling_llama import LlamaRMSNorm
+
+    return _rms_norm(LlamaRMSNorm)
+
+
+def t5_layer_norm() -> Adapted:
+    """T5's ``T5LayerNorm``, which subtracts no mean and has no bias; the gain is put in as its parameter."""
+    from transformers.models.t5.modeling_t5 import T5LayerNorm
+
+    return _rms_norm(T5LayerNorm)
+
+
+def _rms_norm(make: Callable[..., torch.nn.Module]) -> Adapted:
+    def normalised(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+        return called(hollow(lambda: make(len(gamma), eps=eps)), {"weight": gamma}, x)  # type: ignore[no-any-return]
 
     return normalised
 

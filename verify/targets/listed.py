@@ -1,9 +1,14 @@
-"""The targets as data: ours, PyTorch's, and those of other libraries. Nothing here is imported until a target is loaded."""
+"""The targets as data: ours, as the registry and ``impl`` have them; PyTorch's, and those of other libraries, listed by hand.
+
+No implementation is imported until a target is loaded.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from spec.language.registry import ids
+from verify.targets.ours import implemented
 from verify.targets.target import Target
 
 
@@ -33,48 +38,24 @@ ONE_WIDTH = {"d_v": "d_k", "d_model": "h*d_k"}
 NO_BIAS = "its biases are 0"
 POLARITY = "its mask says what to drop, and is passed inverted"
 
-OURS = (
-    _ours("similarity.dot"),
-    _ours("similarity.cosine"),
-    _ours("embedding.token"),
-    _ours("recurrent.rnn_cell"),
-    _ours("recurrent.rnn"),
-    _ours("recurrent.stacked"),
-    _ours("recurrent.bidirectional"),
-    _ours("recurrent.lstm_cell"),
-    _ours("recurrent.lstm"),
+FURTHER = (
     _ours("recurrent.lstm", {"gate_order": "gifo"}, gate_order="gifo"),
-    _ours("recurrent.lstm_stacked"),
-    _ours("recurrent.lstm_bidirectional"),
-    _ours("recurrent.elmo_mix"),
-    _ours("recurrent.bilm_objective"),
-    _ours("scores.dot"),
-    _ours("scores.scaled_dot"),
-    _ours("scores.general"),
-    _ours("scores.additive"),
-    _ours("scores.location"),
-    _ours("scores.cosine"),
-    _ours("attention.softmax"),
-    _ours("attention.scaled_dot_product"),
     _ours("attention.scaled_dot_product", backend="math"),
-    _ours("attention.causal"),
     _ours("attention.causal", {"alignment": "upper_left"}, alignment="upper_left"),
-    _ours("attention.self"),
-    _ours("attention.cross"),
-    _ours("attention.multi_head"),
     _ours("attention.multi_head", backend="math"),
-    _ours("attention.hard"),
-    _ours("attention.local"),
     _ours("attention.local", {"window": "whole"}, window="whole"),
-    _ours("attention.bahdanau_step"),
-    _ours("attention.luong_step"),
-    _ours("positional.sinusoidal"),
     _ours("positional.sinusoidal", {"layout": "concatenated"}, layout="concatenated"),
-    _ours("positional.learned"),
-    _ours("normalization.layer_norm"),
-    _ours("masking.mlm"),
     _ours("masking.mlm", {"selection": "exact_count"}, selection="exact_count"),
 )
+"""Ours once more, under another convention or on another path."""
+
+OURS = tuple(
+    target
+    for formula_id in ids()
+    if implemented(formula_id)
+    for target in (_ours(formula_id), *(t for t in FURTHER if t.formula_id == formula_id))
+)
+"""Every formula that ``impl`` has a function for, as it is called without further arguments; then what it does besides."""
 
 CLAMPED = "norms below 1e-8 count as 1e-8, so that a zero vector has cosine 0 and yet a gradient"
 
@@ -186,6 +167,8 @@ TORCH = (
     _torch("F.embedding", "positional.learned", "pytorch:embedding"),
     _torch("F.layer_norm", "normalization.layer_norm", "pytorch:layer_norm"),
     _torch("nn.LayerNorm", "normalization.layer_norm", "pytorch:layer_norm_module"),
+    _torch("F.rms_norm", "normalization.rms_norm", "pytorch:rms_norm"),
+    _torch("nn.RMSNorm", "normalization.rms_norm", "pytorch:rms_norm_module"),
 )
 
 OTHERS = (
@@ -262,6 +245,8 @@ OTHERS = (
         "huggingface:convnext",
         differs="normalises over channels of an image; here one pixel",
     ),
+    Target("transformers", "LlamaRMSNorm", "normalization.rms_norm", "huggingface:llama_rms_norm"),
+    Target("transformers", "T5LayerNorm", "normalization.rms_norm", "huggingface:t5_layer_norm"),
     Target(
         "transformers",
         "DataCollatorForLanguageModeling",

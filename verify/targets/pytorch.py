@@ -164,6 +164,25 @@ def layer_norm_module() -> Adapted:
     return normalised
 
 
+def rms_norm() -> Adapted:
+    """``F.rms_norm`` over the last dimension."""
+
+    def normalised(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+        return F.rms_norm(x, gamma.shape, gamma, eps)
+
+    return normalised
+
+
+def rms_norm_module() -> Adapted:
+    """``nn.RMSNorm`` with the gain put in as its parameter."""
+
+    def normalised(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+        module = hollow(lambda: torch.nn.RMSNorm(gamma.shape, eps))
+        return called(module, {"weight": gamma}, x)  # type: ignore[no-any-return]
+
+    return normalised
+
+
 def cross_entropy() -> Adapted:
     """``F.cross_entropy`` of both directions, negated, summed over each sequence."""
 

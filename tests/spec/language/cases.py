@@ -129,7 +129,7 @@ def recurrence() -> Formula:
     x, W, h = data("x", steps, d), parameter("W", d, d), tensor("h", steps + 1, d)
     lines = (
         define(h[0, c], 0),
-        define(h[t, c], tanh(Sum(W[c, e] * h[t - 1, e], (e, 0, d - 1)) + x[t - 1, c]), t=(1, steps)),
+        define(h[t, c], tanh(Sum(W[c, e] * h[t - 1, e], (e, 0, d - 1)) + x[t - 1, c]), (t, 1, steps)),
     )
     return Formula("test.recurrence", "A plain recurrence", (x, W), lines, (h,))
 

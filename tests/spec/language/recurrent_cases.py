@@ -41,12 +41,12 @@ def grid() -> Formula:
     start, rows = data("start", L + 1, d), tensor("H", L + 1, T + 1, d)
     lines = (
         define(rows[l, 0, c], start[l, c]),
-        define(rows[0, t, c], tanh(rows[0, t - 1, c] + x[t - 1, c]), t=(1, T)),
+        define(rows[0, t, c], tanh(rows[0, t - 1, c] + x[t - 1, c]), (t, 1, T)),
         define(
             rows[l, t, c],
             tanh(rows[l, t - 1, c] + Sum(W[c, e] * rows[l - 1, t, e], (e, 0, d - 1))),
-            l=(1, L),
-            t=(1, T),
+            (l, 1, L),
+            (t, 1, T),
         ),
     )
     return Formula("test.grid", "Two indices", (x, start, W), lines, (rows,))
@@ -54,20 +54,20 @@ def grid() -> Formula:
 
 def backwards() -> Formula:
     """h[t] from h[t + 1]: the last entry first."""
-    lines = (define(h[T, c], 0), define(h[t, c], tanh(h[t + 1, c] + x[t, c]), t=(0, T - 1)))
+    lines = (define(h[T, c], 0), define(h[t, c], tanh(h[t + 1, c] + x[t, c]), (t, 0, T - 1)))
     return Formula("test.backwards", "From the end", (x,), lines, (h,))
 
 
 def remembering() -> Formula:
     """h[t] from all that came before it: a decoder that attends to its own past."""
     past = Sum(h[s, c] * x[s, c], (s, 0, t - 1))
-    lines = (define(h[0, c], 1), define(h[t, c], tanh(past), t=(1, T)))
+    lines = (define(h[0, c], 1), define(h[t, c], tanh(past), (t, 1, T)))
     return Formula("test.remembering", "The whole past", (x,), lines, (h,))
 
 
 def running() -> Formula:
     """Sums up to an index: no recurrence as written, and its derivative adds up what comes after."""
-    lines = (define(h[0, c], 0), define(h[t, c], Sum(x[s, c] * x[s, c], (s, 0, t - 1)), t=(1, T)))
+    lines = (define(h[0, c], 0), define(h[t, c], Sum(x[s, c] * x[s, c], (s, 0, t - 1)), (t, 1, T)))
     return Formula("test.running", "A running sum", (x,), lines, (h,))
 
 
@@ -76,7 +76,7 @@ def mutual() -> Formula:
     g = tensor("g", T + 1, d)
     lines = (
         define(h[0, c], 1),
-        define(h[t, c], tanh(g[t, c]), t=(1, T)),
-        define(g[t, c], Sum(W[c, e] * h[t - 1, e], (e, 0, d - 1)) + x[t - 1, c], t=(1, T)),
+        define(h[t, c], tanh(g[t, c]), (t, 1, T)),
+        define(g[t, c], Sum(W[c, e] * h[t - 1, e], (e, 0, d - 1)) + x[t - 1, c], (t, 1, T)),
     )
     return Formula("test.mutual", "Two at once", (x, W), lines, (h,))

@@ -79,8 +79,8 @@ def iterated(first: object, last: object) -> Formula:
     after = step(each(seq[t - 1, c], (c, d)), each(H[t - 1, c], (c, d)))
     lines = (
         define(H[0, c], h[c]),
-        define(H[t, c], after[c], t=(1, T)),
-        define(states[t, c], H[t + 1, c], t=(first, last)),
+        define(H[t, c], after[c], (t, 1, T)),
+        define(states[t, c], H[t + 1, c], (t, first, last)),
     )
     return Formula("test.iterated", "", (seq, h), lines, (states,), auxiliary=True)
 
@@ -110,7 +110,7 @@ def test_the_same_application_over_other_ranges_is_another_one() -> None:
     """An index may run over one range in one line and over another in the next."""
     out = tensor("out", T, d)
     doubled = step(each(seq[t, c], (c, d)), each(seq[t, c], (c, d)))
-    lines = (define(out[t, c], doubled[c], t=(0, 0)), define(out[t, c], -doubled[c], t=(1, T - 1)))
+    lines = (define(out[t, c], doubled[c], (t, 0, 0)), define(out[t, c], -doubled[c], (t, 1, T - 1)))
     formula = Formula("test.ranges", "", (seq,), lines, (out,), auxiliary=True)
     values = np.arange(6.0).reshape(3, 2)
     assert np.array_equal(evaluate(formula.flat(), {"x": values})[0], 3 * values * [[1], [-1], [-1]])

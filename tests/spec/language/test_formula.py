@@ -41,7 +41,7 @@ def test_the_fingerprint_changes_with_the_statement() -> None:
 def test_a_range_for_an_index_that_the_left_side_lacks_is_refused() -> None:
     """A typo in a range does not go unnoticed."""
     with pytest.raises(ValueError, match="the range of j was given, but j is no index of the left side"):
-        define(z[i, c], 0, j=(0, 3))
+        define(z[i, c], 0, (j, 0, 3))
 
 
 def test_a_size_on_the_left_side_is_one_place_and_no_index() -> None:

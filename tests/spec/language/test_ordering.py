@@ -60,7 +60,7 @@ def test_what_refers_to_itself_at_the_same_place_is_refused() -> None:
     with pytest.raises(ValueError, match="without stepping through an index"):
         arrange((define(a[i], b[i]), define(b[i], a[i])))
     with pytest.raises(ValueError, match="the lines h refer to each other without stepping"):
-        arrange((define(h[t, c], h[t - 1, c] + h[t + 1, c], t=(1, T - 1)),))
+        arrange((define(h[t, c], h[t - 1, c] + h[t + 1, c], (t, 1, T - 1)),))
 
 
 def equal(a: Any, b: Any) -> bool:

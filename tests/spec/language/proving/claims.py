@@ -6,11 +6,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from spec.attention.weights import m, n
-
-from spec.language import Assurance, Formula, Sum, Theorem, claim, data, define, given, indices, tensor
+from spec.language import Assurance, Formula, Sum, Theorem, claim, data, define, given, indices, sizes, tensor
 from spec.language.proving.proof import Checked, check
 
+m, n = sizes("m n")
 i, j, l, c, e, t, phi, r, w = indices("i j l c e t phi r w")
 f, F = data("f", n), data("F", n, m)
 out = tensor("out", n)

@@ -226,7 +226,7 @@ def enclosures(
             extent = tuple(len(evaluator.ranges[s]) for s in evaluator.scope)
             if where is not None:
                 tree = case(where, tree)
-            out = np.broadcast_to(np.asarray(evaluator.value(tree), dtype=object), extent)
+            out = np.broadcast_to(np.asarray(evaluator(tree), dtype=object), extent)
             keep = np.full(extent, True) if held is None else np.broadcast_to(held.holds, extent)
             return [out[at] for at in np.ndindex(*extent) if keep[at]]
     finally:

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 import sympy
-from spec.attention.weights import m, n
 
 from spec.language import (
     Formula,
-    Proof,
     Some,
     Sum,
     Theorem,
@@ -19,6 +17,7 @@ from spec.language import (
     claim,
     cos,
     define,
+    derive,
     eq,
     given,
     lt,
@@ -39,6 +38,8 @@ from tests.spec.language.proving.claims import (
     i,
     j,
     l,
+    m,
+    n,
     p,
     proved,
     refused,
@@ -60,10 +61,7 @@ flat = tensor("flat", n * m)
 @pytest.fixture
 def rows_in_line() -> Iterator[Formula]:
     """The rows of a matrix one after the other."""
-    line = Formula(
-        "test.line", "Rows in a line", (F,), (define(flat[i * m + j], F[i, j], i=(0, n - 1), j=(0, m - 1)),), (flat,),
-        auxiliary=True,
-    )  # fmt: skip
+    line = Formula('test.line', 'Rows in a line', (F,), (define(flat[i * m + j], F[i, j], (i, 0, n - 1), (j, 0, m - 1)),), (flat,), auxiliary=True)  # fmt: skip
     yield line
     forget(line.id)
 
@@ -111,10 +109,13 @@ def test_a_root_is_positive_where_its_argument_is() -> None:
 @pytest.mark.parametrize("bounded", [tanh, cos, sigmoid])
 def test_bounded_functions_do_not_enlarge(bounded: object) -> None:
     """|x| - x·f(y) is at least 0."""
-    small = a.value * z.value * bounded(f[i])  # type: ignore[operator]
-    most = absolute(a.value * z.value)
+    small = a * z * bounded(f[i])  # type: ignore[operator]
+    most = absolute(a * z)
     theorem = Theorem(
-        "claimed", "", (claim(small, "<=", most, (i, n)),), given=(a, z), proofs=(Proof(gap=most - small),)
+        "claimed",
+        "",
+        (claim(small, "<=", most, (i, n)).proved(derive().because("so it is", gap=most - small)),),
+        given=(a, z),
     )
     proved(theorem)
 
@@ -145,27 +146,27 @@ def _() -> Theorem:
 @false("every word is looked up", anything, "differ by")
 def _() -> Theorem:
     some = Some(eq(words[l], t), (l, 0, n - 1))
-    return equal(case(some, a.value), a.value, (t, m), given=(words, a))
+    return equal(case(some, a), a, (t, m), given=(words, a))
 
 
 @false("a product with a factor of unknown sign", anything, "differ by")
 def _() -> Theorem:
     squares = Sum(f[j] ** 2, (j, 0, n - 1))
-    return equal(case(lt(0, a.value * sqrt(squares)), z.value), case(lt(0, squares), z.value), given=(a, z))
+    return equal(case(lt(0, a * sqrt(squares)), z), case(lt(0, squares), z), given=(a, z))
 
 
 @false("twice a sine exceeds what it is taken of", anything, "not visible")
 def _() -> Theorem:
-    gap = absolute(a) - 2 * a.value * tanh(z)
-    bound = claim(2 * a.value * tanh(z), "<=", absolute(a))
-    return Theorem("claimed", "", (bound,), given=(a, z), proofs=(Proof(gap=gap),))
+    gap = absolute(a) - 2 * a * tanh(z)
+    bound = claim(2 * a * tanh(z), "<=", absolute(a))
+    return Theorem("claimed", "", (bound.proved(derive().because("so it is", gap=gap)),), given=(a, z))
 
 
 @false("a bounded function of one number against the size of another", anything, "not visible")
 def _() -> Theorem:
-    gap = absolute(a) - z.value * tanh(a)
-    bound = claim(z.value * tanh(a), "<=", absolute(a))
-    return Theorem("claimed", "", (bound,), given=(a, z), proofs=(Proof(gap=gap),))
+    gap = absolute(a) - z * tanh(a)
+    bound = claim(z * tanh(a), "<=", absolute(a))
+    return Theorem("claimed", "", (bound.proved(derive().because("so it is", gap=gap)),), given=(a, z))
 
 
 @pytest.mark.parametrize("name", FALSE)

@@ -7,12 +7,12 @@ import pytest
 
 from spec.language import (
     Node,
-    Proof,
     Tensor,
     Theorem,
     absolute,
     case,
     claim,
+    derive,
     exp,
     le,
     lift,
@@ -41,7 +41,7 @@ def proved(
 ) -> bool:
     """Whether the prover accepts a claim at every i < n, j < m."""
     made = claim(left, relation, right, (i, n), (j, m), **({} if where is None else {"where": where}))
-    theorem = Theorem("claimed", "", (made,), given=(x, y, p), proofs=(Proof(gap=gap),))
+    theorem = Theorem("claimed", "", (made.proved(derive().because("so it is", gap=gap)),), given=(x, y, p))
     formula = Formula("test.estimates", "", (), (), (), auxiliary=True)
     try:
         return check(theorem, formula).assurance == Assurance.PROVED

@@ -16,6 +16,7 @@ from spec.language import (
     Theorem,
     case,
     claim,
+    derive,
     each,
     eq,
     exp,
@@ -72,7 +73,7 @@ def _() -> Theorem:
 @false("softmax is invariant under scaling", softmax, "the two sides differ by")
 def _() -> Theorem:
     return equal(
-        softmax(each(a.value * s[i, j], (i, n), (j, m)), mask)[i, j],
+        softmax(each(a * s[i, j], (i, n), (j, m)), mask)[i, j],
         weights[i, j],
         (i, n),
         (j, m),
@@ -118,17 +119,17 @@ def _() -> Theorem:
 @false("weights are at most one half", softmax, "≥ 0 is not visible|differs from the gap")
 def _() -> Theorem:
     half = lift(sympy.Rational(1, 2))
-    proof = Proof(gap=case(mask[i, j], others / total, half))
+    proof = derive().because("so it is", gap=case(mask[i, j], others / total, half))
     return Theorem(
-        "claimed", "", (claim(weights[i, j], "<=", half, (i, n), (j, m)),), conventions=OURS, proofs=(proof,)
+        "claimed", "", (claim(weights[i, j], "<=", half, (i, n), (j, m)).proved(proof),), conventions=OURS
     )
 
 
 @false("a gap that is not visibly at least 0", softmax, "is not visible from its form")
 def _() -> Theorem:
-    proof = Proof(gap=weights[i, j] - 1)
+    proof = derive().because("so it is", gap=weights[i, j] - 1)
     return Theorem(
-        "claimed", "", (claim(1, "<=", weights[i, j], (i, n), (j, m)),), conventions=OURS, proofs=(proof,)
+        "claimed", "", (claim(1, "<=", weights[i, j], (i, n), (j, m)).proved(proof),), conventions=OURS
     )
 
 
@@ -139,7 +140,7 @@ def _() -> Theorem:
         step(Sum(exp(s[i, j]), (j, 0, m - 1)) / total, "the mask forgotten"),
     )
     one = claim(Sum(weights[i, j], (j, 0, m - 1)), "=", 1, (i, n), where=some_key)
-    return Theorem("claimed", "", (one,), conventions=OURS, proofs=(Proof(steps),))
+    return Theorem("claimed", "", (one.proved(Proof(steps)),), conventions=OURS)
 
 
 @false("an unspecified row has a value", softmax, "the statement says nothing about its value")
@@ -190,13 +191,13 @@ def _() -> Theorem:
 @false("a masked key has no influence on other queries", scaled_dot_product, "the two sides differ by|≠ 0")
 def _() -> Theorem:
     place, other = given("r", domain="integer", below=m), given("u", d_v)
-    changed = each(case(eq(j, place.value), other[c], v[j, c]), (j, m), (c, d_v))
+    changed = each(case(eq(j, place), other[c], v[j, c]), (j, m), (c, d_v))
     return equal(
         scaled_dot_product(q, k, changed, mask)[i, c],
         scaled_dot_product(q, k, v, mask)[i, c],
         (i, n),
         (c, d_v),
-        where=~mask[0, place.value],
+        where=~mask[0, place],
         given=(place, other),
         conventions=OURS,
     )
@@ -255,7 +256,7 @@ def _() -> Theorem:
     point = {"n": 1, "m": 1, "d_k": 1, "d_v": 1, "q": [[0.0]], "k": [[0.0]], "v": [[0.0]]}
     one = claim(causal(q, k, v)[i, c], "=", 2 * causal(q, k, v)[i, c], (i, n), (c, d_v))
     return Theorem(
-        "claimed", "", (one,), exists=True, conventions=CAUSAL, proofs=(Proof(method="witness", point=point),)
+        "claimed", "", (one.proved(derive().by_witness(**point)),), exists=True, conventions=CAUSAL
     )
 
 

@@ -25,7 +25,21 @@ from spec.attention.windows_theorems import (
     wide,
 )
 
-from spec.language import Proof, Some, Sum, Theorem, absolute, case, claim, each, eq, exp, given, le, lt, step
+from spec.language import (
+    Some,
+    Sum,
+    Theorem,
+    absolute,
+    case,
+    claim,
+    derive,
+    each,
+    eq,
+    exp,
+    given,
+    le,
+    lt,
+)
 from tests.spec.language.proving.claims import Register, c, equal, i, refused, register_in
 
 FALSE: Register = {}
@@ -93,7 +107,7 @@ def _() -> Theorem:
 
 @false("the weights sum to 1 in spite of the Gaussian", local, "differ|≠ 0")
 def _() -> Theorem:
-    near = Some(mask[i, l] & le(absolute(l - p[i]), D.value), (l, 0, m - 1))
+    near = Some(mask[i, l] & le(absolute(l - p[i]), D), (l, 0, m - 1))
     return equal(Sum(alpha[i, j], (j, 0, m - 1)), 1, (i, n), where=near, conventions=CUT)
 
 
@@ -106,7 +120,7 @@ def _() -> Theorem:
         (c, d_v),
         given=(place, other_k, other_v),
         conventions=CUT,
-        where=le(D.value, absolute(place.value - p[i])),
+        where=le(D, absolute(place - p[i])),
     )
 
 
@@ -119,15 +133,15 @@ def _() -> Theorem:
         (c, d_v),
         given=(place, other_k, other_v),
         conventions=WHOLE,
-        where=lt(D.value, absolute(place.value - p[i])),
+        where=lt(D, absolute(place - p[i])),
     )
 
 
 @false("a window of half the length cuts nothing", local, "differ|≠ 0")
 def _() -> Theorem:
     t = given("t", domain="positive")
-    half = local(q, k, v, W_p, v_p, m / 2 + t.value, mask).output("alpha")
-    spread = 2 * ((j - p[i]) ** 2 / (m / 2 + t.value) ** 2)
+    half = local(q, k, v, W_p, v_p, m / 2 + t, mask).output("alpha")
+    spread = 2 * ((j - p[i]) ** 2 / (m / 2 + t) ** 2)
     return equal(half[i, j], shares[i, j] * exp(-spread), (i, n), (j, m), given=(t,), conventions=CUT)
 
 
@@ -139,9 +153,11 @@ def _() -> Theorem:
 
 @false("the approach to global attention, with half the constant", local, "not visible|differs from the gap")
 def _() -> Theorem:
-    near_one = claim((1 - m**2 / D.value**2) * shares[i, j], "<=", alpha[i, j], (i, n), (j, m))
-    gap = shares[i, j] * (exp(-2 * ((j - p[i]) ** 2 / D.value**2)) - 1 + m**2 / D.value**2)
-    return Theorem("claimed", "", (near_one,), conventions=WHOLE, proofs=(Proof(gap=gap),))
+    near_one = claim((1 - m**2 / D**2) * shares[i, j], "<=", alpha[i, j], (i, n), (j, m))
+    gap = shares[i, j] * (exp(-2 * ((j - p[i]) ** 2 / D**2)) - 1 + m**2 / D**2)
+    return Theorem(
+        "claimed", "", (near_one.proved(derive().because("so it is", gap=gap)),), conventions=WHOLE
+    )
 
 
 # Decoder steps ------------------------------------------------------------------------------------------------------------
@@ -182,7 +198,7 @@ def _() -> Theorem:
 @false("an annotation has no influence though nothing masks it", luong_step, "differ")
 def _() -> Theorem:
     spot, other = given("r", domain="integer", below=m), given("h_other", d)
-    changed = each(case(eq(j, spot.value), other[c], states[j, c]), (j, m), (c, d))
+    changed = each(case(eq(j, spot), other[c], states[j, c]), (j, m), (c, d))
     return equal(
         luong(changed, seen_mask).output("alpha")[j],
         luong(states, seen_mask).output("alpha")[j],
@@ -200,10 +216,10 @@ def _() -> Theorem:
 @false("a broken step in a true derivation", hard, "step 1 of 2")
 def _() -> Theorem:
     soft = scaled_dot_product(q, k, v, mask)[i, c]
-    wrong_turn = Proof((step(Sum(law[i, j] * v[j, c], (j, 0, m - 1)) + 1, "a slip"),))
+    wrong_turn = derive().step(Sum(law[i, j] * v[j, c], (j, 0, m - 1)) + 1, "a slip")
     left = Sum(law[i, j] * v[j, c], (j, 0, m - 1), where=mask[i, j])
     return Theorem(
-        "claimed", "", (claim(left, "=", soft, (i, n), (c, d_v)),), conventions=OURS, proofs=(wrong_turn,)
+        "claimed", "", (claim(left, "=", soft, (i, n), (c, d_v)).proved(wrong_turn),), conventions=OURS
     )
 
 

@@ -31,13 +31,13 @@ from spec.similarity_theorems import apart, neither_zero
 
 from spec import embedding, similarity
 from spec.language import (
-    Proof,
     Sum,
     Theorem,
     absolute,
     case,
     claim,
     delta,
+    derive,
     each,
     given,
     lift,
@@ -60,13 +60,19 @@ angle = similarity.cosine(u, p)[()]
 @false("cosines are at most 0.9", similarity.cosine, "differs from the gap")
 def _() -> Theorem:
     most = lift(sympy.Rational(9, 10))
-    return Theorem("claimed", "", (claim(angle, "<=", most, where=neither_zero),), proofs=(Proof(gap=apart),))
+    return Theorem(
+        "claimed",
+        "",
+        (claim(angle, "<=", most, where=neither_zero).proved(derive().because("so it is", gap=apart)),),
+    )
 
 
 @false("a gap too small by a factor", similarity.cosine, "differs from the gap")
 def _() -> Theorem:
     return Theorem(
-        "claimed", "", (claim(angle, "<=", 1, where=neither_zero),), proofs=(Proof(gap=apart / 2),)
+        "claimed",
+        "",
+        (claim(angle, "<=", 1, where=neither_zero).proved(derive().because("so it is", gap=apart / 2)),),
     )
 
 
@@ -82,7 +88,7 @@ def _() -> Theorem:
 
 @false("any factor leaves the cosine as it is", similarity.cosine, "the two sides differ by")
 def _() -> Theorem:
-    scaled = similarity.cosine(each(a.value * u[j], (j, d)), p)[()]
+    scaled = similarity.cosine(each(a * u[j], (j, d)), p)[()]
     return equal(scaled, angle, given=(a,), conventions=ZERO)
 
 
@@ -100,7 +106,7 @@ def _() -> Theorem:
     gap = Sum(Sum((u[j] * p[l] - u[l] * p[j]) ** 2, (l, 0, d - 1)), (j, 0, d - 1)) / 2
     inner = similarity.dot(u, p)[()]
     bound = similarity.dot(u, u)[()] * similarity.dot(p, p)[()]
-    return Theorem("claimed", "", (claim(inner, "<=", bound),), proofs=(Proof(gap=gap),))
+    return Theorem("claimed", "", (claim(inner, "<=", bound).proved(derive().because("so it is", gap=gap)),))
 
 
 # Embedding ----------------------------------------------------------------------------------------------------------------
@@ -177,7 +183,9 @@ def _() -> Theorem:
     score = additive(wide_q, k, W, v)[i, j]
     bound = Sum(v[l], (l, 0, units - 1))
     return Theorem(
-        "claimed", "", (claim(score, "<=", bound, (i, n), (j, m)),), proofs=(Proof(gap=bound - score),)
+        "claimed",
+        "",
+        (claim(score, "<=", bound, (i, n), (j, m)).proved(derive().because("so it is", gap=bound - score)),),
     )
 
 
@@ -186,7 +194,9 @@ def _() -> Theorem:
     score = additive(wide_q, k, W, v)[i, j]
     bound = Sum(absolute(v[l]), (l, 0, units - 1)) / 2
     return Theorem(
-        "claimed", "", (claim(score, "<=", bound, (i, n), (j, m)),), proofs=(Proof(gap=bound - score),)
+        "claimed",
+        "",
+        (claim(score, "<=", bound, (i, n), (j, m)).proved(derive().because("so it is", gap=bound - score)),),
     )
 
 

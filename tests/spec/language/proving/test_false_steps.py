@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from spec.attention.weights import m, n
 
 from spec.language import (
     Formula,
@@ -16,6 +15,7 @@ from spec.language import (
     claim,
     define,
     delta,
+    derive,
     each,
     exp,
     given,
@@ -35,6 +35,8 @@ from tests.spec.language.proving.claims import (
     i,
     j,
     l,
+    m,
+    n,
     out,
     p,
     pi,
@@ -52,17 +54,17 @@ false = register_in(FALSE)
 
 @false("Z/Z is 1", anything, "z ≠ 0")
 def _() -> Theorem:
-    return equal(z.value / z.value, 1, given=(z,))
+    return equal(z / z, 1, given=(z,))
 
 
 @false("Z/Z is 1 under a guard that says nothing of Z", anything, "z ≠ 0")
 def _() -> Theorem:
-    return equal(case(B[i, j], z.value / z.value), case(B[i, j], 1), (i, n), (j, m), given=(z, B))
+    return equal(case(B[i, j], z / z), case(B[i, j], 1), (i, n), (j, m), given=(z, B))
 
 
 @false("division by a difference of sizes", anything, "n − m|n-m|-m")
 def _() -> Theorem:
-    return equal(lift(n - m) * a.value / lift(n - m), a.value, given=(a,))
+    return equal(lift(n - m) * a / lift(n - m), a, given=(a,))
 
 
 @false("a sum over a range that may be empty is not 0", anything, "≠ 0")
@@ -136,27 +138,27 @@ def _() -> Theorem:
 
 @false("the root of a square without its sign", anything, r"abs|\|")
 def _() -> Theorem:
-    return equal(sqrt(a.value**2), a.value, given=(a,))
+    return equal(sqrt(a**2), a, given=(a,))
 
 
 @false("the root of a number that may be negative", anything, "a ≥ 0")
 def _() -> Theorem:
-    return equal(sqrt(a.value) ** 2, a.value, given=(a,))
+    return equal(sqrt(a) ** 2, a, given=(a,))
 
 
 @false("a power of a base that may be negative", anything, "a > 0")
 def _() -> Theorem:
-    return equal(a.value ** (lift(1) / 2), sqrt(a.value), given=(a,))
+    return equal(a ** (lift(1) / 2), sqrt(a), given=(a,))
 
 
 @false("the exponential of a product", anything, "the two sides differ by")
 def _() -> Theorem:
-    return equal(exp(a.value * z.value), exp(a) * exp(z), given=(a, z))
+    return equal(exp(a * z), exp(a) * exp(z), given=(a, z))
 
 
 @false("the sine of a sum as a sum of sines", anything, "the two sides differ by")
 def _() -> Theorem:
-    return equal(sin(a.value + z.value), sin(a) + sin(z), given=(a, z))
+    return equal(sin(a + z), sin(a) + sin(z), given=(a, z))
 
 
 @false(
@@ -181,12 +183,12 @@ def _() -> Theorem:
 
 @false("assumptions that contradict one another", anything, "the assumptions contradict one another")
 def _() -> Theorem:
-    return equal(a.value, 0, given=(a,), assuming=(lt(n, m), lt(m, n)))
+    return equal(a, 0, given=(a,), assuming=(lt(n, m), lt(m, n)))
 
 
 @false("an assumption that cannot be used", anything, "is not a conjunction")
 def _() -> Theorem:
-    return equal(a.value, a.value, given=(a,), assuming=(lt(n, m) | lt(m, n),))
+    return equal(a, a, given=(a,), assuming=(lt(n, m) | lt(m, n),))
 
 
 @false("a letter for two things", anything, "names two things")
@@ -199,9 +201,7 @@ def _() -> Theorem:
     from spec.language import at_most
 
     steps = (at_most(p[i] + p[i], "p is positive", p[i]),)
-    return Theorem(
-        "claimed", "", (claim(p[i], "=", p[i] + p[i], (i, n)),), given=(p,), proofs=(Proof(steps),)
-    )
+    return Theorem("claimed", "", (claim(p[i], "=", p[i] + p[i], (i, n)).proved(Proof(steps)),), given=(p,))
 
 
 @false("true at the sizes tried, claimed for all", anything, "the two sides differ by")
@@ -213,14 +213,14 @@ def _() -> Theorem:
 def _() -> Theorem:
     sides = claim(Sum(lift(j), (j, 0, n - 1)), "=", lift(n - 1))
     return Theorem(
-        "claimed", "", (sides,), proofs=(Proof(at_sizes=({n: 1, m: 1}, {n: 2, m: 1}, {n: 3, m: 1})),)
+        "claimed", "", (sides.proved(derive().only_at(*({n: 1, m: 1}, {n: 2, m: 1}, {n: 3, m: 1}))),)
     )
 
 
 @false("an enclosure that finds a difference", anything, "at a random point")
 def _() -> Theorem:
     sides = claim(Sum(f[j] ** 2, (j, 0, n - 1)), "=", Sum(f[j], (j, 0, n - 1)) ** 2)
-    return Theorem("claimed", "", (sides,), proofs=(Proof(method="enclosure"),))
+    return Theorem("claimed", "", (sides.proved(derive().by_enclosure()),))
 
 
 @pytest.mark.parametrize("name", FALSE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import sympy
-from spec.attention.weights import n
 from spec.positional_theorems import EVEN, INTERLEAVED, ODD, by, row
 
 from spec.language import (
@@ -29,6 +28,7 @@ from tests.spec.language.proving.claims import (
     equal,
     i,
     j,
+    n,
     phi,
     r,
     refused,
@@ -65,7 +65,7 @@ def _() -> Theorem:
 
 @false("the last column of an odd table shifts linearly by itself", sinusoidal, "the two sides differ by")
 def _() -> Theorem:
-    angle = phi / b.value ** (2 * h / d)
+    angle = phi / b ** (2 * h / d)
     return equal(
         row[t + phi, 2 * h],
         cos(angle) * row[t, 2 * h],
@@ -86,8 +86,8 @@ def _() -> Theorem:
 @false("rotations compose by multiplying their angles", sinusoidal, "the two sides differ by")
 def _() -> Theorem:
     x_, y_ = given("phi"), given("psi")
-    both = Sum(by(x_.value)[c, e] * by(y_.value)[e, r], (e, 0, d - 1))
-    return equal(both, by(x_.value * y_.value)[c, r], (c, d), (r, d), given=(x_, y_), sizes=EVEN, runs=False)
+    both = Sum(by(x_)[c, e] * by(y_)[e, r], (e, 0, d - 1))
+    return equal(both, by(x_ * y_)[c, r], (c, d), (r, d), given=(x_, y_), sizes=EVEN, runs=False)
 
 
 @false("a row has norm d/2 at odd d", sinusoidal, "the two sides differ by")
@@ -108,7 +108,7 @@ def _() -> Theorem:
 @false("the first cosine column holds sines", sinusoidal, "the two sides differ by")
 def _() -> Theorem:
     return equal(
-        row[t, 2 * i + 1], sin(t / b.value ** (2 * i / d)), (t, n), (i, half_down), conventions=INTERLEAVED
+        row[t, 2 * i + 1], sin(t / b ** (2 * i / d)), (t, n), (i, half_down), conventions=INTERLEAVED
     )
 
 
@@ -136,7 +136,7 @@ def _() -> Theorem:
     "the two sides differ by",
 )
 def _() -> Theorem:
-    right = variance / (variance + eps.value)
+    right = variance / (variance + eps)
     return equal(
         Sum(plain[i] ** 2, (i, 0, d - 1)) / d, right, conventions={"eps": "outside", "divisor": "biased"}
     )
@@ -145,14 +145,14 @@ def _() -> Theorem:
 @false("scaling by a number that may be 0", layer_norm, r"c\^2·ε > 0")
 def _() -> Theorem:
     number = given("c")
-    scaled = layer_norm(each(number.value * x[i], (i, d)), gamma, gamma, number.value**2 * eps.value)
+    scaled = layer_norm(each(number * x[i], (i, d)), gamma, gamma, number**2 * eps)
     return equal(scaled[i], layer_norm(x, gamma, gamma, eps)[i], (i, d), given=(number,), conventions=LN)
 
 
 @false("scaling by a negative number", layer_norm, "the two sides differ by")
 def _() -> Theorem:
     number = given("c", domain="positive")
-    scaled = layer_norm(each(-(number.value * x[i]), (i, d)), gamma, gamma, number.value**2 * eps.value)
+    scaled = layer_norm(each(-(number * x[i]), (i, d)), gamma, gamma, number**2 * eps)
     return equal(scaled[i], layer_norm(x, gamma, gamma, eps)[i], (i, d), given=(number,), conventions=LN)
 
 
@@ -177,19 +177,15 @@ def _() -> Theorem:
 @false("special tokens are selected too", mlm, "the two sides differ by")
 def _() -> Theorem:
     return equal(
-        Sum(law[i, w, 1], (w, 0, V - 1)),
-        rho.value,
-        (i, n),
-        conventions={"selection": "bernoulli"},
-        runs=False,
+        Sum(law[i, w, 1], (w, 0, V - 1)), rho, (i, n), conventions={"selection": "bernoulli"}, runs=False
     )
 
 
 @false("[MASK] has probability ρα even where it is the token itself", mlm, "the two sides differ by")
 def _() -> Theorem:
-    right = rho.value * alpha.value + rho.value * omega.value / V
+    right = rho * alpha + rho * omega / V
     return equal(
-        law[i, mask_id.value, 1],
+        law[i, mask_id, 1],
         right,
         (i, n),
         where=~special[i],

@@ -17,12 +17,12 @@ from spec.language import (
     Sum,
     Theorem,
     absolute,
-    at_most,
     case,
     claim,
     data,
     define,
     delta,
+    derive,
     each,
     given,
     indices,
@@ -30,7 +30,6 @@ from spec.language import (
     le,
     lt,
     sizes,
-    step,
     tanh,
     tensor,
 )
@@ -50,7 +49,7 @@ walk = Formula(
     (x, start, W),
     (
         define(h[0, c], start[c]),
-        define(h[t, c], tanh(Sum(W[c, e] * h[t - 1, e], (e, 0, d - 1))) + x[t - 1, c], t=(1, T)),
+        define(h[t, c], tanh(Sum(W[c, e] * h[t - 1, e], (e, 0, d - 1))) + x[t - 1, c], (t, 1, T)),
     ),
     (h,),
     auxiliary=True,
@@ -78,7 +77,7 @@ def refusal(*claims: Claim, proof: Proof, **rest: object) -> str:
 
 def test_a_state_that_nothing_moves_stays() -> None:
     """h = 0 from h[0] = 0 and x = 0: base and step, and the hypothesis is named among the rules."""
-    found = checked(claim(nothing[t, c], "=", 0, (t, T + 1), (c, d)), proof=Proof(induction=induction(t)))
+    found = checked(claim(nothing[t, c], "=", 0, (t, T + 1), (c, d)), proof=derive().by_induction(t))
     assert found.assurance == Assurance.PROVED, found.refusal
     assert {"recurrence", "hypothesis"} <= {rule.name for rule in found.rules}
     (shown,) = [item.induction for item in found.claims]
@@ -89,7 +88,7 @@ def test_a_state_that_nothing_moves_stays() -> None:
 def test_states_do_not_depend_on_what_comes_after_them() -> None:
     """Entries after r replaced: the states up to r + 1 stay, and the hypothesis is used under its condition."""
     same = claim(changed[t, c], "=", run[t, c], (r, T), (t, T + 1), (c, d), where=le(t, r + 1))
-    found = checked(same, proof=Proof(induction=induction(t)), given=(later,))
+    found = checked(same, proof=derive().by_induction(t), given=(later,))
     assert found.assurance == Assurance.PROVED, found.refusal
 
 
@@ -101,43 +100,35 @@ def test_an_inequality_is_carried_from_step_to_step() -> None:
         (start, W, x),
         (
             define(h[0, c], start[c]),
-            define(h[t, c], Sum(W[c, e] * h[t - 1, e], (e, 0, d - 1)) + 0 * x[t - 1, c], t=(1, T)),
+            define(h[t, c], Sum(W[c, e] * h[t - 1, e], (e, 0, d - 1)) + 0 * x[t - 1, c], (t, 1, T)),
         ),
         (h,),
         auxiliary=True,
     )
-    bounded = Every(le(Sum(absolute(W[c, e]), (e, 0, d - 1)), omega.value), (c, 0, d - 1))
+    bounded = Every(le(Sum(absolute(W[c, e]), (e, 0, d - 1)), omega), (c, 0, d - 1))
     at_start = Every(le(absolute(start[c]), 1), (c, 0, d - 1))
     state = plain(start, W, x)
     weighted = Sum(absolute(W[c, e]) * absolute(state[t, e]), (e, 0, d - 1))
-    proof = Proof(
-        induction=induction(
-            t,
-            step=(
-                Proof(
-                    (
-                        step(absolute(Sum(W[c, e] * state[t, e], (e, 0, d - 1))), "the definition"),
-                        at_most(weighted, "the triangle inequality"),
-                        at_most(
-                            Sum(absolute(W[c, e]), (e, 0, d - 1)) * omega.value**t,
-                            "the hypothesis",
-                            gap=Sum(
-                                absolute(W[c, e]) * (omega.value**t - absolute(state[t, e])), (e, 0, d - 1)
-                            ),
-                        ),
-                    ),
-                    gap=omega.value**t * (omega.value - Sum(absolute(W[c, e]), (e, 0, d - 1))),
-                ),
-            ),
-        )
+    proof = derive().by_induction(
+        t,
+        step=(
+            derive()
+            .step(absolute(Sum(W[c, e] * state[t, e], (e, 0, d - 1))), "the definition")
+            .at_most(weighted, "the triangle inequality")
+            .at_most(
+                Sum(absolute(W[c, e]), (e, 0, d - 1)) * omega**t,
+                "the hypothesis",
+                gap=Sum(absolute(W[c, e]) * (omega**t - absolute(state[t, e])), (e, 0, d - 1)),
+            )
+            .because("so it is", gap=omega**t * (omega - Sum(absolute(W[c, e]), (e, 0, d - 1)))),
+        ),
     )
     made = Theorem(
         "bounded",
         "bounded",
-        (claim(absolute(state[t, c]), "<=", omega.value**t, (t, T + 1), (c, d)),),
+        (claim(absolute(state[t, c]), "<=", omega**t, (t, T + 1), (c, d)).proved(proof),),
         given=(omega,),
         assuming=(bounded, at_start),
-        proofs=(proof,),
     )
     try:
         found = check(made, plain)
@@ -172,10 +163,10 @@ def test_an_induction_may_stand_inside_another() -> None:
     rows, more = sizes("rows more")
     first = walk(each(x[t, c], (t, rows), (c, d)), start, W)
     second = walk(each(x[rows + t, c], (t, more), (c, d)), each(first[rows, c], (c, d)), W)
-    before = Proof(induction=induction(n, claim(first[n, c], "=", run[n, c], (c, d)), last=rows))
+    before = derive().by_induction(n, claim(first[n, c], "=", run[n, c], (c, d)), last=rows)
     found = checked(
         claim(second[t, c], "=", run[rows + t, c], (t, more + 1), (c, d)),
-        proof=Proof(induction=induction(t, base=(before,))),
+        proof=derive().by_induction(t, base=(before,)),
         sizes={T: rows + more},
     )
     assert found.assurance == Assurance.PROVED, found.refusal
@@ -184,7 +175,7 @@ def test_an_induction_may_stand_inside_another() -> None:
 def test_one_step_needs_no_induction() -> None:
     """The first state, and each from the one before it."""
     nexts = tanh(Sum(W[c, e] * run[t, e], (e, 0, d - 1))) + x[t, c]
-    found = checked(claim(run[t + 1, c], "=", nexts, (t, T), (c, d)), proof=Proof())
+    found = checked(claim(run[t + 1, c], "=", nexts, (t, T), (c, d)), proof=derive())
     assert found.assurance == Assurance.PROVED, found.refusal
 
 
@@ -207,13 +198,13 @@ def false(name: str, reason: str) -> Callable[[Refused], Refused]:
 @false("a wrong base", "at t = 0")
 def _() -> str:
     started = walk(each(0, (t, T), (c, d)), start, W)
-    return refusal(claim(started[t, c], "=", 0, (t, T + 1), (c, d)), proof=Proof(induction=induction(t)))
+    return refusal(claim(started[t, c], "=", 0, (t, T + 1), (c, d)), proof=derive().by_induction(t))
 
 
 @false("a step that needs more than the hypothesis", "from t to t [+] 1")
 def _() -> str:
     pushed = walk(x, each(0, (c, d)), W)
-    return refusal(claim(pushed[t, c], "=", 0, (t, T + 1), (c, d)), proof=Proof(induction=induction(t)))
+    return refusal(claim(pushed[t, c], "=", 0, (t, T + 1), (c, d)), proof=derive().by_induction(t))
 
 
 @false("the hypothesis used at t + 1", "from t to t [+] 1")
@@ -221,16 +212,14 @@ def _() -> str:
     """h[t] = h'[t] for other inputs: base true, and the step would need the claim itself."""
     other = walk(later, start, W)
     return refusal(
-        claim(other[t, c], "=", run[t, c], (t, T + 1), (c, d)),
-        proof=Proof(induction=induction(t)),
-        given=(later,),
+        claim(other[t, c], "=", run[t, c], (t, T + 1), (c, d)), proof=derive().by_induction(t), given=(later,)
     )
 
 
 @false("the hypothesis used beyond its condition", "from t to t [+] 1")
 def _() -> str:
     same = claim(changed[t, c], "=", run[t, c], (r, T), (t, T + 1), (c, d), where=le(t, r + 2))
-    return refusal(same, proof=Proof(induction=induction(t)), given=(later,))
+    return refusal(same, proof=derive().by_induction(t), given=(later,))
 
 
 @false("the hypothesis used for other weights", "from n to n [+] 1")
@@ -274,12 +263,12 @@ def _() -> str:
 def _() -> str:
     """No state is below 0 if the one before is at least 0: x may be anything."""
     free = walk(x, each(0, (c, d)), each(0, (c, d), (e, d)))
-    return refusal(claim(0, "<=", free[t, c], (t, T + 1), (c, d)), proof=Proof(induction=induction(t)))
+    return refusal(claim(0, "<=", free[t, c], (t, T + 1), (c, d)), proof=derive().by_induction(t))
 
 
 @false("an induction over an index that the claim does not have", "n is no index of the claim")
 def _() -> str:
-    return refusal(claim(nothing[t, c], "=", 0, (t, T + 1), (c, d)), proof=Proof(induction=induction(n)))
+    return refusal(claim(nothing[t, c], "=", 0, (t, T + 1), (c, d)), proof=derive().by_induction(n))
 
 
 @false("an index that stands for something already", "c already stands for something|stands for two things")
@@ -290,7 +279,7 @@ def _() -> str:
 
 @false("the index of an outer induction taken again", "stands for two things|already stands")
 def _() -> str:
-    inner = Proof(induction=induction(c, claim(run[n, c], "=", nothing[n, c], (n, T)), last=d - 1))
+    inner = derive().by_induction(c, claim(run[n, c], "=", nothing[n, c], (n, T)), last=d - 1)
     outer = Induction(n, claims=(claim(nothing[n, c], "=", 0, (c, d)),), last=T, step=(inner,))
     return refusal(claim(nothing[T, c], "=", 0, (c, d)), proof=Proof(induction=outer))
 
@@ -299,7 +288,7 @@ def _() -> str:
 def _() -> str:
     return refusal(
         claim(nothing[t, c], "=", 0, (t, T + 1), (c, d)),
-        proof=Proof(induction=induction(t), at_sizes=({T: 2, d: 1},)),
+        proof=derive().by_induction(t).only_at(*({T: 2, d: 1},)),
     )
 
 
@@ -307,7 +296,7 @@ def _() -> str:
 def _() -> str:
     return refusal(
         claim(nothing[t, c], "=", 0, (t, T + 1), (c, d)),
-        proof=Proof(induction=induction(t, step=(Proof(method="enclosure"),))),
+        proof=derive().by_induction(t, step=(derive().by_enclosure(),)),
     )
 
 
@@ -321,21 +310,21 @@ def _() -> str:
 def _() -> str:
     fixed = Every(le(x[0, c], 0), (c, 0, d - 1))
     pulled = run.pullback(each(delta(t, T), (t, T + 1), (c, d)), "x")
-    return refusal(claim(pulled[0, c], "=", pulled[0, c] + 1, (c, d)), proof=Proof(), assuming=(fixed,))
+    return refusal(claim(pulled[0, c], "=", pulled[0, c] + 1, (c, d)), proof=derive(), assuming=(fixed,))
 
 
 @false("a strict claim from steps that are not", "no step is strict")
 def _() -> str:
     return refusal(
         claim(0, "<", absolute(shift) + 0),
-        proof=Proof((at_most(absolute(shift), "an absolute value"),)),
+        proof=derive().at_most(absolute(shift), "an absolute value"),
         given=(shift,),
     )
 
 
 @false("a strict claim that is not strict", "> 0 is not visible")
 def _() -> str:
-    return refusal(claim(0, "<", absolute(shift)), proof=Proof(), given=(shift,))
+    return refusal(claim(0, "<", absolute(shift)), proof=derive(), given=(shift,))
 
 
 @false("the last condition of a range", "the two sides differ by")
@@ -343,8 +332,8 @@ def _() -> str:
     """The state after r + 1 elements is the last that does not depend on the later ones."""
     return refusal(
         claim(changed[r + 2, c], "=", run[r + 2, c], (r, T - 1), (c, d)),
-        proof=Proof(
-            induction=induction(n, claim(changed[n, c], "=", run[n, c], (c, d), where=lt(n, r + 2)), last=T)
+        proof=derive().by_induction(
+            n, claim(changed[n, c], "=", run[n, c], (c, d), where=lt(n, r + 2)), last=T
         ),
         given=(later,),
     )

@@ -32,7 +32,7 @@ def read(node: Node, where: Node = TRUE) -> Reader:
     facts: Facts = reader.n.empty
     facts = reader.within(reader.index(i, frame, facts), number(0), reader.index(n, frame, facts) - 1, facts)
     facts = facts.assume_value(reader.condition(where, frame, facts)).as_root()
-    reader.value(node, frame, facts)
+    reader(node, frame, facts)
     return reader
 
 
@@ -51,11 +51,11 @@ DISCHARGED: dict[str, tuple[Node, Node]] = {
     ),
     "a restricted sum whose guard says so in two steps": (case(some, case(M[i, 0], 1, 1 / kept)), TRUE),
     "a square plus a positive": (sqrt(f[i] ** 2 + p[i]), TRUE),
-    "a variance plus a positive": (1 / sqrt(Sum((f[j] - a.value) ** 2, (j, 0, n - 1)) / n + p[0]), TRUE),
+    "a variance plus a positive": (1 / sqrt(Sum((f[j] - a) ** 2, (j, 0, n - 1)) / n + p[0]), TRUE),
     "a product of equals": (sqrt(f[i] * f[i]), TRUE),
     "a case of positives": (log(case(M[i, 0], p[i], exp(f[i]))), TRUE),
-    "a guard on a value": (1 / a.value, lt(0, a.value)),
-    "a guard on a value inside a case": (case(lt(0, a.value), log(a)), TRUE),
+    "a guard on a value": (1 / a, lt(0, a)),
+    "a guard on a value inside a case": (case(lt(0, a), log(a)), TRUE),
     "a maximum of positives": (log(Max(p[j], (j, 0, n - 1))), TRUE),
     "a power of a positive": (1 / p[i] ** f[i], TRUE),
     "a look-up in range": (Sum(f[at[j]], (j, 0, m - 1)), TRUE),
@@ -67,7 +67,7 @@ DISCHARGED: dict[str, tuple[Node, Node]] = {
 }
 
 REFUSED: dict[str, tuple[Node, str]] = {
-    "a number of any sign": (1 / a.value, "a ≠ 0"),
+    "a number of any sign": (1 / a, "a ≠ 0"),
     "a difference of sizes": (1 / lift(n - m), "n ≠ 0"),
     "a size minus 1": (1 / lift(n - 1), "n-1 ≠ 0"),
     "an index": (1 / lift(i), "i ≠ 0"),
@@ -78,7 +78,7 @@ REFUSED: dict[str, tuple[Node, str]] = {
     "a root of a difference": (sqrt(p[i] - p[0]), "≥ 0"),
     "a root of a number of any sign": (sqrt(f[i]), "≥ 0"),
     "a logarithm of a square": (log(f[i] ** 2), "> 0"),
-    "a power of a number of any sign": (f[i] ** a.value, "> 0"),
+    "a power of a number of any sign": (f[i] ** a, "> 0"),
     "a reciprocal power of a number of any sign": (f[i] ** -1, "≠ 0"),
     "a maximum over no index": (Max(p[j], (j, 0, i - 1)), "at least one index"),
     "a restricted maximum": (Max(F[i, j], (j, 0, m - 1), where=M[i, j]), "at least one index"),
@@ -87,7 +87,7 @@ REFUSED: dict[str, tuple[Node, str]] = {
     "an index of another size": (Sum(f[j], (j, 0, m - 1)), "stays in"),
     "a second entry": (f[1], "stays in"),
     "a look-up of another size": (F[at[0], at[0]], "stays in"),
-    "a case that guards the other branch": (case(lt(0, a.value), 0, 1 / a.value), "a ≠ 0"),
+    "a case that guards the other branch": (case(lt(0, a), 0, 1 / a), "a ≠ 0"),
 }
 
 

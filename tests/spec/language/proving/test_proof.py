@@ -7,13 +7,13 @@ from spec.attention.weights_theorems import OURS, some_key, weights
 
 from spec.language import (
     Assurance,
-    Proof,
     Some,
     Sum,
     Theorem,
     case,
     claim,
     delta,
+    derive,
     lift,
     lt,
     sqrt,
@@ -26,7 +26,7 @@ from tests.spec.language.proving.claims import B, a, anything, equal, f, i, j, p
 def test_the_same_claims_with_what_was_missing_are_proved() -> None:
     """Each false theorem fails for the reason given: with the missing assumption it holds."""
     proved(equal(p[i] / p[i], 1, (i, n), given=(p,)))
-    proved(equal(lift(n - m) * a.value / lift(n - m), a.value, given=(a,), assuming=(lt(m, n),)))
+    proved(equal(lift(n - m) * a / lift(n - m), a, given=(a,), assuming=(lt(m, n),)))
     rest = Sum(p[j], (j, i + 1, n - 1))
     proved(equal(rest / rest, 1, (i, n), where=lt(i + 1, n), given=(p,)))
     proved(equal(Sum(delta(j, i + 1) * f[j], (j, 0, n - 1)), f[i + 1], (i, n), where=lt(i + 1, n)))
@@ -61,14 +61,14 @@ def test_a_proof_at_sizes_says_so() -> None:
     """Sizes put in and sums written out prove no more than the sizes listed."""
     sides = claim(Sum(lift(j), (j, 0, n - 1)), "=", lift(n * (n - 1)) / 2)
     at = tuple({n: size, m: 1} for size in (1, 2, 3, 5, 8))
-    checked = check(Theorem("gauss", "", (sides,), proofs=(Proof(at_sizes=at),)), anything)
+    checked = check(Theorem("gauss", "", (sides.proved(derive().only_at(*at)),)), anything)
     assert checked.assurance == Assurance.PROVED_AT_SIZES
 
 
 def test_an_enclosure_says_so() -> None:
     """Balls at random points are evidence, not proof."""
     sides = claim(Sum(f[j] + p[j], (j, 0, n - 1)), "=", Sum(f[j], (j, 0, n - 1)) + Sum(p[j], (j, 0, n - 1)))
-    theorem = Theorem("linear", "", (sides,), given=(p,), proofs=(Proof(method="enclosure"),))
+    theorem = Theorem("linear", "", (sides.proved(derive().by_enclosure()),), given=(p,))
     assert check(theorem, anything).assurance == Assurance.ENCLOSED
 
 
@@ -76,7 +76,7 @@ def test_the_weakest_claim_sets_the_assurance() -> None:
     """Never rounded up."""
     good = claim(f[i], "=", f[i], (i, n))
     sums = claim(Sum(lift(j), (j, 0, n - 1)), "=", lift(n * (n - 1)) / 2)
-    theorem = Theorem("both", "", (good, sums), proofs=(Proof(), Proof(at_sizes=({n: 2, m: 1},))))
+    theorem = Theorem("both", "", (good.proved(derive()), sums.proved(derive().only_at(*({n: 2, m: 1},)))))
     assert check(theorem, anything).assurance == Assurance.PROVED_AT_SIZES
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spec.language
-from spec.language import Formula, Proof, Theorem, claim
+from spec.language import Formula, Theorem, claim, derive
 from spec.language.arrays import Tensor
 from spec.language.evaluation.evaluate import enclose
 from spec.language.expr import TRUE, case
@@ -86,9 +86,8 @@ def test_a_rule_is_used_by_the_prover(name: str) -> None:
     theorem = Theorem(
         name,
         RULES[name].sentence,
-        (sides,),
+        (sides.proved(law.proof or derive().because("so it is", gap=gap)),),
         given=items,
-        proofs=(law.proof or Proof(gap=gap),),
     )
     formula = Formula("test.law", "", (), (), (), auxiliary=True)
     try:

@@ -1,0 +1,45 @@
+"""Whether queries, keys, values and masks fit, and a backend is known: said in one line, with the formula's name."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from impl import _refuse
+
+Backend = Literal["auto", "math"]
+
+_QKV = "q (... n d_k), k (... m d_k), v (... m d_v)"
+
+
+def check_qkv(formula: str, q: Tensor, k: Tensor, v: Tensor, backend: str = "auto") -> None:
+    """Refuse q, k and v that do not fit each other or are not of one floating dtype, and a backend that does not exist."""
+    qs, ks, vs = q.shape, k.shape, v.shape
+    if len(qs) < 2 or len(ks) < 2 or len(vs) < 2 or qs[-1] != ks[-1] or ks[-2] != vs[-2]:
+        raise _refuse.shapes(formula, _QKV, q=q, k=k, v=v)
+    if not (q.dtype == k.dtype == v.dtype and q.is_floating_point()):
+        _refuse.check_floating(formula, q=q, k=k, v=v)
+    check_backend(formula, backend)
+
+
+def check_backend(formula: str, backend: str) -> None:
+    """Refuse a backend that does not exist."""
+    if backend != "auto" and backend != "math":
+        raise ValueError(f"{formula}: backend is 'auto' or 'math'; got {backend!r}")
+
+
+def check_mask(formula: str, mask: Tensor, n: int, m: int) -> None:
+    """Refuse a mask that is not boolean or whose last two dimensions do not broadcast to (n m)."""
+    if mask.dtype != torch.bool:
+        raise _refuse.dtypes(
+            formula, "a boolean mask, True = may attend (of an additive mask: mask > -inf)", mask=mask
+        )
+    ms = mask.shape
+    if len(ms) < 2 or (ms[-1] != m and ms[-1] != 1) or (ms[-2] != n and ms[-2] != 1):
+        raise _refuse.shapes(formula, f"a mask that broadcasts to (... n m) = (... {n} {m})", mask=mask)
+
+
+def check_lead(formula: str, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> torch.Size:
+    """The leading dimensions that q, k, v and the mask, if any, broadcast to; refuse them if there are none."""
+    masked = {} if mask is None else {"mask": mask}
+    return _refuse.check_lead(formula, q=q, k=k, v=v, **masked)

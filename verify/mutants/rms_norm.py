@@ -1,0 +1,175 @@
+"""Variants of ``normalization.rms_norm``."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from verify.mutants import right, wrong
+
+RMS_NORM = "normalization.rms_norm"
+
+
+@wrong(RMS_NORM)
+def eps_outside(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """eps outside the root: √mean(x²) + ε, as in the authors' own code."""
+    return gamma * x / (x.square().mean(-1, keepdim=True).sqrt() + eps)
+
+
+@wrong(RMS_NORM)
+def eps_as_floor(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """eps only as a floor of the divisor: max(√mean(x²), ε)."""
+    return gamma * x / x.square().mean(-1, keepdim=True).sqrt().clamp_min(eps)
+
+
+@wrong(RMS_NORM)
+def no_eps(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """No eps: a row of zeros is NaN."""
+    return gamma * x / x.square().mean(-1, keepdim=True).sqrt()
+
+
+@wrong(RMS_NORM)
+def own_eps(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """torch's default eps, that of the type, whatever eps is passed."""
+    return F.rms_norm(x, x.shape[-1:], gamma)
+
+
+@wrong(RMS_NORM)
+def centred(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """Layer normalisation without a bias: the mean is subtracted."""
+    return F.layer_norm(x, x.shape[-1:], gamma, None, eps)
+
+
+@wrong(RMS_NORM)
+def by_variance(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """The variance in place of the mean square: the mean is taken out of the statistic alone."""
+    return gamma * x * torch.rsqrt(x.var(-1, keepdim=True, unbiased=False) + eps)
+
+
+@wrong(RMS_NORM)
+def unbiased(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """Divides the sum of squares by d − 1, as if a mean had been taken out (by 1 where d is 1)."""
+    square = x.square().sum(-1, keepdim=True) / max(x.shape[-1] - 1, 1)
+    return gamma * x * torch.rsqrt(square + eps)
+
+
+@wrong(RMS_NORM)
+def sum_of_squares(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """The sum in place of the mean: rows come to length 1, not √d."""
+    return gamma * x * torch.rsqrt(x.square().sum(-1, keepdim=True) + eps)
+
+
+@wrong(RMS_NORM)
+def eps_added_to_the_sum(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """√d·x / √(Σx² + ε): eps is worth 1/d of what it should be."""
+    return gamma * math.sqrt(x.shape[-1]) * x * torch.rsqrt(x.square().sum(-1, keepdim=True) + eps)
+
+
+@wrong(RMS_NORM)
+def mean_of_magnitudes(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """The mean of |x| in place of the root of the mean of x²."""
+    return gamma * x / (x.abs().mean(-1, keepdim=True).square() + eps).sqrt()
+
+
+@wrong(RMS_NORM)
+def without_the_root(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """Divides by the mean square itself."""
+    return gamma * x / (x.square().mean(-1, keepdim=True) + eps)
+
+
+@wrong(RMS_NORM)
+def gain_plus_one(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """Gemma's form: scales by 1 + γ."""
+    return F.rms_norm(x, x.shape[-1:], None, eps) * (1 + gamma)
+
+
+@wrong(RMS_NORM)
+def no_gain(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """Forgets γ; invisible while it is initialised to 1."""
+    return F.rms_norm(x, x.shape[-1:], None, eps) + 0 * gamma
+
+
+@wrong(RMS_NORM)
+def gain_first(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """Scales the row before its mean square is taken."""
+    return F.rms_norm(gamma * x, x.shape[-1:], None, eps)
+
+
+@wrong(RMS_NORM)
+def over_the_batch(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """One mean square of batch and features together."""
+    return gamma * x * torch.rsqrt(x.square().mean() + eps)
+
+
+@wrong(RMS_NORM)
+def over_the_positions(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """The wrong axis: the mean runs over the rows, as for images with their channels first."""
+    axis = -1 if x.ndim < 2 else -2
+    return gamma * x * torch.rsqrt(x.square().mean(axis, keepdim=True) + eps)
+
+
+@wrong(RMS_NORM)
+def single_statistics(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """Takes the mean square in float32, for float64 too."""
+    square = x.float().square().mean(-1, keepdim=True).to(x.dtype)
+    return gamma * x * torch.rsqrt(square + eps)
+
+
+@wrong(RMS_NORM)
+def half_statistics(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """Takes the mean square in bfloat16, as under an autocast that does not spare it."""
+    square = x.bfloat16().square().mean(-1, keepdim=True).to(x.dtype)
+    return gamma * x * torch.rsqrt(square + eps)
+
+
+@wrong(RMS_NORM)
+def statistic_detached(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """The mean square under no_grad: the gradient is that of a constant scale."""
+    return gamma * x * torch.rsqrt(x.square().mean(-1, keepdim=True).detach() + eps)
+
+
+@wrong(RMS_NORM)
+def scaled_in_place(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """Normalises the caller's tensor in place."""
+    y = F.rms_norm(x, x.shape[-1:], gamma, eps)
+    with torch.no_grad():
+        x.mul_(torch.rsqrt(x.square().mean(-1, keepdim=True) + eps))
+    return y
+
+
+@right(RMS_NORM)
+def plainly(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """The formula as it stands."""
+    return gamma * x / torch.sqrt(x.square().mean(-1, keepdim=True) + eps)
+
+
+@right(RMS_NORM)
+def by_norm(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """The row's length over √d is the root of its mean square; hypot joins it with √ε."""
+    length = torch.linalg.vector_norm(x, dim=-1, keepdim=True) / math.sqrt(x.shape[-1])
+    return gamma * (x / torch.hypot(length, torch.full_like(length, math.sqrt(eps))))
+
+
+@right(RMS_NORM)
+def by_contraction(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """einsum for the sum of squares, then rsqrt."""
+    square = torch.einsum("...i,...i->...", x, x)[..., None] / x.shape[-1]
+    return x * (square + eps).rsqrt() * gamma
+
+
+@right(RMS_NORM)
+def running(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """A running mean of the squares, one entry at a time."""
+    square = torch.zeros_like(x[..., 0])
+    for count in range(x.shape[-1]):
+        square = square + (x[..., count] ** 2 - square) / (count + 1)
+    return gamma * (x * (square + eps).rsqrt()[..., None])
+
+
+@right(RMS_NORM)
+def shrunk_first(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
+    """Row and √ε are divided by the largest of their magnitudes first, so that no square overflows."""
+    largest = x.detach().abs().amax(-1, keepdim=True).clamp_min(math.sqrt(eps))
+    x = x / largest
+    return gamma * x / torch.sqrt(x.square().mean(-1, keepdim=True) + (math.sqrt(eps) / largest) ** 2)
