@@ -301,8 +301,11 @@ def _truth(condition: Basic, at: Mapping[sympy.Symbol, int]) -> bool | None:
 
 
 def _check_use(formula: Any) -> None:
-    """Refuse inputs and conventions that no line uses."""
+    """Refuse inputs and conventions that no line uses, and nothing that a law says of its results."""
     parts = [part for line in formula.definitions for side in (line.left, line.right) for part in walk(side)]
+    if formula.law is not None:
+        said = (*formula.law.outcome, *(axiom.condition for axiom in formula.law.axioms))
+        parts += [part for tree in said for part in walk(tree)]
     used = {part for part in parts if isinstance(part, Tensor | sympy.Symbol)}
     used |= {
         s
