@@ -76,8 +76,11 @@ causal = Formula(
             "The three tokens of self-attention, read from left to right: the first sees itself only; unscaled scores (4, 16) "
             "for the second and (4, 12, 10) for the third",
             {
-                "q": [["sqrt(3)", 0, "2*sqrt(3)"]]
-                + [["2*sqrt(3)", "2*sqrt(3)", "2*sqrt(3)"], ["2*sqrt(3)", "sqrt(3)", "3*sqrt(3)"]],
+                "q": [
+                    ["sqrt(3)", 0, "2*sqrt(3)"],
+                    ["2*sqrt(3)", "2*sqrt(3)", "2*sqrt(3)"],
+                    ["2*sqrt(3)", "sqrt(3)", "3*sqrt(3)"],
+                ],
                 "k": [[0, 1, 1], [4, 4, 0], [2, 3, 1]],
                 "v": [[1, 2, 3], [2, 8, 0], [2, 6, 3]],
             },
