@@ -181,6 +181,8 @@ def part(
     Raises:
         ValueError: a slice with a step.
     """
+    if len(index) == len(shape) and not any(isinstance(one, slice) for one in index):
+        return entry(tuple(as_index(one) for one in index))
     taken = {s.name for one in index if not isinstance(one, slice) for s in free_symbols(as_index(one))}
     letters = (name for name in (*"abceuvw", *(f"a_{k}" for k in range(99))) if name not in taken)
     made: list[Any] = []
@@ -195,8 +197,6 @@ def part(
         end = size if one.stop is None else sympy.sympify(one.stop)
         open_.append(Letter(next(letters), end - first))
         made.append(first + open_[-1])
-    if not open_:
-        return entry(tuple(made))
     return Comprehension(entry(tuple(made)), *(BasicTuple(letter, letter.size) for letter in open_))
 
 

@@ -57,7 +57,7 @@ def define(left: Ref | Tensor, right: Any, *spans: Any) -> Definition:
     given = {symbol: (first, last) for symbol, first, last in map(span, spans)}
     ranges: dict[sympy.Symbol, Span] = {}
     for part, size in zip(entry.index, entry.tensor.shape, strict=True):
-        for symbol in sorted(free_symbols(part), key=str):
+        for symbol in sorted(free_symbols(part), key=lambda s: s.name):
             if symbol.is_positive or symbol in ranges:  # a size is one place: B[T, c]
                 continue
             if symbol in given:

@@ -215,14 +215,9 @@ def _free_letters(nodes: Iterable[Node]) -> list[Letter]:
     for node in nodes:
         free = free_symbols(node)
         for part in walk(node):
-            for symbol in sorted(part.free_symbols, key=str) if not part.args or _plain(part) else ():
-                if isinstance(symbol, Letter) and symbol.size is not None and symbol in free:
-                    found.setdefault(symbol)
+            if isinstance(part, Letter) and part.size is not None and part in free:
+                found.setdefault(part)
     return list(found)
-
-
-def _plain(part: Any) -> bool:
-    return isinstance(part, sympy.Expr) and not isinstance(part, Node)
 
 
 @dataclass(frozen=True)

@@ -212,7 +212,7 @@ def _try_sizes(part: Any, size: sympy.Expr, scope: _Scope, ref: Ref, where: str)
             *(free_symbols(e) for span in ranges.values() for e in span),
         )
         - set(ranges),
-        key=str,
+        key=lambda s: s.name,
     )
     held = [_holds(condition) for condition in scope.held]
     for turn in SMALL:
@@ -223,7 +223,7 @@ def _try_sizes(part: Any, size: sympy.Expr, scope: _Scope, ref: Ref, where: str)
                 continue
             found, end = _number(part, at), _number(size, at)
             if found is not None and end is not None and not 0 <= found < end:
-                names = sorted(free_symbols(part) | free_symbols(size) | set(values), key=str)
+                names = sorted(free_symbols(part) | free_symbols(size) | set(values), key=lambda s: s.name)
                 seen = ", ".join(f"{s} = {at[s]}" for s in names if s in at)
                 raise IllFormed(
                     f"{where}: the index {part} of {ref} is out of range: it is {found} where the axis has size {size} = {end} "
