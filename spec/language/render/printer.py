@@ -100,7 +100,7 @@ class Latex(Printer):
             return self.name(base) + (f"_{{{subscript}}}" if subscript else "")
         if isinstance(expr, sympy.Tuple):
             return ", ".join(self.text(part) for part in expr.args)
-        out = sympy.latex(expr)
+        out = sympy.latex(expr, symbol_names={s: self.index(s) for s in expr.free_symbols})
         weak = isinstance(expr, sympy.Add) or (isinstance(expr, sympy.Number) and expr.is_negative)
         return self.wrap(out) if weak and strength > SUM else out
 
