@@ -52,7 +52,7 @@ scaled_dot_product = Formula(
     pitfalls=(
         pitfall("a mask of the other polarity: in some libraries True drops a key", convention="polarity"),
         pitfall("a query without a key: NaN from 0/0, or the mean of all values", convention="fully_masked"),
-        pitfall("NaN in a masked slot leaks where it is multiplied by 0", theorem="masked_for_all"),
+        pitfall("NaN in a masked slot leaks where it is multiplied by 0", mutant="kernel_as_is"),
         pitfall("scores divided by √d_v: unnoticed while d_k = d_v", mutant="scale_of_values"),
     ),
     sources=(
