@@ -51,7 +51,6 @@ def prove_about_annotations(
     j, u, f = indices(j=m, u=m, f=width)
     eta, alpha, c = (formula.line(name) for name in ("eta", "alpha", "c"))
     some_key = Some(mask[u], u)
-    weight = exp(eta[j]) / Sum(exp(eta[u]), u, where=mask[u])
 
     formula.theorem(
         "weights",

@@ -160,11 +160,7 @@ local.theorem(
     "The weights of a query sum to at most 1",
     claim(Sum(alpha[i, j], j), "<=", 1, where=Some(near(i, u), u))
     .step(Sum(a_near[i, j] * G[i, j], j), "the definition")
-    .at_most(
-        Sum(a_near[i, j], j),
-        "the Gaussian is at most 1",
-        gap=Sum(a_near[i, j] * (1 - G[i, j]), j),
-    )
+    .at_most(Sum(a_near[i, j], j), "the Gaussian is at most 1", gap=Sum(a_near[i, j] * (1 - G[i, j]), j))
     .because("the shares of a softmax sum to 1"),
     claim(Sum(alpha[i, j], j), "=", 0, where=~Some(near(i, u), u))
     .step(Sum(0 * G[i, j], j), "without a permitted key in the window every share is 0")
@@ -204,10 +200,7 @@ local.theorem(
     .because("r does not"),
     claim(seen.pullback(of_row, k)[r, c], "=", 0, where=lt(D, absolute(r - p[t])))
     .step(
-        Sum(
-            g[e] * Sum(alpha[t, j] * (delta(j, r) - a_near[t, r]) * v[j, e], j, where=near(t, j)),
-            e,
-        )
+        Sum(g[e] * Sum(alpha[t, j] * (delta(j, r) - a_near[t, r]) * v[j, e], j, where=near(t, j)), e)
         * q[t, c],
         "the Jacobian of the softmax; the score of r is linear in key r, with slope q",
     )

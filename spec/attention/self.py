@@ -94,11 +94,7 @@ self_ = Formula(
         Worked(
             "Three tokens; the article does not divide by √d_k, so W_q carries the factor √3 that the scale divides out",
             THREE_TOKENS,
-            [
-                ["1.9366", "6.6831", "1.5951"],
-                ["2.0000", "7.9640", "0.0540"],
-                ["1.9997", "7.7599", "0.3584"],
-            ],
+            [["1.9366", "6.6831", "1.5951"], ["2.0000", "7.9640", "0.0540"], ["1.9997", "7.7599", "0.3584"]],
             4,
             ARTICLE,
         ),

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import sympy
 from sympy.core.basic import Basic
-
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.str import StrPrinter
 
