@@ -43,7 +43,7 @@ def anchor(theorem: Theorem) -> str:
 
 def section(formula: Formula) -> str:
     """All theorems of a formula as Markdown."""
-    return "\n\n".join(_one(c) for c in checked(formula.id))
+    return "\n\n".join(written(c) for c in checked(formula.id))
 
 
 def counts(formula_id: str) -> dict[Assurance, int]:
@@ -66,9 +66,10 @@ def mark(assurance: Assurance) -> str:
     return badge(str(assurance), str(assurance), MEANING[assurance])
 
 
-def _one(item: Checked) -> str:
+def written(item: Checked) -> str:
+    """A theorem as Markdown, with its derivation."""
     theorem = item.theorem
-    written = Derivations(item.formula.choose(theorem.conventions), theorem.exists)
+    made = Derivations(item.formula.choose(theorem.conventions), theorem.exists)
     name = theorem.name.replace("_", " ").replace("-", " ")
     parts = [
         f"### {sentence(name)} {{#{anchor(theorem)}}}",
@@ -77,7 +78,7 @@ def _one(item: Checked) -> str:
         statement(
             Line(
                 "" if len(item.claims) == 1 else str(i),
-                written.claim(c.claim),
+                made.claim(c.claim),
                 over(c.claim.over),
             )
             for i, c in enumerate(item.claims, 1)
@@ -88,7 +89,7 @@ def _one(item: Checked) -> str:
     derivations = []
     for i, c in enumerate(item.claims, 1):
         title = f"**Claim ({i})** {mark(c.assurance)}\n\n" if len(item.claims) > 1 else ""
-        if text := written.of(c):
+        if text := made.of(c):
             derivations.append(title + text)
     if derivations:
         short = sum(1 for c in item.claims for _ in c.every_step) <= SHORT
