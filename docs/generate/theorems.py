@@ -46,16 +46,16 @@ def anchor(theorem: Theorem) -> str:
 
 def section(formula: Formula) -> str:
     """All theorems of a formula as Markdown, its abbreviations before them."""
-    return "\n\n".join([*_abbreviations(formula), *(_one(c) for c in checked(formula.id))])
+    return "\n\n".join([*_abbreviations(formula), *(written(c) for c in checked(formula.id))])
 
 
 def _abbreviations(formula: Formula) -> list[str]:
     """What the theorems abbreviate, each letter with its meaning; nothing where they abbreviate nothing."""
-    written = [line for line in formula.abbreviations.values() if line.left.tensor.meaning]
+    named = [line for line in formula.abbreviations.values() if line.left.tensor.meaning]
     if not formula.abbreviations:
         return []
     said = "; ".join(
-        f"{inline(latex(line.left.tensor))}: {escape(line.left.tensor.meaning)}" for line in written
+        f"{inline(latex(line.left.tensor))}: {escape(line.left.tensor.meaning)}" for line in named
     )
     ours = formula.choose()
     lines = statement(
@@ -106,9 +106,10 @@ def mark(assurance: Assurance) -> str:
     return badge(str(assurance), str(assurance), MEANING[assurance])
 
 
-def _one(item: Checked) -> str:
+def written(item: Checked) -> str:
+    """A theorem as Markdown, with its derivation."""
     theorem = item.theorem
-    written = Derivations(item.formula.choose(theorem.conventions), theorem.exists)
+    made = Derivations(item.formula.choose(theorem.conventions), theorem.exists)
     name = theorem.name.replace("_", " ").replace("-", " ")
     parts = [
         f"### {sentence(name)} {{#{anchor(theorem)}}}",
@@ -117,7 +118,7 @@ def _one(item: Checked) -> str:
         statement(
             Line(
                 "" if len(item.claims) == 1 else str(i),
-                written.claim(c.claim),
+                made.claim(c.claim),
                 over(c.claim.over),
             )
             for i, c in enumerate(item.claims, 1)
@@ -128,7 +129,7 @@ def _one(item: Checked) -> str:
     derivations = []
     for i, c in enumerate(item.claims, 1):
         title = f"**Claim ({i})** {mark(c.assurance)}\n\n" if len(item.claims) > 1 else ""
-        if text := written.of(c):
+        if text := made.of(c):
             derivations.append(title + text)
     if derivations:
         short = sum(1 for c in item.claims for _ in c.every_step) <= SHORT
