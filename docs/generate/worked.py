@@ -66,7 +66,7 @@ def _one(formula: Formula, worked: Worked) -> str:
         "Radius of the enclosure",
         f"To {worked.decimals} decimals",
     )
-    display = f'<div class="given" data-search-exclude>{maths(given, block=True)}</div>'
+    display = f'<section class="given" data-search-exclude>{maths(given, block=True)}</section>'
     return f"**{worked.title}** ({cited(worked.source)})\n\n{display}\n\n{table(head, rows, 'worked')}"
 
 
