@@ -17,14 +17,9 @@ from spec.language.render import claim_text, latex
 from spec.language.theorem import Assurance, Claim
 from spec.language.trees import walk
 
-from .markup import inline, maths
+from .markup import inline, maths, sentence
 
 SIGNS = {"=": "=", "<=": r"\le", "<": "<"}
-
-
-def sentence(text: str) -> str:
-    """Text that begins with a capital, if it begins with a plain letter of a word."""
-    return text[0].upper() + text[1:] if text[:2].isalpha() or text[1:2] == " " else text
 
 
 def over(ranges: Iterable[tuple[Any, Any]]) -> str:
@@ -43,7 +38,7 @@ class Derivations:
         """The steps of a claim's proof; empty where there is nothing to show."""
         note = f"{sentence(item.note)}." if item.note and item.assurance != Assurance.REFUSED else ""
         rows = self._chain(item)
-        shown = f'<div class="derivation" data-search-exclude>{rows}</div>' if rows else ""
+        shown = f'<section class="derivation" data-search-exclude>{rows}</section>' if rows else ""
         return "\n\n".join(part for part in (shown, note) if part)
 
     def claim(self, claim: Claim) -> str:

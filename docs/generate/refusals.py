@@ -13,7 +13,7 @@ from spec.language.render import claim_text
 from spec.language.theorem import Assurance
 
 from . import theorems
-from .markup import Line, statement
+from .markup import Line, sentence, statement
 
 
 def _sums_to_one() -> tuple[Theorem, Formula]:
@@ -69,6 +69,4 @@ def shown(name: str) -> str:
     theorem, _ = FALSE[name]()
     lines = statement(Line("", claim_text(c, "latex"), theorems.over(c.over)) for c in theorem.claims)
     said = f"``` {{ .text .said }}\n{message(name)}\n```"
-    return (
-        f"**{theorems.sentence(theorem.title)}.**\n\n{lines}\n\n{theorems.mark(Assurance.REFUSED)}\n\n{said}"
-    )
+    return f"**{sentence(theorem.title)}.**\n\n{lines}\n\n{theorems.mark(Assurance.REFUSED)}\n\n{said}"

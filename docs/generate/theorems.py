@@ -16,8 +16,8 @@ from spec.language.registry import formulas
 from spec.language.render import hypotheses, latex, numbered
 from spec.language.theorem import Assurance, Theorem
 
-from .derivations import SIGNS, Derivations, over, record, sentence
-from .markup import Line, badge, folded, inline, statement, table
+from .derivations import SIGNS, Derivations, over, record
+from .markup import Line, badge, folded, inline, sentence, statement, table
 
 MEANING = {
     Assurance.PROVED: "proved for all sizes",
