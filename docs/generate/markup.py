@@ -18,6 +18,7 @@ __all__ = [
     "escape",
     "folded",
     "inline",
+    "matrix",
     "maths",
     "number",
     "sentence",
@@ -39,6 +40,11 @@ def maths(latex: str, block: bool = False) -> str:
     latex = re.sub(r"\\operatorname\{([^}]*)\}", lambda m: rf"\text{{{m[1]}}}".replace(r"\_", "_"), latex)
     latex = latex.replace(r"\bar{", r"\overline{")
     return convert(latex, display="block" if block else "inline").replace("\n", " ")
+
+
+def matrix(rows: Iterable[Iterable[str]]) -> str:
+    """Entries as a matrix in LaTeX."""
+    return r"\begin{bmatrix} " + r" \\ ".join(" & ".join(row) for row in rows) + r" \end{bmatrix}"
 
 
 def inline(latex: str) -> str:

@@ -13,6 +13,7 @@ from spec.language.render import claim_text
 from spec.language.theorem import Assurance
 
 from . import theorems
+from .derivations import over
 from .markup import Line, sentence, statement
 
 
@@ -67,6 +68,6 @@ def message(name: str) -> str:
 def shown(name: str) -> str:
     """A false theorem and the checker's own words on it."""
     theorem, _ = FALSE[name]()
-    lines = statement(Line("", claim_text(c, "latex"), theorems.over(c.over)) for c in theorem.claims)
+    lines = statement(Line("", claim_text(c, "latex"), over(c.over)) for c in theorem.claims)
     said = f"``` {{ .text .said }}\n{message(name)}\n```"
     return f"**{sentence(theorem.title)}.**\n\n{lines}\n\n{theorems.mark(Assurance.REFUSED)}\n\n{said}"
