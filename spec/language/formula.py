@@ -287,7 +287,9 @@ class Formula:
             raise ValueError(f"{self.id}: {line.name} already abbreviates something")
         self.abbreviations[line.name] = line
 
-    def theorem(self, name: str, title: str, *claims: Claim, given: Any = (), **stated: Any) -> Theorem:
+    def theorem(
+        self, name: str, title: str, *claims: Claim, given: Any = (), sizes: Any = None, **stated: Any
+    ) -> Theorem:
         """A theorem about this formula: a name, a sentence, its claims with their proofs; see :class:`Theorem` for the rest.
 
         Raises:
@@ -295,7 +297,9 @@ class Formula:
         """
         if isinstance(given, Tensor):
             given = (given,)
-        return self.prove(Theorem(name, title, tuple(settled(c) for c in claims), tuple(given), **stated))
+        sizes = {size: sympy.sympify(value) for size, value in (sizes or {}).items()}
+        made = tuple(settled(c) for c in claims)
+        return self.prove(Theorem(name, title, made, tuple(given), sizes, **stated))
 
     def prove(self, theorem: Theorem) -> Theorem:
         """Attach a theorem about this formula."""

@@ -6,13 +6,10 @@ from spec.recurrent.step import step
 from spec.vocabulary import *
 
 T, p, d = sizes("T p d")
-t, n, a, c, e, k = indices(t=T, n=T + 1, a=p, c=d, e=d, k=2 * d)
-i, j = indices(i=2, j=1)
+t, n, a, c, k, i, j = indices(t=T, n=T + 1, a=p, c=d, k=2 * d, i=2, j=1)
 
 x = data("x", T, p, meaning="the sequence, element by element")
-h = data(
-    "h", 2, d, meaning="the states to begin with: forward before the first element, backward after the last"
-)
+h = data("h", 2, d, meaning="the first state of each direction: before the first element, after the last")
 W_xf = parameter("W_xf", d, p, meaning="what the forward state takes from the element")
 W_hf = parameter("W_hf", d, d, meaning="what the forward state takes from the one before")
 W_xb = parameter("W_xb", d, p, meaning="what the backward state takes from the element")
@@ -39,19 +36,10 @@ bidirectional = Formula(
     ),
     outputs=(states,),
     pitfalls=(
-        pitfall(
-            "backward states are left in the order in which they were computed: last element first",
-            mutant="backward_not_turned_back",
-        ),
-        pitfall(
-            "the first axis is reversed instead of the time: right without a batch only",
-            mutant="first_axis_turned",
-        ),
+        pitfall("backward states are left last first", mutant="backward_not_turned_back"),
+        pitfall("the first axis is reversed: the time only if there is no batch", mutant="first_axis_turned"),
         pitfall("the backward state leaves out the element itself", mutant="element_left_out"),
-        pitfall(
-            "backward begins with the state in which forward ended: the halves know each other",
-            theorem="halves",
-        ),
+        pitfall("backward begins with the state in which forward ended", theorem="halves"),
     ),
     sources=(
         deck(1, "ELMo: concatenated hidden layers"),
@@ -75,15 +63,12 @@ bidirectional = Formula(
 unread = each(0, j, c)
 """Output weights where only the states are asked for."""
 turned = each(x[T - 1 - t, a], t, a)
-both = bidirectional(x, h, W_xf, W_hf, W_xb, W_hb)
 exchanged = bidirectional(turned, each(h[1 - i, c], i, c), W_xb, W_hb, W_xf, W_hf)
 forwards = rnn(x, h[0], W_xf, W_hf, unread)
 backwards = rnn(turned, h[1], W_xb, W_hb, unread)
 
 bidirectional.theorem(
-    "bounded",
-    "Every entry of every state lies between −1 and 1",
-    *within_one(states[t, k], "it is a tanh"),
+    "bounded", "Every entry of every state lies between −1 and 1", *within_one(states[t, k], "it is a tanh")
 )
 
 bidirectional.theorem(

@@ -7,12 +7,8 @@ T, V = sizes("T V")
 k, v = indices(k=T, v=V)
 
 ids = data("ids", T, domain="integer", below=V, meaning="the word that stands at each place")
-s_f = data(
-    "s_f", T, V, meaning="score of every word at each place, by a model that has read what comes before it"
-)
-s_b = data(
-    "s_b", T, V, meaning="score of every word at each place, by a model that has read what comes after it"
-)
+s_f = data("s_f", T, V, meaning="scores of a model that has read what comes before each place")
+s_b = data("s_b", T, V, meaning="scores of a model that has read what comes after each place")
 forward = tensor("forward", T, meaning="log-probability of the word, from what comes before")
 backward = tensor("backward", T, meaning="log-probability of the word, from what comes after")
 J = tensor("J", meaning="what training raises")
@@ -39,19 +35,10 @@ bilm_objective = Formula(
     outputs=(J,),
     stored=("forward", "backward"),
     pitfalls=(
-        pitfall(
-            "backward scores in the order in which they were computed, last word first",
-            mutant="backward_reversed",
-        ),
-        pitfall("scores compared with the word after the one that they are for", mutant="next_word"),
-        pitfall(
-            "a logarithm taken of a softmax that has rounded to 0: −∞ where the score was merely low",
-            mutant="logarithm_of_the_softmax",
-        ),
-        pitfall(
-            "a mean over the places where a sum is stated: the gradient is smaller, by the length of the text",
-            mutant="mean_over_positions",
-        ),
+        pitfall("backward scores are left last word first", mutant="backward_reversed"),
+        pitfall("scores held against the word after the one that they are for", mutant="next_word"),
+        pitfall("the softmax rounds to 0, and its logarithm is −∞", mutant="logarithm_of_the_softmax"),
+        pitfall("a mean over the places where a sum is stated", mutant="mean_over_positions"),
     ),
     sources=(deck(1, "ELMo"), deck(3, "ELMo"), paper("peters2018", "section 3.1")),
     worked=(

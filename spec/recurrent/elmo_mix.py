@@ -7,12 +7,7 @@ from spec.vocabulary import *
 L, d = sizes("L d")
 j, l, c = indices(j=L + 1, l=L + 1, c=d)
 
-h = data(
-    "h",
-    L + 1,
-    d,
-    meaning="what each layer says of one word: its embedding first, then the states, both directions joined",
-)
+h = data("h", L + 1, d, meaning="what each layer says of one word; layer 0 is its embedding")
 w = parameter("w", L + 1, meaning="weight of each layer, before the softmax")
 gamma = parameter("gamma", meaning="the scale of the whole, so that it fits the task's other inputs")
 a = tensor("a", L + 1, meaning="share of each layer")
@@ -34,24 +29,12 @@ elmo_mix = Formula(
     outputs=(m,),
     stored=("a",),
     pitfalls=(
-        pitfall(
-            "γ multiplied in before the softmax: it becomes a temperature, not a scale", mutant="scale_inside"
-        ),
+        pitfall("γ is multiplied in before the softmax: a temperature, no scale", mutant="scale_inside"),
         pitfall("the embedding, layer 0, is left out of the mix", mutant="embedding_left_out"),
-        pitfall(
-            "the weights are used as they are: their sum drifts, and the scale with it",
-            mutant="weights_not_normalised",
-        ),
-        pitfall(
-            "exponentials of large weights overflow; the largest may be subtracted first",
-            theorem="shift_invariant",
-        ),
+        pitfall("the weights are used without a softmax", mutant="weights_not_normalised"),
+        pitfall("exponentials of large weights overflow unless shifted first", theorem="shift_invariant"),
     ),
-    sources=(
-        deck(1, "ELMo"),
-        deck(3, "ELMo, steps 1 to 3"),
-        paper("peters2018", "eq. 1"),
-    ),
+    sources=(deck(1, "ELMo"), deck(3, "ELMo, steps 1 to 3"), paper("peters2018", "eq. 1")),
     worked=(
         Worked(
             "Three layers of equal weight: twice their mean",
@@ -73,12 +56,13 @@ elmo_mix = Formula(
 
 r, z = given("r", domain="integer", below=L + 1), given("z")
 beta, x = given("beta"), given("x", d)
+total = Sum(exp(w[l]), l)
 
 elmo_mix.theorem(
     "weights",
     "The layers' weights are positive, and 1 in sum",
     claim(Sum(a[j], j), "=", 1)
-    .step(Sum(exp(w[j]), j) / Sum(exp(w[l]), l), "the denominator does not depend on j")
+    .step(Sum(exp(w[j]), j) / total, "the denominator does not depend on j")
     .because("a sum of exponentials is positive, so it cancels"),
     claim(0, "<", a[j]).by_definition("exponentials are positive"),
     runs=False,
@@ -95,9 +79,7 @@ elmo_mix.theorem(
     .because("the weights sum to 1"),
     claim(-m[c], "<=", lowest)
     .step(Sum(a[j] * -h[j, c], j), "the definition; γ = 1")
-    .at_most(
-        Sum(a[j] * lowest, j), "no layer falls short of the lowest", gap=Sum(a[j] * (lowest + h[j, c]), j)
-    )
+    .at_most(Sum(a[j] * lowest, j), "none is below the lowest", gap=Sum(a[j] * (lowest + h[j, c]), j))
     .because("the weights sum to 1"),
     at={gamma: 1},
 )
@@ -115,10 +97,7 @@ elmo_mix.theorem(
     "shift_invariant",
     "Adding a number to all of w changes nothing",
     claim(elmo_mix(h, each(w[j] + z, j), gamma)[c], "=", m[c])
-    .step(
-        gamma * Sum(exp(z) * exp(w[j]) / (exp(z) * Sum(exp(w[l]), l)) * h[j, c], j),
-        "exp(w + z) = exp(z)·exp(w)",
-    )
+    .step(gamma * Sum(exp(z) * exp(w[j]) / (exp(z) * total) * h[j, c], j), "exp(w + z) = exp(z)·exp(w)")
     .because("exp(z) is positive, so it cancels"),
     given=z,
 )

@@ -5,6 +5,8 @@ stands after n elements, in a stacked network row n of each layer. The theorems 
 """
 
 from collections.abc import Callable
+from functools import reduce
+from operator import add, mul
 from typing import Any
 
 from spec.language.theorem import Proof
@@ -16,16 +18,8 @@ rows, more, fewer = sizes("rows more fewer")
 
 def parameters(formula: Formula) -> Node:
     """How many numbers the parameters of a formula hold: the sum of their declared sizes, as they stand."""
-    counts: list[Node] = []
-    for tensor in formula.tensors:
-        if tensor.role == "parameter":
-            counts.append(lift(tensor.shape[0]))
-            for size in tensor.shape[1:]:
-                counts[-1] = counts[-1] * size
-    total = counts[0]
-    for count in counts[1:]:
-        total = total + count
-    return total
+    counts = (reduce(mul, map(lift, part.shape)) for part in formula.tensors if part.role == "parameter")
+    return reduce(add, counts)
 
 
 def within_one(entry: Node, why: str) -> tuple[Claim, Claim]:

@@ -19,6 +19,8 @@ states = tensor("states", T, d, meaning="the state at each element, once it is r
 o = tensor("o", T, r, meaning="score of each word at each element")
 P = tensor("P", T, r, meaning="probability of each word at each element")
 
+READ = {"x": [[1], [0]], "h": [0], "W_xh": [[1]], "W_hh": [[1]], "W_hy": [[1], [0]]}
+
 rnn = Formula(
     "recurrent.rnn",
     "Recurrent neural network",
@@ -38,22 +40,10 @@ rnn = Formula(
     outputs=(states, P),
     stored=("o",),
     pitfalls=(
-        pitfall(
-            "the state is detached between parts of a long text: no gradient reaches further back",
-            mutant="truncated_after_twenty",
-        ),
-        pitfall(
-            "a batch is read as one long sequence: each member begins where another ended",
-            mutant="one_long_sequence",
-        ),
-        pitfall(
-            "the state that a caller passes on is ignored, so that a text cut in two is forgotten",
-            theorem="resumes",
-        ),
-        pitfall(
-            "long sequences train badly: gradients shrink or grow geometrically, whatever the implementation",
-            theorem="vanishes",
-        ),
+        pitfall("gradients are cut between the parts of a long text", mutant="truncated_after_twenty"),
+        pitfall("a batch is read as one long sequence", mutant="one_long_sequence"),
+        pitfall("the state that a caller passes is ignored: a text cannot be cut", theorem="resumes"),
+        pitfall("gradients shrink or grow geometrically with the length", theorem="vanishes"),
     ),
     sources=(
         deck(1, "recurrent neural networks"),
@@ -63,13 +53,13 @@ rnn = Formula(
     worked=(
         Worked(
             "One unit with both weights 1: 1 is read, then 0, and the state tanh(1) fades to tanh(tanh(1))",
-            {"x": [[1], [0]], "h": [0], "W_xh": [[1]], "W_hh": [[1]], "W_hy": [[1], [0]]},
+            READ,
             [["0.7616"], ["0.6420"]],
             4,
         ),
         Worked(
             "The same network's words: two words with scores (h, 0) share the probability as σ(h) to 1 − σ(h)",
-            {"x": [[1], [0]], "h": [0], "W_xh": [[1]], "W_hh": [[1]], "W_hy": [[1], [0]]},
+            READ,
             [["0.6817", "0.3183"], ["0.6552", "0.3448"]],
             4,
             output="P",
@@ -97,9 +87,7 @@ rnn.theorem(
 rnn.theorem(
     "parameters",
     "The network has d·(p + d + r) parameters, however long the sequence",
-    claim(parameters(rnn), "=", d * (p + d + r)).by_definition(
-        "the sizes of W_xh, W_hh and W_hy, in none of which T occurs"
-    ),
+    claim(parameters(rnn), "=", d * (p + d + r)).by_definition("T is no size of a weight"),
     runs=False,
 )
 
@@ -135,9 +123,7 @@ rnn.theorem(
 
 # What the gradient of a state is worth
 
-J = tensor(
-    "J", T, d, d, meaning="∂states/∂h: how far each entry of a state follows each entry of the initial one"
-)
+J = tensor("J", T, d, d, meaning="∂states/∂h: how each entry of a state follows each of the first one")
 R = tensor("R", T, d, meaning="the sum of a row of J, in absolute values")
 rnn.let(J[t, c, e], run.pullback(each(delta(i, t) * delta(u, c), i, u), h)[e])
 rnn.let(R[t, c], Sum(absolute(J[t, c, e]), e))
@@ -164,6 +150,7 @@ omega = given("omega", domain="positive")
 weight = Sum(absolute(W_hh[c, u]), u)
 followed = Sum(W_hh[c, u] * J[t, u, e], u)
 apart = Sum(absolute(W_hh[c, u]) * absolute(J[t, u, e]), u)
+beyond = apart - absolute(followed)
 weighted = Sum(absolute(W_hh[c, u]) * R[t, u], u)
 
 rnn.theorem(
@@ -174,12 +161,10 @@ rnn.theorem(
         base=derive()
         .step((1 - states[0, c] ** 2) * weight, "the first factor; 1 − h² is not negative")
         .at_most(weight, "1 − h² is at most 1", gap=states[0, c] ** 2 * weight)
-        .because("the assumption", gap=omega - weight),
+        .because("the assumption: no row sums to more than ω", gap=omega - weight),
         step=derive()
         .step(passed * Sum(absolute(followed), e), "one factor more; 1 − h² is not negative")
-        .at_most(
-            passed * Sum(apart, e), "the triangle inequality", gap=passed * Sum(apart - absolute(followed), e)
-        )
+        .at_most(passed * Sum(apart, e), "the triangle inequality", gap=passed * Sum(beyond, e))
         .step(passed * weighted, "the sums exchanged: over e first")
         .at_most(weighted, "1 − h² is at most 1", gap=states[t + 1, c] ** 2 * weighted)
         .at_most(
@@ -187,7 +172,7 @@ rnn.theorem(
             "the hypothesis for t",
             gap=Sum(absolute(W_hh[c, u]) * (omega ** (t + 1) - R[t, u]), u),
         )
-        .because("the assumption", gap=omega ** (t + 1) * (omega - weight)),
+        .because("the assumption once more", gap=omega ** (t + 1) * (omega - weight)),
     ),
     given=omega,
     assuming=(Every(le(weight, omega), c),),
@@ -207,16 +192,14 @@ rnn.theorem(
         claim(K[n, c, e], "=", omega ** (n + 1) * delta(c, e), c, e),
         last=T - 1,
         base=(
-            derive()
-            .step(tanh(Sum(omega * delta(c, u) * 0, u)), "nothing but 0 is read")
-            .because("tanh(0) = 0"),
+            derive().step(tanh(Sum(omega * delta(c, u) * 0, u)), "the definition").because("tanh(0) = 0"),
             derive()
             .step((1 - resting[0, c] ** 2) * Sum(omega * delta(c, u) * delta(u, e), u), "the first factor")
             .because("the state is 0, where the slope of tanh is 1; the delta picks u = c"),
         ),
         step=(
             derive()
-            .step(tanh(Sum(omega * delta(c, u) * resting[n, u], u)), "nothing but 0 is read")
+            .step(tanh(Sum(omega * delta(c, u) * resting[n, u], u)), "only 0 is read")
             .because("tanh(0) = 0"),
             derive()
             .step((1 - resting[n + 1, c] ** 2) * Sum(omega * delta(c, u) * K[n, u, e], u), "one factor more")

@@ -1,18 +1,13 @@
 """The cell of a recurrent network: one step from a state and an element to the next state, and an output."""
 
 from spec.recurrent.over_sequences import parameters, within_one
-from spec.recurrent.step import step
+from spec.recurrent.step import W_hh, W_xh, a, c, d, e, h, h_new, p, step, x
 from spec.vocabulary import *
 
-p, d, r = sizes("p d r")
-a, c, e, k = indices(a=p, c=d, e=d, k=r)
+(r,) = sizes("r")
+(k,) = indices(k=r)
 
-x = data("x", p, meaning="the element that arrives")
-h = data("h", d, meaning="the state before: what is kept of the elements read so far")
-W_xh = parameter("W_xh", d, p, meaning="what each unit of the state takes from the element")
-W_hh = parameter("W_hh", d, d, meaning="what each unit of the state takes from the state before")
 W_hy = parameter("W_hy", r, d, meaning="what each output takes from the state")
-h_new = tensor("h'", d, meaning="the state after: the old one and the element, squashed together")
 o = tensor("o", r, meaning="output, such as a score for each word that may come next")
 
 rnn_cell = Formula(
@@ -30,15 +25,10 @@ rnn_cell = Formula(
     outputs=(h_new, o),
     stored=("h'",),
     pitfalls=(
-        pitfall(
-            "the output is computed from the state before the update: one element late",
-            mutant="output_of_the_old_state",
-        ),
-        pitfall(
-            "W_hh is stored the other way round and multiplied as it lies", mutant="state_weights_transposed"
-        ),
+        pitfall("the output comes from the state before the update", mutant="output_of_the_old_state"),
+        pitfall("W_hh is stored the other way round", mutant="state_weights_transposed"),
         pitfall("a rectifier for the tanh: nothing bounds the state any more", theorem="bounded"),
-        pitfall("the state is detached: a gradient reaches one step back and no further", theorem="slope"),
+        pitfall("the state is detached: a gradient reaches one step back, no further", theorem="slope"),
     ),
     sources=(deck(1, "recurrent neural networks"), paper("elman1990", "simple recurrent network")),
     worked=(

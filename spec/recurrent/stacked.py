@@ -6,8 +6,7 @@ from spec.recurrent.step import step
 from spec.vocabulary import *
 
 T, p, d, L = sizes("T p d L")
-t, n, m, a, c, e = indices(t=T, n=T + 1, m=T + 1, a=p, c=d, e=d)
-l, k = indices(l=L + 1, k=1)
+t, n, m, l, c, k = indices(t=T, n=T + 1, m=T + 1, l=L + 1, c=d, k=1)
 
 x = data("x", T, p, meaning="the sequence, element by element")
 h = data("h", L + 1, d, meaning="the state of each layer before the first element")
@@ -26,12 +25,7 @@ stacked = Formula(
     why="What reads the states of a recurrent network? Another one may: to the layer above, the states below are a sequence "
     "like any other. One layer applies one tanh between an element and the state that first knows of it; more layers apply "
     "more, and each can work on what the one below has made of the text. ELMo's word vectors are mixed from such layers.",
-    sizes={
-        T: "elements of the sequence",
-        p: "width of an element",
-        d: "width of the states",
-        L: "layers above the first",
-    },
+    sizes={T: "elements", p: "width of an element", d: "width of a state", L: "layers above the first"},
     inputs=(x, h, W_xh, W_hh, U),
     lines=(
         define(H[l, 0], h[l]),
@@ -42,27 +36,12 @@ stacked = Formula(
     ),
     outputs=(states, last),
     pitfalls=(
-        pitfall(
-            "a layer reads the state below of the element before: one step late for each layer",
-            mutant="delayed",
-        ),
-        pitfall(
-            "the top layer's last state is returned for every layer's: no sequence can go on from it",
-            mutant="last_of_the_top",
-        ),
-        pitfall(
-            "the layers above the first begin with 0 whatever state is passed",
-            mutant="upper_layers_from_zero",
-        ),
-        pitfall(
-            "one set of recurrent weights for all layers: the one above is no network of its own",
-            mutant="one_recurrence",
-        ),
+        pitfall("each layer reads the state below of the element before: one step late", mutant="delayed"),
+        pitfall("the top layer's last state is returned for every layer's", mutant="last_of_the_top"),
+        pitfall("the layers above the first begin with 0", mutant="upper_layers_from_zero"),
+        pitfall("one set of recurrent weights for all layers", mutant="one_recurrence"),
     ),
-    sources=(
-        deck(1, "stacking multiple RNNs"),
-        paper("graves2013", "deep recurrent networks"),
-    ),
+    sources=(deck(1, "stacking multiple RNNs"), paper("graves2013", "deep recurrent networks")),
     worked=(
         Worked(
             "Two layers of one unit with all weights 1, on 1 and then 0: tanh(tanh 1), then tanh(tanh(tanh 1) + tanh(tanh 1))",
@@ -93,18 +72,12 @@ stacked.theorem(
 stacked.theorem(
     "parameters",
     "The network has d·(p + (2·L + 1)·d) parameters, however long the sequence",
-    claim(parameters(stacked), "=", d * (p + (2 * L + 1) * d)).by_definition(
-        "the sizes of W_xh, W_hh and U, in none of which T occurs"
-    ),
+    claim(parameters(stacked), "=", d * (p + (2 * L + 1) * d)).by_definition("T is no size of a weight"),
     runs=False,
 )
 
-another_layer(
-    stacked,
-    (H,),
-    layer,
-    "The states of the top layer are those of a network that reads the states of the layers below",
-)
+above = "The states of the top layer are those of a network that reads the states of the layers below"
+another_layer(stacked, (H,), layer, above)
 
 first = rnn(x, h[0], W_xh, W_hh[0], unread)
 second = layer(first, 1)

@@ -6,10 +6,10 @@ p, d = sizes("p d")
 a, c, e = indices(a=p, c=d, e=d)
 
 x = data("x", p, meaning="the element that arrives")
-h = data("h", d, meaning="the state before")
-W_xh = parameter("W_xh", d, p, meaning="weights from the element to the state")
-W_hh = parameter("W_hh", d, d, meaning="weights from the state to the state")
-h_new = tensor("h'", d, meaning="the state after")
+h = data("h", d, meaning="the state before: what is kept of the elements read so far")
+W_xh = parameter("W_xh", d, p, meaning="what each unit of the state takes from the element")
+W_hh = parameter("W_hh", d, d, meaning="what each unit of the state takes from the state before")
+h_new = tensor("h'", d, meaning="the state after: the old one and the element, squashed together")
 
 step = Formula(
     "recurrent.step",

@@ -93,7 +93,8 @@ def _applied(p: Printer, node: Call) -> str:
 @rule(Call, Latex, Unicode)
 def _call(p: Printer, node: Call) -> tuple[str, int]:
     callee = known(node.formula_id)
-    if node.arguments == callee.inputs and node.output not in {t.name for t in callee.outputs}:
+    inner = {line.name for line in callee.definitions} - {t.name for t in callee.outputs}
+    if node.arguments == callee.inputs and node.output in inner:
         line = Ref(callee.line(node.output), *node.index)  # a letter of the statement, for its own inputs
         return p.text(line), POWER if line.tensor.name in SQUARED else ATOM
     index = ", ".join(p.text(part) for part in node.index)
