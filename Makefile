@@ -22,7 +22,7 @@ verify: .venv/.ready-verify ## check ours, PyTorch's and transformers' implement
 	$(BIN)/attnspec verify $(ARGS)
 
 test: .venv/.ready-all ## run the tests (ARGS="tests/spec -k softmax")
-	OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --timeout 600 $(ARGS)
+	OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --timeout 1800 $(ARGS)
 
 lint: style types imports ## style, types and import contracts (make -k lint: all three whatever fails)
 

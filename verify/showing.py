@@ -66,8 +66,8 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
         yield "bold", "What goes wrong"
         for pitfall in formula.pitfalls:
             kinds = ("convention", "theorem", "mutant")
-            shown = next(f"{kind} {getattr(pitfall, kind)}" for kind in kinds if getattr(pitfall, kind))
-            yield from _wrapped("", f"{pitfall.text} [{shown}]", 2)
+            by = next(f"{kind} {getattr(pitfall, kind)}" for kind in kinds if getattr(pitfall, kind))
+            yield from _wrapped("", f"{pitfall.text} [{by}]", 2)
     if formula.law is not None:
         yield "", ""
         yield "bold", "What every result satisfies"
@@ -78,8 +78,8 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
     if formula.theorems:
         yield "", ""
         yield "bold", "Theorems"
-        for line in numbered(formula.abbreviations.values()):
-            yield from _wrapped("", f"abbreviated: {line.equation}   {line.ranges}".rstrip(), 2)
+        for short in numbered(formula.abbreviations.values()):
+            yield from _wrapped("", f"abbreviated: {short.equation}   {short.ranges}".rstrip(), 2)
         for theorem in formula.theorems.values():
             yield from _theorem(formula, theorem)
     if formula.notes:

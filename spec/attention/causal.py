@@ -1,7 +1,7 @@
 """Causal attention: a query sees no key that comes after it."""
 
 from spec.attention.masks import FULLY_MASKED
-from spec.attention.scaled_dot_product import scaled_dot_product
+from spec.attention.scaled_dot_product import TOKENS, scaled_dot_product
 from spec.attention.softmax import softmax
 from spec.scores.scaled_dot import scaled_dot
 from spec.vocabulary import *
@@ -33,12 +33,7 @@ causal = Formula(
     "already written; in training the whole text lies before it, and it would learn to copy the answer. So a query attends to "
     "no key that comes after it, and every position is a prediction of its own. While decoding there are fewer queries than "
     "keys, since earlier ones are kept: the last query then stands beside the last key.",
-    sizes={
-        n: "queries",
-        m: "keys, each with its value",
-        d_k: "width of queries and keys",
-        d_v: "width of values",
-    },
+    sizes={n: "queries", m: "keys and values", d_k: "width of a key", d_v: "width of a value"},
     inputs=(q, k, v),
     lines=(define(z, scaled_dot_product(q, k, v, each(seen, i, j))),),
     outputs=(z,),
@@ -46,17 +41,10 @@ causal = Formula(
     stored=("a",),
     pitfalls=(
         pitfall(
-            "the mask aligned at the first key while decoding with a cache: one query of many keys then sees only the first",
-            convention="alignment",
+            "aligned at the first key: with a cache, one query sees that key only", convention="alignment"
         ),
-        pitfall(
-            "more queries than keys: the first see no key, and a softmax of −∞ alone is NaN",
-            convention="fully_masked",
-        ),
-        pitfall(
-            "a diagonal off by one: every query sees its successor, and training looks too good",
-            mutant="one_ahead",
-        ),
+        pitfall("more queries than keys: the first see none, and become NaN", convention="fully_masked"),
+        pitfall("a diagonal off by one: every query sees its successor", mutant="one_ahead"),
         pitfall("the future pushed down by a fixed number: large scores come through", mutant="weak_fill"),
     ),
     sources=(
@@ -73,22 +61,13 @@ causal = Formula(
             1,
         ),
         Worked(
-            "The three tokens of self-attention, read from left to right: the first sees itself only; unscaled scores (4, 16) "
-            "for the second and (4, 12, 10) for the third",
-            {
-                "q": [
-                    ["sqrt(3)", 0, "2*sqrt(3)"],
-                    ["2*sqrt(3)", "2*sqrt(3)", "2*sqrt(3)"],
-                    ["2*sqrt(3)", "sqrt(3)", "3*sqrt(3)"],
-                ],
-                "k": [[0, 1, 1], [4, 4, 0], [2, 3, 1]],
-                "v": [[1, 2, 3], [2, 8, 0], [2, 6, 3]],
-            },
-            [["1.00", "2.00", "3.00"], ["2.00", "8.00", "0.00"], ["2.00", "7.76", "0.36"]],
+            "The three tokens of scaled_dot_product read from left to right, scores scaled: the first sees itself only",
+            {"q": [[1, 0, 2], [2, 2, 2], [2, 1, 3]], **TOKENS},
+            [["1.00", "2.00", "3.00"], ["2.00", "7.99", "0.00"], ["1.99", "7.48", "0.74"]],
             2,
         ),
         Worked(
-            "One query of 0 and three keys, aligned at the last key: it sees all three",
+            "One query of 0 and three keys: it stands beside the last key and sees all, the mean of 3, 1 and 5",
             {"q": [[0]], "k": [[1], [2], [3]], "v": [[3], [1], [5]]},
             [["3.0"]],
             1,
@@ -101,18 +80,13 @@ causal = Formula(
 (t,) = indices(t=n)
 k_later, v_later, g = given("k_later", m, d_k), given("v_later", m, d_v), given("g", d_v)
 whole = causal(q, k, v)
-s, a = (
-    tensor("s", n, m, meaning="scores"),
-    tensor("a", n, m, meaning="weights: 0 for every key after the query"),
-)
+s = tensor("s", n, m, meaning="score: how well each key fits each query")
+a = tensor("a", n, m, meaning="attention weight: 0 for every key after the query")
 causal.let(s[i, j], scaled_dot(q, k)[i, j])
 causal.let(a[i, j], softmax(s, each(seen, i, j))[i, j])
 
-changed = causal(
-    q,
-    each(case(le(j, r), k[j, c], k_later[j, c]), j, c),
-    each(case(le(j, r), v[j, e], v_later[j, e]), j, e),
-)
+k_changed = each(case(le(j, r), k[j, c], k_later[j, c]), j, c)
+v_changed = each(case(le(j, r), v[j, e], v_later[j, e]), j, e)
 of_query = each(delta(i, t) * g[e], i, e)
 later_than = {"lower_right": (t + (m - n), ""), "upper_left": (t, "_upper_left")}
 
@@ -120,7 +94,7 @@ for alignment, (last, suffix) in later_than.items():
     causal.theorem(
         "no_future" + suffix,
         "Keys and values after a query's last permitted one have no influence on its output, and no gradient",
-        claim(changed[t, e], "=", whole[t, e], where=le(last, r))
+        claim(causal(q, k_changed, v_changed)[t, e], "=", whole[t, e], where=le(last, r))
         .step(
             Sum(exp(s[t, j]) / Sum(exp(s[t, l]), l, where=le(l, last)) * v[j, e], j, where=le(j, last)),
             "the sums of query t run over keys up to its last, none of which was replaced",
@@ -167,15 +141,15 @@ causal.theorem(
     conventions={"alignment": "upper_left", "fully_masked": "zero"},
 )
 
+reversed_ = causal(each(q[n - 1 - i, c], i, c), each(k[m - 1 - j, c], j, c), each(v[m - 1 - j, e], j, e))
+
 causal.theorem(
     "order_matters",
     "Causal attention is not permutation equivariant: reversing its inputs does more than reverse its outputs, so that it can "
     "tell order without positions",
-    claim(
-        causal(each(q[n - 1 - i, c], i, c), each(k[m - 1 - j, c], j, c), each(v[m - 1 - j, e], j, e))[i, e],
-        "=",
-        whole[n - 1 - i, e],
-    ).by_witness(n=2, m=2, d_k=1, d_v=1, q=[[0.0], [0.0]], k=[[0.0], [0.0]], v=[[0.0], [1.0]]),
+    claim(reversed_[i, e], "=", whole[n - 1 - i, e]).by_witness(
+        n=2, m=2, d_k=1, d_v=1, q=[[0.0], [0.0]], k=[[0.0], [0.0]], v=[[0.0], [1.0]]
+    ),
     sizes={m: n},
     exists=True,
     runs=False,

@@ -2,7 +2,7 @@
 
 from spec.attention.log_weights import log_weights
 from spec.attention.masks import OURS, POLARITY, permitted
-from spec.attention.scaled_dot_product import scaled_dot_product
+from spec.attention.scaled_dot_product import THINKING, TOKENS, scaled_dot_product
 from spec.attention.softmax import softmax
 from spec.scores.scaled_dot import scaled_dot
 from spec.vocabulary import *
@@ -14,7 +14,7 @@ q = data("q", n, d_k, meaning="query: what each position looks for")
 k = data("k", m, d_k, meaning="key: what each position offers to be found by")
 v = data("v", m, d_v, meaning="value: what each position passes on where it is drawn")
 generator = Tensor(
-    "generator", (), "generator", "generator", meaning="the source of randomness that draws take from"
+    "generator", (), "generator", "generator", meaning="where draws take their randomness from"
 )
 mask = optional_mask("mask", n, m, meaning="which keys a query may attend to")
 s = tensor("s", n, m, meaning="score: how well each key fits each query")
@@ -32,6 +32,7 @@ NOTHING_PERMITTED = Convention(
 )
 has_key = Some(permitted(mask, i, l), l)
 is_key = le(0, index[i]) & lt(index[i], m)
+none, empty = eq(index[i], -1), eq(z[i, e], 0)
 drawn, read = is_key & permitted(mask, i, index[i]), is_key & eq(z[i, e], v[index[i], e])
 
 hard = Formula(
@@ -41,12 +42,7 @@ hard = Formula(
     "them, which costs much where there are many and blurs what it finds. Hard attention draws one key with the same weights "
     "as probabilities and reads that one alone. A draw has no derivative, so it is trained by the score-function estimator, "
     "whose variance a baseline has to tame.",
-    sizes={
-        n: "queries",
-        m: "keys, each with its value",
-        d_k: "width of queries and keys",
-        d_v: "width of values",
-    },
+    sizes={n: "queries", m: "keys and values", d_k: "width of a key", d_v: "width of a value"},
     inputs=(q, k, v, generator, mask),
     lines=(define(s, scaled_dot(q, k)), define(a, softmax(s, mask))),
     outputs=(a,),
@@ -60,18 +56,12 @@ hard = Formula(
             Axiom(
                 "the key is a permitted one",
                 "the index is that of a permitted key, or −1 where there is none",
-                by_convention(
-                    "fully_masked",
-                    zero=case(has_key, drawn, eq(index[i], -1)),
-                    unspecified=~has_key | drawn,
-                ),
+                by_convention("fully_masked", zero=case(has_key, drawn, none), unspecified=~has_key | drawn),
             ),
             Axiom(
                 "the context is that key's value",
                 "the context is the value at the index, bit for bit, or 0 where there is none",
-                by_convention(
-                    "fully_masked", zero=case(has_key, read, eq(z[i, e], 0)), unspecified=~has_key | read
-                ),
+                by_convention("fully_masked", zero=case(has_key, read, empty), unspecified=~has_key | read),
                 over=((i, n), (e, d_v)),
             ),
         ),
@@ -79,14 +69,8 @@ hard = Formula(
     pitfalls=(
         pitfall("the key of largest weight taken, as in a search: then nothing is drawn", mutant="likeliest"),
         pitfall("context and index drawn one after the other, so that they disagree", mutant="drawn_twice"),
-        pitfall(
-            "one random number for all queries: each draw is right by itself, but they move together",
-            mutant="one_number",
-        ),
-        pitfall(
-            "the mean reward taken for the best baseline: it is unbiased as any, but another has less variance",
-            theorem="least_variance",
-        ),
+        pitfall("one random number for all queries, so that they move together", mutant="one_number"),
+        pitfall("the mean reward taken for the best baseline: another varies less", theorem="least_variance"),
     ),
     sources=(
         deck(2, "soft vs hard attention: features randomly sampled with respect to the attention map"),
@@ -95,17 +79,13 @@ hard = Formula(
     worked=(
         Worked(
             "“Thinking Machines”, scores 14 and 12: about seven draws of eight read the value of “Thinking”",
-            {"q": [[112] + [0] * 63], "k": [[1] + [0] * 63, ["6/7"] + [0] * 63], "v": [[1], [0]]},
+            {**THINKING, "v": [[1], [0]]},
             [["0.88", "0.12"]],
             2,
         ),
         Worked(
             "The first of three tokens, scores (2, 4, 4): the probabilities of drawing each",
-            {
-                "q": [["sqrt(3)", 0, "2*sqrt(3)"]],
-                "k": [[0, 1, 1], [4, 4, 0], [2, 3, 1]],
-                "v": [[1, 2, 3], [2, 8, 0], [2, 6, 3]],
-            },
+            {"q": [["sqrt(3)", 0, "2*sqrt(3)"]], **TOKENS},
             [["0.06", "0.47", "0.47"]],
             2,
         ),
@@ -169,13 +149,12 @@ hard.let(b_best[i, l], mean(r[i, j] * g[i, j, l] ** 2) / G[i, l])
 hard.let(u[i, j, l], (r[i, j] - b[i]) * g[i, j, l] - D[i, l])
 hard.let(h[i, j, l], (r[i, j] - b_best[i, l]) * g[i, j, l] - D[i, l])
 estimate, gradient = log_weights(t, mask), softmax(t, mask).pullback(r, "s")
+one_key = each(delta(x, i) * delta(y, j), x, y)
 
 hard.theorem(
     "log_gradient",
     "∂ ln aⱼ/∂sₗ = δⱼₗ − aₗ: its mean over the draw is 0, its mean square aₗ(1 − aₗ)",
-    claim(
-        estimate.pullback(each(delta(x, i) * delta(y, j), x, y), "s")[i, l], "=", g[i, j, l], where=mask[i, j]
-    )
+    claim(estimate.pullback(one_key, "s")[i, l], "=", g[i, j, l], where=mask[i, j])
     .step(
         delta(j, l) - case(mask[i, l], exp(t[i, l]) / Sum(exp(t[i, y]), y, where=mask[i, y])),
         "ln pⱼ = tⱼ − ln Z, and ∂ ln Z/∂tₗ = e^{tₗ}/Z",

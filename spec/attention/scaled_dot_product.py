@@ -19,6 +19,11 @@ z = tensor("z", n, d_v, meaning="context: the mean of the values, weighted by at
 has_key = Some(permitted(mask, i, l), l)
 mixed = Sum(a[i, j] * v[j, e], j, where=permitted(mask, i, j))
 
+TOKENS = {"k": [[0, 1, 1], [4, 4, 0], [2, 3, 1]], "v": [[1, 2, 3], [2, 8, 0], [2, 6, 3]]}
+"""Keys and values of the three tokens that deck S0 takes from Karim 2019."""
+THINKING = {"q": [[112] + [0] * 63], "k": [[1] + [0] * 63, ["6/7"] + [0] * 63]}
+"""A query and two keys of width 64 with the products of “Thinking Machines”, 112 and 96."""
+
 scaled_dot_product = Formula(
     "attention.scaled_dot_product",
     "Scaled dot-product attention",
@@ -26,12 +31,7 @@ scaled_dot_product = Formula(
     "everything on through one state, place by place, and forgets on the way. Here every query is compared with every key, "
     "and the values are averaged with the weights that result: a look-up that is soft, so that it can be learned. Keys say "
     "where to look and values what is found there. All queries are independent, so they are computed at once.",
-    sizes={
-        n: "queries",
-        m: "keys, each with its value",
-        d_k: "width of queries and keys",
-        d_v: "width of values",
-    },
+    sizes={n: "queries", m: "keys and values", d_k: "width of a key", d_v: "width of a value"},
     inputs=(q, k, v, mask),
     lines=(
         define(s, scaled_dot(q, k)),
@@ -51,14 +51,8 @@ scaled_dot_product = Formula(
     stored=("a",),
     pitfalls=(
         pitfall("a mask of the other polarity: in some libraries True drops a key", convention="polarity"),
-        pitfall(
-            "a query that may see no key: NaN from 0/0, or the mean of all values where masked scores are finite",
-            convention="fully_masked",
-        ),
-        pitfall(
-            "NaN or ∞ in a masked slot comes through, since 0·NaN is NaN: no term of such a slot belongs in a sum",
-            theorem="masked_for_all",
-        ),
+        pitfall("a query without a key: NaN from 0/0, or the mean of all values", convention="fully_masked"),
+        pitfall("NaN in a masked slot leaks where it is multiplied by 0", mutant="kernel_as_is"),
         pitfall("scores divided by √d_v: unnoticed while d_k = d_v", mutant="scale_of_values"),
     ),
     sources=(
@@ -72,33 +66,21 @@ scaled_dot_product = Formula(
     worked=(
         Worked(
             "Three tokens, unscaled scores (2, 4, 4) for the first: the queries carry the factor √3 that the scale divides out",
-            {
-                "q": [["sqrt(3)", 0, "2*sqrt(3)"]],
-                "k": [[0, 1, 1], [4, 4, 0], [2, 3, 1]],
-                "v": [[1, 2, 3], [2, 8, 0], [2, 6, 3]],
-            },
+            {"q": [["sqrt(3)", 0, "2*sqrt(3)"]], **TOKENS},
             [["1.94", "6.68", "1.60"]],
             2,
             deck(0, "illustrated self-attention"),
         ),
         Worked(
-            "The same three tokens with the scores scaled, (2, 4, 4)/√3 for the first: the softer weights of all three",
-            {
-                "q": [[1, 0, 2], [2, 2, 2], [2, 1, 3]],
-                "k": [[0, 1, 1], [4, 4, 0], [2, 3, 1]],
-                "v": [[1, 2, 3], [2, 8, 0], [2, 6, 3]],
-            },
+            "The weights of all three tokens where the scores are scaled, (2, 4, 4)/√3 for the first",
+            {"q": [[1, 0, 2], [2, 2, 2], [2, 1, 3]], **TOKENS},
             [["0.136", "0.432", "0.432"], ["0.001", "0.909", "0.090"], ["0.007", "0.755", "0.238"]],
             3,
             output="a",
         ),
         Worked(
             "“Thinking Machines”: products 112 and 96, scores 14 and 12; with unit vectors for v₁, v₂: z = 0.88·v₁ + 0.12·v₂",
-            {
-                "q": [[112] + [0] * 63],
-                "k": [[1] + [0] * 63, ["6/7"] + [0] * 63],
-                "v": [[1, 0], [0, 1]],
-            },
+            {**THINKING, "v": [[1, 0], [0, 1]]},
             [["0.88", "0.12"]],
             2,
             deck(0, "self-attention, steps 2 to 6"),
@@ -108,7 +90,7 @@ scaled_dot_product = Formula(
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
 
-some_key = Some(mask[i, l], l)
+here, some_key = mask[i, j], Some(mask[i, l], l)
 pi, sigma = given("pi", m, domain="permutation"), given("sigma", n, domain="permutation")
 attended = scaled_dot_product(q, k, v, mask)
 
@@ -116,43 +98,34 @@ w = given("w", d_v)
 p = tensor("p", m, meaning="how far each value reaches in the direction w")
 M = tensor("M", n, meaning="how far the farthest permitted value reaches in that direction")
 scaled_dot_product.let(p[j], Sum(w[e] * v[j, e], e))
-scaled_dot_product.let(M[i], Max(p[j], j, where=mask[i, j]))
+scaled_dot_product.let(M[i], Max(p[j], j, where=here))
 
 scaled_dot_product.theorem(
     "convex_hull",
     "Every output lies in the convex hull of the permitted values: in no direction w does it exceed them all",
     claim(Sum(w[e] * attended[i, e], e), "<=", M[i], where=some_key)
-    .step(Sum(w[e] * Sum(a[i, j] * v[j, e], j, where=mask[i, j]), e), "the definition")
-    .step(
-        Sum(a[i, j] * p[j], j, where=mask[i, j]), "the sums over e and j exchanged; aᵢⱼ does not depend on e"
-    )
+    .step(Sum(w[e] * Sum(a[i, j] * v[j, e], j, where=here), e), "the definition")
+    .step(Sum(a[i, j] * p[j], j, where=here), "the sums exchanged: aᵢⱼ does not depend on e")
     .at_most(
-        Sum(a[i, j] * M[i], j, where=mask[i, j]),
+        Sum(a[i, j] * M[i], j, where=here),
         "no permitted value reaches farther than M, and no weight is negative",
-        gap=Sum(a[i, j] * (M[i] - p[j]), j, where=mask[i, j]),
+        gap=Sum(a[i, j] * (M[i] - p[j]), j, where=here),
     )
-    .step(M[i] * Sum(a[i, j], j, where=mask[i, j]), "M does not depend on j")
+    .step(M[i] * Sum(a[i, j], j, where=here), "M does not depend on j")
     .because("the weights of a query with a permitted key sum to 1"),
     given=w,
     conventions=OURS,
 )
 
+moved = scaled_dot_product(q, each(k[pi[j], c], j, c), each(v[pi[j], e], j, e), each(mask[i, pi[j]], i, j))
+total = Sum(exp(s[i, pi[l]]), l, where=mask[i, pi[l]])
+
 scaled_dot_product.theorem(
     "key_permutation",
     "Permuting keys, values and mask alike changes nothing",
-    claim(
-        scaled_dot_product(q, each(k[pi[j], c], j, c), each(v[pi[j], e], j, e), each(mask[i, pi[j]], i, j))[
-            i, e
-        ],
-        "=",
-        attended[i, e],
-    )
+    claim(moved[i, e], "=", attended[i, e])
     .step(
-        Sum(
-            exp(s[i, pi[j]]) / Sum(exp(s[i, pi[l]]), l, where=mask[i, pi[l]]) * v[pi[j], e],
-            j,
-            where=mask[i, pi[j]],
-        ),
+        Sum(exp(s[i, pi[j]]) / total * v[pi[j], e], j, where=mask[i, pi[j]]),
         "the definition: every row of keys, values and mask is read at π(j)",
     )
     .step(
@@ -164,14 +137,12 @@ scaled_dot_product.theorem(
     conventions=OURS,
 )
 
+reordered = scaled_dot_product(each(q[sigma[i], c], i, c), k, v, each(mask[sigma[i], j], i, j))
+
 scaled_dot_product.theorem(
     "query_permutation",
     "Permuting queries and mask alike permutes the outputs",
-    claim(
-        scaled_dot_product(each(q[sigma[i], c], i, c), k, v, each(mask[sigma[i], j], i, j))[i, e],
-        "=",
-        attended[sigma[i], e],
-    )
+    claim(reordered[i, e], "=", attended[sigma[i], e])
     .step(
         Sum(softmax(s, mask)[sigma[i], j] * v[j, e], j, where=mask[sigma[i], j]),
         "each row of scores and of weights comes from its own query and row of the mask",
@@ -183,18 +154,14 @@ scaled_dot_product.theorem(
 
 r = given("r", domain="integer", below=m)
 k_other, v_other, g = given("k_other", d_k), given("v_other", d_v), given("g", n, d_v)
-k_changed, v_changed = (
-    each(case(eq(j, r), k_other[c], k[j, c]), j, c),
-    each(case(eq(j, r), v_other[e], v[j, e]), j, e),
-)
+k_changed = each(case(eq(j, r), k_other[c], k[j, c]), j, c)
+v_changed = each(case(eq(j, r), v_other[e], v[j, e]), j, e)
 hidden = each(mask[i, j] & ~eq(j, r), i, j)
 without, changed = scaled_dot_product(q, k, v, hidden), scaled_dot_product(q, k_changed, v_changed, hidden)
 
 b = tensor("b", n, m, meaning="the weights where slot r is masked for every query")
 y = tensor("y", n, d_v, meaning="the outputs where slot r is masked for every query")
-D = tensor(
-    "D", n, m, meaning="how much a loss with gradient g at the outputs gains from a higher score there"
-)
+D = tensor("D", n, m, meaning="the gradient that reaches each score")
 scaled_dot_product.let(b[i, j], softmax(s, hidden)[i, j])
 scaled_dot_product.let(y[i, e], without[i, e])
 scaled_dot_product.let(D[i, j], b[i, j] * Sum(g[i, e] * (v[j, e] - y[i, e]), e))
@@ -232,7 +199,7 @@ scaled_dot_product.theorem(
     "A key masked for a query has no influence on that query's output",
     claim(scaled_dot_product(q, k_changed, v_changed, mask)[i, e], "=", attended[i, e], where=~mask[i, r])
     .step(
-        Sum(a[i, j] * v_changed[j, e], j, where=mask[i, j]),
+        Sum(a[i, j] * v_changed[j, e], j, where=here),
         "the keys in the sums of this query are permitted, so none is the replaced one",
     )
     .because("the values in its sum are not the replaced one either"),

@@ -38,16 +38,10 @@ softmax = Formula(
     pitfalls=(
         pitfall("a mask of the other polarity: in some libraries True drops a key", convention="polarity"),
         pitfall(
-            "scores of masked keys filled with −∞ where a query has no other: 0/0, and NaN spreads from there",
-            convention="fully_masked",
+            "a query without a key: −∞ for every score makes 0/0, which is NaN", convention="fully_masked"
         ),
-        pitfall(
-            "exponentials of the scores as they are overflow; the largest score may be subtracted first",
-            theorem="shift_invariant",
-        ),
-        pitfall(
-            "the mask multiplied in after the softmax: the weights left do not sum to 1", mutant="mask_after"
-        ),
+        pitfall("large scores overflow unless the largest is subtracted first", theorem="shift_invariant"),
+        pitfall("the mask multiplied in afterwards: what is left does not sum to 1", mutant="mask_after"),
     ),
     sources=(
         deck(0, "self-attention, step 4"),
@@ -68,7 +62,7 @@ softmax = Formula(
             "Three scores 13, 9 and 9", {"s": [[13, 9, 9]]}, [["0.96", "0.02", "0.02"]], 2, deck(0, "step 3")
         ),
         Worked(
-            "The three scores with the first key masked: the others share alike",
+            "The first of them masked: the others share alike",
             {"s": [[13, 9, 9]], "mask": [[False, True, True]]},
             [["0.0", "0.5", "0.5"]],
             1,
@@ -87,6 +81,8 @@ others = Sum(exp(s[i, l]), l, where=mask[i, l] & ~eq(l, j))
 Z = tensor("Z", n, meaning="the sum of the exponentials of a query's permitted scores")
 softmax.let(Z[i], Sum(exp(s[i, l]), l, where=mask[i, l]))
 
+quotient, missing = case(mask[i, j], exp(s[i, j]) / Z[i]), case(mask[i, j], others / Z[i], 1)
+
 softmax.theorem(
     "sums_to_one",
     "The weights of a query with a permitted key sum to 1; without one they are all 0",
@@ -94,9 +90,7 @@ softmax.theorem(
     .step(Sum(exp(s[i, j]) / Z[i], j, where=mask[i, j]), "the definition; a masked key contributes 0")
     .step(Sum(exp(s[i, j]), j, where=mask[i, j]) / Z[i], "the denominator does not depend on j")
     .because("the numerator is Z, positive as a sum of exponentials over at least one key, so it cancels"),
-    claim(weights[i, j], "=", 0, where=~some_key).by_definition(
-        "no key is permitted, so every weight is 0"
-    ),
+    claim(weights[i, j], "=", 0, where=~some_key).by_definition("no key is permitted, so every weight is 0"),
     conventions=OURS,
 )
 
@@ -112,7 +106,7 @@ softmax.theorem(
         case(mask[i, j], exp(t[i]) * exp(s[i, j]) / (exp(t[i]) * Z[i])),
         "eˢ⁺ᵗ = eᵗeˢ; the factor eᵗ does not depend on l and leaves the sum",
     )
-    .step(case(mask[i, j], exp(s[i, j]) / Z[i]), "eᵗ is positive and cancels")
+    .step(quotient, "eᵗ is positive and cancels")
     .because("the definition, read backwards"),
     given=t,
     conventions=OURS,
@@ -144,18 +138,11 @@ softmax.theorem(
     "between_0_and_1",
     "Every weight lies between 0 and 1",
     claim(0, "<=", weights[i, j])
-    .at_most(
-        case(mask[i, j], exp(s[i, j]) / Z[i]),
-        "a quotient of exponentials is positive",
-        gap=case(mask[i, j], exp(s[i, j]) / Z[i]),
-    )
+    .at_most(quotient, "a quotient of exponentials is positive", gap=quotient)
     .because("the definition"),
     claim(weights[i, j], "<=", 1)
-    .step(
-        1 - case(mask[i, j], others / Z[i], 1),
-        "what is missing to 1 are the other exponentials over Z; a masked key misses all",
-    )
-    .because("what is subtracted is not negative", gap=case(mask[i, j], others / Z[i], 1)),
+    .step(1 - missing, "what is missing to 1 are the other exponentials over Z; a masked key misses all")
+    .because("what is missing is not negative", gap=missing),
     conventions=OURS,
 )
 

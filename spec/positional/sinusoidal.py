@@ -26,10 +26,7 @@ sinusoidal = Formula(
     lines=(
         lines_by_convention(
             "layout",
-            interleaved=(
-                define(PE[t, 2 * i], sine, (i, ceiling(d / 2))),
-                define(PE[t, 2 * i + 1], cosine),
-            ),
+            interleaved=(define(PE[t, 2 * i], sine, (i, ceiling(d / 2))), define(PE[t, 2 * i + 1], cosine)),
             concatenated=(
                 define(PE[t, i], sine, (i, ceiling(d / 2))),
                 define(PE[t, ceiling(d / 2) + i], cosine),

@@ -10,9 +10,12 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from generate import evidence, figures, theorems
 
+from spec.language import Assurance, Theorem, claim, indices, sizes
 from spec.language.registry import formulas
 
 ID = list(formulas())
+n, m = sizes("n m")
+i, j = indices("i j")
 LOADING = {"script", "img", "iframe", "source", "video", "audio", "embed", "object", "input", "image", "use"}
 
 
@@ -93,14 +96,33 @@ def test_mathematics_needs_no_script(site: Path) -> None:
 
 
 @pytest.mark.parametrize("formula_id", ID)
-def test_the_assurance_of_every_theorem_is_the_checkers(site: Path, formula_id: str) -> None:
-    """Each theorem's badge on the page is the word that the checker gives now."""
+def test_every_theorem_is_shown_as_proved(site: Path, formula_id: str) -> None:
+    """Each theorem's badge on the page is the word that the checker gives (tests/spec/test_theorems.py holds it to that)."""
     text = (site / f"{formula_id}.html").read_text(encoding="utf-8")
-    for found in theorems.checked(formula_id):
-        start = text.index(f'id="{theorems.anchor(found.theorem)}"')
+    for theorem in formulas()[formula_id].theorems.values():
+        start = text.index(f'id="{theorems.anchor(theorem)}"')
         shown = re.search(r'class="badge badge--[a-z-]+"[^>]*>([^<]+)<', text[start:])
         assert shown is not None
-        assert shown[1] == str(found.assurance), found.theorem.name
+        assert shown[1] == str(Assurance.PROVED), theorem.name
+
+
+def test_the_assurance_of_a_theorem_is_the_checkers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A false theorem among the true ones of a formula has the badge of one that is refused."""
+    formula = formulas()["scores.dot"]
+    false = Theorem(
+        "always_zero", "Every score is 0", (claim(formula(*formula.inputs)[i, j], "=", 0, (i, n), (j, m)),)
+    )
+    monkeypatch.setitem(formula.theorems, false.name, false)
+    theorems.checked.cache_clear()
+    try:
+        text = theorems.section(formula)
+    finally:
+        theorems.checked.cache_clear()
+    shown = [
+        re.search(r'class="badge badge--[a-z-]+"[^>]*>([^<]+)<', part)
+        for part in text.split("{#theorem-")[1:]
+    ]
+    assert [found and found[1] for found in shown] == ["proved", "proved", "proved", "refused"]
 
 
 def test_false_theorems_are_shown_with_the_checkers_words(site: Path) -> None:

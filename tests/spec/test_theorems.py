@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spec.language import Assurance, Formula, Theorem
-from spec.language.proving.proof import check
+from spec.language.proving.proof import Checked, check
 from spec.language.registry import formulas
 from spec.language.render import latex, unicode
 
@@ -135,10 +135,15 @@ def name_of(value: object) -> str:
     return value.id if isinstance(value, Formula) else value.name if isinstance(value, Theorem) else ""
 
 
-@pytest.mark.parametrize(("formula", "theorem"), THEOREMS, ids=name_of)
-def test_a_theorem_is_proved_for_all_sizes(formula: Formula, theorem: Theorem) -> None:
+@pytest.fixture(scope="module", params=THEOREMS, ids=lambda pair: "-".join(map(name_of, pair)))
+def checked(request: pytest.FixtureRequest) -> Checked:
+    """A theorem, checked once for the tests of it, which run one after the other."""
+    formula, theorem = request.param
+    return check(theorem, formula)
+
+
+def test_a_theorem_is_proved_for_all_sizes(checked: Checked) -> None:
     """By derivation (or, where something is claimed to exist, by a witness), with every obligation discharged."""
-    checked = check(theorem, formula)
     assert checked.assurance == Assurance.PROVED, checked.refusal
 
 
@@ -147,13 +152,13 @@ def test_every_theorem_of_the_catalogue_is_there() -> None:
     assert {f.id: set(f.theorems) for f in formulas().values() if f.id in CATALOGUE} == CATALOGUE
 
 
-@pytest.mark.parametrize(("formula", "theorem"), THEOREMS, ids=name_of)
-def test_a_derivation_can_be_shown(formula: Formula, theorem: Theorem) -> None:
+def test_a_derivation_can_be_shown(checked: Checked) -> None:
     """Title, claims and steps are text, as LaTeX and in a terminal."""
-    assert theorem.title[0].isupper() or theorem.title[0] in "‖⟨∂PM"
-    assert not theorem.title.endswith(".")
-    for checked in check(theorem, formula).claims:
-        for step in checked.every_step:
+    title = checked.theorem.title
+    assert title[0].isupper() or title[0] in "‖⟨∂PM"
+    assert not title.endswith(".")
+    for claim in checked.claims:
+        for step in claim.every_step:
             assert step.why
             for side in (step.left, step.right):
                 assert latex(side)

@@ -27,7 +27,7 @@ from verify.laws import check_law
 from verify.mutants import variants
 from verify.mutants.sampling import drawn, looked, uniform, weights
 from verify.report import CheckResult
-from verify.statistics import sample_size
+from verify.statistics import region
 
 
 def failed(checks: list[CheckResult]) -> set[str]:
@@ -73,13 +73,14 @@ def test_the_plan_reaches_its_power(main: Any) -> None:
     draws = main.situation.draws
     for low, high in zip(main.low.ravel(), main.high.ravel(), strict=True):
         p = (low + high) / 2
-        assert draws >= sample_size(p, p + SHIFT, level, POWER)
-        assert draws >= sample_size(p, p - SHIFT, level, POWER)
+        test = region(draws, p, level)
+        assert min(test.power(p + SHIFT), test.power(p - SHIFT)) >= POWER
     total = np.cumsum((main.low[0] + main.high[0]) / 2, -1)
     for row in total:
         half = row[np.argmin(np.abs(row - 0.5))]
         joint = half * half
-        assert draws >= 2 * sample_size(joint, joint + CORRELATION * half * (1 - half), level, POWER)
+        shifted = joint + CORRELATION * half * (1 - half)
+        assert region(draws // 2, joint, level).power(shifted) >= POWER
 
 
 def test_situations_are_what_their_names_say() -> None:

@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from spec.language import Assurance, Theorem, claim, indices, sizes
+from spec.language.proving import proof
+from spec.language.proving.derivations import CheckedClaim
+from spec.language.registry import formulas
 from verify.cli import Unusable, main
 from verify.commands import expanded
 from verify.targets import TARGETS
@@ -261,21 +265,42 @@ def test_a_formula_that_nothing_implements_is_stated(
     assert "no target implements these formulas" in capsys.readouterr().err
 
 
-def test_show(capsys: pytest.CaptureFixture[str]) -> None:
-    """Every formula can be shown: statement, symbols, conventions, sources."""
-    from spec.language.registry import formulas
-
-    for formula_id in formulas():
-        assert main(["show", formula_id]) == 0
-        out = capsys.readouterr().out
-        assert formula_id in out
-        assert "(1)" in out
-        assert "Sources" in out
-        theorems = out.partition("Theorems\n")[2]
-        assert max(map(len, theorems.splitlines()), default=0) <= 120
-        assert not re.search(r"<\w+: ", theorems), "a choice is shown as one option, with its name"
+@pytest.fixture
+def unproved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Theorems are taken for proved: what is looked at is how they are shown."""
+    monkeypatch.setattr(
+        proof, "check", lambda theorem, formula: CheckedClaim(theorem.claims[0], Assurance.PROVED, ())
+    )
 
 
+@pytest.mark.usefixtures("unproved")
+@pytest.mark.parametrize("formula_id", formulas())
+def test_show(capsys: pytest.CaptureFixture[str], formula_id: str) -> None:
+    """Every formula can be shown: statement, symbols, conventions, theorems, sources."""
+    assert main(["show", formula_id]) == 0
+    out = capsys.readouterr().out
+    assert formula_id in out
+    assert "(1)" in out
+    assert "Sources" in out
+    theorems = out.partition("Theorems\n")[2]
+    assert theorems.count("[proved]") == len(formulas()[formula_id].theorems)
+    assert max(map(len, theorems.splitlines()), default=0) <= 120
+    assert not re.search(r"<\w+: ", theorems), "a choice is shown as one option, with its name"
+
+
+def test_show_gives_each_theorem_the_checkers_word(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """True theorems are called proved, a false one among them refused."""
+    dot, (n, m), (i, j) = formulas()["scores.dot"], sizes("n m"), indices("i j")
+    zero = claim(dot(*dot.inputs)[i, j], "=", 0, (i, n), (j, m))
+    monkeypatch.setitem(dot.theorems, "always_zero", Theorem("always_zero", "Every score is 0", (zero,)))
+    assert main(["show", "scores.dot"]) == 0
+    words = re.findall(r"^  (\w+): .*\[(\w+)\]$", capsys.readouterr().out, re.MULTILINE)
+    assert words == [(name, "refused" if name == "always_zero" else "proved") for name in dot.theorems]
+
+
+@pytest.mark.usefixtures("unproved")
 def test_show_says_what_a_theorem_is_stated_for(capsys: pytest.CaptureFixture[str]) -> None:
     """Sizes, assumptions, conventions; and an existential theorem is shown as the inequality that it is."""
     assert main(["show", "attention.causal"]) == 0
@@ -288,6 +313,7 @@ def test_show_says_what_a_theorem_is_stated_for(capsys: pytest.CaptureFixture[st
     assert "for T = 1, written for gate_order=ifgo, as for every other option:" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("unproved")
 def test_show_lists_the_step_that_a_recurrence_applies(capsys: pytest.CaptureFixture[str]) -> None:
     """A formula without a page of its own is shown where it is applied."""
     assert main(["show", "recurrent.rnn"]) == 0
@@ -325,13 +351,14 @@ def test_a_users_own_folders_do_not_shadow_ours(tmp_path: Path) -> None:
         (tmp_path / name / "__init__.py").write_text("raise RuntimeError('the wrong package')\n")
     (tmp_path / "impl.py").write_text(RIGHT)
     (tmp_path / "mine.py").write_text(RIGHT)
-    done = attnspec("check", "mine:my_layer_norm", *FEW, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    done = attnspec("check", "impl:my_layer_norm", *FEW, cwd=tmp_path)
-    assert done.returncode == 2
+    code = (
+        "from verify.cli import main; names, more = sys.argv[1].split(), sys.argv[2:]; "
+        "sys.exit(repr([main(['check', name, *more]) for name in names]))"
+    )
+    names = "mine:my_layer_norm impl:my_layer_norm ./impl.py:my_layer_norm"
+    done = attnspec(names, *FEW, cwd=tmp_path, code=code)
+    assert done.stderr.splitlines()[-1] == "[0, 2, 0]", done.stderr
     assert "for your file write ./impl.py:my_layer_norm" in done.stderr
-    done = attnspec("check", "./impl.py:my_layer_norm", *FEW, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
 
 
 def test_a_foreign_spec_is_one_clear_line(tmp_path: Path) -> None:

@@ -42,16 +42,16 @@ from spec.language.expr import (
     Undefined,
 )
 from spec.language.proving import calculus
-from spec.language.proving.blocks import BlocksNeeded, divided, quotient
+from spec.language.proving.blocks import divided
 from spec.language.proving.conditions import Conditions
-from spec.language.proving.defining import ParityNeeded
 from spec.language.proving.facts import Facts
 from spec.language.proving.frames import Frame
 from spec.language.proving.normal import Normal
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.recurrences import Known
 from spec.language.proving.signsets import NEGATIVE, NULL, POSITIVE
-from spec.language.proving.terms import ONE, ZERO, Atom, Poly, conjuncts, number, total, whole
+from spec.language.proving.summing import read_max, read_sum
+from spec.language.proving.terms import ONE, Atom, Poly, number, total, whole
 from spec.language.proving.treesigns import TreeSigns
 from spec.language.proving.unfolding import Unfolding
 from spec.language.render import unicode
@@ -194,87 +194,6 @@ class Reader:
             raise Unprovable(f"the range of {node.var} in {self.text(node, frame)} is not one of integers")
         return first, last
 
-    def _sum(self, node: SumOf, frame: Frame, facts: Facts) -> Poly:
-        first, last = self.limits(node, frame, facts)
-        if self.unroll and first.constant is not None and last.constant is not None:
-            return total(
-                self._term(node, number(k), frame, facts)
-                for k in range(int(first.constant), int(last.constant) + 1)
-            )
-        symbol = self.n.fresh(node.var.name)
-        try:
-            return self._sum_over(node, symbol, symbol.poly, first, last, frame, facts)
-        except ParityNeeded as need:
-            if need.symbol != symbol:
-                raise
-        except BlocksNeeded as need:
-            if need.symbol != symbol:
-                raise
-            return self._sum_in_blocks(node, need.width, first, last, frame, facts)
-        self.n.note("parity")
-        halves = []
-        for odd in (0, 1):
-            half = self.n.fresh(node.var.name)
-            halves.append(
-                self._sum_over(node, half, half.poly.scaled(Fraction(2)) + odd, first, last, frame, facts)
-            )
-        return total(halves)
-
-    def _sum_in_blocks(
-        self, node: SumOf, width: Poly, first: Poly, last: Poly, frame: Frame, facts: Facts
-    ) -> Poly:
-        """Σ over h·d indices is Σ over h blocks of Σ over d places."""
-        found = quotient(last + 1, width)
-        if first or found is None or found[1]:
-            raise Unprovable(
-                f"the range of {node.var} in {self.text(node, frame)} is not one of whole blocks"
-            )
-        self.n.note("blocks")
-        block, place = self.n.fresh(node.var.name), self.n.fresh(node.var.name)
-        here = self.within(block.poly, ZERO, found[0] - 1, facts)
-        here = self.within(place.poly, ZERO, width - 1, here)
-        if here.impossible:
-            self.n.note("empty")
-            return ZERO
-        lits = here.added[len(facts.added) :]
-        body = self._term(node, self.n.mul(block.poly, width, here) + place.poly, frame, here)
-        return self.n.summed((block, place), lits, body, facts)
-
-    def _sum_over(
-        self, node: SumOf, symbol: Atom, at: Poly, first: Poly, last: Poly, frame: Frame, facts: Facts
-    ) -> Poly:
-        span = [self.n.at_least_zero(gap, self.n.empty) for gap in (at - first, last - at)]
-        here = facts.assume_value(span[0]).assume_value(span[1])
-        if here.impossible:
-            self.n.note("empty")
-            return ZERO
-        body = self._term(node, at, frame, here)
-        return self.n.summed((symbol,), span[0].conditions + span[1].conditions, body, facts)
-
-    def _term(self, node: Bound, at: Poly, frame: Frame, facts: Facts) -> Poly:
-        inner = frame.bind({node.var: at})
-        where = self.condition(node.where, inner, facts)
-        here = facts.assume_value(where)
-        if not where or here.impossible:
-            self.n.note("empty")
-            return ZERO
-        return self.n.mul(where, self.value(node.body, inner, here), facts)
-
-    def _max(self, node: MaxOf, frame: Frame, facts: Facts) -> Poly:
-        symbol = self.n.fresh(node.var.name)
-        inner = frame.bind({node.var: symbol.poly})
-        first, last = self.limits(node, frame, facts)
-        span = [self.n.at_least_zero(gap, self.n.empty) for gap in (symbol.poly - first, last - symbol.poly)]
-        here = facts.assume_value(span[0]).assume_value(span[1])
-        where = self.condition(node.where, inner, here)
-        lits = (*span[0].conditions, *span[1].conditions, *(conjuncts(where) if where else ()))
-        if not where or facts.witness((symbol,), lits) is None:
-            raise Undischarged(
-                f"{self.text(node, frame)} is taken over at least one index", self.signs.known(facts)
-            )
-        body = self.value(node.body, inner, here.assume_value(where))
-        return self.n.closed("maximum", frozenset((symbol,)), lits, body)
-
     def _call(self, node: Call, frame: Frame, facts: Facts) -> Poly:
         inner = self.unfolding.enter(node, frame, facts)
         index = tuple(self.index(part, frame, facts) for part in node.index)
@@ -354,8 +273,8 @@ _VALUES: dict[type, Callable[[Reader, Any, Frame, Facts], Poly]] = {
     Case: Reader._case,
     Undefined: Reader._undefined,
     Choice: Reader._choice,
-    SumOf: Reader._sum,
-    MaxOf: Reader._max,
+    SumOf: read_sum,
+    MaxOf: read_max,
     Call: Reader._call,
     Pullback: Reader._pullback,
     Expectation: Reader._expectation,
