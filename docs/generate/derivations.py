@@ -19,14 +19,9 @@ from spec.language.render import claim_text, latex
 from spec.language.theorem import Assurance, Claim
 from spec.language.trees import walk
 
-from .markup import Line, inline, maths
+from .markup import Line, inline, maths, sentence
 
 SIGNS = {"=": "=", "<=": r"\le", "<": "<"}
-
-
-def sentence(text: str) -> str:
-    """Text that begins with a capital, if it begins with a plain letter of a word."""
-    return text[0].upper() + text[1:] if text[:2].isalpha() or text[1:2] == " " else text
 
 
 def over(ranges: Iterable[tuple[Any, Any]]) -> str:
@@ -48,7 +43,7 @@ class Derivations:
             (step,) = item.steps
             return f"{'By definition' if item.claim.proof.definition else 'At once'}: {escape(step.why)}."
         rows = self._chain(item)
-        shown = f'<div class="derivation" data-search-exclude>{rows}</div>' if rows else ""
+        shown = f'<section class="derivation" data-search-exclude>{rows}</section>' if rows else ""
         return "\n\n".join(part for part in (shown, note) if part)
 
     @staticmethod

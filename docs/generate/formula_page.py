@@ -130,7 +130,7 @@ def _errors(formula: Formula) -> str:
     if errors.is_exact(formula):
         said = "Nothing is rounded: the bound is 0 in every type; a right implementation returns exactly the statement’s values."
         return f"{head}\n\n{said}"
-    where = f"Unit-normal data, {errors.example_words(formula)}: the entry with the largest error/bound."
+    where = f"{errors.example_words(formula)}: the entry with the largest error/bound."
     parts = [
         head,
         "How far a right implementation may be from the statement is derived from the lines, at the inputs at hand "

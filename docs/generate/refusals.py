@@ -14,7 +14,7 @@ from spec.language.theorem import Assurance
 
 from . import theorems
 from .derivations import over
-from .markup import Line, statement
+from .markup import Line, sentence, statement
 
 
 def _sums_to_one() -> tuple[Theorem, Formula]:
@@ -70,6 +70,4 @@ def shown(name: str) -> str:
     theorem, _ = FALSE[name]()
     lines = statement(Line("", claim_text(c, "latex"), over(c.over)) for c in theorem.claims)
     said = f"``` {{ .text .said }}\n{message(name)}\n```"
-    return (
-        f"**{theorems.sentence(theorem.title)}.**\n\n{lines}\n\n{theorems.mark(Assurance.REFUSED)}\n\n{said}"
-    )
+    return f"**{sentence(theorem.title)}.**\n\n{lines}\n\n{theorems.mark(Assurance.REFUSED)}\n\n{said}"

@@ -17,9 +17,9 @@ from spec.language.registry import formulas
 from spec.language.render import hypotheses, latex, numbered
 from spec.language.theorem import Assurance, Theorem
 
-from .derivations import SIGNS, Derivations, applied, record, row, sentence
+from .derivations import SIGNS, Derivations, applied, record, row
 from .lines import helper
-from .markup import Line, badge, folded, inline, maths, statement, table
+from .markup import Line, badge, folded, inline, maths, sentence, statement, table
 
 MEANING = {
     Assurance.PROVED: "proved for all sizes",
@@ -48,7 +48,7 @@ def anchor(theorem: Theorem) -> str:
 
 def section(formula: Formula) -> str:
     """All theorems of a formula as Markdown, before them what their letters stand for."""
-    parts = [*_abbreviations(formula), *_helpers(formula), *(_one(c) for c in checked(formula.id))]
+    parts = [*_abbreviations(formula), *_helpers(formula), *(written(c) for c in checked(formula.id))]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -119,35 +119,35 @@ def mark(assurance: Assurance) -> str:
     return badge(str(assurance), str(assurance), MEANING[assurance])
 
 
-def _one(item: Checked) -> str:
+def written(item: Checked) -> str:
+    """A theorem as Markdown, with its derivation."""
     theorem = item.theorem
-    written = Derivations(item.formula.choose(theorem.conventions), theorem.exists)
+    made = Derivations(item.formula.choose(theorem.conventions), theorem.exists)
     name = theorem.name.replace("_", " ").replace("-", " ")
     parts = [
         f"### {sentence(name)} {{#{anchor(theorem)}}}",
         f"{mark(item.assurance)} {sentence(theorem.title).rstrip('.')}.",
         _hypotheses(theorem, item.formula),
         statement(
-            written.line(c.claim, "" if len(item.claims) == 1 else str(i))
-            for i, c in enumerate(item.claims, 1)
+            made.line(c.claim, "" if len(item.claims) == 1 else str(i)) for i, c in enumerate(item.claims, 1)
         ),
     ]
     if item.refusal:
         parts.append(f"``` {{ .text .said }}\n{item.refusal}\n```")
-    parts += _derivation(item, written)
+    parts += _derivation(item, made)
     parts.append(folded("The checker’s record", record(item), "record"))
     return "\n\n".join(part for part in parts if part)
 
 
-def _derivation(item: Checked, written: Derivations) -> list[str]:
+def _derivation(item: Checked, made: Derivations) -> list[str]:
     """The proof of each claim; folded unless there is no more to it than reasons."""
     shown = []
     for i, c in enumerate(item.claims, 1):
         alike = c.assurance == item.assurance
         title = f"**({i})** {'' if alike else mark(c.assurance)} " if len(item.claims) > 1 else ""
-        if text := written.of(c):
-            shown.append(title + ("\n\n" if title and not written.at_once(c) else "") + text)
-    if not shown or all(map(written.at_once, item.claims)):
+        if text := made.of(c):
+            shown.append(title + ("\n\n" if title and not made.at_once(c) else "") + text)
+    if not shown or all(map(made.at_once, item.claims)):
         return shown
     short = sum(1 for c in item.claims for _ in c.every_step) <= SHORT
     return [folded("Derivation", "\n\n".join(shown), "proof", short)]

@@ -62,7 +62,7 @@ def _one(formula: Formula, worked: Worked) -> str:
         "From the statement",
         f"To {worked.decimals} decimal{'s' if worked.decimals != 1 else ''}",
     )
-    display = f'<div class="given" data-search-exclude>{maths(given, block=True)}</div>'
+    display = f'<section class="given" data-search-exclude>{maths(given, block=True)}</section>'
     chosen = ", ".join(f"<code>{name}={option}</code>" for name, option in worked.conventions.items())
     notes = [*([f"under {chosen}"] if chosen else []), *([cited(worked.source)] if worked.source else [])]
     where = f" ({', '.join(notes)})" if notes else ""
