@@ -11,6 +11,7 @@ import flint
 import numpy as np
 import sympy
 
+from spec.language.expr import Ref
 from spec.language.formula import Formula, Worked
 from spec.language.render import latex
 from spec.language.worked import recompute
@@ -43,14 +44,13 @@ def _one(formula: Formula, worked: Worked) -> str:
         if str(item) in worked.inputs
     ]
     shape = np.array(worked.expected, dtype=object).shape
-    name = latex(formula.line(worked.output) if worked.output else formula.outputs[0])
+    tensor = formula.line(worked.output) if worked.output else formula.outputs[0]
     rows = []
     for index, (found, printed) in zip(product(*map(range, shape)), recompute(formula, worked), strict=True):
         same = agrees(found, printed, worked.decimals)
-        place = ", ".join(map(str, index))
         rows.append(
             (
-                inline(rf"{name}_{{{place}}}" if place else name),
+                inline(latex(Ref(tensor, *map(sympy.Integer, index)))),
                 code(str(printed)),
                 code(_digits(found)),
                 badge("agrees" if same else "differs", "conforms" if same else "falsified"),
@@ -62,7 +62,7 @@ def _one(formula: Formula, worked: Worked) -> str:
         "From the statement",
         f"To {worked.decimals} decimal{'s' if worked.decimals != 1 else ''}",
     )
-    shown = ", ".join(maths(each, block=True) for each in given)
+    shown = ",&emsp; ".join(maths(each, block=True) for each in given)
     display = f'<section class="given" data-search-exclude>{shown}</section>'
     chosen = ", ".join(f"<code>{name}={option}</code>" for name, option in worked.conventions.items())
     notes = [*([f"under {chosen}"] if chosen else []), *([cited(worked.source)] if worked.source else [])]
