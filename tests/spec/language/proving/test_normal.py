@@ -229,7 +229,7 @@ def test_linear_reasoning_never_concludes_what_is_false(facts: Any, goal: Any) -
     def holds(row: Any, at: tuple[int, ...]) -> bool:
         return sum(c * v for c, v in zip(row[:3], at, strict=True)) + row[3] >= 0
 
-    known = [inequality(row) for row in facts]
+    known = tuple(inequality(row) for row in facts)
     box = list(np.ndindex(9, 9, 9))
     points = [tuple(v - 4 for v in at) for at in box]
     models = [at for at in points if all(holds(row, at) for row in facts)]
