@@ -95,6 +95,7 @@ def inputs_of(formula_id: str, regime: str, seed: int) -> dict[str, Any]:
             "beta": (d,),
             "eps": 10.0 ** -rng.integers(2, 9),
         },
+        "normalization.rms_norm": {"x": (d,), "gamma": (d,), "eps": 10.0 ** -own.integers(2, 9)},
     }
     given = table[formula_id]
     return {k: real(rng, v, regime) if isinstance(v, tuple) else v for k, v in given.items()}
@@ -119,6 +120,7 @@ DETERMINISTIC = (
     "positional.sinusoidal",
     "positional.learned",
     "normalization.layer_norm",
+    "normalization.rms_norm",
 )
 
 
