@@ -19,7 +19,7 @@ from spec.language import (
     tanh,
     tensor,
 )
-from spec.language.known import known
+from spec.language.registry import find
 
 REGIMES = ("unit", "huge scores", "tiny variance", "large mean", "ties", "size one")
 
@@ -142,7 +142,7 @@ def layered() -> Formula:
     i, c, r = indices("i c r")
     x = data("x", n, d)
     y, mean, spread, z = tensor("y", n, d), tensor("mean", n), tensor("spread", n), tensor("z", n, d)
-    attend = known("attention.scaled_dot_product")
+    attend = find("attention.scaled_dot_product")
     lines = (
         define(y[i, c], x[i, c] + attend(x, x, x)[i, c]),
         define(mean[i], Sum(y[i, r], (r, 0, d - 1)) / d),
