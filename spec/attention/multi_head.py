@@ -105,7 +105,7 @@ multi_head.theorem(
     claim(z[i, l], "=", Sum(cross(x, y, W_q[0], W_k[0], W_v[0], mask)[i, e] * W_o[e, l], e), where=has_key)
     .step(Sum(head[0, i, e] * W_o[e, l], e), "there is one block, and the concatenation is its head")
     .because("the head is cross-attention"),
-    sizes={h: Rational(1)},
+    sizes={h: 1},
     conventions={"polarity": "true_attends"},
 )
 

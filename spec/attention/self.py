@@ -2,7 +2,7 @@
 
 from spec.attention.masks import FULLY_MASKED, OURS, POLARITY
 from spec.attention.parts import WIDTHS
-from spec.attention.scaled_dot_product import scaled_dot_product
+from spec.attention.scaled_dot_product import TOKENS, scaled_dot_product
 from spec.attention.softmax import softmax
 from spec.scores.scaled_dot import scaled_dot
 from spec.vocabulary import *
@@ -63,10 +63,8 @@ self_ = Formula(
         paper("vaswani2017", "section 3.2"),
     ),
     worked=(
-        Worked("Three tokens: keys", THREE_TOKENS, [[0, 1, 1], [4, 4, 0], [2, 3, 1]], 0, ARTICLE, output="k"),
-        Worked(
-            "Three tokens: values", THREE_TOKENS, [[1, 2, 3], [2, 8, 0], [2, 6, 3]], 0, ARTICLE, output="v"
-        ),
+        Worked("Three tokens: their keys", THREE_TOKENS, TOKENS["k"], 0, ARTICLE, output="k"),
+        Worked("Three tokens: their values", THREE_TOKENS, TOKENS["v"], 0, ARTICLE, output="v"),
         Worked(
             "Three tokens; the article does not divide by √d_k, so W_q carries the factor √3 that the scale divides out",
             THREE_TOKENS,
