@@ -23,8 +23,7 @@ log_weight = Formula(
     lines=(
         define(s, scaled_dot(q, k)),
         define(
-            log_a_drawn[i],
-            case(permitted(mask, i, index[i]), log_weights(s, mask)[i, index[i]], Undefined()),
+            log_a_drawn[i], case(permitted(mask, i, index[i]), log_weights(s, mask)[i, index[i]], Undefined())
         ),
     ),
     outputs=(log_a_drawn,),

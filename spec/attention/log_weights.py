@@ -18,10 +18,7 @@ log_weights = Formula(
     lines=(
         define(
             log_a[i, j],
-            case(
-                permitted(mask, i, j),
-                s[i, j] - log(Sum(exp(s[i, l]), l, where=permitted(mask, i, l))),
-            ),
+            case(permitted(mask, i, j), s[i, j] - log(Sum(exp(s[i, l]), l, where=permitted(mask, i, l)))),
         ),
     ),
     outputs=(log_a,),

@@ -64,9 +64,9 @@ class Proof:
     method: str = "derivation"
     why: str = ""
     gap: Node | None = None
-    sizes: tuple[Mapping[sympy.Symbol, int], ...] = ()
+    sizes: tuple[Mapping[sympy.Symbol, int], ...] = field(default=(), hash=False)
     induction: Induction | None = None
-    point: Mapping[str, Any] = field(default_factory=dict)
+    point: Mapping[str, Any] = field(default_factory=dict, hash=False)
     definition: bool = False
 
     def step(self, to: Any, why: str) -> Proof:

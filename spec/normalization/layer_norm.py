@@ -20,6 +20,7 @@ DIVISOR = Convention(
     default="biased",
 )
 squares = Sum((x[j] - mu) ** 2, j)
+spread = by_convention("eps", inside=sqrt(var + eps), outside=sqrt(var) + eps)
 
 layer_norm = Formula(
     "normalization.layer_norm",
@@ -33,11 +34,7 @@ layer_norm = Formula(
     lines=(
         define(mu, Sum(x[j], j) / d),
         define(var, by_convention("divisor", biased=squares / d, unbiased=squares / (d - 1))),
-        define(
-            y[i],
-            gamma[i] * (x[i] - mu) / by_convention("eps", inside=sqrt(var + eps), outside=sqrt(var) + eps)
-            + beta[i],
-        ),
+        define(y[i], gamma[i] * (x[i] - mu) / spread + beta[i]),
     ),
     outputs=(y,),
     conventions=(EPS, DIVISOR),
@@ -54,11 +51,7 @@ layer_norm = Formula(
             theorem="shift_invariant",
         ),
     ),
-    sources=(
-        deck(2, "residuals and layer norm"),
-        deck(4, "layer normalization"),
-        paper("ba2016", "eq. 4"),
-    ),
+    sources=(deck(2, "residuals and layer norm"), deck(4, "layer normalization"), paper("ba2016", "eq. 4")),
     worked=(
         Worked(
             "A row of four: mean 4 and variance 5, so that with ε = 4 the divisor is 3",
@@ -73,7 +66,7 @@ layer_norm = Formula(
 
 OURS = {"eps": "inside", "divisor": "biased"}
 BIASED = {"divisor": "biased"}
-shift, scale, g = given("c"), given("c", domain="positive"), given("g", d)
+a, c, g = given("a"), given("c", domain="positive"), given("g", d)
 plain = layer_norm(x, each(1, i), each(0, i), eps)
 whole = layer_norm(x, gamma, beta, eps)
 not_constant = lt(0, var)
@@ -86,7 +79,7 @@ layer_norm.theorem(
     "Without gain and bias a normalised row has mean 0",
     claim(Sum(plain[i], i) / d, "=", 0)
     .step(
-        Sum(x[i] - mu, i) / (d * by_convention("eps", inside=sqrt(var + eps), outside=sqrt(var) + eps)),
+        Sum(x[i] - mu, i) / (d * spread),
         "the definition with γ = 1 and β = 0; the divisor does not depend on i",
     )
     .because("Σᵢ (xᵢ − μ) = d·μ − d·μ = 0"),
@@ -127,33 +120,36 @@ layer_norm.theorem(
 layer_norm.theorem(
     "shift_invariant",
     "Adding a number to all entries changes nothing",
-    claim(layer_norm(each(x[i] + shift, i), gamma, beta, eps)[i], "=", whole[i]).because(
-        "the mean grows by the same number, so every difference to it stays"
-    ),
-    given=shift,
+    claim(layer_norm(each(x[i] + a, i), gamma, beta, eps)[i], "=", whole[i])
+    .step(
+        gamma[i] * ((x[i] + a) - (mu + a)) / spread + beta[i],
+        "the mean grows by a, and no difference to it changes",
+    )
+    .because("a − a = 0"),
+    given=a,
     conventions=BIASED,
 )
 
 layer_norm.theorem(
     "scale",
     "Scaling a row by c > 0 and ε by c² changes nothing",
-    claim(layer_norm(each(scale * x[i], i), gamma, beta, scale**2 * eps)[i], "=", whole[i])
+    claim(layer_norm(each(c * x[i], i), gamma, beta, c**2 * eps)[i], "=", whole[i])
     .step(
-        gamma[i] * (scale * (x[i] - mu)) / sqrt(scale**2 * (var + eps)) + beta[i],
+        gamma[i] * (c * (x[i] - mu)) / sqrt(c**2 * (var + eps)) + beta[i],
         "mean and spread scale with the row",
     )
     .because("√(c²·…) = c·√…, and c is positive"),
-    given=scale,
+    given=c,
     conventions=OURS,
 )
 
 layer_norm.theorem(
     "scale_invariant",
     "At ε = 0, scaling a row that is not constant by c > 0 changes nothing",
-    claim(layer_norm(each(scale * x[i], i), gamma, beta, eps)[i], "=", whole[i])
-    .step(gamma[i] * (scale * (x[i] - mu)) / (scale * sqrt(var)) + beta[i], "√(c²σ²) = c·σ; ε = 0")
+    claim(layer_norm(each(c * x[i], i), gamma, beta, eps)[i], "=", whole[i])
+    .step(gamma[i] * (c * (x[i] - mu)) / (c * sqrt(var)) + beta[i], "√(c²σ²) = c·σ; ε = 0")
     .because("c and σ are positive, so c cancels"),
-    given=scale,
+    given=c,
     conventions=OURS,
     at={eps: 0},
     assuming=(not_constant,),

@@ -41,7 +41,7 @@ rms_norm = Formula(
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
 
-scale, g = given("c", domain="positive"), given("g", d)
+c, g = given("c", domain="positive"), given("g", d)
 whole = rms_norm(x, gamma, eps)
 plain = rms_norm(x, each(1, i), eps)
 
@@ -60,19 +60,19 @@ rms_norm.theorem(
 rms_norm.theorem(
     "scale",
     "Scaling a row by c > 0 and ε by c² changes nothing",
-    claim(rms_norm(each(scale * x[i], i), gamma, scale**2 * eps)[i], "=", whole[i])
-    .step(gamma[i] * (scale * x[i]) / sqrt(scale**2 * (ms + eps)), "the mean of the squares scales with c²")
+    claim(rms_norm(each(c * x[i], i), gamma, c**2 * eps)[i], "=", whole[i])
+    .step(gamma[i] * (c * x[i]) / sqrt(c**2 * (ms + eps)), "the mean of the squares scales with c²")
     .because("√(c²·…) = c·√…, and c is positive"),
-    given=scale,
+    given=c,
 )
 
 rms_norm.theorem(
     "scale_invariant",
     "At ε = 0, scaling a row that is not zero by c > 0 changes nothing",
-    claim(rms_norm(each(scale * x[i], i), gamma, eps)[i], "=", whole[i])
-    .step(gamma[i] * (scale * x[i]) / (scale * sqrt(ms)), "√(c²·ms) = c·√ms; ε = 0")
+    claim(rms_norm(each(c * x[i], i), gamma, eps)[i], "=", whole[i])
+    .step(gamma[i] * (c * x[i]) / (c * sqrt(ms)), "√(c²·ms) = c·√ms; ε = 0")
     .because("c and the root are positive, so c cancels"),
-    given=scale,
+    given=c,
     at={eps: 0},
     assuming=(lt(0, ms),),
     runs=False,

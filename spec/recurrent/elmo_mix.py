@@ -22,10 +22,7 @@ elmo_mix = Formula(
     "there is one for each token, not one for each word of the vocabulary.",
     sizes={L: "layers above the embedding", d: "width of a layer"},
     inputs=(h, w, gamma),
-    lines=(
-        define(a[j], exp(w[j]) / Sum(exp(w[l]), l)),
-        define(m[c], gamma * Sum(a[j] * h[j, c], j)),
-    ),
+    lines=(define(a[j], exp(w[j]) / Sum(exp(w[l]), l)), define(m[c], gamma * Sum(a[j] * h[j, c], j))),
     outputs=(m,),
     stored=("a",),
     pitfalls=(

@@ -18,10 +18,7 @@ rnn_cell = Formula(
     "makes the next state, and reads its output off it. The tanh keeps the state between −1 and 1 however often it is applied.",
     sizes={p: "width of an element", d: "width of the state", r: "outputs"},
     inputs=(x, h, W_xh, W_hh, W_hy),
-    lines=(
-        define(h_new, step(x, h, W_xh, W_hh)),
-        define(o[k], Sum(W_hy[k, c] * h_new[c], c)),
-    ),
+    lines=(define(h_new, step(x, h, W_xh, W_hh)), define(o[k], Sum(W_hy[k, c] * h_new[c], c))),
     outputs=(h_new, o),
     stored=("h'",),
     pitfalls=(
@@ -47,9 +44,7 @@ g_h = given("g_h", d)
 inflow = Sum(W_hh[c, e] * h[e], e) + Sum(W_xh[c, a] * x[a], a)
 
 rnn_cell.theorem(
-    "bounded",
-    "Every entry of the new state lies between −1 and 1",
-    *within_one(h_new[c], "it is a tanh"),
+    "bounded", "Every entry of the new state lies between −1 and 1", *within_one(h_new[c], "it is a tanh")
 )
 
 rnn_cell.theorem(

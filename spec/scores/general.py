@@ -23,10 +23,7 @@ general = Formula(
     "which entry of the key. Self-attention learns such a matrix in two factors, one on each side.",
     sizes={n: "queries", m: "keys", d_q: "width of a query", d_k: "width of a key"},
     inputs=(q, k, W),
-    lines=(
-        define(u[i, l], Sum(q[i, c] * W[c, l], c)),
-        define(s[i, j], Sum(u[i, l] * k[j, l], l)),
-    ),
+    lines=(define(u[i, l], Sum(q[i, c] * W[c, l], c)), define(s[i, j], Sum(u[i, l] * k[j, l], l))),
     outputs=(s,),
     stored=("u",),
     pitfalls=(

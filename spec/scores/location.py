@@ -18,10 +18,7 @@ location = Formula(
     "them weights. So it is fixed to m places, and cannot find a thing that may stand anywhere.",
     sizes={n: "queries", m: "places", d_q: "width of a query"},
     inputs=(q, W),
-    lines=(
-        define(u[i, j], Sum(W[j, c] * q[i, c], c)),
-        define(a[i, j], exp(u[i, j]) / Sum(exp(u[i, l]), l)),
-    ),
+    lines=(define(u[i, j], Sum(W[j, c] * q[i, c], c)), define(a[i, j], exp(u[i, j]) / Sum(exp(u[i, l]), l))),
     outputs=(a,),
     stored=("u",),
     pitfalls=(

@@ -43,7 +43,7 @@ def test_every_letter_has_a_meaning(formula: Formula) -> None:
     """Tensors and sizes say what they stand for; a role, or a shape, is no meaning."""
     assert [t.name for t in tensors(formula) if len(t.meaning.split()) < 2] == []
     assert not [
-        t.name for t in tensors(formula) if t.meaning.split()[0] in ("data", "parameter", "tensor", "input")
+        t.name for t in tensors(formula) if t.meaning.split()[0] in ("data", "parameter", "tensor", "array")
     ]
     asked = {s for t in tensors(formula) for size in (*t.shape, t.below) for s in free_symbols(size)}
     asked |= {item for item in formula.inputs if not isinstance(item, Tensor)}

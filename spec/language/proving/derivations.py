@@ -172,7 +172,7 @@ def _inducted(goal: Goal, induction: Induction) -> tuple[CheckedInduction, tuple
     if any(s in {x for x, _, _ in outer} for c in claims for s, _ in c.over):
         return CheckedInduction((symbol, first, last), claims, note="an index stands for two things"), ()
     around = replace(goal, outer=outer)
-    key = (outer, goal.known, claims, symbol, first, last, id(induction))
+    key = (outer, goal.known, claims, symbol, first, last, induction)
     if key not in goal.checked:
         goal.checked[key] = induction, _shown(around, induction, (symbol, first, last), claims)
     return goal.checked[key][1]

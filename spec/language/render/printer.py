@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 import sympy
 from sympy.core.basic import Basic
+from sympy.printing.latex import LatexPrinter
+from sympy.printing.str import StrPrinter
 
 from spec.language.expr import Always, Bound
 
@@ -21,6 +23,37 @@ SQUARED = {"var": "σ²"}
 """Letters that are printed as a square: a variance is called var in the code, and σ² on paper."""
 HATTED = "hat"
 """The end of a name that is printed as a hat: xhat is x̂."""
+
+
+def in_order(total: sympy.Add) -> list[sympy.Expr]:
+    """The terms of a sum of indices as one writes them: T − 1 − t, t + φ; what is added first, Greek letters and numbers last."""
+
+    def place(term: sympy.Expr) -> tuple[Any, ...]:
+        name = min((s.name for s in term.free_symbols), default="")
+        return term.could_extract_minus_sign(), term.is_number, name in GREEK, name.islower(), name
+
+    return sorted(total.args, key=place)
+
+
+class _Plain(StrPrinter):
+    """Index arithmetic in plain letters."""
+
+    def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[sympy.Expr]:
+        return in_order(expr)
+
+    def _print_Symbol(self, expr: sympy.Symbol) -> str:
+        base, mark, subscript = expr.name.partition("_")
+        return GREEK.get(base, base) + mark + subscript
+
+    def _print_Pi(self, expr: Any) -> str:
+        return "π"
+
+
+class _Set(LatexPrinter):
+    """Index arithmetic in LaTeX."""
+
+    def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[sympy.Expr]:
+        return in_order(expr)
 
 
 class Printer:
@@ -100,7 +133,7 @@ class Latex(Printer):
             return self.name(base) + (f"_{{{subscript}}}" if subscript else "")
         if isinstance(expr, sympy.Tuple):
             return ", ".join(self.text(part) for part in expr.args)
-        out = sympy.latex(expr)
+        out = str(_Set().doprint(expr))
         weak = isinstance(expr, sympy.Add) or (isinstance(expr, sympy.Number) and expr.is_negative)
         return self.wrap(out) if weak and strength > SUM else out
 
@@ -125,7 +158,7 @@ class Unicode(Printer):
         """Index arithmetic."""
         if isinstance(expr, sympy.Symbol):
             return self.name(expr.name)
-        out = str(expr).replace("**", "^").replace(" ", "").replace("*", "·")
+        out = str(_Plain().doprint(expr)).replace("**", "^").replace(" ", "").replace("*", "·")
         out = out.replace("ceiling", "ceil")
         weak = isinstance(expr, sympy.Add | sympy.Mul) or (
             isinstance(expr, sympy.Number) and not expr.is_Integer
