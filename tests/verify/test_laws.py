@@ -12,7 +12,7 @@ import torch
 from torch import Generator, Tensor
 
 from impl.masking import mlm as ours
-from spec.masking import mlm
+from spec.masking.mlm import mlm
 from verify.draws import designs, require_pointwise, statement
 from verify.laws import ALPHA, LEAST, POWER, check_law, plan
 from verify.mutants import variants
