@@ -19,7 +19,7 @@ from spec.language.render import claim_text, latex
 from spec.language.theorem import Assurance, Claim
 from spec.language.trees import walk
 
-from .markup import inline, maths, sentence
+from .markup import Line, inline, maths, sentence
 
 SIGNS = {"=": "=", "<=": r"\le", "<": "<"}
 
@@ -39,9 +39,22 @@ class Derivations:
     def of(self, item: CheckedClaim) -> str:
         """The steps of a claim's proof; empty where there is nothing to show."""
         note = f"{sentence(item.note)}." if item.note and item.assurance != Assurance.REFUSED else ""
+        if self.at_once(item) and not item.refusal:
+            (step,) = item.steps
+            return f"{'By definition' if item.claim.proof.definition else 'At once'}: {escape(step.why)}."
         rows = self._chain(item)
         shown = f'<section class="derivation" data-search-exclude>{rows}</section>' if rows else ""
         return "\n\n".join(part for part in (shown, note) if part)
+
+    @staticmethod
+    def at_once(item: CheckedClaim) -> bool:
+        """Whether there is nothing between a claim's sides: then a reason is all that is shown."""
+        return item.induction is None and len(item.steps) == 1
+
+    def line(self, claim: Claim, number: str) -> Line:
+        """A claim as a line that may be broken before its relation."""
+        whole, left = self.claim(claim), self._latex(claim.left)
+        return Line(number, left, self.reach(claim), rest=whole.removeprefix(left).lstrip())
 
     def claim(self, claim: Claim) -> str:
         """The relation of a claim as LaTeX; that of an existential theorem as what holds for some inputs."""
@@ -82,8 +95,8 @@ class Derivations:
         return f'<div class="induction">{"".join(parts)}</div>'
 
     def _claim(self, claim: Claim) -> str:
-        reach = self.reach(claim)
-        return row(maths(self.claim(claim), True), "", reach)
+        line = self.line(claim, "")
+        return row(maths(line.equation, True) + maths(line.rest, True), "", line.ranges)
 
     def _step(self, step: CheckedStep) -> str:
         why = f"<div>{escape(step.why)}</div>"

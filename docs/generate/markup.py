@@ -70,12 +70,16 @@ def sentence(text: str) -> str:
 
 @dataclass(frozen=True)
 class Line:
-    """A numbered line: its equation and the range of its indices in LaTeX, and its mark (``changed``, …)."""
+    """A numbered line: its equation and the range of its indices in LaTeX, and its mark (``changed``, …).
+
+    ``rest`` continues the equation, on a line of its own where both do not fit beside each other.
+    """
 
     number: str
     equation: str
     ranges: str = ""
     mark: str = ""
+    rest: str = ""
 
 
 def statement(lines: Iterable[Line], anchor: str = "") -> str:
@@ -89,10 +93,11 @@ def statement(lines: Iterable[Line], anchor: str = "") -> str:
             if anchor
             else f'<span class="number">{label}</span>'
         )
+        equation = maths(line.equation, block=True) + (maths(line.rest, block=True) if line.rest else "")
         ranges = f'<div class="range">{maths(line.ranges)}</div>' if line.ranges else ""
         rows.append(
             f'<div class="line {line.mark}"' + (f' id="{target}"' if anchor else "") + ">"
-            f'<div class="body"><div class="equation">{maths(line.equation, block=True)}</div>{ranges}</div>'
+            f'<div class="body"><div class="equation">{equation}</div>{ranges}</div>'
             f"{number if label else ''}</div>"
         )
     return f'<section class="statement" data-search-exclude>{"".join(rows)}</section>'

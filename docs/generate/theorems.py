@@ -129,26 +129,28 @@ def written(item: Checked) -> str:
         f"{mark(item.assurance)} {sentence(theorem.title).rstrip('.')}.",
         _hypotheses(theorem, item.formula),
         statement(
-            Line(
-                "" if len(item.claims) == 1 else str(i),
-                made.claim(c.claim),
-                made.reach(c.claim),
-            )
-            for i, c in enumerate(item.claims, 1)
+            made.line(c.claim, "" if len(item.claims) == 1 else str(i)) for i, c in enumerate(item.claims, 1)
         ),
     ]
     if item.refusal:
         parts.append(f"``` {{ .text .said }}\n{item.refusal}\n```")
-    derivations = []
-    for i, c in enumerate(item.claims, 1):
-        title = f"**Claim ({i})** {mark(c.assurance)}\n\n" if len(item.claims) > 1 else ""
-        if text := made.of(c):
-            derivations.append(title + text)
-    if derivations:
-        short = sum(1 for c in item.claims for _ in c.every_step) <= SHORT
-        parts.append(folded("Derivation", "\n\n".join(derivations), "proof", short))
+    parts += _derivation(item, made)
     parts.append(folded("The checker’s record", record(item), "record"))
     return "\n\n".join(part for part in parts if part)
+
+
+def _derivation(item: Checked, made: Derivations) -> list[str]:
+    """The proof of each claim; folded unless there is no more to it than reasons."""
+    shown = []
+    for i, c in enumerate(item.claims, 1):
+        alike = c.assurance == item.assurance
+        title = f"**({i})** {'' if alike else mark(c.assurance)} " if len(item.claims) > 1 else ""
+        if text := made.of(c):
+            shown.append(title + ("\n\n" if title and not made.at_once(c) else "") + text)
+    if not shown or all(map(made.at_once, item.claims)):
+        return shown
+    short = sum(1 for c in item.claims for _ in c.every_step) <= SHORT
+    return [folded("Derivation", "\n\n".join(shown), "proof", short)]
 
 
 def _hypotheses(theorem: Theorem, formula: Formula) -> str:
