@@ -122,13 +122,14 @@ class Sources:
         return (f"spec.{formula_id}", "") if self.file(f"spec.{formula_id}") else (subject, "")
 
     def origin(self, module: str, name: str) -> Name:
-        """Where a name is bound: that of a package may come from one of its modules, and that from another."""
+        """The module of a name: that of a package may come from one of its modules, and that from another package."""
         seen: set[Name] = set()
         while name and (module, name) not in seen:
             seen.add((module, name))
             if self.file(f"{module}.{name}"):
                 return f"{module}.{name}", ""
-            if self.file(module) is None or name not in self.taken(module).bound:
+            path = self.file(module)
+            if path is None or path.name != "__init__.py" or name not in self.taken(module).bound:
                 break
             module, name = self.taken(module).bound[name]
         return module, name

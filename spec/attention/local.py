@@ -3,7 +3,6 @@
 from spec.attention.masks import OURS, POLARITY, permitted
 from spec.attention.parts import replaced
 from spec.attention.softmax import softmax
-from spec.language.expr import TRUE
 from spec.scores.dot import dot
 from spec.vocabulary import *
 

@@ -103,11 +103,14 @@ def test_a_file_changed_since_it_was_read_is_noticed(tree: Path) -> None:
     assert not sources.unchanged(files)
 
 
+OURS = Sources(ROOT)
+
+
 class Edited(Sources):
-    """Our modules, one of which holds a word more."""
+    """Our modules, one of which holds a word more; read and parsed but once for all tests."""
 
     def __init__(self, module: str) -> None:
-        super().__init__(ROOT)
+        vars(self).update(vars(OURS), _hashes={})
         self._edited = self.file(module)
 
     def read(self, path: Path) -> bytes:
@@ -117,16 +120,16 @@ class Edited(Sources):
 
 def changed(module: str) -> set[tuple[str, str]]:
     """The pieces that are made anew when a module changes."""
-    before, after = Origins(Sources(ROOT)), Origins(Edited(module))
+    before, after = Origins(OURS), Origins(Edited(module))
     return {piece for piece in before.pieces if before.digest(piece) != after.digest(piece)}
 
 
 def test_a_change_of_one_statement_changes_what_is_made_from_it() -> None:
     """A formula that no other applies: its page, its theorems, and what the checker prints about it."""
-    ((module, _),) = {Sources(ROOT).statement("normalization.layer_norm")}
+    module, _ = OURS.statement("normalization.layer_norm")
     named = {name for kind, name in changed(module) if kind != "output"}
     assert named == {"normalization.layer_norm"}
-    ((module, _),) = {Sources(ROOT).statement("attention.softmax")}
+    module, _ = OURS.statement("attention.softmax")
     assert {("theorems", "attention.scaled_dot_product"), ("page", "attention.causal")} <= changed(module)
 
 
@@ -138,7 +141,7 @@ def test_an_implementation_has_no_part_in_proofs() -> None:
 
 def test_a_change_of_the_language_changes_everything() -> None:
     """Whichever part of it."""
-    assert changed("spec.language.proving.sums") == set(Origins().pieces)
+    assert changed("spec.language.proving.sums") == set(Origins(OURS).pieces)
 
 
 LOADED = """
@@ -156,12 +159,12 @@ def test_nothing_that_runs_while_a_page_is_made_is_overlooked() -> None:
     path = f"{ROOT / 'docs'}:{ROOT}"
     command = [sys.executable, "-c", LOADED]
     done = subprocess.run(command, env={"PYTHONPATH": path}, capture_output=True, text=True, check=True)
-    origins = Origins()
+    origins = Origins(OURS)
     files = {path for kind in ("page", "theorems") for path in origins.files((kind, "similarity.dot"))}
     parts = [ROOT / "docs", ROOT / "verify", ROOT / "spec" / "language"]
     loaded = [Path(name) for name in json.loads(done.stdout.splitlines()[-1])]
     ours = {path for path in loaded if any(path.is_relative_to(part) for part in parts)}
     # Figures of other formulas are imported, and not drawn.
-    others = Sources().reached(*((module, "") for module in Sources().modules("generate.figures")))
+    others = OURS.reached(*((module, "") for module in OURS.modules("generate.figures")))
     assert len(ours) > 50
     assert ours <= files | others
