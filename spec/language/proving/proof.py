@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spec.language.formula import Formula
+from spec.language.known import is_known
+from spec.language.letters import IllFormed
 from spec.language.proving.derivations import (
     CheckedClaim,
     CheckedInduction,
@@ -23,15 +25,17 @@ from spec.language.proving.place import Goal, Place
 from spec.language.proving.rules import Rule
 from spec.language.proving.witness import Numeric
 from spec.language.theorem import Assurance, Claim, Proof, Theorem
+from spec.language.wellstated import check_theorem
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A theorem with its checked claims. ``assurance`` is that of the weakest claim."""
+    """A theorem with its checked claims. ``assurance`` is that of the weakest claim; ``note`` says why none was looked at."""
 
     theorem: Theorem
     formula: Formula
     claims: tuple[CheckedClaim, ...] = field(default=())
+    note: str = ""
 
     @property
     def assurance(self) -> Assurance:
@@ -41,6 +45,8 @@ class Checked:
     @property
     def refusal(self) -> str:
         """One line that says which claim and step is refused and why; empty if none is."""
+        if self.note:
+            return self.note
         for place, checked in enumerate(self.claims, 1):
             if checked.refusal:
                 return f"{self.formula.id}, {self.theorem.name}, claim {place}: {checked.refusal}"
@@ -58,29 +64,41 @@ class Checked:
 
 
 def check(theorem: Theorem, formula: Formula) -> Checked:
-    """Check every claim of a theorem about a formula, under every choice of the conventions that the theorem leaves open."""
-    names = [t.name for t in (*formula.tensors, *theorem.given, *formula.constants)]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        note = f"{', '.join(twice)} names two things: choose another letter for what the theorem is given"
+    """Check every claim of a theorem about a formula, under every choice of the conventions that the theorem leaves open.
+
+    What cannot be decided is refused, whatever stands in the way; nothing is raised.
+    """
+    try:
+        if not is_known(formula):
+            raise IllFormed(f"{formula.id}, {theorem.name}: {formula.id} is no longer the formula of this ID")
+        check_theorem(formula, theorem)
+    except Exception as error:
+        note = _said(error)
         refused = (CheckedClaim(claim, Assurance.REFUSED, (), note) for claim in theorem.claims)
-        return Checked(theorem, formula, tuple(refused))
-    claims = []
+        return Checked(theorem, formula, tuple(refused), note)
     checked: dict[Any, Any] = {}
+    claims = []
     for claim in theorem.claims:
-        proof = claim.proof
-        if theorem.exists != (proof.method == "witness"):
-            note = "an existential theorem is shown by a witness, and nothing else is"
-            claims.append(CheckedClaim(claim, Assurance.REFUSED, (), note))
-        elif proof.method == "derivation":
-            claims.append(derived(Goal(theorem, formula, claim, checked=checked), proof))
-        elif proof.method in ("witness", "enclosure"):
-            claims.append(_numeric(theorem, formula, claim, proof))
-        else:
-            claims.append(
-                CheckedClaim(claim, Assurance.REFUSED, (), f"{proof.method} is not a method of proof")
-            )
+        try:
+            claims.append(_claim(theorem, formula, claim, checked))
+        except Exception as error:
+            claims.append(CheckedClaim(claim, Assurance.REFUSED, (), _said(error)))
     return Checked(theorem, formula, tuple(claims))
+
+
+def _claim(theorem: Theorem, formula: Formula, claim: Claim, checked: dict[Any, Any]) -> CheckedClaim:
+    if theorem.exists != (claim.proof.method == "witness"):
+        note = "an existential theorem is shown by a witness, and nothing else is"
+        return CheckedClaim(claim, Assurance.REFUSED, (), note)
+    if claim.proof.method == "derivation":
+        return derived(Goal(theorem, formula, claim, checked=checked), claim.proof)
+    return _numeric(theorem, formula, claim, claim.proof)
+
+
+def _said(error: Exception) -> str:
+    """What stands in the way, in one line."""
+    text = " ".join(str(error).split())
+    return text if isinstance(error, ValueError) else f"it cannot be read: {type(error).__name__}: {text}"
 
 
 def _numeric(theorem: Theorem, formula: Formula, claim: Claim, proof: Proof) -> CheckedClaim:
