@@ -6,7 +6,7 @@ assurance is never more than its weakest part.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from spec.language.formula import Formula
@@ -20,6 +20,7 @@ from spec.language.proving.derivations import (
     conventions_of,
     derived,
 )
+from spec.language.proving.guard import guarded
 from spec.language.proving.obligations import Obligation
 from spec.language.proving.place import Goal, Place
 from spec.language.proving.rules import Rule
@@ -30,12 +31,16 @@ from spec.language.wellstated import check_theorem
 
 @dataclass(frozen=True)
 class Checked:
-    """A theorem with its checked claims. ``assurance`` is that of the weakest claim; ``note`` says why none was looked at."""
+    """A theorem with its checked claims. ``assurance`` is that of the weakest claim; ``note`` says why none was looked at.
+
+    ``unguarded`` names the claims that are proved and could not be evaluated, with the reason.
+    """
 
     theorem: Theorem
     formula: Formula
     claims: tuple[CheckedClaim, ...] = field(default=())
     note: str = ""
+    unguarded: tuple[str, ...] = ()
 
     @property
     def assurance(self) -> Assurance:
@@ -63,10 +68,12 @@ class Checked:
         return tuple({str(o): o for c in self.claims for s in c.every_step for o in s.obligations}.values())
 
 
-def check(theorem: Theorem, formula: Formula) -> Checked:
+def check(theorem: Theorem, formula: Formula, guard: bool = False) -> Checked:
     """Check every claim of a theorem about a formula, under every choice of the conventions that the theorem leaves open.
 
-    What cannot be decided is refused, whatever stands in the way; nothing is raised.
+    What cannot be decided is refused, whatever stands in the way; nothing is raised. With ``guard`` every claim that is found
+    proved is evaluated, too (:mod:`spec.language.proving.guard`): what the balls contradict is refused, and what cannot be
+    evaluated is said in ``unguarded``.
     """
     try:
         if not is_known(formula):
@@ -83,7 +90,21 @@ def check(theorem: Theorem, formula: Formula) -> Checked:
             claims.append(_claim(theorem, formula, claim, checked))
         except Exception as error:
             claims.append(CheckedClaim(claim, Assurance.REFUSED, (), _said(error)))
-    return Checked(theorem, formula, tuple(claims))
+    found = Checked(theorem, formula, tuple(claims))
+    return _guarded(found) if guard and found.assurance > Assurance.REFUSED and not theorem.exists else found
+
+
+def _guarded(checked: Checked) -> Checked:
+    """The theorem, evaluated: refused where the balls contradict it."""
+    claims, open_ = [], []
+    for place, (claim, seen) in enumerate(
+        zip(checked.claims, guarded(checked.theorem, checked.formula), strict=True), 1
+    ):
+        refused = replace(claim, assurance=Assurance.REFUSED, note=seen.violation)
+        claims.append(refused if seen.violation else claim)
+        if seen.note and not seen.violation:
+            open_.append(f"claim {place}: {seen.note}")
+    return replace(checked, claims=tuple(claims), unguarded=tuple(open_))
 
 
 def _claim(theorem: Theorem, formula: Formula, claim: Claim, checked: dict[Any, Any]) -> CheckedClaim:
