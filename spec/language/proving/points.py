@@ -26,6 +26,8 @@ from spec.language.trees import free_symbols, walk
 
 BITS = 256
 """The precision of the balls."""
+MOST_PLACES = 64
+"""At how many values of the indices around it a formula is applied at most."""
 Side = tuple[tuple[int, ...], Any, Any]
 """Where a claim is made, and its two sides there."""
 
@@ -60,7 +62,9 @@ class Point:
         Raises:
             Unfit: something is missing, or not of its domain, or a hypothesis does not hold.
         """
-        evaluator = Judging(BallArithmetic(), self._bound(), None, BallApplications(self.conventions))
+        evaluator = Judging(
+            BallArithmetic(), self._bound(), None, BallApplications(self.conventions, MOST_PLACES)
+        )
         for assumption in self.theorem.assuming:
             if not evaluator.truth(self._meant(assumption)).surely.all():
                 raise Unfit(f"the hypothesis {assumption} does not hold at the point")
