@@ -20,7 +20,7 @@ SIZES = (1, 2, 3, 5, 7)
 FARTHEST = 64
 """The largest constant that sizes are drawn past."""
 LARGEST = 600
-"""Entries that one tensor may have."""
+"""Entries that the tensors may have together."""
 REGIMES = ("plain", "ties", "zeros", "large", "hidden", "plain", "ties", "plain")
 """What entries are like, by turns; in the fifth every condition of a mask fails."""
 
@@ -38,23 +38,20 @@ def ladders(theorem: Theorem, formula: Formula) -> Iterator[dict[Size, int]]:
     """Sizes: all alike, all unlike, and past every constant; those left out at which a tensor would be too large."""
     symbols = sizes_of(theorem, formula)
     least = max((k for k in constants_of(theorem) if k <= FARTHEST), default=0)
-    count = len(SIZES)
-    rows = [[k] * len(symbols) for k in SIZES[:3]]
-    rows += [
-        [SIZES[(turn * place + shift) % count] for place in range(len(symbols))]
-        for turn in (1, 2, 4)
-        for shift in range(count)
+    count, number = len(SIZES), len(symbols)
+    unlike = [
+        [SIZES[(step * place + shift) % count] for place in range(number)]
+        for step in (1, 2, 4)
+        for shift in (1, 0, 2, 3, 4)
     ]
-    rows += [
-        [least + 1 + place if place == far else SIZES[1] for place in range(len(symbols))]
-        for far in range(len(symbols))
-    ]
-    rows += [[least + 1] * len(symbols), [least + 2] * len(symbols)]
+    past = [[least + 1 if place == far else 2 for place in range(number)] for far in range(number)]
+    rows = [[1] * number, [2] * number, unlike[0], *past, [3] * number, *unlike[1:]]
+    rows += [[least + 1] * number, [least + 2] * number]
     for row in rows:
         sizes = dict(zip(symbols, row, strict=True))
         every = {**sizes, **{s: whole(sympy.sympify(v), sizes) for s, v in theorem.sizes.items()}}
         tensors = (*formula.tensors, *theorem.given)
-        if all(np.prod([whole(size, every) for size in t.shape], dtype=float) <= LARGEST for t in tensors):
+        if sum(np.prod([whole(size, every) for size in t.shape], dtype=float) for t in tensors) <= LARGEST:
             yield sizes
 
 

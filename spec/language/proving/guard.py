@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from spec.language.evaluation.balls import precision
 from spec.language.evaluation.dimensions import WrongSize
 from spec.language.formula import Formula
@@ -19,6 +21,8 @@ from spec.language.theorem import Claim, Theorem
 
 POINTS = 24
 """Points at which a theorem is evaluated, over all choices of conventions together; at least three for each."""
+ENTRIES = 600
+"""Entries that the inputs at these points may have, all together: what an evaluation costs."""
 TURNS = 6
 """Draws of inputs at one choice of sizes, until one meets the hypotheses."""
 LEAST = 3
@@ -50,14 +54,16 @@ def guarded(theorem: Theorem, formula: Formula) -> tuple[Guarded, ...]:
     """Every claim of a theorem evaluated."""
     found = [Guarded() for _ in theorem.claims]
     choices = list(conventions_of(theorem, formula))
-    each = max(3, POINTS // len(choices))
+    each, share = max(LEAST, POINTS // len(choices)), ENTRIES // len(choices)
     with precision(BITS):
         for conventions in choices:
+            entries = 0
             for count, (point, evaluator) in enumerate(points(theorem, formula, conventions, TURNS, 1), 1):
                 for place, claim in enumerate(theorem.claims):
                     if not found[place].violation:
                         found[place] = _seen(found[place], point, evaluator, claim)
-                if count == each:
+                entries += sum(np.size(value) for value in point.given.values())
+                if count == each or (count >= LEAST and entries > share):
                     break
     return tuple(found)
 
