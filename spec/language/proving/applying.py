@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from itertools import product
 from math import inf
 from typing import Any
 
 import flint
 import numpy as np
+import sympy
 
 from spec.language.arrays import Comprehension, Tensor
 from spec.language.calls import ABSENT, Call, Pullback
@@ -18,7 +20,7 @@ from spec.language.evaluation.binding import Bindings, bind
 from spec.language.evaluation.dimensions import Size, is_size
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.interpreter import Evaluator
-from spec.language.expr import Expectation, Literal
+from spec.language.expr import Expectation, Literal, Node
 from spec.language.formula import Formula
 from spec.language.known import known
 from spec.language.trees import free_symbols
@@ -42,8 +44,23 @@ class Judging(Evaluator):
     distribution = DISTRIBUTIONS[0]
 
     def value(self, node: Any) -> Any:
-        """A value; an expectation by every outcome of its random entries."""
+        """A value; an expectation by every outcome of its random entries, a literal with π as a ball."""
+        if isinstance(node, Literal) and node.value.has(sympy.pi):
+            return self._exact(node.value)
         return self._expectation(node) if isinstance(node, Expectation) else super().value(node)
+
+    def _exact(self, expr: Any) -> Any:
+        """Arithmetic over letters, numbers and π."""
+        if expr == sympy.pi:
+            return self.scalar(np.array(flint.arb.pi(), dtype=object))
+        if not expr.has(sympy.pi):
+            return super().value(Literal(expr))
+        if isinstance(expr, sympy.Add | sympy.Mul):
+            join = self.arithmetic.plus if isinstance(expr, sympy.Add) else self.arithmetic.times
+            return reduce(join, map(self._exact, expr.args))
+        if isinstance(expr, sympy.Pow) and expr.exp.is_Integer:
+            return self.arithmetic.power(self._exact(expr.base), None, int(expr.exp))
+        raise NotEvaluated(f"{expr} is no number in balls")
 
     def _expectation(self, node: Expectation) -> Any:
         names = [tensor.name for tensor in node.random]
@@ -136,7 +153,7 @@ class Applications:
                 return np.array(np.broadcast_to(inner.condition(value), extent))
             if item.domain in ("integer", "permutation"):
                 return np.array(np.broadcast_to(inner.index(value), extent))
-            number = inner.value(value)
+            number = inner.value(value if isinstance(value, Node) else Literal(value))
             return self.real(inner, inner.arithmetic.view(number, lambda part: np.broadcast_to(part, extent)))
 
     def real(self, inner: Evaluator, number: Any) -> Any:

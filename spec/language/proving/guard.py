@@ -86,6 +86,7 @@ def _seen(before: Guarded, point: Point, evaluator: Judging, claim: Claim) -> Gu
         KeyError,
         IndexError,
         NotImplementedError,
+        RecursionError,
         StopIteration,
         TypeError,
         ValueError,
