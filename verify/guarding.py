@@ -9,8 +9,8 @@ import numpy as np
 from spec.language.evaluation.balls import BallArithmetic, precision
 from spec.language.evaluation.interpreter import Evaluator
 from spec.language.formula import Formula
+from spec.language.proving.applying import BallApplications
 from spec.language.theorem import Theorem
-from verify.applications import OracleApplications
 from verify.judging import Judge
 from verify.properties import theorem_examples
 from verify.sampling import Example
@@ -66,7 +66,7 @@ def _guard(theorem: Theorem, judge: Judge, before: Guarded, examples: int, seed:
             count += 1
             for claim in theorem.claims:
                 bindings = bound_inputs(formula, theorem, example, judge.flat.absent)
-                evaluator = Evaluator(BallArithmetic(), bindings, None, OracleApplications(judge))
+                evaluator = Evaluator(BallArithmetic(), bindings, None, BallApplications(judge.conventions))
                 if vacuous(claim, evaluator):
                     continue
                 left, right, where = sides(settled(claim, judge), evaluator)

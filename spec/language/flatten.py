@@ -97,6 +97,7 @@ class _Flattener:
         self.names = {t.name for t in formula.tensors}
         self.names |= {line.name for line in own_lines(formula, conventions)}
         self.constants: dict[str, Any] = {t.name: value for t, value in formula.constants.items()}
+        self.names |= self.constants.keys()
         self.stored = set(formula.stored)
         self.origin: dict[str, tuple[str, str]] = {}
         self.inlined: dict[Any, dict[str, Tensor]] = {}
@@ -173,8 +174,7 @@ class _Flattener:
         for item, value in zip(callee.inputs, arguments, strict=True):
             if isinstance(item, Tensor):
                 tensors[item.name] = self.bind(item, value, outer, lead_sizes, scope)
-        for name, constant in flat.constants.items():
-            self.constants[name] = constant
+        constants = {name: self.constant(name, value) for name, value in flat.constants.items()}
         whole = {
             str(i) for i, value in zip(callee.inputs, arguments, strict=True) if isinstance(value, Tensor)
         }
@@ -194,6 +194,8 @@ class _Flattener:
             name = part.tensor.name
             if name in new:
                 return Ref(new[name], *lead, *part.index)
+            if part.tensor.role == "constant":
+                return Ref(Tensor(constants[name], (), part.tensor.domain, "constant"))
             value = tensors.get(name)
             if value is None:
                 return None
@@ -240,6 +242,13 @@ class _Flattener:
         self.lines.append(Definition(left, right, tuple((s, *span) for s, span in inner.items())))
         self.origin[target.name] = (self.formula.id, target.name)
         return target
+
+    def constant(self, name: str, value: Any) -> str:
+        """The name of a callee's constant here: another one where something else has its name."""
+        if name not in self.constants or self.constants[name] != value:
+            name = self.unique(name)
+            self.constants[name] = value
+        return name
 
     def unique(self, name: str) -> str:
         """``name``, or the first of ``name_2``, ``name_3``… that is free here."""

@@ -19,7 +19,8 @@ from spec.language.law import Law
 from spec.language.lines import Definition, LineChoice, define
 from spec.language.theorem import Claim, Theorem, settled
 from spec.language.trees import walk
-from spec.language.wellformed import check_formula, check_theorem
+from spec.language.wellformed import check_formula
+from spec.language.wellstated import check_theorem
 
 
 def data(name: str, *shape: Any, domain: str = "real", below: Any = 0, meaning: str = "") -> Tensor:

@@ -51,8 +51,19 @@ _KNOWN: dict[str, Any] = {}
 
 
 def add(formula: Stated) -> None:
-    """Make a formula known by its ID."""
+    """Make a formula known by its ID; only formulas of tests (``test.…``) may be stated again.
+
+    Raises:
+        ValueError: another formula has this ID.
+    """
+    if formula.id in _KNOWN and not formula.id.startswith("test."):
+        raise ValueError(f"{formula.id}: a formula with this ID is stated already")
     _KNOWN[formula.id] = formula
+
+
+def is_known(formula: Stated) -> bool:
+    """Whether this very formula is the one known by its ID, and not another stated since."""
+    return _KNOWN.get(formula.id) is formula
 
 
 def known(formula_id: str) -> Any:

@@ -13,6 +13,7 @@ from spec.language.arrays import Comprehension, Tensor
 from spec.language.calls import Call, Pullback, unify
 from spec.language.expr import Always, AnyOf, Both, Bound, Case, Choice, Compare, Either, Node, Not, Ref
 from spec.language.known import known
+from spec.language.letters import IllFormed, Parts, check_once, check_tensor, is_index, is_size
 from spec.language.lines import Definition, LineChoice, Span
 from spec.language.trees import free_symbols, substitute, walk
 
@@ -20,10 +21,6 @@ SMALL = ((1, 1, 1), (2, 3, 5), (3, 2, 4))
 """Sizes at which the range of an index is tried where it is not plain from its form, by turns over the size symbols."""
 MOST = 4000
 """Values of the indices around that are tried at most."""
-
-
-class IllFormed(ValueError):  # noqa: N818  (what a statement is, not a fault of the machine)
-    """A statement that means nothing."""
 
 
 @dataclass(frozen=True)
@@ -45,23 +42,20 @@ def check_formula(formula: Any) -> None:
     Raises:
         IllFormed: naming formula, line and symbol.
     """
+    tensors = {*formula.tensors, *formula.outputs, *formula.constants}
+    tensors |= {line.left.tensor for line in formula.definitions}
+    for tensor in sorted(tensors, key=str):
+        check_tensor(tensor, formula.id)
+    for item in formula.inputs:
+        if not isinstance(item, Tensor) and not is_size(item):
+            raise IllFormed(f"{formula.id}: the input {item} is neither a tensor nor a size")
+    check_once((*tensors, *_sizes(formula)), formula.id)
     for tensor in formula.outputs:
         if tensor.name not in {line.name for line in formula.definitions}:
             raise IllFormed(f"{formula.id}: no line defines the output {tensor.name}")
     for line in formula.definitions:
         _check_line(formula, line)
     _check_use(formula)
-
-
-def check_theorem(formula: Any, theorem: Any) -> None:
-    """Refuse a theorem with an application whose arguments do not fit.
-
-    Raises:
-        IllFormed: naming formula, theorem, claim and what does not fit.
-    """
-    for number, claim in enumerate(theorem.claims, 1):
-        for side in (claim.left, claim.right):
-            _check_calls(side, f"{formula.id}, {theorem.name}, claim {number}")
 
 
 # A line -------------------------------------------------------------------------------------------------------------------
@@ -78,6 +72,8 @@ def _check_line(formula: Any, line: Definition) -> None:
             _check_letters(end, where, sizes)
         if symbol in sizes:
             raise IllFormed(f"{where}: {symbol} is a size of the formula and an index of the line")
+        if not is_index(symbol):
+            raise IllFormed(f"{where}: {symbol} is no index")
     for part, scope in _parts(line.left, outer):
         _check_place(part, scope, where)
     for part, scope in _parts(line.right, outer):
@@ -93,10 +89,11 @@ def _check_line(formula: Any, line: Definition) -> None:
             _check_place(part, scope, where)
         if isinstance(part, Choice):
             _check_choice(formula, part, where)
-    _check_calls(line.right, where)
+    check_calls(line.right, where)
+    Parts(where).check(line.right, frozenset(line.spans))
 
 
-def _check_calls(node: Basic, where: str) -> None:
+def check_calls(node: Basic, where: str) -> None:
     """Refuse an application whose arguments do not fit in shape, or in number of indices."""
     for part in walk(node):
         call = part.call if isinstance(part, Pullback) else part
@@ -339,4 +336,4 @@ def _sizes(formula: Any) -> set[sympy.Symbol]:
     return found.union(*(free_symbols(size) for size in shapes))
 
 
-__all__ = ["AnyOf", "IllFormed", "check_formula", "check_theorem"]
+__all__ = ["AnyOf", "IllFormed", "check_calls", "check_formula"]

@@ -139,12 +139,17 @@ def name_of(value: object) -> str:
 def checked(request: pytest.FixtureRequest) -> Checked:
     """A theorem, checked once for the tests of it, which run one after the other."""
     formula, theorem = request.param
-    return check(theorem, formula)
+    return check(theorem, formula, guard=True)
 
 
 def test_a_theorem_is_proved_for_all_sizes(checked: Checked) -> None:
     """By derivation (or, where something is claimed to exist, by a witness), with every obligation discharged."""
     assert checked.assurance == Assurance.PROVED, checked.refusal
+
+
+def test_a_theorem_is_evaluated(checked: Checked) -> None:
+    """Nothing is called proved that was not evaluated, too: the guard saw every claim often enough."""
+    assert not checked.unguarded
 
 
 def test_every_theorem_of_the_catalogue_is_there() -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import sympy
 from sympy.core.basic import Basic
 
+from spec.language.arrays import Tensor
 from spec.language.lines import Definition
 from spec.language.proving.terms import Poly
 
@@ -19,7 +20,7 @@ from spec.language.proving.terms import Poly
 class Frame:
     """Where a tree is read: what its symbols are, what its tensors are, and which lines define the others.
 
-    ``where`` names the formula for messages; ``strict`` frames know every symbol.
+    ``where`` names the formula for messages; ``strict`` frames know every symbol. ``constants`` are those that a theorem fixes.
     """
 
     symbols: Mapping[sympy.Symbol, Poly] = field(default_factory=dict)
@@ -28,6 +29,7 @@ class Frame:
     conventions: Mapping[str, str] = field(default_factory=dict)
     where: str = ""
     strict: bool = False
+    constants: Mapping[Tensor, tuple[Basic, Frame]] = field(default_factory=dict)
 
     def bind(self, symbols: Mapping[sympy.Symbol, Poly]) -> Frame:
         """The frame with further index symbols."""

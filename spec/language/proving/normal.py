@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spec.language.arrays import Tensor
 from spec.language.proving import binders, elementary, indicators, replacing, settling, sums
@@ -51,6 +51,7 @@ class Normal:
         self.used: set[str] = set()
         self.tensors: dict[str, TensorInfo] = {}
         self.originals: dict[str, Tensor] = {}
+        self.constants: dict[Tensor, Any] = {}  # the values of constants, which one of them has one of
         self.states: dict[str, Recurring] = {}
         self.held: dict[str, Poly] = {}  # arrays and values given as terms, by their keys
         self.schemes: tuple[Scheme, ...] = ()
@@ -106,8 +107,10 @@ class Normal:
     def bounds_of(self, atom: Atom) -> Iterator[Poly]:
         """Expressions known to be at least 0 for an integer entry or a rounded-down quotient."""
         if atom.kind == "look_up":
-            yield atom.poly
-            yield self.tensors[atom.name].below - atom.poly - 1
+            below = self.tensors[atom.name].below
+            if below:  # integers that a line defines have no range
+                yield atom.poly
+                yield below - atom.poly - 1
         elif atom.kind == "floor":
             over, under = _fraction(atom.args[0])
             yield over - atom.poly.scaled(Fraction(under))

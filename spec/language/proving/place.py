@@ -218,7 +218,9 @@ class Place:
         fixed: dict[str, tuple[Any, Frame]] = {
             t.name: (_fixed(t, value), frame) for t, value in self.theorem.at.items()
         }
-        frame = Frame(frame.symbols, fixed, {}, frame.conventions)
+        constants = {t: fixed[t.name] for t in self.theorem.at if t.role == "constant"}
+        frame = Frame(frame.symbols, fixed, {}, frame.conventions, constants=constants)
+        reader.n.constants |= self.formula.constants
         universal = []
         for assumption in map(self._meant, self.theorem.assuming):
             found = for_all(assumption)
@@ -226,6 +228,10 @@ class Place:
                 facts = self._assumed(reader, assumption, frame, facts)
             else:
                 universal.append(found)
+        names = [symbol.name for symbol, _, _ in self.goal.ranges]
+        for name in names:
+            if names.count(name) > 1:
+                raise Unprovable(f"{name} stands for two indices")
         for symbol, first, last in self.goal.ranges:
             at = number(values[symbol]) if symbol in values else Atom("symbol", symbol.name).poly
             if symbol in parities:

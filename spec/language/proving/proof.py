@@ -12,6 +12,8 @@ from typing import Any
 import sympy
 
 from spec.language.formula import Formula
+from spec.language.known import is_known
+from spec.language.letters import IllFormed
 from spec.language.proving.derivations import (
     CheckedClaim,
     CheckedInduction,
@@ -20,21 +22,31 @@ from spec.language.proving.derivations import (
     conventions_of,
     derived,
 )
+from spec.language.proving.guard import guarded
 from spec.language.proving.obligations import Obligation
 from spec.language.proving.place import Goal, Place
 from spec.language.proving.rules import Rule
 from spec.language.proving.witness import Numeric
 from spec.language.theorem import Assurance, Claim, Proof, Theorem
+<<<<<<< HEAD
 from spec.language.trees import free_symbols
+=======
+from spec.language.wellstated import check_theorem
+>>>>>>> wt-names
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A theorem with its checked claims. ``assurance`` is that of the weakest claim."""
+    """A theorem with its checked claims. ``assurance`` is that of the weakest claim; ``note`` says why none was looked at.
+
+    ``unguarded`` names the claims that are proved and could not be evaluated, with the reason.
+    """
 
     theorem: Theorem
     formula: Formula
     claims: tuple[CheckedClaim, ...] = field(default=())
+    note: str = ""
+    unguarded: tuple[str, ...] = ()
 
     @property
     def assurance(self) -> Assurance:
@@ -44,6 +56,8 @@ class Checked:
     @property
     def refusal(self) -> str:
         """One line that says which claim and step is refused and why; empty if none is."""
+        if self.note:
+            return self.note
         for place, checked in enumerate(self.claims, 1):
             if checked.refusal:
                 return f"{self.formula.id}, {self.theorem.name}, claim {place}: {checked.refusal}"
@@ -60,17 +74,25 @@ class Checked:
         return tuple({str(o): o for c in self.claims for s in c.every_step for o in s.obligations}.values())
 
 
-def check(theorem: Theorem, formula: Formula) -> Checked:
-    """Check every claim of a theorem about a formula, under every choice of the conventions that the theorem leaves open."""
-    names = [t.name for t in (*formula.tensors, *theorem.given, *formula.constants)]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        note = f"{', '.join(twice)} names two things: choose another letter for what the theorem is given"
+def check(theorem: Theorem, formula: Formula, guard: bool = False) -> Checked:
+    """Check every claim of a theorem about a formula, under every choice of the conventions that the theorem leaves open.
+
+    What cannot be decided is refused, whatever stands in the way; nothing is raised. With ``guard`` every claim that is found
+    proved is evaluated, too (:mod:`spec.language.proving.guard`): what the balls contradict is refused, and what cannot be
+    evaluated is said in ``unguarded``.
+    """
+    try:
+        if not is_known(formula):
+            raise IllFormed(f"{formula.id}, {theorem.name}: {formula.id} is no longer the formula of this ID")
+        check_theorem(formula, theorem)
+    except Exception as error:
+        note = _said(error)
         refused = (CheckedClaim(claim, Assurance.REFUSED, (), note) for claim in theorem.claims)
-        return Checked(theorem, formula, tuple(refused))
-    claims = []
+        return Checked(theorem, formula, tuple(refused), note)
     checked: dict[Any, Any] = {}
+    claims = []
     for claim in theorem.claims:
+<<<<<<< HEAD
         proof = claim.proof
         if two := _two_of_a_name(theorem, formula, claim):
             note = f"{', '.join(two)} names two indices or sizes: choose another letter for one of them"
@@ -87,6 +109,42 @@ def check(theorem: Theorem, formula: Formula) -> Checked:
                 CheckedClaim(claim, Assurance.REFUSED, (), f"{proof.method} is not a method of proof")
             )
     return Checked(theorem, formula, tuple(claims))
+=======
+        try:
+            claims.append(_claim(theorem, formula, claim, checked))
+        except Exception as error:
+            claims.append(CheckedClaim(claim, Assurance.REFUSED, (), _said(error)))
+    found = Checked(theorem, formula, tuple(claims))
+    return _guarded(found) if guard and found.assurance > Assurance.REFUSED and not theorem.exists else found
+
+
+def _guarded(checked: Checked) -> Checked:
+    """The theorem, evaluated: refused where the balls contradict it."""
+    claims, open_ = [], []
+    for place, (claim, seen) in enumerate(
+        zip(checked.claims, guarded(checked.theorem, checked.formula), strict=True), 1
+    ):
+        refused = replace(claim, assurance=Assurance.REFUSED, note=seen.violation)
+        claims.append(refused if seen.violation else claim)
+        if seen.note and not seen.violation:
+            open_.append(f"claim {place}: {seen.note}")
+    return replace(checked, claims=tuple(claims), unguarded=tuple(open_))
+
+
+def _claim(theorem: Theorem, formula: Formula, claim: Claim, checked: dict[Any, Any]) -> CheckedClaim:
+    if theorem.exists != (claim.proof.method == "witness"):
+        note = "an existential theorem is shown by a witness, and nothing else is"
+        return CheckedClaim(claim, Assurance.REFUSED, (), note)
+    if claim.proof.method == "derivation":
+        return derived(Goal(theorem, formula, claim, checked=checked), claim.proof)
+    return _numeric(theorem, formula, claim, claim.proof)
+
+
+def _said(error: Exception) -> str:
+    """What stands in the way, in one line."""
+    text = " ".join(str(error).split())
+    return text if isinstance(error, ValueError) else f"it cannot be read: {type(error).__name__}: {text}"
+>>>>>>> wt-names
 
 
 def _two_of_a_name(theorem: Theorem, formula: Formula, claim: Claim) -> list[str]:

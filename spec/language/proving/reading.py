@@ -41,6 +41,7 @@ from spec.language.expr import (
     Times,
     Undefined,
 )
+from spec.language.letters import is_size
 from spec.language.proving import calculus
 from spec.language.proving.blocks import divided
 from spec.language.proving.conditions import Conditions
@@ -134,7 +135,10 @@ class Reader:
         base, exponent = node.args
         power = self.value(exponent, frame, facts)
         constant = power.constant
-        if constant is not None and constant.denominator == 1:
+        plain = isinstance(exponent, Literal) and exponent.value.is_Integer
+        if (
+            plain and constant is not None
+        ):  # a size fixed to 1 is no exponent that is written as 1: x**n asks for 0 < x
             if constant >= 0:
                 return self.n.power(self.value(base, frame, facts), int(constant), facts)
             return self.n.power(self.reciprocal(base, frame, facts), int(-constant), facts)
@@ -249,9 +253,9 @@ class Reader:
             return frame.symbols[symbol]
         if frame.strict:
             raise Unprovable(f"{symbol} is not known in {frame.where}")
-        if symbol.is_positive:
-            return self.n.size(symbol.name).poly
-        return Atom("symbol", symbol.name).poly
+        if not is_size(symbol):
+            raise Unprovable(f"{symbol} is free: it is neither an index with a range nor a size")
+        return self.n.size(symbol.name).poly
 
     def sign(self, node: Any, frame: Frame, facts: Facts) -> int:
         """The signs a tree can have."""

@@ -77,7 +77,7 @@ class Atom:
             )
             self.symbols = parts - frozenset(bound)
             return
-        tag = kind if kind not in ("entry", "look_up") else ""
+        tag = f"{kind}:" if kind not in ("entry", "look_up") else ""  # no tensor has a name with a colon
         self.key = f"{tag}{name}[{','.join(a.key for a in args)}]"
         self.symbols = frozenset().union(*(a.symbols for a in args))
 

@@ -111,13 +111,16 @@ class Unfolding:
                 tensors[item.name] = (fixed.get(item.name, value), caller)
                 if item.name not in fixed:
                     self._fits(callee, item, value, caller, facts, sizes)
-        for name in flat.constants:
-            if name in caller.tensors:  # a theorem may fix a constant's value
-                tensors[name] = caller.tensors[name]
+        for constant, number in callee.constants.items():
+            if self.n.constants.setdefault(constant, number) != number:
+                raise Unprovable(f"{constant.name} names two different constants")
+            if constant in caller.constants:  # a theorem may fix a constant's value
+                tensors[constant.name] = caller.constants[constant]
         lines: dict[str, tuple[Definition, ...]] = {}
         for line in own_lines(callee, callee.choose(conventions)):
             lines[line.name] = (*lines.get(line.name, ()), line)
-        return Frame(sizes, tensors, lines, callee.choose(conventions), callee.id, strict=True)
+        chosen = callee.choose(conventions)
+        return Frame(sizes, tensors, lines, chosen, callee.id, strict=True, constants=caller.constants)
 
     def _fits(
         self,
@@ -227,7 +230,7 @@ class Unfolding:
 
     def _declare(self, tensor: Tensor, frame: Frame, facts: Facts) -> None:
         known = self.n.originals.get(tensor.name)
-        if known is not None and (known.domain, len(known.shape)) != (tensor.domain, len(tensor.shape)):
+        if known is not None and known != tensor:
             raise Unprovable(f"{tensor.name} names two different tensors")
         if known is None:
             shape = tuple(self.reader.index(size, frame, facts) for size in tensor.shape)

@@ -1,0 +1,210 @@
+"""The places in a claim where a formula is applied: their arguments gathered, and something put in the formula's place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from math import inf
+from typing import Any
+
+import flint
+import numpy as np
+
+from spec.language.arrays import Comprehension, Tensor
+from spec.language.calls import ABSENT, Call, Pullback
+from spec.language.differentiation.gradients import vjp
+from spec.language.evaluation.balls import BallArithmetic
+from spec.language.evaluation.binding import Bindings, bind
+from spec.language.evaluation.dimensions import Size, is_size
+from spec.language.evaluation.evaluate import run
+from spec.language.evaluation.interpreter import Evaluator
+from spec.language.expr import Expectation, Literal
+from spec.language.formula import Formula
+from spec.language.known import known
+from spec.language.trees import free_symbols
+
+MOST_OUTCOMES = 256
+"""How many outcomes of the random entries an expectation is summed over at most."""
+DISTRIBUTIONS = (
+    ((flint.fmpq(-1), flint.fmpq(1, 2)), (flint.fmpq(1), flint.fmpq(1, 2))),
+    ((flint.fmpq(-1, 2), flint.fmpq(4, 5)), (flint.fmpq(2), flint.fmpq(1, 5))),
+)
+"""Values with their probabilities: mean 0 and variance 1 both, the second one skewed and with another fourth moment."""
+
+
+class NotEvaluated(ValueError):  # noqa: N818  (what is found, not a fault)
+    """A claim that cannot be evaluated at a point; the message says why."""
+
+
+class Judging(Evaluator):
+    """Evaluates the sides of a claim in balls: formulas applied, derivatives, expectations over a distribution."""
+
+    distribution = DISTRIBUTIONS[0]
+
+    def value(self, node: Any) -> Any:
+        """A value; an expectation by every outcome of its random entries."""
+        return self._expectation(node) if isinstance(node, Expectation) else super().value(node)
+
+    def _expectation(self, node: Expectation) -> Any:
+        names = [tensor.name for tensor in node.random]
+        saved = {name: self.tensors[name] for name in names}
+        entries = sum(array.size for array in saved.values())
+        if len(self.distribution) ** entries > MOST_OUTCOMES:
+            raise NotEvaluated(f"the expectation is over {entries} random entries")
+        total: Any = None
+        try:
+            for outcome in product(self.distribution, repeat=entries):
+                left = list(outcome)
+                weight = flint.fmpq(1)
+                for name in names:
+                    array = np.empty(saved[name].shape, dtype=object)
+                    for place in np.ndindex(*array.shape):
+                        number, chance = left.pop()
+                        array[place], weight = flint.arb(number), weight * chance
+                    self.tensors[name] = array
+                part = self.arithmetic.times(
+                    self.scalar(self.arithmetic.rational(int(weight.p), int(weight.q))), self.value(node.body)
+                )
+                total = part if total is None else self.arithmetic.plus(total, part)
+        finally:
+            self.tensors |= saved
+        return total
+
+
+class Applications:
+    """Evaluates the calls inside a claim: gathers their arguments, applies, and reads the entries asked for.
+
+    Arguments that depend on indices around the call are gathered for each value of these. Subclasses apply.
+    """
+
+    most = inf
+    """At how many values of the indices around it a formula is applied at most."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+
+    def __call__(self, evaluator: Evaluator, node: Call | Pullback) -> Any:
+        """The numbers of one application, one axis for each index in scope."""
+        arguments = list(node.arguments if isinstance(node, Call) else (*node.call.arguments, node.seed))
+        used = set().union(*(free_symbols(a) for a in arguments))
+        outer = [s for s in evaluator.scope if s in used and s in evaluator.ranges]
+        ranges = [evaluator.ranges[s] for s in outer]
+        if np.prod([len(r) for r in ranges], dtype=float) > self.most:
+            raise NotEvaluated(f"{node.args[0]} is applied at more than {self.most} places")
+        parts = []
+        for at in product(*ranges):
+            self.depth += 1
+            try:
+                inner = inside(evaluator, dict(zip(outer, (int(v) for v in at), strict=True)))
+                gathered = self.gathered(inner, node, arguments)
+            finally:
+                self.depth -= 1
+            parts.append(self.apply(node, gathered))
+        lead = tuple(len(r) for r in ranges)
+        index = (*(s - int(r[0]) if len(r) else s for s, r in zip(outer, ranges, strict=True)), *node.index)
+        return self.entries(evaluator, parts, lead, index)
+
+    def gathered(self, inner: Evaluator, node: Call | Pullback, arguments: list[Any]) -> dict[str, Any]:
+        """The arguments as arrays, by the name of the input (the seed of a pullback under ``seed``)."""
+        callee = known(str(node.args[0]))
+        found: dict[str, Any] = {}
+        for item, value in zip(callee.inputs, arguments, strict=False):
+            found[str(item)] = self.argument(inner, item, value)
+        if isinstance(node, Pullback):
+            found["seed"] = self.argument(inner, callee.line(str(node.args[1])), arguments[-1])
+        return found
+
+    def argument(self, inner: Evaluator, item: Tensor | Size, value: Any) -> Any:
+        """One argument, in the arithmetic of the evaluation."""
+        if value == ABSENT or (isinstance(item, Tensor) and item.role == "generator"):
+            return None
+        if is_size(item):
+            return int(inner.index(value.value if isinstance(value, Literal) else value).item())
+        if isinstance(value, Tensor):
+            if item.domain == "boolean":
+                return inner.booleans[value.name]
+            if item.domain in ("integer", "permutation"):
+                return inner.integers[value.name]
+            return self.real(inner, inner.tensors[value.name])
+        spans: list[tuple[Any, Any, Any]] = []
+        if isinstance(value, Comprehension):
+            spans = [(var, 0, size - 1) for var, size in zip(value.vars, value.shape, strict=True)]
+            value = value.body
+        with inner.within(spans, None):
+            extent = tuple(len(inner.ranges[s]) for s in inner.scope)
+            if item.domain == "boolean":
+                return np.array(np.broadcast_to(inner.condition(value), extent))
+            if item.domain in ("integer", "permutation"):
+                return np.array(np.broadcast_to(inner.index(value), extent))
+            number = inner.value(value)
+            return self.real(inner, inner.arithmetic.view(number, lambda part: np.broadcast_to(part, extent)))
+
+    def real(self, inner: Evaluator, number: Any) -> Any:
+        """A real argument, from a number of the arithmetic."""
+        raise NotImplementedError
+
+    def apply(self, node: Call | Pullback, arguments: dict[str, Any]) -> Any:
+        """The whole output (or gradient) at these arguments."""
+        raise NotImplementedError
+
+    def entries(
+        self, evaluator: Evaluator, parts: list[Any], lead: tuple[int, ...], index: tuple[Any, ...]
+    ) -> Any:
+        """The entries asked for, from the results for each value of the outer indices."""
+        raise NotImplementedError
+
+
+def inside(evaluator: Evaluator, at: Mapping[Size, int]) -> Evaluator:
+    """An evaluator of the same tensors outside all indices, those in ``at`` fixed."""
+    inner = type(evaluator)(evaluator.arithmetic, Bindings(), evaluator.families, evaluator.on_call)
+    inner.sizes = {**evaluator.sizes, **at}
+    inner.integers, inner.booleans, inner.tensors = evaluator.integers, evaluator.booleans, evaluator.tensors
+    inner.undecided = evaluator.undecided
+    return inner
+
+
+def sizes_in(formula: Formula, inputs: Mapping[str, Any]) -> dict[Size, int]:
+    """The sizes at which a formula is applied, read off its arguments."""
+    return bind(formula.flat(None), inputs).sizes
+
+
+def plain_reader(evaluator: Evaluator) -> Any:
+    """How to read an array without axes."""
+    ones = (1,) * len(evaluator.scope)
+    return lambda part: np.asarray(part).reshape(ones)
+
+
+class BallApplications(Applications):
+    """Applies the statement itself, in balls."""
+
+    def __init__(self, conventions: Mapping[str, str], most: float = inf) -> None:
+        super().__init__()
+        self.conventions, self.most = conventions, most
+
+    def real(self, inner: Evaluator, number: Any) -> Any:
+        """The balls themselves."""
+        return np.array(number, dtype=object)
+
+    def apply(self, node: Call | Pullback, arguments: dict[str, Any]) -> Any:
+        """The statement's output or gradient, enclosed."""
+        callee = known(str(node.args[0]))
+        offered = {c.name for c in callee.conventions}
+        conventions = {name: option for name, option in self.conventions.items() if name in offered}
+        if isinstance(node, Pullback):
+            seed = arguments.pop("seed")
+            gradient = vjp(callee, [node.wrt], conventions)
+            seeds = gradient.seeded({str(node.args[1]): seed}, sizes_in(callee, arguments))
+            done = run(gradient.flat, BallArithmetic(), bind(gradient.flat, {**arguments, **seeds}))
+            return done.tensors[gradient.gradients[node.wrt].name]
+        flat = callee.flat(conventions)
+        return run(flat, BallArithmetic(), bind(flat, arguments)).tensors[str(node.args[1])]
+
+    def entries(
+        self, evaluator: Evaluator, parts: list[Any], lead: tuple[int, ...], index: tuple[Any, ...]
+    ) -> Any:
+        """As balls."""
+        whole = np.empty((len(parts), *np.shape(parts[0])), dtype=object)
+        for place, part in enumerate(parts):
+            whole[place] = part if np.ndim(part) else part.item()
+        whole = whole.reshape((*lead, *np.shape(parts[0])))
+        return (evaluator._places(index, whole.shape) if index else plain_reader(evaluator))(whole)

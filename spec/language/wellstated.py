@@ -1,0 +1,191 @@
+"""What a theorem has to be, to mean anything: refused when it is made and when it is checked, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import sympy
+
+from spec.language.arrays import Tensor
+from spec.language.expr import Node
+from spec.language.letters import (
+    REAL,
+    RELATIONS,
+    IllFormed,
+    Parts,
+    check_name,
+    check_once,
+    check_tensor,
+    is_condition,
+    is_index,
+    is_size,
+)
+from spec.language.theorem import Claim, Proof, Theorem
+from spec.language.trees import free_symbols, substitute
+from spec.language.wellformed import check_calls
+
+TRIED = (1, 2, 3)
+"""Sizes at which what replaces a size is tried, besides being an integer of at least 1 by its form."""
+
+METHODS = ("derivation", "witness", "enclosure")
+
+
+def check_theorem(formula: Any, theorem: Theorem) -> None:
+    """Refuse a theorem that means nothing, or something else than it says.
+
+    Raises:
+        IllFormed: naming formula, theorem, claim, and what does not belong.
+    """
+    _Stated(formula, theorem).check()
+
+
+class _Stated:
+    """A theorem about a formula, under examination."""
+
+    def __init__(self, formula: Any, theorem: Theorem) -> None:
+        self.formula, self.theorem = formula, theorem
+        self.where = f"{formula.id}, {theorem.name}"
+        lines = (*formula.definitions, *formula.abbreviations.values())
+        self.inputs = {*formula.tensors, *formula.constants}
+        self.tensors = {*self.inputs, *theorem.given, *(line.left.tensor for line in lines)}
+        self.sizes: set[sympy.Symbol] = set()
+        self.indices: set[sympy.Symbol] = set()
+
+    def check(self) -> None:
+        """Refuse what means nothing."""
+        for tensor in self.theorem.given:
+            check_tensor(tensor, self.where)
+        check_once(self.tensors, f"{self.where}: choose another letter for what the theorem is given")
+        try:
+            self.formula.choose(self.theorem.conventions)
+        except ValueError as error:
+            raise IllFormed(f"{self.where}: {error}") from None
+        self._sizes()
+        self._fixed()
+        for assumption in self.theorem.assuming:
+            self._tree(assumption, f"{self.where}, an assumption", frozenset())
+            if not is_condition(assumption):
+                raise IllFormed(f"{self.where}: the assumption {assumption} is no condition")
+        if not self.theorem.claims:
+            raise IllFormed(f"{self.where}: nothing is claimed")
+        for number, claim in enumerate(self.theorem.claims, 1):
+            self._claim(claim, f"{self.where}, claim {number}", ())
+        check_once((*self.sizes, *({s.name: s for s in self.indices}.values())), self.where)
+
+    def _sizes(self) -> None:
+        """What replaces sizes is a size itself: an integer of at least 1, in sizes that are not replaced."""
+        for size, value in self.theorem.sizes.items():
+            if not is_size(size):
+                raise IllFormed(f"{self.where}: {size} is replaced, but is no size")
+            value = sympy.sympify(value)
+            within = sorted(free_symbols(value), key=str)
+            self.sizes |= {size, *within}
+            if any(s in self.theorem.sizes or not is_size(s) for s in within):
+                raise IllFormed(
+                    f"{self.where}: {size} is replaced by {value}, which is not made of other sizes"
+                )
+            from_zero = {s: sympy.Symbol(s.name, integer=True, nonnegative=True) + 1 for s in within}
+            least = sympy.expand(value.subs(from_zero, simultaneous=True))
+            tried = (
+                substitute(value, dict(zip(within, map(sympy.Integer, at), strict=True)))
+                for at in product(TRIED, repeat=len(within))
+            )
+            if not (least.is_integer and least.is_positive and all(t.is_Integer and t > 0 for t in tried)):
+                raise IllFormed(
+                    f"{self.where}: {size} is replaced by {value}, which is not visibly an integer of at least 1"
+                )
+
+    def _fixed(self) -> None:
+        """What is fixed is an input or constant of the formula, to a number of its domain, edge included."""
+        for tensor, value in self.theorem.at.items():
+            if tensor not in self.inputs:
+                raise IllFormed(f"{self.where}: {tensor} is fixed, but is no input of {self.formula.id}")
+            number = sympy.sympify(value)
+            if tensor.domain not in REAL or not (number.is_number and number.is_real):
+                raise IllFormed(
+                    f"{self.where}: {tensor}, which is {tensor.domain}, cannot be fixed to {value}"
+                )
+            if tensor.domain != "real" and number < 0:
+                raise IllFormed(f"{self.where}: {tensor} is fixed to {value}, but is {tensor.domain}")
+
+    # Claims ------------------------------------------------------------------------------------------------------------
+
+    def _claim(self, claim: Claim, where: str, outer: tuple[sympy.Symbol, ...]) -> None:
+        if claim.relation not in RELATIONS:
+            raise IllFormed(f"{where}: a claim relates its sides by =, <= or <; {claim.relation!r} was given")
+        own: list[sympy.Symbol] = []
+        for symbol, size in claim.over:
+            if not is_index(symbol):
+                raise IllFormed(f"{where}: {symbol} is no index; a claim is made for all values of indices")
+            if symbol in own:
+                raise IllFormed(f"{where}: {symbol} stands for two indices")
+            self._tree(size, where, frozenset((*outer, *own)))
+            own.append(symbol)
+        check_once(own, where)
+        around = (*outer, *own)
+        self.indices |= set(own)
+        for part in (claim.left, claim.right, claim.where):
+            self._tree(part, where, frozenset(around))
+        if not is_condition(claim.where):
+            raise IllFormed(f"{where}: {claim.where} is no condition")
+        self._proof(claim.proof, where, around)
+
+    def _proof(self, proof: Proof, where: str, around: tuple[sympy.Symbol, ...]) -> None:
+        if proof.method not in METHODS:
+            raise IllFormed(f"{where}: {proof.method} is not a method of proof")
+        for step in proof.steps:
+            if step.relation not in RELATIONS:
+                raise IllFormed(f"{where}: a step is by =, <= or <; {step.relation!r} was given")
+        written = (*(s.to for s in proof.steps), *(s.gap for s in proof.steps), proof.gap)
+        for tree in written:
+            if tree is not None:
+                self._tree(tree, where, frozenset(around))
+        for sizes in proof.sizes:
+            for size, value in sizes.items():
+                if not is_size(size) or not sympy.sympify(value).is_Integer or value < 1:
+                    raise IllFormed(f"{where}: {size} = {value} is no size")
+        if proof.induction is None:
+            return
+        shown = proof.induction
+        if not is_index(shown.over):
+            raise IllFormed(f"{where}: {shown.over} is no index to show something by induction over")
+        self.indices.add(shown.over)
+        for end in (shown.first, shown.last):
+            self._tree(end, where, frozenset(around))
+        if not shown.claims:
+            for part in (*shown.base, *shown.step):
+                self._proof(part, where, around)
+            return
+        inside = (*around, shown.over)
+        for claim in shown.claims:
+            self._claim(claim, where, inside)
+        for proofs in (shown.base, shown.step):
+            if len(proofs) > len(shown.claims):
+                raise IllFormed(f"{where}: an induction has more proofs than claims")
+            for claim, part in zip(shown.claims, proofs, strict=False):
+                self._proof(part, where, (*inside, *(s for s, _ in claim.over)))
+
+    # Trees -------------------------------------------------------------------------------------------------------------
+
+    def _tree(self, tree: Any, where: str, bound: frozenset[sympy.Symbol]) -> None:
+        Parts(where).check(tree, bound)
+        for part in _outside_shapes(tree):
+            if isinstance(part, Tensor) and part not in self.tensors:
+                named = [t for t in self.tensors if t.name == part.name]
+                said = "is another tensor than the one of this name" if named else "is not declared"
+                raise IllFormed(f"{where}: {part.name} of shape ({', '.join(map(str, part.shape))}) {said}")
+            if isinstance(part, sympy.Symbol):
+                check_name(part.name, where)
+                (self.sizes if is_size(part) else self.indices).add(part)
+        if isinstance(tree, Node):
+            check_calls(tree, where)
+
+
+def _outside_shapes(tree: Any) -> Iterator[Any]:
+    """Every part of a tree, the shapes of its tensors apart."""
+    yield tree
+    if not isinstance(tree, Tensor):
+        for child in getattr(tree, "args", ()):
+            yield from _outside_shapes(child)
