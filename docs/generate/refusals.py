@@ -13,7 +13,8 @@ from spec.language.render import claim_text
 from spec.language.theorem import Assurance
 
 from . import theorems
-from .markup import Line, statement
+from .derivations import over
+from .markup import Line, sentence, statement
 
 
 def _sums_to_one() -> tuple[Theorem, Formula]:
@@ -67,8 +68,6 @@ def message(name: str) -> str:
 def shown(name: str) -> str:
     """A false theorem and the checker's own words on it."""
     theorem, _ = FALSE[name]()
-    lines = statement(Line("", claim_text(c, "latex"), theorems.over(c.over)) for c in theorem.claims)
+    lines = statement(Line("", claim_text(c, "latex"), over(c.over)) for c in theorem.claims)
     said = f"``` {{ .text .said }}\n{message(name)}\n```"
-    return (
-        f"**{theorems.sentence(theorem.title)}.**\n\n{lines}\n\n{theorems.mark(Assurance.REFUSED)}\n\n{said}"
-    )
+    return f"**{sentence(theorem.title)}.**\n\n{lines}\n\n{theorems.mark(Assurance.REFUSED)}\n\n{said}"

@@ -19,16 +19,18 @@ def of_function(function: Callable[..., Any]) -> str:
 
 
 def helpers(function: Callable[..., Any]) -> str:
-    """The private functions of its subject that it reaches, in the order in which it does, as a code block."""
+    """The functions of its subject that it reaches and that are not public, in the order in which it does, as a code block."""
     plain = inspect.unwrap(function)
     subject = _subject(plain)
+    module = import_module(subject)
+    public = [getattr(module, name) for name in _public(module)]
     found, queue = dict[str, Callable[..., Any]](), [plain]
     while queue:
         caller = inspect.unwrap(queue.pop(0))
         for name in caller.__code__.co_names:
             helper = caller.__globals__.get(name)
             own = inspect.isfunction(helper) and _subject(helper) == subject
-            if own and name.startswith("_") and name not in found:
+            if own and helper not in public and name not in found:
                 found[name] = helper
                 queue.append(helper)
     shown = [inspect.getsource(inspect.unwrap(helper)).rstrip() for helper in found.values()]

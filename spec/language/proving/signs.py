@@ -300,7 +300,9 @@ def times_power(n: Normal, poly: Poly, value: Poly, facts: Facts) -> Poly:
             else:
                 rest.append((atom, k))
         terms.append((Mono(mono.lits, rest, mono.exponent), c, degree))
-    least = min((degree for _, _, degree in terms), default=0)  # nothing is left where an earlier denominator cleared all
+    least = min(
+        (degree for _, _, degree in terms), default=0
+    )  # nothing is left where an earlier denominator cleared all
     parts = []
     for mono, c, degree in terms:
         whole, half = divmod(degree - min(least, 0), 2)

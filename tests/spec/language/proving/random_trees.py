@@ -140,7 +140,7 @@ def values(draw: Any, scope: Scope, depth: int) -> Node:
     if kind == "F":
         return TENSORS["F"][draw(st.sampled_from(_index(scope, n))), draw(st.sampled_from(_index(scope, m)))]
     if kind == "a":
-        return TENSORS["a"].value
+        return lift(TENSORS["a"])
     if kind == "delta":
         every = [*scope, *_index(scope, n)]
         return delta(draw(st.sampled_from(every)), draw(st.sampled_from(every)))

@@ -7,7 +7,6 @@ import pytest
 from spec.language import (
     Formula,
     Max,
-    Proof,
     Some,
     Sum,
     Theorem,
@@ -15,7 +14,6 @@ from spec.language import (
     claim,
     define,
     delta,
-    derive,
     each,
     exp,
     given,
@@ -198,10 +196,9 @@ def _() -> Theorem:
 
 @false("an inequality proved as an equality", anything, "≤ do not prove an equality|differ")
 def _() -> Theorem:
-    from spec.language import at_most
-
-    steps = (at_most(p[i] + p[i], "p is positive", p[i]),)
-    return Theorem("claimed", "", (claim(p[i], "=", p[i] + p[i], (i, n)).proved(Proof(steps)),), given=(p,))
+    twice = p[i] + p[i]
+    one = claim(p[i], "=", twice, (i, n)).at_most(twice, "p is positive", gap=p[i])
+    return Theorem("claimed", "", (one,), given=(p,))
 
 
 @false("true at the sizes tried, claimed for all", anything, "the two sides differ by")
@@ -212,15 +209,13 @@ def _() -> Theorem:
 @false("false at one of the listed sizes", anything, "the two sides differ by 2|the two sides differ by")
 def _() -> Theorem:
     sides = claim(Sum(lift(j), (j, 0, n - 1)), "=", lift(n - 1))
-    return Theorem(
-        "claimed", "", (sides.proved(derive().only_at(*({n: 1, m: 1}, {n: 2, m: 1}, {n: 3, m: 1}))),)
-    )
+    return Theorem("claimed", "", (sides.only_at({n: 1, m: 1}, {n: 2, m: 1}, {n: 3, m: 1}),))
 
 
 @false("an enclosure that finds a difference", anything, "at a random point")
 def _() -> Theorem:
     sides = claim(Sum(f[j] ** 2, (j, 0, n - 1)), "=", Sum(f[j], (j, 0, n - 1)) ** 2)
-    return Theorem("claimed", "", (sides.proved(derive().by_enclosure()),))
+    return Theorem("claimed", "", (sides.by_enclosure(),))
 
 
 @pytest.mark.parametrize("name", FALSE)

@@ -32,7 +32,7 @@ def read(node: Node, where: Node = TRUE) -> Reader:
     facts: Facts = reader.n.empty
     facts = reader.within(reader.index(i, frame, facts), number(0), reader.index(n, frame, facts) - 1, facts)
     facts = facts.assume_value(reader.condition(where, frame, facts)).as_root()
-    reader(node, frame, facts)
+    reader.value(node, frame, facts)
     return reader
 
 
