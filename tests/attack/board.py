@@ -119,6 +119,8 @@ class False_:
     """A false claim: where it belongs, how it is stated, and how evaluation may show it false.
 
     ``undefined``: a side has no value somewhere. ``made``: already the statement may be refused, when it is written.
+    ``one``: a letter that is free in an assumption stands for one index, not for all. ``meant``: the relation as evaluation
+    knows it. ``vacuous``: it is claimed nowhere. ``meaningless``: the oracle cannot read it.
     """
 
     category: str
@@ -127,6 +129,10 @@ class False_:
     formula: Formula
     undefined: bool = False
     made: bool = False
+    one: bool = False
+    meant: str = ""
+    vacuous: bool = False
+    meaningless: bool = False
     stated: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -157,11 +163,10 @@ def category(title: str) -> Callable[..., None]:
         name: str,
         build: Callable[[], Any],
         formula: Formula = anything,
-        undefined: bool = False,
-        made: bool = False,
-        **stated: Any,
+        **rest: Any,
     ) -> None:
-        CLAIMS.append(False_(title, name, build, formula, undefined, made, stated))
+        own = {key: rest.pop(key) for key in ("undefined", "made", "one", "meant", "vacuous", "meaningless") if key in rest}
+        CLAIMS.append(False_(title, name, build, formula, **own, stated=rest))
 
     return false
 

@@ -32,7 +32,7 @@ STYLES: tuple[Callable[[Random, tuple[int, ...]], Any], ...] = (
 
 @dataclass
 class Point:
-    """Sizes and arrays; ``reals`` are values of symbols that are no integers."""
+    """Sizes and arrays; ``reals`` are values of symbols that are no sizes."""
 
     sizes: dict[sympy.Symbol, int]
     arrays: dict[Tensor, Any]
@@ -63,7 +63,10 @@ def points(
         values = {s: int(rng.integers(1, top + 1)) for s in sizes}
         if number % 7 == 1:
             values = dict.fromkeys(values, 1)
-        reals = {s: sympy.Rational(int(rng.integers(-3, 4)), 2) for s in sizes if not s.is_integer}
+        reals = {
+            s: sympy.Rational(int(rng.integers(-3, 4)), 1 if s.is_integer else 2) for s in sizes if not s.is_positive
+        }
+        reals |= {s: sympy.Rational(int(rng.integers(1, 9)), 4) for s in sizes if s.is_positive and not s.is_integer}
         values = {s: v for s, v in values.items() if s not in reals}
         numbers = {s: sympy.Integer(v) for s, v in values.items()}
         for size, value in replaced.items():

@@ -7,7 +7,7 @@ are put in as numbers, so that ``x**n`` is a whole power. Expectations are taken
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -28,13 +28,16 @@ from spec.language.proving.proof import conventions_of
 from spec.language.symbols import Letter
 from spec.language.theorem import Claim, Theorem
 from spec.language.trees import free_symbols, substitute, transform, walk
+from tests.attack.board import False_
 from tests.attack.points import Point, points
 from verify.applications import OracleApplications
 
 BITS = 256
+ENOUGH = 5
+"""Places at which a claim has to hold, for an existential claim of the contrary to count as refuted."""
 MOST_RANDOM = 6
 """Random entries over whose outcomes an expectation is taken at most: 2⁶ evaluations."""
-LAWS = (((-1.0, 0.5), (1.0, 0.5)), ((2.0, 0.2), (-0.5, 0.8)))
+LAWS = (((-1.0, (1, 2)), (1.0, (1, 2))), ((2.0, (1, 5)), (-0.5, (4, 5))))
 """Two-point laws with mean 0 and variance 1: a symmetric one, and a skew one."""
 
 
@@ -54,12 +57,20 @@ class Verdict:
 
 
 def judged(
-    theorem: Theorem, formula: Formula, seed: int = 0, tries: int = 250, undefined: bool = False
+    theorem: Theorem,
+    formula: Formula,
+    seed: int = 0,
+    tries: int = 250,
+    undefined: bool = False,
+    one: bool = False,
 ) -> Verdict:
-    """Search for a point at which a claim of the theorem fails; ``undefined`` also ends at one where a side has no value."""
+    """Search for a point at which a claim of the theorem fails; ``undefined`` also ends at one where a side has no value.
+
+    ``one`` says that a letter that is free in an assumption stands for some one index.
+    """
     verdict = Verdict()
     for conventions in conventions_of(theorem, formula):
-        judges = [_Judge(theorem, formula, claim, conventions) for claim in theorem.claims]
+        judges = [_Judge(theorem, formula, claim, conventions, one) for claim in theorem.claims]
         for point in points(judges[0].sizes, judges[0].tensors, theorem, seed, tries):
             verdict.tried += 1
             for judge in judges:
@@ -69,12 +80,29 @@ def judged(
     return verdict
 
 
+def refuted(one: False_, theorem: Theorem) -> str:
+    """Why evaluation calls a written claim false; empty if it does not. An existential one is false where no point shows it."""
+    if one.meant:
+        theorem = replace(theorem, claims=tuple(replace(c, relation=one.meant) for c in theorem.claims))
+    tries = 60 if theorem.exists else 250
+    verdict = judged(theorem, one.formula, tries=tries, undefined=one.undefined, one=one.one)
+    if theorem.exists:
+        enough = verdict.met >= ENOUGH or one.vacuous
+        return f"holds at {verdict.met} places" if enough and not verdict.violated else ""
+    if one.vacuous and not verdict.tried:
+        return "there is no such size"
+    if one.meaningless and not verdict.met:
+        return "; ".join(sorted(verdict.problems))
+    return verdict.violated or (verdict.undefined if one.undefined else "")
+
+
 class _Judge:
     """One claim under one choice of conventions."""
 
     def __init__(
-        self, theorem: Theorem, formula: Formula, claim: Claim, conventions: Mapping[str, str]
+        self, theorem: Theorem, formula: Formula, claim: Claim, conventions: Mapping[str, str], one: bool
     ) -> None:
+        self.one = one
         self.formula, self.claim, self.theorem = formula, claim, theorem
         self.conventions = formula.choose(conventions)
         self.names: dict[Tensor, Tensor] = {}
@@ -135,10 +163,10 @@ class _Judge:
                     elif _violates(relation, left, right):
                         verdict.violated = where
                         return
-        except (Meaningless, IndexError, KeyError, ValueError, Undecided, TypeError, ZeroDivisionError) as error:
+        except (Meaningless, IndexError, KeyError, ValueError, Undecided, TypeError, ZeroDivisionError, RecursionError) as error:
             if len(verdict.problems) < 3:
                 verdict.problems.add(f"{type(error).__name__}: {error}"[:200])
-            if isinstance(error, IndexError) or "out of range" in str(error):
+            if isinstance(error, IndexError) or "zoo" in str(error) or "nan" in str(error):
                 verdict.undefined = verdict.undefined or f"{point}: {error}"
 
     def _holds(self, condition: Node, point: Point) -> bool:
@@ -147,14 +175,15 @@ class _Judge:
         if condition == TRUE:
             return True
         (value,) = self._values((case(condition, 1),), over, point)
-        return all(x == 1 for x in value.flat)
+        held = [bool(x == 1) for x in value.flat]
+        return any(held) if self.one and over else all(held)
 
     def _sides(self, point: Point) -> Iterator[tuple[str, Any, Any]]:
         guarded = [side if self.where == TRUE else case(self.where, side) for side in (self.left, self.right)]
         held = case(self.where, 1) if self.where != TRUE else lift(1)
         both = (*guarded, held)
         numbers = {s: sympy.Integer(point.sizes[s]) for s in self.sizes if s in point.sizes}
-        pinned = any(_hard_power(part) for tree in both for part in walk(tree))
+        pinned = any(_hard(part) for tree in both for part in walk(tree))
         if not pinned:
             left, right, held = self._values(both, self.over, point)
             for place in np.ndindex(left.shape):
@@ -181,10 +210,11 @@ class _Judge:
         bindings = self._bindings(point, arrays)
         evaluator = Evaluator(BallArithmetic(), bindings, on_call=OracleApplications(self))
         found = []
-        with evaluator.within([(s, sympy.S.Zero, sympy.Integer(v - 1)) for s, v in extents.items()], None):
+        spans = [(s, sympy.S.Zero, sympy.Integer(v - 1)) for s, v in {_ALONE: 1, **extents}.items()]
+        with evaluator.within(spans, None):
             for tree in trees:
-                value = evaluator.value(substitute(tree, numbers))
-                found.append(np.broadcast_to(np.asarray(value, dtype=object), tuple(extents.values())))
+                value = np.asarray(evaluator.value(substitute(tree, numbers)), dtype=object)
+                found.append(np.broadcast_to(_ENTRIES(value), (1, *extents.values()))[0, ...])
         return found
 
     def _bindings(self, point: Point, arrays: Mapping[Tensor, Any]) -> Bindings:
@@ -231,7 +261,7 @@ class _Judge:
         for outcome in product(LAWS[point.number % 2], repeat=entries):
             weight, drawn, at = flint.arb(1), dict(arrays), 0
             for _, chance in outcome:
-                weight *= flint.arb(flint.fmpq(*sympy.Rational(str(chance)).as_numer_denom()))
+                weight *= flint.arb(flint.fmpq(*chance))
             for tensor, shape in zip(random, shapes, strict=True):
                 size = int(np.prod(shape))
                 values = np.array([value for value, _ in outcome[at : at + size]]).reshape(shape)
@@ -245,8 +275,16 @@ class _Judge:
         return Ref(mean, *letters)
 
 
-def _hard_power(part: Any) -> bool:
-    """Whether a power has an exponent with indices, which have to be put in as numbers for it to be a whole power."""
+_ALONE = sympy.Dummy("alone", integer=True)
+"""An index of one value around everything: so no array is without axes."""
+_ENTRIES = np.frompyfunc(lambda entry: entry.item() if isinstance(entry, np.ndarray) else entry, 1, 1)
+"""Balls out of arrays without axes, as which single entries may come."""
+
+
+def _hard(part: Any) -> bool:
+    """Whether indices have to be put in as numbers: for a whole power, for a quotient that is rounded."""
+    if isinstance(part, sympy.floor | sympy.ceiling):
+        return True
     return isinstance(part, Power) and not (
         isinstance(part.args[1], Literal) and part.args[1].value.is_Rational
     )
