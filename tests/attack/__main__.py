@@ -6,8 +6,8 @@ import argparse
 import sys
 import time
 
-from tests.attack.claims import CLAIMS
 from tests.attack.checking import said
+from tests.attack.claims import CLAIMS
 from tests.attack.fuzzing import Tally, rounds
 from tests.attack.refute import refuted
 
@@ -49,7 +49,10 @@ def table(tallies: list[Tally]) -> None:
     rows = [list(HEADS), *(tally.row() for tally in tallies)]
     widths = [max(len(row[place]) for row in rows) for place in range(len(HEADS))]
     for row in rows:
-        cells = (cell.rjust(width) if place else cell.ljust(width) for place, (cell, width) in enumerate(zip(row, widths, strict=True)))
+        cells = (
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
         say("  ".join(cells))
 
 
@@ -58,7 +61,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.attack", description=__doc__)
     parser.add_argument("--minutes", type=float, default=1.0, help="how long the fuzzer runs")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
-    parser.add_argument("--category", action="append", default=[], help="a category of claims, “random” or “mutated”")
+    parser.add_argument(
+        "--category", action="append", default=[], help="a category of claims, “random” or “mutated”"
+    )
     asked = parser.parse_args()
     kinds = tuple(kind for kind in ("random", "mutated") if not asked.category or kind in asked.category)
     categories = [name for name in asked.category if name not in ("random", "mutated")]
@@ -71,7 +76,12 @@ def main() -> int:
         for hit in hits[shown:]:
             say(f"hit: {hit}")
         shown = len(hits)
-        say(", ".join(f"{tally.name}: {tally.counts['tried']} tried, {tally.counts['hits']} hits" for tally in fuzzed))
+        say(
+            ", ".join(
+                f"{tally.name}: {tally.counts['tried']} tried, {tally.counts['hits']} hits"
+                for tally in fuzzed
+            )
+        )
     table([*tallies, *fuzzed])
     for tally in fuzzed:
         for words, times in tally.crashes.most_common(10):

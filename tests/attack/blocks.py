@@ -1,9 +1,10 @@
 """Blocks: quotient and remainder of indices, parts of arrays, rounding."""
 
-from spec.language import case, claim, delta, each, eq, exp, given, indices, le, lift, lt, rounded, sizes
-from spec.language.expr import Every, Max, Sum
 from sympy import Rational, ceiling, floor
-from tests.attack.board import B, F, G, a, b, c, category, f, g, i, j, k, l, m, n, ok, p, pi, q, r, z
+
+from spec.language import claim, delta, given, indices, lift, rounded, sizes
+from spec.language.expr import Sum
+from tests.attack.board import a, b, category, f, i, l, m, n
 
 false = category("blocks")
 U = {"undefined": True}
@@ -39,15 +40,32 @@ false("halves rounded down are positive", lambda: claim(0, "<", lift(floor(n / 2
 false("a sum's halves", lambda: claim(lift(floor((n + m) / 2)), "=", lift(floor(n / 2) + floor(m / 2))))
 false("a third of a half", lambda: claim(lift(floor(n / 3)), "=", lift(floor(n / 2)) * Rational(2, 3)))
 false("even and odd entries", lambda: claim(Sum(Y[o], o), "=", Sum(Y[2 * i], i)))
-false("even and odd entries, shifted", lambda: claim(Sum(Y[o], o), "=", Sum(Y[2 * i], i) + Sum(Y[2 * i + 2], i)), **U)
-false("even and odd entries of an odd length", lambda: claim(Sum(f[l], l), "=", Sum(f[2 * l] + f[2 * l + 1], (l, 0, floor(n / 2) - 1))))
-false("the last of even entries", lambda: claim(Sum(f[2 * l], (l, 0, floor(n / 2))), "=", Sum(f[2 * l], (l, 0, floor((n - 1) / 2)))), **U)
+false(
+    "even and odd entries, shifted",
+    lambda: claim(Sum(Y[o], o), "=", Sum(Y[2 * i], i) + Sum(Y[2 * i + 2], i)),
+    **U,
+)
+false(
+    "even and odd entries of an odd length",
+    lambda: claim(Sum(f[l], l), "=", Sum(f[2 * l] + f[2 * l + 1], (l, 0, floor(n / 2) - 1))),
+)
+false(
+    "the last of even entries",
+    lambda: claim(Sum(f[2 * l], (l, 0, floor(n / 2))), "=", Sum(f[2 * l], (l, 0, floor((n - 1) / 2)))),
+    **U,
+)
 false("two halves side by side, swapped", lambda: claim(Sum(Y[i], i), "=", Sum(Y[n + i], i)))
-false("two halves side by side, one off", lambda: claim(Sum(Y[o], o), "=", Sum(Y[i], i) + Sum(Y[n + i - 1], i)))
+false(
+    "two halves side by side, one off", lambda: claim(Sum(Y[o], o), "=", Sum(Y[i], i) + Sum(Y[n + i - 1], i))
+)
 false("a part of an array, one further", lambda: claim(Sum(Y[1 : n + 1][i], i), "=", Sum(Y[:n][i], i)))
 false("a part of an array, past its end", lambda: claim(Y[n : 3 * n][o], "=", Y[n : 3 * n][o]), **U)
-false("a part of an array of negative length", lambda: claim(Sum(f[l], (l, n, m - 1)), "=", -Sum(f[l], (l, m, n - 1))), **U)
-false("a delta by blocks", lambda: claim(Sum(delta(e, s * w + t), e), "=", 2 - delta(s, s)  + delta(s, t)))
+false(
+    "a part of an array of negative length",
+    lambda: claim(Sum(f[l], (l, n, m - 1)), "=", -Sum(f[l], (l, m, n - 1))),
+    **U,
+)
+false("a delta by blocks", lambda: claim(Sum(delta(e, s * w + t), e), "=", 2 - delta(s, s) + delta(s, t)))
 false("a delta of blocks", lambda: claim(delta(floor(e / w), s), "=", 1))
 false("rounding is the number", lambda: claim(rounded(a), "=", a))
 false("rounding is at most the number", lambda: claim(rounded(a), "<=", a))

@@ -87,9 +87,7 @@ inverted, x_over = mapped("over", lambda v: 1 / v, "positive")
 
 top = tensor("top")
 v = data("v", n)
-largest = Formula(
-    "test.attack_max", "Largest", (v,), (define(top, Max(v[i], i)),), (top,), auxiliary=True
-)
+largest = Formula("test.attack_max", "Largest", (v,), (define(top, Max(v[i], i)),), (top,), auxiliary=True)
 S = tensor("S", T + 1)
 w = number("w")
 running = Formula(
@@ -165,7 +163,11 @@ def category(title: str) -> Callable[..., None]:
         formula: Formula = anything,
         **rest: Any,
     ) -> None:
-        own = {key: rest.pop(key) for key in ("undefined", "made", "one", "meant", "vacuous", "meaningless") if key in rest}
+        own = {
+            key: rest.pop(key)
+            for key in ("undefined", "made", "one", "meant", "vacuous", "meaningless")
+            if key in rest
+        }
         CLAIMS.append(False_(title, name, build, formula, **own, stated=rest))
 
     return false

@@ -24,8 +24,25 @@ from tests.attack import (
 from tests.attack.board import CLAIMS
 
 MODULES = (
-    blocks, cases, chains, conventions, deltas, derivatives, division, expectations, fixed, inductions, lookups, maxima,
-    names, powers, roots, shadowing, signs, sums, witnesses,
+    blocks,
+    cases,
+    chains,
+    conventions,
+    deltas,
+    derivatives,
+    division,
+    expectations,
+    fixed,
+    inductions,
+    lookups,
+    maxima,
+    names,
+    powers,
+    roots,
+    shadowing,
+    signs,
+    sums,
+    witnesses,
 )
 
 __all__ = ["CLAIMS", "MODULES"]

@@ -70,7 +70,10 @@ def random_round(number: int, tally: Tally, until: float, examples: int = BATCH)
 
     @seed(number)
     @settings(
-        max_examples=examples, phases=[Phase.generate], database=None, deadline=None,
+        max_examples=examples,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
         suppress_health_check=list(HealthCheck),
     )
     @given(random_theorems())
@@ -81,7 +84,7 @@ def random_round(number: int, tally: Tally, until: float, examples: int = BATCH)
     run()
 
 
-def mutated_round(number: int, tally: Tally, until: float, count: int = BATCH) -> None:
+def mutated_round(number: int, tally: Tally, until: float, count: int = BATCH, seconds: float = 10.0) -> None:
     """Mutants of theorems drawn at random from one seed."""
     random = np.random.default_rng(number)
     every = ours()
@@ -90,7 +93,7 @@ def mutated_round(number: int, tally: Tally, until: float, count: int = BATCH) -
             return
         formula, theorem = every[int(random.integers(len(every)))]
         mutant = next(mutants(formula, theorem, random))
-        attempt(mutant.theorem, formula, tally, f"{mutant}, seed {number}", tries=40)
+        attempt(mutant.theorem, formula, tally, f"{mutant}, seed {number}", seconds, tries=40)
 
 
 ROUNDS: dict[str, Callable[..., None]] = {"random": random_round, "mutated": mutated_round}

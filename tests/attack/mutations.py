@@ -76,7 +76,14 @@ def _turned(node: Node) -> Iterator[tuple[str, Node]]:
         yield "a power dropped", node.args[0]
         yield "an exponent raised by 1", Power(node.args[0], Plus(node.args[1], lift(1)))
     elif isinstance(node, Func):
-        partner = {"sin": "cos", "cos": "sin", "exp": "tanh", "tanh": "sigmoid", "sigmoid": "tanh", "sqrt": "abs"}
+        partner = {
+            "sin": "cos",
+            "cos": "sin",
+            "exp": "tanh",
+            "tanh": "sigmoid",
+            "sigmoid": "tanh",
+            "sqrt": "abs",
+        }
         if node.name in partner:
             yield f"{node.name} turned to {partner[node.name]}", Func(Str(partner[node.name]), node.args[1])
         yield f"the argument of {node.name} negated", Func(node.args[0], Negative(node.args[1]))
@@ -94,7 +101,10 @@ def _turned(node: Node) -> Iterator[tuple[str, Node]]:
             yield "a sum turned to a maximum", MaxOf(*node.args)
     elif isinstance(node, Compare):
         relation, left, right = node.args
-        yield "< and ≤ exchanged", Compare(Str({"<": "<=", "<=": "<", "==": "<="}[str(relation)]), left, right)
+        yield (
+            "< and ≤ exchanged",
+            Compare(Str({"<": "<=", "<=": "<", "==": "<="}[str(relation)]), left, right),
+        )
         yield "a comparison turned round", Compare(relation, right, left)
     elif isinstance(node, Not):
         yield "a negation dropped", node.args[0]
@@ -162,7 +172,11 @@ def _put(theorem: Theorem, claim: Claim, new: Claim) -> Theorem:
 
 def _bare(claim: Claim, random: np.random.Generator) -> Claim:
     """Sometimes without the lines between its sides."""
-    return claim.proved(Proof(why="so")) if random.random() < 0.5 and claim.proof.method == "derivation" else claim
+    return (
+        claim.proved(Proof(why="so"))
+        if random.random() < 0.5 and claim.proof.method == "derivation"
+        else claim
+    )
 
 
 def _side(theorem: Theorem, random: np.random.Generator) -> tuple[str, Theorem] | None:
@@ -181,7 +195,9 @@ def _relation(theorem: Theorem, random: np.random.Generator) -> tuple[str, Theor
     swapped = random.random() < 0.3
     left, right = (claim.right, claim.left) if swapped else (claim.left, claim.right)
     turned = replace(claim, left=left, right=right, relation=new)
-    return f"{claim.relation} turned to {new}{', swapped' if swapped else ''}", _put(theorem, claim, _bare(turned, random))
+    return f"{claim.relation} turned to {new}{', swapped' if swapped else ''}", _put(
+        theorem, claim, _bare(turned, random)
+    )
 
 
 def _hypothesis(theorem: Theorem, random: np.random.Generator) -> tuple[str, Theorem] | None:
@@ -204,13 +220,16 @@ def _domain(theorem: Theorem, random: np.random.Generator) -> tuple[str, Theorem
     tensor = _pick(random, tensors)
     if tensor is None:
         return None
-    loose = Tensor(tensor.name, tensor.shape, "real" if tensor.domain == "nonnegative" else "nonnegative", "given")
+    loose = Tensor(
+        tensor.name, tensor.shape, "real" if tensor.domain == "nonnegative" else "nonnegative", "given"
+    )
     from spec.language.trees import transform
 
     swap = lambda part: loose if part == tensor else None  # noqa: E731
     put = lambda tree: transform(tree, swap)  # noqa: E731
     claims = tuple(
-        replace(c, left=put(c.left), right=put(c.right), where=put(c.where), proof=_moved(c.proof, put)) for c in theorem.claims
+        replace(c, left=put(c.left), right=put(c.right), where=put(c.where), proof=_moved(c.proof, put))
+        for c in theorem.claims
     )
     given = tuple(loose if t == tensor else t for t in theorem.given)
     made = replace(theorem, claims=claims, given=given, assuming=tuple(map(put, theorem.assuming)))
@@ -222,15 +241,21 @@ def _moved(proof: Proof, put: Callable[[Any], Any]) -> Proof:
     return replace(proof, steps=steps, gap=None if proof.gap is None else put(proof.gap))
 
 
-def _convention(formula: Formula, theorem: Theorem, random: np.random.Generator) -> tuple[str, Theorem] | None:
+def _convention(
+    formula: Formula, theorem: Theorem, random: np.random.Generator
+) -> tuple[str, Theorem] | None:
     convention = _pick(random, [c for c in formula.conventions if c.name in theorem.conventions])
     if convention is None:
         return None
     left = {k: v for k, v in theorem.conventions.items() if k != convention.name}
-    other = _pick(random, [None, *(o for o in convention.options if o != theorem.conventions[convention.name])])
+    other = _pick(
+        random, [None, *(o for o in convention.options if o != theorem.conventions[convention.name])]
+    )
     if other is None:
         return f"convention {convention.name} left open", replace(theorem, conventions=left)
-    return f"convention {convention.name} = {other}", replace(theorem, conventions={**left, convention.name: other})
+    return f"convention {convention.name} = {other}", replace(
+        theorem, conventions={**left, convention.name: other}
+    )
 
 
 def _restriction(theorem: Theorem, random: np.random.Generator) -> tuple[str, Theorem] | None:
@@ -240,7 +265,11 @@ def _restriction(theorem: Theorem, random: np.random.Generator) -> tuple[str, Th
     if random.random() < 0.5:
         return "its condition dropped", _put(theorem, claim, replace(claim, where=TRUE))
     picked = _pick(random, changed(claim.where))
-    return None if picked is None else (f"{picked[0]} in its condition", _put(theorem, claim, replace(claim, where=picked[1])))
+    return (
+        None
+        if picked is None
+        else (f"{picked[0]} in its condition", _put(theorem, claim, replace(claim, where=picked[1])))
+    )
 
 
 def _proof(theorem: Theorem, random: np.random.Generator) -> tuple[str, Theorem] | None:
@@ -264,7 +293,9 @@ def _fixed(theorem: Theorem, random: np.random.Generator) -> tuple[str, Theorem]
     if not theorem.sizes:
         return None
     size = _pick(random, theorem.sizes)
-    return f"{size} = {theorem.sizes[size]} + 1", replace(theorem, sizes={**theorem.sizes, size: theorem.sizes[size] + 1})
+    return f"{size} = {theorem.sizes[size]} + 1", replace(
+        theorem, sizes={**theorem.sizes, size: theorem.sizes[size] + 1}
+    )
 
 
 def theorems() -> list[tuple[Formula, Theorem]]:

@@ -64,9 +64,13 @@ def points(
         if number % 7 == 1:
             values = dict.fromkeys(values, 1)
         reals = {
-            s: sympy.Rational(int(rng.integers(-3, 4)), 1 if s.is_integer else 2) for s in sizes if not s.is_positive
+            s: sympy.Rational(int(rng.integers(-3, 4)), 1 if s.is_integer else 2)
+            for s in sizes
+            if not s.is_positive
         }
-        reals |= {s: sympy.Rational(int(rng.integers(1, 9)), 4) for s in sizes if s.is_positive and not s.is_integer}
+        reals |= {
+            s: sympy.Rational(int(rng.integers(1, 9)), 4) for s in sizes if s.is_positive and not s.is_integer
+        }
         values = {s: v for s, v in values.items() if s not in reals}
         numbers = {s: sympy.Integer(v) for s, v in values.items()}
         for size, value in replaced.items():

@@ -1,24 +1,54 @@
 """Powers: exponents that are sizes or indices, bases that may be 0 or negative."""
 
-from spec.language import absolute, case, claim, exp, le, lift, log, lt, sqrt
-from spec.language.expr import Sum
-from tests.attack.board import F, T, a, b, c, category, f, g, i, j, l, m, n, p, q, r, s, t, z
+from spec.language import (
+    Formula,
+    absolute,
+    claim,
+    data,
+    define,
+    eq,
+    exp,
+    given,
+    indices,
+    le,
+    lift,
+    log,
+    sizes,
+    sqrt,
+    tensor,
+)
+from spec.language.expr import Max, Sum
+from tests.attack.board import a, b, c, category, f, i, l, m, n, p
 
 false = category("powers")
 U = {"undefined": True}
 
-EXPONENTS = {"n": n, "n + 1": n + 1, "2n − 1": 2 * n - 1, "an index": i, "an index plus 1": i + 1, "n + m": n + m}
+EXPONENTS = {
+    "n": n,
+    "n + 1": n + 1,
+    "2n − 1": 2 * n - 1,
+    "an index": i,
+    "an index plus 1": i + 1,
+    "n + m": n + m,
+}
 for name, k in EXPONENTS.items():
     false(f"a real to the power {name} is positive", lambda k=k: claim(0, "<", a**k + 0 * lift(i)))
     false(f"a real to the power {name} is at least 0", lambda k=k: claim(0, "<=", a**k + 0 * lift(i)))
     false(f"an entry to the power {name} is positive", lambda k=k: claim(0, "<", f[i] ** k))
     false(
         f"0 < a by way of entries to the power {name}",
-        lambda k=k: claim(0, "<", a + 0 * lift(i)).step(a * f[i] ** k / f[i] ** k - a, "a power is not 0").because("so"),
+        lambda k=k: (
+            claim(0, "<", a + 0 * lift(i))
+            .step(a * f[i] ** k / f[i] ** k - a, "a power is not 0")
+            .because("so")
+        ),
         **U,
     )
     false(f"a real over its power {name}", lambda k=k: claim(a**k / a**k + 0 * lift(i), "=", 1), **U)
-    false(f"the root of the square of a power {name}", lambda k=k: claim(sqrt((a**k) ** 2) + 0 * lift(i), "=", a**k))
+    false(
+        f"the root of the square of a power {name}",
+        lambda k=k: claim(sqrt((a**k) ** 2) + 0 * lift(i), "=", a**k),
+    )
     false(f"the absolute value of a power {name}", lambda k=k: claim(absolute(f[i] ** k), "=", f[i] ** k))
     false(f"a power {name} of a product, half of it", lambda k=k: claim((2 * f[i]) ** k, "=", 2 * f[i] ** k))
 false("a power of a sum", lambda: claim((a + b) ** n, "=", a**n + b**n))
@@ -60,3 +90,76 @@ false("a product of a power and its base is positive", lambda: claim(0, "<", f[i
 false("a product of a power and itself is positive", lambda: claim(0, "<", f[i] ** n * f[i] ** n))
 false("half powers", lambda: claim(c ** (lift(1) / 2), "=", c / 2))
 false("a cube root's cube of a real", lambda: claim(absolute(a) ** (lift(1) / 3), "=", a / 3))
+
+# Exponents that become numbers: sizes at which a formula is applied ----------------------------------------------------------
+
+d = sizes("d")[0]
+row = data("row", d)
+y = tensor("y", d)
+e = indices(e=d)[0]
+raised = Formula("test.attack_raised", "", (row,), (define(y[e], row[e] ** d),), (y,), auxiliary=True)
+one, two, three = (given(f"v{k}", k) for k in (1, 2, 3))
+for k, v in ((1, one), (3, three)):
+    whole = lambda v=v: raised(v)[0]  # noqa: E731
+    false(f"a row of {k} raised to its length is positive", lambda w=whole: claim(0, "<", w()), **U)
+    false(
+        f"a row of {k} raised to its length is its absolute value",
+        lambda w=whole: claim(absolute(w()), "=", w()),
+        **U,
+    )
+    false(
+        f"a row of {k} raised to its length, by two steps",
+        lambda w=whole, v=v, k=k: claim(0, "<", v[0] ** k).below(w(), "so").because("so"),
+    )
+    false(
+        f"a row of {k} raised to its length is the root of its square",
+        lambda w=whole, v=v, k=k: claim(sqrt(v[0] ** (2 * k)), "=", w()),
+        **U,
+    )
+for width in (1, 3):
+    fixed = {"sizes": {n: width}}
+    false(
+        f"a power with a size fixed to {width} is its absolute value",
+        lambda: claim(absolute(a**n), "=", a**n),
+        **fixed,
+    )
+    false(
+        f"a power with a size fixed to {width} is the root of its square",
+        lambda: claim(sqrt(a ** (2 * n)), "=", a**n),
+        **fixed,
+    )
+    false(
+        f"0 < a by a power with a size fixed to {width}",
+        lambda k=width: claim(0, "<", a**k).below(a**n, "so").because("so"),
+        **fixed,
+    )
+    false(
+        f"0 ≤ an entry by a power with a size fixed to {width}",
+        lambda k=width: claim(0, "<=", f[i] ** k).at_most(f[i] ** n, "so").because("so"),
+        **fixed,
+    )
+    false(f"a sum of powers with a size fixed to {width}", lambda: claim(0, "<", Sum(f[l] ** n, l)), **fixed)
+    false(
+        f"a quotient of powers with a size fixed to {width}", lambda: claim(a**n / a**n, "=", 1), **fixed, **U
+    )
+    false(
+        f"a root of a power with a size fixed to {width}",
+        lambda: claim(sqrt(a**n) ** 2, "=", a**n),
+        **fixed,
+        **U,
+    )
+    false(
+        f"a logarithm of a power with a size fixed to {width}",
+        lambda: claim(log(a**n), "=", log(a**n)),
+        **fixed,
+        **U,
+    )
+    false(
+        f"a maximum of powers with a size fixed to {width}", lambda: claim(0, "<", Max(f[l] ** n, l)), **fixed
+    )
+false("a power of an index that is 1", lambda: claim(0, "<", a**i, where=eq(i, 1)))
+false(
+    "a power of an index that is 1, by its base",
+    lambda: claim(0, "<", a, where=eq(i, 1)).below(a**i, "so").because("so"),
+)
+false("a power of an index over one value", lambda: claim(0, "<", a ** (i + 1)).because("so"), sizes={n: 1})

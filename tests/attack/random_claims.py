@@ -10,12 +10,48 @@ from typing import Any
 import sympy
 from hypothesis import strategies as st
 
-from spec.language import absolute, case, claim, cos, delta, eq, exp, le, lift, log, lt, sigmoid, sin, sqrt, tanh
+from spec.language import (
+    absolute,
+    case,
+    claim,
+    delta,
+    eq,
+    exp,
+    le,
+    lift,
+    log,
+    lt,
+    sigmoid,
+    sin,
+    sqrt,
+    tanh,
+)
 from spec.language.expr import Every, Max, Node, Some, Sum
-from spec.language.symbols import Letter
+from spec.language.symbols import Letter, indices
 from spec.language.theorem import Theorem, settled
-from tests.attack.board import B, F, G, a, anything, at, b, c, f, g, i, j, k, l, m, mentioned, n, ok, p, pi, q, r, s, y
-from spec.language.symbols import indices
+from tests.attack.board import (
+    B,
+    F,
+    G,
+    a,
+    anything,
+    at,
+    c,
+    f,
+    i,
+    j,
+    k,
+    l,
+    m,
+    mentioned,
+    n,
+    ok,
+    p,
+    pi,
+    q,
+    r,
+    s,
+)
 
 (e,) = indices(e=m)
 BOUND = {n: (l, r), m: (j, e)}
@@ -43,12 +79,19 @@ def conditions(draw: Any, scope: Scope, depth: int = 1) -> Node:
         return B[draw(st.sampled_from(whole)), draw(st.sampled_from(_places(scope, m)))]
     if kind in ("order", "equal"):
         letters = [*scope, sympy.S.Zero, n - 1]
-        left, right = draw(st.sampled_from(letters)), draw(st.sampled_from(letters)) + draw(st.integers(-1, 1))
+        left, right = (
+            draw(st.sampled_from(letters)),
+            draw(st.sampled_from(letters)) + draw(st.integers(-1, 1)),
+        )
         return draw(st.sampled_from([le, lt]))(left, right) if kind == "order" else eq(left, right)
     if kind == "values":
-        return draw(st.sampled_from([le, lt, eq]))(f[draw(st.sampled_from(whole))], f[draw(st.sampled_from(whole))])
+        return draw(st.sampled_from([le, lt, eq]))(
+            f[draw(st.sampled_from(whole))], f[draw(st.sampled_from(whole))]
+        )
     if kind == "sign":
-        return draw(st.sampled_from([lt, le]))(0, draw(st.sampled_from([a.as_node(), f[draw(st.sampled_from(whole))]])))
+        return draw(st.sampled_from([lt, le]))(
+            0, draw(st.sampled_from([a.as_node(), f[draw(st.sampled_from(whole))]]))
+        )
     if kind == "not":
         return ~draw(conditions(scope, depth - 1))
     if kind in ("some", "every"):
@@ -64,14 +107,36 @@ def conditions(draw: Any, scope: Scope, depth: int = 1) -> Node:
 def trees(draw: Any, scope: Scope, depth: int) -> Node:
     """A tree over the indices in scope."""
     leaves = ["f", "f", "F", "a", "p", "q", "c", "s", "number", "index", "delta"]
-    inner = ["plus", "minus", "times", "square", "sum", "sum", "part", "max", "max", "case", "case", "case", "root",
-             "absolute", "absolute", "exp", "over", "power", "odd", "log"]
+    inner = [
+        "plus",
+        "minus",
+        "times",
+        "square",
+        "sum",
+        "sum",
+        "part",
+        "max",
+        "max",
+        "case",
+        "case",
+        "case",
+        "root",
+        "absolute",
+        "absolute",
+        "exp",
+        "over",
+        "power",
+        "odd",
+        "log",
+    ]
     kind = draw(st.sampled_from(leaves if depth == 0 else inner))
     whole = _places(scope, n)
     if kind in ("f", "p", "q"):
         return {"f": f, "p": p, "q": q}[kind][draw(st.sampled_from(whole))]
     if kind == "F":
-        return draw(st.sampled_from([F, G]))[draw(st.sampled_from(whole)), draw(st.sampled_from(_places(scope, m)))]
+        return draw(st.sampled_from([F, G]))[
+            draw(st.sampled_from(whole)), draw(st.sampled_from(_places(scope, m)))
+        ]
     if kind in ("a", "c", "s"):
         return {"a": a, "c": c, "s": s}[kind].as_node()
     if kind == "number":
@@ -112,13 +177,21 @@ def trees(draw: Any, scope: Scope, depth: int) -> Node:
     if kind == "max":
         return Max(body, symbol, **rest)
     if kind == "part" and size == n and i in scope:
-        return Sum(body, draw(st.sampled_from([(symbol, 0, i), (symbol, 0, i - 1), (symbol, i, n - 1), (symbol, i + 1, n - 1)])), **rest)
+        return Sum(
+            body,
+            draw(
+                st.sampled_from(
+                    [(symbol, 0, i), (symbol, 0, i - 1), (symbol, i, n - 1), (symbol, i + 1, n - 1)]
+                )
+            ),
+            **rest,
+        )
     return Sum(body, symbol, **rest)
 
 
 def laws(tree: Node) -> list[Node]:
     """What a tree becomes by laws at its head; some hold always, some sometimes, some never."""
-    from spec.language.expr import Case, Compare, Func, Minus, MaxOf, Not, Plus, Power, SumOf, Times
+    from spec.language.expr import Case, Compare, Func, MaxOf, Minus, Not, Plus, Power, SumOf, Times
 
     found: list[Node] = [tree, tree + 0, -(-tree)]
     if isinstance(tree, Plus):
@@ -131,16 +204,27 @@ def laws(tree: Node) -> list[Node]:
                 found += [head.func(other * head.args[0], other * head.args[1])]
     if isinstance(tree, Case):
         condition, then, otherwise = tree.args
-        found += [case(~condition, otherwise, then), then, case(condition, then, 0) + case(~condition, otherwise, 0)]
+        found += [
+            case(~condition, otherwise, then),
+            then,
+            case(condition, then, 0) + case(~condition, otherwise, 0),
+        ]
         if isinstance(condition, Compare):
             relation, left, right = condition.args
             turned = {"<": le, "<=": lt}.get(str(relation))
             if turned is not None:
-                found += [case(turned(right, left), otherwise, then), case(turned(left, right), then, otherwise)]
+                found += [
+                    case(turned(right, left), otherwise, then),
+                    case(turned(left, right), then, otherwise),
+                ]
     if isinstance(tree, Func):
         inner = tree.args[1]
         if tree.name == "sqrt" and isinstance(inner, Power):
-            found += [absolute(inner.args[0]), inner.args[0], case(le(0, inner.args[0]), inner.args[0], -inner.args[0])]
+            found += [
+                absolute(inner.args[0]),
+                inner.args[0],
+                case(le(0, inner.args[0]), inner.args[0], -inner.args[0]),
+            ]
         if tree.name == "abs":
             found += [inner, case(lt(0, inner), inner, -inner), sqrt(inner**2), absolute(-inner)]
         if tree.name == "exp" and isinstance(inner, Plus):
@@ -166,7 +250,10 @@ def laws(tree: Node) -> list[Node]:
                 found += [body.func(*(SumOf(part, var, first, last, where) for part in body.args))]
             if isinstance(body, Case):
                 condition, then, otherwise = body.args
-                found += [SumOf(then, var, first, last, where & condition) + SumOf(otherwise, var, first, last, where & ~condition)]
+                found += [
+                    SumOf(then, var, first, last, where & condition)
+                    + SumOf(otherwise, var, first, last, where & ~condition)
+                ]
                 if isinstance(condition, Not):
                     found += [SumOf(then, var, first, last, where)]
             found += [SumOf(body, var, first, last, lift_true()) - SumOf(body, var, first, last, ~where)]
@@ -188,7 +275,11 @@ def rewritten(draw: Any, tree: Node) -> Node:
     made = draw(st.sampled_from(laws(tree)))
     args = list(made.args)
     places = [at_ for at_, child in enumerate(args) if type(child).__name__ in _VALUES]
-    if places and type(made).__name__ not in ("Ref", "Func", "Literal", "Delta", "Compare") and draw(st.booleans()):
+    if (
+        places
+        and type(made).__name__ not in ("Ref", "Func", "Literal", "Delta", "Compare")
+        and draw(st.booleans())
+    ):
         place = draw(st.sampled_from(places))
         args[place] = draw(st.sampled_from(laws(args[place])))
         made = made.func(*args)
@@ -216,7 +307,9 @@ def bounds(draw: Any) -> Any:
     if kind == "maxima":
         return claim(Max(body, l, where=condition), relation, Max(body, l), where=where)
     if kind == "square":
-        return claim(here, relation, absolute(here) * draw(st.sampled_from([lift(1), c.as_node()])), where=where)
+        return claim(
+            here, relation, absolute(here) * draw(st.sampled_from([lift(1), c.as_node()])), where=where
+        )
     if kind == "power":
         base = draw(st.sampled_from([a.as_node(), f[i], here]))
         return claim(0, relation, base ** draw(st.sampled_from([n, i, 2 * n, n + 1, 2])), where=where)
@@ -238,6 +331,19 @@ def theorems(draw: Any) -> Theorem:
         made = claim(left, relation, right, where=where)
         if draw(st.integers(0, 4)) == 0:
             made = made.step(draw(rewritten(left)), "so")
-    assuming = draw(st.sampled_from([(), (), (), (lt(0, a),), (Every(lt(0, f[l]), l),), (Some(ok[l], l),), (le(1, f[0]),), (eq(n, m),)]))
+    assuming = draw(
+        st.sampled_from(
+            [
+                (),
+                (),
+                (),
+                (lt(0, a),),
+                (Every(lt(0, f[l]), l),),
+                (Some(ok[l], l),),
+                (le(1, f[0]),),
+                (eq(n, m),),
+            ]
+        )
+    )
     made = settled(made)
     return Theorem("random", "random", (made,), mentioned((made,), assuming, anything), assuming=assuming)

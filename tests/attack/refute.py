@@ -163,7 +163,16 @@ class _Judge:
                     elif _violates(relation, left, right):
                         verdict.violated = where
                         return
-        except (Meaningless, IndexError, KeyError, ValueError, Undecided, TypeError, ZeroDivisionError, RecursionError) as error:
+        except (
+            Meaningless,
+            IndexError,
+            KeyError,
+            ValueError,
+            Undecided,
+            TypeError,
+            ZeroDivisionError,
+            RecursionError,
+        ) as error:
             if len(verdict.problems) < 3:
                 verdict.problems.add(f"{type(error).__name__}: {error}"[:200])
             if isinstance(error, IndexError) or "zoo" in str(error) or "nan" in str(error):

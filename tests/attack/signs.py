@@ -2,7 +2,7 @@
 
 from spec.language import absolute, case, claim, cos, delta, exp, le, lift, log, lt, sigmoid, sin, sqrt, tanh
 from spec.language.expr import Every, Sum
-from tests.attack.board import F, G, a, b, B, c, category, f, g, i, j, l, m, n, ok, p, q, s, y, z
+from tests.attack.board import B, F, G, a, b, c, category, f, g, i, j, l, m, n, ok, p, q, s, y, z
 
 false = category("signs")
 
@@ -18,7 +18,9 @@ false("an absolute value is positive", lambda: claim(0, "<", absolute(a)))
 false("an absolute value is the number", lambda: claim(absolute(a), "=", a))
 false("an absolute value is at most the number", lambda: claim(absolute(f[i]), "<=", f[i]))
 false("the absolute value of a difference", lambda: claim(absolute(a - b), "=", absolute(a) - absolute(b)))
-false("the absolute value of a sum of numbers", lambda: claim(absolute(a + b), "=", absolute(a) + absolute(b)))
+false(
+    "the absolute value of a sum of numbers", lambda: claim(absolute(a + b), "=", absolute(a) + absolute(b))
+)
 false("tanh is at least 0", lambda: claim(0, "<=", tanh(a)))
 false("tanh is below one half", lambda: claim(tanh(a), "<", lift(1) / 2))
 false("sigmoid is at least one half", lambda: claim(lift(1) / 2, "<=", sigmoid(a)))
@@ -73,5 +75,6 @@ false("a product of two negatives less one", lambda: claim(1, "<=", a * a))
 false("an entry of another row", lambda: claim(y[j] ** 2, "<", y[j] ** 2 + q[i]))
 for number in (1, 2, 3, 5):
     false(
-        f"a square exceeds {number} times the number", lambda k=number: claim(k * a, "<", a**2 + 1 if k > 2 else a**2)
+        f"a square exceeds {number} times the number",
+        lambda k=number: claim(k * a, "<", a**2 + 1 if k > 2 else a**2),
     )
