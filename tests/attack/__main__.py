@@ -1,4 +1,4 @@
-"""``python -m tests.attack --minutes N [--seed S] [--category …]``: the written claims, then the fuzzer until the time is over."""
+"""``python -m tests.attack --minutes N [--seed S] [--category …]``: the written claims, then the fuzzer while time is left."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ lookup = Formula(
 
 
 @dataclass(frozen=True)
-class False_:
+class FalseClaim:
     """A false claim: where it belongs, how it is stated, and how evaluation may show it false.
 
     ``undefined``: a side has no value somewhere. ``made``: already the statement may be refused, when it is written.
@@ -151,7 +151,7 @@ class False_:
         return Theorem("claimed", self.name, claims, **rest)
 
 
-CLAIMS: list[False_] = []
+CLAIMS: list[FalseClaim] = []
 
 
 def category(title: str) -> Callable[..., None]:
@@ -168,7 +168,7 @@ def category(title: str) -> Callable[..., None]:
             for key in ("undefined", "made", "one", "meant", "vacuous", "meaningless")
             if key in rest
         }
-        CLAIMS.append(False_(title, name, build, formula, **own, stated=rest))
+        CLAIMS.append(FalseClaim(title, name, build, formula, **own, stated=rest))
 
     return false
 

@@ -58,6 +58,7 @@ g_T = given("g_T", T + 1)
 
 
 def pulled(formula, inner):
+    """The derivative of a map by its input, with the seed g."""
     return formula(inner).pullback(g, inner)[i]
 
 

@@ -13,9 +13,7 @@ from sympy.core.symbol import Str
 from spec.language.arrays import Tensor
 from spec.language.expr import (
     TRUE,
-    AnyOf,
     Both,
-    Bound,
     Case,
     Compare,
     Delta,
@@ -38,7 +36,7 @@ from spec.language.expr import (
 from spec.language.formula import Formula
 from spec.language.registry import formulas
 from spec.language.theorem import Claim, Proof, Theorem
-from spec.language.trees import walk
+from spec.language.trees import transform
 
 
 @dataclass(frozen=True)
@@ -223,8 +221,6 @@ def _domain(theorem: Theorem, random: np.random.Generator) -> tuple[str, Theorem
     loose = Tensor(
         tensor.name, tensor.shape, "real" if tensor.domain == "nonnegative" else "nonnegative", "given"
     )
-    from spec.language.trees import transform
-
     swap = lambda part: loose if part == tensor else None  # noqa: E731
     put = lambda tree: transform(tree, swap)  # noqa: E731
     claims = tuple(
@@ -308,4 +304,4 @@ def theorems() -> list[tuple[Formula, Theorem]]:
     ]
 
 
-__all__ = ["AnyOf", "Bound", "Mutant", "changed", "mutants", "theorems", "walk"]
+__all__ = ["Mutant", "changed", "mutants", "theorems"]

@@ -57,7 +57,7 @@ def points(
     sides = (side for claim in theorem.claims for side in (claim.left, claim.right))
     few = any(isinstance(part, Expectation) for side in sides for part in walk(side))
     rng = np.random.default_rng(seed)
-    replaced = {s: value for s, value in theorem.sizes.items()}
+    replaced = dict(theorem.sizes)
     for number in range(tries):
         top = 2 if few else (2, 4, 3, 4, 8)[number % 5]
         values = {s: int(rng.integers(1, top + 1)) for s in sizes}

@@ -26,9 +26,28 @@ from spec.language import (
     sqrt,
     tanh,
 )
-from spec.language.expr import Every, Max, Node, Some, Sum
+from spec.language.expr import (
+    TRUE,
+    Case,
+    Compare,
+    Every,
+    Func,
+    Max,
+    MaxOf,
+    Minus,
+    Negative,
+    Node,
+    Not,
+    Plus,
+    Power,
+    Some,
+    Sum,
+    SumOf,
+    Times,
+)
 from spec.language.symbols import Letter, indices
 from spec.language.theorem import Theorem, settled
+from spec.language.trees import substitute
 from tests.attack.board import (
     B,
     F,
@@ -191,9 +210,7 @@ def trees(draw: Any, scope: Scope, depth: int) -> Node:
 
 def laws(tree: Node) -> list[Node]:
     """What a tree becomes by laws at its head; some hold always, some sometimes, some never."""
-    from spec.language.expr import Case, Compare, Func, MaxOf, Minus, Not, Plus, Power, SumOf, Times
-
-    found: list[Node] = [tree, tree + 0, -(-tree)]
+    found: list[Node] = [tree, tree + 0, Negative(Negative(tree))]
     if isinstance(tree, Plus):
         found += [Plus(tree.args[1], tree.args[0])]
     if isinstance(tree, Times):
@@ -245,7 +262,7 @@ def laws(tree: Node) -> list[Node]:
         again = tree.func
         found += [again(body, var, first, last - 1, where)]
         if isinstance(tree, SumOf):
-            found += [SumOf(case(where, body), var, first, last, lift_true())]
+            found += [SumOf(case(where, body), var, first, last, TRUE)]
             if isinstance(body, Plus | Minus):
                 found += [body.func(*(SumOf(part, var, first, last, where) for part in body.args))]
             if isinstance(body, Case):
@@ -256,17 +273,10 @@ def laws(tree: Node) -> list[Node]:
                 ]
                 if isinstance(condition, Not):
                     found += [SumOf(then, var, first, last, where)]
-            found += [SumOf(body, var, first, last, lift_true()) - SumOf(body, var, first, last, ~where)]
+            found += [SumOf(body, var, first, last, TRUE) - SumOf(body, var, first, last, ~where)]
         else:
-            found += [-MaxOf(-body, var, first, last, where), MaxOf(body, var, first, last, lift_true())]
+            found += [-MaxOf(-body, var, first, last, where), MaxOf(body, var, first, last, TRUE)]
     return found
-
-
-def lift_true() -> Node:
-    """The condition that always holds."""
-    from spec.language.expr import TRUE
-
-    return TRUE
 
 
 @st.composite
@@ -294,11 +304,9 @@ def bounds(draw: Any) -> Any:
     """An inequality of a kind that has led the prover astray: a member and a maximum, a part and a sum, a sign."""
     kind = draw(st.sampled_from(["member", "part", "sign", "sign", "maxima", "square", "power", "case"]))
     relation = draw(st.sampled_from(["<=", "<=", "<"]))
-    where = draw(st.one_of(st.just(lift_true()), conditions((i,))))
+    where = draw(st.one_of(st.just(TRUE), conditions((i,))))
     body = draw(trees((l,), 1))
     condition = draw(conditions((i, l)))
-    from spec.language.trees import substitute
-
     here = substitute(body, {l: i})
     if kind == "member":
         return claim(here, relation, Max(body, l, where=condition), where=where)
@@ -327,7 +335,7 @@ def theorems(draw: Any) -> Theorem:
         left = draw(trees((i,), draw(st.integers(1, 3))))
         right = draw(rewritten(left))
         relation = draw(st.sampled_from(["=", "=", "=", "<=", "<"]))
-        where = draw(st.one_of(st.just(lift_true()), conditions((i,))))
+        where = draw(st.one_of(st.just(TRUE), conditions((i,))))
         made = claim(left, relation, right, where=where)
         if draw(st.integers(0, 4)) == 0:
             made = made.step(draw(rewritten(left)), "so")

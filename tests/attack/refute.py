@@ -28,7 +28,7 @@ from spec.language.proving.proof import conventions_of
 from spec.language.symbols import Letter
 from spec.language.theorem import Claim, Theorem
 from spec.language.trees import free_symbols, substitute, transform, walk
-from tests.attack.board import False_
+from tests.attack.board import FalseClaim
 from tests.attack.points import Point, points
 from verify.applications import OracleApplications
 
@@ -80,7 +80,7 @@ def judged(
     return verdict
 
 
-def refuted(one: False_, theorem: Theorem) -> str:
+def refuted(one: FalseClaim, theorem: Theorem) -> str:
     """Why evaluation calls a written claim false; empty if it does not. An existential one is false where no point shows it."""
     if one.meant:
         theorem = replace(theorem, claims=tuple(replace(c, relation=one.meant) for c in theorem.claims))

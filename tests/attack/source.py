@@ -6,8 +6,6 @@ from typing import Any
 
 import sympy
 
-from spec.language.arrays import Tensor
-from spec.language.calls import Call, Pullback
 from spec.language.expr import (
     TRUE,
     AnyOf,
@@ -22,7 +20,6 @@ from spec.language.expr import (
     MaxOf,
     Minus,
     Negative,
-    Node,
     Not,
     Over,
     Plus,
@@ -65,9 +62,7 @@ def source(tree: Any) -> str:
         return f"{name}({source(tree.body)}, ({tree.var}, {tree.first}, {tree.last}){where})"
     if isinstance(tree, Expectation):
         return f"expected({source(tree.body)}, {', '.join(t.name for t in tree.random)})"
-    if isinstance(tree, Call | Pullback) or isinstance(tree, Node):
-        return str(tree)
-    return str(tree) if isinstance(tree, sympy.Basic | Tensor) else repr(tree)
+    return str(tree) if isinstance(tree, sympy.Basic) else repr(tree)
 
 
 def claimed(claim: Claim) -> str:

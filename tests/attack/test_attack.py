@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tests.attack.board import False_
+from tests.attack.board import FalseClaim
 from tests.attack.checking import said
 from tests.attack.claims import CLAIMS
 from tests.attack.fuzzing import Tally, mutated_round, random_round
@@ -24,7 +24,7 @@ def test_there_are_enough_claims_and_none_twice() -> None:
 
 
 @pytest.mark.parametrize("one", CLAIMS, ids=lambda one: one.label)
-def test_a_false_claim_is_refuted_by_evaluation_and_refused(one: False_) -> None:
+def test_a_false_claim_is_refuted_by_evaluation_and_refused(one: FalseClaim) -> None:
     """Some are refused already when they are written; the others by the prover, its guard switched off, in one line."""
     try:
         theorem = one.theorem()
