@@ -28,9 +28,9 @@ from spec.language.proving.proof import conventions_of
 from spec.language.symbols import Letter
 from spec.language.theorem import Claim, Theorem
 from spec.language.trees import free_symbols, substitute, transform, walk
+from tests.attack.applying import Applying
 from tests.attack.board import FalseClaim
 from tests.attack.points import Point, points
-from verify.applications import OracleApplications
 
 BITS = 256
 ENOUGH = 5
@@ -217,7 +217,7 @@ class _Judge:
         arrays = dict(point.arrays)
         trees = tuple(self._without_expectations(tree, extents, point, arrays) for tree in trees)
         bindings = self._bindings(point, arrays)
-        evaluator = Evaluator(BallArithmetic(), bindings, on_call=OracleApplications(self))
+        evaluator = Evaluator(BallArithmetic(), bindings, on_call=Applying(self.conventions))
         found = []
         spans = [(s, sympy.S.Zero, sympy.Integer(v - 1)) for s, v in {_ALONE: 1, **extents}.items()]
         with evaluator.within(spans, None):
