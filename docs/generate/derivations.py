@@ -21,6 +21,8 @@ from spec.language.trees import walk
 
 from .markup import Line, inline, maths, sentence
 
+AT_ONCE = "At once"
+"""How the reason of a claim begins whose proof has no line between its sides."""
 SIGNS = {"=": "=", "<=": r"\le", "<": "<"}
 
 
@@ -39,17 +41,12 @@ class Derivations:
     def of(self, item: CheckedClaim) -> str:
         """The steps of a claim's proof; empty where there is nothing to show."""
         note = f"{sentence(item.note)}." if item.note and item.assurance != Assurance.REFUSED else ""
-        if self.at_once(item) and not item.refusal:
+        if item.induction is None and len(item.steps) == 1 and not item.refusal:
             (step,) = item.steps
-            return f"{'By definition' if item.claim.proof.definition else 'At once'}: {escape(step.why)}."
+            return f"{AT_ONCE}: {escape(step.why)}."
         rows = self._chain(item)
         shown = f'<section class="derivation" data-search-exclude>{rows}</section>' if rows else ""
         return "\n\n".join(part for part in (shown, note) if part)
-
-    @staticmethod
-    def at_once(item: CheckedClaim) -> bool:
-        """Whether there is nothing between a claim's sides: then a reason is all that is shown."""
-        return item.induction is None and len(item.steps) == 1
 
     def line(self, claim: Claim, number: str) -> Line:
         """A claim as a line that may be broken before its relation."""
@@ -96,7 +93,7 @@ class Derivations:
 
     def _claim(self, claim: Claim) -> str:
         line = self.line(claim, "")
-        return row(maths(line.equation, True) + maths(line.rest, True), "", line.ranges)
+        return row(f"{maths(line.equation, True)} {maths(line.rest, True)}", "", line.ranges)
 
     def _step(self, step: CheckedStep) -> str:
         why = f"<div>{escape(step.why)}</div>"

@@ -26,7 +26,7 @@ from .markup import Line, badge, inline, matrix, statement, tab, table
 ROLES = {
     "data": "data may have leading batch dimensions",
     "parameter": "a parameter has none",
-    "mask": "a mask is from 𝔹 = {False, True}, and left out it masks nothing",
+    "mask": "a mask that is left out masks nothing",
     "number": "a number is a Python number",
     "size": "a size that is an input is a Python integer",
     "constant": "a constant is fixed by the statement",
@@ -215,6 +215,7 @@ def roles(formula: Formula) -> str:
     found = {"size" if isinstance(item, sympy.Symbol) else _role(item) for item in formula.inputs}
     found |= {"constant"} if formula.constants else set()
     said = [words for role, words in ROLES.items() if role in found]
+    said += ["𝔹 is {False, True}"] if any(t.domain == "boolean" for t in formula.tensors) else []
     text = "; ".join(said)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 

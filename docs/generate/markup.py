@@ -93,7 +93,7 @@ def statement(lines: Iterable[Line], anchor: str = "") -> str:
             if anchor
             else f'<span class="number">{label}</span>'
         )
-        equation = maths(line.equation, block=True) + (maths(line.rest, block=True) if line.rest else "")
+        equation = " ".join(maths(part, block=True) for part in (line.equation, line.rest) if part)
         ranges = f'<div class="range">{maths(line.ranges)}</div>' if line.ranges else ""
         rows.append(
             f'<div class="line {line.mark}"' + (f' id="{target}"' if anchor else "") + ">"

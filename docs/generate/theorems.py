@@ -17,7 +17,7 @@ from spec.language.registry import formulas
 from spec.language.render import hypotheses, latex, numbered
 from spec.language.theorem import Assurance, Theorem
 
-from .derivations import SIGNS, Derivations, applied, record, row
+from .derivations import AT_ONCE, SIGNS, Derivations, applied, record, row
 from .lines import helper
 from .markup import Line, badge, folded, inline, maths, sentence, statement, table
 
@@ -28,6 +28,7 @@ MEANING = {
     Assurance.TESTED: "tested numerically, nothing more",
     Assurance.REFUSED: "refused by the checker",
 }
+PARAGRAPH = "\n\n"
 SHORT = 4
 """Steps up to which a derivation is open when the page is opened."""
 MADE: dict[str, dict[str, Any]] = {}
@@ -140,17 +141,25 @@ def written(item: Checked) -> str:
 
 
 def _derivation(item: Checked, made: Derivations) -> list[str]:
-    """The proof of each claim; folded unless there is no more to it than reasons."""
-    shown = []
+    """The proof of each claim; folded unless there is no more to it than reasons. What serves several claims stands once."""
+    shown: dict[str, list[str]] = {}
     for i, c in enumerate(item.claims, 1):
-        alike = c.assurance == item.assurance
-        title = f"**({i})** {'' if alike else mark(c.assurance)} " if len(item.claims) > 1 else ""
+        doubt = "" if c.assurance == item.assurance else f" {mark(c.assurance)}"
         if text := made.of(c):
-            shown.append(title + ("\n\n" if title and not made.at_once(c) else "") + text)
-    if not shown or all(map(made.at_once, item.claims)):
-        return shown
+            shown.setdefault(text, []).append(f"**({i})**{doubt}")
+    parts = [
+        (
+            f"{', '.join(numbers)}{' ' if text.startswith(AT_ONCE) else PARAGRAPH}"
+            if len(item.claims) > 1
+            else ""
+        )
+        + text
+        for text, numbers in shown.items()
+    ]
+    if all(text.startswith(AT_ONCE) for text in shown):
+        return parts
     short = sum(1 for c in item.claims for _ in c.every_step) <= SHORT
-    return [folded("Derivation", "\n\n".join(shown), "proof", short)]
+    return [folded("Derivation", "\n\n".join(parts), "proof", short)]
 
 
 def _hypotheses(theorem: Theorem, formula: Formula) -> str:

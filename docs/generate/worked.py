@@ -11,6 +11,7 @@ import flint
 import numpy as np
 import sympy
 
+from spec.language.expr import Ref
 from spec.language.formula import Formula, Worked
 from spec.language.render import latex
 from spec.language.worked import recompute
@@ -37,20 +38,19 @@ def agrees(found: Any, printed: Any, decimals: int) -> bool:
 
 
 def _one(formula: Formula, worked: Worked) -> str:
-    given = r",\quad ".join(
+    given = [
         f"{latex(item)} = {_matrix(worked.inputs[str(item)])}"
         for item in formula.inputs
         if str(item) in worked.inputs
-    )
+    ]
     shape = np.array(worked.expected, dtype=object).shape
-    name = latex(formula.line(worked.output) if worked.output else formula.outputs[0])
+    tensor = formula.line(worked.output) if worked.output else formula.outputs[0]
     rows = []
     for index, (found, printed) in zip(product(*map(range, shape)), recompute(formula, worked), strict=True):
         same = agrees(found, printed, worked.decimals)
-        place = ", ".join(map(str, index))
         rows.append(
             (
-                inline(rf"{name}_{{{place}}}" if place else name),
+                inline(latex(Ref(tensor, *map(sympy.Integer, index)))),
                 code(str(printed)),
                 code(_digits(found)),
                 badge("agrees" if same else "differs", "conforms" if same else "falsified"),
@@ -62,7 +62,8 @@ def _one(formula: Formula, worked: Worked) -> str:
         "From the statement",
         f"To {worked.decimals} decimal{'s' if worked.decimals != 1 else ''}",
     )
-    display = f'<section class="given" data-search-exclude>{maths(given, block=True)}</section>'
+    shown = ",&emsp; ".join(maths(each, block=True) for each in given)
+    display = f'<section class="given" data-search-exclude>{shown}</section>'
     chosen = ", ".join(f"<code>{name}={option}</code>" for name, option in worked.conventions.items())
     notes = [*([f"under {chosen}"] if chosen else []), *([cited(worked.source)] if worked.source else [])]
     where = f" ({', '.join(notes)})" if notes else ""
@@ -78,6 +79,8 @@ def _matrix(value: Any) -> str:
     array = np.array(value, dtype=object)
     if array.ndim == 0:
         return _entry(array.item())
+    if array.ndim > 2:
+        return rf"\left( {', '.join(map(_matrix, array))} \right)"
     rows = [array] if array.ndim == 1 else list(array)
     lines = []
     for row in rows:

@@ -166,7 +166,7 @@ def test_a_word_outside_the_vocabulary_is_impossible() -> None:
 
 def test_axioms_look_only_at_their_own_position() -> None:
     """Axioms are evaluated on a whole batch at once, which is right only if they are pointwise: others are refused."""
-    from spec.language import eq, indices
+    from spec.language import eq
 
     (i, n) = mlm.law.over[0]  # type: ignore[union-attr]
     labels = mlm.law.returns[1]  # type: ignore[union-attr]
@@ -174,4 +174,3 @@ def test_axioms_look_only_at_their_own_position() -> None:
         require_pointwise(axiom.condition, i)
     with pytest.raises(NotImplementedError, match="other positions"):
         require_pointwise(eq(labels[i], labels[n - 1 - i]), i)
-    assert indices("i") == (i,)

@@ -8,10 +8,10 @@ import torch
 import impl.attention
 import impl.normalization
 from spec.attention.multi_head import multi_head
-from spec.attention.softmax import i, j, l, m, mask, n, s, softmax, weights
+from spec.attention.softmax import i, j, l, m, mask, n, s, softmax
 from spec.language import Sum, Theorem, claim, each, given, indices
 from spec.language.registry import find
-from spec.normalization.layer_norm import beta, eps, g, gamma, layer_norm, whole, x
+from spec.normalization.layer_norm import beta, d, eps, gamma, layer_norm, x
 from spec.normalization.layer_norm import i as p
 from spec.similarity.dot import dot
 from verify import guard_theorem
@@ -25,6 +25,8 @@ from verify.searching import Clock
 c = given("c", n)
 offset = given("offset")
 pi = given("pi", m, domain="permutation")
+g = given("g", d)
+weights, whole = softmax(s, mask), layer_norm(x, gamma, beta, eps)
 
 SHIFT = Theorem(
     "shift",

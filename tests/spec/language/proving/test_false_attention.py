@@ -5,28 +5,11 @@ from __future__ import annotations
 import pytest
 
 from spec.attention.causal import causal
-from spec.attention.masks import OURS
-from spec.attention.scaled_dot_product import (
-    attended,
-    c,
-    d_k,
-    d_v,
-    e,
-    i,
-    j,
-    k,
-    l,
-    m,
-    n,
-    pi,
-    q,
-    r,
-    scaled_dot_product,
-    v,
-)
-from spec.attention.softmax import Z, g, mask, others, s, softmax, some_key, weights
+from spec.attention.scaled_dot_product import c, d_k, d_v, e, i, j, k, l, m, n, q, scaled_dot_product, v
+from spec.attention.softmax import mask, s, softmax
 from spec.language import (
     Max,
+    Some,
     Sum,
     Theorem,
     case,
@@ -46,6 +29,7 @@ from spec.scores.scaled_dot import scaled_dot
 from spec.vocabulary import Rational
 from tests.spec.language.proving.claims import Register, equal, refused, register_in
 
+OURS = {"polarity": "true_attends", "fully_masked": "zero"}
 CAUSAL = {"alignment": "lower_right", "fully_masked": "zero"}
 UPPER_LEFT = {**CAUSAL, "alignment": "upper_left"}
 
@@ -53,6 +37,11 @@ FALSE: Register = {}
 false = register_in(FALSE)
 
 # Softmax ------------------------------------------------------------------------------------------------------------------
+
+g = given("g", n, m)
+weights, some_key = softmax(s, mask), Some(mask[i, l], l)
+total = Sum(exp(s[i, l]), l, where=mask[i, l])
+others = Sum(exp(s[i, l]), l, where=mask[i, l] & ~eq(l, j))
 
 
 @false("masked softmax sums to 1 for every mask", softmax, r"exp\(s\[i,j\]\) ≠ 0")
@@ -108,7 +97,7 @@ def _() -> Theorem:
 @false("weights are at most one half", softmax, "≥ 0 is not visible|differs from the gap")
 def _() -> Theorem:
     half = lift(Rational(1, 2))
-    missing = case(mask[i, j], others / Z[i], half)
+    missing = case(mask[i, j], others / total, half)
     one = claim(weights[i, j], "<=", half).because("what is missing is not negative", gap=missing)
     return Theorem("claimed", "", (one,), conventions=OURS)
 
@@ -123,8 +112,8 @@ def _() -> Theorem:
 def _() -> Theorem:
     one = (
         claim(Sum(weights[i, j], j), "=", 1, where=some_key)
-        .step(Sum(exp(s[i, j]) / Z[i], j, where=mask[i, j]), "right")
-        .step(Sum(exp(s[i, j]), j) / Z[i], "the mask forgotten")
+        .step(Sum(exp(s[i, j]) / total, j, where=mask[i, j]), "right")
+        .step(Sum(exp(s[i, j]), j) / total, "the mask forgotten")
     )
     return Theorem("claimed", "", (one,), conventions=OURS)
 
@@ -135,6 +124,9 @@ def _() -> Theorem:
 
 
 # Attention ----------------------------------------------------------------------------------------------------------------
+
+pi, r = given("pi", m, domain="permutation"), given("r", domain="integer", below=m)
+attended = scaled_dot_product(q, k, v, mask)
 
 
 @false("key permutation without permuting the mask", scaled_dot_product, "the two sides differ by|≠ 0")

@@ -9,25 +9,12 @@ import pytest
 from spec.attention import bahdanau_step as bahdanau
 from spec.attention import local as near_by
 from spec.attention import luong_step as luong
-from spec.attention.hard import estimate, gradient, hard, law, p, r, some_key, t
-from spec.attention.local import (
-    CUT,
-    WHOLE,
-    D,
-    G,
-    W_p,
-    a_all,
-    k_other,
-    local,
-    new_k,
-    new_v,
-    u,
-    v_other,
-    v_p,
-    z,
-)
-from spec.attention.masks import OURS
-from spec.attention.scaled_dot_product import e, i, j, k, l, m, mask, n, q, scaled_dot_product, v
+from spec.attention.hard import a as law
+from spec.attention.hard import hard
+from spec.attention.local import D, G, W_p, a_all, local, u, v_p, z
+from spec.attention.log_weights import log_weights
+from spec.attention.scaled_dot_product import c, d_k, d_v, e, i, j, k, l, m, mask, n, q, scaled_dot_product, v
+from spec.attention.softmax import softmax
 from spec.language import (
     Applied,
     Formula,
@@ -46,10 +33,16 @@ from spec.language import (
 )
 from tests.spec.language.proving.claims import Register, equal, refused, register_in
 
+OURS = {"polarity": "true_attends", "fully_masked": "zero"}
+
 FALSE: Register = {}
 false = register_in(FALSE)
 
 # Hard attention -----------------------------------------------------------------------------------------------------------
+
+t, r = given("t", n, m), given("r", n, m)  # scores that a query draws by, and its reward for each key
+p, estimate = softmax(t, mask), log_weights(t, mask)
+gradient = p.pullback(r, "s")
 
 
 @false("the probabilities of any query sum to 1", hard, "≠ 0|differ")
@@ -60,7 +53,7 @@ def _() -> Theorem:
 @false("the expected context is the plain mean of the values", hard, "differ|≠ 0")
 def _() -> Theorem:
     expected = Sum(law[i, j] * v[j, e], j)
-    return equal(expected, Sum(v[j, e], j) / m, conventions=OURS, where=some_key)
+    return equal(expected, Sum(v[j, e], j) / m, conventions=OURS, where=Some(mask[i, l], l))
 
 
 @false("the expected square is the square of soft attention", hard, "differ")
@@ -85,10 +78,23 @@ def _() -> Theorem:
 
 # Local attention ----------------------------------------------------------------------------------------------------------
 
+CUT, WHOLE = {**OURS, "window": "cut"}, {**OURS, "window": "whole"}
 position, alpha = near_by.p, near_by.alpha
-replaced = local(q, new_k, new_v, W_p, v_p, D, mask)
-others = (near_by.r, k_other, v_other)
-away = absolute(near_by.r - position[i])
+others = spot, other_k, other_v = (
+    given("r", domain="integer", below=m),
+    given("k_other", d_k),
+    given("v_other", d_v),
+)
+replaced = local(
+    q,
+    each(case(eq(j, spot), other_k[c], k[j, c]), j, c),
+    each(case(eq(j, spot), other_v[e], v[j, e]), j, e),
+    W_p,
+    v_p,
+    D,
+    mask,
+)
+away = absolute(spot - position[i])
 
 
 def with_window(half: Any) -> Applied:
@@ -168,7 +174,7 @@ def _() -> Theorem:
 
 @false("an annotation has no influence though nothing masks it", luong.luong_step, "differ")
 def _() -> Theorem:
-    spot, other, b = given("r", domain="integer", below=m), given("h_other", luong.d), luong.b
+    other, b = given("h_other", luong.d), luong.b
     changed = each(case(eq(j, spot), other[b], luong.h[j, b]), j, b)
     moved = step(luong.luong_step, changed, luong.mask)
     return equal(moved.output("alpha")[j], luong.alpha[j], given=(spot, other), conventions=OURS)

@@ -8,58 +8,55 @@ import pytest
 
 from spec.attention import multi_head as heads
 from spec.attention import self as alone
-from spec.attention.cross import (
-    W_k,
-    W_q,
-    W_v,
-    cross,
-    d_k,
-    d_v,
-    e,
-    i,
-    j,
-    l,
-    m,
-    mask,
-    n,
-    r,
-    replaced,
-    x,
-    y,
-    y_other,
-    z,
-)
-from spec.attention.masks import OURS
-from spec.attention.multi_head import W_o, has_key, multi_head, place, sigma
+from spec.attention.cross import W_k, W_q, W_v, cross, d_k, d_model, d_v, e, i, j, l, m, mask, n, x, y, z
+from spec.attention.multi_head import W_o, multi_head
 from spec.attention.self import self_
-from spec.embedding.token import E, E_other, g, ids, looked_up, token
+from spec.embedding.token import E, V, d, ids, token
 from spec.embedding.token import c as column
-from spec.embedding.token import d as width
 from spec.embedding.token import i as spot
+from spec.embedding.token import l as other_spot
+from spec.embedding.token import n as spots
 from spec.embedding.token import t as row
 from spec.embedding.token import x as found
-from spec.language import Applied, Sum, Theorem, absolute, case, claim, delta, each, given, lift, tanh
+from spec.language import (
+    Applied,
+    Some,
+    Sum,
+    Theorem,
+    absolute,
+    case,
+    claim,
+    delta,
+    each,
+    eq,
+    given,
+    lift,
+    lt,
+    tanh,
+)
 from spec.scores import additive as network
 from spec.scores import cosine as angles
 from spec.scores import general as bilinear
 from spec.scores import location as places
 from spec.scores.dot import dot as dot_score
 from spec.similarity import cosine as similarity
-from spec.similarity.cosine import cosine, neither_zero, xhat, yhat
+from spec.similarity.cosine import cosine, xhat, yhat
 from spec.similarity.dot import dot
 from spec.similarity.dot import j as entry
 from spec.similarity.dot import l as other_entry
-from spec.vocabulary import Rational
+from spec.vocabulary import Rational, floor
 from tests.spec.language.proving.claims import Register, a, equal, refused, register_in
 
 FALSE: Register = {}
 false = register_in(FALSE)
+OURS = {"polarity": "true_attends", "fully_masked": "zero"}
 ZERO = {"zero_vector": "zero"}
 
 # Similarity ---------------------------------------------------------------------------------------------------------------
 
 one, other = similarity.x, similarity.y
 angle = lift(cosine(one, other))
+neither_zero = lt(0, similarity.x_norm) & lt(0, similarity.y_norm)
 apart = Sum((xhat[entry] - yhat[entry]) ** 2, entry) / 2
 
 
@@ -108,6 +105,8 @@ def _() -> Theorem:
 
 # Embedding ----------------------------------------------------------------------------------------------------------------
 
+g, E_other = given("g", spots, d), given("E_other", V, d)
+looked_up = Some(eq(ids[other_spot], row), other_spot)
 pulled = token(ids, E).pullback(g, E)
 
 
@@ -129,14 +128,15 @@ def _() -> Theorem:
 
 @false("the table's column is looked up", token, "stays in|differ by")
 def _() -> Theorem:
-    picked = Sum(delta(row, ids[spot]) * E[column, row], (row, width))
+    picked = Sum(delta(row, ids[spot]) * E[column, row], (row, d))
     return equal(found[spot, column], picked)
 
 
 # Scores -------------------------------------------------------------------------------------------------------------------
 
-general, square_q = bilinear.general, bilinear.square_q
-k, across, down = bilinear.k, bilinear.l, bilinear.e
+general, k = bilinear.general, bilinear.k
+across, down = bilinear.l, bilinear.e
+square_q = each(bilinear.q[i, down], i, down)
 SQUARE = {bilinear.d_q: d_k}
 
 
@@ -204,7 +204,9 @@ def _() -> Theorem:
 
 # Projected attention ------------------------------------------------------------------------------------------------------
 
-pi, i_, j_ = alone.pi, alone.i, alone.j
+i_, j_ = alone.i, alone.j
+pi, sigma = given("pi", n, domain="permutation"), given("sigma", heads.h, domain="permutation")
+some_key = Some(mask[i, j], j)
 permuted = each(x[pi[i_], l], i_, l)
 
 
@@ -230,7 +232,8 @@ def _() -> Theorem:
 
 @false("a masked query has no influence on its own output", cross, "the two sides differ by")
 def _() -> Theorem:
-    moved = cross(x, replaced, W_q, W_k, W_v, mask)
+    r, y_other = given("r", domain="integer", below=m), given("y_other", d_model)
+    moved = cross(x, each(case(eq(j, r), y_other[l], y[j, l]), j, l), W_q, W_k, W_v, mask)
     return equal(moved[i, e], z[i, e], given=(r, y_other), conventions=OURS)
 
 
@@ -253,8 +256,8 @@ def _() -> Theorem:
 
 @false("blocks of W_o are exchanged, but not the heads' values", multi_head, "the two sides differ by")
 def _() -> Theorem:
-    b = heads.b
-    turned = each(W_o[sigma[place] * d_v + (b - d_v * place), l], b, l)
+    b, block = heads.b, floor(heads.b / d_v)
+    turned = each(W_o[sigma[block] * d_v + (b - d_v * block), l], b, l)
     moved = multi_head(x, y, in_order(heads.W_q), in_order(heads.W_k), heads.W_v, turned, mask)
     return equal(moved[i, l], heads.z[i, l], given=(sigma,), conventions=OURS)
 
@@ -263,13 +266,13 @@ def _() -> Theorem:
 def _() -> Theorem:
     t, h = heads.t, heads.h
     interleaved = Sum(one_head(t)[i, e] * W_o[e * h + t, l], t, e)
-    return equal(heads.z[i, l], interleaved, where=has_key, conventions=OURS)
+    return equal(heads.z[i, l], interleaved, where=some_key, conventions=OURS)
 
 
 @false("the first head is all there is", multi_head, "the two sides differ by")
 def _() -> Theorem:
     only = Sum(one_head(0)[i, e] * W_o[e, l], e)
-    return equal(heads.z[i, l], only, where=has_key, conventions=OURS)
+    return equal(heads.z[i, l], only, where=some_key, conventions=OURS)
 
 
 @pytest.mark.parametrize("name", FALSE)

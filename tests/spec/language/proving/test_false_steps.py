@@ -17,6 +17,7 @@ from spec.language import (
     each,
     exp,
     given,
+    indices,
     lift,
     lt,
     sin,
@@ -192,6 +193,18 @@ def _() -> Theorem:
 @false("a letter for two things", anything, "names two things")
 def _() -> Theorem:
     return equal(f[i], f[i], (i, n), given=(given("f", n, domain="positive"),))
+
+
+@false("one letter for two indices of different range", anything, "i names two indices or sizes")
+def _() -> Theorem:
+    (short,), (long_,) = indices(i=n), indices(i=m)
+    return equal(lift(short), lift(long_), short, long_)
+
+
+@false("one letter for an index and a size", anything, "n names two indices or sizes")
+def _() -> Theorem:
+    (index,) = indices(n=m)
+    return equal(lift(index), lift(n), index)
 
 
 @false("an inequality proved as an equality", anything, "≤ do not prove an equality|differ")

@@ -6,55 +6,30 @@ from typing import Any
 
 import pytest
 
-from spec.language import Node, Sum, Theorem, claim, cos, each, lift, sin, sqrt
-from spec.masking.mlm import BERNOULLI, P, V, alpha, ids, mask_id, mlm, omega, rho, special
+from spec.language import Node, Sum, Theorem, claim, cos, each, given, lift, lt, sin, sizes, sqrt
+from spec.masking.mlm import P, V, alpha, ids, mask_id, mlm, omega, rho, special
 from spec.masking.mlm import i as position
 from spec.masking.mlm import w as word
-from spec.normalization.layer_norm import OURS as LN
-from spec.normalization.layer_norm import (
-    d,
-    eps,
-    g,
-    gamma,
-    i,
-    j,
-    layer_norm,
-    plain,
-    scale,
-    shift,
-    var,
-    whole,
-    x,
-    xhat,
-)
+from spec.normalization.layer_norm import beta, d, eps, gamma, i, j, layer_norm, var, x, xhat
 from spec.positional.layout import b
 from spec.positional.rotation import rotation
-from spec.positional.sinusoidal import (
-    EVEN,
-    INTERLEAVED,
-    ODD,
-    PE,
-    c,
-    e,
-    h,
-    inside,
-    phi,
-    r,
-    sinusoidal,
-    t,
-)
-from spec.positional.sinusoidal import alpha as first
-from spec.positional.sinusoidal import beta as second
+from spec.positional.sinusoidal import PE, c, e, phi, r, sinusoidal, t
 from spec.positional.sinusoidal import i as pair
+from spec.positional.sinusoidal import n as positions
 from spec.vocabulary import Rational
 from tests.spec.language.proving.claims import Register, equal, refused, register_in
 
+LN, BERNOULLI = {"eps": "inside", "divisor": "biased"}, {"selection": "bernoulli"}
 UNBIASED, OUTSIDE = {**LN, "divisor": "unbiased"}, {**LN, "eps": "outside"}
 
 FALSE: Register = {}
 false = register_in(FALSE)
 
 # Positions ----------------------------------------------------------------------------------------------------------------
+
+(h,) = sizes("h")
+EVEN, ODD = {d: 2 * h}, {d: 2 * h + 1}
+INTERLEAVED, inside = {"layout": "interleaved"}, lt(t + phi, positions)
 
 
 def turned(step: Any) -> Node:
@@ -85,6 +60,7 @@ def _() -> Theorem:
 
 @false("rotations compose by multiplying their angles", sinusoidal, "the two sides differ by")
 def _() -> Theorem:
+    first, second = given("alpha"), given("beta")
     both = Sum(rotation(first, h, d)[c, e] * rotation(second, h, d)[e, r], e)
     product = rotation(first * second, h, d)[c, r]
     return equal(both, product, given=(first, second), sizes=EVEN, runs=False)
@@ -111,6 +87,10 @@ def _() -> Theorem:
 
 
 # Layer norm ---------------------------------------------------------------------------------------------------------------
+
+g, factor = given("g", d), given("c")
+plain = layer_norm(x, each(1, i), each(0, i), eps)
+whole = layer_norm(x, gamma, beta, eps)
 
 
 @false("the normalised row has norm √d even when constant", layer_norm, "≠ 0")
@@ -139,12 +119,13 @@ def _() -> Theorem:
 
 @false("scaling by a number that may be 0", layer_norm, r"c\^2·ε > 0")
 def _() -> Theorem:
-    scaled = layer_norm(each(shift * x[i], i), gamma, gamma, shift**2 * eps)
-    return equal(scaled[i], layer_norm(x, gamma, gamma, eps)[i], given=(shift,), conventions=LN)
+    scaled = layer_norm(each(factor * x[i], i), gamma, gamma, factor**2 * eps)
+    return equal(scaled[i], layer_norm(x, gamma, gamma, eps)[i], given=(factor,), conventions=LN)
 
 
 @false("scaling by a negative number", layer_norm, "the two sides differ by")
 def _() -> Theorem:
+    scale = given("c", domain="positive")
     scaled = layer_norm(each(-(scale * x[i]), i), gamma, gamma, scale**2 * eps)
     return equal(scaled[i], layer_norm(x, gamma, gamma, eps)[i], given=(scale,), conventions=LN)
 

@@ -281,6 +281,15 @@ def _() -> str:
     return refusal(claim(nothing[T, c], "=", 0, (c, d)), proof=outer)
 
 
+@false("one letter for the index of an induction and another index", "c names two indices or sizes")
+def _() -> str:
+    (steps,), (entry,) = indices(c=T), indices(c=d)
+    return refusal(
+        claim(nothing[T, 0], "=", 0),
+        proof=derive().by_induction(steps, claim(nothing[steps, entry], "=", 0, entry), last=T),
+    )
+
+
 @false("an induction at listed sizes", "is not one at listed sizes")
 def _() -> str:
     return refusal(

@@ -309,7 +309,9 @@ def test_a_sum_and_its_own_reciprocal_cancel_inside_a_sum() -> None:
     reader, frame, facts = place()
     P = TENSORS["P"]
     inner = Sum(P[l, j], (j, 0, m - 1))
-    assert reader.value(Sum(inner / inner, (l, 0, n - 1)), frame, facts) == reader.value(lift(n), frame, facts)
+    assert reader.value(Sum(inner / inner, (l, 0, n - 1)), frame, facts) == reader.value(
+        lift(n), frame, facts
+    )
 
 
 def test_statistics_of_equal_indices_agree_case_by_case() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from spec.attention.masks import OURS
-from spec.attention.softmax import m, n, s, softmax, some_key, weights
+from spec.attention.softmax import m, mask, n, s, softmax
 from spec.language import (
     Assurance,
     Some,
@@ -12,13 +11,14 @@ from spec.language import (
     case,
     claim,
     delta,
+    each,
     lift,
     lt,
     sqrt,
 )
 from spec.language.proving.proof import check
-from spec.normalization.layer_norm import d, layer_norm, plain
-from tests.spec.language.proving.claims import B, a, anything, equal, f, i, j, p, proved
+from spec.normalization.layer_norm import d, eps, layer_norm, x
+from tests.spec.language.proving.claims import B, a, anything, equal, f, i, j, l, p, proved
 
 
 def test_the_same_claims_with_what_was_missing_are_proved() -> None:
@@ -32,6 +32,7 @@ def test_the_same_claims_with_what_was_missing_are_proved() -> None:
     kept = Sum(lift(1), (j, 0, m - 1), where=B[i, j])
     proved(equal(kept / kept, 1, (i, n), where=Some(B[i, j], (j, 0, m - 1)), given=(B,)))
     proved(equal(sqrt(p[i] ** 2), p[i], (i, n), given=(p,)))
+    plain = layer_norm(x, each(1, (j, d)), each(0, (j, d)), eps)
     proved(
         equal(
             Sum(plain[i], (i, d)),
@@ -45,9 +46,9 @@ def test_the_same_claims_with_what_was_missing_are_proved() -> None:
 
 def test_an_obligation_is_listed_with_its_reason() -> None:
     """What a proof rests on can be read off it."""
-    checked = proved(
-        equal(Sum(weights[i, j], (j, 0, m - 1)), 1, (i, n), where=some_key, conventions=OURS), softmax
-    )
+    total, some_key = Sum(softmax(s, mask)[i, j], (j, m)), Some(mask[i, l], (l, m))
+    ours = {"polarity": "true_attends", "fully_masked": "zero"}
+    checked = proved(equal(total, 1, (i, n), where=some_key, conventions=ours), softmax)
     sentences = [str(o) for o in checked.obligations]
     assert any(
         "exp(s[i,l]) ≠ 0 in attention.softmax" in text and "at least one index" in text for text in sentences
