@@ -23,10 +23,10 @@ def quoted(file: str, kind: str, beginning: str) -> list[str]:
     raise AssertionError(f"{file} quotes nothing that begins with {beginning!r}")
 
 
-def in_order(lines: list[str], text: str) -> bool:
-    """Whether a text has these lines, in this order."""
+def missing(lines: list[str], text: str) -> list[str]:
+    """The lines that a text does not have in this order, after those it has."""
     rest = iter(text.splitlines())
-    return all(line in rest for line in lines)
+    return [line for line in lines if line not in rest]
 
 
 def test_the_readme_shows_what_the_command_prints() -> None:
@@ -40,11 +40,11 @@ def test_the_readme_shows_what_the_command_prints() -> None:
         check=True,
     ).stdout
     assert len(lines) > 20
-    assert in_order(lines, printed)
+    assert missing(lines, printed) == []
 
 
 def test_the_guide_for_contributors_shows_what_a_statement_holds() -> None:
     """Both parts are lines of the module that is named there."""
     text = (ROOT / "spec/normalization/rms_norm.py").read_text(encoding="utf-8")
     for beginning in ("(d,) = sizes", "rms_norm.theorem("):
-        assert in_order(quoted("CONTRIBUTING.md", "python", beginning), text)
+        assert missing(quoted("CONTRIBUTING.md", "python", beginning), text) == []
