@@ -11,7 +11,7 @@ Arrays are in :mod:`spec.language.arrays`; what walks and rebuilds trees is in :
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import sympy
 from sympy.core.basic import Basic
@@ -67,6 +67,11 @@ class Arithmetic:
 
     def __invert__(self) -> Node:
         return Not(lift(self))
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError(
+            f"{self} has symbolic sizes and cannot be gone through: write Sum(…, j), or each(…, j)"
+        )
 
     def as_node(self) -> Node:
         """This as a node of a statement.
@@ -187,19 +192,28 @@ class Choice(Node):
 # Conditions -------------------------------------------------------------------------------------------------------------
 
 
-class Compare(Node):
+class Condition(Node):
+    """What holds or does not hold; which of them, Python cannot know."""
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            f"{self} is a condition of the statement: write case(…), and &, | or ~ instead of and, or, not"
+        )
+
+
+class Compare(Condition):
     """A comparison of index expressions; ``args``: ``"<="``, ``"<"`` or ``"=="``, left, right."""
 
 
-class Both(Node):
+class Both(Condition):
     """Logical and."""
 
 
-class Either(Node):
+class Either(Condition):
     """Logical or."""
 
 
-class Not(Node):
+class Not(Condition):
     """Logical not."""
 
 
@@ -256,6 +270,8 @@ class AnyOf(Bound):
 
 def Sum(body: Any, *spans: Any, where: Any = TRUE) -> SumOf:
     """``Sum(f, j, where=mask[i, j])``: the sum of ``f`` over ``j`` with ``mask[i, j]``; over several, the last innermost."""
+    if not spans:
+        raise TypeError("a sum runs over an index: Sum(f, j), or Sum(f, (j, m))")
     *outer, inner = spans
     total = SumOf(lift(body), *span(inner), lift(where))
     for one in reversed(outer):
@@ -301,13 +317,43 @@ def lift(value: Any) -> Node:
     """Anything usable as a value, as a node: numbers and index arithmetic become literals.
 
     Raises:
-        TypeError: a float, or an array; it says what to write.
+        TypeError: a float, an array, or what has no value; it says what to write.
     """
-    if isinstance(value, Arithmetic):
-        return value.as_node()
-    if isinstance(value, float):
+    return value.as_node() if isinstance(value, Arithmetic) else Literal(exact(value))
+
+
+def exact(value: Any) -> Any:
+    """A number, a size or index arithmetic as SymPy has it.
+
+    Raises:
+        TypeError: something else; it says what to write.
+    """
+    if type(value) is int:
+        return sympy.Integer(value)
+    if isinstance(value, sympy.Symbol):
+        return value
+    if isinstance(value, float) or (isinstance(value, sympy.Expr) and value.has(sympy.Float)):
         raise TypeError(f"{value} is a float; statements are exact, so write it as a Rational")
-    return Literal(sympy.sympify(value))
+    if isinstance(value, bool | sympy.logic.boolalg.Boolean):
+        raise TypeError(f"{value} is no part of a statement: compare by eq(a, b), le(a, b) or lt(a, b)")
+    if not isinstance(value, sympy.Expr):
+        value = None if isinstance(value, str) else _number(value)
+    if value is None or not isinstance(value, sympy.Expr):
+        raise TypeError(
+            f"{value!r} is no value of a statement: numbers, sizes, and what is made of entries are"
+        )
+    if value.has(Node):
+        raise TypeError(f"{value} is made by SymPy: write the vocabulary's own exp, sqrt, absolute, …")
+    if value.is_real is False or value.is_finite is False or value is sympy.nan:
+        raise TypeError(f"{value} is no real number")
+    return value
+
+
+def _number(value: Any) -> Any:
+    try:
+        return sympy.sympify(value, strict=True)
+    except sympy.SympifyError:
+        return None
 
 
 def _function(name: str) -> Callable[[Any], Node]:
@@ -324,7 +370,7 @@ exp, log, sqrt, sin, cos, tanh, sigmoid, absolute, rounded = map(_function, FUNC
 
 def as_index(value: Any) -> Any:
     """Anything usable as an index: index arithmetic, or a look-up (an integer tensor of shape () included)."""
-    return value.as_node() if isinstance(value, Arithmetic) else sympy.sympify(value)
+    return value.as_node() if isinstance(value, Arithmetic) else exact(value)
 
 
 def delta(a: Any, b: Any) -> Node:
