@@ -10,7 +10,8 @@ from sympy.core.basic import Basic
 from sympy.core.containers import Tuple as BasicTuple
 from sympy.core.symbol import Str
 
-from spec.language.expr import Arithmetic, Leaf, Node, Ref, as_index, exact, lift
+from spec.language.exact import exact
+from spec.language.expr import Arithmetic, Leaf, Node, Ref, as_index, lift
 from spec.language.symbols import Index, Letter, span
 from spec.language.trees import Binder, free_symbols, fresh, substitute
 

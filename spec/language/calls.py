@@ -12,7 +12,8 @@ from sympy.core.symbol import Str
 
 from spec.language.arrays import Comprehension, Tensor, each, part
 from spec.language.evaluation.dimensions import solved
-from spec.language.expr import Arithmetic, Node, as_index, exact
+from spec.language.exact import exact
+from spec.language.expr import Arithmetic, Node, as_index
 from spec.language.known import Stated, known
 from spec.language.symbols import Index
 from spec.language.trees import Binder, free_symbols, substitute

@@ -29,8 +29,13 @@ def check_coverage(formula: Any, sizes: set[sympy.Symbol]) -> None:
     for group in _chosen(formula):
         for turn in SMALL:
             at = {size: turn[k % len(turn)] for k, size in enumerate(sorted(sizes, key=str))}
+            missing = {}
             for name in dict.fromkeys(line.name for line in group):
-                _check_entries(formula, [line for line in group if line.name == name], at)
+                lines = [line for line in group if line.name == name]
+                places = _missing(formula, lines, at)
+                if places:
+                    missing[lines[0].left.tensor] = places
+            _check_missing(formula, group, missing, at)
         _check_order(formula, group, sizes)
     read = {part for line in formula.definitions for part in walk(line.right) if isinstance(part, Tensor)}
     for line in formula.definitions:
@@ -53,25 +58,49 @@ def _chosen(formula: Any) -> Iterator[tuple[Definition, ...]]:
         )
 
 
-def _check_entries(formula: Any, lines: list[Definition], sizes: Values) -> None:
+def _missing(formula: Any, lines: list[Definition], sizes: Values) -> list[Place]:
+    """The entries of a tensor that none of its lines defines; one that several define is refused."""
     if any(line.accumulate for line in lines):
-        return
+        return []
     tensor, found = lines[0].left.tensor, Counter[Any]()
     for line in lines:
         for values in values_of(line.spans.items(), sizes):
             found[tuple(number_at(part, {**sizes, **values}) for part in line.left.index)] += 1
     if any(None in at for at in found):
-        return  # a line for the entries that a look-up names
-    at_sizes = ", ".join(f"{size} = {value}" for size, value in sizes.items())
-    for at in product(*(range(number_at(size, sizes) or 0) for size in tensor.shape)):
-        if found[at] != 1:
-            said = "no line defines" if not found[at] else "more than one line defines"
-            if found[at] > 1 and len(lines) == 1:
-                said = "the line defines several times"
-            entry = f"{tensor.name}[{', '.join(map(str, at))}]" if at else tensor.name
+        return []  # a line for the entries that a look-up names
+    for at, count in found.items():
+        if count > 1:
+            said = "more than one line defines" if len(lines) > 1 else "the line defines more than once"
+            entry = f"{_said((tensor.name, at))}{_at(sizes)}"
+            raise IllFormed(f"{formula.id}, line {lines[-1].left}: {said} {entry}")
+    every = product(*(range(number_at(size, sizes) or 0) for size in tensor.shape))
+    return [(tensor.name, at) for at in every if not found[at]]
+
+
+def _check_missing(
+    formula: Any, group: tuple[Definition, ...], missing: dict[Tensor, list[Place]], sizes: Values
+) -> None:
+    """Refuse entries that no line defines where they are returned or read."""
+    for tensor, places in missing.items():
+        if tensor in formula.outputs:
             raise IllFormed(
-                f"{formula.id}, line {lines[-1].left}: {said} {entry}{f' ({at_sizes})' if at_sizes else ''}"
+                f"{formula.id}: no line defines {_said(places[0])}{_at(sizes)} of the output {tensor}"
             )
+        for line in group:
+            for _, read in _reads(line, {tensor.name}, sizes):
+                if read in places:
+                    raise IllFormed(
+                        f"{formula.id}, line {line.left}: it reads {_said(read)}{_at(sizes)}, which no line defines"
+                    )
+
+
+def _said(place: Place) -> str:
+    name, index = place
+    return f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
+def _at(sizes: Values) -> str:
+    return f" ({', '.join(f'{size} = {value}' for size, value in sizes.items())})" if sizes else ""
 
 
 # Circles --------------------------------------------------------------------------------------------------------------------
@@ -95,9 +124,7 @@ def _check_order(formula: Any, lines: tuple[Definition, ...], sizes: set[sympy.S
                 places.setdefault(place, set()).add(read)
         circle = _circle(places)
         if circle:
-            said = " → ".join(
-                f"{name}[{', '.join(map(str, index))}]" if index else name for name, index in circle
-            )
+            said = " → ".join(map(_said, circle))
             line = next(line for line in among if line.name == circle[0][0])
             raise IllFormed(f"{formula.id}, line {line.left}: the lines turn in a circle: {said}")
 
@@ -141,8 +168,8 @@ def _reached(graph: dict[Any, set[Any]], start: Iterable[Any]) -> set[Any]:
 def _circle(graph: dict[Any, set[Any]]) -> list[Any]:
     """The way from a place back to itself, where there is one."""
     done: set[Any] = set()
-    for start in graph:
-        way, branches = [start], [iter(graph[start])]
+    for start in sorted(graph):
+        way, branches = [start], [iter(sorted(graph[start]))]
         while branches and start not in done:
             step = next(branches[-1], None)
             if step is None:
@@ -152,5 +179,5 @@ def _circle(graph: dict[Any, set[Any]]) -> list[Any]:
                 return [*way[way.index(step) :], step]
             elif step not in done and step in graph:
                 way.append(step)
-                branches.append(iter(graph[step]))
+                branches.append(iter(sorted(graph[step])))
     return []

@@ -18,6 +18,7 @@ from sympy.core.basic import Basic
 from sympy.core.containers import Tuple as BasicTuple
 from sympy.core.symbol import Str
 
+from spec.language.exact import exact
 from spec.language.symbols import Index, span
 
 FUNCTIONS = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "abs", "round")
@@ -320,40 +321,6 @@ def lift(value: Any) -> Node:
         TypeError: a float, an array, or what has no value; it says what to write.
     """
     return value.as_node() if isinstance(value, Arithmetic) else Literal(exact(value))
-
-
-def exact(value: Any) -> Any:
-    """A number, a size or index arithmetic as SymPy has it.
-
-    Raises:
-        TypeError: something else; it says what to write.
-    """
-    if type(value) is int:
-        return sympy.Integer(value)
-    if isinstance(value, sympy.Symbol):
-        return value
-    if isinstance(value, float) or (isinstance(value, sympy.Expr) and value.has(sympy.Float)):
-        raise TypeError(f"{value} is a float; statements are exact, so write it as a Rational")
-    if isinstance(value, bool | sympy.logic.boolalg.Boolean):
-        raise TypeError(f"{value} is no part of a statement: compare by eq(a, b), le(a, b) or lt(a, b)")
-    if not isinstance(value, sympy.Expr):
-        value = None if isinstance(value, str) else _number(value)
-    if value is None or not isinstance(value, sympy.Expr):
-        raise TypeError(
-            f"{value!r} is no value of a statement: numbers, sizes, and what is made of entries are"
-        )
-    if value.has(Node):
-        raise TypeError(f"{value} is made by SymPy: write the vocabulary's own exp, sqrt, absolute, …")
-    if value.is_real is False or value.is_finite is False or value is sympy.nan:
-        raise TypeError(f"{value} is no real number")
-    return value
-
-
-def _number(value: Any) -> Any:
-    try:
-        return sympy.sympify(value, strict=True)
-    except sympy.SympifyError:
-        return None
 
 
 def _function(name: str) -> Callable[[Any], Node]:

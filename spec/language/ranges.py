@@ -281,10 +281,10 @@ def _exact(expr: Any, at: Values) -> Any:
         found = [_exact(one, at) for one in expr.args]
         if None in found:
             return None
-        a, *b = found
-        return {Plus: lambda: a + b[0], Minus: lambda: a - b[0], Times: lambda: a * b[0]}.get(
-            type(expr), lambda: -a
-        )()
+        a, b = found[0], found[-1]
+        if isinstance(expr, Negative):
+            return -a
+        return a + b if isinstance(expr, Plus) else a - b if isinstance(expr, Minus) else a * b
     if isinstance(expr, Node):
         return None
     value = substitute(

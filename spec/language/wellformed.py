@@ -98,10 +98,6 @@ def _check_line(formula: Any, line: Definition) -> None:
             raise IllFormed(f"{where}: {part} is neither an index of the line nor a size of the formula")
         if isinstance(part, Bound) and part.var.name in {size.name for size in sizes}:
             raise IllFormed(f"{where}: the index {part.var} has the name of a size")
-        if isinstance(part, Bound) and part.var.name in {symbol.name for symbol in scope.spans}:
-            raise IllFormed(
-                f"{where}: {part.var} is bound twice, once inside the other: choose another letter"
-            )
         if isinstance(part, Choice):
             _check_choice(formula, part, where)
     check_calls(line.right, where)
