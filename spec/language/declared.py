@@ -34,7 +34,7 @@ def check_declared(formula: Any) -> None:
         for item in items:
             if list(items).count(item) > 1:
                 raise IllFormed(f"{where}: the {said} {item} is declared twice")
-    if not formula.outputs:
+    if not formula.outputs and (formula.lines or not formula.auxiliary):
         raise IllFormed(f"{where}: it has no output")
     defined = {line.left.tensor for line in formula.definitions}
     for line in formula.definitions:

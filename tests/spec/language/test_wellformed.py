@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import sympy
 
 from spec.language import (
     Convention,
@@ -33,11 +32,12 @@ from spec.language import (
 )
 from spec.language.known import forget
 from spec.language.wellformed import IllFormed
+from tests.spec.language.stating import d, n, stated, x, y
 
-n, m, d, V = sizes("n m d V")
+m, V = sizes("m V")
 i, j, c = indices(i=n, j=m, c=d)
-x, w = data("x", n, d), parameter("w", d)
-y, z = tensor("y", n), tensor("z", n, d)
+w = parameter("w", d)
+z = tensor("z", n, d)
 STYLE = Convention("style", {"plain": "as it is", "twice": "twice"}, default="plain")
 
 
@@ -46,13 +46,6 @@ def _forgotten() -> Any:
     yield
     for name in ("test.stated", "test.row"):
         forget(name)
-
-
-def stated(
-    *lines: Any, inputs: tuple[Any, ...] = (x,), outputs: tuple[Any, ...] = (y,), **rest: Any
-) -> Formula:
-    """A formula with these lines."""
-    return Formula("test.stated", "Stated", inputs, lines, outputs, **rest)
 
 
 def row() -> Formula:
@@ -203,6 +196,7 @@ ids = data("ids", n, domain="integer", below=V)
 E = parameter("E", V, d)
 mask = data("mask", n, domain="boolean")
 b = constant("b")
+w_bar = tensor("w_bar", d)
 total = Sum(x[i, c], c)
 
 
@@ -312,7 +306,7 @@ FURTHER: dict[str, tuple[Callable[[], Any], str]] = {
         r"the input x is declared twice",
     ),
     "no tuple of inputs": (
-        lambda: stated(define(y[i], total), inputs=x),  # type: ignore[arg-type]
+        lambda: stated(define(y[i], total), inputs=x),
         r"its inputs are a tuple, as in \(x,\); x was given",
     ),
     "something else among the lines": (
@@ -368,7 +362,6 @@ FURTHER: dict[str, tuple[Callable[[], Any], str]] = {
         r"abbreviation w_bar\[c\]: nothing defines z of shape \(n, d\)",
     ),
 }
-w_bar = tensor("w_bar", d)
 
 
 @pytest.mark.parametrize("mistake", FURTHER)
@@ -379,83 +372,3 @@ def test_what_lines_and_declarations_leave_open_is_refused(mistake: str) -> None
         make()
     assert str(refused.value).startswith("test.")
     assert "\n" not in str(refused.value)
-
-
-WRITTEN: dict[str, tuple[Callable[[], Any], str]] = {
-    "nothing": (lambda: total + None, r"None is no value of a statement"),
-    "a set": (lambda: total + {1}, r"\{1\} is no value of a statement"),
-    "a text": (lambda: x[i, "c"], r"'c' is no value of a statement"),
-    "infinity": (lambda: total * sympy.oo, r"oo is no real number"),
-    "a root that is SymPy's": (
-        lambda: define(y[i], sympy.sqrt(total)),
-        r"made by SymPy: write the vocabulary's own",
-    ),
-    "an absolute value that is Python's": (lambda: define(y[i], abs(total)), r"made by SymPy"),
-    "a comparison that is Python's": (
-        lambda: case(i <= 1, total),
-        r"i <= 1 is no part of a statement: compare by eq",
-    ),
-    "an equation that is Python's": (
-        lambda: case(i == 1, total),
-        r"False is no part of a statement: compare by eq",
-    ),
-    "and": (lambda: case(le(1, i) and lt(i, n), total), r"1 ≤ i is a condition of the statement: write case"),
-    "not": (lambda: case(not le(1, i), total), r"1 ≤ i is a condition of the statement: write case"),
-    "a sum that is Python's": (lambda: sum(x[i]), r"x\[i\] has symbolic sizes and cannot be gone through"),
-    "a sum over nothing": (lambda: Sum(total), r"a sum runs over an index"),
-    "a sum over a number": (lambda: Sum(total, 3), r"3 names no index: write j, \(j, m\)"),
-    "a left side that is no entry": (
-        lambda: define(y[i] + 1, total),
-        r"a line defines a tensor or entries of one",
-    ),
-}
-
-
-@pytest.mark.parametrize("mistake", WRITTEN)
-def test_what_is_no_part_of_a_statement_is_refused_where_it_is_written(mistake: str) -> None:
-    """Python's own words are told from those of a statement, with what to write."""
-    make, said = WRITTEN[mistake]
-    with pytest.raises(TypeError, match=said):
-        make()
-
-
-MEANT: dict[str, Callable[[], Any]] = {
-    "a look-up kept inside by a condition": lambda: stated(
-        define(z[i, c], case(lt(0, ids[i]), E[ids[i] - 1, c])), inputs=(ids, E), outputs=(z,)
-    ),
-    "a look-up into an axis that is longer": lambda: stated(
-        define(z[i, c], parameter("E", V + 1, d)[ids[i] + 1, c]),
-        inputs=(ids, parameter("E", V + 1, d)),
-        outputs=(z,),
-    ),
-    "a sum that is empty at first": lambda: stated(define(y[i], Sum(x[j, 0], (j, 0, i - 1)))),
-    "a sum over the inner entries": lambda: stated(define(y[i], Sum(x[i, c], (c, 1, d - 2)))),
-    "an output written backwards": lambda: stated(define(y[n - 1 - i], x[i, 0])),
-    "even and odd entries": lambda: stated(
-        define(y[2 * i], x[2 * i, 0], (i, sympy.ceiling(n / 2))),
-        define(y[2 * i + 1], 0, (i, sympy.floor(n / 2))),
-    ),
-    "blocks taken apart by division": lambda: stated(
-        define(flat[k], x[sympy.floor(k / d), sympy.Mod(k, d)], (k, n * d)), outputs=(flat,)
-    ),
-    "a recurrence from the end": lambda: stated(
-        define(y[n - 1], x[n - 1, 0]), define(y[i], y[i + 1] + x[i, 0], (i, 0, n - 2))
-    ),
-    "a recurrence of one line, begun by a condition": lambda: stated(
-        define(y[i], case(lt(0, i), y[i - 1]) + x[i, 0])
-    ),
-    "a condition that guards what stands after it": lambda: stated(
-        define(y[i], case(le(1, i) & mask[i - 1], 1)), inputs=(mask,)
-    ),
-    "a claim that a condition keeps inside": lambda: stated(define(y[i], total)).theorem(
-        "right", "Right", claim(y[i + 1], "=", y[i + 1], where=lt(i + 1, n))
-    ),
-}
-(k,) = indices(k=n * d)
-flat = tensor("flat", n * d)
-
-
-@pytest.mark.parametrize("unusual", MEANT)
-def test_what_is_unusual_but_means_something_is_taken(unusual: str) -> None:
-    """No false alarm."""
-    assert MEANT[unusual]() is not None
