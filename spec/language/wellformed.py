@@ -103,27 +103,33 @@ def _check_line(formula: Any, line: Definition) -> None:
     check_calls(line.right, where)
     Parts(where).check(line.right, frozenset(line.spans))
     check_kinds(line.right, where)
-    if is_condition(line.right) != (line.left.tensor.domain == "boolean"):
-        kinds = ("a value", "a condition") if is_condition(line.right) else ("a condition", "a value")
+    boolean = line.left.tensor.domain == "boolean"
+    if not is_condition(line.right) if boolean else _decides(line.right):
+        kinds = ("a condition", "a value") if boolean else ("a value", "a condition")
         raise IllFormed(f"{where}: {line.name} is {kinds[0]}, but the right side is {kinds[1]}")
     for side in (line.left, line.right):
         check_places(side, outer, where)
 
 
 def check_kinds(node: Basic, where: str) -> None:
-    """Refuse a condition where a value belongs."""
+    """Refuse a condition where a value belongs; a Boolean entry is one as well, 0 or 1."""
     for part in walk(node):
         if isinstance(part, Case | Choice):
             branches = part.args[1:] if isinstance(part, Case) else [pair.args[1] for pair in part.args[1:]]
             said = [one for one in branches if not isinstance(one, Undefined)]
-            if len({is_condition(one) for one in said}) > 1:
+            if len({_decides(one) for one in said if not isinstance(one, Ref)}) > 1:
                 raise IllFormed(f"{where}: {part} is a condition in one case and a value in another")
         if isinstance(part, ARITHMETIC):
             for one in (part.body,) if isinstance(part, Bound) else part.args:
-                if isinstance(one, Node) and is_condition(one):
+                if _decides(one):
                     raise IllFormed(
                         f"{where}: {one} is a condition, where a value belongs: write case({one}, 1, 0)"
                     )
+
+
+def _decides(node: Basic) -> bool:
+    """Whether a tree is a condition, and no value besides."""
+    return not isinstance(node, Ref) and isinstance(node, Node) and is_condition(node)
 
 
 def check_calls(node: Basic, where: str) -> None:

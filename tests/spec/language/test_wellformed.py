@@ -272,7 +272,7 @@ FURTHER: dict[str, tuple[Callable[[], Any], str]] = {
         r"1 ≤ i is a condition, where a value belongs: write case\(1 ≤ i, 1, 0\)",
     ),
     "a condition as what a line defines": (
-        lambda: stated(define(y[i], mask[i]), inputs=(mask,)),
+        lambda: stated(define(y[i], le(1, i)), inputs=(n,)),
         r"line y\[i\]: y is a value, but the right side is a condition",
     ),
     "a mask in the place of data": (
