@@ -62,7 +62,7 @@ softmax = Formula(
             "Three scores 13, 9 and 9", {"s": [[13, 9, 9]]}, [["0.96", "0.02", "0.02"]], 2, deck(0, "step 3")
         ),
         Worked(
-            "The first of them masked: the others share alike",
+            "The first of them masked: the other two share equally",
             {"s": [[13, 9, 9]], "mask": [[False, True, True]]},
             [["0.0", "0.5", "0.5"]],
             1,
@@ -138,11 +138,13 @@ softmax.theorem(
     "between_0_and_1",
     "Every weight lies between 0 and 1",
     claim(0, "<=", weights[i, j])
-    .at_most(quotient, "a quotient of exponentials is positive", gap=quotient)
+    .at_most(quotient, "a quotient of exponentials is positive; a masked key has weight 0", gap=quotient)
     .because("the definition"),
     claim(weights[i, j], "<=", 1)
-    .step(1 - missing, "what is missing to 1 are the other exponentials over Z; a masked key misses all")
-    .because("what is missing is not negative", gap=missing),
+    .step(
+        1 - missing, "what a weight lacks of 1 is the other exponentials over Z; a masked key lacks all of it"
+    )
+    .because("what is lacking is not negative", gap=missing),
     conventions=OURS,
 )
 

@@ -10,6 +10,7 @@ from sympy.core.basic import Basic
 from sympy.core.containers import Tuple as BasicTuple
 from sympy.core.symbol import Str
 
+from spec.language.exact import exact
 from spec.language.expr import Arithmetic, Leaf, Node, Ref, as_index, lift
 from spec.language.symbols import Index, Letter, span
 from spec.language.trees import Binder, free_symbols, fresh, substitute
@@ -37,7 +38,12 @@ class Tensor(Arithmetic, Leaf):
         meaning: str = "",
     ) -> Tensor:
         made: Tensor = Basic.__new__(
-            cls, Str(str(name)), BasicTuple(*shape), Str(str(domain)), Str(str(role)), sympy.sympify(below)
+            cls,
+            Str(str(name)),
+            BasicTuple(*map(exact, shape)),
+            Str(str(domain)),
+            Str(str(role)),
+            sympy.sympify(below),
         )
         made.meaning = meaning
         return made

@@ -12,6 +12,7 @@ from sympy.core.symbol import Str
 
 from spec.language.arrays import Comprehension, Tensor, each, part
 from spec.language.evaluation.dimensions import solved
+from spec.language.exact import exact
 from spec.language.expr import Arithmetic, Node, as_index
 from spec.language.known import Stated, known
 from spec.language.symbols import Index
@@ -104,6 +105,9 @@ class Applied(Arithmetic):
     def __init__(self, formula_id: str, output: str, arguments: tuple[Basic, ...]) -> None:
         self._call = (Str(formula_id), Str(output), BasicTuple(*arguments))
 
+    def __repr__(self) -> str:
+        return f"{self._call[0]}({', '.join(map(str, self._call[2].args))})"
+
     @property
     def shape(self) -> tuple[sympy.Expr, ...]:
         """The symbolic shape of the result, in the caller's sizes."""
@@ -165,7 +169,7 @@ def argument(value: Any) -> Basic:
         value = value.whole()
     if isinstance(value, Tensor | Comprehension | Node):
         return value
-    return sympy.sympify(value)
+    return exact(value)
 
 
 def shape_of(value: Basic) -> tuple[sympy.Expr, ...]:
@@ -195,7 +199,10 @@ def unify(callee: Stated, arguments: tuple[Basic, ...]) -> dict[Basic, Basic]:
                     elif sympy.expand(changes[size] - actual) != 0:
                         raise ValueError(f"{size} is not {actual}")
             except ValueError:
+                here = tuple(substitute(size, changes) for size in item.shape)
                 shapes_said = [", ".join(str(size) for size in shape) for shape in (item.shape, given)]
+                if shapes_said[0] == shapes_said[1]:  # the two formulas use one letter for different sizes
+                    shapes_said[0] += f"), here ({', '.join(map(str, here))}"
                 raise ValueError(
                     f"{callee.id}: {item.name} has shape ({shapes_said[0]}), "
                     f"but an argument of shape ({shapes_said[1]}) was given"

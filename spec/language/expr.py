@@ -11,13 +11,14 @@ Arrays are in :mod:`spec.language.arrays`; what walks and rebuilds trees is in :
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import sympy
 from sympy.core.basic import Basic
 from sympy.core.containers import Tuple as BasicTuple
 from sympy.core.symbol import Str
 
+from spec.language.exact import exact
 from spec.language.symbols import Index, span
 
 FUNCTIONS = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "abs", "round")
@@ -67,6 +68,11 @@ class Arithmetic:
 
     def __invert__(self) -> Node:
         return Not(lift(self))
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError(
+            f"{self} has symbolic sizes and cannot be gone through: write Sum(…, j), or each(…, j)"
+        )
 
     def as_node(self) -> Node:
         """This as a node of a statement.
@@ -187,19 +193,28 @@ class Choice(Node):
 # Conditions -------------------------------------------------------------------------------------------------------------
 
 
-class Compare(Node):
+class Condition(Node):
+    """What holds or does not hold; which of them, Python cannot know."""
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            f"{self} is a condition of the statement: write case(…), and &, | or ~ instead of and, or, not"
+        )
+
+
+class Compare(Condition):
     """A comparison of index expressions; ``args``: ``"<="``, ``"<"`` or ``"=="``, left, right."""
 
 
-class Both(Node):
+class Both(Condition):
     """Logical and."""
 
 
-class Either(Node):
+class Either(Condition):
     """Logical or."""
 
 
-class Not(Node):
+class Not(Condition):
     """Logical not."""
 
 
@@ -256,6 +271,8 @@ class AnyOf(Bound):
 
 def Sum(body: Any, *spans: Any, where: Any = TRUE) -> SumOf:
     """``Sum(f, j, where=mask[i, j])``: the sum of ``f`` over ``j`` with ``mask[i, j]``; over several, the last innermost."""
+    if not spans:
+        raise TypeError("a sum runs over an index: Sum(f, j), or Sum(f, (j, m))")
     *outer, inner = spans
     total = SumOf(lift(body), *span(inner), lift(where))
     for one in reversed(outer):
@@ -301,13 +318,9 @@ def lift(value: Any) -> Node:
     """Anything usable as a value, as a node: numbers and index arithmetic become literals.
 
     Raises:
-        TypeError: a float, or an array; it says what to write.
+        TypeError: a float, an array, or what has no value; it says what to write.
     """
-    if isinstance(value, Arithmetic):
-        return value.as_node()
-    if isinstance(value, float):
-        raise TypeError(f"{value} is a float; statements are exact, so write it as a Rational")
-    return Literal(sympy.sympify(value))
+    return value.as_node() if isinstance(value, Arithmetic) else Literal(exact(value))
 
 
 def _function(name: str) -> Callable[[Any], Node]:
@@ -324,7 +337,7 @@ exp, log, sqrt, sin, cos, tanh, sigmoid, absolute, rounded = map(_function, FUNC
 
 def as_index(value: Any) -> Any:
     """Anything usable as an index: index arithmetic, or a look-up (an integer tensor of shape () included)."""
-    return value.as_node() if isinstance(value, Arithmetic) else sympy.sympify(value)
+    return value.as_node() if isinstance(value, Arithmetic) else exact(value)
 
 
 def delta(a: Any, b: Any) -> Node:

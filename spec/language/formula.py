@@ -12,6 +12,7 @@ import sympy
 
 from spec.language.arrays import Tensor
 from spec.language.calls import Applied, Call, argument
+from spec.language.claimed import check_abbreviation, check_claims
 from spec.language.expr import Ref
 from spec.language.flatten import Flat, flatten
 from spec.language.known import add, known
@@ -286,6 +287,7 @@ class Formula:
         line = define(left, right, *spans)
         if line.name in self.abbreviations:
             raise ValueError(f"{self.id}: {line.name} already abbreviates something")
+        check_abbreviation(self, line)
         self.abbreviations[line.name] = line
 
     def theorem(
@@ -299,6 +301,11 @@ class Formula:
         if isinstance(given, Tensor):
             given = (given,)
         sizes = {size: sympy.sympify(value) for size, value in (sizes or {}).items()}
+        for number, c in enumerate(claims, 1):
+            if not isinstance(c, Claim):
+                raise TypeError(
+                    f"{self.id}, {name}: claim {number} is none: write claim(left, relation, right)"
+                )
         made = tuple(settled(c) for c in claims)
         return self.prove(Theorem(name, title, made, tuple(given), sizes, **stated))
 
@@ -307,6 +314,7 @@ class Formula:
         if theorem.name in self.theorems:
             raise ValueError(f"{self.id} already has a theorem {theorem.name}")
         check_theorem(self, theorem)
+        check_claims(self, theorem)
         self.theorems[theorem.name] = theorem
         return theorem
 

@@ -84,6 +84,10 @@ def entrywise(left: Any, right: Any) -> tuple[Ref, Any, int]:
         left = left[()]
     if isinstance(left, Ref):
         return left, right, 0
+    if not (isinstance(left, Comprehension) and isinstance(left.body, Ref)):
+        raise TypeError(
+            f"a line defines a tensor or entries of one, as in define(y[i], …); {left!r} is neither"
+        )
     right = right if isinstance(right, Comprehension) else getattr(right, "whole", lambda: right)()
     if isinstance(right, Tensor) and right.shape:
         right = right[()]

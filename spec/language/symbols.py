@@ -58,6 +58,8 @@ def span(given: Any) -> tuple[sympy.Symbol, sympy.Expr, sympy.Expr]:
     """
     if isinstance(given, sympy.Symbol):
         given = (given, getattr(given, "size", None))
+    if not (isinstance(given, tuple) and len(given) in (2, 3) and isinstance(given[0], sympy.Symbol)):
+        raise TypeError(f"{given!r} names no index: write j, (j, m) for 0 to m - 1, or (j, 1, m) for 1 to m")
     symbol, *ends = given
     if None in ends:
         raise ValueError(f"the index {symbol} has no size of its own: write its range, as in ({symbol}, n)")

@@ -18,7 +18,7 @@ sinusoidal = Formula(
     "Sinusoidal position encoding",
     why="How can a network that only aggregates over a set of vectors know in which order they came? Attention gives the same "
     "result whatever the order of its keys, so the order has to be told: a vector that depends on the position alone is "
-    "added to each embedding. Here it holds waves of many lengths, the hands of many clocks: fast ones tell neighbours "
+    "added to each embedding. Here it holds waves of many lengths, like the hands of many clocks: fast ones tell neighbours "
     "apart, slow ones tell where in a long text we are. Nothing is learned, every position has a vector however long the "
     "sequence, and a step of φ positions is the same rotation everywhere, so that distances can be read off.",
     sizes={n: "positions", d: "width: the columns of a vector"},
@@ -47,7 +47,7 @@ sinusoidal = Formula(
             mutant="precedence",
         ),
         pitfall(
-            "frequencies spread up to 1/b exactly: the last pair has i = d/2 − 1, so its wavelength stays below b·2π",
+            "frequencies spread down to 1/b exactly: the last pair has i = d/2 − 1, so its wavelength stays below b·2π",
             theorem="wavelengths",
         ),
     ),
@@ -92,8 +92,8 @@ alpha, beta = given("alpha"), given("beta")
 
 omega = tensor("omega", pairs, meaning="frequency of a pair: the angle that one position adds")
 lambda_ = tensor("lambda", pairs, meaning="wavelength of a pair: the positions in a full turn")
-S = tensor("S", pairs, d, meaning="1 in the column of a pair's sine")
-C = tensor("C", pairs, d, meaning="1 in the column of a pair's cosine")
+S = tensor("S", pairs, d, meaning="1 in the column of a pair's sine, 0 elsewhere")
+C = tensor("C", pairs, d, meaning="1 in the column of a pair's cosine, 0 elsewhere")
 sinusoidal.let(omega[i], 1 / b ** (2 * i / d), (i, pairs))
 sinusoidal.let(lambda_[i], 2 * pi * b ** (2 * i / d), (i, pairs))
 sinusoidal.let(S[i, c], by_convention("layout", interleaved=delta(c, 2 * i), concatenated=delta(c, i)))

@@ -17,16 +17,19 @@ elmo_mix = Formula(
     "recurrent.elmo_mix",
     "ELMo's mix of layers",
     why="Which layer of a language model should a task read? The lower ones tell more of syntax, the higher ones more of what a "
-    "word means where it stands, and tasks differ in what they need. So a task takes a mean of all of them, the word's own "
-    "embedding included, and learns one weight for each layer and one scale. A word's vector then depends on its sentence: "
-    "there is one for each token, not one for each word of the vocabulary.",
+    "word means where it stands, and tasks differ in what they need. So a task takes a weighted mean of all of them, the "
+    "word's own embedding included, and learns one weight for each layer and one scale. A word's vector then depends on its "
+    "sentence: there is one for each token, not one for each word of the vocabulary.",
     sizes={L: "layers above the embedding", d: "width of a layer"},
     inputs=(h, w, gamma),
     lines=(define(a[j], exp(w[j]) / Sum(exp(w[l]), l)), define(m[c], gamma * Sum(a[j] * h[j, c], j))),
     outputs=(m,),
     stored=("a",),
     pitfalls=(
-        pitfall("γ is multiplied in before the softmax: a temperature, no scale", mutant="scale_inside"),
+        pitfall(
+            "γ is multiplied in before the softmax: it is then a temperature, not a scale",
+            mutant="scale_inside",
+        ),
         pitfall("the embedding, layer 0, is left out of the mix", mutant="embedding_left_out"),
         pitfall("the weights are used without a softmax", mutant="weights_not_normalised"),
         pitfall("exponentials of large weights overflow unless shifted first", theorem="shift_invariant"),
@@ -101,7 +104,7 @@ elmo_mix.theorem(
 
 elmo_mix.theorem(
     "linear",
-    "The mix is linear in γ and in the layers",
+    "The mix scales with γ, and with the layers",
     claim(elmo_mix(h, w, beta * gamma)[c], "=", beta * m[c]).by_definition("γ stands before the sum"),
     claim(elmo_mix(each(beta * h[j, c], j, c), w, gamma)[c], "=", beta * m[c])
     .step(gamma * Sum(a[j] * (beta * h[j, c]), j), "the weights do not depend on the layers")
@@ -139,7 +142,7 @@ elmo_mix.theorem(
             "the other exponentials are positive",
             gap=absolute(gamma) * D[c] * (N - exp(w[r] + z)) / (exp(w[r] + z) * N),
         )
-        .because("the quotient of two exponentials is that of the difference")
+        .because("e to the wⱼ over e to the wᵣ + z is e to their difference")
         for sign in (pos, neg)
     ),
     given=(r, z),

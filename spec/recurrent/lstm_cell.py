@@ -36,7 +36,7 @@ lstm_cell = Formula(
     why="How can a recurrent network keep something for hundreds of steps? In a plain one every step squashes the state anew, "
     "so that what is remembered fades, and gradients with it. Here an internal state is only scaled and added to: an input "
     "gate decides what comes in, a forget gate what stays, an output gate what is shown. Where the forget gate is open, "
-    "neither the state nor its gradient is changed on the way.",
+    "gradients pass unchanged; where the input gate is shut as well, so does the internal state.",
     sizes={p: "width of an element", d: "width of the state"},
     inputs=(x, h, s, *WEIGHTS),
     lines=(
@@ -50,7 +50,10 @@ lstm_cell = Formula(
     stored=("g", "i", "f", "o", "s'"),
     pitfalls=(
         pitfall("the output gate inside the second tanh", mutant="output_gate_inside"),
-        pitfall("the two biases of a library both filled with the one: it counts twice", mutant="bias_twice"),
+        pitfall(
+            "a library has two biases, and both are filled with this one: it counts twice",
+            mutant="bias_twice",
+        ),
         pitfall("1 added to the forget gate's bias at every call", mutant="forget_bias"),
         pitfall("the two states returned in the other order", mutant="states_exchanged"),
     ),

@@ -20,6 +20,7 @@ from spec.language.evaluation.walk import Walk
 from spec.language.formula import Formula
 from spec.language.known import forget
 from spec.language.symbols import indices
+from spec.language.trees import refs
 from tests.spec.language.evaluation.simulated import simulate
 
 (m,) = sizes("m")
@@ -38,12 +39,13 @@ INEXACT = sqrt(2) * sqrt(2) * x[j] / 2
 
 
 def stated(right: Any, result: Tensor = out) -> Formula:
-    """A formula that computes u, which is x but inexact, and then ``right``."""
+    """A formula that computes u, which is x but inexact, where ``right`` reads it, and then ``right``."""
+    before = [define(u[j], INEXACT)] if any(part.tensor == u for part in refs(right)) else []
     formula = Formula(
         "test.truth",
         "a comparison",
         inputs=(x, y),
-        lines=(define(u[j], INEXACT), define(result[j] if result.shape else result, right)),
+        lines=(*before, define(result[j] if result.shape else result, right)),
         outputs=(result,),
     )
     forget(formula.id)
