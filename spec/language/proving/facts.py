@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from spec.language.proving.linear import Form, contradictory, follows, form
+from spec.language.proving.obligations import Unprovable
 from spec.language.proving.signsets import ANY_SIGN, NEGATIVE, NULL, POSITIVE, mirror
-from spec.language.proving.terms import ONE, ZERO, Atom, Poly, inside, parts_of
+from spec.language.proving.terms import ONE, Atom, Poly, conjuncts, inside, parts_of
 
 if TYPE_CHECKING:
     from spec.language.proving.normal import Normal
@@ -156,6 +157,13 @@ class Facts:
             self._decided[lit.key] = self._decide(lit)
         return self._decided[lit.key]
 
+    def shows(self, condition: Poly) -> bool:
+        """Whether an indicator is known to be 1; one that is constantly 0 never is."""
+        for lit in condition.conditions:
+            held = self.decide(lit)
+            condition = condition if held is None else condition.at(lit, held)
+        return condition == ONE
+
     def _decide(self, lit: Atom) -> bool | None:
         if lit in self.true:
             return True
@@ -251,21 +259,15 @@ class Facts:
             if value.key in tried:
                 continue
             tried.add(value.key)
-            rest: list[Atom] = []
-            for lit in lits:
-                held = (
-                    self.normal.condition_at(lit, {symbol: value}, self)
-                    if symbol in lit.symbols
-                    else lit.poly
-                )
-                if held == ZERO:
-                    break
-                rest.extend(held.conditions if held != ONE else ())
-            else:
-                found = self.witness(later, tuple(rest))
-                if found is not None:
-                    self.normal.note("witness")
-                    return {symbol: value, **found}
+            at = {symbol: value}
+            try:
+                rest = [x for lit in lits for x in conjuncts(self.normal.condition_at(lit, at, self))]
+            except Unprovable:  # one of them fails there, or is no conjunction any more
+                continue
+            found = self.witness(later, tuple(rest))
+            if found is not None:
+                self.normal.note("witness")
+                return {symbol: value, **found}
         return None
 
     def _candidates(self, symbol: Atom, bound: frozenset[Atom], lits: tuple[Atom, ...]) -> Iterator[Poly]:

@@ -246,10 +246,7 @@ class Place:
         if not condition:
             return facts.assume(Atom("ge", "", (number(-1),)))
         out = facts.assume_value(condition)
-        for lit in condition.conditions:
-            held = out.decide(lit)
-            condition = condition if held is None else condition.at(lit, held)
-        if condition.constant != 1:
+        if not out.shows(condition):
             raise Unprovable(
                 f"the assumption {reader.text(assumption, frame)} is not a conjunction and cannot be used"
             )
