@@ -226,6 +226,9 @@ class Place:
                 facts = self._assumed(reader, assumption, frame, facts)
             else:
                 universal.append(found)
+        for size, value in self.theorem.sizes.items():
+            if not facts.nonnegative(frame.symbols[size] - 1):
+                raise Undischarged(f"{size} = {value} is at least 1")
         for symbol, first, last in self.goal.ranges:
             at = number(values[symbol]) if symbol in values else Atom("symbol", symbol.name).poly
             if symbol in parities:
