@@ -203,26 +203,21 @@ class TreeSigns:
             raise Undischarged(self.reader.text(node, frame, relation), self.known(facts))
         self.n.ledger.met(node, relation, self.reason(node), frame.where)
         if value.constant is None:
-            own = self._narrowed(value, facts)
-            if own is not facts and not self._has_sign(node, mask, frame, own):
-                own = facts
-            self.n.certify(value, mask, own.added, facts)
+            fewer = facts.about(value.symbols)
+            enough = fewer is facts or self._suffices(fewer, node, value, mask, frame)
+            self.n.certify(value, mask, fewer if enough else facts)
         return value
 
-    def _has_sign(self, node: Any, mask: int, frame: Frame, facts: Facts) -> bool:
+    def _suffices(self, facts: Facts, node: Any, value: Poly, mask: int, frame: Frame) -> bool:
+        """Whether fewer facts tell as much: that the tree is this value, and that it has these signs."""
+        entered = self.reader.unfolding.entered(frame)
+        if not all(facts.decide(lit) for known in entered for lit in known.added):
+            return False
         try:
-            return not self.sign(node, frame, facts) & ~mask
+            same = self.reader.value(node, frame, facts) == value
+            return same and not self.sign(node, frame, facts) & ~mask
         except (Undischarged, Unprovable):
             return False
-
-    def _narrowed(self, value: Poly, facts: Facts) -> Facts:
-        """Only those facts that speak of the value's own bound indices: what follows from them holds in more places."""
-        kept = [
-            lit for lit in facts.added if all("~" not in s.name or s in value.symbols for s in lit.symbols)
-        ]
-        if any("!" in s.name for lit in kept for s in lit.symbols):
-            return facts
-        return facts if len(kept) == len(facts.added) else facts.root.assume_all(kept)
 
     def known(self, facts: Facts) -> str:
         """What is known at a place beside ranges, as text."""

@@ -9,11 +9,16 @@ import pytest
 from spec.language.proving.proof import check
 from spec.language.theorem import Assurance
 from tests.spec.language.proving.attacks.attack import Attack
+from tests.spec.language.proving.attacks.blocks import BLOCKS
+from tests.spec.language.proving.attacks.cases import CASES
+from tests.spec.language.proving.attacks.derivatives import DERIVATIVES
+from tests.spec.language.proving.attacks.expectations import EXPECTATIONS
+from tests.spec.language.proving.attacks.look_ups import LOOK_UPS
 from tests.spec.language.proving.attacks.maxima import MAXIMA
 from tests.spec.language.proving.attacks.powers import POWERS
 from tests.spec.language.proving.attacks.signs import SIGNS
 
-REGISTERS = (MAXIMA, POWERS, SIGNS)
+REGISTERS = (BLOCKS, CASES, DERIVATIVES, EXPECTATIONS, LOOK_UPS, MAXIMA, POWERS, SIGNS)
 EVERY = [attack for register in REGISTERS for attack in register]
 
 

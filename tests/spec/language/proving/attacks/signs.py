@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spec.language import Formula, Node, Sum, absolute, case, define, delta, exp, lift, lt, tensor
+from spec.language import Formula, Node, Sum, absolute, case, data, define, delta, exp, lift, log, lt, tensor
 from tests.spec.language.proving.attacks.attack import Attack, at_most, below, related
 from tests.spec.language.proving.claims import B, F, a, anything, f, i, j, l, m, n, p, pi, z
 
@@ -15,12 +15,41 @@ turned = Formula(
     (define(woven[2 * i], exp(f[i]), (i, n)), define(woven[2 * i + 1], -exp(f[i]), (i, n))), (woven,), auxiliary=True,
 )  # fmt: skip
 
+parts, total = data("p", n, domain="positive"), tensor("s")
+LOGARITHM = Formula(
+    "test.logarithm",
+    "The logarithm of a sum of positive numbers",
+    (parts,),
+    (define(total, log(Sum(parts[i], (i, n)))),),
+    (total,),
+    auxiliary=True,
+)
+pieces, whole = tensor("c", n), tensor("z")
+PIECES = Formula(
+    "test.pieces",
+    "A positive number, then negative ones",
+    (f,),
+    (
+        define(pieces[0], exp(f[0])),
+        define(pieces[i], -exp(f[i]), (i, 1, n - 1)),
+        define(whole, exp(LOGARITHM(pieces))),
+    ),
+    (whole,),
+    auxiliary=True,
+)
+
 
 def _over(value: Node) -> Node:
     return value / value
 
 
 SIGNS = (
+    Attack(
+        "an argument is positive as its first entry is",
+        PIECES,
+        lambda: related(PIECES(f), "=", exp(f[0]) - Sum(exp(f[i]), (i, 1, n - 1))),
+        "> 0",
+    ),
     Attack(
         "a sum of numbers that are 1 or −1 is divided by",
         anything,
