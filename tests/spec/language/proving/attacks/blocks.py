@@ -13,7 +13,7 @@ width = given("k", domain="integer", below=n)
 row = given("w", h * d)
 flat = tensor("flat", n * m)
 LINE = Formula(
-    "test.line",
+    "test.attacks.line",
     "Rows in a line",
     (F,),
     (define(flat[i * m + j], F[i, j], (i, n), (j, m)),),

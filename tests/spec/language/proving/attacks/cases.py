@@ -34,7 +34,7 @@ WRONG = case(lt(-1, a), 0, 1)  # 0 wherever the certificate "1 + a > 0" held; 1 
 
 state = tensor("h", n + 1)
 steps = Formula(
-    "test.steps", "Steps added up", (f,),
+    "test.attacks.steps", "Steps added up", (f,),
     (define(state[0], lift(0)), define(state[i], state[i - 1] + f[i - 1], (i, 1, n))), (state,), auxiliary=True,
 )  # fmt: skip
 walked = steps(f)

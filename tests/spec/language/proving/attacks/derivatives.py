@@ -35,7 +35,7 @@ EDGE = "> 0|≠ 0|≥ 0|differentiable|derivative"
 
 def _of(name, line, *inputs, outputs=(y,)):
     lines = line if isinstance(line, tuple) else (define(y, line),)
-    return Formula(f"test.{name}", name, inputs, lines, outputs, auxiliary=True)
+    return Formula(f"test.attacks.{name}", name, inputs, lines, outputs, auxiliary=True)
 
 
 ROOT, LOG, OVER = _of("root", sqrt(e_), e_), _of("log", log(e_), e_), _of("over", 1 / e_, e_)

@@ -14,7 +14,7 @@ k3 = given("k", domain="integer", below=3 * h)
 half = given("k", domain="integer", below=h)
 table = given("T", n, domain="integer", below=2 * h)
 WOVEN = Formula(
-    "test.woven",
+    "test.attacks.woven",
     "Two rows in turn",
     (u, v),
     (define(woven[2 * i], u[i], (i, h)), define(woven[2 * i + 1], v[i], (i, h))),
@@ -22,7 +22,7 @@ WOVEN = Formula(
     auxiliary=True,
 )
 BRAID = Formula(
-    "test.braid",
+    "test.attacks.braid",
     "Three rows in turn",
     (u, v, w),
     (
@@ -34,7 +34,7 @@ BRAID = Formula(
     auxiliary=True,
 )
 SPARSE = Formula(
-    "test.sparse",
+    "test.attacks.sparse",
     "A row at even places",
     (u,),
     (define(single[2 * i], u[i], (i, h)),),

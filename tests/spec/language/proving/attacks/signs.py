@@ -11,13 +11,13 @@ NONZERO, VISIBLE = "≠ 0", "is not visible from its form|differ"
 BALANCE = Sum(SIGNED, (j, 0, m - 1))
 woven = tensor("y", 2 * n)
 turned = Formula(
-    "test.turned", "A positive number, then a negative one", (f,),
+    "test.attacks.turned", "A positive number, then a negative one", (f,),
     (define(woven[2 * i], exp(f[i]), (i, n)), define(woven[2 * i + 1], -exp(f[i]), (i, n))), (woven,), auxiliary=True,
 )  # fmt: skip
 
 parts, total = data("p", n, domain="positive"), tensor("s")
 LOGARITHM = Formula(
-    "test.logarithm",
+    "test.attacks.logarithm",
     "The logarithm of a sum of positive numbers",
     (parts,),
     (define(total, log(Sum(parts[i], (i, n)))),),
@@ -26,7 +26,7 @@ LOGARITHM = Formula(
 )
 pieces, whole = tensor("c", n), tensor("z")
 PIECES = Formula(
-    "test.pieces",
+    "test.attacks.pieces",
     "A positive number, then negative ones",
     (f,),
     (
