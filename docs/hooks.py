@@ -21,7 +21,7 @@ sys.path.insert(
 )  # spec, impl and verify, where the distribution is not installed
 from generate import directives, pages
 from generate.caching import Cache
-from generate.holding import BLOCK, LINE, Held
+from generate.holding import Held
 from generate.markup import maths
 
 if TYPE_CHECKING:
@@ -61,12 +61,12 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 def on_page_content(html: str, **_: Any) -> str:
     """Put MathML in the place of every formula that stands in prose."""
     html = MARKED.sub(lambda found: maths(unescape(found[3]), found[2] == "["), html)
-    return HELD.release(html, LINE)
+    return HELD.release_maths(html)
 
 
 def on_post_page(output: str, **_: Any) -> str:
-    """Put displayed formulas and drawings into the page that is written."""
-    return HELD.release(output, BLOCK)
+    """Put statements, derivations and drawings into the page that is written."""
+    return HELD.release_sections(output)
 
 
 def on_post_build(config: MkDocsConfig) -> None:

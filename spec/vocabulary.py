@@ -6,6 +6,7 @@ from spec.bibliography import deck, paper
 from spec.language.arrays import Comprehension, Tensor, each
 from spec.language.calls import Applied
 from spec.language.expr import (
+    TRUE,
     Every,
     Max,
     Node,
@@ -48,6 +49,7 @@ from spec.language.symbols import Index, indices, sizes
 from spec.language.theorem import Claim, Theorem, claim, derive, given
 
 __all__ = [
+    "TRUE",
     "Applied",
     "Axiom",
     "Claim",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -78,7 +79,9 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
     if formula.theorems:
         yield "", ""
         yield "bold", "Theorems"
-        for short in numbered(formula.abbreviations.values()):
+        ours = formula.choose()
+        short_lines = (replace(x, right=chosen(x.right, ours)) for x in formula.abbreviations.values())
+        for short in numbered(short_lines):
             yield from _wrapped("", f"abbreviated: {short.equation}   {short.ranges}".rstrip(), 2)
         for theorem in formula.theorems.values():
             yield from _theorem(formula, theorem)

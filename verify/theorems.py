@@ -9,6 +9,7 @@ for which it does not hold.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -110,11 +111,15 @@ def _judge_claim(
 
 
 def settled(claim: Claim, judge: Judge) -> Claim:
-    """The claim with every convention's choice made."""
-    left, right, where = (
-        chosen(meant(part, judge.formula), judge.conventions)
-        for part in (claim.left, claim.right, claim.where)
-    )
+    """The claim with every convention's choice made, and every letter of the statement as what it means."""
+    return _settled(claim, judge.formula, tuple(judge.conventions.items()))
+
+
+@lru_cache(maxsize=1024)
+def _settled(claim: Claim, formula: Formula, conventions: tuple[tuple[str, str], ...]) -> Claim:
+    """The same for every example: trees that stay the same objects are hashed once."""
+    parts = (claim.left, claim.right, claim.where)
+    left, right, where = (chosen(meant(part, formula), dict(conventions)) for part in parts)
     return Claim(left, right, claim.over, where, claim.relation)
 
 

@@ -24,6 +24,8 @@ ID = re.compile(r"[a-z]\w*\.[a-z]\w*")
 
 Name = tuple[str, str]
 """A module, and a name in it; an empty name is all of the module."""
+Step = tuple[set[str], set[str]]
+"""Modules whose imports are to be followed, and packages of which only the file counts."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,10 @@ class Sources:
         self._root = root
         self._files: dict[str, Path | None] = {}
         self._read: dict[Path, bytes] = {}
+        self._hashes: dict[Path, bytes] = {}
         self._taken: dict[str, Taken] = {}
+        self._led: dict[str, Step] = {}
+        self._wholes: dict[str, set[str]] = {}
 
     def file(self, module: str) -> Path | None:
         """A module's file; None for a module that is not ours."""
@@ -71,6 +76,11 @@ class Sources:
         if path not in self._read:
             self._read[path] = path.read_bytes()
         return self._read[path]
+
+    def _hash(self, path: Path) -> bytes:
+        if path not in self._hashes:
+            self._hashes[path] = hashlib.sha256(self.read(path)).digest()
+        return self._hashes[path]
 
     def unchanged(self, files: Iterable[Path]) -> bool:
         """Whether files still hold what they held."""
@@ -112,43 +122,57 @@ class Sources:
         return (f"spec.{formula_id}", "") if self.file(f"spec.{formula_id}") else (subject, "")
 
     def origin(self, module: str, name: str) -> Name:
-        """Where a name is bound: that of a package may come from one of its modules, and that from another."""
+        """The module of a name: that of a package may come from one of its modules, and that from another package."""
         seen: set[Name] = set()
         while name and (module, name) not in seen:
             seen.add((module, name))
             if self.file(f"{module}.{name}"):
                 return f"{module}.{name}", ""
-            if self.file(module) is None or name not in self.taken(module).bound:
+            path = self.file(module)
+            if path is None or path.name != "__init__.py" or name not in self.taken(module).bound:
                 break
             module, name = self.taken(module).bound[name]
         return module, name
 
     def reached(self, *names: Name, apart: Iterable[str] = ()) -> set[Path]:
-        """The files that these names come from, with all that those take in turn; without some modules and what only they take."""
-        left_out, queue, followed = set(apart), list(names), set[str]()
-        files = set[Path]()
+        """The files these names come from, with all that those take in turn; without some modules and what only they take."""
+        left_out, files, followed = set(apart), set[str](), set[str]()
+        queue = [self._step(name) for name in names]
         while queue:
-            start, name = queue.pop()
-            module, _ = self.origin(start, name)
-            if self.file(module) is None or module in followed | left_out:
-                continue
-            followed.add(module)
-            queue += self.taken(module).names
-            # Packages are run on the way; what they import whole may be there for what importing it does.
-            for package in {part for part in (*_packages(module)[:-1], start) if self.file(part)}:
-                files.add(self._file(package))
-                found = (self.origin(*each) for each in self.taken(package).names)
-                queue += [each for each in found if not each[1]]
-            files.add(self._file(module))
-        return files
+            follow, passed = queue.pop()
+            files |= passed
+            for module in follow - followed - left_out:
+                followed.add(module)
+                queue.append(self._steps(module))
+        return {self._file(module) for module in files | followed}
+
+    def _steps(self, module: str) -> Step:
+        """Where all that a module takes leads."""
+        if module not in self._led:
+            steps = [self._step(name) for name in dict.fromkeys(self.taken(module).names)]
+            self._led[module] = set().union(*(s[0] for s in steps)), set().union(*(s[1] for s in steps))
+        return self._led[module]
+
+    def _step(self, name: Name) -> Step:
+        """The modules that a name leads to, and the packages that are run on the way."""
+        module, _ = self.origin(*name)
+        if self.file(module) is None:
+            return set(), set()
+        passed = {part for part in (*_packages(module), name[0]) if self.file(part)} - {module}
+        return {module}.union(*map(self._whole, passed)), passed
+
+    def _whole(self, package: str) -> set[str]:
+        """The modules that a package imports as such: they may be there for what importing them does."""
+        if package not in self._wholes:
+            found = (self.origin(*name) for name in dict.fromkeys(self.taken(package).names))
+            self._wholes[package] = {module for module, part in found if not part and self.file(module)}
+        return self._wholes[package]
 
     def digest(self, files: Iterable[Path], *more: str) -> str:
         """A digest of files, where they lie and what they hold, of what is installed, and of what else is given."""
         whole = hashlib.sha256(repr((installed(), more)).encode())
         for path in sorted(files):
-            whole.update(
-                str(path.relative_to(self._root)).encode() + hashlib.sha256(self.read(path)).digest()
-            )
+            whole.update(f"{path.relative_to(self._root)}\n".encode() + self._hash(path))
         return whole.hexdigest()
 
 

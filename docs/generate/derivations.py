@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from html import escape
 from typing import Any
 
 from sympy.core.basic import Basic
 
 from spec.language.calls import Call, Pullback
+from spec.language.expr import TRUE
 from spec.language.flatten import chosen
 from spec.language.known import known
 from spec.language.proving.obligations import Obligation
@@ -17,14 +19,11 @@ from spec.language.render import claim_text, latex
 from spec.language.theorem import Assurance, Claim
 from spec.language.trees import walk
 
-from .markup import inline, maths
+from .markup import Line, inline, maths, sentence
 
+AT_ONCE = "At once"
+"""How the reason of a claim begins whose proof has no line between its sides."""
 SIGNS = {"=": "=", "<=": r"\le", "<": "<"}
-
-
-def sentence(text: str) -> str:
-    """Text that begins with a capital, if it begins with a plain letter of a word."""
-    return text[0].upper() + text[1:] if text[:2].isalpha() or text[1:2] == " " else text
 
 
 def over(ranges: Iterable[tuple[Any, Any]]) -> str:
@@ -42,13 +41,26 @@ class Derivations:
     def of(self, item: CheckedClaim) -> str:
         """The steps of a claim's proof; empty where there is nothing to show."""
         note = f"{sentence(item.note)}." if item.note and item.assurance != Assurance.REFUSED else ""
+        if item.induction is None and len(item.steps) == 1 and not item.refusal:
+            (step,) = item.steps
+            return f"{AT_ONCE}: {escape(step.why)}."
         rows = self._chain(item)
-        shown = f'<div class="derivation" data-search-exclude>{rows}</div>' if rows else ""
+        shown = f'<section class="derivation" data-search-exclude>{rows}</section>' if rows else ""
         return "\n\n".join(part for part in (shown, note) if part)
 
+    def line(self, claim: Claim, number: str) -> Line:
+        """A claim as a line that may be broken before its relation."""
+        whole, left = self.claim(claim), self._latex(claim.left)
+        return Line(number, left, self.reach(claim), rest=whole.removeprefix(left).lstrip())
+
     def claim(self, claim: Claim) -> str:
-        """A claim as LaTeX; that of an existential theorem as what holds for some inputs."""
-        return claim_text(claim, "latex", self._conventions, self._exists)
+        """The relation of a claim as LaTeX; that of an existential theorem as what holds for some inputs."""
+        return claim_text(replace(claim, where=TRUE), "latex", self._conventions, self._exists)
+
+    def reach(self, claim: Claim) -> str:
+        """The indices for which a claim is made: their ranges, and the condition on them."""
+        where = [] if claim.where == TRUE else [rf"\text{{where }} {self._latex(claim.where)}"]
+        return r",\ ".join([*([over(claim.over)] if claim.over else []), *where])
 
     def _latex(self, node: Basic) -> str:
         return latex(chosen(node, self._conventions))
@@ -58,7 +70,7 @@ class Derivations:
         rows = [self._induction(item.induction)] if item.induction is not None else []
         if item.steps:
             rows += [_says("Hence")] if rows else []
-            rows.append(_row(maths(self._latex(item.steps[0].left), True), ""))
+            rows.append(row(maths(self._latex(item.steps[0].left), True), ""))
         return "".join([*rows, *(self._step(step) for step in item.steps)])
 
     def _induction(self, shown: CheckedInduction) -> str:
@@ -80,14 +92,14 @@ class Derivations:
         return f'<div class="induction">{"".join(parts)}</div>'
 
     def _claim(self, claim: Claim) -> str:
-        ranges = inline(over(claim.over)) if claim.over else ""
-        return _row(maths(self.claim(claim), True), ranges)
+        line = self.line(claim, "")
+        return row(f"{maths(line.equation, True)} {maths(line.rest, True)}", "", line.ranges)
 
     def _step(self, step: CheckedStep) -> str:
-        why = f"<div>{escape(sentence(step.why))}</div>"
+        why = f"<div>{escape(step.why)}</div>"
         if step.refusal:
             why += f'<div class="refusal">{escape(step.refusal)}</div>'
-        return _row(maths(f"{SIGNS[step.relation]} {self._latex(step.right)}", True), why)
+        return row(maths(f"{SIGNS[step.relation]} {self._latex(step.right)}", True), why)
 
 
 def record(item: Checked) -> str:
@@ -119,17 +131,30 @@ def _obligation(met: Obligation) -> str:
 
 def _unfolded(item: Checked) -> list[str]:
     """The formulas with a page that a theorem's claims and steps apply, by ID."""
+    trees = (
+        tree
+        for claim in item.claims
+        for tree in (claim.claim.left, claim.claim.right, *(s.right for s in claim.every_step))
+    )
+    return [i for i in applied(trees) if not known(i).auxiliary]
+
+
+def applied(trees: Iterable[Basic]) -> list[str]:
+    """The formulas that trees apply, by ID, in order of appearance."""
     found: dict[str, None] = {}
-    for claim in item.claims:
-        for tree in (claim.claim.left, claim.claim.right, *(s.right for s in claim.every_step)):
-            for part in walk(tree):
-                if isinstance(part, Call | Pullback):
-                    found.setdefault(part.formula_id if isinstance(part, Call) else part.call.formula_id)
-    return [i for i in found if not known(i).auxiliary]
+    for tree in trees:
+        for part in walk(tree):
+            if isinstance(part, Call | Pullback):
+                found.setdefault(part.formula_id if isinstance(part, Call) else part.call.formula_id)
+    return list(found)
 
 
-def _row(equation: str, why: str) -> str:
-    return f'<div class="step"><div class="equation">{equation}</div><div class="why">{why}</div></div>'
+def row(equation: str, why: str, ranges: str = "") -> str:
+    """A line of a derivation: an equation, for which indices it holds where that is said, and why it does."""
+    reach = f'<div class="range">{maths(ranges)}</div>' if ranges else ""
+    return (
+        f'<div class="step"><div class="equation">{equation}</div><div class="why">{why}{reach}</div></div>'
+    )
 
 
 def _says(text: str) -> str:

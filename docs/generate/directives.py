@@ -13,7 +13,7 @@ from spec.language.render import statement as lines_of
 from spec.language.theorem import Assurance
 
 from . import bibliography, elmo, evidence, figures, law, peers, refusals, samples, seq2seq, source, theorems
-from .markup import Line, code, statement, table
+from .markup import Line, badge, code, statement, table
 
 CALL = re.compile(r"\{\{ *([a-z_]+)((?: +[^ {}]+)*) *\}\}")
 
@@ -48,7 +48,7 @@ def catalogue() -> str:
                 (
                     f'<a href="{f.id}.html">{f.title}</a><br>{code(f.id)}',
                     theorems.summary(f) or "–",
-                    ", ".join(held),
+                    ", ".join(held) or badge("stated", "stated", "no implementation is held to it yet"),
                 )
             )
         parts.append(

@@ -48,7 +48,8 @@ def group(caption: str, *parts: tuple[str, Painter, tuple[float, float]]) -> str
         f'<div style="flex: {size[0]:g} 1 {size[0] * 3.4:g}rem">{_svg(name, painter, size, caption)}</div>'
         for name, painter, size in parts
     )
-    return f'<figure class="drawn"><div class="drawings" data-search-exclude>{drawn}</div><figcaption>{caption}</figcaption></figure>'
+    drawings = f'<section class="drawings" data-search-exclude>{drawn}</section>'
+    return f'<figure class="drawn">{drawings}<figcaption>{caption}</figcaption></figure>'
 
 
 def _svg(name: str, painter: Painter, size: tuple[float, float], caption: str) -> str:

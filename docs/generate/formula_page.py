@@ -6,6 +6,7 @@ import json
 
 from spec.language.differentiation.gradients import ADJOINT, vjp
 from spec.language.formula import Formula
+from verify.targets.ours import implemented
 
 from . import bibliography, errors, evidence, examples, figures, lines, peers, source, worked
 from .markup import folded, statement
@@ -19,7 +20,7 @@ def page(formula: Formula) -> str:
         "---",
         f"# {formula.title}",
         f"`{formula.id}`",
-        formula.why,
+        f"{formula.why}\n{{: .lead }}" if formula.why else "",
         _statement(formula),
         figures.of(formula),
         _symbols(formula),
@@ -71,7 +72,7 @@ def _axioms(formula: Formula) -> str:
 
 def _symbols(formula: Formula) -> str:
     said = "Inputs in the order in which an implementation takes them, then what the lines define."
-    return f"## Symbols\n\n{said}\n\n{lines.symbols_table(formula)}"
+    return f"## Symbols\n\n{said} {lines.roles(formula)}\n\n{lines.symbols_table(formula)}"
 
 
 def _conventions(formula: Formula) -> str:
@@ -101,7 +102,7 @@ def _theorems(formula: Formula) -> str:
 def _worked(formula: Formula) -> str:
     if not formula.worked:
         return ""
-    said = "Numbers to redo by hand, recomputed from the statement as rigorous enclosures."
+    said = "Numbers to redo by hand, beside what follows from the statement, rigorously enclosed and shown to 12 digits."
     return f"## Worked examples\n\n{said}\n\n{worked.section(formula)}"
 
 
@@ -123,13 +124,13 @@ def _gradient(formula: Formula) -> str:
 
 
 def _errors(formula: Formula) -> str:
-    if not errors.has_one(formula):
+    if not errors.has_one(formula) or not implemented(formula.id):
         return ""
     head = "## Error model"
     if errors.is_exact(formula):
         said = "Nothing is rounded: the bound is 0 in every type; a right implementation returns exactly the statement’s values."
         return f"{head}\n\n{said}"
-    where = f"Unit-normal data, {errors.example_words(formula)}: the entry with the largest error/bound."
+    where = f"{errors.example_words(formula)}: the entry with the largest error/bound."
     parts = [
         head,
         "How far a right implementation may be from the statement is derived from the lines, at the inputs at hand "
@@ -142,6 +143,11 @@ def _errors(formula: Formula) -> str:
 
 
 def _implementation(formula: Formula) -> str:
+    if not implemented(formula.id):
+        return (
+            "## Implementation\n\nNone of ours: the formula is stated, and "
+            f"`attnspec check module:function --formula {formula.id}` holds any function to it."
+        )
     function = examples.implementation(formula)
     name = f"impl.{formula.id}"
     parts = [f"## Implementation\n\n[`{name}`](reference/impl.md#{name}):\n\n{source.of_function(function)}"]

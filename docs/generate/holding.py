@@ -1,16 +1,17 @@
-"""Mathematics and drawings set aside while Markdown is made into HTML: they are HTML already, and most of what a page holds.
+"""What is HTML already, set aside while Markdown is made into HTML and the search index is written: it is most of a page.
 
-:func:`hold` leaves a mark in the place of each. What stands in a line of words comes back before the page is indexed for the
-search; displayed formulas and drawings, which are not searched, when the page is written.
+:func:`Held.hold` leaves a mark in the place of each part. Mathematics in a line of words comes back before the page is indexed.
+Sections that are not searched (statements, derivations, drawings) come back when the page is written.
 """
 
 from __future__ import annotations
 
 import re
 
-LINE, BLOCK = "\ue000", "\ue001"
-"""Characters that nobody types: what stands between two of them is the place of a part among those set aside."""
-PART = re.compile(r'<math xmlns=[^>]*display="(inline|block)".*?</math>|<svg role="img".*?</svg>', re.DOTALL)
+SECTION = re.compile(r"<section [^>]*data-search-exclude>.*?</section>", re.DOTALL)
+MATHS = re.compile(r"<math xmlns=.*?</math>", re.DOTALL)
+LINE = "\ue000"
+"""A character that nobody types: between two of them stands the number of a part in a line of words."""
 
 
 class Held:
@@ -21,12 +22,17 @@ class Held:
 
     def hold(self, text: str) -> str:
         """A text with a mark in the place of every part."""
-        return PART.sub(lambda found: self._mark(found[0], LINE if found[1] == "inline" else BLOCK), text)
+        text = SECTION.sub(lambda found: f'<hr data-held="{self._kept(found[0])}">', text)
+        return MATHS.sub(lambda found: f"{LINE}{self._kept(found[0])}{LINE}", text)
 
-    def _mark(self, part: str, kind: str) -> str:
+    def _kept(self, part: str) -> int:
         self._parts.append(part)
-        return f"{kind}{len(self._parts) - 1}{kind}"
+        return len(self._parts) - 1
 
-    def release(self, text: str, kind: str) -> str:
-        """A text with the parts of a kind (``LINE`` or ``BLOCK``) back in their places."""
-        return re.sub(f"{kind}(\\d+){kind}", lambda found: self._parts[int(found[1])], text)
+    def release_maths(self, html: str) -> str:
+        """HTML with the mathematics back in its lines."""
+        return re.sub(f"{LINE}(\\d+){LINE}", lambda found: self._parts[int(found[1])], html)
+
+    def release_sections(self, html: str) -> str:
+        """HTML with the sections back in their places."""
+        return re.sub(r'<hr data-held="(\d+)" ?/?>', lambda found: self._parts[int(found[1])], html)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from html import escape
+from itertools import product
 
 import sympy
 from sympy.core.basic import Basic
 
 from spec.language.arrays import Tensor
-from spec.language.expr import Node
+from spec.language.expr import Delta, Negative, Node, Times
 from spec.language.flatten import own_lines
 from spec.language.formula import Formula
 from spec.language.lines import Definition
@@ -19,17 +21,23 @@ from spec.language.render import statement as lines_of
 from spec.language.trees import free_symbols
 
 from . import peers
-from .markup import Line, badge, inline, statement, tab, table
+from .markup import Line, badge, inline, matrix, statement, tab, table
 
 ROLES = {
-    "data": "data; leading batch dimensions allowed",
-    "parameter": "parameter; no batch dimensions",
-    "mask": "optional mask; left out, nothing is masked",
-    "number": "a Python number",
-    "constant": "fixed by the statement",
-    "generator": "a random generator",
+    "data": "data may have leading batch dimensions",
+    "parameter": "a parameter has none",
+    "mask": "a mask that is left out masks nothing",
+    "number": "a number is a Python number",
+    "size": "a size that is an input is a Python integer",
+    "constant": "a constant is fixed by the statement",
 }
-SETS = {"real": r"\mathbb{R}", "positive": r"\mathbb{R}_{>0}", "nonnegative": r"\mathbb{R}_{\ge 0}"}
+"""What has to be said of a role once for all inputs that have it."""
+SETS = {
+    "real": r"\mathbb{R}",
+    "positive": r"\mathbb{R}_{>0}",
+    "nonnegative": r"\mathbb{R}_{\ge 0}",
+    "boolean": r"\mathbb{B}",
+}
 
 
 def pitfalls(formula: Formula) -> str:
@@ -44,7 +52,7 @@ def pitfalls(formula: Formula) -> str:
         else:
             shown = f"wrong variant <code>{escape(pitfall.mutant)}</code>"
         rows.append((escape(pitfall.text), shown))
-    return table(("What goes wrong", "Shown by"), rows, "pitfalls")
+    return table(("Mistake", "Shown by"), rows, "pitfalls")
 
 
 def as_lines(definitions: Iterable[Definition], first: int = 1) -> list[Line]:
@@ -59,14 +67,14 @@ def by_convention(formula: Formula) -> str:
     if not formula.conventions:
         return shown
     tabs = [tab("Ours", shown)]
-    before = {(x.equation, x.ranges) for _, lines in ours for x in lines}
+    before = {(x.equation, x.ranges) for section in ours for x in section.lines}
     for convention in formula.conventions:
         for option, meaning in convention.options.items():
             if option == convention.default:
                 continue
             there = _sections(formula, {convention.name: option})
             body = _written(there, before)
-            if all((x.equation, x.ranges) in before for _, lines in there for x in lines):
+            if all((x.equation, x.ranges) in before for section in there for x in section.lines):
                 links = " and ".join(
                     f"[{f.title.lower()}]({f.id}.md)" for f in formula.applied if not f.auxiliary
                 )
@@ -75,37 +83,89 @@ def by_convention(formula: Formula) -> str:
     return "\n".join(tabs)
 
 
-Sections = list[tuple[str, list[Numbered]]]
-"""The lines of a formula, then those of each that it applies and that has no page of its own, with words before them."""
+@dataclass(frozen=True)
+class Section:
+    """Lines with the words before them and after them; those of the formula itself have none."""
+
+    lines: list[Numbered]
+    before: str = ""
+    after: str = ""
 
 
-def _sections(formula: Formula, options: Mapping[str, str]) -> Sections:
-    found: Sections = [("", lines_of(formula, options, "latex"))]
-    for callee in formula.applied:
-        if callee.auxiliary:
-            results = ", ".join(inline(latex(t)) for t in callee.outputs)
-            call = inline(latex(callee(*callee.inputs)[()]))
-            own = {c.name: options[c.name] for c in callee.conventions if c.name in options}
-            found.append((f"where {call} gives {results}, with", lines_of(callee, own, "latex")))
-    return found
+def _sections(formula: Formula, options: Mapping[str, str]) -> list[Section]:
+    """The lines of a formula, then those of each that it applies and that has no page of its own."""
+    own = Section(lines_of(formula, options, "latex"))
+    return [own, *(helper(callee, formula, options) for callee in formula.applied if callee.auxiliary)]
 
 
-def _written(sections: Sections, before: Collection[tuple[str, str]] | None = None) -> str:
+def helper(callee: Formula, formula: Formula, options: Mapping[str, str]) -> Section:
+    """A statement without a page, where a formula applies it: what it gives, its lines, and what its own letters mean."""
+    results = ", ".join(f"{inline(latex(t))} – {escape(t.meaning)}" for t in callee.outputs)
+    call = inline(latex(callee(*callee.inputs)[()]))
+    chosen = callee.choose({c.name: options[c.name] for c in callee.conventions if c.name in options})
+    known = {t.name: t.meaning for t in (*formula.tensors, *(d.left.tensor for d in formula.definitions))}
+    known |= {symbol.name: meaning for symbol, meaning in formula.sizes.items()}
+    letters = [(t, t.meaning) for t in (*callee.tensors, *(d.left.tensor for d in callee.definitions))]
+    letters += [(symbol, callee.sizes[symbol]) for symbol in callee.sizes]
+    said = dict.fromkeys(
+        f"{inline(latex(letter))} – {escape(meaning)}"
+        for letter, meaning in letters
+        if letter not in callee.outputs and known.get(str(letter)) != meaning
+    )
+    return Section(
+        in_blocks(own_lines(callee, chosen)),
+        f"Here {call} gives {results}:",
+        f"Its letters: {'; '.join(said)}." if said else "",
+    )
+
+
+def in_blocks(lines: Iterable[Definition]) -> list[Numbered]:
+    """Lines as text; those that define a matrix block by block, as one equation between blocks."""
+    found = list(lines)
+    places = [d.left.index for d in found]
+    rows, columns = (list(dict.fromkeys(p[axis] for p in places if len(p) == 2)) for axis in (0, 1))
+    if len(rows) < 2 or len(columns) < 2 or places != list(product(rows, columns)):
+        return numbered(found, "latex")
+    factor, entries = _factored([d.right for d in found])
+    left, right = (
+        matrix(side[k : k + len(columns)] for k in range(0, len(side), len(columns)))
+        for side in ([latex(d.left) for d in found], [latex(entry) for entry in entries])
+    )
+    return [Numbered(1, f"{left} = {factor} {right}", numbered(found, "latex")[0].ranges)]
+
+
+def _factored(entries: list[Node]) -> tuple[str, list[Node]]:
+    """A Kronecker delta that every entry begins with, as LaTeX, and the entries without it."""
+    first = entries[0].args[0]
+    rest = [_without(first, entry) for entry in entries]
+    if not isinstance(first, Delta) or None in rest:
+        return "", entries
+    return latex(first), [entry for entry in rest if entry is not None]
+
+
+def _without(factor: Basic, entry: Node) -> Node | None:
+    if isinstance(entry, Negative):
+        inner = _without(factor, entry.args[0])
+        return None if inner is None else -inner
+    return entry.args[1] if isinstance(entry, Times) and entry.args[0] == factor else None
+
+
+def _written(sections: list[Section], before: Collection[tuple[str, str]] | None = None) -> str:
     """Sections one below the other; lines that are not among those ``before`` are marked. The first of ours are link targets."""
     parts = []
-    for words, lines in sections:
+    for section in sections:
         made = [
             Line(
-                "" if words else str(x.number),
+                "" if section.before else str(x.number),
                 x.equation,
                 x.ranges,
                 "" if before is None or (x.equation, x.ranges) in before else "changed",
             )
-            for x in lines
+            for x in section.lines
         ]
-        parts += [words] if words else []
-        parts.append(statement(made, "" if words or before is not None else "line"))
-    return "\n\n".join(parts)
+        anchor = "" if section.before or before is not None else "line"
+        parts += [section.before, statement(made, anchor), section.after]
+    return "\n\n".join(part for part in parts if part)
 
 
 def conventions_table(formula: Formula) -> str:
@@ -122,33 +182,46 @@ def conventions_table(formula: Formula) -> str:
                     ", ".join(map(escape, peers.following(formula, convention, option))) or "–",
                 )
             )
-    return table(("Convention", "Option", "Meaning", "Followed by"), rows)
+    return table(("Convention", "Option", "Meaning", "Followed by"), rows, "conventions")
 
 
 def symbols_table(formula: Formula) -> str:
-    """Every symbol with its meaning, shape, domain and role."""
+    """Every symbol with what it means, the set it is from, and its part: an input's role, or the line that defines it."""
     rows = [
-        _size_row(formula, item) if isinstance(item, sympy.Symbol) else _row(item, ROLES[item.role])
+        _size_row(formula, item, "size") if isinstance(item, sympy.Symbol) else _row(item, _role(item))
         for item in formula.inputs
     ]
     rows += [
-        (inline(latex(c)), escape(c.meaning), "–", inline(_shown(v)), ROLES["constant"])
+        (inline(latex(c)), escape(c.meaning), inline(rf"= {_shown(v)}"), "constant")
         for c, v in formula.constants.items()
     ]
-    options = formula.choose()
     outputs = {t.name for t in formula.outputs}
     defined: dict[str, tuple[Tensor, list[str]]] = {}
-    for place, line in enumerate(own_lines(formula, options), start=1):
-        defined.setdefault(line.name, (line.left.tensor, []))[1].append(f"({place})")
+    for place, line in enumerate(own_lines(formula, formula.choose()), start=1):
+        defined.setdefault(line.name, (line.left.tensor, []))[1].append(str(place))
     for name, (tensor, places) in defined.items():
-        where = "the result" if name in outputs else "an intermediate"
-        if formula.law is not None and name in outputs:
-            where = "the law of the result"
-        rows.append(_row(tensor, f"{where}; line {', '.join(places)}"))
+        where = f"line {', '.join(places)}"
+        if name in outputs:
+            where = f"{'result' if formula.law is None else 'law of the result'}, {where}"
+        rows.append(_row(tensor, where))
     listed = {str(i) for i in formula.inputs}
     names = sorted({s for s in sizes_of(formula) if s.name not in listed}, key=lambda s: s.name)
-    rows += [(*_size_row(formula, s)[:-1], "a size, read off the shapes") for s in names]
-    return table(("Symbol", "Meaning", "Shape", "Domain", "Role"), rows, "symbols")
+    rows += [_size_row(formula, s, "read off the shapes") for s in names]
+    return table(("Symbol", "Meaning", "In", "Part"), rows, "symbols")
+
+
+def roles(formula: Formula) -> str:
+    """What is to be known of the roles that occur among a formula's inputs, as a sentence."""
+    found = {"size" if isinstance(item, sympy.Symbol) else _role(item) for item in formula.inputs}
+    found |= {"constant"} if formula.constants else set()
+    said = [words for role, words in ROLES.items() if role in found]
+    said += ["𝔹 is {False, True}"] if any(t.domain == "boolean" for t in formula.tensors) else []
+    text = "; ".join(said)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _role(item: Tensor) -> str:
+    return "random generator" if item.role == "generator" else item.role
 
 
 def sizes_of(formula: Formula) -> set[sympy.Symbol]:
@@ -161,18 +234,29 @@ def _shown(value: object) -> str:
     return latex(value) if isinstance(value, Node) else sympy.latex(sympy.sympify(value))
 
 
-def _size_row(formula: Formula, symbol: sympy.Symbol) -> tuple[str, str, str, str, str]:
-    meaning = escape(formula.sizes.get(symbol, ""))
-    return inline(latex(symbol)), meaning, "–", inline(r"\{1, 2, \ldots\}"), "a size; a Python integer"
+def _size_row(formula: Formula, symbol: sympy.Symbol, part: str) -> tuple[str, str, str, str]:
+    return (
+        inline(latex(symbol)),
+        escape(formula.sizes.get(symbol, "")),
+        inline(r"\{1, 2, \ldots\}"),
+        part,
+    )
 
 
-def _row(tensor: Tensor, role: str) -> tuple[str, str, str, str, str]:
-    sizes = (rf"({latex(n)})" if isinstance(n, sympy.Add) else latex(n) for n in tensor.shape)
-    shape = inline(r" \times ".join(sizes)) if tensor.shape else "–"
-    if tensor.domain == "integer" and tensor.below != 0:
-        domain = inline(rf"\{{0, \ldots, {latex(tensor.below - 1)}\}}")
-    elif tensor.domain == "generator":
-        domain = "–"
+def _row(tensor: Tensor, part: str) -> tuple[str, str, str, str]:
+    return inline(latex(tensor)), escape(tensor.meaning), _space(tensor), part
+
+
+def _space(tensor: Tensor) -> str:
+    """The set that a tensor is from, such as ℝⁿˣᵈ."""
+    if tensor.domain == "generator":
+        return "–"
+    if tensor.domain == "integer":
+        entries = rf"\{{0, \ldots, {latex(tensor.below - 1)}\}}" if tensor.below != 0 else r"\mathbb{Z}"
     else:
-        domain = inline(SETS[tensor.domain]) if tensor.domain in SETS else tensor.domain
-    return inline(latex(tensor)), escape(tensor.meaning), shape, domain, role
+        entries = SETS[tensor.domain]
+    sizes = (rf"({latex(n)})" if isinstance(n, sympy.Add) else latex(n) for n in tensor.shape)
+    shape = r" \times ".join(sizes)
+    if not shape:
+        return inline(entries)
+    return inline(rf"{{{entries}}}^{{{shape}}}")

@@ -18,12 +18,20 @@ __all__ = [
     "escape",
     "folded",
     "inline",
+    "matrix",
     "maths",
     "number",
+    "sentence",
     "statement",
     "tab",
     "table",
 ]
+
+WORD = re.compile(r"[A-Za-z][a-z]+(?:[-'’][a-z]+)*[,:;.]?")
+"""A word of the language, rather than a symbol: more than one letter, and none with an index, an exponent or a bracket."""
+FUNCTIONS = {"cos", "exp", "ln", "log", "max", "min", "sin", "tanh"}
+SAID_OF_SYMBOLS = {"and", "has", "is", "minus", "or", "plus", "times"}
+"""What follows the letter "a" where it is not the article."""
 
 
 @cache
@@ -32,6 +40,11 @@ def maths(latex: str, block: bool = False) -> str:
     latex = re.sub(r"\\operatorname\{([^}]*)\}", lambda m: rf"\text{{{m[1]}}}".replace(r"\_", "_"), latex)
     latex = latex.replace(r"\bar{", r"\overline{")
     return convert(latex, display="block" if block else "inline").replace("\n", " ")
+
+
+def matrix(rows: Iterable[Iterable[str]]) -> str:
+    """Entries as a matrix in LaTeX."""
+    return r"\begin{bmatrix} " + r" \\ ".join(" & ".join(row) for row in rows) + r" \end{bmatrix}"
 
 
 def inline(latex: str) -> str:
@@ -44,14 +57,29 @@ def code(text: str) -> str:
     return f"<code>{escape(text)}</code>"
 
 
+def sentence(text: str) -> str:
+    """Text that begins with a capital, unless it begins with a symbol: "a row is …" is "A row is …", "d times …" stays."""
+    first, _, rest = text.partition(" ")
+    article = (
+        first == "a" and WORD.fullmatch(rest.split(" ")[0]) and rest.split(" ")[0] not in SAID_OF_SYMBOLS
+    )
+    if article or (WORD.fullmatch(first) and first not in FUNCTIONS):
+        return text[0].upper() + text[1:]
+    return text
+
+
 @dataclass(frozen=True)
 class Line:
-    """A numbered line: its equation and the range of its indices in LaTeX, and its mark (``changed``, …)."""
+    """A numbered line: its equation and the range of its indices in LaTeX, and its mark (``changed``, …).
+
+    ``rest`` continues the equation, on a line of its own where both do not fit beside each other.
+    """
 
     number: str
     equation: str
     ranges: str = ""
     mark: str = ""
+    rest: str = ""
 
 
 def statement(lines: Iterable[Line], anchor: str = "") -> str:
@@ -65,13 +93,14 @@ def statement(lines: Iterable[Line], anchor: str = "") -> str:
             if anchor
             else f'<span class="number">{label}</span>'
         )
+        equation = " ".join(maths(part, block=True) for part in (line.equation, line.rest) if part)
         ranges = f'<div class="range">{maths(line.ranges)}</div>' if line.ranges else ""
         rows.append(
             f'<div class="line {line.mark}"' + (f' id="{target}"' if anchor else "") + ">"
-            f'<div class="body"><div class="equation">{maths(line.equation, block=True)}</div>{ranges}</div>'
+            f'<div class="body"><div class="equation">{equation}</div>{ranges}</div>'
             f"{number if label else ''}</div>"
         )
-    return f'<div class="statement" data-search-exclude>{"".join(rows)}</div>'
+    return f'<section class="statement" data-search-exclude>{"".join(rows)}</section>'
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:

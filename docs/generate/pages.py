@@ -10,21 +10,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from functools import cached_property
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from spec.language.registry import formulas
 
-from . import evidence, formula_page, samples, theorems
+from . import formula_page, samples, theorems
 from .caching import Cache
-from .dependencies import ROOT, Sources
-
-Piece = tuple[str, str]
-"""A kind of piece, and which of that kind: the ID of a formula, or the name of a command."""
+from .origins import Origins, Piece
 
 MAKERS: dict[str, Callable[[str], Any]] = {
     "output": samples.make,
@@ -74,76 +69,3 @@ def _made(missing: list[Piece]) -> Iterator[Any]:
 def _one(piece: Piece) -> Any:
     kind, name = piece
     return MAKERS[kind](name)
-
-
-class Origins:
-    """What each piece is made from, as it lies on the disk now."""
-
-    def __init__(self) -> None:
-        self._sources = Sources()
-        self._found: dict[Piece, set[Path]] = {}
-
-    @property
-    def pieces(self) -> list[Piece]:
-        """All of them, those that take longest first."""
-        listed = [("output", name) for name in samples.COMMANDS]
-        return listed + [(kind, formula_id) for kind in ("theorems", "page") for formula_id in formulas()]
-
-    def files(self, piece: Piece) -> set[Path]:
-        """The files that a piece is made from; the language of statements, as a whole, is among those of each."""
-        if piece not in self._found:
-            kind, name = piece
-            self._found[piece] = {"output": self._command, "theorems": self._theorems, "page": self._page}[
-                kind
-            ](name)
-        return self._found[piece]
-
-    def digest(self, piece: Piece) -> str:
-        """A digest of all that a piece is made from."""
-        kind, name = piece
-        records = [found for found in self._records if kind == "page" and found[1].formula == name]
-        return self._sources.digest(self.files(piece), repr((piece, records)))
-
-    def unchanged(self, piece: Piece) -> bool:
-        """Whether the files still hold what they held when the digest was taken."""
-        return self._sources.unchanged(self.files(piece))
-
-    def _command(self, _: str) -> set[Path]:
-        """The checker, without its adapters and mutants, the statement it is asked about, and what else it reads."""
-        modules = (
-            m
-            for m in self._sources.modules("verify")
-            if not m.startswith(("verify.targets.", "verify.mutants."))
-        )
-        names = [*self._language, *((m, "") for m in modules), self._sources.statement(samples.FORMULA)]
-        read = {Path(samples.__file__), samples.FOLDER / samples.FILE, ROOT / "verify" / "known.toml"}
-        return self._sources.reached(*names) | read
-
-    def _theorems(self, formula_id: str) -> set[Path]:
-        """The statement with its theorems, and what writes them."""
-        return self._sources.reached(
-            *self._language, self._sources.statement(formula_id), ("generate.theorems", "")
-        )
-
-    def _page(self, formula_id: str) -> set[Path]:
-        """The statement, its implementation, the figures drawn for it, and what writes all that."""
-        subject, _, name = formula_id.partition(".")
-        figures = {
-            module: self._sources.taken(module).ids for module in self._sources.modules("generate.figures")
-        }
-        own = {module for module, ids in figures.items() if formula_id in ids}
-        others = {module for module, ids in figures.items() if ids} - own
-        names = [
-            self._sources.statement(formula_id),
-            (f"impl.{subject}", name),
-            ("generate.formula_page", ""),
-        ]
-        return self._sources.reached(*self._language, *names, *((m, "") for m in own), apart=others)
-
-    @cached_property
-    def _language(self) -> list[tuple[str, str]]:
-        return [(module, "") for module in self._sources.modules("spec.language")]
-
-    @cached_property
-    def _records(self) -> list[tuple[str, evidence.Record]]:
-        return evidence.read()

@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable
 from importlib import import_module
+from textwrap import dedent
 from types import ModuleType, UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -19,16 +20,18 @@ def of_function(function: Callable[..., Any]) -> str:
 
 
 def helpers(function: Callable[..., Any]) -> str:
-    """The private functions of its subject that it reaches, in the order in which it does, as a code block."""
+    """The functions of its subject that it reaches and that are not public, in the order in which it does, as a code block."""
     plain = inspect.unwrap(function)
     subject = _subject(plain)
+    module = import_module(subject)
+    public = [getattr(module, name) for name in _public(module)]
     found, queue = dict[str, Callable[..., Any]](), [plain]
     while queue:
         caller = inspect.unwrap(queue.pop(0))
         for name in caller.__code__.co_names:
             helper = caller.__globals__.get(name)
             own = inspect.isfunction(helper) and _subject(helper) == subject
-            if own and name.startswith("_") and name not in found:
+            if own and helper not in public and name not in found:
                 found[name] = helper
                 queue.append(helper)
     shown = [inspect.getsource(inspect.unwrap(helper)).rstrip() for helper in found.values()]
@@ -135,8 +138,11 @@ def _entry(thing: Any, anchor: str, name: str, level: int) -> str:
 
 
 def prose(docstring: str) -> str:
-    """A docstring as Markdown: its sections of arguments as lists, its roles as plain code."""
-    lines, out, inside = inspect.cleandoc(docstring).splitlines(), list[str](), False
+    """A docstring as Markdown: its sections of arguments as lists, its examples as code, its roles as plain code."""
+    parts = inspect.cleandoc(docstring).split("\n\n")
+    examples = [part for part in parts if part.lstrip().startswith(">>> ")]
+    lines = "\n\n".join(part for part in parts if part not in examples).splitlines()
+    out, inside = list[str](), False
     for line in lines:
         if found := SECTION.match(line):
             out += ["", f"*{found[1]}*", ""]
@@ -154,6 +160,7 @@ def prose(docstring: str) -> str:
             inside = inside and not line
             out.append(line)
     text = ROLE.sub(lambda m: f"`{m[1].split('.')[-1]}`", "\n".join(out)).strip()
+    text = "\n\n".join([text, *(f"```pycon\n{dedent(example).strip()}\n```" for example in examples)])
     if re.search(r"^=+ +=+$", text, re.MULTILINE):  # a table in reStructuredText
         text = re.sub(r"(?ms)^=+ +=+\n(.*?)\n=+ +=+$", r"```text\n\1\n```", text)
     return text.replace("``", "`") if "```" not in text else re.sub(r"(?<!`)``(?!`)", "`", text)

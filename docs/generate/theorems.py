@@ -10,14 +10,16 @@ from typing import Any
 
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
+from spec.language.known import known
 from spec.language.proving.proof import Checked, check
 from spec.language.proving.rules import RULES
 from spec.language.registry import formulas
 from spec.language.render import hypotheses, latex, numbered
 from spec.language.theorem import Assurance, Theorem
 
-from .derivations import SIGNS, Derivations, over, record, sentence
-from .markup import Line, badge, folded, inline, statement, table
+from .derivations import AT_ONCE, SIGNS, Derivations, applied, record, row
+from .lines import helper
+from .markup import Line, badge, folded, inline, maths, sentence, statement, table
 
 MEANING = {
     Assurance.PROVED: "proved for all sizes",
@@ -26,6 +28,7 @@ MEANING = {
     Assurance.TESTED: "tested numerically, nothing more",
     Assurance.REFUSED: "refused by the checker",
 }
+PARAGRAPH = "\n\n"
 SHORT = 4
 """Steps up to which a derivation is open when the page is opened."""
 MADE: dict[str, dict[str, Any]] = {}
@@ -45,29 +48,40 @@ def anchor(theorem: Theorem) -> str:
 
 
 def section(formula: Formula) -> str:
-    """All theorems of a formula as Markdown, its abbreviations before them."""
-    return "\n\n".join([*_abbreviations(formula), *(_one(c) for c in checked(formula.id))])
+    """All theorems of a formula as Markdown, before them what their letters stand for."""
+    parts = [*_abbreviations(formula), *_helpers(formula), *(written(c) for c in checked(formula.id))]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _abbreviations(formula: Formula) -> list[str]:
     """What the theorems abbreviate, each letter with its meaning; nothing where they abbreviate nothing."""
-    written = [line for line in formula.abbreviations.values() if line.left.tensor.meaning]
     if not formula.abbreviations:
         return []
-    said = "; ".join(
-        f"{inline(latex(line.left.tensor))}: {escape(line.left.tensor.meaning)}" for line in written
-    )
     ours = formula.choose()
-    lines = statement(
-        Line("", x.equation, x.ranges)
-        for x in numbered(
-            (replace(line, right=chosen(line.right, ours)) for line in formula.abbreviations.values()),
-            "latex",
-        )
+    lines = [replace(line, right=chosen(line.right, ours)) for line in formula.abbreviations.values()]
+    rows = (
+        row(maths(x.equation, True), escape(line.left.tensor.meaning), x.ranges)
+        for line, x in zip(lines, numbered(lines, "latex"), strict=True)
     )
-    return [
-        f"The letters of the statement keep their meaning; besides, the theorems abbreviate ({said}):\n\n{lines}"
-    ]
+    said = "The letters of the statement keep their meaning; besides, the theorems abbreviate:"
+    return [said, f'<div class="derivation letters" data-search-exclude>{"".join(rows)}</div>']
+
+
+def _helpers(formula: Formula) -> list[str]:
+    """The statements without a page that only the theorems apply."""
+    said = dict.fromkeys(
+        known(name)
+        for theorem in formula.theorems.values()
+        for claim in theorem.claims
+        for name in applied((claim.left, claim.right))
+    )
+    parts = list[str]()
+    for callee in said:
+        if callee.auxiliary and callee not in formula.applied:
+            found = helper(callee, formula, formula.choose())
+            lines = statement(Line("", x.equation, x.ranges) for x in found.lines)
+            parts += [f"{found.before}", lines, found.after]
+    return parts
 
 
 def make(formula_id: str) -> dict[str, Any]:
@@ -106,35 +120,46 @@ def mark(assurance: Assurance) -> str:
     return badge(str(assurance), str(assurance), MEANING[assurance])
 
 
-def _one(item: Checked) -> str:
+def written(item: Checked) -> str:
+    """A theorem as Markdown, with its derivation."""
     theorem = item.theorem
-    written = Derivations(item.formula.choose(theorem.conventions), theorem.exists)
+    made = Derivations(item.formula.choose(theorem.conventions), theorem.exists)
     name = theorem.name.replace("_", " ").replace("-", " ")
     parts = [
         f"### {sentence(name)} {{#{anchor(theorem)}}}",
         f"{mark(item.assurance)} {sentence(theorem.title).rstrip('.')}.",
         _hypotheses(theorem, item.formula),
         statement(
-            Line(
-                "" if len(item.claims) == 1 else str(i),
-                written.claim(c.claim),
-                over(c.claim.over),
-            )
-            for i, c in enumerate(item.claims, 1)
+            made.line(c.claim, "" if len(item.claims) == 1 else str(i)) for i, c in enumerate(item.claims, 1)
         ),
     ]
     if item.refusal:
         parts.append(f"``` {{ .text .said }}\n{item.refusal}\n```")
-    derivations = []
-    for i, c in enumerate(item.claims, 1):
-        title = f"**Claim ({i})** {mark(c.assurance)}\n\n" if len(item.claims) > 1 else ""
-        if text := written.of(c):
-            derivations.append(title + text)
-    if derivations:
-        short = sum(1 for c in item.claims for _ in c.every_step) <= SHORT
-        parts.append(folded("Derivation", "\n\n".join(derivations), "abstract", short))
-    parts.append(folded("The checker’s record", record(item), "note"))
+    parts += _derivation(item, made)
+    parts.append(folded("The checker’s record", record(item), "record"))
     return "\n\n".join(part for part in parts if part)
+
+
+def _derivation(item: Checked, made: Derivations) -> list[str]:
+    """The proof of each claim; folded unless there is no more to it than reasons. What serves several claims stands once."""
+    shown: dict[str, list[str]] = {}
+    for i, c in enumerate(item.claims, 1):
+        doubt = "" if c.assurance == item.assurance else f" {mark(c.assurance)}"
+        if text := made.of(c):
+            shown.setdefault(text, []).append(f"**({i})**{doubt}")
+    parts = [
+        (
+            f"{', '.join(numbers)}{' ' if text.startswith(AT_ONCE) else PARAGRAPH}"
+            if len(item.claims) > 1
+            else ""
+        )
+        + text
+        for text, numbers in shown.items()
+    ]
+    if all(text.startswith(AT_ONCE) for text in shown):
+        return parts
+    short = sum(1 for c in item.claims for _ in c.every_step) <= SHORT
+    return [folded("Derivation", "\n\n".join(parts), "proof", short)]
 
 
 def _hypotheses(theorem: Theorem, formula: Formula) -> str:

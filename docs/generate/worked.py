@@ -11,13 +11,16 @@ import flint
 import numpy as np
 import sympy
 
+from spec.language.expr import Ref
 from spec.language.formula import Formula, Worked
 from spec.language.render import latex
 from spec.language.worked import recompute
 
 from .bibliography import cited
-from .markup import badge, code, inline, maths, table
+from .markup import badge, code, inline, maths, matrix, table
 
+DIGITS = 12
+"""Digits of the exact value that are shown."""
 WIDE = 6
 """Columns of a matrix that are shown; of a wider one, the first two and the last."""
 
@@ -35,34 +38,32 @@ def agrees(found: Any, printed: Any, decimals: int) -> bool:
 
 
 def _one(formula: Formula, worked: Worked) -> str:
-    given = r",\quad ".join(
+    given = [
         f"{latex(item)} = {_matrix(worked.inputs[str(item)])}"
         for item in formula.inputs
         if str(item) in worked.inputs
-    )
+    ]
     shape = np.array(worked.expected, dtype=object).shape
-    name = latex(formula.line(worked.output) if worked.output else formula.outputs[0])
+    tensor = formula.line(worked.output) if worked.output else formula.outputs[0]
     rows = []
     for index, (found, printed) in zip(product(*map(range, shape)), recompute(formula, worked), strict=True):
         same = agrees(found, printed, worked.decimals)
-        place = ", ".join(map(str, index))
         rows.append(
             (
-                inline(rf"{name}_{{{place}}}" if place else name),
+                inline(latex(Ref(tensor, *map(sympy.Integer, index)))),
                 code(str(printed)),
                 code(_digits(found)),
-                code(found.rad().str(2, radius=False)),
                 badge("agrees" if same else "differs", "conforms" if same else "falsified"),
             )
         )
     head = (
         "Entry",
         "By hand" if worked.source is None else "Printed in the source",
-        "Recomputed",
-        "Radius of the enclosure",
-        f"To {worked.decimals} decimals",
+        "From the statement",
+        f"To {worked.decimals} decimal{'s' if worked.decimals != 1 else ''}",
     )
-    display = f'<div class="given" data-search-exclude>{maths(given, block=True)}</div>'
+    shown = ",&emsp; ".join(maths(each, block=True) for each in given)
+    display = f'<section class="given" data-search-exclude>{shown}</section>'
     chosen = ", ".join(f"<code>{name}={option}</code>" for name, option in worked.conventions.items())
     notes = [*([f"under {chosen}"] if chosen else []), *([cited(worked.source)] if worked.source else [])]
     where = f" ({', '.join(notes)})" if notes else ""
@@ -70,24 +71,27 @@ def _one(formula: Formula, worked: Worked) -> str:
 
 
 def _digits(ball: Any) -> str:
-    return str(ball.mid().str(16, radius=False))
+    """The exact value to so many digits, which the enclosure fixes; a number that has fewer in full."""
+    return f"{float(ball.mid()):.{DIGITS}g}" if ball.is_exact() else str(ball.str(DIGITS, radius=False))
 
 
 def _matrix(value: Any) -> str:
     array = np.array(value, dtype=object)
     if array.ndim == 0:
         return _entry(array.item())
+    if array.ndim > 2:
+        return rf"\left( {', '.join(map(_matrix, array))} \right)"
     rows = [array] if array.ndim == 1 else list(array)
     lines = []
     for row in rows:
         cells = [_entry(x) for x in row]
-        lines.append(" & ".join(cells if len(cells) <= WIDE else [*cells[:2], r"\cdots", cells[-1]]))
+        lines.append(cells if len(cells) <= WIDE else [*cells[:2], r"\cdots", cells[-1]])
     note = (
         rf"_{{{array.shape[0]} \times {array.shape[-1]}}}"
         if array.shape[-1] > WIDE and array.ndim > 1
         else ""
     )
-    return r"\begin{bmatrix} " + r" \\ ".join(lines) + r" \end{bmatrix}" + note
+    return matrix(lines) + note
 
 
 def _entry(value: Any) -> str:

@@ -29,16 +29,8 @@ def state(c: Tensor | Applied) -> Node:
     return tanh(Sum(W_s[b, l] * s[l], l) + Sum(W_y[b, k] * y[k], k) + Sum(W_c[b, f] * c[f], f))
 
 
-TWO_WORDS = {
-    "s": [1],
-    "y": [1],
-    "h": [[1], [2]],
-    "W": [[1, -1]],
-    "v": [1],
-    "W_s": [[1]],
-    "W_y": [[-1]],
-    "W_c": [[1]],
-}
+SCORED = {"s": [1], "y": [1], "h": [[1], [2]], "W": [[1, -1]]}
+TWO_WORDS = SCORED | {"v": [1], "W_s": [[1]], "W_y": [[-1]], "W_c": [[1]]}
 
 bahdanau_step = Formula(
     "attention.bahdanau_step",
@@ -48,11 +40,11 @@ bahdanau_step = Formula(
     "how well each annotation fits what has been written so far, and the step reads their weighted mean. Which word belongs "
     "to which is learned on the way; nobody has to say.",
     sizes={
-        m: "annotations: words of the source",
-        d: "width of the decoder's state",
+        m: "words of the source",
+        d: "width of the state",
         p: "width of a word",
         e: "width of an annotation",
-        a: "hidden units of the score",
+        a: "hidden units",
     },
     inputs=(s, y, h, W, v, W_s, W_y, W_c, mask),
     lines=(
@@ -65,30 +57,20 @@ bahdanau_step = Formula(
     conventions=(POLARITY, FULLY_MASKED),
     stored=("c", "alpha"),
     pitfalls=(
-        pitfall("aligned with the state after the step, as Luong's decoder is", mutant="new_state_aligns"),
-        pitfall("[h; s] where [s; h] is meant: the columns of W have to follow", mutant="annotation_first"),
-        pitfall(
-            "no tanh in the score: the state then adds the same to every score, and has no say in the weights",
-            mutant="linear_alignment",
-        ),
-        pitfall("scores of padding set to 0, which is a score like any other", mutant="mask_zeroes_scores"),
+        pitfall("aligned with the state after the step, as Luong does", mutant="new_state_aligns"),
+        pitfall("[h; s] where [s; h] is meant", mutant="annotation_first"),
+        pitfall("no tanh in the score: the state has no say in the weights", mutant="linear_alignment"),
+        pitfall("scores of padding set to 0, a score like any other", mutant="mask_zeroes_scores"),
     ),
     sources=(
         deck(3, "recap: attention; s_i = f(s_{i−1}, y_{i−1}, c_i)"),
         deck(2, "attention scoring: additive"),
         deck(4, "additive attention"),
-        paper(
-            "bahdanau2015",
-            "section 3.1 and appendix A.1.2; f is a plain recurrent unit here, theirs is gated",
-        ),
+        paper("bahdanau2015", "section 3.1, appendix A.1.2; f is a plain unit here, theirs is gated"),
     ),
     worked=(
         Worked(
-            "Annotations 1 and 2 at state 1, one hidden unit s − h: scores tanh 0 = 0 and tanh (−1) = −0.7616, then weights",
-            TWO_WORDS,
-            ["0.6817", "0.3183"],
-            4,
-            output="alpha",
+            "Scores tanh 0 and tanh (−1), then weights", TWO_WORDS, ["0.6817", "0.3183"], 4, output="alpha"
         ),
         Worked("The context: 0.6817·1 + 0.3183·2", TWO_WORDS, ["1.3183"], 4, output="c"),
         Worked("The new state: tanh (1 − 1 + 1.3183)", TWO_WORDS, ["0.8664"], 4),

@@ -1,6 +1,7 @@
 """Cross-attention: queries from one sequence, keys and values from another."""
 
 from spec.attention.masks import FULLY_MASKED, OURS, POLARITY
+from spec.attention.parts import WIDTHS, in_the_hull, replaced
 from spec.attention.scaled_dot_product import scaled_dot_product
 from spec.attention.self import self_
 from spec.attention.softmax import softmax
@@ -28,13 +29,7 @@ cross = Formula(
     "vector, in which long sentences are lost. Here every token of the decoder asks all tokens of the encoder, with learned "
     "matrices that say what is asked, by what a token is found, and what it hands over. The two sequences may differ in "
     "length: there is one output for each query.",
-    sizes={
-        n: "tokens that ask",
-        m: "tokens that are read",
-        d_model: "width of a token",
-        d_k: "width of queries and keys",
-        d_v: "width of values",
-    },
+    sizes={n: "tokens that ask", m: "tokens that are read", **WIDTHS},
     inputs=(x, y, W_q, W_k, W_v, mask),
     lines=(
         define(q[i, c], Sum(x[i, l] * W_q[l, c], l)),
@@ -46,18 +41,10 @@ cross = Formula(
     conventions=(POLARITY, FULLY_MASKED),
     stored=("q", "k", "v"),
     pitfalls=(
-        pitfall(
-            "the sequences exchanged: queries from the encoder; no shape shows it where both have one length",
-            mutant="sequences_exchanged",
-        ),
-        pitfall(
-            "masked scores filled with −10⁹: a query that may see nothing gets the mean of all values",
-            convention="fully_masked",
-        ),
+        pitfall("queries taken from the encoder: equal lengths hide it", mutant="sequences_exchanged"),
+        pitfall("scores filled with −10⁹: a query without keys gets the mean", convention="fully_masked"),
         pitfall("the softmax taken over the queries instead of the keys", mutant="over_the_queries"),
-        pitfall(
-            "the first query's mask used for all, as if every mask were padding", mutant="mask_by_key_only"
-        ),
+        pitfall("the first query's mask used for all", mutant="mask_by_key_only"),
     ),
     sources=(
         deck(2, "self-attention: works on different sequences; decoder: encoder-decoder attention"),
@@ -76,6 +63,7 @@ cross = Formula(
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
 
+W = (W_q, W_k, W_v)
 has_key = Some(mask[i, j], j)
 rho = given("rho", m, domain="permutation")
 r, y_other = given("r", domain="integer", below=m), given("y_other", d_model)
@@ -86,20 +74,14 @@ a = tensor("a", n, m, meaning="weights: how much each asking token takes from ea
 cross.let(s, scaled_dot(q, k))
 cross.let(a, softmax(scaled_dot(q, k), mask))
 
-replaced = each(case(eq(j, r), y_other[l], y[j, l]), j, l)
 hidden = each(mask[i, j] & ~eq(j, r), i, j)
-reach = Sum(w[e] * v[j, e], e)
-farthest = Max(reach, j, where=mask[i, j])
 
 cross.theorem(
     "self",
     "With one sequence in both places it is self-attention, for every query with a permitted key",
     claim(
-        cross(x, x, W_q, W_k, W_v, mask[:, :n])[i, e],
-        "=",
-        self_(x, W_q, W_k, W_v, mask[:, :n])[i, e],
-        where=has_key,
-    ).by_definition("queries, keys and values are made from the same sequence by the same lines"),
+        cross(x, x, *W, mask[:, :n])[i, e], "=", self_(x, *W, mask[:, :n])[i, e], where=has_key
+    ).by_definition("queries, keys and values come from one sequence by the same lines"),
     sizes={m: n},
     conventions={"polarity": "true_attends"},
 )
@@ -107,15 +89,13 @@ cross.theorem(
 cross.theorem(
     "key_permutation",
     "Permuting the tokens attended to, and the mask with them, changes nothing",
-    claim(cross(x, each(y[rho[j], l], j, l), W_q, W_k, W_v, each(mask[i, rho[j]], i, j))[i, e], "=", z[i, e])
+    claim(cross(x, each(y[rho[j], l], j, l), *W, each(mask[i, rho[j]], i, j))[i, e], "=", z[i, e])
     .step(
         Sum(a[i, rho[j]] * v[rho[j], e], j, where=mask[i, rho[j]]),
-        "key, value and weight belong to the token, so they move with it",
+        "the token at place j is now token ρ(j), with its key, its value and its weight",
     )
-    .step(
-        Sum(a[i, j] * v[j, e], j, where=mask[i, j]), "ρ reaches every token once: the terms in another order"
-    )
-    .because("the definition"),
+    .step(Sum(a[i, j] * v[j, e], j, where=mask[i, j]), "ρ reaches every token once: the same terms")
+    .because("the definition of z"),
     given=rho,
     conventions=OURS,
 )
@@ -123,16 +103,12 @@ cross.theorem(
 cross.theorem(
     "masked_for_all",
     "A token masked for every query has no influence",
-    claim(cross(x, replaced, W_q, W_k, W_v, hidden)[i, e], "=", cross(x, y, W_q, W_k, W_v, hidden)[i, e])
+    claim(cross(x, replaced(y, r, y_other), *W, hidden)[i, e], "=", cross(x, y, *W, hidden)[i, e])
     .step(
-        Sum(
-            exp(s[i, j]) / Sum(exp(s[i, u]), u, where=mask[i, u] & ~eq(u, r)) * v[j, e],
-            j,
-            where=mask[i, j] & ~eq(j, r),
-        ),
+        Sum(exp(s[i, j]) / Sum(exp(s[i, u]), u, where=hidden[i, u]) * v[j, e], j, where=hidden[i, j]),
         "both sums leave r out, and every other token has the key and the value that it had",
     )
-    .because("that is what the definition says of y itself"),
+    .because("for y itself the definition says the same"),
     given=(r, y_other),
     conventions=OURS,
 )
@@ -140,8 +116,8 @@ cross.theorem(
 cross.theorem(
     "projected",
     "It is scaled dot-product attention of the projections",
-    claim(cross(x, y, W_q, W_k, W_v, mask)[i, e], "=", scaled_dot_product(q, k, v, mask)[i, e]).by_definition(
-        "the last line says so"
+    claim(cross(x, y, *W, mask)[i, e], "=", scaled_dot_product(q, k, v, mask)[i, e]).by_definition(
+        "the last line"
     ),
     conventions=OURS,
 )
@@ -150,14 +126,7 @@ cross.theorem(
     "convex_hull",
     "Every output of a query with a permitted key lies in the convex hull of the permitted values: in no direction w does it "
     "exceed them all",
-    claim(Sum(w[e] * z[i, e], e), "<=", farthest, where=has_key)
-    .step(Sum(a[i, j] * reach, j, where=mask[i, j]), "the definition of z, and the sums exchanged")
-    .at_most(
-        Sum(a[i, j] * farthest, j, where=mask[i, j]),
-        "no weight is negative, and no permitted value reaches farther than the farthest",
-        gap=Sum(a[i, j] * (farthest - reach), j, where=mask[i, j]),
-    )
-    .because("the farthest does not depend on j, and the weights sum to 1"),
+    in_the_hull(Sum(w[e] * z[i, e], e), a[i, j], Sum(w[e] * v[j, e], e), j, mask[i, j], has_key),
     given=w,
     conventions=OURS,
 )
@@ -165,8 +134,8 @@ cross.theorem(
 cross.theorem(
     "no_gradient",
     "A token masked for every query gets no gradient",
-    claim(cross(x, y, W_q, W_k, W_v, hidden).pullback(g, y)[r, l], "=", 0).by_definition(
-        "its key and its value occur in no sum over permitted keys"
+    claim(cross(x, y, *W, hidden).pullback(g, y)[r, l], "=", 0).by_definition(
+        "it stands in no sum over permitted keys"
     ),
     given=(r, g),
     conventions=OURS,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from spec.attention.masks import OURS, permitted
+from spec.attention.parts import in_the_hull, replaced
 from spec.vocabulary import *
 
 POLARITY = Convention(
@@ -50,56 +51,44 @@ def prove_about_annotations(
     m, width = h.shape
     j, u, f = indices(j=m, u=m, f=width)
     eta, alpha, c = (formula.line(name) for name in ("eta", "alpha", "c"))
-    some_key = Some(mask[u], u)
+    some_key, total = Some(mask[u], u), Sum(exp(eta[j]), j, where=mask[j])
 
     formula.theorem(
         "weights",
         "The weights of the permitted annotations sum to 1, those of the others are 0; without one they are all 0",
         claim(Sum(alpha[j], j), "=", 1, where=some_key)
         .step(
-            Sum(exp(eta[j]), j, where=mask[j]) / Sum(exp(eta[u]), u, where=mask[u]),
-            "the definition; the denominator does not depend on j",
+            total / Sum(exp(eta[u]), u, where=mask[u]), "the definition; the denominator does not depend on j"
         )
         .because("a sum of exponentials over at least one annotation is positive, so it cancels"),
-        claim(alpha[j], "=", 0, where=~mask[j]).by_definition("so the softmax says"),
+        claim(alpha[j], "=", 0, where=~mask[j]).by_definition(
+            "the softmax is 0 where the mask does not permit"
+        ),
         claim(0, "<=", alpha[j]).by_definition("a quotient of exponentials is positive", gap=alpha[j]),
         conventions=OURS,
     )
 
     g = given("g", width)
-    reach = Sum(g[f] * h[j, f], f)
-    farthest = Max(reach, j, where=mask[j])
     formula.theorem(
         "convex_hull",
         "Where there is a permitted annotation, the context lies in the convex hull of those permitted",
-        claim(Sum(g[f] * c[f], f), "<=", farthest, where=some_key)
-        .step(Sum(alpha[j] * reach, j, where=mask[j]), "the definition of c, and the sums exchanged")
-        .at_most(
-            Sum(alpha[j] * farthest, j, where=mask[j]),
-            "no weight is negative, and no permitted annotation reaches farther than the farthest",
-            gap=Sum(alpha[j] * (farthest - reach), j, where=mask[j]),
-        )
-        .because("the farthest does not depend on j, and the weights sum to 1"),
+        in_the_hull(Sum(g[f] * c[f], f), alpha[j], Sum(g[f] * h[j, f], f), j, mask[j], some_key),
         given=g,
         conventions=OURS,
     )
 
     r, h_other = given("r", domain="integer", below=m), given("h_other", width)
     hidden = each(mask[j] & ~eq(j, r), j)
-    before = step(h, hidden)
-    after = step(each(case(eq(j, r), h_other[f], h[j, f]), j, f), hidden)
-    share = exp(eta[j]) / Sum(exp(eta[u]), u, where=mask[u] & ~eq(u, r))
+    before, after = step(h, hidden), step(replaced(h, r, h_other), hidden)
+    share = exp(eta[j]) / Sum(exp(eta[u]), u, where=hidden[u])
     formula.theorem(
         "masked_annotation",
         "A masked annotation has no influence on anything the step returns",
         claim(after.output(alpha)[j], "=", before.output(alpha)[j])
-        .step(case(mask[j] & ~eq(j, r), share), "the sum leaves r out, and the other scores are as they were")
+        .step(case(hidden[j], share), "the sum leaves r out; other scores are as they were")
         .because("the definition, with r masked"),
         claim(after.output(c)[f], "=", before.output(c)[f])
-        .step(
-            Sum(share * h[j, f], j, where=mask[j] & ~eq(j, r)),
-            "the sum leaves r out, and the other annotations are as they were",
-        )
+        .step(Sum(share * h[j, f], j, where=hidden[j]), "the sums leave r out")
         .because("the definition, with r masked"),
         *(_same(after, before.output, entry, made) for entry, made in further.items()),
         given=(r, h_other),
@@ -107,6 +96,7 @@ def prove_about_annotations(
     )
 
     pi = given("pi", m, domain="permutation")
+    same_terms = "π reaches every annotation once: the same terms in another order"
     permuted = step(each(h[pi[j], f], j, f), each(mask[pi[j]], j))
     formula.theorem(
         "annotations_without_order",
@@ -116,17 +106,11 @@ def prove_about_annotations(
             case(mask[pi[j]], exp(eta[pi[j]]) / Sum(exp(eta[pi[u]]), u, where=mask[pi[u]])),
             "the annotation at place j is now number π(j), with its score",
         )
-        .step(
-            case(mask[pi[j]], exp(eta[pi[j]]) / Sum(exp(eta[u]), u, where=mask[u])),
-            "π reaches every annotation once: the terms in another order",
-        )
+        .step(case(mask[pi[j]], exp(eta[pi[j]]) / Sum(exp(eta[u]), u, where=mask[u])), same_terms)
         .because("the definition of α at π(j)"),
         claim(permuted.output(c)[f], "=", c[f])
         .step(Sum(alpha[pi[j]] * h[pi[j], f], j, where=mask[pi[j]]), "the weights move with the annotations")
-        .step(
-            Sum(alpha[j] * h[j, f], j, where=mask[j]),
-            "π reaches every annotation once: the terms in another order",
-        )
+        .step(Sum(alpha[j] * h[j, f], j, where=mask[j]), same_terms)
         .because("the definition of c"),
         *(_same(permuted, lambda line: line, entry, made) for entry, made in further.items()),
         given=pi,
@@ -138,9 +122,6 @@ def _same(run: Applied, other: Lines, entry: Node, made: Callable[[Lines], Node]
     """The claim that a run returns the same as another, since what it makes it from is the same."""
     return (
         claim(run.output(entry.tensor)[entry.index], "=", other(entry.tensor)[entry.index])
-        .step(
-            made(other),
-            "it is made from lines that are the same in both runs, and reads no annotation itself",
-        )
+        .step(made(other), "it is made from lines that are the same in both runs")
         .because("the definition")
     )

@@ -1,8 +1,8 @@
 """Local attention: a query predicts a position and looks at the keys around it."""
 
 from spec.attention.masks import OURS, POLARITY, permitted
+from spec.attention.parts import replaced
 from spec.attention.softmax import softmax
-from spec.language.expr import TRUE
 from spec.scores.dot import dot
 from spec.vocabulary import *
 
@@ -48,14 +48,8 @@ def reach(at: Index) -> Node:
 narrowed = by_convention("polarity", true_attends=mask[i, j] & reach(j), true_drops=mask[i, j] | ~reach(j))
 context = Sum(alpha[i, j] * v[j, e], j, where=permitted(mask, i, j) & reach(j))
 some_near = Some(permitted(mask, i, u) & reach(u), u)
-FOUR_KEYS = {
-    "q": [[1]],
-    "k": [[5], [1], [1], [1]],
-    "v": [[9], [3], [6], [9]],
-    "W_p": [[1]],
-    "v_p": [0],
-    "D": 1,
-}
+KEYS, VALUES = [[5], [1], [1], [1]], [[9], [3], [6], [9]]
+FOUR_KEYS = {"q": [[1]], "k": KEYS, "v": VALUES, "W_p": [[1]], "v_p": [0], "D": 1}
 
 local = Formula(
     "attention.local",
@@ -66,10 +60,10 @@ local = Formula(
     "position, so that where to look can be learned like everything else.",
     sizes={
         n: "queries",
-        m: "keys, which stand in an order",
-        d_k: "width of queries and keys",
-        d_v: "width of values",
-        a: "hidden units of the prediction",
+        m: "keys, in order",
+        d_k: "width of a key",
+        d_v: "width of a value",
+        a: "hidden units",
     },
     inputs=(q, k, v, W_p, v_p, D, mask),
     lines=(
@@ -86,18 +80,10 @@ local = Formula(
     conventions=(POLARITY, NOTHING_IN_REACH, WINDOW),
     stored=("alpha",),
     pitfalls=(
-        pitfall(
-            "the Gaussian as wide as the window: D taken for its deviation, not D/2", mutant="sigma_is_D"
-        ),
-        pitfall(
-            "the softmax over all permitted keys and the window cut afterwards: keys outside take weight from those inside",
-            mutant="cut_after",
-        ),
+        pitfall("the Gaussian twice as wide: w = D instead of D/2", mutant="sigma_is_D"),
+        pitfall("the window cut after the softmax, not before", mutant="cut_after"),
         pitfall("the weights made to sum to 1 again after the Gaussian", mutant="renormalised"),
-        pitfall(
-            "the position rounded or detached: W_p and v_p never learn where to look",
-            mutant="position_detached",
-        ),
+        pitfall("the position detached: W_p and v_p never learn", mutant="position_detached"),
     ),
     sources=(
         deck(2, "global vs local attention: a predicted source position and a window around it"),
@@ -105,14 +91,13 @@ local = Formula(
     ),
     worked=(
         Worked(
-            "Four keys, v_p = 0, so the position is the middle, 2, and D = 1 leaves keys 1 to 3, all of score 1: a share of 1/3 "
-            "each, times e⁻² at distance 1. Key 0 fits best, but lies outside",
+            "The position is 2, in the middle; D = 1 cuts off key 0, the best; shares of 1/3, times e⁻² at distance 1",
             FOUR_KEYS,
             [["0.0000", "0.0451", "0.3333", "0.0451"]],
             4,
             output="alpha",
         ),
-        Worked("Four keys: the values 3, 6 and 9 weighed so", FOUR_KEYS, [["2.5413"]], 4),
+        Worked("The values 3, 6 and 9, weighed so", FOUR_KEYS, [["2.5413"]], 4),
     ),
     notes="Keys stand at the positions 0 … m − 1. The weights of a query sum to at most 1: the Gaussian is applied "
     "after the softmax.",
@@ -146,9 +131,7 @@ local.theorem(
 local.theorem(
     "gaussian",
     "The Gaussian only takes away: a weight lies between 0 and what the softmax gave it",
-    claim(0, "<=", alpha[i, j]).by_definition(
-        "neither a share nor an exponential is negative", gap=alpha[i, j]
-    ),
+    claim(0, "<=", alpha[i, j]).by_definition("no factor is negative", gap=alpha[i, j]),
     claim(alpha[i, j], "<=", a_near[i, j])
     .step(a_near[i, j] * G[i, j], "the definition; 2w² = D²/2")
     .because("the exponent is at most 0, so G is at most 1", gap=a_near[i, j] * (1 - G[i, j])),
@@ -168,17 +151,14 @@ local.theorem(
     conventions=CUT,
 )
 
-# What it cannot see -------------------------------------------------------------------------------------------------------
-
 r = given("r", domain="integer", below=m)
 k_other, v_other, g = given("k_other", d_k), given("v_other", d_v), given("g", d_v)
-new_k = each(case(eq(j, r), k_other[c], k[j, c]), j, c)
-new_v = each(case(eq(j, r), v_other[e], v[j, e]), j, e)
+elsewhere = local(q, replaced(k, r, k_other), replaced(v, r, v_other), W_p, v_p, D, mask)
 seen, of_row = local(q, k, v, W_p, v_p, D, mask), each(delta(i, t) * g[e], i, e)
 
 
 def without_r(this: Node, that: Node) -> Node:
-    """What query i gathers from the keys j of which ``this`` holds (``that``, of u), but for r."""
+    """What query i gathers without r, where ``this`` says which keys j it looks at, and ``that`` which keys u."""
     share = exp(s[i, j]) / Sum(exp(s[i, u]), u, where=that & ~eq(u, r))
     return Sum(share * G[i, j] * v[j, e], j, where=this & ~eq(j, r))
 
@@ -186,23 +166,17 @@ def without_r(this: Node, that: Node) -> Node:
 local.theorem(
     "outside_the_window",
     "A key farther than D from the predicted position has no influence on the output, and gets no gradient",
-    claim(local(q, new_k, new_v, W_p, v_p, D, mask)[i, e], "=", z[i, e], where=lt(D, absolute(r - p[i])))
-    .step(
-        without_r(near(i, j), near(i, u)),
-        "the position depends on the query alone; r lies outside the window, so the sums run over other keys only",
-    )
+    claim(elsewhere[i, e], "=", z[i, e], where=lt(D, absolute(r - p[i])))
+    .step(without_r(near(i, j), near(i, u)), "the position depends on no key; r lies outside the window")
     .because("likewise for the key and the value that r had before"),
     claim(seen.pullback(of_row, v)[r, e], "=", 0, where=lt(D, absolute(r - p[t])))
-    .step(
-        case(near(t, r), alpha[t, r] * g[e]),
-        "the derivative with respect to a value is its weight, where the key lies in the window",
-    )
+    .step(case(near(t, r), alpha[t, r] * g[e]), "the derivative is the weight, where the key is near")
     .because("r does not"),
     claim(seen.pullback(of_row, k)[r, c], "=", 0, where=lt(D, absolute(r - p[t])))
     .step(
         Sum(g[e] * Sum(alpha[t, j] * (delta(j, r) - a_near[t, r]) * v[j, e], j, where=near(t, j)), e)
         * q[t, c],
-        "the Jacobian of the softmax; the score of r is linear in key r, with slope q",
+        "the Jacobian of the softmax; the score of r grows by q with key r",
     )
     .because("r is none of the j in the window, and its own share is 0"),
     given=(r, k_other, v_other, g),
@@ -212,33 +186,25 @@ local.theorem(
 local.theorem(
     "masked_key",
     "A masked key has no influence on the output",
-    claim(local(q, new_k, new_v, W_p, v_p, D, mask)[i, e], "=", z[i, e], where=~mask[i, r])
+    claim(elsewhere[i, e], "=", z[i, e], where=~mask[i, r])
     .step(
         without_r(mask[i, j] & reach(j), mask[i, u] & reach(u)),
-        "the position depends on the query alone; r is not permitted, so the sums run over other keys only",
+        "the position depends on no key; r is not permitted",
     )
     .because("likewise for the key and the value that r had before"),
     given=(r, k_other, v_other),
     conventions=OURS,
 )
 
-# Global attention ---------------------------------------------------------------------------------------------------------
-
 x = given("x", domain="nonnegative")
+wide, in_reach = local(q, k, v, W_p, v_p, m + x, mask), mask[i, j] & le(absolute(j - p[i]), m + x)
+fall = exp(-2 * ((j - p[i]) ** 2 / (m + x) ** 2))
 
 local.theorem(
     "nothing_cut",
     "A window of half width at least m cuts nothing off: only the Gaussian is left",
-    claim(
-        local(q, k, v, W_p, v_p, m + x, mask).output("alpha")[i, j],
-        "=",
-        a_all[i, j] * exp(-2 * ((j - p[i]) ** 2 / (m + x) ** 2)),
-    )
-    .step(
-        softmax(s, each(mask[i, j] & le(absolute(j - p[i]), m + x), i, j))[i, j]
-        * exp(-2 * ((j - p[i]) ** 2 / (m + x) ** 2)),
-        "the definition with D = m + x",
-    )
+    claim(wide.output(alpha)[i, j], "=", a_all[i, j] * fall)
+    .step(softmax(s, each(in_reach, i, j))[i, j] * fall, "the definition with D = m + x")
     .because("position and key both lie between 0 and m, so less than m apart"),
     given=x,
     conventions=CUT,

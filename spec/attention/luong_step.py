@@ -38,15 +38,8 @@ def share(o: Tensor | Applied) -> Node:
     return softmax(each(o[w], i, w))[0, w]
 
 
-TWO_WORDS = {
-    "s": [0],
-    "y": [1],
-    "h": [[1], [0]],
-    "W_s": [[1]],
-    "W_y": [[1]],
-    "W_c": [[1, 1]],
-    "W_o": [[1], [0]],
-}
+SCORED = {"s": [0], "y": [1], "h": [[1], [0]], "W_s": [[1]]}
+TWO_WORDS = SCORED | {"W_y": [[1]], "W_c": [[1, 1]], "W_o": [[1], [0]]}
 
 luong_step = Formula(
     "attention.luong_step",
@@ -56,8 +49,8 @@ luong_step = Formula(
     "The step moves on first and aligns with its new state; context and state side by side go through one more layer, and a "
     "softmax over the vocabulary names the word.",
     sizes={
-        m: "annotations: words of the source",
-        d: "width of the state and of an annotation",
+        m: "words of the source",
+        d: "width of a state",
         p: "width of a word",
         V: "words of the vocabulary",
     },
@@ -75,34 +68,18 @@ luong_step = Formula(
     conventions=(POLARITY, FULLY_MASKED),
     stored=("c", "alpha"),
     pitfalls=(
-        pitfall(
-            "aligned with the state before the step, as Bahdanau's decoder is", mutant="old_state_aligns"
-        ),
-        pitfall("[s; c] where [c; s] is meant: the columns of W_c have to follow", mutant="state_first"),
-        pitfall(
-            "scores divided by √d, which the Transformer does and this step does not", mutant="scaled_scores"
-        ),
-        pitfall(
-            "annotations of padding set to 0 and left in the softmax: a score of 0 still gets a weight",
-            mutant="zeros_for_padding",
-        ),
+        pitfall("aligned with the state before the step, as Bahdanau does", mutant="old_state_aligns"),
+        pitfall("[s; c] where [c; s] is meant", mutant="state_first"),
+        pitfall("scores divided by √d, as in the Transformer", mutant="scaled_scores"),
+        pitfall("annotations of padding set to 0: they still get weight", mutant="zeros_for_padding"),
     ),
     sources=(
-        deck(
-            0,
-            "the attention decoder in seven steps: score, softmax, weigh, sum, concatenate, feed forward, word",
-        ),
+        deck(0, "the attention decoder in seven steps: from scores to the word"),
         paper("luong2015", "section 3, eq. 5 and 6; section 3.1, dot score"),
     ),
     worked=(
-        Worked("The state moves from 0, reading the word 1: tanh 1", TWO_WORDS, ["0.7616"], 4),
-        Worked(
-            "Annotations 1 and 0 score 0.7616 and 0, then weights; the context is 0.6817",
-            TWO_WORDS,
-            ["0.6817", "0.3183"],
-            4,
-            output="alpha",
-        ),
+        Worked("The new state: tanh (0 + 1)", TWO_WORDS, ["0.7616"], 4),
+        Worked("Scores 0.7616 and 0, then weights", TWO_WORDS, ["0.6817", "0.3183"], 4, output="alpha"),
         Worked("Joined: tanh (0.6817 + 0.7616)", TWO_WORDS, ["0.8944"], 4, output="h_tilde"),
         Worked("Two words with logits 0.8944 and 0", TWO_WORDS, ["0.7098", "0.2902"], 4, output="P"),
     ),

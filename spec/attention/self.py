@@ -1,7 +1,8 @@
 """Self-attention: queries, keys and values from one sequence."""
 
 from spec.attention.masks import FULLY_MASKED, OURS, POLARITY
-from spec.attention.scaled_dot_product import scaled_dot_product
+from spec.attention.parts import WIDTHS
+from spec.attention.scaled_dot_product import TOKENS, scaled_dot_product
 from spec.attention.softmax import softmax
 from spec.scores.scaled_dot import scaled_dot
 from spec.vocabulary import *
@@ -36,12 +37,7 @@ self_ = Formula(
     "One vector for each token is not enough for that: three learned matrices make of it what it looks for, what it is "
     "found by and what it gives. The tokens are a set to it: without positions it keeps no order information, so "
     "positions have to be added to the tokens.",
-    sizes={
-        n: "tokens",
-        d_model: "width of a token",
-        d_k: "width of queries and keys",
-        d_v: "width of values",
-    },
+    sizes={n: "tokens", **WIDTHS},
     inputs=(x, W_q, W_k, W_v, mask),
     lines=(
         define(q[i, c], Sum(x[i, l] * W_q[l, c], l)),
@@ -53,18 +49,10 @@ self_ = Formula(
     conventions=(POLARITY, FULLY_MASKED),
     stored=("q", "k", "v"),
     pitfalls=(
-        pitfall(
-            "the mask read with keys in the rows: it is square, so that no shape shows it",
-            mutant="mask_transposed",
-        ),
-        pitfall(
-            "scores divided by √d_model, the width of a token, instead of √d_k", mutant="scaled_by_the_model"
-        ),
-        pitfall("True taken for “may not attend”, as some libraries' masks mean it", convention="polarity"),
-        pitfall(
-            "the order of the tokens expected to matter, though nothing was added to tell them apart",
-            theorem="permutation_equivariant",
-        ),
+        pitfall("the mask transposed: being square, it does not show", mutant="mask_transposed"),
+        pitfall("scores divided by √d_model instead of √d_k", mutant="scaled_by_the_model"),
+        pitfall("True read as “may not attend”, as some libraries do", convention="polarity"),
+        pitfall("order expected to matter without positions", theorem="permutation_equivariant"),
     ),
     sources=(
         deck(0, "self-attention: query, key and value of each word"),
@@ -75,22 +63,8 @@ self_ = Formula(
         paper("vaswani2017", "section 3.2"),
     ),
     worked=(
-        Worked(
-            "Three tokens: their keys",
-            THREE_TOKENS,
-            [[0, 1, 1], [4, 4, 0], [2, 3, 1]],
-            0,
-            ARTICLE,
-            output="k",
-        ),
-        Worked(
-            "Three tokens: their values",
-            THREE_TOKENS,
-            [[1, 2, 3], [2, 8, 0], [2, 6, 3]],
-            0,
-            ARTICLE,
-            output="v",
-        ),
+        Worked("Three tokens: their keys", THREE_TOKENS, TOKENS["k"], 0, ARTICLE, output="k"),
+        Worked("Three tokens: their values", THREE_TOKENS, TOKENS["v"], 0, ARTICLE, output="v"),
         Worked(
             "Three tokens; the article does not divide by √d_k, so W_q carries the factor √3 that the scale divides out",
             THREE_TOKENS,
@@ -108,32 +82,31 @@ s = tensor("s", n, n, meaning="scores: how well each token fits each")
 a = tensor("a", n, n, meaning="weights: how much each token takes from each")
 self_.let(s, scaled_dot(q, k))
 self_.let(a, softmax(scaled_dot(q, k), mask))
+at, key = pi[i], pi[j]
+permuted = self_(each(x[pi[i], l], i, l), W_q, W_k, W_v, each(mask[at, key], i, j))
 
 self_.theorem(
     "permutation_equivariant",
     "Permuting the tokens, and the mask with them, permutes the outputs: without positions no order information is kept",
-    claim(
-        self_(each(x[pi[i], l], i, l), W_q, W_k, W_v, each(mask[pi[i], pi[j]], i, j))[i, e], "=", z[pi[i], e]
-    )
+    claim(permuted[i, e], "=", z[pi[i], e])
     .step(
         Sum(
-            exp(s[pi[i], pi[j]]) / Sum(exp(s[pi[i], pi[u]]), u, where=mask[pi[i], pi[u]]) * v[pi[j], e],
+            exp(s[at, key]) / Sum(exp(s[at, pi[u]]), u, where=mask[at, pi[u]]) * v[key, e],
             j,
-            where=mask[pi[i], pi[j]],
+            where=mask[at, key],
         ),
         "the token at place i is now token π(i), with its query, its key and its value",
     )
     .step(
-        Sum(
-            exp(s[pi[i], pi[j]]) / Sum(exp(s[pi[i], u]), u, where=mask[pi[i], u]) * v[pi[j], e],
-            j,
-            where=mask[pi[i], pi[j]],
-        ),
-        "in the denominator: π reaches every token once, so the sum has the same terms",
+        Sum(exp(s[at, key]) / Sum(exp(s[at, u]), u, where=mask[at, u]) * v[key, e], j, where=mask[at, key]),
+        "the sum below: π reaches every token once, so it has the same terms in another order",
     )
-    .step(Sum(a[pi[i], pi[j]] * v[pi[j], e], j, where=mask[pi[i], pi[j]]), "the definition of the weights")
-    .step(Sum(a[pi[i], j] * v[j, e], j, where=mask[pi[i], j]), "so does the sum over the keys")
-    .because("the definition of z at π(i)"),
+    .step(Sum(a[at, pi[j]] * v[pi[j], e], j, where=mask[at, pi[j]]), "the definition of the weights")
+    .step(
+        Sum(a[at, j] * v[j, e], j, where=mask[at, j]),
+        "the sum over the keys: the same terms in another order",
+    )
+    .because("the definition of z at the token π(i)"),
     given=pi,
     conventions=OURS,
 )

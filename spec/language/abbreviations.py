@@ -6,6 +6,7 @@ Pages show the letters; the checker and the oracle read what they mean.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from sympy.core.basic import Basic
@@ -17,6 +18,7 @@ from spec.language.expr import Ref
 from spec.language.trees import substitute, transform, walk
 
 
+@lru_cache(maxsize=4096)
 def meant(node: Any, formula: Any) -> Any:
     """A tree of a theorem with every letter that is the formula's own replaced by what it means."""
     if not any(isinstance(part, Tensor) and part.role == "internal" for part in walk(node)):

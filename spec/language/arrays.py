@@ -87,10 +87,6 @@ class Tensor(Arithmetic, Leaf):
             )
         return Ref(self)
 
-    def renamed(self, name: str, lead: tuple[sympy.Expr, ...] = ()) -> Tensor:
-        """The same tensor under another name, with further leading axes."""
-        return Tensor(name, (*lead, *self.shape), self.domain, "internal", self.below, self.meaning)
-
     def __repr__(self) -> str:
         return self.name
 

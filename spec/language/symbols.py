@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, TypeAlias
 
 import sympy
@@ -22,15 +23,21 @@ class Letter(sympy.Symbol):
     size: sympy.Expr | None
 
     def __new__(cls, name: str, size: Any = None) -> Letter:  # noqa: D102  (the class says it)
-        made = sympy.Symbol.__xnew__(cls, name, integer=True)
-        made.size = None if size is None else sympy.sympify(size)
-        return made
+        return _letter(name, None if size is None else sympy.sympify(size))
 
     def __getnewargs_ex__(self) -> tuple[tuple[str, sympy.Expr | None], dict[str, Any]]:
         return (self.name, self.size), {}
 
     def _hashable_content(self) -> tuple[Any, ...]:
-        return (self.name, self.size, *sorted(self.assumptions0.items()))
+        return self.name, self.size  # every letter is an integer, and nothing else is assumed of any
+
+
+@cache
+def _letter(name: str, size: sympy.Expr | None) -> Letter:
+    """The letter of this name and size: one object, which is compared with itself at no cost."""
+    made: Letter = sympy.Symbol.__xnew__(Letter, name, integer=True)
+    made.size = size
+    return made
 
 
 def sizes(names: str) -> tuple[sympy.Symbol, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from generate import evidence, figures, theorems
+from generate import figures, theorems
 
 from spec.language import Assurance, Theorem, claim, indices, sizes
 from spec.language.registry import formulas
@@ -125,6 +125,15 @@ def test_the_assurance_of_a_theorem_is_the_checkers(monkeypatch: pytest.MonkeyPa
     assert [found and found[1] for found in shown] == ["proved", "proved", "proved", "refused"]
 
 
+def test_statements_and_derivations_are_not_searched(site: Path) -> None:
+    """The search index holds words: no mark of what was set aside, no label of a drawing."""
+    index = (site / "search" / "search_index.json").read_text(encoding="utf-8")
+    assert "Layer normalization" in index
+    assert "\\ue000" not in index
+    assert "data-held" not in index
+    assert "By induction over" not in index
+
+
 def test_false_theorems_are_shown_with_the_checkers_words(site: Path) -> None:
     """The page on proofs shows false theorems, refused for an obligation that nothing discharges."""
     text = (site / "proofs.html").read_text(encoding="utf-8")
@@ -139,44 +148,3 @@ def test_figures_are_the_same_every_time_and_take_the_pages_colours(formula_id: 
     assert "currentColor" in first
     assert "#0102" not in first
     assert "\n" not in first, "Markdown would take a figure apart at a blank line"
-
-
-def record(formula_id: str, fingerprint: str) -> evidence.Record:
-    """A record of one value check."""
-    check = {
-        "name": "value in float32",
-        "kind": "value",
-        "dtype": "float32",
-        "verdict": "conforms",
-        "examples": 100,
-        "worst_ratio": 0.123,
-    }
-    report = {
-        "formula_id": formula_id,
-        "target": "impl it",
-        "verdict": "conforms",
-        "fingerprint": fingerprint,
-        "checks": [check],
-    }
-    return evidence.Record("2026-01-02", report)
-
-
-def test_stale_evidence_is_marked_and_its_numbers_are_withheld() -> None:
-    """Evidence for another statement is called stale and shows no verdict and no number; for this statement it shows both."""
-    formula = formulas()["attention.softmax"]
-    fresh = evidence.section(formula, [record(formula.id, formula.fingerprint)])
-    assert "0.12" in fresh
-    assert "badge--conforms" in fresh
-    assert "stale" not in fresh
-    old = evidence.section(formula, [record(formula.id, "0123456789abcdef")])
-    assert "badge--stale" in old
-    assert "0123456789abcdef" in old
-    assert "0.12" not in old
-    assert "badge--conforms" not in old
-
-
-def test_without_a_record_the_page_says_so() -> None:
-    """A statement without evidence says that none is recorded, and how to get some."""
-    text = evidence.section(formulas()["scores.dot"], [])
-    assert "No evidence" in text
-    assert "attnspec verify scores.dot" in text

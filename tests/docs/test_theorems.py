@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from generate import theorems
 
+from spec.language.proving.proof import check
 from spec.language.registry import find
 
 
 def section_of(formula_id: str, name: str) -> str:
     """The part of a formula's theorems that is about one of them."""
-    text = theorems.section(find(formula_id))
-    start = text.index(f"{{#theorem-{name}}}")
-    end = text.find("{#theorem-", start + 12)
-    return text[start : end if end > 0 else None]
+    formula = find(formula_id)
+    return theorems.written(check(formula.theorems[name], formula))
 
 
 def test_an_existential_theorem_is_written_as_an_inequality() -> None:
     """That causal attention is not equivariant is proved by a witness: an equals sign would state the opposite."""
-    shown = section_of("attention.causal", "order-matters")
+    shown = section_of("attention.causal", "order_matters")
     assert "for some inputs" in shown
     assert "&#x02260;" in shown  # ≠
 
 
 def test_a_claim_is_written_for_one_option_of_a_convention_that_it_leaves_open() -> None:
     """And the page says for which: the claim and its derivation hold no list of options."""
-    shown = section_of("recurrent.lstm", "one-step")
+    shown = section_of("recurrent.lstm", "one_step")
     assert "written for <code>gate_order=ifgo</code>" in shown
     assert "iofg" not in shown

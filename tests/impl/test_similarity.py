@@ -3,8 +3,8 @@ import math
 import pytest
 import torch
 
+import spec
 from impl.similarity import cosine, dot
-from spec import similarity as stated
 from spec.language.differentiation.gradients import pull_back
 from spec.language.evaluation.evaluate import bound
 
@@ -16,7 +16,7 @@ DTYPES = pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.f
 @DTYPES
 def test_it_is_the_statement(function, dtype, normal):
     """Value within the statement's bound; in float64 and float32 the gradients too."""
-    formula, name = getattr(stated, function.__name__), str(dtype).removeprefix("torch.")
+    formula, name = spec.find(f"similarity.{function.__name__}"), str(dtype).removeprefix("torch.")
     given = [normal(7, dtype=dtype, grad=True) for _ in "xy"]
     arrays = [each.detach().double().numpy() for each in given]
     got = function(*given)

@@ -71,7 +71,14 @@ CATALOGUE = {
         "permutation_equivariant",
     },
     "attention.causal": {"no_future", "no_future_upper_left", "prefix", "prefix_upper_left", "order_matters"},
-    "attention.hard": {"sums_to_one", "expectation", "score_function", "baseline"},
+    "attention.hard": {
+        "sums_to_one",
+        "expectation",
+        "log_gradient",
+        "score_function",
+        "baseline",
+        "least_variance",
+    },
     "attention.local": {
         "position",
         "gaussian",
@@ -119,6 +126,7 @@ CATALOGUE = {
         "scale_invariant",
         "backward",
     },
+    "normalization.rms_norm": {"mean_square", "scale", "scale_invariant", "no_shift_invariance", "backward"},
     "masking.mlm": {
         "sums_to_one",
         "special_never_selected",

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from spec.attention.sampling import log_weight as stated_log_weight
 from torch import Generator, Tensor
 
 from impl.attention import hard as ours
 from impl.attention import log_weight
-from spec.attention import hard
+from spec.attention.hard import hard
+from spec.attention.log_weight import log_weight as stated_log_weight
 from spec.language import Axiom, Law, Sum, data, define, indices, le, lt, sizes, tensor
 from spec.language.arrays import Tensor as Symbol
 from spec.language.formula import Formula
@@ -203,7 +203,7 @@ def test_a_callable_that_takes_no_mask_is_asked_without() -> None:
 # Another law ----------------------------------------------------------------------------------------------------------------
 
 n, m = sizes("n m")
-i, j, l = indices("i j l")
+i, j, l = indices(i=n, j=m, l=m)
 
 
 @pytest.fixture
@@ -216,7 +216,7 @@ def lottery() -> Iterator[Formula]:
         "test.lottery",
         "A lottery",
         inputs=(tickets, generator),
-        lines=(define(P[i, j], tickets[i, j] / Sum(tickets[i, l], (l, 0, m - 1))),),
+        lines=(define(P[i, j], tickets[i, j] / Sum(tickets[i, l], l)),),
         outputs=(P,),
         law=Law(
             probability=P,

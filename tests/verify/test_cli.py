@@ -318,7 +318,7 @@ def test_show_lists_the_step_that_a_recurrence_applies(capsys: pytest.CaptureFix
     """A formula without a page of its own is shown where it is applied."""
     assert main(["show", "recurrent.rnn"]) == 0
     out = capsys.readouterr().out
-    assert "H[t,c] = step(x[t-1], H[t-1], W_xh, W_hh)[c]" in out
+    assert "H[t] = step(x[t-1], H[t-1], W_xh, W_hh)" in out
     assert "where step(x, h, W_xh, W_hh) gives h', with" in out
     assert "h'[c] = tanh(" in out
 

@@ -12,7 +12,7 @@ import torch
 from torch import Generator, Tensor
 
 from impl.masking import mlm as ours
-from spec.masking import mlm
+from spec.masking.mlm import mlm
 from verify.draws import designs, require_pointwise, statement
 from verify.laws import ALPHA, LEAST, POWER, check_law, plan
 from verify.mutants import variants
@@ -44,10 +44,10 @@ def test_ours_conforms(selection: Any, seed: int) -> None:
 
 
 def test_a_vectorised_implementation_takes_seconds() -> None:
-    """A vectorised implementation is judged in a few seconds (under 2 on an idle machine)."""
-    began = time.perf_counter()
+    """A vectorised implementation is judged in a few seconds of processor time (about 2)."""
+    began = time.process_time()
     check_law(ours, mlm, None, 3)
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_expected_probabilities_carry_the_vocabulary() -> None:
@@ -166,7 +166,7 @@ def test_a_word_outside_the_vocabulary_is_impossible() -> None:
 
 def test_axioms_look_only_at_their_own_position() -> None:
     """Axioms are evaluated on a whole batch at once, which is right only if they are pointwise: others are refused."""
-    from spec.language import eq, indices
+    from spec.language import eq
 
     (i, n) = mlm.law.over[0]  # type: ignore[union-attr]
     labels = mlm.law.returns[1]  # type: ignore[union-attr]
@@ -174,4 +174,3 @@ def test_axioms_look_only_at_their_own_position() -> None:
         require_pointwise(axiom.condition, i)
     with pytest.raises(NotImplementedError, match="other positions"):
         require_pointwise(eq(labels[i], labels[n - 1 - i]), i)
-    assert indices("i") == (i,)

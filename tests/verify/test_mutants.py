@@ -105,6 +105,14 @@ def test_every_formula_has_wrong_and_right_variants() -> None:
     assert max(names.values()) == 1
 
 
+def test_a_variant_that_a_pitfall_names_is_a_wrong_one_of_its_formula() -> None:
+    """What a page says goes wrong can be seen going wrong."""
+    wrong = {(v.formula_id, v.name) for v in variants() if not v.is_right}
+    named = {(f.id, p.mutant) for f in formulas().values() for p in f.pitfalls if p.mutant}
+    assert named
+    assert named <= wrong, named - wrong
+
+
 @pytest.mark.parametrize("variant", variants(), ids=lambda v: f"{v.formula_id}-{v.name}")
 def test_conventions_of_a_variant_exist(variant: Variant) -> None:
     """The conventions under which a variant is judged are its formula's."""

@@ -4,15 +4,16 @@ import dataclasses
 
 import pytest
 import torch
-from spec.attention.weights import mask, s, softmax
 
 import impl.attention
 import impl.normalization
-from spec import similarity
-from spec.attention import projections
+from spec.attention.multi_head import multi_head
+from spec.attention.softmax import i, j, l, m, mask, n, s, softmax
 from spec.language import Sum, Theorem, claim, each, given, indices
 from spec.language.registry import find
-from spec.normalization import beta, eps, gamma, layer_norm, x
+from spec.normalization.layer_norm import beta, d, eps, gamma, layer_norm, x
+from spec.normalization.layer_norm import i as p
+from spec.similarity.dot import dot
 from verify import guard_theorem
 from verify.calling import Caller
 from verify.judging import Judge
@@ -20,75 +21,42 @@ from verify.mutants.heads import packed_projections
 from verify.properties import Setting, theorem_check
 from verify.searching import Clock
 
-i, j, l, k, t = indices("i j l k t")
-n, m = s.shape
-(d,) = x.shape
+(t,) = indices("t")
 c = given("c", n)
 offset = given("offset")
 pi = given("pi", m, domain="permutation")
 g = given("g", d)
+weights, whole = softmax(s, mask), layer_norm(x, gamma, beta, eps)
 
 SHIFT = Theorem(
     "shift",
     "Adding a constant to a row of scores changes nothing",
-    (
-        claim(
-            softmax(each(s[i, j] + c[i], (i, n), (j, m)), mask)[i, j],
-            "=",
-            softmax(s, mask)[i, j],
-            (i, n),
-            (j, m),
-        ),
-    ),
+    (claim(softmax(each(s[i, j] + c[i], i, j), mask)[i, j], "=", weights[i, j]),),
     given=(c,),
 )
 PERMUTED = Theorem(
     "permutation",
     "Permuting the keys permutes the weights",
-    (
-        claim(
-            softmax(each(s[i, pi[j]], (i, n), (j, m)), each(mask[i, pi[j]], (i, n), (j, m)))[i, j],
-            "=",
-            softmax(s, mask)[i, pi[j]],
-            (i, n),
-            (j, m),
-        ),
-    ),
+    (claim(softmax(each(s[i, pi[j]], i, j), each(mask[i, pi[j]], i, j))[i, j], "=", weights[i, pi[j]]),),
     given=(pi,),
 )
-AT_MOST_ONE = Theorem(
-    "at most one",
-    "A row sums to at most 1",
-    (claim(Sum(softmax(s, mask)[i, j], (j, 0, m - 1)), "<=", 1, (i, n)),),
-)
-ALWAYS_ONE = Theorem(
-    "always one", "Every row sums to 1", (claim(Sum(softmax(s, mask)[i, j], (j, 0, m - 1)), "=", 1, (i, n)),)
-)
+AT_MOST_ONE = Theorem("at most one", "A row sums to at most 1", (claim(Sum(weights[i, j], j), "<=", 1),))
+ALWAYS_ONE = Theorem("always one", "Every row sums to 1", (claim(Sum(weights[i, j], j), "=", 1),))
 LOOPED = Theorem(
     "looped",
     "A row alone gives that row (the argument depends on the index around the call)",
-    (claim(softmax(each(s[t, j], (i, 1), (j, m)), None)[0, k], "=", softmax(s, None)[t, k], (t, n), (k, m)),),
+    (claim(softmax(each(s[i, j], (t, 1), j), None)[0, l], "=", softmax(s, None)[i, l]),),
 )
 LN_SHIFT = Theorem(
     "shift",
     "Adding a constant to the row changes nothing",
-    (
-        claim(
-            layer_norm(each(x[j] + offset, (j, d)), gamma, beta, eps)[i],
-            "=",
-            layer_norm(x, gamma, beta, eps)[i],
-            (i, d),
-        ),
-    ),
+    (claim(layer_norm(each(x[p] + offset, p), gamma, beta, eps)[p], "=", whole[p]),),
     given=(offset,),
 )
 BETA = Theorem(
     "bias gradient",
     "The gradient of the bias is the cotangent, that of the row sums to 0",
-    (
-        claim(layer_norm(x, gamma, beta, eps).pullback(g, "beta")[i], "=", g[i], (i, d)),
-        claim(Sum(layer_norm(x, gamma, beta, eps).pullback(g, "x")[i], (i, 0, d - 1)), "=", 0),
-    ),
+    (claim(whole.pullback(g, beta)[p], "=", g[p]), claim(Sum(whole.pullback(g, x)[p], p), "=", 0)),
     given=(g,),
 )
 
@@ -100,9 +68,9 @@ def run(fn, formula, theorem, seed=0, **conventions):
 
 
 CASES = [
-    (similarity.dot, lambda x, y: (x * y).sum(-1), similarity.dot.theorems["symmetric"]),
-    (similarity.dot, lambda x, y: (x * y).sum(-1), similarity.dot.theorems["cauchy_schwarz"]),
-    (projections.multi_head, packed_projections, projections.multi_head.theorems["head_permutation"]),
+    (dot, lambda x, y: (x * y).sum(-1), dot.theorems["symmetric"]),
+    (dot, lambda x, y: (x * y).sum(-1), dot.theorems["cauchy_schwarz"]),
+    (multi_head, packed_projections, multi_head.theorems["head_permutation"]),
     (softmax, impl.attention.softmax, SHIFT),
     (softmax, impl.attention.softmax, PERMUTED),
     (softmax, impl.attention.softmax, AT_MOST_ONE),

@@ -30,15 +30,14 @@ def _spread(axes: Axes) -> None:
 
 
 def _sharpness(axes: Axes) -> None:
-    keys = 16
+    queries, keys = 1000, 16
+    # Every query has keys of its own: the mean is over both, and the curve is no picture of one set of keys.
+    drawn = [(normal(queries, 1, d), normal(queries, keys, d, seed=1)) for d in SIZES]
     for score, colour, label in (
         (impl.scores.dot, ONE, "unscaled"),
         (impl.scores.scaled_dot, TWO, "scaled by 1/√dₖ"),
     ):
-        largest = [
-            float(impl.attention.softmax(score(normal(400, d), normal(keys, d, seed=1))).amax(-1).mean())
-            for d in SIZES
-        ]
+        largest = [float(impl.attention.softmax(score(q, k)).amax(-1).mean()) for q, k in drawn]
         axes.plot(SIZES, largest, "o-", color=colour, label=label)
     axes.axhline(1 / keys, color=FAINT, linewidth=1)
     axes.set(xscale="log", ylim=(0, 1.03), xlabel="dₖ", ylabel=f"largest of {keys} weights, mean")
@@ -48,11 +47,12 @@ def _sharpness(axes: Axes) -> None:
 FIGURES: dict[str, Callable[[], str]] = {
     "scores.dot": lambda: draw(
         "spread", _spread,
-        "Standard deviation of scores of unit-normal entries (dots, 40 000 scores each) against √dₖ and 1 (lines).",
+        "Standard deviation of the scores of queries and keys with unit-normal entries (dots, 40 000 scores each) against "
+        "√dₖ and 1 (lines).",
     ),
     "scores.scaled_dot": lambda: draw(
         "sharpness", _sharpness,
-        "Softmax over 16 keys of unit-normal scores: without the scale it hardens as dₖ grows, with it it does not. "
-        "The thin line is 1/16, all weights alike.",
+        "Softmax over 16 keys, queries and keys with unit-normal entries, new keys for each of 1 000 queries: without the scale "
+        "it hardens as dₖ grows, with it it does not. The thin line is 1/16, all weights alike.",
     ),
 }  # fmt: skip

@@ -164,12 +164,14 @@ def _inducted(goal: Goal, induction: Induction) -> tuple[CheckedInduction, tuple
         outer = goal.outer
     else:
         outer = _needed(goal.ranges, (*claims, *(known.claim for known in goal.known)), (first, last))
-    taken = {s for s, _, _ in outer} | {s for c in claims for s, _ in c.over}
-    if symbol in taken or symbol.is_positive or symbol in free_symbols(first) | free_symbols(last):
+    around_it = {s.name for s, _, _ in outer}
+    inside = {s.name for c in claims for s, _ in c.over}
+    ends = {s.name for s in free_symbols(first) | free_symbols(last)}
+    if symbol.name in around_it | inside | ends or symbol.is_positive:
         return CheckedInduction(
             (symbol, first, last), claims, note=f"{symbol} already stands for something"
         ), ()
-    if any(s in {x for x, _, _ in outer} for c in claims for s, _ in c.over):
+    if around_it & inside:
         return CheckedInduction((symbol, first, last), claims, note="an index stands for two things"), ()
     around = replace(goal, outer=outer)
     key = (outer, goal.known, claims, symbol, first, last, induction)

@@ -9,6 +9,7 @@ proves nothing. The method is sound and, for the few inequalities around an inde
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import gcd
 
 from spec.language.proving.terms import UNIT, Poly
@@ -88,8 +89,9 @@ def _cheapest(forms: Sequence[Form]) -> str | None:
     return min(counts, key=lambda k: (counts[k][0] * counts[k][1] - sum(counts[k]), k))
 
 
-def follows(facts: Iterable[Form], goal: Form) -> bool:
-    """Whether the goal follows from the facts, which must be the ones connected with it."""
+@lru_cache(maxsize=1 << 16)
+def follows(facts: tuple[Form, ...], goal: Form) -> bool:
+    """Whether the goal follows from the facts. Most questions come again: in a later step, under another convention."""
     terms, constant = goal
     if not terms:
         return constant >= 0

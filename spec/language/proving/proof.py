@@ -6,8 +6,10 @@ assurance is never more than its weakest part.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import sympy
 
 from spec.language.formula import Formula
 from spec.language.proving.derivations import (
@@ -23,6 +25,7 @@ from spec.language.proving.place import Goal, Place
 from spec.language.proving.rules import Rule
 from spec.language.proving.witness import Numeric
 from spec.language.theorem import Assurance, Claim, Proof, Theorem
+from spec.language.trees import free_symbols
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,10 @@ def check(theorem: Theorem, formula: Formula) -> Checked:
     checked: dict[Any, Any] = {}
     for claim in theorem.claims:
         proof = claim.proof
-        if theorem.exists != (proof.method == "witness"):
+        if two := _two_of_a_name(theorem, formula, claim):
+            note = f"{', '.join(two)} names two indices or sizes: choose another letter for one of them"
+            claims.append(CheckedClaim(claim, Assurance.REFUSED, (), note))
+        elif theorem.exists != (proof.method == "witness"):
             note = "an existential theorem is shown by a witness, and nothing else is"
             claims.append(CheckedClaim(claim, Assurance.REFUSED, (), note))
         elif proof.method == "derivation":
@@ -81,6 +87,24 @@ def check(theorem: Theorem, formula: Formula) -> Checked:
                 CheckedClaim(claim, Assurance.REFUSED, (), f"{proof.method} is not a method of proof")
             )
     return Checked(theorem, formula, tuple(claims))
+
+
+def _two_of_a_name(theorem: Theorem, formula: Formula, claim: Claim) -> list[str]:
+    """Names that an index of a claim shares with another, or with a size: proofs tell indices and sizes apart by name."""
+    shapes = [size for t in (*formula.tensors, *theorem.given) for size in t.shape]
+    sizes = {item for item in formula.inputs if isinstance(item, sympy.Symbol)}
+    sizes = sizes.union(*(free_symbols(size) for size in (*shapes, *theorem.sizes.values())))
+    waiting: list[tuple[Claim, set[sympy.Symbol]]] = [(claim, set())]
+    twice: set[str] = set()
+    while waiting:
+        one, over = waiting.pop()
+        sides = (free_symbols(tree) for tree in (one.left, one.right, one.where))
+        names = [symbol.name for symbol in sizes.union(over, (s for s, _ in one.over), *sides)]
+        twice |= {name for name in names if names.count(name) > 1}
+        if (shown := one.proof.induction) is not None:
+            parts = (replace(one, proof=part) for part in (*shown.base, *shown.step))
+            waiting += [(inner, {shown.over}) for inner in (*shown.claims, *parts)]
+    return sorted(twice)
 
 
 def _numeric(theorem: Theorem, formula: Formula, claim: Claim, proof: Proof) -> CheckedClaim:

@@ -106,13 +106,14 @@ def _key(atom: Atom) -> str:
 class Mono:
     """A monomial without its coefficient: conditions, powers of atoms (positive integers), and an exponent."""
 
-    __slots__ = ("exponent", "key", "lits", "pows", "symbols")
+    __slots__ = ("atoms", "exponent", "key", "lits", "pows", "symbols")
 
     def __init__(
         self, lits: Iterable[Atom] = (), pows: Iterable[tuple[Atom, int]] = (), exponent: Poly | None = None
     ) -> None:
         self.lits = tuple(sorted(set(lits), key=_key))
         self.pows = tuple(sorted(pows, key=lambda pair: pair[0].key))
+        self.atoms = tuple(a for a, _ in self.pows)  # those that occur as factors
         self.exponent = exponent if exponent else None
         parts = [f"[{lit.key}]" for lit in self.lits]
         parts += [a.key if k == 1 else f"{a.key}^{k}" for a, k in self.pows]
@@ -146,11 +147,6 @@ class Mono:
         if other.exponent is not None:
             exponent = other.exponent if exponent is None else exponent + other.exponent
         return Mono((*self.lits, *other.lits), pows.items(), exponent)
-
-    @property
-    def atoms(self) -> tuple[Atom, ...]:
-        """The atoms that occur as factors."""
-        return tuple(a for a, _ in self.pows)
 
     @property
     def single(self) -> Atom | None:
@@ -203,15 +199,10 @@ class Poly:
 
     def __add__(self, other: Poly | int | Fraction) -> Poly:
         other = other if isinstance(other, Poly) else number(other)
-        if not other.terms:
-            return self
-        terms = dict(self.terms)
-        for m, c in other.terms.items():
-            terms[m] = terms.get(m, Fraction(0)) + c
-        return Poly(terms)
+        return total((self, other)) if other.terms else self
 
     def __neg__(self) -> Poly:
-        return self.scaled(Fraction(-1))
+        return Poly({m: -c for m, c in self.terms.items()})
 
     def __sub__(self, other: Poly | int | Fraction) -> Poly:
         return self + (-other if isinstance(other, Poly) else number(-other))
@@ -222,8 +213,7 @@ class Poly:
         terms: dict[Mono, Fraction] = {}
         for m, c in self.terms.items():
             for o, e in other.terms.items():
-                product = m.times(o)
-                terms[product] = terms.get(product, Fraction(0)) + c * e
+                _add(terms, m.times(o), c * e)
         return Poly(terms)
 
     def scaled(self, factor: Fraction) -> Poly:
@@ -267,7 +257,7 @@ class Poly:
                 if not truth:
                     continue
                 m = Mono((x for x in m.lits if x != lit), m.pows, m.exponent)
-            terms[m] = terms.get(m, Fraction(0)) + c
+            _add(terms, m, c)
         return Poly(terms)
 
     def linear_in(self, symbol: Atom) -> tuple[Fraction, Poly] | None:
@@ -289,7 +279,7 @@ ZERO, ONE = number(0), number(1)
 
 def of_mono(mono: Mono, coefficient: Fraction | int = 1) -> Poly:
     """A single monomial as a polynomial."""
-    return Poly({mono: Fraction(coefficient)})
+    return Poly({mono: coefficient if isinstance(coefficient, Fraction) else Fraction(coefficient)})
 
 
 def total(parts: Iterable[Poly]) -> Poly:
@@ -297,8 +287,14 @@ def total(parts: Iterable[Poly]) -> Poly:
     terms: dict[Mono, Fraction] = {}
     for part in parts:
         for m, c in part.terms.items():
-            terms[m] = terms.get(m, Fraction(0)) + c
+            _add(terms, m, c)
     return Poly(terms)
+
+
+def _add(terms: dict[Mono, Fraction], mono: Mono, c: Fraction) -> None:
+    """Add to a coefficient; most are met once, and sums of fractions are what costs most here."""
+    old = terms.get(mono)
+    terms[mono] = c if old is None else old + c
 
 
 def whole(poly: Poly) -> tuple[Fraction, Poly]:

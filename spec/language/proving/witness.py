@@ -20,7 +20,7 @@ from spec.language.formula import Formula
 from spec.language.known import forget
 from spec.language.lines import Definition
 from spec.language.theorem import Claim, Theorem
-from spec.language.trees import free_symbols, substitute
+from spec.language.trees import free_symbols, substitute, walk
 
 DIGITS = 30
 POINTS = 5
@@ -46,7 +46,9 @@ class Numeric:
             body = side if where == TRUE else case(where, side)
             lines.append(Definition(tensors[-1][symbols], body, ranges))
         declared = (*sorted(self._sizes(), key=str), *self.formula.tensors, *self.theorem.given)
-        inputs = tuple(item for item in declared if str(item) in point)
+        used = {part for line in lines for tree in (line.left, line.right) for part in walk(tree)}
+        inputs = tuple(item for item in declared if str(item) in point and item in used)
+        needless = {str(item) for item in declared if item not in used}
         name = f"{self.formula.id}:{self.theorem.name}"
         both = Formula(
             name,
@@ -59,7 +61,8 @@ class Numeric:
             auxiliary=True,
         )
         try:
-            left, right = enclose(both, dict(point), conventions, bits=256)
+            values = {name: value for name, value in point.items() if name not in needless}
+            left, right = enclose(both, values, conventions, bits=256)
         finally:
             forget(name)
         return [(at, left[at], right[at]) for at in np.ndindex(left.shape)]

@@ -168,7 +168,7 @@ def _max_latex(p: Latex, node: MaxOf) -> tuple[str, int]:
 @rule(AnyOf, Latex)
 def _any_latex(p: Latex, node: AnyOf) -> tuple[str, int]:
     return (
-        rf"\exists\, {p.index(node.var)} \in [{p.index(node.first)}, {p.index(node.last)}] : {p.text(node.body)}",
+        rf"\exists\, {p.index(node.var)} \in [{p.index(node.first)}, {p.index(node.last)}] :\ {p.text(node.body)}",
         SUM,
     )
 

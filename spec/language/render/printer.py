@@ -130,7 +130,8 @@ class Latex(Printer):
         """Index arithmetic."""
         if isinstance(expr, sympy.Symbol):
             base, _, subscript = expr.name.partition("_")
-            return self.name(base) + (f"_{{{subscript}}}" if subscript else "")
+            shown = rf"\mathrm{{{subscript}}}" if len(subscript) > 1 else subscript
+            return self.name(base) + (f"_{{{shown}}}" if subscript else "")
         if isinstance(expr, sympy.Tuple):
             return ", ".join(self.text(part) for part in expr.args)
         out = str(_Set().doprint(expr))

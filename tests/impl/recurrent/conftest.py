@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-import spec.recurrent
+import spec
 from impl import recurrent
 from spec.language.differentiation.gradients import pull_back
 from spec.language.evaluation.evaluate import bound
@@ -71,7 +71,7 @@ class Case:
         self, inputs: Sequence[Tensor], conventions: dict[str, str] | None = None
     ) -> list[tuple[Tensor, Tensor]]:
         """Value and bound of what ``with_gradients`` computes, from the statement; the inputs have no batch axes."""
-        formula, dtype = getattr(spec.recurrent, self.name), str(inputs[0].dtype).removeprefix("torch.")
+        formula, dtype = spec.find(f"recurrent.{self.name}"), str(inputs[0].dtype).removeprefix("torch.")
         arrays = [each.detach().double().numpy() for each in inputs]
         results = bound(formula, arrays, conventions, dtype)
         seeds = {

@@ -2,8 +2,9 @@ import pytest
 import torch
 
 from impl.recurrent import lstm_cell, rnn_cell
-from spec import recurrent as stated
 from spec.language.evaluation.evaluate import bound
+from spec.recurrent.lstm_cell import lstm_cell as stated_lstm
+from spec.recurrent.rnn_cell import rnn_cell as stated_rnn
 
 p, d, r = 3, 5, 11
 DTYPES = pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
@@ -24,8 +25,8 @@ def lstm_inputs(normal, *lead, dtype=torch.float32):
 BOTH = pytest.mark.parametrize(
     ("cell", "inputs", "formula", "data"),
     [
-        (rnn_cell, rnn_inputs, stated.rnn_cell, 2),
-        (lstm_cell, lstm_inputs, stated.lstm_cell, 3),
+        (rnn_cell, rnn_inputs, stated_rnn, 2),
+        (lstm_cell, lstm_inputs, stated_lstm, 3),
     ],
     ids=["rnn_cell", "lstm_cell"],
 )

@@ -2,9 +2,10 @@ import pytest
 import torch
 
 from impl.recurrent import bilm_objective, elmo_mix
-from spec import recurrent as stated
 from spec.language.differentiation.gradients import pull_back
 from spec.language.evaluation.evaluate import bound
+from spec.recurrent.bilm_objective import bilm_objective as stated_objective
+from spec.recurrent.elmo_mix import elmo_mix as stated_mix
 
 DTYPES = pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
 L, d, T, V = 2, 5, 7, 11
@@ -48,7 +49,7 @@ class TestElmoMix:
         given = self.inputs(normal, dtype=dtype, grad=True)
         mixed = elmo_mix(*given)
         assert mixed.dtype == dtype
-        assert judged(stated.elmo_mix, given, mixed, dtype)
+        assert judged(stated_mix, given, mixed, dtype)
 
     def test_equal_weights_average_and_one_large_weight_selects(self, normal):
         """γ = 1: a convex combination of the layers."""
@@ -103,7 +104,7 @@ class TestBilmObjective:
         given = self.inputs(normal, dtype=dtype, grad=True)
         total = bilm_objective(*given)
         assert total.dtype == dtype
-        assert judged(stated.bilm_objective, given, total, dtype)
+        assert judged(stated_objective, given, total, dtype)
 
     def test_it_is_two_cross_entropies(self, normal):
         """With the sign of a likelihood."""

@@ -19,7 +19,7 @@ from spec.language import (
     tanh,
     tensor,
 )
-from spec.language.known import known
+from spec.language.registry import find
 
 REGIMES = ("unit", "huge scores", "tiny variance", "large mean", "ties", "size one")
 
@@ -95,6 +95,7 @@ def inputs_of(formula_id: str, regime: str, seed: int) -> dict[str, Any]:
             "beta": (d,),
             "eps": 10.0 ** -rng.integers(2, 9),
         },
+        "normalization.rms_norm": {"x": (d,), "gamma": (d,), "eps": 10.0 ** -own.integers(2, 9)},
     }
     given = table[formula_id]
     return {k: real(rng, v, regime) if isinstance(v, tuple) else v for k, v in given.items()}
@@ -119,6 +120,7 @@ DETERMINISTIC = (
     "positional.sinusoidal",
     "positional.learned",
     "normalization.layer_norm",
+    "normalization.rms_norm",
 )
 
 
@@ -140,7 +142,7 @@ def layered() -> Formula:
     i, c, r = indices("i c r")
     x = data("x", n, d)
     y, mean, spread, z = tensor("y", n, d), tensor("mean", n), tensor("spread", n), tensor("z", n, d)
-    attend = known("attention.scaled_dot_product")
+    attend = find("attention.scaled_dot_product")
     lines = (
         define(y[i, c], x[i, c] + attend(x, x, x)[i, c]),
         define(mean[i], Sum(y[i, r], (r, 0, d - 1)) / d),

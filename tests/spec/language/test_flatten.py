@@ -25,11 +25,9 @@ def test_a_call_with_the_wrong_number_of_arguments_is_refused() -> None:
 def test_a_call_with_shapes_that_do_not_fit_is_refused() -> None:
     """q and k share d_k."""
     other = data("y", m, d + 1)
-    formula = Formula(
-        "test.misfit", "", (x, other), (define(z[i, c], find("scores.dot")(x, other)[i, c]),), (z,)
-    )
+    line = define(z[i, c], find("scores.dot")(x, other)[i, c])
     with pytest.raises(ValueError, match=r"scores\.dot: k has shape"):
-        formula.flat()
+        Formula("test.misfit", "", (x, other), (line,), (z,))
 
 
 def test_flattening_keeps_names_apart_and_shares_equal_calls() -> None:

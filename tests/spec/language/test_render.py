@@ -62,7 +62,7 @@ PARTS = {
     "x[m:2·m]": each(x[m + i, c], (i, m), (c, d)),
     "x[:, 1:d]": each(x[i, c + 1], (i, n), (c, d - 1)),
     "(x[c,i] for i<n, c<d)": each(x[c, i], (i, n), (c, d)),
-    "(x[-i+n-1,c] for i<n, c<d)": each(x[n - 1 - i, c], (i, n), (c, d)),
+    "(x[n-i-1,c] for i<n, c<d)": each(x[n - 1 - i, c], (i, n), (c, d)),
     "(x[i,i] for i<n)": each(x[i, i], (i, n)),
     "softmax(x)": each(find("attention.softmax")(x)[i, c], (i, n), (c, d)),
     "softmax(x)[j]": each(find("attention.softmax")(x)[j, c], (c, d)),

@@ -81,8 +81,8 @@ def test_shapes_that_disagree_are_refused_whichever_comes_first() -> None:
 def test_a_shape_that_only_a_later_input_explains_is_checked_in_the_end() -> None:
     """x has h·d entries; h and d come after it."""
     x, a, b, out = data("x", h * d), parameter("a", h), parameter("b", d), tensor("out")
-    formula = Formula("test.product", "", (x, a, b), (define(out, 1),), (out,))
-    assert evaluate(formula, {"x": np.zeros(6), "a": np.zeros(2), "b": np.zeros(3)})[0] == 1
+    formula = Formula("test.product", "", (x, a, b), (define(out, x[0] + a[0] + b[0]),), (out,))
+    assert evaluate(formula, {"x": np.ones(6), "a": np.zeros(2), "b": np.zeros(3)})[0] == 1
     with pytest.raises(
         ValueError, match=r"test\.product: x has shape \(d\*h\), here with .*; \(7,\) was given"
     ):

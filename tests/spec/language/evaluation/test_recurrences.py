@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 import pytest
@@ -109,6 +109,6 @@ def test_forty_steps_of_a_wide_network_are_a_matter_of_moments(formula_id: str, 
     }
     inputs = {name: rng.normal(size=shape) for name, shape in shapes[formula_id].items()}
     find(formula_id).flat()
-    began = perf_counter()
+    began = process_time()
     bound(find(formula_id), inputs)
-    assert perf_counter() - began < seconds
+    assert process_time() - began < seconds

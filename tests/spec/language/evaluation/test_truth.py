@@ -9,7 +9,7 @@ import flint
 import numpy as np
 import pytest
 
-from spec.attention import local
+from spec.attention.local import local
 from spec.language import Max, Node, Some, Sum, Tensor, case, data, define, eq, le, lt, sizes, sqrt, tensor
 from spec.language.differentiation.gradients import pull_back
 from spec.language.evaluation.balls import midpoints

@@ -32,11 +32,11 @@ from spec.language.expr import (
     sqrt,
     tanh,
 )
-from spec.language.symbols import indices, sizes
+from spec.language.symbols import sizes
 from spec.language.trees import refs
 
 n, m = sizes("n m")
-NAMES = indices("i j l")
+NAMES = sympy.symbols("i j l", integer=True)  # without sizes: so the normal form writes them
 TENSORS = {
     "f": Tensor("f", (n,)),
     "g": Tensor("g", (m,)),
@@ -140,7 +140,7 @@ def values(draw: Any, scope: Scope, depth: int) -> Node:
     if kind == "F":
         return TENSORS["F"][draw(st.sampled_from(_index(scope, n))), draw(st.sampled_from(_index(scope, m)))]
     if kind == "a":
-        return TENSORS["a"].value
+        return lift(TENSORS["a"])
     if kind == "delta":
         every = [*scope, *_index(scope, n)]
         return delta(draw(st.sampled_from(every)), draw(st.sampled_from(every)))
@@ -226,7 +226,7 @@ def enclosures(
             extent = tuple(len(evaluator.ranges[s]) for s in evaluator.scope)
             if where is not None:
                 tree = case(where, tree)
-            out = np.broadcast_to(np.asarray(evaluator(tree), dtype=object), extent)
+            out = np.broadcast_to(np.asarray(evaluator.value(tree), dtype=object), extent)
             keep = np.full(extent, True) if held is None else np.broadcast_to(held.holds, extent)
             return [out[at] for at in np.ndindex(*extent) if keep[at]]
     finally:

@@ -17,7 +17,6 @@ from spec.language import (
     claim,
     cos,
     define,
-    derive,
     eq,
     given,
     lt,
@@ -61,7 +60,8 @@ flat = tensor("flat", n * m)
 @pytest.fixture
 def rows_in_line() -> Iterator[Formula]:
     """The rows of a matrix one after the other."""
-    line = Formula('test.line', 'Rows in a line', (F,), (define(flat[i * m + j], F[i, j], (i, 0, n - 1), (j, 0, m - 1)),), (flat,), auxiliary=True)  # fmt: skip
+    entries = define(flat[i * m + j], F[i, j], (i, n), (j, m))
+    line = Formula("test.line", "Rows in a line", (F,), (entries,), (flat,), auxiliary=True)
     yield line
     forget(line.id)
 
@@ -111,13 +111,8 @@ def test_bounded_functions_do_not_enlarge(bounded: object) -> None:
     """|x| - x·f(y) is at least 0."""
     small = a * z * bounded(f[i])  # type: ignore[operator]
     most = absolute(a * z)
-    theorem = Theorem(
-        "claimed",
-        "",
-        (claim(small, "<=", most, (i, n)).proved(derive().because("so it is", gap=most - small)),),
-        given=(a, z),
-    )
-    proved(theorem)
+    bound = claim(small, "<=", most, (i, n)).because("|f| is at most 1", gap=most - small)
+    proved(Theorem("claimed", "", (bound,), given=(a, z)))
 
 
 @false("rows of one width are not blocks of another", anything, "is not known|whole blocks")
@@ -158,15 +153,15 @@ def _() -> Theorem:
 @false("twice a sine exceeds what it is taken of", anything, "not visible")
 def _() -> Theorem:
     gap = absolute(a) - 2 * a * tanh(z)
-    bound = claim(2 * a * tanh(z), "<=", absolute(a))
-    return Theorem("claimed", "", (bound.proved(derive().because("so it is", gap=gap)),), given=(a, z))
+    bound = claim(2 * a * tanh(z), "<=", absolute(a)).because("|tanh| is at most 1", gap=gap)
+    return Theorem("claimed", "", (bound,), given=(a, z))
 
 
 @false("a bounded function of one number against the size of another", anything, "not visible")
 def _() -> Theorem:
     gap = absolute(a) - z * tanh(a)
-    bound = claim(z * tanh(a), "<=", absolute(a))
-    return Theorem("claimed", "", (bound.proved(derive().because("so it is", gap=gap)),), given=(a, z))
+    bound = claim(z * tanh(a), "<=", absolute(a)).because("|tanh| is at most 1", gap=gap)
+    return Theorem("claimed", "", (bound,), given=(a, z))
 
 
 @pytest.mark.parametrize("name", FALSE)

@@ -12,7 +12,6 @@ from spec.language import (
     absolute,
     case,
     claim,
-    derive,
     exp,
     le,
     lift,
@@ -29,6 +28,7 @@ from spec.language.lines import define
 from spec.language.proving.proof import check
 from spec.language.symbols import indices
 from spec.language.theorem import Assurance
+from spec.language.trees import walk
 
 n, m = sizes("n m")
 i, j = indices("i j")
@@ -41,7 +41,7 @@ def proved(
 ) -> bool:
     """Whether the prover accepts a claim at every i < n, j < m."""
     made = claim(left, relation, right, (i, n), (j, m), **({} if where is None else {"where": where}))
-    theorem = Theorem("claimed", "", (made.proved(derive().because("so it is", gap=gap)),), given=(x, y, p))
+    theorem = Theorem("claimed", "", (made.because("visibly at least 0", gap=gap),), given=(x, y, p))
     formula = Formula("test.estimates", "", (), (), (), auxiliary=True)
     try:
         return check(theorem, formula).assurance == Assurance.PROVED
@@ -115,13 +115,14 @@ def test_what_is_found_to_be_at_least_zero_is(seed: int) -> None:
     if not proved(0, "<=", total, gap=total):
         return
     out = Tensor("out", (n, m))
-    formula = Formula("test.found", "", (m, x, y, p), (define(out[i, j], total),), (out,), auxiliary=True)
+    inputs = (n, m, *(item for item in (x, y, p) if item in walk(total)))
+    formula = Formula("test.found", "", inputs, (define(out[i, j], total),), (out,), auxiliary=True)
     try:
         for count in (1, 3):
             scale = 10.0 ** rng.integers(-2, 2)
-            values = {name: scale * rng.standard_normal(40) for name in ("x", "y")}
-            values["p"] = np.abs(rng.standard_normal(40)) * scale
-            (found,) = enclose(formula, {"m": count, **values})
+            drawn = {item: scale * rng.standard_normal(40) for item in (x, y, p)}
+            values = [np.abs(drawn[item]) if item is p else drawn[item] for item in inputs[2:]]
+            (found,) = enclose(formula, [40, count, *values])
             assert all(ball > -1e-25 for ball in found.flat), str(total)
     finally:
         forget(formula.id)

@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-import pytest
-from spec.attention.sampling import hard, log_weights
-from spec.attention.sampling_theorems import OURS, law, some_key
-from spec.attention.sampling_theorems import weights as shares_of_s
-from spec.attention.steps import V, bahdanau_step, d, e, h, luong_step
-from spec.attention.steps_theorems import bahdanau, luong
-from spec.attention.steps_theorems import encoded as states
-from spec.attention.weights import d_v, j, k, l, m, mask, n, q, s, scaled_dot_product, v
-from spec.attention.windows import D, W_p, local, v_p
-from spec.attention.windows_theorems import (
-    CUT,
-    WHOLE,
-    alpha,
-    other_k,
-    other_v,
-    p,
-    place,
-    replaced,
-    seen,
-    shares,
-    wide,
-)
+from typing import Any
 
+import pytest
+
+from spec.attention import bahdanau_step as bahdanau
+from spec.attention import local as near_by
+from spec.attention import luong_step as luong
+from spec.attention.hard import a as law
+from spec.attention.hard import hard
+from spec.attention.local import D, G, W_p, a_all, local, u, v_p, z
+from spec.attention.log_weights import log_weights
+from spec.attention.scaled_dot_product import c, d_k, d_v, e, i, j, k, l, m, mask, n, q, scaled_dot_product, v
+from spec.attention.softmax import softmax
 from spec.language import (
+    Applied,
+    Formula,
     Some,
     Sum,
     Theorem,
     absolute,
     case,
     claim,
-    derive,
     each,
     eq,
     exp,
@@ -40,187 +31,165 @@ from spec.language import (
     le,
     lt,
 )
-from tests.spec.language.proving.claims import Register, c, equal, i, refused, register_in
+from tests.spec.language.proving.claims import Register, equal, refused, register_in
+
+OURS = {"polarity": "true_attends", "fully_masked": "zero"}
 
 FALSE: Register = {}
 false = register_in(FALSE)
-seen_mask = luong_step.tensors[-1]
-r = given("r", n, m)
 
 # Hard attention -----------------------------------------------------------------------------------------------------------
+
+t, r = given("t", n, m), given("r", n, m)  # scores that a query draws by, and its reward for each key
+p, estimate = softmax(t, mask), log_weights(t, mask)
+gradient = p.pullback(r, "s")
 
 
 @false("the probabilities of any query sum to 1", hard, "≠ 0|differ")
 def _() -> Theorem:
-    return equal(Sum(law[i, j], (j, 0, m - 1)), 1, (i, n), conventions=OURS)
+    return equal(Sum(law[i, j], j), 1, conventions=OURS)
 
 
 @false("the expected context is the plain mean of the values", hard, "differ|≠ 0")
 def _() -> Theorem:
-    mean = Sum(v[j, c], (j, 0, m - 1)) / m
-    return equal(
-        Sum(law[i, j] * v[j, c], (j, 0, m - 1)), mean, (i, n), (c, d_v), conventions=OURS, where=some_key
-    )
+    expected = Sum(law[i, j] * v[j, e], j)
+    return equal(expected, Sum(v[j, e], j) / m, conventions=OURS, where=Some(mask[i, l], l))
 
 
 @false("the expected square is the square of soft attention", hard, "differ")
 def _() -> Theorem:
-    soft = scaled_dot_product(q, k, v, mask)[i, c]
-    squares = Sum(law[i, j] * v[j, c] ** 2, (j, 0, m - 1), where=mask[i, j])
-    return equal(squares, soft**2, (i, n), (c, d_v), conventions=OURS)
+    soft = scaled_dot_product(q, k, v, mask)[i, e]
+    squares = Sum(law[i, j] * v[j, e] ** 2, j, where=mask[i, j])
+    return equal(squares, soft**2, conventions=OURS)
 
 
 @false("the score function without the weights", hard, "differ")
 def _() -> Theorem:
-    return equal(
-        log_weights(s, mask).pullback(each(r[i, j], (i, n), (j, m)), "s")[i, l],
-        shares_of_s.pullback(r, "s")[i, l],
-        (i, n),
-        (l, m),
-        given=(s, r),
-        conventions=OURS,
-    )
+    unweighted = estimate.pullback(each(r[i, j], i, j), "s")
+    return equal(unweighted[i, l], gradient[i, l], given=(t, r), conventions=OURS)
 
 
 @false("a baseline that depends on the draw adds nothing", hard, "differ")
 def _() -> Theorem:
     b = given("b", n, m)
-    return equal(
-        log_weights(s, mask).pullback(each(shares_of_s[i, j] * (r[i, j] - b[i, j]), (i, n), (j, m)), "s")[
-            i, l
-        ],
-        shares_of_s.pullback(r, "s")[i, l],
-        (i, n),
-        (l, m),
-        given=(s, r, b),
-        conventions=OURS,
-    )
+    estimated = estimate.pullback(each(p[i, j] * (r[i, j] - b[i, j]), i, j), "s")
+    return equal(estimated[i, l], gradient[i, l], given=(t, r, b), conventions=OURS)
 
 
 # Local attention ----------------------------------------------------------------------------------------------------------
 
+CUT, WHOLE = {**OURS, "window": "cut"}, {**OURS, "window": "whole"}
+position, alpha = near_by.p, near_by.alpha
+others = spot, other_k, other_v = (
+    given("r", domain="integer", below=m),
+    given("k_other", d_k),
+    given("v_other", d_v),
+)
+replaced = local(
+    q,
+    each(case(eq(j, spot), other_k[c], k[j, c]), j, c),
+    each(case(eq(j, spot), other_v[e], v[j, e]), j, e),
+    W_p,
+    v_p,
+    D,
+    mask,
+)
+away = absolute(spot - position[i])
+
+
+def with_window(half: Any) -> Applied:
+    """The weights where the window is so wide to each side."""
+    return local(q, k, v, W_p, v_p, half, mask).output("alpha")
+
 
 @false("the position is at most the last key", local, "differ")
 def _() -> Theorem:
-    return equal(case(le(p[i], m - 1), 1), 1, (i, n), conventions=OURS | {"window": "cut"})
+    return equal(case(le(position[i], m - 1), 1), 1, conventions=OURS | {"window": "cut"})
 
 
 @false("the weights sum to 1 in spite of the Gaussian", local, "differ|≠ 0")
 def _() -> Theorem:
-    near = Some(mask[i, l] & le(absolute(l - p[i]), D), (l, 0, m - 1))
-    return equal(Sum(alpha[i, j], (j, 0, m - 1)), 1, (i, n), where=near, conventions=CUT)
+    near = Some(mask[i, u] & le(absolute(u - position[i]), D), u)
+    return equal(Sum(alpha[i, j], j), 1, where=near, conventions=CUT)
 
 
 @false("a key at the border of the window has no influence", local, "differ")
 def _() -> Theorem:
-    return equal(
-        local(q, *replaced, W_p, v_p, D, mask)[i, c],
-        seen[i, c],
-        (i, n),
-        (c, d_v),
-        given=(place, other_k, other_v),
-        conventions=CUT,
-        where=le(D, absolute(place - p[i])),
-    )
+    return equal(replaced[i, e], z[i, e], given=others, conventions=CUT, where=le(D, away))
 
 
 @false("a key outside the window has no influence even where nothing is cut", local, "differ")
 def _() -> Theorem:
-    return equal(
-        local(q, *replaced, W_p, v_p, D, mask)[i, c],
-        seen[i, c],
-        (i, n),
-        (c, d_v),
-        given=(place, other_k, other_v),
-        conventions=WHOLE,
-        where=lt(D, absolute(place - p[i])),
-    )
+    return equal(replaced[i, e], z[i, e], given=others, conventions=WHOLE, where=lt(D, away))
 
 
 @false("a window of half the length cuts nothing", local, "differ|≠ 0")
 def _() -> Theorem:
-    t = given("t", domain="positive")
-    half = local(q, k, v, W_p, v_p, m / 2 + t, mask).output("alpha")
-    spread = 2 * ((j - p[i]) ** 2 / (m / 2 + t) ** 2)
-    return equal(half[i, j], shares[i, j] * exp(-spread), (i, n), (j, m), given=(t,), conventions=CUT)
+    more = given("x", domain="positive")
+    gaussian = exp(-2 * ((j - position[i]) ** 2 / (m / 2 + more) ** 2))
+    half = with_window(m / 2 + more)
+    return equal(half[i, j], a_all[i, j] * gaussian, given=(more,), conventions=CUT)
 
 
 @false("a wide window is global attention, Gaussian and all", local, "differ")
 def _() -> Theorem:
-    t = given("t", domain="nonnegative")
-    return equal(wide[i, j], shares[i, j], (i, n), (j, m), given=(t,), conventions=CUT)
+    more = given("x", domain="nonnegative")
+    return equal(with_window(m + more)[i, j], a_all[i, j], given=(more,), conventions=CUT)
 
 
 @false("the approach to global attention, with half the constant", local, "not visible|differs from the gap")
 def _() -> Theorem:
-    near_one = claim((1 - m**2 / D**2) * shares[i, j], "<=", alpha[i, j], (i, n), (j, m))
-    gap = shares[i, j] * (exp(-2 * ((j - p[i]) ** 2 / D**2)) - 1 + m**2 / D**2)
-    return Theorem(
-        "claimed", "", (near_one.proved(derive().because("so it is", gap=gap)),), conventions=WHOLE
-    )
+    near_one = claim((1 - m**2 / D**2) * a_all[i, j], "<=", alpha[i, j])
+    shown = near_one.because("eˣ is at least 1 + x", gap=a_all[i, j] * (G[i, j] - 1 + m**2 / D**2))
+    return Theorem("claimed", "", (shown,), conventions=WHOLE)
 
 
 # Decoder steps ------------------------------------------------------------------------------------------------------------
 
 
-@false("the weights sum to 1 without a permitted annotation", bahdanau_step, "≠ 0|differ")
+def step(formula: Formula, annotations: Any, visible: Any) -> Applied:
+    """A decoder step over these annotations."""
+    put = {"h": annotations, "mask": visible}
+    return formula(*(put.get(str(item), item) for item in formula.inputs))
+
+
+@false("the weights sum to 1 without a permitted annotation", bahdanau.bahdanau_step, "≠ 0|differ")
 def _() -> Theorem:
-    weights = bahdanau(h, seen_mask).output("alpha")
-    return equal(Sum(weights[j], (j, 0, m - 1)), 1, conventions=OURS)
+    return equal(Sum(bahdanau.alpha[bahdanau.j], bahdanau.j), 1, conventions=OURS)
 
 
-@false("permuting the annotations leaves the weights in place", bahdanau_step, "differ")
+@false("permuting the annotations leaves the weights in place", bahdanau.bahdanau_step, "differ")
 def _() -> Theorem:
-    order = given("pi", m, domain="permutation")
-    moved = bahdanau(each(h[order[j], c], (j, m), (c, e)), each(seen_mask[order[j]], (j, m)))
-    return equal(
-        moved.output("alpha")[j],
-        bahdanau(h, seen_mask).output("alpha")[j],
-        (j, m),
-        given=(order,),
-        conventions=OURS,
-    )
+    order, h, f = given("pi", m, domain="permutation"), bahdanau.h, bahdanau.f
+    moved = step(bahdanau.bahdanau_step, each(h[order[j], f], j, f), each(bahdanau.mask[order[j]], j))
+    return equal(moved.output("alpha")[j], bahdanau.alpha[j], given=(order,), conventions=OURS)
 
 
-@false("permuting the annotations under a fixed mask changes nothing", luong_step, "differ")
+@false("permuting the annotations under a fixed mask changes nothing", luong.luong_step, "differ")
 def _() -> Theorem:
-    order = given("pi", m, domain="permutation")
-    moved = luong(each(states[order[j], c], (j, m), (c, d)), seen_mask)
-    return equal(
-        moved.output("P")[i],
-        luong(states, seen_mask).output("P")[i],
-        (i, V),
-        given=(order,),
-        conventions=OURS,
-    )
+    order, b, w = given("pi", m, domain="permutation"), luong.b, luong.w
+    moved = step(luong.luong_step, each(luong.h[order[j], b], j, b), luong.mask)
+    return equal(moved.output("P")[w], luong.P[w], given=(order,), conventions=OURS)
 
 
-@false("an annotation has no influence though nothing masks it", luong_step, "differ")
+@false("an annotation has no influence though nothing masks it", luong.luong_step, "differ")
 def _() -> Theorem:
-    spot, other = given("r", domain="integer", below=m), given("h_other", d)
-    changed = each(case(eq(j, spot), other[c], states[j, c]), (j, m), (c, d))
-    return equal(
-        luong(changed, seen_mask).output("alpha")[j],
-        luong(states, seen_mask).output("alpha")[j],
-        (j, m),
-        given=(spot, other),
-        conventions=OURS,
-    )
+    other, b = given("h_other", luong.d), luong.b
+    changed = each(case(eq(j, spot), other[b], luong.h[j, b]), j, b)
+    moved = step(luong.luong_step, changed, luong.mask)
+    return equal(moved.output("alpha")[j], luong.alpha[j], given=(spot, other), conventions=OURS)
 
 
-@false("the new state exceeds one half in no entry", luong_step, "differ")
+@false("the new state exceeds one half in no entry", luong.luong_step, "differ")
 def _() -> Theorem:
-    return equal(case(lt(2 * luong(states, seen_mask)[i], 1), 1), 1, (i, d), conventions=OURS)
+    return equal(case(lt(2 * luong.s_next[luong.b], 1), 1), 1, conventions=OURS)
 
 
 @false("a broken step in a true derivation", hard, "step 1 of 2")
 def _() -> Theorem:
-    soft = scaled_dot_product(q, k, v, mask)[i, c]
-    wrong_turn = derive().step(Sum(law[i, j] * v[j, c], (j, 0, m - 1)) + 1, "a slip")
-    left = Sum(law[i, j] * v[j, c], (j, 0, m - 1), where=mask[i, j])
-    return Theorem(
-        "claimed", "", (claim(left, "=", soft, (i, n), (c, d_v)).proved(wrong_turn),), conventions=OURS
-    )
+    soft = scaled_dot_product(q, k, v, mask)[i, e]
+    one = claim(Sum(law[i, j] * v[j, e], j, where=mask[i, j]), "=", soft)
+    return Theorem("claimed", "", (one.step(Sum(law[i, j] * v[j, e], j) + 1, "a slip"),), conventions=OURS)
 
 
 @pytest.mark.parametrize("name", FALSE)

@@ -2,49 +2,50 @@
 
 from __future__ import annotations
 
-import pytest
-import sympy
-from spec.attention.heads_theorems import another, exchanged, heads, of_head
-from spec.attention.projections import (
-    H_k,
-    H_q,
-    H_v,
-    W_k,
-    W_o,
-    W_q,
-    W_v,
-    cross,
-    d_model,
-    h,
-    multi_head,
-    self_,
-    square,
-    x,
-    y,
-)
-from spec.attention.projections_theorems import replaced
-from spec.attention.weights import d_k, d_v, has_key, m, mask, n
-from spec.scores.networks import W, W_l, additive, location, v
-from spec.scores.networks import a as units
-from spec.scores.products import cosine, d_q, dot, general, k, q, wide_q
-from spec.similarity_theorems import apart, neither_zero
+from typing import Any
 
-from spec import embedding, similarity
+import pytest
+
+from spec.attention import multi_head as heads
+from spec.attention import self as alone
+from spec.attention.cross import W_k, W_q, W_v, cross, d_k, d_model, d_v, e, i, j, l, m, mask, n, x, y, z
+from spec.attention.multi_head import W_o, multi_head
+from spec.attention.self import self_
+from spec.embedding.token import E, V, d, ids, token
+from spec.embedding.token import c as column
+from spec.embedding.token import i as spot
+from spec.embedding.token import l as other_spot
+from spec.embedding.token import n as spots
+from spec.embedding.token import t as row
+from spec.embedding.token import x as found
 from spec.language import (
+    Applied,
+    Some,
     Sum,
     Theorem,
     absolute,
     case,
     claim,
     delta,
-    derive,
     each,
+    eq,
     given,
     lift,
+    lt,
     tanh,
 )
-from spec.scores import products
-from tests.spec.language.proving.claims import Register, a, c, equal, i, j, l, r, refused, register_in, t
+from spec.scores import additive as network
+from spec.scores import cosine as angles
+from spec.scores import general as bilinear
+from spec.scores import location as places
+from spec.scores.dot import dot as dot_score
+from spec.similarity import cosine as similarity
+from spec.similarity.cosine import cosine, xhat, yhat
+from spec.similarity.dot import dot
+from spec.similarity.dot import j as entry
+from spec.similarity.dot import l as other_entry
+from spec.vocabulary import Rational, floor
+from tests.spec.language.proving.claims import Register, a, equal, refused, register_in
 
 FALSE: Register = {}
 false = register_in(FALSE)
@@ -53,253 +54,225 @@ ZERO = {"zero_vector": "zero"}
 
 # Similarity ---------------------------------------------------------------------------------------------------------------
 
-u, p, d = similarity.x, similarity.y, similarity.d
-angle = similarity.cosine(u, p)[()]
+one, other = similarity.x, similarity.y
+angle = lift(cosine(one, other))
+neither_zero = lt(0, similarity.x_norm) & lt(0, similarity.y_norm)
+apart = Sum((xhat[entry] - yhat[entry]) ** 2, entry) / 2
 
 
-@false("cosines are at most 0.9", similarity.cosine, "differs from the gap")
+@false("cosines are at most 0.9", cosine, "differs from the gap")
 def _() -> Theorem:
-    most = lift(sympy.Rational(9, 10))
-    return Theorem(
-        "claimed",
-        "",
-        (claim(angle, "<=", most, where=neither_zero).proved(derive().because("so it is", gap=apart)),),
-    )
+    bound = claim(angle, "<=", Rational(9, 10), where=neither_zero)
+    return Theorem("claimed", "", (bound.because("half the squared distance", gap=apart),))
 
 
-@false("a gap too small by a factor", similarity.cosine, "differs from the gap")
+@false("a gap too small by a factor", cosine, "differs from the gap")
 def _() -> Theorem:
-    return Theorem(
-        "claimed",
-        "",
-        (claim(angle, "<=", 1, where=neither_zero).proved(derive().because("so it is", gap=apart / 2)),),
-    )
+    bound = claim(angle, "<=", 1, where=neither_zero)
+    return Theorem("claimed", "", (bound.because("half the squared distance", gap=apart / 2),))
 
 
-@false("the cosine of every vector with itself is 1", similarity.cosine, "≠ 0|differ by")
+@false("the cosine of every vector with itself is 1", cosine, "≠ 0|differ by")
 def _() -> Theorem:
-    return equal(similarity.cosine(u, u)[()], 1, conventions=ZERO)
+    return equal(cosine(one, one), 1, conventions=ZERO)
 
 
-@false("the cosine with a zero vector is specified", similarity.cosine, "says nothing about its value")
+@false("the cosine with a zero vector is specified", cosine, "says nothing about its value")
 def _() -> Theorem:
     return equal(angle, angle, conventions={"zero_vector": "unspecified"})
 
 
-@false("any factor leaves the cosine as it is", similarity.cosine, "the two sides differ by")
+@false("any factor leaves the cosine as it is", cosine, "the two sides differ by")
 def _() -> Theorem:
-    scaled = similarity.cosine(each(a * u[j], (j, d)), p)[()]
+    scaled = cosine(each(a * one[entry], entry), other)
     return equal(scaled, angle, given=(a,), conventions=ZERO)
 
 
-@false("a positive factor that depends on the entry", similarity.cosine, "the two sides differ by|≠ 0")
+@false("a positive factor that depends on the entry", cosine, "the two sides differ by|≠ 0")
 def _() -> Theorem:
-    b = given("b", d, domain="positive")
-    scaled = similarity.cosine(each(b[j] * u[j], (j, d)), p)[()]
+    b = given("b", similarity.d, domain="positive")
+    scaled = cosine(each(b[entry] * one[entry], entry), other)
     return equal(scaled, angle, given=(b,), conventions=ZERO)
 
 
-@false(
-    "an inner product is at most the product of the squared lengths", similarity.dot, "differs from the gap"
-)
+@false("an inner product is at most the product of the squared lengths", dot, "differs from the gap")
 def _() -> Theorem:
-    gap = Sum(Sum((u[j] * p[l] - u[l] * p[j]) ** 2, (l, 0, d - 1)), (j, 0, d - 1)) / 2
-    inner = similarity.dot(u, p)[()]
-    bound = similarity.dot(u, u)[()] * similarity.dot(p, p)[()]
-    return Theorem("claimed", "", (claim(inner, "<=", bound).proved(derive().because("so it is", gap=gap)),))
+    crossed = one[entry] * other[other_entry] - one[other_entry] * other[entry]
+    bound = claim(dot(one, other), "<=", dot(one, one) * dot(other, other))
+    gap = Sum(crossed**2, entry, other_entry) / 2
+    return Theorem("claimed", "", (bound.because("Lagrange's identity", gap=gap),))
 
 
 # Embedding ----------------------------------------------------------------------------------------------------------------
 
-ids, E, words, places, width = embedding.ids, embedding.E, embedding.V, embedding.n, embedding.d
-row = embedding.token(ids, E)
-g = given("g", places, width)
+g, E_other = given("g", spots, d), given("E_other", V, d)
+looked_up = Some(eq(ids[other_spot], row), other_spot)
+pulled = token(ids, E).pullback(g, E)
 
 
-@false(
-    "every row gets a gradient from one place only", embedding.token, "the two sides differ by|≠ 0|stays in"
-)
+@false("every row gets a gradient from one place only", token, "the two sides differ by|≠ 0|stays in")
 def _() -> Theorem:
-    one = case(embedding.looked_up, g[0, c])
-    return equal(row.pullback(g, "E")[t, c], one, (t, words), (c, width), given=(g,))
+    return equal(pulled[row, column], case(looked_up, g[0, column]), given=(g,))
 
 
-@false("no row gets a gradient", embedding.token, "the two sides differ by")
+@false("no row gets a gradient", token, "the two sides differ by")
 def _() -> Theorem:
-    return equal(row.pullback(g, "E")[t, c], 0, (t, words), (c, width), given=(g,))
+    return equal(pulled[row, column], 0, given=(g,))
 
 
-@false("rows that are looked up have no influence", embedding.token, "the two sides differ by")
+@false("rows that are looked up have no influence", token, "the two sides differ by")
 def _() -> Theorem:
-    other = given("E_other", words, width)
-    changed = each(case(embedding.looked_up, other[t, c], E[t, c]), (t, words), (c, width))
-    return equal(embedding.token(ids, changed)[i, c], row[i, c], (i, places), (c, width), given=(other,))
+    changed = each(case(looked_up, E_other[row, column], E[row, column]), row, column)
+    return equal(token(ids, changed)[spot, column], found[spot, column], given=(E_other,))
 
 
-@false("the table's column is looked up", embedding.token, "stays in|differ by")
+@false("the table's column is looked up", token, "stays in|differ by")
 def _() -> Theorem:
-    picked = Sum(delta(t, ids[i]) * E[c, t], (t, 0, width - 1))
-    return equal(row[i, c], picked, (i, places), (c, width))
+    picked = Sum(delta(row, ids[spot]) * E[column, row], (row, d))
+    return equal(found[spot, column], picked)
 
 
 # Scores -------------------------------------------------------------------------------------------------------------------
 
+general, k = bilinear.general, bilinear.k
+across, down = bilinear.l, bilinear.e
+square_q = each(bilinear.q[i, down], i, down)
+SQUARE = {bilinear.d_q: d_k}
+
 
 @false("W transposed gives the same score", general, "the two sides differ by")
 def _() -> Theorem:
-    own = each(wide_q[i, c], (i, n), (c, d_k))
-    given_ = each(products.W[c, l], (c, d_k), (l, d_k))
-    turned = each(products.W[l, c], (c, d_k), (l, d_k))
-    return equal(
-        general(own, k, given_)[i, j], general(own, k, turned)[i, j], (i, n), (j, m), sizes={d_q: d_k}
-    )
+    W = bilinear.W
+    as_given = each(W[down, across], down, across)
+    turned = each(W[across, down], down, across)
+    return equal(general(square_q, k, as_given)[i, j], general(square_q, k, turned)[i, j], sizes=SQUARE)
 
 
 @false("a diagonal of ones is not needed for the dot product", general, "the two sides differ by")
 def _() -> Theorem:
-    own = each(wide_q[i, c], (i, n), (c, d_k))
-    ones = each(1, (c, d_k), (l, d_k))
-    return equal(general(own, k, ones)[i, j], dot(own, k)[i, j], (i, n), (j, m), sizes={d_q: d_k})
+    ones = each(1, down, across)
+    return equal(general(square_q, k, ones)[i, j], dot_score(square_q, k)[i, j], sizes=SQUARE)
+
+
+additive, score, unit = network.additive, network.s[i, j], network.l
+v, W, d_q = network.v, network.W, network.d_q
 
 
 @false("additive splits with the key's columns first", additive, "the two sides differ by")
 def _() -> Theorem:
-    from_key = Sum(W[l, c] * k[j, c], (c, 0, d_k - 1))
-    from_query = Sum(W[l, d_k + c] * wide_q[i, c], (c, 0, d_q - 1))
-    split = Sum(v[l] * tanh(from_query + from_key), (l, 0, units - 1))
-    return equal(additive(wide_q, k, W, v)[i, j], split, (i, n), (j, m))
+    of_key = Sum(W[unit, network.e] * network.k[j, network.e], network.e)
+    of_query = Sum(W[unit, d_k + network.c] * network.q[i, network.c], network.c)
+    return equal(score, Sum(v[unit] * tanh(of_query + of_key), unit))
 
 
 @false("additive splits into two hyperbolic tangents", additive, "the two sides differ by")
 def _() -> Theorem:
-    from_query = Sum(W[l, c] * wide_q[i, c], (c, 0, d_q - 1))
-    from_key = Sum(W[l, d_q + c] * k[j, c], (c, 0, d_k - 1))
-    split = Sum(v[l] * (tanh(from_query) + tanh(from_key)), (l, 0, units - 1))
-    return equal(additive(wide_q, k, W, v)[i, j], split, (i, n), (j, m))
+    of_query, of_key = network.from_q[i, unit], network.from_k[j, unit]
+    return equal(score, Sum(v[unit] * (tanh(of_query) + tanh(of_key)), unit))
 
 
 @false("additive scores are at most the sum of v", additive, "is not visible from its form")
 def _() -> Theorem:
-    score = additive(wide_q, k, W, v)[i, j]
-    bound = Sum(v[l], (l, 0, units - 1))
-    return Theorem(
-        "claimed",
-        "",
-        (claim(score, "<=", bound, (i, n), (j, m)).proved(derive().because("so it is", gap=bound - score)),),
-    )
+    bound = Sum(v[unit], unit)
+    made = claim(score, "<=", bound).because("no hidden unit exceeds 1", gap=bound - score)
+    return Theorem("claimed", "", (made,))
 
 
 @false("additive scores are at most half the sum of |v|", additive, "is not visible from its form")
 def _() -> Theorem:
-    score = additive(wide_q, k, W, v)[i, j]
-    bound = Sum(absolute(v[l]), (l, 0, units - 1)) / 2
-    return Theorem(
-        "claimed",
-        "",
-        (claim(score, "<=", bound, (i, n), (j, m)).proved(derive().because("so it is", gap=bound - score)),),
-    )
+    bound = Sum(absolute(v[unit]), unit) / 2
+    made = claim(score, "<=", bound).because("no hidden unit exceeds 1", gap=bound - score)
+    return Theorem("claimed", "", (made,))
 
 
-@false("location-based weights sum to 1 over the queries", location, "the two sides differ by")
+@false("location-based weights sum to 1 over the queries", places.location, "the two sides differ by")
 def _() -> Theorem:
-    return equal(Sum(location(wide_q, W_l)[i, j], (i, 0, n - 1)), 1, (j, m))
+    return equal(Sum(places.a[i, j], i), 1)
 
 
-@false("a shift of one row changes no weight", location, "the two sides differ by|≠ 0")
+@false("a shift of one row changes no weight", places.location, "the two sides differ by|≠ 0")
 def _() -> Theorem:
-    shift = given("b", m, d_q)
-    moved = each(W_l[j, c] + shift[j, c], (j, m), (c, d_q))
-    return equal(location(wide_q, moved)[i, j], location(wide_q, W_l)[i, j], (i, n), (j, m), given=(shift,))
+    shift, query = given("b", m, places.d_q), places.c
+    moved = each(places.W[j, query] + shift[j, query], j, query)
+    return equal(places.location(places.q, moved)[i, j], places.a[i, j], given=(shift,))
 
 
-@false("cosine scores are dot products", cosine, "the two sides differ by|≠ 0")
+@false("cosine scores are dot products", angles.cosine, "the two sides differ by|≠ 0")
 def _() -> Theorem:
-    return equal(cosine(q, k)[i, j], dot(q, k)[i, j], (i, n), (j, m), conventions=ZERO)
+    return equal(angles.s[i, j], dot_score(angles.q, angles.k)[i, j], conventions=ZERO)
 
 
 # Projected attention ------------------------------------------------------------------------------------------------------
 
-order = given("pi", n, domain="permutation")
+i_, j_ = alone.i, alone.j
+pi, sigma = given("pi", n, domain="permutation"), given("sigma", heads.h, domain="permutation")
+some_key = Some(mask[i, j], j)
+permuted = each(x[pi[i_], l], i_, l)
 
 
 @false("self-attention ignores the order of the mask", self_, "the two sides differ by")
 def _() -> Theorem:
-    moved = each(x[order[i], l], (i, n), (l, d_model))
-    return equal(
-        self_(moved, W_q, W_k, W_v, square)[i, c],
-        self_(x, W_q, W_k, W_v, square)[order[i], c],
-        (i, n),
-        (c, d_v),
-        given=(order,),
-        conventions=OURS,
-    )
+    moved = self_(permuted, W_q, W_k, W_v, alone.mask)
+    return equal(moved[i_, e], alone.z[pi[i_], e], given=(pi,), conventions=OURS)
 
 
 @false("self-attention is invariant under permutations", self_, "the two sides differ by")
 def _() -> Theorem:
-    moved = each(x[order[i], l], (i, n), (l, d_model))
-    turned = each(square[order[i], order[j]], (i, n), (j, n))
-    return equal(
-        self_(moved, W_q, W_k, W_v, turned)[i, c],
-        self_(x, W_q, W_k, W_v, square)[i, c],
-        (i, n),
-        (c, d_v),
-        given=(order,),
-        conventions=OURS,
-    )
+    turned = each(alone.mask[pi[i_], pi[j_]], i_, j_)
+    moved = self_(permuted, W_q, W_k, W_v, turned)
+    return equal(moved[i_, e], alone.z[i_, e], given=(pi,), conventions=OURS)
 
 
 @false("queries and keys may be exchanged", cross, "the two sides differ by")
 def _() -> Theorem:
-    turned = each(mask[i, j], (i, n), (j, n))
-    return equal(
-        cross(x, x, W_q, W_k, W_v, turned)[i, c],
-        cross(x, x, W_k, W_q, W_v, turned)[i, c],
-        (i, n),
-        (c, d_v),
-        sizes={m: n},
-        conventions=OURS,
-    )
+    square = mask[:, :n]
+    right, exchanged = cross(x, x, W_q, W_k, W_v, square), cross(x, x, W_k, W_q, W_v, square)
+    return equal(right[i, e], exchanged[i, e], sizes={m: n}, conventions=OURS)
 
 
 @false("a masked query has no influence on its own output", cross, "the two sides differ by")
 def _() -> Theorem:
-    return equal(
-        cross(x, replaced(), W_q, W_k, W_v, mask)[i, c],
-        cross(x, y, W_q, W_k, W_v, mask)[i, c],
-        (i, n),
-        (c, d_v),
-        given=(given("s", domain="integer", below=m), given("y_other", d_model)),
-        conventions=OURS,
-    )
+    r, y_other = given("r", domain="integer", below=m), given("y_other", d_model)
+    moved = cross(x, each(case(eq(j, r), y_other[l], y[j, l]), j, l), W_q, W_k, W_v, mask)
+    return equal(moved[i, e], z[i, e], given=(r, y_other), conventions=OURS)
+
+
+def in_order(array: Any) -> Any:
+    """The heads' projections in another order."""
+    t, across = heads.t, heads.c if array.shape[-1] == d_k else heads.e
+    return each(array[sigma[t], l, across], t, l, across)
+
+
+def one_head(t: Any) -> Applied:
+    """Cross-attention with the matrices of one head."""
+    return cross(x, y, heads.W_q[t], heads.W_k[t], heads.W_v[t], mask)
 
 
 @false("heads are exchanged without their blocks of W_o", multi_head, "the two sides differ by")
 def _() -> Theorem:
-    moved = multi_head(x, y, exchanged(H_q, d_k), exchanged(H_k, d_k), exchanged(H_v, d_v), W_o, mask)
-    return equal(moved[i, c], heads[i, c], (i, n), (c, d_model), given=(another,), conventions=OURS)
+    moved = multi_head(x, y, *map(in_order, (heads.W_q, heads.W_k, heads.W_v)), W_o, mask)
+    return equal(moved[i, l], heads.z[i, l], given=(sigma,), conventions=OURS)
 
 
 @false("blocks of W_o are exchanged, but not the heads' values", multi_head, "the two sides differ by")
 def _() -> Theorem:
-    block = sympy.floor(r / d_v)
-    turned = each(W_o[another[block] * d_v + (r - d_v * block), c], (r, h * d_v), (c, d_model))
-    moved = multi_head(x, y, exchanged(H_q, d_k), exchanged(H_k, d_k), H_v, turned, mask)
-    return equal(moved[i, c], heads[i, c], (i, n), (c, d_model), given=(another,), conventions=OURS)
+    b, block = heads.b, floor(heads.b / d_v)
+    turned = each(W_o[sigma[block] * d_v + (b - d_v * block), l], b, l)
+    moved = multi_head(x, y, in_order(heads.W_q), in_order(heads.W_k), heads.W_v, turned, mask)
+    return equal(moved[i, l], heads.z[i, l], given=(sigma,), conventions=OURS)
 
 
 @false("columns of the concatenation belong to columns first", multi_head, "the two sides differ by|stays in")
 def _() -> Theorem:
-    one = cross(x, y, of_head(H_q, t, d_k), of_head(H_k, t, d_k), of_head(H_v, t, d_v), mask)[i, c]
-    interleaved = Sum(Sum(one * W_o[c * h + t, r], (c, 0, d_v - 1)), (t, 0, h - 1))
-    return equal(heads[i, r], interleaved, (i, n), (r, d_model), where=has_key(i), conventions=OURS)
+    t, h = heads.t, heads.h
+    interleaved = Sum(one_head(t)[i, e] * W_o[e * h + t, l], t, e)
+    return equal(heads.z[i, l], interleaved, where=some_key, conventions=OURS)
 
 
 @false("the first head is all there is", multi_head, "the two sides differ by")
 def _() -> Theorem:
-    first = (of_head(array, sympy.S.Zero, size) for array, size in ((H_q, d_k), (H_k, d_k), (H_v, d_v)))
-    only = Sum(cross(x, y, *first, mask)[i, c] * W_o[c, r], (c, 0, d_v - 1))
-    return equal(heads[i, r], only, (i, n), (r, d_model), where=has_key(i), conventions=OURS)
+    only = Sum(one_head(0)[i, e] * W_o[e, l], e)
+    return equal(heads.z[i, l], only, where=some_key, conventions=OURS)
 
 
 @pytest.mark.parametrize("name", FALSE)

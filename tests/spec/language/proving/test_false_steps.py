@@ -7,7 +7,6 @@ import pytest
 from spec.language import (
     Formula,
     Max,
-    Proof,
     Some,
     Sum,
     Theorem,
@@ -15,10 +14,10 @@ from spec.language import (
     claim,
     define,
     delta,
-    derive,
     each,
     exp,
     given,
+    indices,
     lift,
     lt,
     sin,
@@ -196,12 +195,23 @@ def _() -> Theorem:
     return equal(f[i], f[i], (i, n), given=(given("f", n, domain="positive"),))
 
 
+@false("one letter for two indices of different range", anything, "i names two indices or sizes")
+def _() -> Theorem:
+    (short,), (long_,) = indices(i=n), indices(i=m)
+    return equal(lift(short), lift(long_), short, long_)
+
+
+@false("one letter for an index and a size", anything, "n names two indices or sizes")
+def _() -> Theorem:
+    (index,) = indices(n=m)
+    return equal(lift(index), lift(n), index)
+
+
 @false("an inequality proved as an equality", anything, "≤ do not prove an equality|differ")
 def _() -> Theorem:
-    from spec.language import at_most
-
-    steps = (at_most(p[i] + p[i], "p is positive", p[i]),)
-    return Theorem("claimed", "", (claim(p[i], "=", p[i] + p[i], (i, n)).proved(Proof(steps)),), given=(p,))
+    twice = p[i] + p[i]
+    one = claim(p[i], "=", twice, (i, n)).at_most(twice, "p is positive", gap=p[i])
+    return Theorem("claimed", "", (one,), given=(p,))
 
 
 @false("true at the sizes tried, claimed for all", anything, "the two sides differ by")
@@ -212,15 +222,13 @@ def _() -> Theorem:
 @false("false at one of the listed sizes", anything, "the two sides differ by 2|the two sides differ by")
 def _() -> Theorem:
     sides = claim(Sum(lift(j), (j, 0, n - 1)), "=", lift(n - 1))
-    return Theorem(
-        "claimed", "", (sides.proved(derive().only_at(*({n: 1, m: 1}, {n: 2, m: 1}, {n: 3, m: 1}))),)
-    )
+    return Theorem("claimed", "", (sides.only_at({n: 1, m: 1}, {n: 2, m: 1}, {n: 3, m: 1}),))
 
 
 @false("an enclosure that finds a difference", anything, "at a random point")
 def _() -> Theorem:
     sides = claim(Sum(f[j] ** 2, (j, 0, n - 1)), "=", Sum(f[j], (j, 0, n - 1)) ** 2)
-    return Theorem("claimed", "", (sides.proved(derive().by_enclosure()),))
+    return Theorem("claimed", "", (sides.by_enclosure(),))
 
 
 @pytest.mark.parametrize("name", FALSE)

@@ -2,132 +2,110 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-import sympy
-from spec.positional_theorems import EVEN, INTERLEAVED, ODD, by, row
 
-from spec.language import (
-    Sum,
-    Theorem,
-    claim,
-    cos,
-    each,
-    given,
-    lift,
-    lt,
-    sin,
-    sizes,
-)
-from spec.masking import V, alpha, ids, law, mask_id, mlm, omega, rho, special
-from spec.normalization import d, eps, gamma, layer_norm, mean, plain, pull, spread, variance, whole, x
-from spec.positional import b, half_down, sinusoidal
-from tests.spec.language.proving.claims import (
-    Register,
-    c,
-    e,
-    equal,
-    i,
-    j,
-    n,
-    phi,
-    r,
-    refused,
-    register_in,
-    t,
-    w,
-)
+from spec.language import Node, Sum, Theorem, claim, cos, each, given, lift, lt, sin, sizes, sqrt
+from spec.masking.mlm import P, V, alpha, ids, mask_id, mlm, omega, rho, special
+from spec.masking.mlm import i as position
+from spec.masking.mlm import w as word
+from spec.normalization.layer_norm import beta, d, eps, gamma, i, j, layer_norm, var, x, xhat
+from spec.positional.layout import b
+from spec.positional.rotation import rotation
+from spec.positional.sinusoidal import PE, c, e, phi, r, sinusoidal, t
+from spec.positional.sinusoidal import i as pair
+from spec.positional.sinusoidal import n as positions
+from spec.vocabulary import Rational
+from tests.spec.language.proving.claims import Register, equal, refused, register_in
 
-(h,) = sizes("h")
-LN = {"eps": "inside", "divisor": "biased"}
-CAUSAL = {"alignment": "lower_right", "fully_masked": "zero"}
+LN, BERNOULLI = {"eps": "inside", "divisor": "biased"}, {"selection": "bernoulli"}
+UNBIASED, OUTSIDE = {**LN, "divisor": "unbiased"}, {**LN, "eps": "outside"}
 
 FALSE: Register = {}
 false = register_in(FALSE)
 
 # Positions ----------------------------------------------------------------------------------------------------------------
 
-near = lt(t + phi, n)
+(h,) = sizes("h")
+EVEN, ODD = {d: 2 * h}, {d: 2 * h + 1}
+INTERLEAVED, inside = {"layout": "interleaved"}, lt(t + phi, positions)
+
+
+def turned(step: Any) -> Node:
+    """Entry c of a position's row, rotated by a step."""
+    return Sum(rotation(lift(step), h, d)[c, e] * PE[t, e], e)
 
 
 @false("the shift property with the angle reversed", sinusoidal, "the two sides differ by")
 def _() -> Theorem:
-    turned = Sum(by(-phi)[c, e] * row[t, e], (e, 0, d - 1))
-    return equal(row[t + phi, c], turned, (t, n), (phi, n), (c, d), where=near, sizes=EVEN)
+    return equal(PE[t + phi, c], turned(-phi), where=inside, sizes=EVEN)
 
 
 @false("the shift property at odd d for all columns", sinusoidal, "stays in")
 def _() -> Theorem:
-    turned = Sum(by(phi)[c, e] * row[t, e], (e, 0, d - 1))
-    return equal(
-        row[t + phi, c], turned, (t, n), (phi, n), (c, d), where=near, sizes=ODD, conventions=INTERLEAVED
-    )
+    return equal(PE[t + phi, c], turned(phi), where=inside, sizes=ODD, conventions=INTERLEAVED)
 
 
 @false("the last column of an odd table shifts linearly by itself", sinusoidal, "the two sides differ by")
 def _() -> Theorem:
-    angle = phi / b ** (2 * h / d)
-    return equal(
-        row[t + phi, 2 * h],
-        cos(angle) * row[t, 2 * h],
-        (t, n),
-        (phi, n),
-        where=near,
-        sizes=ODD,
-        conventions=INTERLEAVED,
-    )
+    right = cos(phi / b ** (2 * h / d)) * PE[t, 2 * h]
+    return equal(PE[t + phi, 2 * h], right, where=inside, sizes=ODD, conventions=INTERLEAVED)
 
 
 @false("a position past the end of the table", sinusoidal, r"the index .* of PE stays in 0 … n-1")
 def _() -> Theorem:
-    turned = Sum(by(phi)[c, e] * row[t, e], (e, 0, d - 1))
-    return equal(row[t + phi, c], turned, (t, n), (phi, n), (c, d), sizes=EVEN)
+    return equal(PE[t + phi, c], turned(phi), sizes=EVEN)
 
 
 @false("rotations compose by multiplying their angles", sinusoidal, "the two sides differ by")
 def _() -> Theorem:
-    x_, y_ = given("phi"), given("psi")
-    both = Sum(by(x_)[c, e] * by(y_)[e, r], (e, 0, d - 1))
-    return equal(both, by(x_ * y_)[c, r], (c, d), (r, d), given=(x_, y_), sizes=EVEN, runs=False)
+    first, second = given("alpha"), given("beta")
+    both = Sum(rotation(first, h, d)[c, e] * rotation(second, h, d)[e, r], e)
+    product = rotation(first * second, h, d)[c, r]
+    return equal(both, product, given=(first, second), sizes=EVEN, runs=False)
 
 
 @false("a row has norm d/2 at odd d", sinusoidal, "the two sides differ by")
 def _() -> Theorem:
-    return equal(Sum(row[t, c] ** 2, (c, 0, d - 1)), lift(d) / 2, (t, n), sizes=ODD, conventions=INTERLEAVED)
+    return equal(Sum(PE[t, c] ** 2, c), lift(d) / 2, sizes=ODD, conventions=INTERLEAVED)
 
 
 @false("the inner product depends on nothing", sinusoidal, "the two sides differ by")
 def _() -> Theorem:
-    return equal(Sum(row[t, c] * row[t + phi, c], (c, 0, d - 1)), h, (t, n), (phi, n), where=near, sizes=EVEN)
+    return equal(Sum(PE[t, c] * PE[t + phi, c], c), h, where=inside, sizes=EVEN)
 
 
 @false("entries are at most one half", sinusoidal, "is not visible from its form")
 def _() -> Theorem:
-    return Theorem("claimed", "", (claim(row[t, c], "<=", sympy.Rational(1, 2), (t, n), (c, d)),))
+    return Theorem("claimed", "", (claim(PE[t, c], "<=", Rational(1, 2)),))
 
 
 @false("the first cosine column holds sines", sinusoidal, "the two sides differ by")
 def _() -> Theorem:
-    return equal(
-        row[t, 2 * i + 1], sin(t / b ** (2 * i / d)), (t, n), (i, half_down), conventions=INTERLEAVED
-    )
+    return equal(PE[t, 2 * pair + 1], sin(t / b ** (2 * pair / d)), conventions=INTERLEAVED)
 
 
 # Layer norm ---------------------------------------------------------------------------------------------------------------
 
+g, factor = given("g", d), given("c")
+plain = layer_norm(x, each(1, i), each(0, i), eps)
+whole = layer_norm(x, gamma, beta, eps)
+
 
 @false("the normalised row has norm √d even when constant", layer_norm, "≠ 0")
 def _() -> Theorem:
-    return equal(Sum(plain[i] ** 2, (i, 0, d - 1)), d, conventions=LN, at={eps: 0}, runs=False)
+    return equal(Sum(plain[i] ** 2, i), d, conventions=LN, at={eps: 0}, runs=False)
 
 
 @false("the normalised row has norm √d at every ε", layer_norm, "the two sides differ by")
 def _() -> Theorem:
-    return equal(Sum(plain[i] ** 2, (i, 0, d - 1)), d, conventions=LN)
+    return equal(Sum(plain[i] ** 2, i), d, conventions=LN)
 
 
 @false("the unbiased variance is defined for every d", layer_norm, "d − 1|d-1")
 def _() -> Theorem:
-    return equal(Sum(plain[i], (i, 0, d - 1)), 0, conventions={"eps": "inside", "divisor": "unbiased"})
+    return equal(Sum(plain[i], i), 0, conventions=UNBIASED)
 
 
 @false(
@@ -136,39 +114,32 @@ def _() -> Theorem:
     "the two sides differ by",
 )
 def _() -> Theorem:
-    right = variance / (variance + eps)
-    return equal(
-        Sum(plain[i] ** 2, (i, 0, d - 1)) / d, right, conventions={"eps": "outside", "divisor": "biased"}
-    )
+    return equal(Sum(plain[i] ** 2, i) / d, var / (var + eps), conventions=OUTSIDE)
 
 
 @false("scaling by a number that may be 0", layer_norm, r"c\^2·ε > 0")
 def _() -> Theorem:
-    number = given("c")
-    scaled = layer_norm(each(number * x[i], (i, d)), gamma, gamma, number**2 * eps)
-    return equal(scaled[i], layer_norm(x, gamma, gamma, eps)[i], (i, d), given=(number,), conventions=LN)
+    scaled = layer_norm(each(factor * x[i], i), gamma, gamma, factor**2 * eps)
+    return equal(scaled[i], layer_norm(x, gamma, gamma, eps)[i], given=(factor,), conventions=LN)
 
 
 @false("scaling by a negative number", layer_norm, "the two sides differ by")
 def _() -> Theorem:
-    number = given("c", domain="positive")
-    scaled = layer_norm(each(-(number * x[i]), (i, d)), gamma, gamma, number**2 * eps)
-    return equal(scaled[i], layer_norm(x, gamma, gamma, eps)[i], (i, d), given=(number,), conventions=LN)
+    scale = given("c", domain="positive")
+    scaled = layer_norm(each(-(scale * x[i]), i), gamma, gamma, scale**2 * eps)
+    return equal(scaled[i], layer_norm(x, gamma, gamma, eps)[i], given=(scale,), conventions=LN)
 
 
 @false("backward through detached statistics", layer_norm, "the two sides differ by")
 def _() -> Theorem:
-    return equal(
-        whole.pullback(pull, "x")[i], gamma[i] * pull[i] / spread, (i, d), given=(pull,), conventions=LN
-    )
+    return equal(whole.pullback(g, x)[i], gamma[i] * g[i] / sqrt(var + eps), given=(g,), conventions=LN)
 
 
 @false("backward with a wrong factor", layer_norm, "the two sides differ by")
 def _() -> Theorem:
-    hat = lambda at: (x[at] - mean) / spread  # noqa: E731
-    inner = Sum(gamma[j] * pull[j] * hat(j), (j, 0, d - 1))
-    right = (gamma[i] * pull[i] - Sum(gamma[j] * pull[j], (j, 0, d - 1)) / d - hat(i) * inner) / spread
-    return equal(whole.pullback(pull, "x")[i], right, (i, d), given=(pull,), conventions=LN)
+    inner = Sum(gamma[j] * g[j] * xhat[j], j)
+    right = (gamma[i] * g[i] - Sum(gamma[j] * g[j], j) / d - xhat[i] * inner) / sqrt(var + eps)
+    return equal(whole.pullback(g, x)[i], right, given=(g,), conventions=LN)
 
 
 # Masking ------------------------------------------------------------------------------------------------------------------
@@ -176,33 +147,20 @@ def _() -> Theorem:
 
 @false("special tokens are selected too", mlm, "the two sides differ by")
 def _() -> Theorem:
-    return equal(
-        Sum(law[i, w, 1], (w, 0, V - 1)), rho, (i, n), conventions={"selection": "bernoulli"}, runs=False
-    )
+    return equal(Sum(P[position, word, 1], word), rho, conventions=BERNOULLI, runs=False)
 
 
 @false("[MASK] has probability ρα even where it is the token itself", mlm, "the two sides differ by")
 def _() -> Theorem:
     right = rho * alpha + rho * omega / V
-    return equal(
-        law[i, mask_id, 1],
-        right,
-        (i, n),
-        where=~special[i],
-        conventions={"selection": "bernoulli"},
-        runs=False,
-    )
+    stays = ~special[position]
+    return equal(P[position, mask_id, 1], right, where=stays, conventions=BERNOULLI, runs=False)
 
 
 @false("a word past the vocabulary", mlm, r"the index .* of P stays in")
 def _() -> Theorem:
-    return equal(
-        law[i, ids[i] + 1, 1],
-        law[i, ids[i] + 1, 1],
-        (i, n),
-        conventions={"selection": "bernoulli"},
-        runs=False,
-    )
+    past = P[position, ids[position] + 1, 1]
+    return equal(past, past, conventions=BERNOULLI, runs=False)
 
 
 @pytest.mark.parametrize("name", FALSE)

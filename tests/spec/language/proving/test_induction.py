@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,6 @@ from spec.language import (
     Claim,
     Every,
     Formula,
-    Induction,
     Proof,
     Sum,
     Theorem,
@@ -26,7 +26,6 @@ from spec.language import (
     each,
     given,
     indices,
-    induction,
     le,
     lt,
     sizes,
@@ -61,7 +60,8 @@ changed = walk(each(case(le(t, r), x[t, c], later[t, c]), (t, T), (c, d)), start
 
 def checked(*claims: Claim, proof: Proof, **rest: object) -> Checked:
     """A theorem about the recurrence, with one proof for its claims."""
-    return check(Theorem("claimed", "claimed", claims, proofs=(proof,) * len(claims), **rest), walk)  # type: ignore[arg-type]
+    proofs = tuple(claim.proved(proof) for claim in claims)
+    return check(Theorem("claimed", "claimed", proofs, **rest), walk)  # type: ignore[arg-type]
 
 
 def refusal(*claims: Claim, proof: Proof, **rest: object) -> str:
@@ -108,6 +108,7 @@ def test_an_inequality_is_carried_from_step_to_step() -> None:
     bounded = Every(le(Sum(absolute(W[c, e]), (e, 0, d - 1)), omega), (c, 0, d - 1))
     at_start = Every(le(absolute(start[c]), 1), (c, 0, d - 1))
     state = plain(start, W, x)
+    row = Sum(absolute(W[c, e]), (e, 0, d - 1))
     weighted = Sum(absolute(W[c, e]) * absolute(state[t, e]), (e, 0, d - 1))
     proof = derive().by_induction(
         t,
@@ -116,11 +117,11 @@ def test_an_inequality_is_carried_from_step_to_step() -> None:
             .step(absolute(Sum(W[c, e] * state[t, e], (e, 0, d - 1))), "the definition")
             .at_most(weighted, "the triangle inequality")
             .at_most(
-                Sum(absolute(W[c, e]), (e, 0, d - 1)) * omega**t,
+                row * omega**t,
                 "the hypothesis",
                 gap=Sum(absolute(W[c, e]) * (omega**t - absolute(state[t, e])), (e, 0, d - 1)),
             )
-            .because("so it is", gap=omega**t * (omega - Sum(absolute(W[c, e]), (e, 0, d - 1)))),
+            .because("no row of |W| sums to more than ω", gap=omega**t * (omega - row)),
         ),
     )
     made = Theorem(
@@ -133,13 +134,9 @@ def test_an_inequality_is_carried_from_step_to_step() -> None:
     try:
         found = check(made, plain)
         assert found.assurance == Assurance.PROVED, found.refusal
-        without = Theorem(
-            made.name, made.title, made.claims, made.given, assuming=(at_start,), proofs=made.proofs
-        )
+        without = replace(made, assuming=(at_start,))
         assert check(without, plain).assurance == Assurance.REFUSED
-        other = Theorem(
-            made.name, made.title, made.claims, made.given, assuming=(bounded,), proofs=made.proofs
-        )
+        other = replace(made, assuming=(bounded,))
         assert re.search("at t = 0", check(other, plain).refusal)
     finally:
         forget(plain.id)
@@ -147,14 +144,14 @@ def test_an_inequality_is_carried_from_step_to_step() -> None:
 
 def test_claims_shown_together_use_each_other_one_step_earlier() -> None:
     """Each of two claims may rest on both at the value before; what follows from them is a derivation."""
-    together = induction(
+    together = derive().by_induction(
         n,
         claim(nothing[n, c], "=", 0, (c, d)),
         claim(changed[n, c], "=", run[n, c], (c, d), where=le(n, r + 1)),
         last=T,
     )
     goal = claim(changed[T, c] + nothing[T, c], "=", run[T, c], (r, T), (c, d), where=le(T - 1, r))
-    found = checked(goal, proof=Proof(induction=together), given=(later,))
+    found = checked(goal, proof=together, given=(later,))
     assert found.assurance == Assurance.PROVED, found.refusal
 
 
@@ -166,7 +163,7 @@ def test_an_induction_may_stand_inside_another() -> None:
     before = derive().by_induction(n, claim(first[n, c], "=", run[n, c], (c, d)), last=rows)
     found = checked(
         claim(second[t, c], "=", run[rows + t, c], (t, more + 1), (c, d)),
-        proof=derive().by_induction(t, base=(before,)),
+        proof=derive().by_induction(t, base=before),
         sizes={T: rows + more},
     )
     assert found.assurance == Assurance.PROVED, found.refusal
@@ -228,22 +225,22 @@ def _() -> str:
     V = each(0, (c, d), (e, d))
     idle = walk(each(0, (t, T), (c, d)), start, V)
     moved = walk(each(0, (t, T), (c, d)), start, W)
-    together = induction(
+    together = derive().by_induction(
         n,
         claim(idle[n, c], "=", case(le(1, n), 0, start[c]), (c, d)),
         claim(moved[n, c], "=", case(le(1, n), 0, start[c]), (c, d)),
         last=T,
     )
-    return refusal(claim(moved[T, c], "=", 0, (c, d)), proof=Proof(induction=together))
+    return refusal(claim(moved[T, c], "=", 0, (c, d)), proof=together)
 
 
 @false("what is shown is used beyond its last index", "the two sides differ by")
 def _() -> str:
     """Shown of the states up to r + 1, used at r + 2."""
-    short = induction(n, claim(changed[n, c], "=", run[n, c], (c, d)), last=r + 1)
+    short = derive().by_induction(n, claim(changed[n, c], "=", run[n, c], (c, d)), last=r + 1)
     return refusal(
         claim(changed[r + 2, c], "=", run[r + 2, c], (r, T - 1), (c, d)),
-        proof=Proof(induction=short),
+        proof=short,
         given=(later,),
     )
 
@@ -251,10 +248,10 @@ def _() -> str:
 @false("what is shown of one entry is used of another", "from n to n [+] 1")
 def _() -> str:
     """The entry 0 alone: its own step already needs the others."""
-    first = induction(n, claim(changed[n, 0], "=", run[n, 0], where=le(n, r + 1)), last=T)
+    first = derive().by_induction(n, claim(changed[n, 0], "=", run[n, 0], where=le(n, r + 1)), last=T)
     return refusal(
         claim(changed[t, c], "=", run[t, c], (r, T), (t, T + 1), (c, d), where=le(t, r)),
-        proof=Proof(induction=first),
+        proof=first,
         given=(later,),
     )
 
@@ -273,22 +270,31 @@ def _() -> str:
 
 @false("an index that stands for something already", "c already stands for something|stands for two things")
 def _() -> str:
-    twice = induction(c, claim(nothing[c, c], "=", 0, (c, d)), last=T)
-    return refusal(claim(nothing[T, c], "=", 0, (c, d)), proof=Proof(induction=twice))
+    twice = derive().by_induction(c, claim(nothing[c, c], "=", 0, (c, d)), last=T)
+    return refusal(claim(nothing[T, c], "=", 0, (c, d)), proof=twice)
 
 
 @false("the index of an outer induction taken again", "stands for two things|already stands")
 def _() -> str:
     inner = derive().by_induction(c, claim(run[n, c], "=", nothing[n, c], (n, T)), last=d - 1)
-    outer = Induction(n, claims=(claim(nothing[n, c], "=", 0, (c, d)),), last=T, step=(inner,))
-    return refusal(claim(nothing[T, c], "=", 0, (c, d)), proof=Proof(induction=outer))
+    outer = derive().by_induction(n, claim(nothing[n, c], "=", 0, (c, d)), last=T, step=inner)
+    return refusal(claim(nothing[T, c], "=", 0, (c, d)), proof=outer)
+
+
+@false("one letter for the index of an induction and another index", "c names two indices or sizes")
+def _() -> str:
+    (steps,), (entry,) = indices(c=T), indices(c=d)
+    return refusal(
+        claim(nothing[T, 0], "=", 0),
+        proof=derive().by_induction(steps, claim(nothing[steps, entry], "=", 0, entry), last=T),
+    )
 
 
 @false("an induction at listed sizes", "is not one at listed sizes")
 def _() -> str:
     return refusal(
         claim(nothing[t, c], "=", 0, (t, T + 1), (c, d)),
-        proof=derive().by_induction(t).only_at(*({T: 2, d: 1},)),
+        proof=derive().by_induction(t).only_at({T: 2, d: 1}),
     )
 
 
@@ -296,14 +302,14 @@ def _() -> str:
 def _() -> str:
     return refusal(
         claim(nothing[t, c], "=", 0, (t, T + 1), (c, d)),
-        proof=derive().by_induction(t, step=(derive().by_enclosure(),)),
+        proof=derive().by_induction(t, step=derive().by_enclosure()),
     )
 
 
 @false("a hypothesis whose left side is no state", "its left side is not a state")
 def _() -> str:
-    squared = induction(n, claim(nothing[n, c] ** 2, "=", 0, (c, d)), last=T)
-    return refusal(claim(nothing[T, c], "=", 0, (c, d)), proof=Proof(induction=squared))
+    squared = derive().by_induction(n, claim(nothing[n, c] ** 2, "=", 0, (c, d)), last=T)
+    return refusal(claim(nothing[T, c], "=", 0, (c, d)), proof=squared)
 
 
 @false("a derivative under an assumption about what it is taken of", "under an assumption on it")

@@ -32,7 +32,7 @@ def read(node: Node, where: Node = TRUE) -> Reader:
     facts: Facts = reader.n.empty
     facts = reader.within(reader.index(i, frame, facts), number(0), reader.index(n, frame, facts) - 1, facts)
     facts = facts.assume_value(reader.condition(where, frame, facts)).as_root()
-    reader(node, frame, facts)
+    reader.value(node, frame, facts)
     return reader
 
 
@@ -68,7 +68,7 @@ DISCHARGED: dict[str, tuple[Node, Node]] = {
 
 REFUSED: dict[str, tuple[Node, str]] = {
     "a number of any sign": (1 / a, "a ≠ 0"),
-    "a difference of sizes": (1 / lift(n - m), "n ≠ 0"),
+    "a difference of sizes": (1 / lift(n - m), "n-m ≠ 0"),
     "a size minus 1": (1 / lift(n - 1), "n-1 ≠ 0"),
     "an index": (1 / lift(i), "i ≠ 0"),
     "a sum of numbers of any sign": (1 / Sum(f[j], (j, 0, n - 1)), "≠ 0"),

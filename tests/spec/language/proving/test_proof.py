@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from spec.attention.weights import m, n, s, softmax
-from spec.attention.weights_theorems import OURS, some_key, weights
-
+from spec.attention.softmax import m, mask, n, s, softmax
 from spec.language import (
     Assurance,
     Some,
@@ -13,14 +11,14 @@ from spec.language import (
     case,
     claim,
     delta,
-    derive,
+    each,
     lift,
     lt,
     sqrt,
 )
 from spec.language.proving.proof import check
-from spec.normalization import d, layer_norm, plain
-from tests.spec.language.proving.claims import B, a, anything, equal, f, i, j, p, proved
+from spec.normalization.layer_norm import d, eps, layer_norm, x
+from tests.spec.language.proving.claims import B, a, anything, equal, f, i, j, l, p, proved
 
 
 def test_the_same_claims_with_what_was_missing_are_proved() -> None:
@@ -34,9 +32,10 @@ def test_the_same_claims_with_what_was_missing_are_proved() -> None:
     kept = Sum(lift(1), (j, 0, m - 1), where=B[i, j])
     proved(equal(kept / kept, 1, (i, n), where=Some(B[i, j], (j, 0, m - 1)), given=(B,)))
     proved(equal(sqrt(p[i] ** 2), p[i], (i, n), given=(p,)))
+    plain = layer_norm(x, each(1, (j, d)), each(0, (j, d)), eps)
     proved(
         equal(
-            Sum(plain[i], (i, 0, d - 1)),
+            Sum(plain[i], (i, d)),
             0,
             conventions={"eps": "inside", "divisor": "unbiased"},
             assuming=(lt(1, d),),
@@ -47,9 +46,9 @@ def test_the_same_claims_with_what_was_missing_are_proved() -> None:
 
 def test_an_obligation_is_listed_with_its_reason() -> None:
     """What a proof rests on can be read off it."""
-    checked = proved(
-        equal(Sum(weights[i, j], (j, 0, m - 1)), 1, (i, n), where=some_key, conventions=OURS), softmax
-    )
+    total, some_key = Sum(softmax(s, mask)[i, j], (j, m)), Some(mask[i, l], (l, m))
+    ours = {"polarity": "true_attends", "fully_masked": "zero"}
+    checked = proved(equal(total, 1, (i, n), where=some_key, conventions=ours), softmax)
     sentences = [str(o) for o in checked.obligations]
     assert any(
         "exp(s[i,l]) ≠ 0 in attention.softmax" in text and "at least one index" in text for text in sentences
@@ -61,14 +60,14 @@ def test_a_proof_at_sizes_says_so() -> None:
     """Sizes put in and sums written out prove no more than the sizes listed."""
     sides = claim(Sum(lift(j), (j, 0, n - 1)), "=", lift(n * (n - 1)) / 2)
     at = tuple({n: size, m: 1} for size in (1, 2, 3, 5, 8))
-    checked = check(Theorem("gauss", "", (sides.proved(derive().only_at(*at)),)), anything)
+    checked = check(Theorem("gauss", "", (sides.only_at(*at),)), anything)
     assert checked.assurance == Assurance.PROVED_AT_SIZES
 
 
 def test_an_enclosure_says_so() -> None:
     """Balls at random points are evidence, not proof."""
     sides = claim(Sum(f[j] + p[j], (j, 0, n - 1)), "=", Sum(f[j], (j, 0, n - 1)) + Sum(p[j], (j, 0, n - 1)))
-    theorem = Theorem("linear", "", (sides.proved(derive().by_enclosure()),), given=(p,))
+    theorem = Theorem("linear", "", (sides.by_enclosure(),), given=(p,))
     assert check(theorem, anything).assurance == Assurance.ENCLOSED
 
 
@@ -76,7 +75,7 @@ def test_the_weakest_claim_sets_the_assurance() -> None:
     """Never rounded up."""
     good = claim(f[i], "=", f[i], (i, n))
     sums = claim(Sum(lift(j), (j, 0, n - 1)), "=", lift(n * (n - 1)) / 2)
-    theorem = Theorem("both", "", (good.proved(derive()), sums.proved(derive().only_at(*({n: 2, m: 1},)))))
+    theorem = Theorem("both", "", (good, sums.only_at({n: 2, m: 1})))
     assert check(theorem, anything).assurance == Assurance.PROVED_AT_SIZES
 
 

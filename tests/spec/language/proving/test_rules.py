@@ -86,7 +86,7 @@ def test_a_rule_is_used_by_the_prover(name: str) -> None:
     theorem = Theorem(
         name,
         RULES[name].sentence,
-        (sides.proved(law.proof or derive().because("so it is", gap=gap)),),
+        (sides.proved(law.proof or derive().because(RULES[name].sentence, gap=gap)),),
         given=items,
     )
     formula = Formula("test.law", "", (), (), (), auxiliary=True)

@@ -1,0 +1,88 @@
+"""What the pieces of the pages are made from: which files, and which records of evidence."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+from spec.language.registry import formulas
+
+from . import evidence, samples
+from .dependencies import ROOT, Name, Sources
+
+Piece = tuple[str, str]
+"""A kind (``output``, ``theorems`` or ``page``), and which of that kind: the name of a command, or the ID of a formula."""
+
+APART = ("verify.targets.", "verify.mutants.")
+"""Modules of the checker in which a function of the user's own has no part."""
+
+
+class Origins:
+    """What each piece is made from, as it lies on the disk now."""
+
+    def __init__(self, sources: Sources | None = None) -> None:
+        self._sources = sources or Sources()
+        self._found: dict[Piece, set[Path]] = {}
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """All pieces, those that take longest first."""
+        ids = list(formulas())
+        listed = {"output": list(samples.COMMANDS), "theorems": ids, "page": ids}
+        return [(kind, name) for kind, names in listed.items() for name in names]
+
+    def digest(self, piece: Piece) -> str:
+        """A digest of all that a piece is made from."""
+        kind, name = piece
+        records = [found for found in self._records if kind == "page" and found[1].formula == name]
+        return self._sources.digest(self.files(piece), repr((piece, records)))
+
+    def unchanged(self, piece: Piece) -> bool:
+        """Whether the files still hold what they held when the digest was taken."""
+        return self._sources.unchanged(self.files(piece))
+
+    def files(self, piece: Piece) -> set[Path]:
+        """The files that a piece is made from; the language of statements, as a whole, is among those of each."""
+        if piece not in self._found:
+            kind, name = piece
+            found = {"output": self._output, "theorems": self._theorems, "page": self._page}
+            self._found[piece] = found[kind](name)
+        return self._found[piece]
+
+    def _output(self, _: str) -> set[Path]:
+        """The checker, the statement that it is asked about, and what else it reads."""
+        modules = [m for m in self._sources.modules("verify") if not m.startswith(APART)]
+        names = [*self._language, *((m, "") for m in modules), self._sources.statement(samples.FORMULA)]
+        read = {Path(samples.__file__), samples.FOLDER / samples.FILE, ROOT / "verify" / "known.toml"}
+        return self._sources.reached(*names) | read
+
+    def _theorems(self, formula_id: str) -> set[Path]:
+        """The statement with its theorems, and what writes them."""
+        names = self._sources.statement(formula_id), ("generate.theorems", "")
+        return self._sources.reached(*self._language, *names)
+
+    def _page(self, formula_id: str) -> set[Path]:
+        """The statement, its implementation, the figures drawn for it, and what writes all that."""
+        subject, _, name = formula_id.partition(".")
+        own = [module for module, ids in self._figures.items() if formula_id in ids]
+        names = [
+            self._sources.statement(formula_id),
+            (f"impl.{subject}", name),
+            ("generate.formula_page", ""),
+        ]
+        others = self._figures.keys() - own
+        return self._sources.reached(*self._language, *names, *((m, "") for m in own), apart=others)
+
+    @cached_property
+    def _language(self) -> list[Name]:
+        return [(module, "") for module in self._sources.modules("spec.language")]
+
+    @cached_property
+    def _figures(self) -> dict[str, set[str]]:
+        """The modules that draw figures for formulas, and the IDs named in each."""
+        found = {m: self._sources.taken(m).ids for m in self._sources.modules("generate.figures")}
+        return {module: ids for module, ids in found.items() if ids}
+
+    @cached_property
+    def _records(self) -> list[tuple[str, evidence.Record]]:
+        return evidence.read()
