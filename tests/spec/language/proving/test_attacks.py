@@ -15,10 +15,11 @@ from tests.spec.language.proving.attacks.derivatives import DERIVATIVES
 from tests.spec.language.proving.attacks.expectations import EXPECTATIONS
 from tests.spec.language.proving.attacks.look_ups import LOOK_UPS
 from tests.spec.language.proving.attacks.maxima import MAXIMA
+from tests.spec.language.proving.attacks.negations import NEGATIONS
 from tests.spec.language.proving.attacks.powers import POWERS
 from tests.spec.language.proving.attacks.signs import SIGNS
 
-REGISTERS = (BLOCKS, CASES, DERIVATIVES, EXPECTATIONS, LOOK_UPS, MAXIMA, POWERS, SIGNS)
+REGISTERS = (BLOCKS, CASES, DERIVATIVES, EXPECTATIONS, LOOK_UPS, MAXIMA, NEGATIONS, POWERS, SIGNS)
 EVERY = [attack for register in REGISTERS for attack in register]
 
 

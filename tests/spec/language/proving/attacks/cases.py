@@ -1,17 +1,14 @@
-"""Cases: what holds in one case, one place or for one index is not known in another; a negated conjunction is a disjunction."""
+"""Cases: what holds in one case, one place or for one index is not known in another."""
 
 from __future__ import annotations
 
 from spec.language import (
     Formula,
-    Some,
     Sum,
     absolute,
     case,
     define,
-    delta,
     exp,
-    given,
     le,
     lift,
     log,
@@ -19,11 +16,10 @@ from spec.language import (
     sqrt,
     tensor,
 )
-from tests.spec.language.proving.attacks.attack import Attack, at_most, related
-from tests.spec.language.proving.claims import B, F, a, anything, f, i, j, l, m, n, p, r, t, z
+from tests.spec.language.proving.attacks.attack import Attack, related
+from tests.spec.language.proving.claims import B, a, anything, f, i, l, m, n, p, z
 
 DIFFER = "differ"
-C = given("C", n, m, domain="boolean")
 
 # A certificate in a case and after it ---------------------------------------------------------------------------------------
 
@@ -122,6 +118,28 @@ CERTIFIED = (
         DIFFER,
     ),
     Attack(
+        "a root's sign through the unfolding of a state in a case",
+        steps,
+        lambda: related(
+            case(lt(0, AHEAD), 1, 2) / sqrt(1 + absolute(walked[i + 1])),
+            "=",
+            case(lt(0, AHEAD), 1 / sqrt(1 + AHEAD), 2 / sqrt(1 + absolute(AHEAD)))
+            + case(lt(-1, AHEAD), 0, 1),
+            (i, n),
+        ),
+        DIFFER,
+    ),
+    Attack(
+        "a state's sign by its first step",
+        steps,
+        lambda: related(
+            case(lt(0, f[0]), 1, 2) / (1 + absolute(walked[1])),
+            "=",
+            case(lt(0, f[0]), 1 / (1 + f[0]), 2 / (1 + absolute(f[0]))) + case(lt(-1, f[0]), 0, 1),
+        ),
+        DIFFER,
+    ),
+    Attack(
         "the sign of a difference of two absolute values in a case",
         anything,
         lambda: related(
@@ -201,106 +219,4 @@ NARROWED = (
     ),
 )
 
-# A negated condition ----------------------------------------------------------------------------------------------------------
-
-OPEN = Some(~Some(B[t, l] & le(3, i * l + j), (l, m)), (t, n))
-SHUT = Some(~Some(B[t, l], (l, m)), (t, n))
-NEGATED = (
-    Attack(
-        "no entry is permitted and late: late is forgotten",
-        anything,
-        lambda: related(Sum(delta(i, 0) * case(OPEN, 1), (i, n)), "=", case(SHUT, 1), (j, m), given=(B,)),
-        DIFFER + "|conjunction",
-    ),
-    Attack(
-        "the same, the wrong way round",
-        anything,
-        lambda: related(
-            Sum(delta(i, 0) * case(OPEN, 0, 1), (i, n)), "=", case(SHUT, 0, 1), (j, m), given=(B,)
-        ),
-        DIFFER + "|conjunction",
-    ),
-    Attack(
-        "the same, with a condition that does not speak of the row",
-        anything,
-        lambda: related(
-            Sum(delta(i, 0) * case(Some(~Some(B[t, l] & le(i * l, j - 2), (l, m)), (t, n)), 1), (i, n)),
-            "=",
-            case(SHUT, 1),
-            (j, m),
-            given=(B,),
-        ),
-        DIFFER + "|conjunction",
-    ),
-    Attack(
-        "the negation of two conditions is the negation of the first",
-        anything,
-        lambda: related(case(~(B[i, j] & C[i, j]), 1), "=", case(~B[i, j], 1), (i, n), (j, m), given=(B, C)),
-        DIFFER,
-    ),
-    Attack(
-        "the negation of either is either negation",
-        anything,
-        lambda: related(
-            case(~(B[i, j] | C[i, j]), 1), "=", case(~B[i, j] | ~C[i, j], 1), (i, n), (j, m), given=(B, C)
-        ),
-        DIFFER,
-    ),
-    Attack(
-        "no index has both is no index has the first",
-        anything,
-        lambda: related(
-            case(~Some(B[i, j] & C[i, j], (j, m)), 1),
-            "=",
-            case(~Some(B[i, j], (j, m)), 1),
-            (i, n),
-            given=(B, C),
-        ),
-        DIFFER,
-    ),
-    Attack(
-        "an index with the first, and one with the second, is one with both",
-        anything,
-        lambda: related(
-            case(Some(B[i, j], (j, m)) & Some(C[i, j], (j, m)), 1),
-            "=",
-            case(Some(B[i, j] & C[i, j], (j, m)), 1),
-            (i, n),
-            given=(B, C),
-        ),
-        DIFFER,
-    ),
-    Attack(
-        "a sum over what is not both is a sum over what is not the first",
-        anything,
-        lambda: related(
-            Sum(F[i, j], (j, 0, m - 1), where=~(B[i, j] & lt(j, r))),
-            "=",
-            Sum(F[i, j], (j, 0, m - 1), where=~B[i, j]),
-            (i, n),
-            (r, m),
-            given=(B,),
-        ),
-        DIFFER,
-    ),
-    Attack(
-        "in the other case of two conditions, the first fails",
-        anything,
-        lambda: related(case(B[i, j] & lt(0, a), 0, case(B[i, j], 1)), "=", 0, (i, n), (j, m), given=(B, a)),
-        DIFFER,
-    ),
-    Attack(
-        "in the other case of two comparisons, the first fails",
-        anything,
-        lambda: at_most(0, case(lt(0, a) & lt(0, z), 0, -a), given=(a, z)),
-        "is not visible from its form",
-    ),
-    Attack(
-        "in the other case of two index comparisons, the first fails",
-        anything,
-        lambda: related(case(lt(i, j) & lt(j, t), 0, case(lt(i, j), 1)), "=", 0, (i, n), (j, n), (t, n)),
-        DIFFER,
-    ),
-)
-
-CASES = CERTIFIED + NARROWED + NEGATED
+CASES = CERTIFIED + NARROWED

@@ -27,7 +27,9 @@ RANDOM, DIFFER = "random|expectation|moment", "differ"
 out = tensor("out", n)
 b = parameter("b", domain="positive")
 q = given("q", domain="nonnegative")
-SCALED = Formula("test.attacks.scaled", "A row, scaled", (f, b), (define(out[i], b * f[i]),), (out,), auxiliary=True)
+SCALED = Formula(
+    "test.attacks.scaled", "A row, scaled", (f, b), (define(out[i], b * f[i]),), (out,), auxiliary=True
+)
 scaled = SCALED(f, b)
 
 EXPECTATIONS = (
