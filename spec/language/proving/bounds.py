@@ -88,8 +88,7 @@ def _terms(n: Normal, atom: Atom, poly: Poly, facts: Facts) -> Iterator[Poly]:
             if not at.is_index or at.key in tried or any("‹" in s.name for s in at.symbols):
                 continue
             tried.add(at.key)
-            held = [n.condition_at(lit, {symbol: at}, facts) for lit in lits]
-            if all(h.constant == 1 or (h and all(facts.decide(x) for x in h.conditions)) for h in held):
+            if all(facts.shows(n.condition_at(lit, {symbol: at}, facts)) for lit in lits):
                 yield n.replaced(body, {symbol: at}, facts)
 
 

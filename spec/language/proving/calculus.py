@@ -7,6 +7,7 @@ An expectation is linear; for random tensors with independent entries of mean 0 
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.replacing import Change, rebuild
 from spec.language.proving.signsets import NULL
 from spec.language.proving.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, mentions, of_mono, total
+from spec.language.proving.writing import text
 from spec.language.trees import walk
 
 if TYPE_CHECKING:
@@ -49,8 +51,9 @@ def pullback(reader: Reader, node: Pullback, frame: Frame, facts: Facts) -> Poly
         )
     plain = reader.unfolding.enter(call, frame, facts)
     shape = tuple(reader.index(size, plain, facts) for size in item.shape)
-    alone = Tensor(n.fresh(node.wrt, "*").name, item.shape, item.domain, "given", item.below)
-    n.declare(alone.name, item.domain, shape)
+    domain = reader.unfolding.nearby(item, argument, frame, facts)
+    alone = Tensor(n.fresh(node.wrt, "*").name, item.shape, domain, "given", item.below)
+    n.declare(alone.name, domain, shape)
     inner = reader.unfolding.enter(call, frame, facts, {node.wrt: alone})
     index = tuple(reader.index(part, frame, facts) for part in node.index)
     for place, size in zip(index, shape, strict=True):
@@ -87,6 +90,7 @@ def expectation(reader: Reader, node: Expectation, frame: Frame, facts: Facts) -
     """The expectation of the body, by linearity and the declared moments."""
     n = reader.n
     names = frozenset(tensor.name for tensor in node.random)
+    _check_random(reader, node, names, frame, facts)
     body = reader.value(node.body, frame, facts)
     parts = []
     for mono, c in body.ordered:
@@ -95,11 +99,33 @@ def expectation(reader: Reader, node: Expectation, frame: Frame, facts: Facts) -
     return total(parts)
 
 
+def _check_random(
+    reader: Reader, node: Expectation, names: frozenset[str], frame: Frame, facts: Facts
+) -> None:
+    """Random tensors are real, and nothing is known of them: what is known of a tensor outside is not of it where it is random.
+
+    Raises:
+        Unprovable: one is not real, stands for something, or is assumed something of.
+    """
+    for tensor in node.random:
+        if tensor.domain != "real":
+            raise Unprovable(f"{tensor.name} is {tensor.domain}: a random tensor of mean 0 is real")
+        if tensor.name in frame.tensors or tensor.name in frame.lines:
+            raise Unprovable(f"{tensor.name} stands for a value here and is not random")
+    assumed = [scheme.poly for scheme in reader.n.schemes if scheme.assumed]
+    known = [lit.poly for lit in (*facts.true, *facts.false)]
+    if any(mentions(poly, names) for poly in (*assumed, *known)):
+        which = ", ".join(sorted(names))
+        raise Unprovable(
+            f"an expectation over random {which} is not taken where something is assumed of them"
+        )
+
+
 def _moment(n: Normal, mono: Mono, names: frozenset[str], facts: Facts) -> Poly:
     """E of a monomial: sums are opened, the expectation moves inside, products of entries become moments."""
     bound: list[Atom] = []
     lits = list(mono.lits)
-    rest, entries = Mono((), (), mono.exponent), Counter[Atom]()
+    rest, factor, entries = Mono((), (), mono.exponent), Fraction(1), Counter[Atom]()
     pending = list(mono.pows)
     while pending:
         atom, k = pending.pop()
@@ -108,9 +134,14 @@ def _moment(n: Normal, mono: Mono, names: frozenset[str], facts: Facts) -> Poly:
         elif atom.kind == "sum" and mentions(atom.poly, names):
             for _ in range(k):
                 new, conditions, body = n.opened(atom)
-                (inner, _), *_ = body.terms.items()
+                if len(body.terms) != 1:
+                    raise Unprovable(
+                        f"the expectation of {text(n, atom.poly)} is not that of a single product"
+                    )
+                ((inner, c),) = body.terms.items()
+                factor *= c
                 bound += new
-                lits += conditions
+                lits += [*conditions, *inner.lits]
                 pending += inner.pows
                 if inner.exponent is not None:
                     rest = rest.times(Mono((), (), inner.exponent))
@@ -124,8 +155,8 @@ def _moment(n: Normal, mono: Mono, names: frozenset[str], facts: Facts) -> Poly:
     for name in sorted(names):
         moment = n.mul(moment, _moment_of([a for a in entries.elements() if a.name == name], n, facts), facts)
     if rest == UNIT and not bound and not lits:
-        return moment
-    return n.summed(bound, lits, n.mul(of_mono(rest), moment, facts), facts)
+        return moment.scaled(factor)
+    return n.summed(bound, lits, n.mul(of_mono(rest, factor), moment, facts), facts)
 
 
 def _moment_of(factors: list[Atom], n: Normal, facts: Facts) -> Poly:

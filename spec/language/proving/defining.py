@@ -17,7 +17,7 @@ from spec.language.proving.blocks import divided, layout
 from spec.language.proving.facts import Facts
 from spec.language.proving.frames import Frame, Meaning
 from spec.language.proving.obligations import Unprovable
-from spec.language.proving.terms import ONE, Atom, Poly
+from spec.language.proving.terms import ONE, UNIT, Atom, Poly
 
 if TYPE_CHECKING:
     from spec.language.proving.reading import Reader
@@ -127,7 +127,7 @@ def _divided(poly: Poly, slope: Fraction) -> Poly | None:
     if quotient.is_index:
         return quotient
     fractional = [(m, c) for m, c in quotient.ordered if c.denominator != 1]
-    if all(not m.symbols for m, _ in fractional):
+    if all(m == UNIT for m, _ in fractional):  # a look-up without an index may be divisible like any other
         return None
     for mono, _ in fractional:
         for atom in mono.atoms:

@@ -49,6 +49,10 @@ def _of_atom(n: Normal, atom: Atom, name: str, index: tuple[Poly, ...], facts: F
         return n.product([n.equal(a - b, facts) for a, b in zip(atom.args, index, strict=True)], facts)
     if atom.kind == "sum":
         bound, lits, body = n.opened(atom)
+        if any(mentions(lit.poly, frozenset((name,))) for lit in lits):
+            raise Unprovable(
+                f"which terms are summed depends on {name}, so the derivative is not defined everywhere"
+            )
         inner = derivative(n, body, name, index, facts.assume_all(lits))
         return n.summed(bound, lits, inner, facts)
     if atom.kind == "state":

@@ -16,7 +16,7 @@ from spec.language.proving.obligations import Undischarged
 from spec.language.proving.replacing import Change, rebuild
 from spec.language.proving.signs import times_power
 from spec.language.proving.signsets import NULL, POSITIVE
-from spec.language.proving.terms import ONE, ZERO, Atom, Mono, Poly, of_mono, total
+from spec.language.proving.terms import ONE, ZERO, Atom, Mono, Poly, conjuncts, of_mono, total
 from spec.language.proving.writing import text
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _range_split(n: Normal, difference: Poly, facts: Facts, depth: int) -> Poly 
             fresh = n.fresh("k")
             change = Change(symbols={symbol: fresh.poly})
             body = rebuild(n, n.mul(opposite, wide.body or ONE, n.empty), change, n.empty)
-            lits = [x for lit in wide.lits for x in rebuild(n, lit.poly, change, n.empty).conditions]
+            lits = [x for lit in wide.lits for x in conjuncts(rebuild(n, lit.poly, change, n.empty))]
             others = n.summed((fresh,), lits, body, facts)
             replaced = n.mul(of_mono(rest, c), narrow.poly + others, facts)
             return vanishes(n, difference - of_mono(mono, c) + replaced, facts, depth + 1)

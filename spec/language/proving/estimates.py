@@ -24,11 +24,11 @@ def against_maximum(n: Normal, poly: Poly, facts: Facts) -> int:
         bound, lits, body = n.opened(atom)
         for candidate in sorted(member.symbols, key=lambda s: s.key):
             values = {bound[0]: candidate.poly}
-            if len(bound) == 1 and n.replaced(body, values, facts) == member:
-                held = (n.condition_at(lit, values, facts) for lit in lits)
-                if all(c.constant == 1 or all(facts.decide(x) for x in c.conditions) for c in held):
-                    n.note("member")
-                    return NONNEGATIVE if c > 0 else mirror(NONNEGATIVE)
+            if len(bound) > 1 or n.replaced(body, values, facts) != member:
+                continue
+            if all(facts.shows(n.condition_at(lit, values, facts)) for lit in lits):
+                n.note("member")
+                return NONNEGATIVE if c > 0 else mirror(NONNEGATIVE)
     return ANY_SIGN
 
 

@@ -11,11 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from spec.language.proving.linear import Form, contradictory, follows, form
+from spec.language.proving.obligations import Unprovable
 from spec.language.proving.signsets import ANY_SIGN, NEGATIVE, NULL, POSITIVE, mirror
-from spec.language.proving.terms import ONE, ZERO, Atom, Poly, inside, parts_of
+from spec.language.proving.terms import ONE, Atom, Poly, conjuncts, inside, parts_of
 
 if TYPE_CHECKING:
     from spec.language.proving.normal import Normal
+
+
+MOST_SEARCHES = 3
+"""How many searches for indices with a property are put into one another at most."""
 
 
 class Facts:
@@ -70,6 +75,13 @@ class Facts:
             elif not condition.at(lit, True):
                 facts = facts.assume(lit, False)
         return facts
+
+    def about(self, symbols: frozenset[Atom]) -> Facts:
+        """Those of the facts that speak of no other bound index than these; all of them where one speaks of a witness."""
+        kept = [lit for lit in self.added if all("~" not in s.name or s in symbols for s in lit.symbols)]
+        if len(kept) == len(self.added) or any("!" in s.name for lit in kept for s in lit.symbols):
+            return self
+        return self.root.assume_all(kept)
 
     def _with(self, lit: Atom, truth: bool) -> Facts:
         if lit.kind == "not":
@@ -152,9 +164,20 @@ class Facts:
     def decide(self, lit: Atom) -> bool | None:
         """Whether a condition holds (True), fails (False), or is undecided (None)."""
         if lit.key not in self._decided:
+            given_up = self.normal.given_up
             self._decided[lit.key] = None  # a question that comes back to itself stays open
-            self._decided[lit.key] = self._decide(lit)
+            held = self._decided[lit.key] = self._decide(lit)
+            if held is None and self.normal.given_up != given_up:
+                del self._decided[lit.key]  # asked elsewhere, it may be searched for further
+            return held
         return self._decided[lit.key]
+
+    def shows(self, condition: Poly) -> bool:
+        """Whether an indicator is known to be 1; one that is constantly 0 never is."""
+        for lit in condition.conditions:
+            held = self.decide(lit)
+            condition = condition if held is None else condition.at(lit, held)
+        return condition == ONE
 
     def _decide(self, lit: Atom) -> bool | None:
         if lit in self.true:
@@ -219,8 +242,12 @@ class Facts:
     def impossible(self) -> bool:
         """Whether the facts are known to contradict one another."""
         if self._impossible is None:
+            given_up = self.normal.given_up
             self._impossible = False
-            self._impossible = self._contradict()
+            found = self._impossible = self._contradict()
+            if not found and self.normal.given_up != given_up:
+                self._impossible = None
+            return found
         return self._impossible
 
     def _contradict(self) -> bool:
@@ -243,6 +270,17 @@ class Facts:
 
     def witness(self, bound: tuple[Atom, ...], lits: tuple[Atom, ...]) -> dict[Atom, Poly] | None:
         """Values for bound symbols at which the conditions are known to hold, or None."""
+        n = self.normal
+        if n.searching >= MOST_SEARCHES:
+            n.given_up += 1
+            return None
+        n.searching += 1
+        try:
+            return self._witness(bound, lits)
+        finally:
+            n.searching -= 1
+
+    def _witness(self, bound: tuple[Atom, ...], lits: tuple[Atom, ...]) -> dict[Atom, Poly] | None:
         if not bound:
             return {} if all(self.decide(lit) for lit in lits) else None
         symbol, later = bound[0], bound[1:]
@@ -251,21 +289,15 @@ class Facts:
             if value.key in tried:
                 continue
             tried.add(value.key)
-            rest: list[Atom] = []
-            for lit in lits:
-                held = (
-                    self.normal.condition_at(lit, {symbol: value}, self)
-                    if symbol in lit.symbols
-                    else lit.poly
-                )
-                if held == ZERO:
-                    break
-                rest.extend(held.conditions if held != ONE else ())
-            else:
-                found = self.witness(later, tuple(rest))
-                if found is not None:
-                    self.normal.note("witness")
-                    return {symbol: value, **found}
+            at = {symbol: value}
+            try:
+                rest = [x for lit in lits for x in conjuncts(self.normal.condition_at(lit, at, self))]
+            except Unprovable:  # one of them fails there, or is no conjunction any more
+                continue
+            found = self._witness(later, tuple(rest))
+            if found is not None:
+                self.normal.note("witness")
+                return {symbol: value, **found}
         return None
 
     def _candidates(self, symbol: Atom, bound: frozenset[Atom], lits: tuple[Atom, ...]) -> Iterator[Poly]:

@@ -39,10 +39,8 @@ class Lemma:
         values = self._matched(n, atom, facts)
         if values is None:
             return None
-        for lit in self.lits:
-            held = n.condition_at(lit, values, facts)
-            if held.constant != 1 and (not held or not all(facts.decide(x) for x in held.conditions)):
-                return None
+        if not all(facts.shows(n.condition_at(lit, values, facts)) for lit in self.lits):
+            return None
         n.note("hypothesis")
         return n.replaced(self.value, values, facts)
 
@@ -97,8 +95,7 @@ class Scheme:
             own = whole(n.replaced(self.poly, values, facts))[1]
             if own not in (goal, -goal):
                 continue
-            lits = [n.condition_at(lit, values, facts) for lit in self.lits]
-            if all(c.constant == 1 or (c and all(facts.decide(x) for x in c.conditions)) for c in lits):
+            if all(facts.shows(n.condition_at(lit, values, facts)) for lit in self.lits):
                 n.note("hypothesis")
                 return self.mask if own == goal else mirror(self.mask)
         return ANY_SIGN

@@ -18,7 +18,7 @@ from spec.language.proving.facts import Facts
 from spec.language.proving.linear import Form, form
 from spec.language.proving.obligations import Ledger
 from spec.language.proving.signs import sign
-from spec.language.proving.signsets import ANY_SIGN, NULL, POSITIVE, product_sign
+from spec.language.proving.signsets import ANY_SIGN, NULL, POSITIVE, mirror, product_sign
 from spec.language.proving.terms import ONE, UNIT, ZERO, Atom, Mono, Poly, total, whole
 from spec.language.proving.writing import written
 
@@ -58,6 +58,8 @@ class Normal:
         self.stepped: Callable[[Poly, Facts], Poly] | None = None  # unfolds the latest states of recurrences
         self.stepping = False
         self.estimating = 0  # how many estimates are being put into one another
+        self.searching = 0  # how many searches for an index are being put into one another
+        self.given_up = 0  # how often one was left out for being too deep
         self.cuts = 0  # how often one was left out for being too deep
         self.certificates: dict[str, list[tuple[int, tuple[Atom, ...]]]] = {}
         self._certified = self._circles = 0  # certificates so far; questions that came back to themselves
@@ -269,14 +271,15 @@ class Normal:
                 facts.open_signs[key] = self._certified
         return found
 
-    def certify(self, poly: Poly, mask: int, lits: tuple[Atom, ...], facts: Facts) -> None:
-        """Remember that the polynomial has these signs wherever the conditions hold."""
+    def certify(self, poly: Poly, mask: int, facts: Facts, lits: tuple[Atom, ...] = ()) -> None:
+        """Remember that the polynomial has these signs wherever the facts and the conditions hold: all that was used."""
+        lits = (*lits, *facts.added)
         for factor, prim in self.oriented(poly, facts):
-            held = mask if factor > 0 else product_sign(mask, 1)
-            entry = (held, lits)
+            held = mask if factor > 0 else mirror(mask)
             known = self.certificates.setdefault(prim.key, [])
-            if entry not in known and len(known) < MOST_CERTIFICATES:
-                known.append(entry)
+            says_as_much = (not signs & ~held and set(fewer) <= set(lits) for signs, fewer in known)
+            if len(known) < MOST_CERTIFICATES and not any(says_as_much):
+                known.append((held, lits))
                 self._certified += 1
 
     # Binders and replacement: see sums.py, binders.py, replacing.py ----------------------------------------------------------

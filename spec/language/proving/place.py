@@ -232,6 +232,9 @@ class Place:
         for name in names:
             if names.count(name) > 1:
                 raise Unprovable(f"{name} stands for two indices")
+        for size, value in self.theorem.sizes.items():
+            if not facts.nonnegative(frame.symbols[size] - 1):
+                raise Undischarged(f"{size} = {value} is at least 1")
         for symbol, first, last in self.goal.ranges:
             at = number(values[symbol]) if symbol in values else Atom("symbol", symbol.name).poly
             if symbol in parities:
@@ -252,10 +255,7 @@ class Place:
         if not condition:
             return facts.assume(Atom("ge", "", (number(-1),)))
         out = facts.assume_value(condition)
-        for lit in condition.conditions:
-            held = out.decide(lit)
-            condition = condition if held is None else condition.at(lit, held)
-        if condition.constant != 1:
+        if not out.shows(condition):
             raise Unprovable(
                 f"the assumption {reader.text(assumption, frame)} is not a conjunction and cannot be used"
             )

@@ -232,6 +232,8 @@ class Reader:
             if not under.is_Integer:
                 self.n.note("blocks")
                 width = self.index(under, frame, facts)
+                if not facts.nonnegative(width - 1):
+                    raise Undischarged(f"{under} ≥ 1, as a width of blocks", self.signs.known(facts))
                 return divided(self.index(over, frame, facts), width, facts)[0]
             return self.n.floor(self._quotient(expr, frame, facts))
         if isinstance(expr, sympy.ceiling):

@@ -31,6 +31,7 @@ from spec.language.proving.derivatives import derivative
 from spec.language.proving.frames import Frame
 from spec.language.proving.obligations import Undischarged
 from spec.language.proving.replacing import Change, rebuild
+from spec.language.proving.signsets import POSITIVE
 from spec.language.proving.states import Recurring, before, cycles, sequence, states_in
 from spec.language.proving.terms import ONE, ZERO, Atom, Poly
 from spec.language.trees import walk
@@ -212,8 +213,9 @@ class Recurrences:
         plain = replace(spec, wrt=None)
         frame = self._frame(plain, sizes, arrays)
         shape = tuple(self.reader.index(size, frame, facts) for size in item.shape)
-        alone = Tensor(n.fresh(item.name, "*").name, item.shape, item.domain, "given", item.below)
-        n.declare(alone.name, item.domain, shape)
+        domain = self._nearby(item, arrays[place], facts)
+        alone = Tensor(n.fresh(item.name, "*").name, item.shape, domain, "given", item.below)
+        n.declare(alone.name, domain, shape)
         symbols, here = [], facts
         for size in shape:
             symbol = n.fresh("k")
@@ -231,6 +233,15 @@ class Recurrences:
         slope = derivative(n, value, alone.name, index[rank:], facts)
         back = Change(entries={alone.name: lambda at, known_: held_entry(n, arrays[place], at, known_)})
         return rebuild(n, slope, back, facts)
+
+    def _nearby(self, item: Tensor, array: Poly, facts: Facts) -> str:
+        """The domain of an input in a neighbourhood of an array: positive only where the array is known to be."""
+        if item.domain not in ("positive", "nonnegative"):
+            return item.domain
+        _, lits, body = (
+            self.n.opened(array.atom) if item.shape and array.atom is not None else ((), (), array)
+        )
+        return "positive" if self.n.sign(body, facts.assume_all(lits)) == POSITIVE else "real"
 
     def stepped(self, poly: Poly, facts: Facts) -> Poly:
         """The term with the latest states of each of its recurrences unfolded once; the term itself if it has none."""

@@ -114,16 +114,31 @@ def _rebuild_array(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
 
 
 def _transfer(n: Normal, atom: Atom, change: Change, new: Poly, facts: Facts) -> None:
-    """Certificates of a term hold for what it becomes: they are statements for all values of its symbols."""
+    """Certificates of a term hold for what it becomes: they are statements for all values of its symbols.
+
+    They hold where the conditions do, changed like the term, and where the facts hold under which it was changed.
+    """
     if not atom.args or change.atoms or not all(set("~‹") & set(s.name) for s in change.symbols):
         return
     value = atom.args[0]
-    if new == value or (1, value) not in n.oriented(value, facts):
+    held = n.certificates.get(value.key)
+    if not held or new == value or (1, value) not in n.oriented(value, facts):
         return
-    for mask, lits in tuple(n.certificates.get(value.key, ())):
+    fewer = facts.about(new.symbols)
+    if fewer is not facts and rebuild(n, value, change, fewer) == new:
+        facts = fewer
+    for mask, lits in tuple(held):
         changed = [rebuild_condition(n, lit, change, n.empty) for lit in lits]
         if all(len(c.terms) == 1 for c in changed):  # none fails, and each is a condition again
-            n.certify(new, mask, tuple(x for c in changed for x in conjuncts(c)), facts)
+            n.certify(new, mask, facts, tuple(x for c in changed for x in conjuncts(c)))
+
+
+def negated(condition: Poly) -> Poly:
+    """The indicator of the opposite: a single condition's negation is one again, that of a conjunction is none."""
+    lits = condition.conditions
+    if len(lits) != 1 or condition != lits[0].poly:
+        return ONE - condition
+    return lits[0].lits[0].poly if lits[0].kind == "not" else Atom("not", lits=lits).poly
 
 
 def rebuild_condition(n: Normal, lit: Atom, change: Change, facts: Facts) -> Poly:
@@ -131,10 +146,7 @@ def rebuild_condition(n: Normal, lit: Atom, change: Change, facts: Facts) -> Pol
     if change.leaves(lit):
         return lit.poly
     if lit.kind == "not":
-        inner = rebuild_condition(n, lit.lits[0], change, facts)
-        if inner.constant is not None:
-            return ONE - inner
-        return Atom("not", lits=(inner.conditions[0],)).poly
+        return negated(rebuild_condition(n, lit.lits[0], change, facts))
     if lit.kind == "any":
         bound, lits, _ = n.opened(lit)
         return n.exists(bound, [rebuild_condition(n, x, change, n.empty) for x in lits], facts)

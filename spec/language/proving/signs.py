@@ -19,6 +19,7 @@ from spec.language.proving.signsets import (
     NONNEGATIVE,
     NULL,
     POSITIVE,
+    binder_sign,
     mirror,
     power_sign,
     product_sign,
@@ -276,12 +277,7 @@ def _function_sign(n: Normal, atom: Atom, facts: Facts) -> int:
 def _binder_sign(n: Normal, atom: Atom, facts: Facts) -> int:
     bound, lits, body = n.opened(atom)
     inner = facts.assume_all(lits)
-    mask = n.sign(body, inner)
-    if mask == ANY_SIGN:
-        return ANY_SIGN
-    if facts.witness(bound, lits) is not None:
-        return mask
-    return mask | NULL if atom.kind == "sum" else ANY_SIGN
+    return binder_sign(atom.kind, n.sign(body, inner), lambda: facts.witness(bound, lits) is not None)
 
 
 def times_power(n: Normal, poly: Poly, value: Poly, facts: Facts) -> Poly:

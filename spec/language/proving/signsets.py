@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 NEGATIVE, NULL, POSITIVE = 1, 2, 4
 ANY_SIGN = NEGATIVE | NULL | POSITIVE
 NONNEGATIVE = NULL | POSITIVE
@@ -30,6 +32,15 @@ def sum_sign(a: int, b: int) -> int:
             if a & x and b & y:
                 out |= x if x == y else y if x == NULL else x if y == NULL else ANY_SIGN
     return out
+
+
+def binder_sign(kind: str, mask: int, occurs: Callable[[], bool]) -> int:
+    """The signs that a sum or a maximum can have, given those of each term and whether there is a term."""
+    if kind == "sum" and mask & NEGATIVE and mask & POSITIVE:
+        return ANY_SIGN  # nonzero terms of both signs may add up to 0
+    if mask == ANY_SIGN or occurs():
+        return mask
+    return mask | NULL if kind == "sum" else ANY_SIGN
 
 
 def power_sign(mask: int, power: int) -> int:

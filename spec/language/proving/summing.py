@@ -50,7 +50,7 @@ def _sum_in_blocks(
 ) -> Poly:
     """Σ over h·d indices is Σ over h blocks of Σ over d places."""
     found = quotient(last + 1, width)
-    if first or found is None or found[1]:
+    if first or found is None or found[1] or not facts.nonnegative(width - 1):
         raise Unprovable(f"the range of {node.var} in {reader.text(node, frame)} is not one of whole blocks")
     reader.n.note("blocks")
     block, place = reader.n.fresh(node.var.name), reader.n.fresh(node.var.name)

@@ -334,7 +334,7 @@ def mentions(poly: Poly, names: frozenset[str]) -> bool:
 
 def conjuncts(condition: Poly) -> tuple[Atom, ...]:
     """The conditions whose product an indicator is."""
-    (mono, c), *rest = condition.terms.items()
-    if rest or c != 1 or mono.pows or mono.exponent is not None:
-        raise Unprovable(f"{condition} is not a conjunction of conditions")
-    return mono.lits
+    for mono, c in condition.terms.items():
+        if len(condition.terms) == 1 and c == 1 and not mono.pows and mono.exponent is None:
+            return mono.lits
+    raise Unprovable(f"{condition} is not a conjunction of conditions")

@@ -35,6 +35,7 @@ from spec.language.proving.signsets import (
     NONNEGATIVE,
     NULL,
     POSITIVE,
+    binder_sign,
     mirror,
     power_sign,
     product_sign,
@@ -87,10 +88,7 @@ class TreeSigns:
         if isinstance(node, Over):
             return product_sign(of(node.args[0]), of(node.args[1]))
         if isinstance(node, Power):
-            exponent = node.args[1]
-            if isinstance(exponent, Literal) and exponent.value.is_Integer:
-                return power_sign(of(node.args[0]), int(exponent.value)) if exponent.value != 0 else POSITIVE
-            return POSITIVE
+            return self._power(node, frame, facts)
         if isinstance(node, Func):
             return self._function(node, frame, facts)
         if isinstance(node, Delta):
@@ -119,6 +117,14 @@ class TreeSigns:
                     self.n.note("monotone")
                 return mask if factor > 0 else mirror(mask)
         return ANY_SIGN
+
+    def _power(self, node: Power, frame: Frame, facts: Facts) -> int:
+        """A whole power by its parity, any other only where the base is positive: what the exponent *is* decides."""
+        exponent = self.reader.value(node.args[1], frame, facts).constant
+        base = self.sign(node.args[0], frame, facts)
+        if exponent is not None and exponent.denominator == 1:
+            return power_sign(base, int(exponent)) if exponent else POSITIVE
+        return POSITIVE if base == POSITIVE else ANY_SIGN
 
     def _function(self, node: Func, frame: Frame, facts: Facts) -> int:
         if node.name in ("exp", "sigmoid"):
@@ -153,9 +159,8 @@ class TreeSigns:
         if not where or here.impossible:
             return NULL
         mask = self.sign(body, inner, here)
-        if mask == ANY_SIGN or facts.witness((symbol,), lits) is not None:
-            return mask
-        return mask | NULL if isinstance(node, SumOf) else ANY_SIGN
+        kind = "sum" if isinstance(node, SumOf) else "maximum"
+        return binder_sign(kind, mask, lambda: facts.witness((symbol,), lits) is not None)
 
     def _entry(self, tensor: Tensor, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> int:
         unfolding = self.reader.unfolding
@@ -164,12 +169,12 @@ class TreeSigns:
         meaning = unfolding.meaning(tensor, index, frame, facts)
         if meaning is None:
             return ANY_SIGN
-        out = 0
-        for condition, node, inner in meaning:
+        out = NULL
+        for condition, node, inner in meaning:  # lines that reach the same entry add up
             if isinstance(node, Tensor) or condition != ONE:
                 return ANY_SIGN
-            out |= self.sign(node, inner, facts)
-        return out or NULL
+            out = sum_sign(out, self.sign(node, inner, facts))
+        return out
 
     def reason(self, node: Any) -> str:
         """Why a tree has the sign it has, in a few words."""
@@ -198,26 +203,21 @@ class TreeSigns:
             raise Undischarged(self.reader.text(node, frame, relation), self.known(facts))
         self.n.ledger.met(node, relation, self.reason(node), frame.where)
         if value.constant is None:
-            own = self._narrowed(value, facts)
-            if own is not facts and not self._has_sign(node, mask, frame, own):
-                own = facts
-            self.n.certify(value, mask, own.added, facts)
+            fewer = facts.about(value.symbols)
+            enough = fewer is facts or self._suffices(fewer, node, value, mask, frame)
+            self.n.certify(value, mask, fewer if enough else facts)
         return value
 
-    def _has_sign(self, node: Any, mask: int, frame: Frame, facts: Facts) -> bool:
+    def _suffices(self, facts: Facts, node: Any, value: Poly, mask: int, frame: Frame) -> bool:
+        """Whether fewer facts tell as much: that the tree is this value, and that it has these signs."""
+        entered = self.reader.unfolding.entered(frame)
+        if not all(facts.decide(lit) for known in entered for lit in known.added):
+            return False
         try:
-            return not self.sign(node, frame, facts) & ~mask
+            same = self.reader.value(node, frame, facts) == value
+            return same and not self.sign(node, frame, facts) & ~mask
         except (Undischarged, Unprovable):
             return False
-
-    def _narrowed(self, value: Poly, facts: Facts) -> Facts:
-        """Only those facts that speak of the value's own bound indices: what follows from them holds in more places."""
-        kept = [
-            lit for lit in facts.added if all("~" not in s.name or s in value.symbols for s in lit.symbols)
-        ]
-        if any("!" in s.name for lit in kept for s in lit.symbols):
-            return facts
-        return facts if len(kept) == len(facts.added) else facts.root.assume_all(kept)
 
     def known(self, facts: Facts) -> str:
         """What is known at a place beside ranges, as text."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +66,17 @@ class Unfolding:
             self._frames[key] = self._enter(known(call.formula_id), call.arguments, caller, facts, fixed)
             self.known_at[id(self._frames[key].tensors)] = facts
         return self._frames[key]
+
+    def entered(self, frame: Frame) -> Iterator[Facts]:
+        """What was known where a frame and those that it reads its inputs in were entered."""
+        pending, seen = [frame], set[int]()
+        while pending:
+            tensors = pending.pop().tensors
+            if id(tensors) not in seen:
+                seen.add(id(tensors))
+                pending += [caller for _, caller in tensors.values()]
+                if id(tensors) in self.known_at:
+                    yield self.known_at[id(tensors)]
 
     def _outside(self, call: Call, caller: Frame, facts: Facts) -> tuple[Frame, Facts]:
         """The caller and the facts as far as a call's arguments depend on them: one frame for as many places as possible."""
@@ -138,38 +149,53 @@ class Unfolding:
         plain = value.tensor if isinstance(value, Ref) else value
         if isinstance(plain, Tensor) and plain.name in reader.fixed:
             return  # a theorem may fix an input at the edge of its domain: ε = 0
-        inner = caller
-        node: Any = value
-        here = facts
-        if isinstance(value, Tensor | Comprehension):
-            index = []
-            for size in value.shape:
-                symbol = self.n.fresh("k").poly
-                here = reader.within(symbol, ZERO, reader.index(size, caller, here) - 1, here)
-                index.append(symbol)
-            meaning = self.meaning(value, tuple(index), caller, here)
-            if meaning is None:
-                assert isinstance(value, Tensor)
-                if value.domain != item.domain:
-                    raise Undischarged(f"{value.name}, which is {value.domain}, is {item.domain}")
-                return
-            (_, node, inner), *_ = meaning
-        if item.domain in ("positive", "nonnegative"):
-            mask = reader.sign(node, inner, here)
-            if mask & ~(POSITIVE if item.domain == "positive" else POSITIVE | NULL):
-                relation = "> 0" if item.domain == "positive" else "≥ 0"
-                raise Undischarged(
-                    f"{reader.text(node, inner)} {relation}, as {callee.id} asks of {item.name}"
-                )
-            asked = f"is {item.domain}, as {callee.id} asks of {item.name}"
-            reader.n.ledger.met(node, asked, "its form", inner.where)
-        elif item.domain == "integer" and item.below != 0:
-            place = reader.index(node, inner, here)
-            below = reader.index(item.below, Frame(sizes, caller.tensors, strict=True), here)
-            if not (here.nonnegative(place) and here.nonnegative(below - place - 1)):
-                raise Undischarged(
-                    f"{reader.text(node, inner)} lies in 0 … {item.below} - 1, as {callee.id} asks"
-                )
+        found = self._written(value, caller, facts)
+        if found is None:
+            if value.domain != item.domain:
+                raise Undischarged(f"{value.name}, which is {value.domain}, is {item.domain}")
+            return
+        for node, inner, here in found:
+            if item.domain in ("positive", "nonnegative"):
+                mask = reader.sign(node, inner, here)
+                if mask & ~(POSITIVE if item.domain == "positive" else POSITIVE | NULL):
+                    relation = "> 0" if item.domain == "positive" else "≥ 0"
+                    raise Undischarged(
+                        f"{reader.text(node, inner)} {relation}, as {callee.id} asks of {item.name}"
+                    )
+                asked = f"is {item.domain}, as {callee.id} asks of {item.name}"
+                reader.n.ledger.met(node, asked, "its form", inner.where)
+            elif item.domain == "integer" and item.below != 0:
+                place = reader.index(node, inner, here)
+                below = reader.index(item.below, Frame(sizes, caller.tensors, strict=True), here)
+                if not (here.nonnegative(place) and here.nonnegative(below - place - 1)):
+                    raise Undischarged(
+                        f"{reader.text(node, inner)} lies in 0 … {item.below} - 1, as {callee.id} asks"
+                    )
+
+    def _written(self, value: Any, caller: Frame, facts: Facts) -> list[tuple[Any, Frame, Facts]] | None:
+        """What an entry of an argument stands for, each alternative where it does; None for a tensor as it is."""
+        index = []
+        for size in value.shape if isinstance(value, Tensor | Comprehension) else ():
+            symbol = self.n.fresh("k").poly
+            facts = self.reader.within(symbol, ZERO, self.reader.index(size, caller, facts) - 1, facts)
+            index.append(symbol)
+        meaning = self.meaning(value, tuple(index), caller, facts)
+        if meaning is None:
+            return None
+        return [(node, inner, facts.assume_value(condition)) for condition, node, inner in meaning]
+
+    def nearby(self, item: Tensor, value: Any, caller: Frame, facts: Facts) -> str:
+        """The domain of an input in a neighbourhood of an argument: positive only where the argument is known to be.
+
+        A derivative speaks of the neighbourhood: of an input that may be 0, or that a theorem fixes to 0, it is no edge.
+        """
+        if item.domain not in ("positive", "nonnegative"):
+            return item.domain
+        found = self._written(value, caller, facts)
+        if found is None:
+            return "positive" if value.domain == "positive" else "real"
+        inside = all(self.reader.sign(node, inner, here) == POSITIVE for node, inner, here in found)
+        return "positive" if inside else "real"
 
     def output(self, call: Call, frame: Frame) -> Tensor:
         """The tensor that a call reads: an output, or (within a theorem) that of any line.

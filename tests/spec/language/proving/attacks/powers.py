@@ -1,0 +1,147 @@
+"""Powers: an exponent that is not written as a number says nothing about the sign of the power."""
+
+from __future__ import annotations
+
+import sympy
+
+from spec.language import Sum, Theorem, case, claim, derive, exp, given, lift, log, lt, sqrt
+from tests.spec.language.proving.attacks.attack import Attack, at_most, below, related
+from tests.spec.language.proving.claims import a, anything, f, i, j, m, n, p, z
+
+k = given("k", domain="integer", below=n)
+BASE, VISIBLE, ROOT = "a > 0", "is not visible from its form", "≥ 0|> 0"
+ONE = {m: sympy.Integer(1)}
+
+
+def _in_two_steps() -> Theorem:
+    proof = derive().below(f[i] ** m, "a power is positive").because("the first power")
+    return Theorem("claimed", "", (claim(0, "<", f[i], (i, n)).proved(proof),), sizes=ONE)
+
+
+POWERS = (
+    Attack(
+        "a power whose exponent is a size, which is 1",
+        anything,
+        lambda: below(0, a**m, given=(a,), sizes=ONE),
+        VISIBLE,
+    ),
+    Attack("two steps through such a power", anything, _in_two_steps, VISIBLE),
+    Attack(
+        "a power whose exponent is a size, which is 3",
+        anything,
+        lambda: below(0, a**m, given=(a,), sizes={m: sympy.Integer(3)}),
+        VISIBLE,
+    ),
+    Attack(
+        "a power whose exponent is a size, which is 2, at 0",
+        anything,
+        lambda: below(0, a**m, given=(a,), sizes={m: sympy.Integer(2)}),
+        VISIBLE,
+    ),
+    Attack(
+        "a power whose exponent is a size less one",
+        anything,
+        lambda: below(0, a ** lift(m - 1), given=(a,), sizes={m: sympy.Integer(4)}),
+        VISIBLE,
+    ),
+    Attack(
+        "a power whose exponent is fixed to 1",
+        anything,
+        lambda: below(0, a**z, given=(a, z), at={z: 1}),
+        VISIBLE,
+    ),
+    Attack(
+        "a power whose exponent is fixed to −1",
+        anything,
+        lambda: related(a * (a**z), "=", 1, given=(a, z), at={z: -1}),
+        "a ≠ 0",
+    ),
+    Attack(
+        "a power whose exponent is written as a sum",
+        anything,
+        lambda: below(0, a ** (lift(1) + lift(0)), given=(a,)),
+        VISIBLE,
+    ),
+    Attack(
+        "a power whose exponent is written as a product",
+        anything,
+        lambda: below(0, a ** (lift(3) * lift(1)), given=(a,)),
+        VISIBLE,
+    ),
+    Attack(
+        "a power whose exponent is picked by a case",
+        anything,
+        lambda: below(0, a ** case(lt(i, n), 1, 2), (i, n), given=(a,)),
+        VISIBLE,
+    ),
+    Attack(
+        "the reciprocal of a power whose exponent is a size, which is 1",
+        anything,
+        lambda: related(a**m / a**m, "=", 1, given=(a,), sizes=ONE),
+        "≠ 0",
+    ),
+    Attack(
+        "the root of a power whose exponent is a size, which is 1",
+        anything,
+        lambda: related(sqrt(a**m) ** 2, "=", a, given=(a,), sizes=ONE),
+        ROOT,
+    ),
+    Attack(
+        "the logarithm of a power whose exponent is a size, which is 1",
+        anything,
+        lambda: related(exp(log(a**m)), "=", a, given=(a,), sizes=ONE),
+        "> 0",
+    ),
+    Attack(
+        "a sum of powers whose exponents are a size, which is 1",
+        anything,
+        lambda: below(0, Sum(f[i] ** m, (i, n)), sizes=ONE),
+        VISIBLE,
+    ),
+    Attack(
+        "a power within a power",
+        anything,
+        lambda: at_most(0, (a**m) ** z, given=(a, z), sizes=ONE, at={z: 1}),
+        VISIBLE,
+    ),
+    Attack("a power of any base with any exponent", anything, lambda: below(0, a**z, given=(a, z)), BASE),
+    Attack(
+        "a power of any base with an index as exponent",
+        anything,
+        lambda: at_most(0, f[i] ** lift(j), (i, n), (j, m)),
+        r"f\[i\] > 0",
+    ),
+    Attack(
+        "a power of any base with a size as exponent", anything, lambda: at_most(0, a**n, given=(a,)), BASE
+    ),
+    Attack(
+        "a power of any base with an even size as exponent",
+        anything,
+        lambda: at_most(0, a**n, given=(a,), sizes={n: 2 * m}),
+        BASE,
+    ),
+    Attack(
+        "a power of any base with a look-up as exponent",
+        anything,
+        lambda: at_most(0, a**k, given=(a, k)),
+        BASE,
+    ),
+    Attack(
+        "a rational power of any base",
+        anything,
+        lambda: at_most(0, a ** sympy.Rational(1, 3), given=(a,)),
+        BASE,
+    ),
+    Attack(
+        "a power of a positive base is at least 1",
+        anything,
+        lambda: at_most(1, p[i] ** n, (i, n), given=(p,)),
+        VISIBLE,
+    ),
+    Attack(
+        "a power with a larger exponent is larger",
+        anything,
+        lambda: at_most(p[i] ** lift(n), p[i] ** lift(n + 1), (i, n), given=(p,)),
+        VISIBLE,
+    ),
+)
