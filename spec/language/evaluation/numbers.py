@@ -36,6 +36,8 @@ class Num:
         low: for numbers that cannot be negative: a lower bound that the exact and the computed number both respect.
         lost: where nothing can be said (the implementation's type may overflow, or a divisor may vanish).
         softmax: tag of the exponential family this belongs to, and whether it is the family's total.
+        reach: of a sum, as long as nothing else was done with it, how large a partial sum can be, in whatever order its terms
+            are added.
     """
 
     value: Floats
@@ -44,6 +46,7 @@ class Num:
     low: Floats | None = None
     lost: Flags | None = None
     softmax: tuple[Any, bool] | None = None
+    reach: Floats | None = None
 
     def view(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Num:
         """The same numbers rearranged by ``change``, which acts on every array alike."""
@@ -152,6 +155,22 @@ class Rounding:
         if a.low is not None:
             a.low = np.maximum(np.maximum(a.low * (1 - 2 * share), a.value - error), 0.0)
         a.error = error
+        return a
+
+    def reaching(self, a: Num, reach: Floats) -> Num:
+        """The sum ``a`` of terms that reach so far, errors included: lost where a partial sum may overflow.
+
+        The bound on ``a`` says nothing of that: 3 + 3 - 3 is as small as 3, and overflows in a type that ends at 5.
+        """
+        if not self.tracks:
+            return a
+        if a.scale is None:
+            a.reach, over = reach, ~(reach <= self.largest)
+        else:
+            with np.errstate(divide="ignore"):
+                over = np.log2(reach) + a.scale > np.log2(self.largest)
+        if over.any():
+            a.lost = over if a.lost is None else a.lost | over
         return a
 
     def kept(self, a: Num) -> Num:

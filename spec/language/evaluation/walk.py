@@ -25,13 +25,19 @@ class Walk(Functions):
 
     def plus(self, a: Num, b: Num) -> Num:
         """a + b."""
+        parts = [part.reach for part in (a, b) if part.reach is not None]
         a, b, scale = self.aligned(a, b)
-        error = None
+        error, terms = None, None
         if a.error is not None and b.error is not None:
             terms = np.abs(a.value) + np.abs(b.value) + a.error + b.error
             error = a.error + b.error + DISTRIBUTED_ROUNDINGS * self.unit * terms
         low = None if a.low is None or b.low is None else a.low + b.low
         out = self.rounded(Num(a.value + b.value, error, scale, low, either(a.lost, b.lost)), 1, tiny=False)
+        if terms is not None and scale is None:
+            out.reach = terms
+            if parts:  # three terms or more, which may be added in another order
+                alone = [np.abs(part.value) + part.error for part in (a, b) if part.reach is None]
+                out = self.reaching(out, sum((*parts, *alone), np.zeros(())))
         return self.folded(out)
 
     def minus(self, a: Num, b: Num) -> Num:
@@ -116,7 +122,7 @@ class Walk(Functions):
             a = self.to_scale(a, np.broadcast_to(top, a.scale.shape))
             scale = top[..., 0]
         terms = a.value.shape[-1]
-        value, error, low = a.value.sum(-1), None, None
+        value, error, low, total = a.value.sum(-1), None, None, None
         lost: Flags | None = (
             None if a.lost is None else np.any(np.broadcast_to(a.lost, a.value.shape), axis=-1)
         )
@@ -127,7 +133,8 @@ class Walk(Functions):
             low = None if a.low is None else np.broadcast_to(a.low, a.value.shape).sum(-1) * (1 - share)
         out = Num(value, error, scale, low, lost)
         out.softmax = None if family is None else (family[0], True)
-        return self.rounded(out, 0, np.asarray(a.nonzero.any(-1)))
+        out = self.rounded(out, 0, np.asarray(a.nonzero.any(-1)))
+        return out if total is None else self.reaching(out, total)
 
     def maximum(self, a: Num, where: Truth | None) -> Num:
         """The largest permitted entry along the last axis; nothing is said where there is none."""
@@ -233,7 +240,9 @@ class Walk(Functions):
             np.add.at(error, index, np.broadcast_to(a.error, shape))
             np.add.at(total, index, np.broadcast_to(np.abs(a.value) + a.error, shape))
             np.add.at(count, index, 1.0)
-            error = error + (count + SUM_SLACK) * self.unit * (total + np.abs(target.value) + target.error)
+            total += np.abs(target.value) + target.error
+            error = error + (count + SUM_SLACK) * self.unit * total
+            return self.reaching(Num(value, error, lost=lost), total)
         return Num(value, error, lost=lost)
 
     def power(self, a: Num, y: Num | None, whole: int | None) -> Num:
