@@ -16,7 +16,7 @@ from spec.language.evaluation.interpreter import Evaluator
 from spec.language.evaluation.numbers import Num
 from spec.language.formula import Formula
 from spec.language.known import known
-from spec.language.proving.applying import Applications, plain_reader, sizes_in
+from spec.language.proving.evaluating.applying import Applications, plain_reader, sizes_in
 from verify.calling import Caller, values
 from verify.gradients import expected_gradients
 from verify.judging import Judge

@@ -9,7 +9,7 @@ import numpy as np
 from spec.language.evaluation.balls import BallArithmetic, precision
 from spec.language.evaluation.interpreter import Evaluator
 from spec.language.formula import Formula
-from spec.language.proving.applying import BallApplications
+from spec.language.proving.evaluating.applying import BallApplications
 from spec.language.theorem import Theorem
 from verify.judging import Judge
 from verify.properties import theorem_examples

@@ -12,7 +12,7 @@ from spec.language.flatten import chosen
 from spec.language.formula import Formula
 from spec.language.known import known
 from spec.language.proving.proof import Checked, check
-from spec.language.proving.rules import RULES
+from spec.language.proving.rules.register import RULES
 from spec.language.registry import formulas
 from spec.language.render import hypotheses, latex, numbered
 from spec.language.theorem import Assurance, Theorem

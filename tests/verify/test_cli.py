@@ -13,7 +13,7 @@ import pytest
 
 from spec.language import Assurance, Theorem, claim, indices, sizes
 from spec.language.proving import proof
-from spec.language.proving.derivations import CheckedClaim
+from spec.language.proving.deciding.derivations import CheckedClaim
 from spec.language.registry import formulas
 from verify.cli import Unusable, main
 from verify.commands import expanded

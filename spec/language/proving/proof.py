@@ -12,7 +12,7 @@ from typing import Any
 from spec.language.formula import Formula
 from spec.language.known import is_known
 from spec.language.letters import IllFormed
-from spec.language.proving.derivations import (
+from spec.language.proving.deciding.derivations import (
     CheckedClaim,
     CheckedInduction,
     CheckedStep,
@@ -20,11 +20,11 @@ from spec.language.proving.derivations import (
     conventions_of,
     derived,
 )
-from spec.language.proving.guard import guarded
+from spec.language.proving.deciding.place import Goal, Place
+from spec.language.proving.evaluating.guard import guarded
+from spec.language.proving.evaluating.witness import Numeric
 from spec.language.proving.obligations import Obligation
-from spec.language.proving.place import Goal, Place
-from spec.language.proving.rules import Rule
-from spec.language.proving.witness import Numeric
+from spec.language.proving.rules.register import Rule
 from spec.language.theorem import Assurance, Claim, Proof, Theorem
 from spec.language.wellstated import check_theorem
 
@@ -72,8 +72,8 @@ def check(theorem: Theorem, formula: Formula, guard: bool = False) -> Checked:
     """Check every claim of a theorem about a formula, under every choice of the conventions that the theorem leaves open.
 
     What cannot be decided is refused, whatever stands in the way; nothing is raised. With ``guard`` every claim that is found
-    proved is evaluated, too (:mod:`spec.language.proving.guard`): what the balls contradict is refused, and what cannot be
-    evaluated is said in ``unguarded``.
+    proved is evaluated, too (:mod:`spec.language.proving.evaluating.guard`): what the balls contradict is refused, and what
+    cannot be evaluated is said in ``unguarded``.
     """
     try:
         if not is_known(formula):

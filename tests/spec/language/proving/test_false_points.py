@@ -25,7 +25,7 @@ from spec.language import (
     sizes,
 )
 from spec.language.expr import le
-from spec.language.proving.guard import guarded
+from spec.language.proving.evaluating.guard import guarded
 from spec.language.proving.proof import check
 from spec.language.symbols import Letter
 from tests.spec.language.proving.claims import anything, f, i, j, m, n, pi, proved, z
@@ -177,7 +177,7 @@ def test_the_guard_says_what_it_did_not_evaluate() -> None:
 
 def test_what_the_guard_contradicts_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the rules say: here they are made to say yes to everything."""
-    monkeypatch.setattr("spec.language.proving.place.Place.refuses", lambda *_: "")
+    monkeypatch.setattr("spec.language.proving.deciding.place.Place.refuses", lambda *_: "")
     false = Theorem("claimed", "", (claim(f[i], "=", f[i] + 1, (i, n)),))
     assert check(false, anything).assurance == Assurance.PROVED
     checked = check(false, anything, guard=True)

@@ -11,16 +11,16 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from spec.language.expr import Bound, Func, MaxOf, Node, Sum, case, eq, exp, le, lift, sin, sqrt
-from spec.language.proving.derivatives import derivative
-from spec.language.proving.equality import vanishes
-from spec.language.proving.facts import Facts
-from spec.language.proving.frames import Frame
-from spec.language.proving.linear import contradictory, follows, form
+from spec.language.proving.deciding.equality import vanishes
+from spec.language.proving.knowledge.facts import Facts
+from spec.language.proving.knowledge.linear import contradictory, follows, form
 from spec.language.proving.obligations import Undischarged, Unprovable
-from spec.language.proving.reading import Reader
-from spec.language.proving.replacing import Change, rebuild
-from spec.language.proving.terms import Atom, Poly, number
-from spec.language.proving.writing import tree
+from spec.language.proving.reading.derivatives import derivative
+from spec.language.proving.reading.frames import Frame
+from spec.language.proving.reading.reader import Reader
+from spec.language.proving.terms.polynomials import Atom, Poly, number
+from spec.language.proving.terms.replacing import Change, rebuild
+from spec.language.proving.terms.writing import tree
 from spec.language.symbols import indices
 from spec.language.trees import substitute, walk
 from tests.spec.language.proving.random_trees import (

@@ -8,11 +8,11 @@ import pytest
 
 from spec.language import Max, Node, Some, Sum, Tensor, case, exp, indices, le, lift, log, lt, sizes, sqrt
 from spec.language.expr import TRUE
-from spec.language.proving.facts import Facts
-from spec.language.proving.frames import Frame
+from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
-from spec.language.proving.reading import Reader
-from spec.language.proving.terms import number
+from spec.language.proving.reading.frames import Frame
+from spec.language.proving.reading.reader import Reader
+from spec.language.proving.terms.polynomials import number
 
 n, m = sizes("n m")
 i, j, l = indices("i j l")

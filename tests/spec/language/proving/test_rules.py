@@ -19,7 +19,7 @@ from spec.language.expr import TRUE, case
 from spec.language.known import forget
 from spec.language.lines import Definition
 from spec.language.proving.proof import check
-from spec.language.proving.rules import RULES, Law
+from spec.language.proving.rules.register import RULES, Law
 from spec.language.theorem import Assurance
 from spec.language.trees import free_symbols, refs, walk
 from tests.spec.language.proving.random_trees import agree, bindings

@@ -1,0 +1,311 @@
+"""Where a step of a derivation is decided: what is assumed, known and in range there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import sympy
+
+from spec.language.abbreviations import meant
+from spec.language.arrays import Tensor, each
+from spec.language.expr import TRUE, AnyOf, Compare, Node, Not, lift
+from spec.language.formula import Formula
+from spec.language.proving.deciding.equality import vanishes
+from spec.language.proving.knowledge.facts import Facts
+from spec.language.proving.knowledge.schemes import Lemma, Scheme
+from spec.language.proving.obligations import Obligation, Undischarged, Unprovable
+from spec.language.proving.reading.defining import ParityNeeded
+from spec.language.proving.reading.frames import Frame
+from spec.language.proving.reading.reader import Reader
+from spec.language.proving.reading.recurrences import MOST_STEPS
+from spec.language.proving.signs.sets import NONNEGATIVE, POSITIVE
+from spec.language.proving.terms.polynomials import ZERO, Atom, Poly, number
+from spec.language.proving.terms.replacing import Change, rebuild
+from spec.language.proving.terms.writing import condition_text, text
+from spec.language.symbols import indices
+from spec.language.theorem import Claim, Step, Theorem
+
+Range = tuple[sympy.Symbol, sympy.Expr, sympy.Expr]
+"""An index, its first and its last value."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is known for all values of some indices in their ranges: a claim, or an assumption of the theorem."""
+
+    claim: Claim
+    ranges: tuple[Range, ...]
+    assumed: bool = False
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A claim to be shown: the theorem it belongs to, the indices fixed around it with their ranges, what is known there.
+
+    ``checked`` keeps the inductions that were checked for the same theorem: several claims may rest on one.
+    """
+
+    theorem: Theorem
+    formula: Formula
+    claim: Claim
+    outer: tuple[Range, ...] = ()
+    known: tuple[Given, ...] = ()
+    checked: dict[Any, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def ranges(self) -> tuple[Range, ...]:
+        """Every index with its range, the outer ones first."""
+        return (*self.outer, *((s, sympy.S.Zero, size - 1) for s, size in self.claim.over))
+
+    def knowing(self, *more: Given) -> Goal:
+        """The same goal where more is known."""
+        return replace(self, known=(*self.known, *more))
+
+
+class Place:
+    """A goal under a choice of conventions, at symbolic or listed sizes."""
+
+    def __init__(self, goal: Goal, conventions: Mapping[str, str], sizes: Mapping[sympy.Symbol, int]) -> None:
+        self.goal, self.theorem, self.formula = goal, goal.theorem, goal.formula
+        self.conventions, self.sizes = conventions, sizes
+        self.used: set[str] = set()
+        self.obligations: dict[str, Obligation] = {}
+        self.lemmas: tuple[Lemma, ...] = ()
+
+    def refuses(self, left: Node, step: Step) -> str:
+        """Why the step is refused; empty if it holds."""
+        try:
+            return self._refuses(left, step, ())
+        except (Undischarged, Unprovable) as error:
+            return str(error)
+
+    def _refuses(self, left: Node, step: Step, split: tuple[sympy.Symbol, ...]) -> str:
+        """Check with some of the claim's indices split by parity; split a further one where a definition asks for it."""
+        try:
+            for reader, frame, facts in self._settings(split):
+                refusal = self._holds(reader, frame, facts, left, step)
+                self.used |= reader.n.used | ({"parity"} if split else set())
+                self.obligations |= reader.n.ledger.entries
+                if refusal:
+                    return refusal
+        except ParityNeeded as need:
+            more = tuple(s for s, _, _ in self.goal.ranges if s.name == need.symbol.name and s not in split)
+            if not more:
+                raise Unprovable(str(need)) from need
+            return self._refuses(left, step, split + more)
+        return ""
+
+    # A step --------------------------------------------------------------------------------------------------------------
+
+    def _holds(self, reader: Reader, frame: Frame, facts: Facts, left: Node, step: Step) -> str:
+        left, to = self._meant(left), self._meant(step.to)
+        a, b = reader.value(left, frame, facts), reader.value(to, frame, facts)
+        if step.relation == "=":
+            remains = self._remains(reader, a - b, facts)
+            where = ", ".join(condition_text(reader.n, lit) for lit in reader.n.counter_case if remains)
+            found = f"the two sides differ by {text(reader.n, remains)}" + (
+                f" where {where}" if where else ""
+            )
+            return found if remains else ""
+        reader.n.note("signs")
+        allowed, sign = (POSITIVE, ">") if step.relation == "<" else (NONNEGATIVE, "≥")
+        if step.gap is None:
+            if self._has_sign(reader, to - left, b - a, allowed, frame, facts):
+                return ""
+            return f"{text(reader.n, b - a)} {sign} 0 is not visible from its form"
+        written = self._meant(step.gap)
+        gap = reader.value(written, frame, facts)
+        remains = self._remains(reader, b - a - gap, facts)
+        if remains:
+            return f"the right side minus the left differs from the gap by {text(reader.n, remains)}"
+        if not self._has_sign(reader, written, gap, allowed, frame, facts):
+            return f"the gap {reader.text(step.gap, frame)} {sign} 0 is not visible from its form"
+        return ""
+
+    def _meant(self, node: Node) -> Node:
+        """A tree with the letters of the statement replaced by what they mean."""
+        return meant(node, self.formula)
+
+    def _remains(self, reader: Reader, difference: Poly, facts: Facts) -> Poly:
+        """What remains of a difference, once what is known is used and recurrences are unfolded as far as that helps."""
+        remains = ZERO
+        for steps, form in enumerate(self._forms(reader, difference, facts)):
+            found = vanishes(reader.n, form, facts)
+            if not found:
+                return ZERO
+            remains = remains if steps else found
+        return remains
+
+    def _has_sign(
+        self, reader: Reader, node: Node, value: Poly, allowed: int, frame: Frame, facts: Facts
+    ) -> bool:
+        if not reader.sign(node, frame, facts) & ~allowed:
+            return True
+        return any(not reader.n.sign(form, facts) & ~allowed for form in self._forms(reader, value, facts))
+
+    def _forms(self, reader: Reader, value: Poly, facts: Facts) -> Iterator[Poly]:
+        """A term with what is known put in, then with its latest states unfolded once, twice, …"""
+        value = self._rewritten(reader, value, facts)
+        yield value
+        for _ in range(MOST_STEPS):
+            try:
+                further = reader.unfolding.recurrences.stepped(value, facts)
+            except (Undischarged, Unprovable):
+                return
+            if further == value:
+                return
+            value = self._rewritten(reader, further, facts)
+            yield value
+
+    def _inside(self, reader: Reader, lemma: Lemma, facts: Facts) -> Lemma:
+        """The lemma as it reads once what else is known has been put into the inputs of its state."""
+        here = facts.assume_all(lemma.lits)
+        args = tuple(self._rewritten(reader, part, here) for part in lemma.state.args)
+        return replace(lemma, state=Atom("state", lemma.state.name, args))
+
+    def _rewritten(self, reader: Reader, value: Poly, facts: Facts) -> Poly:
+        if not self.lemmas:
+            return value
+
+        def apply(atom: Atom, known: Facts) -> Poly | None:
+            found = (lemma.applied(reader.n, atom, known) for lemma in self.lemmas)
+            return next((value for value in found if value is not None), None)
+
+        return rebuild(reader.n, value, Change(states=apply), facts)
+
+    # Settings ------------------------------------------------------------------------------------------------------------
+
+    def _settings(self, split: tuple[sympy.Symbol, ...]) -> Iterator[tuple[Reader, Frame, Facts]]:
+        """A reader with frame and facts, anew for each parity of split indices, or for each value at listed sizes."""
+        found = False
+        for values in self._values():
+            for parities in product((0, 1), repeat=len(split)):
+                reader, frame, facts = self._at(values, dict(zip(split, parities, strict=True)))
+                if not facts.impossible:
+                    found = True
+                    yield reader, frame, facts
+        if not found:
+            raise Unprovable("the assumptions contradict one another, so nothing is claimed")
+
+    def _reader(self) -> tuple[Reader, Frame]:
+        reader = Reader(unroll=bool(self.sizes), fixed=frozenset(t.name for t in self.theorem.at))
+        facts = reader.n.empty
+        frame = Frame(conventions=self.formula.choose(self.conventions))
+        frame = frame.bind({s: reader.index(sympy.Integer(v), frame, facts) for s, v in self.sizes.items()})
+        return reader, frame.bind({s: reader.index(e, frame, facts) for s, e in self.theorem.sizes.items()})
+
+    def _values(self) -> Iterator[dict[sympy.Symbol, int]]:
+        """At listed sizes, every value of the claim's indices; else nothing is fixed."""
+        if not self.sizes:
+            yield {}
+            return
+        reader, frame = self._reader()
+        counts = [reader.index(size, frame, reader.n.empty).constant for _, size in self.goal.claim.over]
+        if any(count is None for count in counts):
+            raise Unprovable("the sizes listed leave the range of an index open")
+        for values in product(*(range(int(count or 0)) for count in counts)):
+            yield dict(zip((s for s, _ in self.goal.claim.over), values, strict=True))
+
+    def _at(
+        self, values: Mapping[sympy.Symbol, int], parities: Mapping[sympy.Symbol, int]
+    ) -> tuple[Reader, Frame, Facts]:
+        reader, frame = self._reader()
+        facts = reader.n.empty
+        fixed: dict[str, tuple[Any, Frame]] = {
+            t.name: (_fixed(t, value), frame) for t, value in self.theorem.at.items()
+        }
+        constants = {t: fixed[t.name] for t in self.theorem.at if t.role == "constant"}
+        frame = Frame(frame.symbols, fixed, {}, frame.conventions, constants=constants)
+        reader.n.constants |= self.formula.constants
+        universal = []
+        for assumption in map(self._meant, self.theorem.assuming):
+            found = for_all(assumption)
+            if found is None:
+                facts = self._assumed(reader, assumption, frame, facts)
+            else:
+                universal.append(found)
+        names = [symbol.name for symbol, _, _ in self.goal.ranges]
+        for name in names:
+            if names.count(name) > 1:
+                raise Unprovable(f"{name} stands for two indices")
+        for size, value in self.theorem.sizes.items():
+            if not facts.nonnegative(frame.symbols[size] - 1):
+                raise Undischarged(f"{size} = {value} is at least 1")
+        for symbol, first, last in self.goal.ranges:
+            at = number(values[symbol]) if symbol in values else Atom("symbol", symbol.name).poly
+            if symbol in parities:
+                at = at.scaled(Fraction(2)) + parities[symbol]
+            low, high = (reader.index(end, frame, facts) for end in (first, last))
+            facts = reader.within(at, low, high, facts)
+            frame = frame.bind({symbol: at})
+        facts = self._assumed(reader, self.goal.claim.where, frame, facts).as_root()
+        self.lemmas = self.lemmas[:0]
+        for known in (*universal, *self.goal.known):
+            self._use(reader, known, frame, facts)
+        inside = [self._inside(reader, lemma, facts) for lemma in self.lemmas]
+        self.lemmas = (*self.lemmas, *(new for new in inside if new not in self.lemmas))
+        return reader, frame, facts
+
+    def _assumed(self, reader: Reader, assumption: Node, frame: Frame, facts: Facts) -> Facts:
+        condition = reader.condition(self._meant(assumption), frame, facts)
+        if not condition:
+            return facts.assume(Atom("ge", "", (number(-1),)))
+        out = facts.assume_value(condition)
+        if not out.shows(condition):
+            raise Unprovable(
+                f"the assumption {reader.text(assumption, frame)} is not a conjunction and cannot be used"
+            )
+        return out
+
+    def _use(self, reader: Reader, known: Given, frame: Frame, facts: Facts) -> None:
+        """Make something known usable: an equation about a state as a rewriting, an inequality as a sign."""
+        variables, here = [], facts
+        for symbol, first, last in known.ranges:
+            variable = reader.n.fresh(symbol.name)
+            low, high = (reader.index(end, frame, here) for end in (first, last))
+            here = reader.within(variable.poly, low, high, here)
+            frame = frame.bind({symbol: variable.poly})
+            variables.append(variable)
+        here = self._assumed(reader, known.claim.where, frame, here)
+        if here.impossible:
+            return
+        lits = here.added[len(facts.added) :]
+        left, right = (
+            reader.value(self._meant(side), frame, here) for side in (known.claim.left, known.claim.right)
+        )
+        if known.claim.relation != "=":
+            mask = POSITIVE if known.claim.relation == "<" else NONNEGATIVE
+            scheme = Scheme(right - left, mask, tuple(variables), lits, known.assumed)
+            reader.n.schemes = (*reader.n.schemes, scheme)
+            return
+        state = left.atom
+        if state is None or state.kind != "state":
+            raise Unprovable(
+                f"what is shown by induction of {reader.text(known.claim.left, frame)} cannot be used: "
+                "its left side is not a state of a recurrence"
+            )
+        self.lemmas = (*self.lemmas, Lemma(state, right, tuple(variables), lits))
+
+
+def for_all(assumption: Node) -> Given | None:
+    """An assumption "for every index in a range, x ≤ y" (or <), as what it says of each."""
+    some = assumption.args[0] if isinstance(assumption, Not) else None
+    if not isinstance(some, AnyOf) or some.where != TRUE or not isinstance(some.body, Not):
+        return None
+    held = some.body.args[0]
+    if not isinstance(held, Compare) or str(held.args[0]) == "==":
+        return None
+    relation, left, right = held.args
+    claim = Claim(lift(left), lift(right), (), TRUE, str(relation))
+    return Given(claim, ((some.var, some.first, some.last),), assumed=True)
+
+
+def _fixed(tensor: Tensor, value: Any) -> Any:
+    if not tensor.shape:
+        return lift(value)
+    names = indices(" ".join(f"fixed_{k}" for k in range(len(tensor.shape))))
+    return each(lift(value), *zip(names, tensor.shape, strict=True))

@@ -1,0 +1,1 @@
+"""Claims in numbers: points that meet the hypotheses, the guard of what is proved, witnesses and enclosures."""

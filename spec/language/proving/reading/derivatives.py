@@ -1,0 +1,112 @@
+"""Derivatives of terms at symbolic index: ``∂x[a]/∂x[b] = δ(a, b)``, term by term, with the product and the chain rule.
+
+Bound indices are renamed apart before a sum is differentiated, so that nothing is captured. The derivative of a state is a state
+again: of the recurrence that the derivatives follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from spec.language.proving.knowledge.facts import Facts
+from spec.language.proving.obligations import Undischarged, Unprovable
+from spec.language.proving.reading.states import Recurring
+from spec.language.proving.signs.sets import POSITIVE
+from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, mentions, of_mono, total
+from spec.language.proving.terms.writing import text
+
+if TYPE_CHECKING:
+    from spec.language.proving.rules.normal import Normal
+
+
+def derivative(n: Normal, poly: Poly, name: str, index: tuple[Poly, ...], facts: Facts) -> Poly:
+    """∂poly/∂name[index]."""
+    names = frozenset((name,))
+    parts = []
+    for mono, c in poly.ordered:
+        here = facts.assume_all(mono.lits)
+        if any(mentions(lit.poly, names) for lit in mono.lits):
+            raise Unprovable(f"a condition depends on {name}, so the derivative is not defined everywhere")
+        for atom, k in mono.pows:
+            if mentions(atom.poly, names):
+                rest = Mono(
+                    mono.lits,
+                    ((a, p - (a == atom)) for a, p in mono.pows if (a, p) != (atom, 1)),
+                    mono.exponent,
+                )
+                inner = _of_atom(n, atom, name, index, here)
+                parts.append(n.mul(of_mono(rest, c * k), inner, facts))
+        if mono.exponent is not None and mentions(mono.exponent, names):
+            parts.append(n.mul(of_mono(mono, c), derivative(n, mono.exponent, name, index, here), facts))
+    n.note("derivative")
+    return total(parts)
+
+
+def _of_atom(n: Normal, atom: Atom, name: str, index: tuple[Poly, ...], facts: Facts) -> Poly:
+    if atom.kind == "entry":
+        return n.product([n.equal(a - b, facts) for a, b in zip(atom.args, index, strict=True)], facts)
+    if atom.kind == "sum":
+        bound, lits, body = n.opened(atom)
+        if any(mentions(lit.poly, frozenset((name,))) for lit in lits):
+            raise Unprovable(
+                f"which terms are summed depends on {name}, so the derivative is not defined everywhere"
+            )
+        inner = derivative(n, body, name, index, facts.assume_all(lits))
+        return n.summed(bound, lits, inner, facts)
+    if atom.kind == "state":
+        return _of_state(n, atom, name, index, facts)
+    if atom.kind not in ("inverse", "root", "inverse_root", "function") or not atom.args:
+        raise Unprovable(f"the derivative of a {atom.kind} with respect to {name} is not taken")
+    inside = derivative(n, atom.args[0], name, index, facts)
+    return n.mul(_outer(n, atom, facts), inside, facts)
+
+
+def _of_state(n: Normal, atom: Atom, name: str, index: tuple[Poly, ...], facts: Facts) -> Poly:
+    """∂state/∂name[index], by the chain rule through every input of the recurrence that depends on the tensor."""
+    spec: Recurring = n.states[atom.name]
+    own, sizes, arrays = spec.parts(atom)
+    names = frozenset((name,))
+    if any(mentions(part, names) for part in (*own, *sizes)):
+        raise Unprovable(f"an index depends on {name}, so the derivative is not defined everywhere")
+    out = ZERO
+    for item, array in zip(spec.inputs, arrays, strict=True):
+        if not mentions(array, names):
+            continue
+        if spec.wrt is not None or item.domain in ("boolean", "integer", "permutation"):
+            raise Unprovable(f"the derivative of {spec.name} with respect to {name} is not taken")
+        more = replace(spec, wrt=item)
+        n.states[more.name] = more
+        bound, lits, body = n.opened(array.atom) if item.shape and array.atom is not None else ((), (), array)
+        here = facts.assume_all(lits)
+        inner = derivative(n, body, name, index, here)
+        places = tuple(symbol.poly for symbol in bound)
+        outer = Atom("state", more.name, (*own, *places, *sizes, *arrays)).poly
+        product = n.mul(outer, inner, here)
+        out = out + (n.summed(bound, lits, product, facts) if bound else product)
+    return out
+
+
+def _outer(n: Normal, atom: Atom, facts: Facts) -> Poly:
+    """The derivative of an elementary function at its argument."""
+    own, value = atom.poly, atom.args[0]
+    if atom.kind == "inverse":
+        return -n.power(own, 2, facts)
+    if atom.kind in ("root", "inverse_root"):
+        if n.sign(value, facts) != POSITIVE:
+            raise Undischarged(f"{text(n, value)} > 0, where its root is differentiated")
+        inverse_root = Atom("inverse_root", "", atom.args).poly
+        half = Fraction(1, 2) if atom.kind == "root" else Fraction(-1, 2)
+        return n.power(inverse_root, 1 if atom.kind == "root" else 3, facts).scaled(half)
+    if atom.name == "sin":
+        return n.function("cos", value, facts)
+    if atom.name == "cos":
+        return -n.function("sin", value, facts)
+    if atom.name == "tanh":
+        return ONE - n.power(own, 2, facts)
+    if atom.name == "sigmoid":
+        return own - n.power(own, 2, facts)
+    if atom.name == "log":
+        return n.inverse(value, facts)
+    raise Unprovable(f"{atom.name} is not differentiable everywhere")

@@ -1,0 +1,287 @@
+"""Reading statements: from trees, as they are written, to terms in normal form.
+
+Reading asks whether what is written is *defined*: a divisor must be nonzero, the argument of a root at least 0, an index in
+its range, an argument in the input's domain. Each is an obligation, discharged under what is known at that place (ranges of the
+indices around, guards of cases and of restricted sums, the theorem's assumptions), or the reading is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import sympy
+from sympy.core.basic import Basic
+
+from spec.language.calls import Call, Pullback
+from spec.language.expr import (
+    Always,
+    AnyOf,
+    Both,
+    Bound,
+    Case,
+    Choice,
+    Compare,
+    Delta,
+    Either,
+    Expectation,
+    Func,
+    Literal,
+    MaxOf,
+    Minus,
+    Negative,
+    Node,
+    Not,
+    Over,
+    Plus,
+    Power,
+    Ref,
+    SumOf,
+    Times,
+    Undefined,
+)
+from spec.language.letters import is_size
+from spec.language.proving.knowledge.facts import Facts
+from spec.language.proving.obligations import Undischarged, Unprovable
+from spec.language.proving.reading import calculus
+from spec.language.proving.reading.blocks import divided
+from spec.language.proving.reading.conditions import Conditions
+from spec.language.proving.reading.frames import Frame
+from spec.language.proving.reading.recurrences import Known
+from spec.language.proving.reading.summing import read_max, read_sum
+from spec.language.proving.reading.unfolding import Unfolding
+from spec.language.proving.rules.normal import Normal
+from spec.language.proving.signs.of_trees import TreeSigns
+from spec.language.proving.signs.sets import NEGATIVE, NULL, POSITIVE
+from spec.language.proving.terms.polynomials import ONE, Atom, Poly, number, total, whole
+from spec.language.render import unicode
+
+
+class Reader:
+    """Reads trees into terms. ``unroll`` writes sums over numeric ranges out; ``fixed`` are inputs a theorem fixes."""
+
+    def __init__(
+        self, normal: Normal | None = None, unroll: bool = False, fixed: frozenset[str] = frozenset()
+    ) -> None:
+        self.n = normal or Normal()
+        self.unroll, self.fixed = unroll, fixed
+        self.unfolding = Unfolding(self)
+        self.conditions = Conditions(self)
+        self.signs = TreeSigns(self)
+        self._memo: dict[tuple[Any, int, int], Poly] = {}
+        self._kept: list[Any] = []  # frames and facts whose identity is part of a memo's key
+
+    def text(self, node: Any, frame: Frame, relation: str = "") -> str:
+        """A tree as a reader sees it, what is said of it, and the formula it is written in."""
+        parts = [unicode(node), relation, f"in {frame.where}" if frame.where else ""]
+        return " ".join(part for part in parts if part)
+
+    # Values ------------------------------------------------------------------------------------------------------------
+
+    def value(self, node: Any, frame: Frame, facts: Facts) -> Poly:
+        """The value of a tree."""
+        key = (node, id(frame), id(facts))
+        if key not in self._memo:
+            self._kept.append((frame, facts))
+            handler = _VALUES.get(type(node))
+            if handler is None:
+                if isinstance(node, sympy.Expr) and not isinstance(node, Node):
+                    return self.index(node, frame, facts)
+                raise Unprovable(f"{type(node).__name__} has no value")
+            self._memo[key] = handler(self, node, frame, facts)
+        return self._memo[key]
+
+    def read(self, node: Any, frame: Frame, facts: Facts) -> Poly:
+        """A value, or the indicator of a condition."""
+        is_condition = isinstance(node, Always | Both | Either | Not | Compare | AnyOf)
+        return self.condition(node, frame, facts) if is_condition else self.value(node, frame, facts)
+
+    def _ref(self, node: Ref, frame: Frame, facts: Facts) -> Poly:
+        index = tuple(self.index(part, frame, facts) for part in node.index)
+        return self.entry(node.tensor, index, frame, facts)
+
+    def entry(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Poly:
+        """The entry of an array: a tensor's, or a comprehension's."""
+        return self.unfolding.entry(value, index, frame, facts)
+
+    def _literal(self, node: Literal, frame: Frame, facts: Facts) -> Poly:
+        return self.index(node.value, frame, facts)
+
+    def _plus(self, node: Plus, frame: Frame, facts: Facts) -> Poly:
+        return self.value(node.args[0], frame, facts) + self.value(node.args[1], frame, facts)
+
+    def _minus(self, node: Minus, frame: Frame, facts: Facts) -> Poly:
+        return self.value(node.args[0], frame, facts) - self.value(node.args[1], frame, facts)
+
+    def _negative(self, node: Negative, frame: Frame, facts: Facts) -> Poly:
+        return -self.value(node.args[0], frame, facts)
+
+    def _times(self, node: Times, frame: Frame, facts: Facts) -> Poly:
+        return self.n.mul(
+            self.value(node.args[0], frame, facts), self.value(node.args[1], frame, facts), facts
+        )
+
+    def _over(self, node: Over, frame: Frame, facts: Facts) -> Poly:
+        top = self.value(node.args[0], frame, facts)
+        return self.n.mul(top, self.reciprocal(node.args[1], frame, facts), facts)
+
+    def reciprocal(self, node: Any, frame: Frame, facts: Facts) -> Poly:
+        """1/node, the obligation that node is nonzero discharged."""
+        under = self.signs.required(node, NEGATIVE | POSITIVE, "≠ 0", frame, facts)
+        return self.n.inverse(under, facts)
+
+    def _power(self, node: Power, frame: Frame, facts: Facts) -> Poly:
+        base, exponent = node.args
+        power = self.value(exponent, frame, facts)
+        constant = power.constant
+        plain = isinstance(exponent, Literal) and exponent.value.is_Integer
+        if (
+            plain and constant is not None
+        ):  # a size fixed to 1 is no exponent that is written as 1: x**n asks for 0 < x
+            if constant >= 0:
+                return self.n.power(self.value(base, frame, facts), int(constant), facts)
+            return self.n.power(self.reciprocal(base, frame, facts), int(-constant), facts)
+        positive = self.signs.required(base, POSITIVE, "> 0", frame, facts)
+        self.n.note("powers")
+        return self.n.exp(self.n.mul(power, self.n.function("log", positive, facts), facts), facts)
+
+    def _func(self, node: Func, frame: Frame, facts: Facts) -> Poly:
+        argument = node.args[1]
+        if node.name == "sqrt":
+            return self.n.root(self.signs.required(argument, NULL | POSITIVE, "≥ 0", frame, facts), facts)
+        if node.name == "log":
+            return self.n.function("log", self.signs.required(argument, POSITIVE, "> 0", frame, facts), facts)
+        value = self.value(argument, frame, facts)
+        return self.n.exp(value, facts) if node.name == "exp" else self.n.function(node.name, value, facts)
+
+    def _delta(self, node: Delta, frame: Frame, facts: Facts) -> Poly:
+        a, b = (self.index(part, frame, facts) for part in node.args)
+        if not (a - b).is_index:
+            raise Unprovable(f"{self.text(node, frame)} compares something other than indices")
+        return self.n.equal(a - b, facts)
+
+    def _case(self, node: Case, frame: Frame, facts: Facts) -> Poly:
+        held = self.condition(node.args[0], frame, facts)
+        parts = []
+        for condition, branch in ((held, node.args[1]), (ONE - held, node.args[2])):
+            here = facts.assume_value(condition)
+            if condition and not here.impossible:
+                parts.append(self.n.mul(condition, self.read(branch, frame, here), facts))
+        return total(parts)
+
+    def _undefined(self, node: Undefined, frame: Frame, facts: Facts) -> Poly:
+        raise Undischarged(
+            "this case does not occur: the statement says nothing about its value", self.signs.known(facts)
+        )
+
+    def _choice(self, node: Choice, frame: Frame, facts: Facts) -> Poly:
+        return self.read(self.chosen(node, frame), frame, facts)
+
+    def chosen(self, node: Choice, frame: Frame) -> Any:
+        """The option that the frame's conventions pick."""
+        options = {str(pair.args[0]): pair.args[1] for pair in node.args[1:]}
+        return options[frame.conventions[str(node.args[0])]]
+
+    # Binders -----------------------------------------------------------------------------------------------------------
+
+    def within(self, at: Poly, first: Poly, last: Poly, facts: Facts) -> Facts:
+        """The facts with an index in a range."""
+        for gap in (at - first, last - at):
+            facts = facts.assume_value(self.n.at_least_zero(gap, self.n.empty))
+        return facts
+
+    def limits(self, node: Bound, frame: Frame, facts: Facts) -> tuple[Poly, Poly]:
+        """The range of a bound index, which must be one of integers."""
+        first, last = self.index(node.first, frame, facts), self.index(node.last, frame, facts)
+        if not (first.is_index and last.is_index):
+            raise Unprovable(f"the range of {node.var} in {self.text(node, frame)} is not one of integers")
+        return first, last
+
+    def _call(self, node: Call, frame: Frame, facts: Facts) -> Poly:
+        inner = self.unfolding.enter(node, frame, facts)
+        index = tuple(self.index(part, frame, facts) for part in node.index)
+        return self.entry(self.unfolding.output(node, inner), index, inner, facts)
+
+    def _pullback(self, node: Pullback, frame: Frame, facts: Facts) -> Poly:
+        return calculus.pullback(self, node, frame, facts)
+
+    def _expectation(self, node: Expectation, frame: Frame, facts: Facts) -> Poly:
+        return calculus.expectation(self, node, frame, facts)
+
+    def condition(self, node: Any, frame: Frame, facts: Facts) -> Poly:
+        """A condition as an indicator."""
+        return self.conditions.condition(node, frame, facts)
+
+    # Indices -----------------------------------------------------------------------------------------------------------
+
+    def index(self, expr: Any, frame: Frame, facts: Facts) -> Poly:
+        """Index arithmetic, or a number."""
+        if isinstance(expr, Node):
+            return self.value(expr, frame, facts)
+        if isinstance(expr, sympy.Rational):
+            return number(Fraction(int(expr.p), int(expr.q)))
+        if isinstance(expr, sympy.Symbol):
+            return self._symbol(expr, frame)
+        if isinstance(expr, sympy.Add):
+            return total(self.index(part, frame, facts) for part in expr.args)
+        if isinstance(expr, sympy.Mul):
+            return self.n.product([self.index(part, frame, facts) for part in expr.args], facts)
+        if isinstance(expr, sympy.floor):
+            over, under = sympy.fraction(sympy.together(expr.args[0]))
+            if not under.is_Integer:
+                self.n.note("blocks")
+                width = self.index(under, frame, facts)
+                if not facts.nonnegative(width - 1):
+                    raise Undischarged(f"{under} ≥ 1, as a width of blocks", self.signs.known(facts))
+                return divided(self.index(over, frame, facts), width, facts)[0]
+            return self.n.floor(self._quotient(expr, frame, facts))
+        if isinstance(expr, sympy.ceiling):
+            return -self.n.floor(-self._quotient(expr, frame, facts))
+        if isinstance(expr, sympy.Pow):
+            return self._power(Power(Literal(expr.base), Literal(expr.exp)), frame, facts)
+        if expr == sympy.pi:
+            return Atom("function", "pi").poly
+        raise Unprovable(f"{expr} is no index arithmetic")
+
+    def _quotient(self, expr: Any, frame: Frame, facts: Facts) -> Poly:
+        poly = self.index(expr.args[0], frame, facts)
+        if not whole(poly)[1].is_index:
+            raise Unprovable(f"{expr} does not round a quotient of integers by a number")
+        return poly
+
+    def _symbol(self, symbol: sympy.Symbol, frame: Frame) -> Poly:
+        if symbol in frame.symbols:
+            return frame.symbols[symbol]
+        if frame.strict:
+            raise Unprovable(f"{symbol} is not known in {frame.where}")
+        if not is_size(symbol):
+            raise Unprovable(f"{symbol} is free: it is neither an index with a range nor a size")
+        return self.n.size(symbol.name).poly
+
+    def sign(self, node: Any, frame: Frame, facts: Facts) -> int:
+        """The signs a tree can have."""
+        return self.signs.sign(node, frame, facts)
+
+
+_VALUES: dict[type, Callable[[Reader, Any, Frame, Facts], Poly]] = {
+    Known: lambda reader, node, frame, facts: reader.n.held[str(node.args[0])],
+    Ref: Reader._ref,
+    Literal: Reader._literal,
+    Plus: Reader._plus,
+    Minus: Reader._minus,
+    Negative: Reader._negative,
+    Times: Reader._times,
+    Over: Reader._over,
+    Power: Reader._power,
+    Func: Reader._func,
+    Delta: Reader._delta,
+    Case: Reader._case,
+    Undefined: Reader._undefined,
+    Choice: Reader._choice,
+    SumOf: read_sum,
+    MaxOf: read_max,
+    Call: Reader._call,
+    Pullback: Reader._pullback,
+    Expectation: Reader._expectation,
+}

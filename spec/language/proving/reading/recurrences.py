@@ -1,0 +1,286 @@
+"""Recurrences in the prover: a state stays a name for itself until it is unfolded by one step.
+
+The entry ``h[t, c]`` of a recurrence cannot be unfolded to its end at symbolic t. It is an atom, a *state*: which formula's
+tensor it is, at which index, at which sizes, for which inputs. The inputs stand inside as arrays in normal form, so two
+applications of a formula have the same state exactly when their inputs are the same, and whatever is done to a term (replacing
+an index, an entry, a derivative) is done to the inputs of its states, too.
+
+:meth:`Recurrences.stepped` unfolds the latest states of a term once, which turns them into states one step earlier: an
+equation, whatever the recurrence. Its end, where a line defines an entry without the recurrence, is unfolded at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import sympy
+from sympy.core.basic import Basic
+from sympy.core.symbol import Str
+
+from spec.language.arrays import Tensor
+from spec.language.expr import Node
+from spec.language.flatten import own_lines
+from spec.language.formula import Formula
+from spec.language.known import known
+from spec.language.lines import Definition
+from spec.language.proving.obligations import Undischarged
+from spec.language.proving.reading.defining import by_lines
+from spec.language.proving.reading.derivatives import derivative
+from spec.language.proving.reading.frames import Frame
+from spec.language.proving.reading.states import Recurring, before, cycles, sequence, states_in
+from spec.language.proving.signs.sets import POSITIVE
+from spec.language.proving.terms.binders import listed
+from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly
+from spec.language.proving.terms.replacing import Change, rebuild
+from spec.language.trees import walk
+
+if TYPE_CHECKING:
+    from spec.language.proving.knowledge.facts import Facts
+    from spec.language.proving.reading.reader import Reader
+    from spec.language.proving.rules.normal import Normal
+
+MOST_STEPS = 3
+"""How many steps of a recurrence are unfolded at most to find two terms equal."""
+
+
+class Held(Basic):
+    """An input of a formula given as an array in normal form; the argument is its key."""
+
+
+class Known(Node):
+    """A value already in normal form; the argument is its key."""
+
+
+class Recurrences:
+    """The states of a proof."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader, self.n = reader, reader.n
+        self.n.stepped = self.stepped
+        self._cycles: dict[Any, Any] = {}
+        self._arrays: dict[Any, tuple[Poly, ...]] = {}
+        self._given: dict[int, tuple[Poly, ...]] = {}  # the inputs of frames that were made from them
+        self._kept: list[Any] = []  # frames and facts whose identity is part of a key
+        self._unfolding: list[tuple[int, frozenset[str], tuple[Poly, ...], Mapping[str, Any]]] = []
+
+    def of(self, tensor: Tensor, frame: Frame) -> Recurring | None:
+        """What an entry of the tensor is in this frame, if the tensor is recurrent there."""
+        if tensor.name not in frame.lines:
+            return None
+        key = (frame.where, tuple(sorted(frame.conventions.items())))
+        if key not in self._cycles:
+            self._cycles[key] = cycles(known(frame.where), frame.conventions)
+        if tensor.name not in self._cycles[key]:
+            return None
+        cycle, steps = self._cycles[key][tensor.name]
+        formula = known(frame.where)
+        sizes = sorted((s for s in frame.symbols if s.is_positive), key=str)
+        own = [s for s in sizes if s in _sizes(formula)]
+        return Recurring(formula, key[1], tensor, cycle, steps, tuple(own))
+
+    # Reading -------------------------------------------------------------------------------------------------------------
+
+    def entry(self, tensor: Tensor, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Poly | None:
+        """A state for an entry of a recurrent tensor; None if it is to be unfolded now."""
+        spec = self.of(tensor, frame)
+        if spec is None or self._at_hand(spec, index, frame, facts):
+            return None
+        if self._ends(tensor, index, frame, facts, spec):
+            return None
+        sizes = tuple(frame.symbols[s] for s in spec.sizes)
+        return self.atom(spec, (*index, *sizes, *self._inputs(spec, frame, facts))).poly
+
+    def atom(self, spec: Recurring, args: tuple[Poly, ...]) -> Atom:
+        """A state."""
+        self.n.states[spec.name] = spec
+        return Atom("state", spec.name, args)
+
+    def _at_hand(self, spec: Recurring, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> bool:
+        """Whether the entry belongs to the step that is being unfolded, and to no step of a recurrence within it."""
+        if not self._unfolding:
+            return False
+        tensors, cycle, place, steps = self._unfolding[-1]
+        if tensors != id(frame.tensors) or spec.tensor.name not in cycle:
+            return False
+        own = [index[axis] if ascends else -index[axis] for axis, ascends in steps[spec.tensor.name][1]]
+        return len(own) <= len(place) and all(
+            facts.same_index(a, b) for a, b in zip(own, place, strict=False)
+        )
+
+    def _ends(
+        self, tensor: Tensor, index: tuple[Poly, ...], frame: Frame, facts: Facts, spec: Recurring
+    ) -> bool:
+        """Whether the entry is known to be defined without the recurrence."""
+        lines = by_lines(self.reader, tensor, frame.lines[tensor.name], index, frame, facts)
+        return (
+            len(lines) == 1
+            and lines[0][0] == ONE
+            and not any(
+                isinstance(part, Tensor) and part.name in spec.cycle and part.name in frame.lines
+                for part in walk(lines[0][1])
+            )
+        )
+
+    def _inputs(self, spec: Recurring, frame: Frame, facts: Facts) -> tuple[Poly, ...]:
+        """The inputs of a formula as arrays."""
+        if id(frame.tensors) in self._given:
+            return self._given[id(frame.tensors)]
+        entered = self.reader.unfolding.known_at.get(id(frame.tensors), facts)
+        try:
+            return self._read(spec, frame, entered)
+        except Undischarged:  # what is known of other indices may be needed
+            return self._read(spec, frame, facts)
+
+    def _read(self, spec: Recurring, frame: Frame, facts: Facts) -> tuple[Poly, ...]:
+        key = (id(frame.tensors), id(facts))
+        if key not in self._arrays:
+            self._kept.append((frame.tensors, facts))
+            made = []
+            for item in spec.inputs:
+                shape = tuple(self.reader.index(size, frame, facts) for size in item.shape)
+                made.append(self._array(item, shape, frame, facts))
+            self._arrays[key] = tuple(made)
+        return self._arrays[key]
+
+    def _array(self, item: Tensor, shape: tuple[Poly, ...], frame: Frame, facts: Facts) -> Poly:
+        symbols, here = [], facts
+        for size in shape:
+            symbol = self.n.fresh("k")
+            here = self.reader.within(symbol.poly, ZERO, size - 1, here)
+            symbols.append(symbol)
+        body = self.reader.entry(item, tuple(s.poly for s in symbols), frame, here)
+        return listed(self.n, tuple(symbols), here.added[len(facts.added) :], body)
+
+    def known(self, value: Held, index: tuple[Poly, ...], facts: Facts) -> Known:
+        """An entry of an input that is given in normal form."""
+        poly = held_entry(self.n, self.n.held[str(value.args[0])], index, facts)
+        self.n.held[poly.key] = poly
+        return Known(Str(poly.key))
+
+    # Unfolding -------------------------------------------------------------------------------------------------------------
+
+    def unfolded(self, atom: Atom, facts: Facts) -> Poly:
+        """A state by its definition: what a step makes of the states before it."""
+        spec: Recurring = self.n.states[atom.name]
+        index, sizes, arrays = spec.parts(atom)
+        self.n.note("recurrence")
+        if spec.wrt is not None:
+            return self._unfolded_slope(spec, index, sizes, arrays, facts)
+        return self._one_step(spec, index, self._frame(spec, sizes, arrays), facts)
+
+    def _one_step(self, spec: Recurring, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Poly:
+        steps = self._cycles.setdefault(
+            (spec.formula.id, spec.conventions), cycles(spec.formula, dict(spec.conventions))
+        )
+        place = tuple(index[axis] if ascends else -index[axis] for axis, ascends in spec.steps)
+        meaning = by_lines(self.reader, spec.tensor, frame.lines[spec.tensor.name], index, frame, facts)
+        self._kept.append(frame)
+        self._unfolding.append((id(frame.tensors), spec.cycle, place, steps))
+        try:
+            return self.reader.unfolding.one_of(meaning, facts)
+        finally:
+            self._unfolding.pop()
+
+    def _frame(self, spec: Recurring, sizes: tuple[Poly, ...], arrays: tuple[Poly, ...]) -> Frame:
+        """A frame of the formula at these sizes and inputs."""
+        tensors: dict[str, tuple[Basic, Frame]] = {}
+        nowhere = Frame()
+        for item, array in zip(spec.inputs, arrays, strict=True):
+            self.n.held[array.key] = array
+            tensors[item.name] = (Held(Str(array.key)), nowhere)
+        lines: dict[str, tuple[Definition, ...]] = {}
+        for line in own_lines(spec.formula, dict(spec.conventions)):
+            lines[line.name] = (*lines.get(line.name, ()), line)
+        symbols = dict(zip(spec.sizes, sizes, strict=True))
+        self._given[id(tensors)] = arrays
+        self._kept.append(tensors)
+        return Frame(symbols, tensors, lines, dict(spec.conventions), spec.formula.id, strict=True)
+
+    def _unfolded_slope(
+        self,
+        spec: Recurring,
+        index: tuple[Poly, ...],
+        sizes: tuple[Poly, ...],
+        arrays: tuple[Poly, ...],
+        facts: Facts,
+    ) -> Poly:
+        """A derivative by its definition: the input becomes a tensor of its own, one step is unfolded and differentiated."""
+        assert spec.wrt is not None
+        n, item = self.n, spec.wrt
+        place = [i.name for i in spec.inputs].index(item.name)
+        plain = replace(spec, wrt=None)
+        frame = self._frame(plain, sizes, arrays)
+        shape = tuple(self.reader.index(size, frame, facts) for size in item.shape)
+        domain = self._nearby(item, arrays[place], facts)
+        alone = Tensor(n.fresh(item.name, "*").name, item.shape, domain, "given", item.below)
+        n.declare(alone.name, domain, shape)
+        symbols, here = [], facts
+        for size in shape:
+            symbol = n.fresh("k")
+            here = self.reader.within(symbol.poly, ZERO, size - 1, here)
+            symbols.append(symbol)
+        own = listed(
+            n,
+            tuple(symbols),
+            here.added[len(facts.added) :],
+            n.entry(alone.name, tuple(s.poly for s in symbols)),
+        )
+        changed = (*arrays[:place], own, *arrays[place + 1 :])
+        rank = len(spec.tensor.shape)
+        value = self._one_step(plain, index[:rank], self._frame(plain, sizes, changed), facts)
+        slope = derivative(n, value, alone.name, index[rank:], facts)
+        back = Change(entries={alone.name: lambda at, known_: held_entry(n, arrays[place], at, known_)})
+        return rebuild(n, slope, back, facts)
+
+    def _nearby(self, item: Tensor, array: Poly, facts: Facts) -> str:
+        """The domain of an input in a neighbourhood of an array: positive only where the array is known to be."""
+        if item.domain not in ("positive", "nonnegative"):
+            return item.domain
+        _, lits, body = (
+            self.n.opened(array.atom) if item.shape and array.atom is not None else ((), (), array)
+        )
+        return "positive" if self.n.sign(body, facts.assume_all(lits)) == POSITIVE else "real"
+
+    def stepped(self, poly: Poly, facts: Facts) -> Poly:
+        """The term with the latest states of each of its recurrences unfolded once; the term itself if it has none."""
+        latest = self._latest(poly, facts)
+        if not latest:
+            return poly
+
+        def unfold(atom: Atom, known_: Facts) -> Poly | None:
+            spec = self.n.states[atom.name]
+            key = (sequence(spec, atom), tuple(p.key for p in spec.place(atom)))
+            return self.unfolded(atom, known_) if key in latest else None
+
+        return rebuild(self.n, poly, Change(states=unfold, into_arrays=False), facts)
+
+    def _latest(self, poly: Poly, facts: Facts) -> set[tuple[str, tuple[str, ...]]]:
+        places: dict[str, dict[tuple[str, ...], tuple[Poly, ...]]] = {}
+        for atom in states_in(poly):
+            spec = self.n.states[atom.name]
+            place = spec.place(atom)
+            if not any("~" in s.name or "‹" in s.name for part in place for s in part.symbols):
+                places.setdefault(sequence(spec, atom), {})[tuple(p.key for p in place)] = place
+        return {
+            (family, key)
+            for family, found in places.items()
+            for key, place in found.items()
+            if not any(before(place, other, facts) for other in found.values())
+        }
+
+
+def held_entry(n: Normal, array: Poly, index: tuple[Poly, ...], facts: Facts) -> Poly:
+    """An entry of an array in normal form."""
+    if not index:
+        return array
+    atom = array.atom
+    assert atom is not None
+    bound, _, body = n.opened(atom)
+    return n.replaced(body, dict(zip(bound, index, strict=True)), facts)
+
+
+def _sizes(formula: Formula) -> set[sympy.Symbol]:
+    named = {item for item in formula.inputs if isinstance(item, sympy.Symbol)}
+    return named | {s for t in formula.tensors for size in t.shape for s in size.free_symbols}

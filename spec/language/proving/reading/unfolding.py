@@ -1,0 +1,299 @@
+"""What a name in a statement stands for: calls are entered, entries are read from what defines them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import sympy
+from sympy.core.basic import Basic
+
+from spec.language.arrays import Comprehension, Tensor
+from spec.language.calls import ABSENT, Call, unify
+from spec.language.expr import Ref
+from spec.language.flatten import completed, own_lines
+from spec.language.formula import Formula
+from spec.language.known import known
+from spec.language.lines import Definition
+from spec.language.proving.knowledge.facts import Facts
+from spec.language.proving.obligations import Undischarged, Unprovable
+from spec.language.proving.reading.defining import by_lines
+from spec.language.proving.reading.frames import Frame, Meaning
+from spec.language.proving.reading.recurrences import Held, Recurrences
+from spec.language.proving.signs.sets import NULL, POSITIVE
+from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly, total
+from spec.language.proving.terms.writing import text
+from spec.language.trees import free_symbols
+
+if TYPE_CHECKING:
+    from spec.language.proving.reading.reader import Reader
+
+
+DEPTH = 120
+"""How deep definitions are unfolded; a recurrence that goes deeper is refused."""
+
+
+class Unfolding:
+    """Finds the meaning of names."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader, self.n = reader, reader.n
+        self.recurrences = Recurrences(reader)
+        self._frames: dict[Any, Frame] = {}
+        self._callers: dict[Any, Frame] = {}
+        self.known_at: dict[int, Facts] = {}  # what was known where a frame was entered
+        self._entries: dict[Any, Poly] = {}
+        self._kept: list[Any] = []  # frames and facts whose identity is part of a key
+        self._depth = 0
+
+    # Calls -------------------------------------------------------------------------------------------------------------
+
+    def enter(
+        self, call: Call, caller: Frame, facts: Facts, fixed: Mapping[str, Tensor] | None = None
+    ) -> Frame:
+        """The frame of a call: its inputs are the arguments as the caller reads them; ``fixed`` replaces some inputs."""
+        outer, fewer = self._outside(call, caller, facts)
+        try:
+            return self._entered(call, outer, fewer, fixed or {})
+        except Undischarged:  # what is known of other indices may be needed
+            return self._entered(call, caller, facts, fixed or {})
+
+    def _entered(self, call: Call, caller: Frame, facts: Facts, fixed: Mapping[str, Tensor]) -> Frame:
+        key = (call.args[0], call.args[2], id(caller), tuple(sorted(fixed.items(), key=str)), id(facts))
+        if key not in self._frames:
+            self._kept.append((caller, facts))
+            self._frames[key] = self._enter(known(call.formula_id), call.arguments, caller, facts, fixed)
+            self.known_at[id(self._frames[key].tensors)] = facts
+        return self._frames[key]
+
+    def entered(self, frame: Frame) -> Iterator[Facts]:
+        """What was known where a frame and those that it reads its inputs in were entered."""
+        pending, seen = [frame], set[int]()
+        while pending:
+            tensors = pending.pop().tensors
+            if id(tensors) not in seen:
+                seen.add(id(tensors))
+                pending += [caller for _, caller in tensors.values()]
+                if id(tensors) in self.known_at:
+                    yield self.known_at[id(tensors)]
+
+    def _outside(self, call: Call, caller: Frame, facts: Facts) -> tuple[Frame, Facts]:
+        """The caller and the facts as far as a call's arguments depend on them: one frame for as many places as possible."""
+        free = set().union(*(free_symbols(argument) for argument in call.arguments))
+        symbols = {s: p for s, p in caller.symbols.items() if s in free or s.is_positive}
+        key = (
+            id(caller.tensors),
+            id(caller.lines),
+            caller.where,
+            tuple(sorted(caller.conventions.items())),
+            tuple(sorted((s.name, p.key) for s, p in symbols.items())),
+        )
+        if key not in self._callers:
+            self._kept.append(caller)
+            self._callers[key] = replace(caller, symbols=symbols)
+        inside = {Atom("symbol", s.name) for s in free - symbols.keys()}.union(
+            *(p.symbols for p in symbols.values())
+        )
+        kept = [lit for lit in facts.added if all(s in inside or self.n.is_size(s) for s in lit.symbols)]
+        return self._callers[key], facts.root.assume_all(kept)
+
+    def _enter(
+        self,
+        callee: Formula,
+        arguments: tuple[Basic, ...],
+        caller: Frame,
+        facts: Facts,
+        fixed: Mapping[str, Tensor],
+    ) -> Frame:
+        self.n.note("unfold")
+        wanted = {c.name for c in callee.conventions}
+        conventions = {name: option for name, option in caller.conventions.items() if name in wanted}
+        flat = callee.flat(conventions)
+        arguments = completed(callee, arguments, flat.absent)
+        sizes = {
+            old: self.reader.index(new, caller, facts)
+            for old, new in unify(callee, arguments).items()
+            if isinstance(old, sympy.Symbol)
+        }
+        tensors: dict[str, tuple[Basic, Frame]] = {}
+        for item, value in zip(callee.inputs, arguments, strict=True):
+            if isinstance(item, Tensor):
+                tensors[item.name] = (fixed.get(item.name, value), caller)
+                if item.name not in fixed:
+                    self._fits(callee, item, value, caller, facts, sizes)
+        for constant, number in callee.constants.items():
+            if self.n.constants.setdefault(constant, number) != number:
+                raise Unprovable(f"{constant.name} names two different constants")
+            if constant in caller.constants:  # a theorem may fix a constant's value
+                tensors[constant.name] = caller.constants[constant]
+        lines: dict[str, tuple[Definition, ...]] = {}
+        for line in own_lines(callee, callee.choose(conventions)):
+            lines[line.name] = (*lines.get(line.name, ()), line)
+        chosen = callee.choose(conventions)
+        return Frame(sizes, tensors, lines, chosen, callee.id, strict=True, constants=caller.constants)
+
+    def _fits(
+        self,
+        callee: Formula,
+        item: Tensor,
+        value: Basic,
+        caller: Frame,
+        facts: Facts,
+        sizes: Mapping[sympy.Symbol, Poly],
+    ) -> None:
+        """The argument lies in the input's declared domain."""
+        if value == ABSENT or item.role == "generator" or item.domain in ("real", "boolean"):
+            return
+        reader = self.reader
+        plain = value.tensor if isinstance(value, Ref) else value
+        if isinstance(plain, Tensor) and plain.name in reader.fixed:
+            return  # a theorem may fix an input at the edge of its domain: ε = 0
+        found = self._written(value, caller, facts)
+        if found is None:
+            if value.domain != item.domain:
+                raise Undischarged(f"{value.name}, which is {value.domain}, is {item.domain}")
+            return
+        for node, inner, here in found:
+            if item.domain in ("positive", "nonnegative"):
+                mask = reader.sign(node, inner, here)
+                if mask & ~(POSITIVE if item.domain == "positive" else POSITIVE | NULL):
+                    relation = "> 0" if item.domain == "positive" else "≥ 0"
+                    raise Undischarged(
+                        f"{reader.text(node, inner)} {relation}, as {callee.id} asks of {item.name}"
+                    )
+                asked = f"is {item.domain}, as {callee.id} asks of {item.name}"
+                reader.n.ledger.met(node, asked, "its form", inner.where)
+            elif item.domain == "integer" and item.below != 0:
+                place = reader.index(node, inner, here)
+                below = reader.index(item.below, Frame(sizes, caller.tensors, strict=True), here)
+                if not (here.nonnegative(place) and here.nonnegative(below - place - 1)):
+                    raise Undischarged(
+                        f"{reader.text(node, inner)} lies in 0 … {item.below} - 1, as {callee.id} asks"
+                    )
+
+    def _written(self, value: Any, caller: Frame, facts: Facts) -> list[tuple[Any, Frame, Facts]] | None:
+        """What an entry of an argument stands for, each alternative where it does; None for a tensor as it is."""
+        index = []
+        for size in value.shape if isinstance(value, Tensor | Comprehension) else ():
+            symbol = self.n.fresh("k").poly
+            facts = self.reader.within(symbol, ZERO, self.reader.index(size, caller, facts) - 1, facts)
+            index.append(symbol)
+        meaning = self.meaning(value, tuple(index), caller, facts)
+        if meaning is None:
+            return None
+        return [(node, inner, facts.assume_value(condition)) for condition, node, inner in meaning]
+
+    def nearby(self, item: Tensor, value: Any, caller: Frame, facts: Facts) -> str:
+        """The domain of an input in a neighbourhood of an argument: positive only where the argument is known to be.
+
+        A derivative speaks of the neighbourhood: of an input that may be 0, or that a theorem fixes to 0, it is no edge.
+        """
+        if item.domain not in ("positive", "nonnegative"):
+            return item.domain
+        found = self._written(value, caller, facts)
+        if found is None:
+            return "positive" if value.domain == "positive" else "real"
+        inside = all(self.reader.sign(node, inner, here) == POSITIVE for node, inner, here in found)
+        return "positive" if inside else "real"
+
+    def output(self, call: Call, frame: Frame) -> Tensor:
+        """The tensor that a call reads: an output, or (within a theorem) that of any line.
+
+        Raises:
+            Unprovable: no line defines it.
+        """
+        for lines in frame.lines.values():
+            if lines[0].name == call.output:
+                return lines[0].left.tensor
+        raise Unprovable(f"no line of {call.formula_id} defines {call.output}")
+
+    # Entries -----------------------------------------------------------------------------------------------------------
+
+    def entry(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Poly:
+        """The entry of an array: a tensor's, or a comprehension's."""
+        if value == ABSENT:
+            return ONE
+        key = (value, index, id(frame), id(facts))
+        if key in self._entries:
+            return self._entries[key]
+        self._kept.append((frame, facts))
+        self._in_range(value, index, frame, facts)
+        state = (
+            self.recurrences.entry(value, index, frame, facts)
+            if isinstance(value, Tensor) and value.name in frame.lines
+            else None
+        )
+        meaning = None if state is not None else self.meaning(value, index, frame, facts)
+        if state is not None:
+            out = state
+        elif meaning is None:
+            tensor, owner = self.opaque(value, frame)
+            self._declare(tensor, owner, facts)
+            out = self.n.decided_entry(tensor.name, index, facts)
+        else:
+            self._depth += 1
+            if self._depth > DEPTH:
+                raise Unprovable(f"the definition of {value} refers to itself too deeply to be unfolded")
+            try:
+                out = self.one_of(meaning, facts)
+            finally:
+                self._depth -= 1
+        self._entries[key] = out
+        return out
+
+    def one_of(self, meaning: Meaning, facts: Facts) -> Poly:
+        """The value of an entry, of the alternatives that it may mean."""
+        parts = []
+        for condition, node, inner in meaning:
+            if node == ABSENT:
+                return ONE
+            here = facts.assume_value(condition)
+            plain = isinstance(node, Tensor)
+            read = self.entry(node, (), inner, here) if plain else self.reader.read(node, inner, here)
+            parts.append(self.n.mul(condition, read, facts))
+        return total(parts)
+
+    def _declare(self, tensor: Tensor, frame: Frame, facts: Facts) -> None:
+        known = self.n.originals.get(tensor.name)
+        if known is not None and known != tensor:
+            raise Unprovable(f"{tensor.name} names two different tensors")
+        if known is None:
+            shape = tuple(self.reader.index(size, frame, facts) for size in tensor.shape)
+            self.n.originals[tensor.name] = tensor
+            self.n.declare(tensor.name, tensor.domain, shape, self.reader.index(tensor.below, frame, facts))
+
+    def _in_range(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> None:
+        if not isinstance(value, Tensor | Comprehension):
+            return
+        name = value.name if isinstance(value, Tensor) else "an array"
+        for place, size in zip(index, value.shape, strict=True):
+            last = self.reader.index(size, frame, facts) - 1
+            if not (facts.nonnegative(place) and facts.nonnegative(last - place)):
+                where = f" in {frame.where}" if frame.where else ""
+                raise Undischarged(
+                    f"the index {text(self.n, place)} of {name} stays in 0 … {text(self.n, last)}{where}"
+                )
+
+    def meaning(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Meaning | None:
+        """What the entry of an array at ``index`` stands for; None for a tensor that stands for itself."""
+        if isinstance(value, Comprehension):
+            inner = frame.bind(dict(zip(value.vars, index, strict=True)))
+            return [(ONE, value.body, inner)]
+        if isinstance(value, Held):
+            return [(ONE, self.recurrences.known(value, index, facts), frame)]
+        if not isinstance(value, Tensor):
+            return [(ONE, value, frame)]
+        if value.name in frame.lines:
+            return by_lines(self.reader, value, frame.lines[value.name], index, frame, facts)
+        if value.name in frame.tensors:
+            given, caller = frame.tensors[value.name]
+            return self.meaning(given, index, caller, facts)
+        return None
+
+    def opaque(self, value: Basic, frame: Frame) -> tuple[Tensor, Frame]:
+        """The tensor that stands for itself at the end of a chain of names."""
+        while isinstance(value, Tensor) and value.name in frame.tensors:
+            value, frame = frame.tensors[value.name]
+        assert isinstance(value, Tensor)
+        return value, frame

@@ -1,0 +1,319 @@
+"""The normal form: terms that are equal by the rules of :mod:`spec.language.proving.rules.register` become the same polynomial.
+
+Products are multiplied out, exponentials merged (eᵃeᵇ = eᵃ⁺ᵇ), reciprocals and roots spread over factors, angles added,
+indicators pulled out of functions, sums split into irreducible ones (:mod:`spec.language.proving.rules.sums`). A cancellation
+``x·(1/x) = 1`` happens only where ``x ≠ 0`` is known at that place, and is recorded; where it is not known the term simply stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from spec.language.arrays import Tensor
+from spec.language.proving.knowledge.facts import Facts
+from spec.language.proving.knowledge.linear import Form, form
+from spec.language.proving.obligations import Ledger
+from spec.language.proving.rules import elementary, indicators, settling, sums
+from spec.language.proving.signs.of_terms import sign
+from spec.language.proving.signs.sets import ANY_SIGN, NULL, POSITIVE, mirror, product_sign
+from spec.language.proving.terms import binders, replacing
+from spec.language.proving.terms.polynomials import ONE, UNIT, ZERO, Atom, Mono, Poly, total, whole
+from spec.language.proving.terms.writing import written
+
+if TYPE_CHECKING:
+    from spec.language.proving.knowledge.schemes import Scheme
+    from spec.language.proving.reading.states import Recurring
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """What the prover knows of a tensor: its domain, its shape, and below which number its integers lie."""
+
+    domain: str
+    shape: tuple[Poly, ...]
+    below: Poly
+
+
+NO_ESTIMATES = 99
+"""So deep in estimates that no further one is tried."""
+
+MOST_CERTIFICATES = 12
+"""How many certificates are kept for a term: it may have been read in several places."""
+
+
+class Normal:
+    """One proof's workplace: what is declared, which rules were used, which obligations arose."""
+
+    def __init__(self) -> None:
+        self.ledger = Ledger()
+        self.used: set[str] = set()
+        self.tensors: dict[str, TensorInfo] = {}
+        self.originals: dict[str, Tensor] = {}
+        self.constants: dict[Tensor, Any] = {}  # the values of constants, which one of them has one of
+        self.states: dict[str, Recurring] = {}
+        self.held: dict[str, Poly] = {}  # arrays and values given as terms, by their keys
+        self.schemes: tuple[Scheme, ...] = ()
+        self.stepped: Callable[[Poly, Facts], Poly] | None = None  # unfolds the latest states of recurrences
+        self.stepping = False
+        self.estimating = 0  # how many estimates are being put into one another
+        self.searching = 0  # how many searches for an index are being put into one another
+        self.given_up = 0  # how often one was left out for being too deep
+        self.cuts = 0  # how often one was left out for being too deep
+        self.certificates: dict[str, list[tuple[int, tuple[Atom, ...]]]] = {}
+        self._certified = self._circles = 0  # certificates so far; questions that came back to themselves
+        self.size_forms: tuple[Form, ...] = ()
+        self.empty = Facts(self)
+        self.counter_case: tuple[Atom, ...] = ()  # where a difference did not vanish
+        self._count = 0
+        self._contents: dict[str, tuple[Fraction, Mono, Poly]] = {}
+
+    # Declarations ------------------------------------------------------------------------------------------------------
+
+    def note(self, rule: str) -> None:
+        """Record that a rule was used."""
+        self.used.add(rule)
+
+    def cancelled(self, value: Poly) -> None:
+        """Record that something nonzero was cancelled."""
+        self.ledger.met(written(self, value), "≠ 0", "cancelled; its sign follows from its form")
+
+    def fresh(self, name: str, mark: str = "~") -> Atom:
+        """A symbol that occurs nowhere yet: a bound one (``~``), or a witness (``!``)."""
+        self._count += 1
+        return Atom("symbol", f"{name.split('~')[0]}{mark}{self._count}")
+
+    def size(self, name: str) -> Atom:
+        """A size symbol: an integer of at least 1."""
+        symbol = Atom("symbol", name)
+        own = form(symbol.poly - 1)
+        if own is not None and own not in self.size_forms:
+            self.size_forms = (*self.size_forms, own)
+        return symbol
+
+    def is_size(self, symbol: Atom) -> bool:
+        """Whether a symbol stands for a size."""
+        return form(symbol.poly - 1) in self.size_forms
+
+    def declare(self, name: str, domain: str, shape: tuple[Poly, ...] = (), below: Poly = ZERO) -> None:
+        """Declare a tensor that stands for itself."""
+        self.tensors.setdefault(
+            name, TensorInfo(domain, shape, shape[0] if domain == "permutation" else below)
+        )
+
+    def domain(self, name: str) -> str:
+        """The domain of a declared tensor."""
+        return self.tensors[name].domain
+
+    def bounds_of(self, atom: Atom) -> Iterator[Poly]:
+        """Expressions known to be at least 0 for an integer entry or a rounded-down quotient."""
+        if atom.kind == "look_up":
+            below = self.tensors[atom.name].below
+            if below:  # integers that a line defines have no range
+                yield atom.poly
+                yield below - atom.poly - 1
+        elif atom.kind == "floor":
+            over, under = _fraction(atom.args[0])
+            yield over - atom.poly.scaled(Fraction(under))
+            yield atom.poly.scaled(Fraction(under)) + (under - 1) - over
+
+    # Atoms -------------------------------------------------------------------------------------------------------------
+
+    def entry(self, name: str, index: tuple[Poly, ...]) -> Poly:
+        """An entry of a declared tensor, as a value."""
+        domain = self.domain(name)
+        if domain == "boolean":
+            return Atom("bool", name, index).poly
+        return Atom("look_up" if domain in ("integer", "permutation") else "entry", name, index).poly
+
+    def decided_entry(self, name: str, index: tuple[Poly, ...], facts: Facts) -> Poly:
+        """An entry, a Boolean one decided by the facts."""
+        out = self.entry(name, index)
+        return self.decided(out.conditions[0], facts) if self.domain(name) == "boolean" else out
+
+    def floor(self, poly: Poly) -> Poly:
+        """The greatest integer not above an index quotient."""
+        integral = Poly({m: c for m, c in poly.terms.items() if c.denominator == 1 and m != UNIT})
+        rest = poly - integral
+        constant = rest.constant
+        if constant is not None:
+            return integral + (constant.numerator // constant.denominator)
+        return integral + Atom("floor", "", (rest,)).poly
+
+    def at_least_zero(self, poly: Poly, facts: Facts) -> Poly:
+        """The indicator of ``poly ≥ 0`` for an index expression."""
+        return indicators.at_least_zero(self, poly, facts)
+
+    def equal(self, poly: Poly, facts: Facts) -> Poly:
+        """The indicator of ``poly = 0`` for an index expression."""
+        return indicators.equal(self, poly, facts)
+
+    def above_zero(self, poly: Poly, facts: Facts) -> Poly:
+        """The indicator of ``poly > 0`` for a real value."""
+        return indicators.above_zero(self, poly, facts)
+
+    def decided(self, lit: Atom, facts: Facts) -> Poly:
+        """The indicator of a condition: 1 or 0 where it is decided."""
+        held = facts.decide(lit)
+        if held is None:
+            return lit.poly
+        self.note("decided")
+        return ONE if held else ZERO
+
+    # Products ----------------------------------------------------------------------------------------------------------
+
+    def mul(self, p: Poly, q: Poly, facts: Facts) -> Poly:
+        """The product, multiplied out and reduced."""
+        if p.constant is not None or q.constant is not None:
+            a, b = (p, q) if p.constant is not None else (q, p)
+            return b.scaled(a.constant or Fraction(0))
+        parts = []
+        for m, c in p.terms.items():
+            for o, e in q.terms.items():
+                parts.append(self.settle(m.times(o), facts).scaled(c * e))
+        return total(parts)
+
+    def product(self, parts: list[Poly], facts: Facts) -> Poly:
+        """The product of several."""
+        out = ONE
+        for part in parts:
+            out = self.mul(out, part, facts)
+        return out
+
+    def power(self, p: Poly, k: int, facts: Facts) -> Poly:
+        """A positive integer power."""
+        return self.product([p] * k, facts)
+
+    def settle(self, mono: Mono, facts: Facts) -> Poly:
+        """A product of atoms, reduced."""
+        return settling.settle(self, mono, facts)
+
+    # Functions: see elementary.py ------------------------------------------------------------------------------------------
+
+    def exp(self, poly: Poly, facts: Facts) -> Poly:
+        """e to the power of a polynomial."""
+        return elementary.exponential(self, poly, facts)
+
+    def inverse(self, poly: Poly, facts: Facts) -> Poly:
+        """1/P, spread over the factors of P."""
+        return elementary.inverse(self, poly, facts)
+
+    def root(self, poly: Poly, facts: Facts) -> Poly:
+        """√P, with what is known to be at least 0 taken out."""
+        return elementary.root(self, poly, facts)
+
+    def function(self, name: str, poly: Poly, facts: Facts) -> Poly:
+        """An elementary function other than exp and √."""
+        return elementary.function(self, name, poly, facts)
+
+    def lifts(self, poly: Poly) -> bool:
+        """Whether a function of the polynomial is split by a condition in it."""
+        return any(m.lits for m in poly.terms)
+
+    def lifted(self, function: Callable[[Poly, Facts], Poly], poly: Poly, facts: Facts) -> Poly:
+        """f(χa + b) = χ f(a+b) + (1-χ) f(b)."""
+        self.note("cases")
+        lit = poly.conditions[0]
+        yes = function(poly.at(lit, True), facts.assume(lit))
+        no = function(poly.at(lit, False), facts.assume(lit, False))
+        return self.mul(lit.poly, yes - no, facts) + no
+
+    # Content and signs ---------------------------------------------------------------------------------------------------
+
+    def content(self, poly: Poly) -> tuple[Fraction, Mono, Poly]:
+        """``(c, M, Q)`` with the polynomial equal to ``c·M·Q``: common factors taken out, Q's leading coefficient positive."""
+        if poly.key not in self._contents:
+            self._contents[poly.key] = elementary.content(poly)
+        return self._contents[poly.key]
+
+    def oriented(self, poly: Poly, facts: Facts) -> list[tuple[int, Poly]]:
+        """Pairs (±1, Q) such that the polynomial has ± the sign of Q, Q free of known positive factors."""
+        if not poly.terms:
+            return []
+        _, prim = whole(poly)
+        pairs = [(1, prim) if prim.ordered[0][1] > 0 else (-1, -prim)]
+        if not self.lifts(poly):
+            coefficient, content, inner = self.content(poly)
+            if inner.constant is None and content != UNIT:
+                mask = POSITIVE
+                for a, k in content.pows:
+                    mask = product_sign(mask, self.sign(a.poly, facts) if k % 2 else POSITIVE)
+                    if k % 2 == 0 and self.sign(a.poly, facts) & NULL:
+                        mask |= NULL
+                if mask == POSITIVE:
+                    pairs.append((1 if coefficient > 0 else -1, inner))
+        return pairs
+
+    def sign(self, poly: Poly, facts: Facts, estimated: bool = True) -> int:
+        """The signs the polynomial can have, by its form alone unless ``estimated``.
+
+        A question that comes back to itself stays open, and so does one that estimates are not allowed to go deeper for.
+        """
+        if not estimated:
+            saved, self.estimating = self.estimating, NO_ESTIMATES
+            try:
+                return self.sign(poly, facts)
+            finally:
+                self.estimating = saved
+        key = poly.key
+        found = facts.known_signs.get(key)
+        if found is not None:
+            self._circles += found == ANY_SIGN
+            return found
+        if facts.open_signs.get(key) == self._certified:
+            return ANY_SIGN
+        facts.known_signs[key], circles, cuts = ANY_SIGN, self._circles, self.cuts
+        found = facts.known_signs[key] = sign(self, poly, facts)
+        if found == ANY_SIGN:
+            del facts.known_signs[key]  # a certificate may decide it later
+            if self._circles == circles and self.cuts == cuts:
+                facts.open_signs[key] = self._certified
+        return found
+
+    def certify(self, poly: Poly, mask: int, facts: Facts, lits: tuple[Atom, ...] = ()) -> None:
+        """Remember that the polynomial has these signs wherever the facts and the conditions hold: all that was used."""
+        lits = (*lits, *facts.added)
+        for factor, prim in self.oriented(poly, facts):
+            held = mask if factor > 0 else mirror(mask)
+            known = self.certificates.setdefault(prim.key, [])
+            says_as_much = (not signs & ~held and set(fewer) <= set(lits) for signs, fewer in known)
+            if len(known) < MOST_CERTIFICATES and not any(says_as_much):
+                known.append((held, lits))
+                self._certified += 1
+
+    # Binders and replacement: see sums.py, binders.py, replacing.py ----------------------------------------------------------
+
+    def summed(self, bound: Iterable[Atom], lits: Iterable[Atom], body: Poly, facts: Facts) -> Poly:
+        """The sum of a body over bound symbols at which conditions hold."""
+        return sums.summed(self, bound, lits, body, facts)
+
+    def closed(self, kind: str, symbols: frozenset[Atom], lits: Iterable[Atom], body: Poly) -> Poly:
+        """A binder with canonical names."""
+        return binders.closed(self, kind, symbols, lits, body)
+
+    def listed(self, symbols: tuple[Atom, ...], lits: Iterable[Atom], body: Poly) -> Poly:
+        """An array by its entry at symbols in a range."""
+        return binders.listed(self, symbols, lits, body)
+
+    def exists(self, bound: Iterable[Atom], conditions: list[Poly], facts: Facts) -> Poly:
+        """The indicator that conditions hold for some values of bound symbols."""
+        return binders.exists(self, bound, conditions, facts)
+
+    def opened(self, atom: Atom, mark: str = "~") -> tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]:
+        """The bound symbols (fresh), conditions and body of a binder."""
+        return binders.opened(self, atom, mark)
+
+    def replaced(self, poly: Poly, symbols: Mapping[Atom, Poly], facts: Facts) -> Poly:
+        """The polynomial with index symbols replaced."""
+        return replacing.rebuild(self, poly, replacing.Change(symbols=symbols), facts)
+
+    def condition_at(self, lit: Atom, symbols: Mapping[Atom, Poly], facts: Facts) -> Poly:
+        """A condition with index symbols replaced, not decided by the facts."""
+        return replacing.rebuild_condition(self, lit, replacing.Change(symbols=symbols), self.empty)
+
+
+def _fraction(poly: Poly) -> tuple[Poly, int]:
+    factor, prim = whole(poly)
+    return prim.scaled(Fraction(factor.numerator)), factor.denominator

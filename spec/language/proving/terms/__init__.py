@@ -1,0 +1,1 @@
+"""What the prover calculates with: polynomials over atoms, replacement and binders in them, writing them back as trees."""

@@ -1,0 +1,162 @@
+"""Replacement inside terms: index symbols, entries of tensors, or everything read again under other facts.
+
+Terms are rebuilt from their atoms up, so that what a replacement makes possible is done: conditions are decided, deltas collapse,
+angles are added. Bound symbols are renamed apart first; nothing is captured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly, conjuncts, number, total
+
+if TYPE_CHECKING:
+    from spec.language.proving.knowledge.facts import Facts
+    from spec.language.proving.rules.normal import Normal
+
+
+@dataclass
+class Change:
+    """A replacement: symbols by index terms, entries of named tensors by functions of their indices, states by others.
+
+    ``states`` gives None for a state that stays; ``into_arrays`` tells whether the inputs of states are changed, too.
+    """
+
+    symbols: Mapping[Atom, Poly] = field(default_factory=dict)
+    entries: Mapping[str, Callable[[tuple[Poly, ...], Facts], Poly]] = field(default_factory=dict)
+    atoms: Mapping[str, Poly] = field(default_factory=dict)
+    again: bool = False
+    states: Callable[[Atom, Facts], Poly | None] | None = None
+    into_arrays: bool = True
+
+    def leaves(self, atom: Atom) -> bool:
+        """Whether the atom cannot be affected."""
+        if self.again or self.entries or self.atoms or any(s in atom.symbols for s in self.symbols):
+            return False
+        return self.states is None or "state" not in atom.key  # a state's key begins with the word
+
+
+def rebuild(n: Normal, poly: Poly, change: Change, facts: Facts) -> Poly:
+    """The polynomial after a change, in normal form under the facts."""
+    parts = []
+    for mono, c in poly.ordered:
+        # A condition is never multiplied under facts that already contain it: it would be dropped as implied.
+        out, here = number(c), facts
+        for lit in mono.lits:
+            held = lit.poly if change.leaves(lit) else rebuild_condition(n, lit, change, here)
+            out = n.mul(out, held, facts)
+            here = here.assume_value(held)
+        for atom, k in mono.pows:
+            value = atom.poly if change.leaves(atom) else rebuild_atom(n, atom, change, here)
+            out = n.mul(out, n.power(value, k, here), facts)
+        if mono.exponent is not None:
+            out = n.mul(out, n.exp(rebuild(n, mono.exponent, change, here), here), facts)
+        parts.append(out)
+    return total(parts)
+
+
+def rebuild_atom(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
+    """An atom after a change."""
+    if atom.key in change.atoms:
+        return change.atoms[atom.key]
+    kind = atom.kind
+    if kind == "symbol":
+        return change.symbols.get(atom, atom.poly)
+    if kind in ("sum", "maximum"):
+        bound, lits, body = n.opened(atom)
+        out, here = ONE, facts
+        for lit in lits:
+            held = rebuild_condition(n, lit, change, facts)
+            out, here = n.mul(out, held, facts), here.assume_value(held)
+        body = rebuild(n, body, change, here)
+        if kind == "sum":
+            return n.summed(bound, (), n.mul(out, body, facts), facts)
+        return n.closed(kind, frozenset(bound), conjuncts(out), body) if out else ZERO
+    if kind == "array":
+        return _rebuild_array(n, atom, change, facts) if change.into_arrays else atom.poly
+    args = tuple(rebuild(n, arg, change, facts) for arg in atom.args)
+    if kind in ("entry", "look_up"):
+        return (
+            change.entries[atom.name](args, facts)
+            if atom.name in change.entries
+            else n.entry(atom.name, args)
+        )
+    if kind == "floor":
+        return n.floor(args[0])
+    if kind == "state":
+        state = Atom("state", atom.name, args)
+        found = None if change.states is None else change.states(state, facts)
+        return state.poly if found is None else found
+    _transfer(n, atom, change, args[0] if args else ZERO, facts)
+    if kind == "inverse":
+        return n.inverse(args[0], facts)
+    if kind == "root":
+        return n.root(args[0], facts)
+    if kind == "inverse_root":
+        return n.inverse(n.root(args[0], facts), facts)
+    return n.function(atom.name, args[0], facts) if args else atom.poly
+
+
+def _rebuild_array(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
+    """An array after a change: its range, then its entry within the range."""
+    entry = None if atom.body is None else atom.body.atom
+    plain = entry is not None and entry.kind == "entry" and not change.entries and not change.atoms
+    if plain and not any(s in atom.symbols for s in change.symbols):
+        return atom.poly  # other facts change nothing about a tensor as it is
+    bound, lits, body = n.opened(atom)
+    kept: list[Atom] = []
+    for lit in lits:
+        held = rebuild_condition(n, lit, change, n.empty)
+        kept += conjuncts(held) if held else (lit,)
+    return n.listed(bound, kept, rebuild(n, body, change, facts.assume_all(kept)))
+
+
+def _transfer(n: Normal, atom: Atom, change: Change, new: Poly, facts: Facts) -> None:
+    """Certificates of a term hold for what it becomes: they are statements for all values of its symbols.
+
+    They hold where the conditions do, changed like the term, and where the facts hold under which it was changed.
+    """
+    if not atom.args or change.atoms or not all(set("~‹") & set(s.name) for s in change.symbols):
+        return
+    value = atom.args[0]
+    held = n.certificates.get(value.key)
+    if not held or new == value or (1, value) not in n.oriented(value, facts):
+        return
+    fewer = facts.about(new.symbols)
+    if fewer is not facts and rebuild(n, value, change, fewer) == new:
+        facts = fewer
+    for mask, lits in tuple(held):
+        changed = [rebuild_condition(n, lit, change, n.empty) for lit in lits]
+        if all(len(c.terms) == 1 for c in changed):  # none fails, and each is a condition again
+            n.certify(new, mask, facts, tuple(x for c in changed for x in conjuncts(c)))
+
+
+def negated(condition: Poly) -> Poly:
+    """The indicator of the opposite: a single condition's negation is one again, that of a conjunction is none."""
+    lits = condition.conditions
+    if len(lits) != 1 or condition != lits[0].poly:
+        return ONE - condition
+    return lits[0].lits[0].poly if lits[0].kind == "not" else Atom("not", lits=lits).poly
+
+
+def rebuild_condition(n: Normal, lit: Atom, change: Change, facts: Facts) -> Poly:
+    """A condition after a change, as an indicator."""
+    if change.leaves(lit):
+        return lit.poly
+    if lit.kind == "not":
+        return negated(rebuild_condition(n, lit.lits[0], change, facts))
+    if lit.kind == "any":
+        bound, lits, _ = n.opened(lit)
+        return n.exists(bound, [rebuild_condition(n, x, change, n.empty) for x in lits], facts)
+    args = tuple(rebuild(n, arg, change, facts) for arg in lit.args)
+    if lit.kind == "ge":
+        return n.at_least_zero(args[0], facts)
+    if lit.kind == "eq":
+        return n.equal(args[0], facts)
+    if lit.kind == "positive":
+        return n.above_zero(args[0], facts)
+    if lit.name in change.entries:
+        return change.entries[lit.name](args, facts)
+    return n.decided(Atom("bool", lit.name, args), facts)
