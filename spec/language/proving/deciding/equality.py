@@ -57,7 +57,7 @@ def vanishes(n: Normal, difference: Poly, facts: Facts, depth: int = 0) -> Poly:
 
 def _by_cases(n: Normal, difference: Poly, lit: Atom, facts: Facts, depth: int) -> Poly:
     n.note("cases")
-    n.counter_case = ()
+    n.missed(())
     for truth in (True, False):
         case = facts.assume(lit, truth)
         part = difference.at(lit, truth)
@@ -66,7 +66,7 @@ def _by_cases(n: Normal, difference: Poly, lit: Atom, facts: Facts, depth: int) 
         remains = vanishes(n, part, case, depth + 1)
         if remains:
             if not n.counter_case:
-                n.counter_case = case.added[len(facts.root.added) :]
+                n.missed(case.added[len(facts.root.added) :])
             return remains
     return ZERO
 

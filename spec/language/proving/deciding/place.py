@@ -280,7 +280,7 @@ class Place:
         if known.claim.relation != "=":
             mask = POSITIVE if known.claim.relation == "<" else NONNEGATIVE
             scheme = Scheme(right - left, mask, tuple(variables), lits, known.assumed)
-            reader.n.schemes = (*reader.n.schemes, scheme)
+            reader.n.learn(scheme)
             return
         state = left.atom
         if state is None or state.kind != "state":

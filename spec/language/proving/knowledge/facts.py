@@ -164,10 +164,10 @@ class Facts:
     def decide(self, lit: Atom) -> bool | None:
         """Whether a condition holds (True), fails (False), or is undecided (None)."""
         if lit.key not in self._decided:
-            given_up = self.normal.given_up
+            left_out = self.normal.limits.left_out("witness")
             self._decided[lit.key] = None  # a question that comes back to itself stays open
             held = self._decided[lit.key] = self._decide(lit)
-            if held is None and self.normal.given_up != given_up:
+            if held is None and self.normal.limits.left_out("witness") != left_out:
                 del self._decided[lit.key]  # asked elsewhere, it may be searched for further
             return held
         return self._decided[lit.key]
@@ -242,10 +242,10 @@ class Facts:
     def impossible(self) -> bool:
         """Whether the facts are known to contradict one another."""
         if self._impossible is None:
-            given_up = self.normal.given_up
+            left_out = self.normal.limits.left_out("witness")
             self._impossible = False
             found = self._impossible = self._contradict()
-            if not found and self.normal.given_up != given_up:
+            if not found and self.normal.limits.left_out("witness") != left_out:
                 self._impossible = None
             return found
         return self._impossible
@@ -270,15 +270,8 @@ class Facts:
 
     def witness(self, bound: tuple[Atom, ...], lits: tuple[Atom, ...]) -> dict[Atom, Poly] | None:
         """Values for bound symbols at which the conditions are known to hold, or None."""
-        n = self.normal
-        if n.searching >= MOST_SEARCHES:
-            n.given_up += 1
-            return None
-        n.searching += 1
-        try:
-            return self._witness(bound, lits)
-        finally:
-            n.searching -= 1
+        with self.normal.limits.within("witness", MOST_SEARCHES) as allowed:
+            return self._witness(bound, lits) if allowed else None
 
     def _witness(self, bound: tuple[Atom, ...], lits: tuple[Atom, ...]) -> dict[Atom, Poly] | None:
         if not bound:

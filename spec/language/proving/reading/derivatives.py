@@ -77,7 +77,7 @@ def _of_state(n: Normal, atom: Atom, name: str, index: tuple[Poly, ...], facts: 
         if spec.wrt is not None or item.domain in ("boolean", "integer", "permutation"):
             raise Unprovable(f"the derivative of {spec.name} with respect to {name} is not taken")
         more = replace(spec, wrt=item)
-        n.states[more.name] = more
+        n.recurring(more)
         bound, lits, body = n.opened(array.atom) if item.shape and array.atom is not None else ((), (), array)
         here = facts.assume_all(lits)
         inner = derivative(n, body, name, index, here)

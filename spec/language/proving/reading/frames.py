@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import sympy
 from sympy.core.basic import Basic
@@ -14,6 +15,20 @@ from sympy.core.basic import Basic
 from spec.language.arrays import Tensor
 from spec.language.lines import Definition
 from spec.language.proving.terms.polynomials import Poly
+
+if TYPE_CHECKING:
+    from spec.language.proving.knowledge.facts import Facts
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """How frames came to be: what was known where their formula was applied, or the arrays that its inputs are.
+
+    One object for every frame made from the first by binding symbols; two that look alike are two.
+    """
+
+    facts: Facts | None = None
+    arrays: tuple[Poly, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +45,7 @@ class Frame:
     where: str = ""
     strict: bool = False
     constants: Mapping[Tensor, tuple[Basic, Frame]] = field(default_factory=dict)
+    origin: Origin = field(default_factory=Origin)
 
     def bind(self, symbols: Mapping[sympy.Symbol, Poly]) -> Frame:
         """The frame with further index symbols."""

@@ -69,8 +69,7 @@ class Reader:
         self.unfolding = Unfolding(self)
         self.conditions = Conditions(self)
         self.signs = TreeSigns(self)
-        self._memo: dict[tuple[Any, int, int], Poly] = {}
-        self._kept: list[Any] = []  # frames and facts whose identity is part of a memo's key
+        self._memo: dict[tuple[Any, Frame, Facts], Poly] = {}
 
     def text(self, node: Any, frame: Frame, relation: str = "") -> str:
         """A tree as a reader sees it, what is said of it, and the formula it is written in."""
@@ -81,9 +80,8 @@ class Reader:
 
     def value(self, node: Any, frame: Frame, facts: Facts) -> Poly:
         """The value of a tree."""
-        key = (node, id(frame), id(facts))
+        key = (node, frame, facts)
         if key not in self._memo:
-            self._kept.append((frame, facts))
             handler = _VALUES.get(type(node))
             if handler is None:
                 if isinstance(node, sympy.Expr) and not isinstance(node, Node):

@@ -28,7 +28,7 @@ from spec.language.lines import Definition
 from spec.language.proving.obligations import Undischarged
 from spec.language.proving.reading.defining import by_lines
 from spec.language.proving.reading.derivatives import derivative
-from spec.language.proving.reading.frames import Frame
+from spec.language.proving.reading.frames import Frame, Origin
 from spec.language.proving.reading.states import Recurring, before, cycles, sequence, states_in
 from spec.language.proving.signs.sets import POSITIVE
 from spec.language.proving.terms.binders import listed
@@ -58,12 +58,10 @@ class Recurrences:
 
     def __init__(self, reader: Reader) -> None:
         self.reader, self.n = reader, reader.n
-        self.n.stepped = self.stepped
+        self.n.unfolds_by(self.stepped)
         self._cycles: dict[Any, Any] = {}
         self._arrays: dict[Any, tuple[Poly, ...]] = {}
-        self._given: dict[int, tuple[Poly, ...]] = {}  # the inputs of frames that were made from them
-        self._kept: list[Any] = []  # frames and facts whose identity is part of a key
-        self._unfolding: list[tuple[int, frozenset[str], tuple[Poly, ...], Mapping[str, Any]]] = []
+        self._unfolding: list[tuple[Origin, frozenset[str], tuple[Poly, ...], Mapping[str, Any]]] = []
 
     def of(self, tensor: Tensor, frame: Frame) -> Recurring | None:
         """What an entry of the tensor is in this frame, if the tensor is recurrent there."""
@@ -94,15 +92,15 @@ class Recurrences:
 
     def atom(self, spec: Recurring, args: tuple[Poly, ...]) -> Atom:
         """A state."""
-        self.n.states[spec.name] = spec
+        self.n.recurring(spec)
         return Atom("state", spec.name, args)
 
     def _at_hand(self, spec: Recurring, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> bool:
         """Whether the entry belongs to the step that is being unfolded, and to no step of a recurrence within it."""
         if not self._unfolding:
             return False
-        tensors, cycle, place, steps = self._unfolding[-1]
-        if tensors != id(frame.tensors) or spec.tensor.name not in cycle:
+        origin, cycle, place, steps = self._unfolding[-1]
+        if origin is not frame.origin or spec.tensor.name not in cycle:
             return False
         own = [index[axis] if ascends else -index[axis] for axis, ascends in steps[spec.tensor.name][1]]
         return len(own) <= len(place) and all(
@@ -125,18 +123,16 @@ class Recurrences:
 
     def _inputs(self, spec: Recurring, frame: Frame, facts: Facts) -> tuple[Poly, ...]:
         """The inputs of a formula as arrays."""
-        if id(frame.tensors) in self._given:
-            return self._given[id(frame.tensors)]
-        entered = self.reader.unfolding.known_at.get(id(frame.tensors), facts)
+        if frame.origin.arrays is not None:
+            return frame.origin.arrays
         try:
-            return self._read(spec, frame, entered)
+            return self._read(spec, frame, frame.origin.facts or facts)
         except Undischarged:  # what is known of other indices may be needed
             return self._read(spec, frame, facts)
 
     def _read(self, spec: Recurring, frame: Frame, facts: Facts) -> tuple[Poly, ...]:
-        key = (id(frame.tensors), id(facts))
+        key = (frame.origin, facts)
         if key not in self._arrays:
-            self._kept.append((frame.tensors, facts))
             made = []
             for item in spec.inputs:
                 shape = tuple(self.reader.index(size, frame, facts) for size in item.shape)
@@ -156,8 +152,7 @@ class Recurrences:
     def known(self, value: Held, index: tuple[Poly, ...], facts: Facts) -> Known:
         """An entry of an input that is given in normal form."""
         poly = held_entry(self.n, self.n.held[str(value.args[0])], index, facts)
-        self.n.held[poly.key] = poly
-        return Known(Str(poly.key))
+        return Known(Str(self.n.hold(poly)))
 
     # Unfolding -------------------------------------------------------------------------------------------------------------
 
@@ -176,8 +171,7 @@ class Recurrences:
         )
         place = tuple(index[axis] if ascends else -index[axis] for axis, ascends in spec.steps)
         meaning = by_lines(self.reader, spec.tensor, frame.lines[spec.tensor.name], index, frame, facts)
-        self._kept.append(frame)
-        self._unfolding.append((id(frame.tensors), spec.cycle, place, steps))
+        self._unfolding.append((frame.origin, spec.cycle, place, steps))
         try:
             return self.reader.unfolding.one_of(meaning, facts)
         finally:
@@ -188,15 +182,13 @@ class Recurrences:
         tensors: dict[str, tuple[Basic, Frame]] = {}
         nowhere = Frame()
         for item, array in zip(spec.inputs, arrays, strict=True):
-            self.n.held[array.key] = array
-            tensors[item.name] = (Held(Str(array.key)), nowhere)
+            tensors[item.name] = (Held(Str(self.n.hold(array))), nowhere)
         lines: dict[str, tuple[Definition, ...]] = {}
         for line in own_lines(spec.formula, dict(spec.conventions)):
             lines[line.name] = (*lines.get(line.name, ()), line)
         symbols = dict(zip(spec.sizes, sizes, strict=True))
-        self._given[id(tensors)] = arrays
-        self._kept.append(tensors)
-        return Frame(symbols, tensors, lines, dict(spec.conventions), spec.formula.id, strict=True)
+        conventions, origin = dict(spec.conventions), Origin(arrays=arrays)
+        return Frame(symbols, tensors, lines, conventions, spec.formula.id, strict=True, origin=origin)
 
     def _unfolded_slope(
         self,

@@ -19,7 +19,7 @@ from spec.language.lines import Definition
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.reading.defining import by_lines
-from spec.language.proving.reading.frames import Frame, Meaning
+from spec.language.proving.reading.frames import Frame, Meaning, Origin
 from spec.language.proving.reading.recurrences import Held, Recurrences
 from spec.language.proving.signs.sets import NULL, POSITIVE
 from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly, total
@@ -42,9 +42,7 @@ class Unfolding:
         self.recurrences = Recurrences(reader)
         self._frames: dict[Any, Frame] = {}
         self._callers: dict[Any, Frame] = {}
-        self.known_at: dict[int, Facts] = {}  # what was known where a frame was entered
         self._entries: dict[Any, Poly] = {}
-        self._kept: list[Any] = []  # frames and facts whose identity is part of a key
         self._depth = 0
 
     # Calls -------------------------------------------------------------------------------------------------------------
@@ -60,37 +58,33 @@ class Unfolding:
             return self._entered(call, caller, facts, fixed or {})
 
     def _entered(self, call: Call, caller: Frame, facts: Facts, fixed: Mapping[str, Tensor]) -> Frame:
-        key = (call.args[0], call.args[2], id(caller), tuple(sorted(fixed.items(), key=str)), id(facts))
+        key = (call.args[0], call.args[2], caller, tuple(sorted(fixed.items(), key=str)), facts)
         if key not in self._frames:
-            self._kept.append((caller, facts))
             self._frames[key] = self._enter(known(call.formula_id), call.arguments, caller, facts, fixed)
-            self.known_at[id(self._frames[key].tensors)] = facts
         return self._frames[key]
 
     def entered(self, frame: Frame) -> Iterator[Facts]:
         """What was known where a frame and those that it reads its inputs in were entered."""
-        pending, seen = [frame], set[int]()
+        pending, seen = [frame], set[Origin]()
         while pending:
-            tensors = pending.pop().tensors
-            if id(tensors) not in seen:
-                seen.add(id(tensors))
-                pending += [caller for _, caller in tensors.values()]
-                if id(tensors) in self.known_at:
-                    yield self.known_at[id(tensors)]
+            here = pending.pop()
+            if here.origin not in seen:
+                seen.add(here.origin)
+                pending += [caller for _, caller in here.tensors.values()]
+                if here.origin.facts is not None:
+                    yield here.origin.facts
 
     def _outside(self, call: Call, caller: Frame, facts: Facts) -> tuple[Frame, Facts]:
         """The caller and the facts as far as a call's arguments depend on them: one frame for as many places as possible."""
         free = set().union(*(free_symbols(argument) for argument in call.arguments))
         symbols = {s: p for s, p in caller.symbols.items() if s in free or s.is_positive}
         key = (
-            id(caller.tensors),
-            id(caller.lines),
+            caller.origin,
             caller.where,
             tuple(sorted(caller.conventions.items())),
             tuple(sorted((s.name, p.key) for s, p in symbols.items())),
         )
         if key not in self._callers:
-            self._kept.append(caller)
             self._callers[key] = replace(caller, symbols=symbols)
         inside = {Atom("symbol", s.name) for s in free - symbols.keys()}.union(
             *(p.symbols for p in symbols.values())
@@ -131,7 +125,10 @@ class Unfolding:
         for line in own_lines(callee, callee.choose(conventions)):
             lines[line.name] = (*lines.get(line.name, ()), line)
         chosen = callee.choose(conventions)
-        return Frame(sizes, tensors, lines, chosen, callee.id, strict=True, constants=caller.constants)
+        constants, origin = caller.constants, Origin(facts)
+        return Frame(
+            sizes, tensors, lines, chosen, callee.id, strict=True, constants=constants, origin=origin
+        )
 
     def _fits(
         self,
@@ -166,7 +163,9 @@ class Unfolding:
                 reader.n.ledger.met(node, asked, "its form", inner.where)
             elif item.domain == "integer" and item.below != 0:
                 place = reader.index(node, inner, here)
-                below = reader.index(item.below, Frame(sizes, caller.tensors, strict=True), here)
+                below = reader.index(
+                    item.below, Frame(sizes, caller.tensors, strict=True, origin=caller.origin), here
+                )
                 if not (here.nonnegative(place) and here.nonnegative(below - place - 1)):
                     raise Undischarged(
                         f"{reader.text(node, inner)} lies in 0 … {item.below} - 1, as {callee.id} asks"
@@ -214,10 +213,9 @@ class Unfolding:
         """The entry of an array: a tensor's, or a comprehension's."""
         if value == ABSENT:
             return ONE
-        key = (value, index, id(frame), id(facts))
+        key = (value, index, frame, facts)
         if key in self._entries:
             return self._entries[key]
-        self._kept.append((frame, facts))
         self._in_range(value, index, frame, facts)
         state = (
             self.recurrences.entry(value, index, frame, facts)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from spec.language.arrays import Tensor
 from spec.language.proving.knowledge.facts import Facts
+from spec.language.proving.knowledge.limits import Limits
 from spec.language.proving.knowledge.linear import Form, form
 from spec.language.proving.obligations import Ledger
 from spec.language.proving.rules import elementary, indicators, settling, sums
@@ -37,9 +38,6 @@ class TensorInfo:
     below: Poly
 
 
-NO_ESTIMATES = 99
-"""So deep in estimates that no further one is tried."""
-
 MOST_CERTIFICATES = 12
 """How many certificates are kept for a term: it may have been read in several places."""
 
@@ -57,11 +55,7 @@ class Normal:
         self.held: dict[str, Poly] = {}  # arrays and values given as terms, by their keys
         self.schemes: tuple[Scheme, ...] = ()
         self.stepped: Callable[[Poly, Facts], Poly] | None = None  # unfolds the latest states of recurrences
-        self.stepping = False
-        self.estimating = 0  # how many estimates are being put into one another
-        self.searching = 0  # how many searches for an index are being put into one another
-        self.given_up = 0  # how often one was left out for being too deep
-        self.cuts = 0  # how often one was left out for being too deep
+        self.limits = Limits()
         self.certificates: dict[str, list[tuple[int, tuple[Atom, ...]]]] = {}
         self._certified = self._circles = 0  # certificates so far; questions that came back to themselves
         self.size_forms: tuple[Form, ...] = ()
@@ -75,6 +69,27 @@ class Normal:
     def note(self, rule: str) -> None:
         """Record that a rule was used."""
         self.used.add(rule)
+
+    def unfolds_by(self, stepped: Callable[[Poly, Facts], Poly]) -> None:
+        """How the latest states of recurrences are unfolded."""
+        self.stepped = stepped
+
+    def recurring(self, state: Recurring) -> None:
+        """Remember what states of this name are."""
+        self.states[state.name] = state
+
+    def hold(self, poly: Poly) -> str:
+        """Keep an array or a value that is given as a term; the key by which a tree speaks of it."""
+        self.held[poly.key] = poly
+        return poly.key
+
+    def learn(self, scheme: Scheme) -> None:
+        """Use an inequality that holds for all values of some indices."""
+        self.schemes = (*self.schemes, scheme)
+
+    def missed(self, case: tuple[Atom, ...]) -> None:
+        """Remember the case in which a difference did not vanish."""
+        self.counter_case = case
 
     def cancelled(self, value: Poly) -> None:
         """Record that something nonzero was cancelled."""
@@ -252,11 +267,8 @@ class Normal:
         A question that comes back to itself stays open, and so does one that estimates are not allowed to go deeper for.
         """
         if not estimated:
-            saved, self.estimating = self.estimating, NO_ESTIMATES
-            try:
+            with self.limits.without("estimate"):
                 return self.sign(poly, facts)
-            finally:
-                self.estimating = saved
         key = poly.key
         found = facts.known_signs.get(key)
         if found is not None:
@@ -264,11 +276,12 @@ class Normal:
             return found
         if facts.open_signs.get(key) == self._certified:
             return ANY_SIGN
-        facts.known_signs[key], circles, cuts = ANY_SIGN, self._circles, self.cuts
+        left_out = self.limits.left_out("estimate", "step")
+        facts.known_signs[key], circles = ANY_SIGN, self._circles
         found = facts.known_signs[key] = sign(self, poly, facts)
         if found == ANY_SIGN:
             del facts.known_signs[key]  # a certificate may decide it later
-            if self._circles == circles and self.cuts == cuts:
+            if self._circles == circles and self.limits.left_out("estimate", "step") == left_out:
                 facts.open_signs[key] = self._certified
         return found
 

@@ -19,14 +19,9 @@ DEPTH = 2
 """How deep inside other estimates these, which are dear, are tried."""
 
 
-def _too_deep(n: Normal, depth: int) -> bool:
-    n.cuts += n.estimating > depth
-    return n.estimating > depth
-
-
 def triangle(n: Normal, poly: Poly, facts: Facts) -> int:
     """|x + y| is at most |x| + |y|: what is at least 0 with the larger in place is at least 0."""
-    if _too_deep(n, DEPTH):
+    if not n.limits.allows("estimate", DEPTH):
         return ANY_SIGN
     for factor, side in ((1, poly), (-1, -poly)):
         for mono, c in side.ordered:
@@ -62,7 +57,7 @@ def _spread(n: Normal, poly: Poly, facts: Facts) -> Poly | None:
 
 def part(n: Normal, poly: Poly, facts: Facts) -> int:
     """A sum of terms that are at least 0 is at least each of them."""
-    if _too_deep(n, DEPTH):
+    if not n.limits.allows("estimate", DEPTH):
         return ANY_SIGN
     for factor, side in ((1, poly), (-1, -poly)):
         for mono, c in side.ordered:
@@ -117,7 +112,7 @@ def _with(
 
 def of_logarithm(n: Normal, poly: Poly, facts: Facts) -> int:
     """ln x + y has the sign of x·eʸ - 1, and ln x - ln y + z that of x·eᶻ - y."""
-    if _too_deep(n, DEPTH):
+    if not n.limits.allows("estimate", DEPTH):
         return ANY_SIGN
     found = [
         (mono.single, c)
@@ -142,19 +137,16 @@ def of_logarithm(n: Normal, poly: Poly, facts: Facts) -> int:
 
 def a_step_earlier(n: Normal, poly: Poly, facts: Facts) -> int:
     """What the latest states of a recurrence are may show the sign."""
-    if n.stepped is None or _too_deep(n, 1):
+    if n.stepped is None or not n.limits.allows("estimate", 1):
         return ANY_SIGN
-    if n.stepping:
-        n.cuts += 1
-        return ANY_SIGN
-    n.stepping = True
-    try:
-        further = n.stepped(poly, facts)
-        return ANY_SIGN if further == poly else n.sign(further, facts)
-    except (Undischarged, Unprovable):
-        return ANY_SIGN
-    finally:
-        n.stepping = False
+    with n.limits.within("step", 1) as allowed:
+        if not allowed:
+            return ANY_SIGN
+        try:
+            further = n.stepped(poly, facts)
+            return ANY_SIGN if further == poly else n.sign(further, facts)
+        except (Undischarged, Unprovable):
+            return ANY_SIGN
 
 
 __all__ = ["a_step_earlier", "by_factors", "of_logarithm", "part", "triangle"]

@@ -56,17 +56,11 @@ def sign(n: Normal, poly: Poly, facts: Facts) -> int:
         return mask
     mask &= _structure(n, poly, facts)
     if mask == ANY_SIGN and len(poly.terms) > 1:
-        if n.estimating >= MOST_ESTIMATES:
-            n.cuts += 1
-            return mask
-        n.estimating += 1
-        try:
-            for attempt in _ATTEMPTS:
+        with n.limits.within("estimate", MOST_ESTIMATES) as allowed:
+            for attempt in _ATTEMPTS if allowed else ():
                 mask = attempt(n, poly, facts)
                 if mask != ANY_SIGN:
                     break
-        finally:
-            n.estimating -= 1
     return mask
 
 

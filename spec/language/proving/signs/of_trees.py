@@ -54,14 +54,12 @@ class TreeSigns:
 
     def __init__(self, reader: Reader) -> None:
         self.reader, self.n = reader, reader.n
-        self._memo: dict[tuple[Any, int, int], int] = {}
-        self._kept: list[Any] = []  # frames and facts whose identity is part of a memo's key
+        self._memo: dict[tuple[Any, Frame, Facts], int] = {}
 
     def sign(self, node: Any, frame: Frame, facts: Facts) -> int:
         """The signs ``node`` can have, given the facts."""
-        key = (node, id(frame), id(facts))
+        key = (node, frame, facts)
         if key not in self._memo:
-            self._kept.append((frame, facts))
             mask = self._structure(node, frame, facts)
             if mask not in (1, 2, 4):
                 value = self.reader.value(node, frame, facts)
