@@ -98,7 +98,7 @@ def _guarded(checked: Checked) -> Checked:
     """The theorem, evaluated: refused where the balls contradict it."""
     claims, open_ = [], []
     for place, (claim, seen) in enumerate(
-        zip(checked.claims, guarded(checked.theorem, checked.formula), strict=True), 1
+        zip(checked.claims, guarded(checked.theorem, checked.formula, checked.claims), strict=True), 1
     ):
         refused = replace(claim, assurance=Assurance.REFUSED, note=seen.violation)
         claims.append(refused if seen.violation else claim)

@@ -1,23 +1,25 @@
 """The guard: what is found proved is evaluated as well, by the interpreter of statements, which shares nothing with the rules.
 
-Both sides of every claim are enclosed in balls at small and unequal sizes, past every constant, at inputs with ties, zeros and
-both signs, under every choice of conventions. Where the balls contradict the claim, it is not proved, whatever the rules say.
+Both sides of every claim, and every line between them, are enclosed in balls at small and unequal sizes, past every constant,
+at inputs with ties, zeros and both signs, under every choice of conventions. Where the balls contradict the claim, or a line of
+its derivation, it is not proved, whatever the rules say.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from spec.language.evaluation.balls import precision
 from spec.language.evaluation.dimensions import WrongSize
 from spec.language.formula import Formula
-from spec.language.proving.deciding.derivations import conventions_of
+from spec.language.proving.deciding.derivations import CheckedClaim, conventions_of
 from spec.language.proving.evaluating.applying import Judging
 from spec.language.proving.evaluating.draws import points
 from spec.language.proving.evaluating.points import BITS, Point
-from spec.language.theorem import Claim, Theorem
+from spec.language.theorem import Theorem
 
 POINTS = 24
 """Points at which a theorem is evaluated, over all choices of conventions together; at least three for each."""
@@ -50,8 +52,8 @@ class Guarded:
         return f"not evaluated: {self.missing or f'it says something at {self.points} points only'}"
 
 
-def guarded(theorem: Theorem, formula: Formula) -> tuple[Guarded, ...]:
-    """Every claim of a theorem evaluated."""
+def guarded(theorem: Theorem, formula: Formula, checked: tuple[CheckedClaim, ...]) -> tuple[Guarded, ...]:
+    """Every claim of a theorem evaluated, and the lines of its derivation."""
     found = [Guarded() for _ in theorem.claims]
     choices = list(conventions_of(theorem, formula))
     each, share = max(LEAST, POINTS // len(choices)), ENTRIES // len(choices)
@@ -59,7 +61,7 @@ def guarded(theorem: Theorem, formula: Formula) -> tuple[Guarded, ...]:
         for conventions in choices:
             entries = 0
             for count, (point, evaluator) in enumerate(points(theorem, formula, conventions, TURNS, 1), 1):
-                for place, claim in enumerate(theorem.claims):
+                for place, claim in enumerate(checked):
                     if not found[place].violation:
                         found[place] = _seen(found[place], point, evaluator, claim)
                 entries += sum(np.size(value) for value in point.given.values())
@@ -68,19 +70,43 @@ def guarded(theorem: Theorem, formula: Formula) -> tuple[Guarded, ...]:
     return tuple(found)
 
 
-def _seen(before: Guarded, point: Point, evaluator: Judging, claim: Claim) -> Guarded:
+def _seen(before: Guarded, point: Point, evaluator: Judging, checked: CheckedClaim) -> Guarded:
     """What one point adds."""
+    claim = checked.claim
+    entries, violation, missing = _compared(
+        point, evaluator, checked, (claim.left, claim.right), (claim.relation,)
+    )
+    if missing or violation:
+        return replace(before, violation=violation, missing=missing)
+    steps = checked.steps
+    if len(steps) > 1:
+        lines = (claim.left, *(step.right for step in steps))
+        _, violation, _ = _compared(point, evaluator, checked, lines, tuple(step.relation for step in steps))
+    return replace(before, points=before.points + bool(entries), violation=violation)
+
+
+def _compared(
+    point: Point,
+    evaluator: Judging,
+    checked: CheckedClaim,
+    lines: tuple[Any, ...],
+    relations: tuple[str, ...],
+) -> tuple[int, str, str]:
+    """Entries at which lines, each against the next, say something; what contradicts them; what could not be evaluated."""
     entries = 0
     try:
-        for at, left, right in point.sides(claim, evaluator):
-            gap = left - right
-            if not gap.is_finite():  # undefined there, or not decided by the precision
-                continue
-            entries += 1
-            if {"=": not gap.contains(0), "<=": gap > 0, "<": gap >= 0}[claim.relation]:
-                sizes = ", ".join(f"{s} = {k}" for s, k in evaluator.sizes.items())
-                said = f"evaluation contradicts it: {float(left.mid()):.9g} against {float(right.mid()):.9g} at {at}"
-                return replace(before, violation=f"{said}, where {sizes}")
+        for at, values in point.along(checked.claim, lines, evaluator):
+            for place, relation in enumerate(relations):
+                left, right = values[place : place + 2]
+                gap = left - right
+                if not gap.is_finite():  # undefined there, or not decided by the precision
+                    continue
+                entries += 1
+                if {"=": not gap.contains(0), "<=": gap > 0, "<": gap >= 0}[relation]:
+                    sizes = ", ".join(f"{s} = {k}" for s, k in evaluator.sizes.items())
+                    which = f" in step {place + 1}" if len(relations) > 1 else ""
+                    numbers = f"{float(left.mid()):.9g} against {float(right.mid()):.9g}"
+                    return entries, f"evaluation contradicts it{which}: {numbers} at {at}, where {sizes}", ""
     except (
         ArithmeticError,
         KeyError,
@@ -92,5 +118,5 @@ def _seen(before: Guarded, point: Point, evaluator: Judging, claim: Claim) -> Gu
         ValueError,
         WrongSize,
     ) as error:
-        return replace(before, missing=" ".join(f"{type(error).__name__}: {error}".split()))
-    return replace(before, points=before.points + bool(entries))
+        return entries, "", " ".join(f"{type(error).__name__}: {error}".split())
+    return entries, "", ""

@@ -130,9 +130,16 @@ class Point:
 
     def sides(self, claim: Claim, evaluator: Judging) -> Iterator[Side]:
         """Both sides of a claim wherever it is made, under each distribution of what is random."""
-        left, right, where = (self._meant(part) for part in (claim.left, claim.right, claim.where))
+        for at, (left, right) in self.along(claim, (claim.left, claim.right), evaluator):
+            yield at, left, right
+
+    def along(
+        self, claim: Claim, trees: tuple[Any, ...], evaluator: Judging
+    ) -> Iterator[tuple[tuple[int, ...], list[Any]]]:
+        """The values of trees wherever a claim is made, under each distribution of what is random."""
+        where, *meant_ = (self._meant(part) for part in (claim.where, *trees))
         spans = [(symbol, 0, size - 1) for symbol, size in claim.over]
-        random = any(isinstance(part, Expectation) for side in (left, right) for part in walk(side))
+        random = any(isinstance(part, Expectation) for tree in meant_ for part in walk(tree))
         for distribution in DISTRIBUTIONS[: 2 if random else 1]:
             evaluator.distribution = distribution
             with evaluator.within(spans, where) as inside:
@@ -140,10 +147,10 @@ class Point:
                 counts = np.broadcast_to(True if inside is None else inside.surely, extent)
                 if not counts.any():
                     return
-                a, b = (np.broadcast_to(evaluator.value(side), extent) for side in (left, right))
+                values = [np.broadcast_to(evaluator.value(tree), extent) for tree in meant_]
             for at in np.ndindex(*extent):
                 if counts[at]:
-                    yield at, a[at], b[at]
+                    yield at, [value[at] for value in values]
 
 
 def _check_domain(tensor: Tensor, bindings: Bindings) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from spec.language.proving.knowledge.linear import Form, contradictory, follows, form
+from spec.language.proving.knowledge.certificates import Form
+from spec.language.proving.knowledge.linear import contradictory, follows, form
 from spec.language.proving.obligations import Unprovable
 from spec.language.proving.signs.sets import ANY_SIGN, NEGATIVE, NULL, POSITIVE, mirror
 from spec.language.proving.terms.polynomials import ONE, Atom, Poly, conjuncts, inside, parts_of

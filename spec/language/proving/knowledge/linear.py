@@ -2,23 +2,33 @@
 
 Inequalities are polynomials with integer values; their monomials (``n``, ``i``, ``h·d_v``) are the unknowns. The negation
 ``-e - 1 ≥ 0`` is added and unknowns are eliminated one after the other (Fourier and Motzkin), constants rounded down to the
-next integer after dividing by the common factor of the coefficients. A contradiction proves the inequality; finding none
-proves nothing. The method is sound and, for the few inequalities around an index, fast.
+next integer after dividing by the common factor of the coefficients. A contradiction is written down as a certificate, and
+counts only if :mod:`spec.language.proving.knowledge.certificates` finds it right; finding none proves nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 
+from spec.language.proving.knowledge.certificates import Certificate, Form, refutes
 from spec.language.proving.terms.polynomials import UNIT, Poly
-
-Form = tuple[tuple[tuple[str, int], ...], int]
-"""Coefficients of unknowns, sorted, and a constant: the inequality Σ coefficient·unknown + constant ≥ 0."""
 
 LIMIT = 400
 """How many inequalities an elimination may produce before it is given up."""
+
+Terms = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Line:
+    """An inequality: one that is given, or ``a`` times one plus ``b`` times another."""
+
+    terms: Terms
+    constant: int
+    made: tuple[int, Line, int, Line] | None = None
 
 
 def form(poly: Poly) -> Form | None:
@@ -42,47 +52,79 @@ def _tight(terms: dict[str, int], constant: int) -> Form:
 
 
 def contradictory(forms: Iterable[Form]) -> bool:
-    """Whether no integers satisfy the inequalities, as far as elimination can tell."""
-    current = _strongest(forms)
+    """Whether no integers satisfy the inequalities, as far as elimination can tell and its certificate shows."""
+    forms = tuple(forms)
+    found = contradiction(forms)
+    return found is not None and refutes(found, forms)
+
+
+def contradiction(forms: Iterable[Form]) -> Certificate | None:
+    """A certificate that no integers satisfy the inequalities; None where elimination finds none."""
+    current = _strongest(Line(terms, constant) for terms, constant in forms)
     while True:
-        if any(not terms and constant < 0 for terms, constant in current):
-            return True
-        current = [f for f in current if f[0]]
+        for line in current:
+            if not line.terms and line.constant < 0:
+                return _certificate(line)
+        current = [line for line in current if line.terms]
         unknown = _cheapest(current)
         if unknown is None:
-            return False
-        below: list[Form] = []
-        above: list[Form] = []
-        rest: list[Form] = []
-        for f in current:
-            c = dict(f[0]).get(unknown, 0)
-            (below if c > 0 else above if c < 0 else rest).append(f)
+            return None
+        below: list[Line] = []
+        above: list[Line] = []
+        rest: list[Line] = []
+        for line in current:
+            c = dict(line.terms).get(unknown, 0)
+            (below if c > 0 else above if c < 0 else rest).append(line)
         if len(below) * len(above) + len(rest) > LIMIT:
-            return False
+            return None
         pairs = (_combined(low, high, unknown) for low in below for high in above)
         current = _strongest([*rest, *pairs])
 
 
-def _combined(low: Form, high: Form, unknown: str) -> Form:
-    a, b = dict(low[0])[unknown], -dict(high[0])[unknown]
+def _combined(low: Line, high: Line, unknown: str) -> Line:
+    a, b = dict(low.terms)[unknown], -dict(high.terms)[unknown]
     terms: dict[str, int] = {}
-    for (pairs, _), factor in ((low, b), (high, a)):
-        for k, c in pairs:
+    for line, factor in ((low, b), (high, a)):
+        for k, c in line.terms:
             terms[k] = terms.get(k, 0) + factor * c
-    return _tight(terms, b * low[1] + a * high[1])
+    return Line(*_tight(terms, b * low.constant + a * high.constant), (b, low, a, high))
 
 
-def _strongest(forms: Iterable[Form]) -> list[Form]:
-    least: dict[tuple[tuple[str, int], ...], int] = {}
-    for terms, constant in forms:
-        least[terms] = min(constant, least.get(terms, constant))
-    return list(least.items())
+def _certificate(last: Line) -> Certificate:
+    """The lines that one rests on, those given first."""
+    given: dict[Line, int] = {}
+    made: dict[Line, int] = {}
+
+    def visit(line: Line) -> None:
+        if line in given or line in made:
+            return
+        if line.made is None:
+            given[line] = len(given)
+            return
+        visit(line.made[1])
+        visit(line.made[3])
+        made[line] = len(made)
+
+    visit(last)
+    place = given | {line: len(given) + k for line, k in made.items()}
+    lines = tuple(
+        (a, place[low], b, place[high]) for a, low, b, high in (line.made for line in made if line.made)
+    )
+    return Certificate(tuple((line.terms, line.constant) for line in given), lines)
 
 
-def _cheapest(forms: Sequence[Form]) -> str | None:
+def _strongest(lines: Iterable[Line]) -> list[Line]:
+    least: dict[Terms, Line] = {}
+    for line in lines:
+        if line.terms not in least or line.constant < least[line.terms].constant:
+            least[line.terms] = line
+    return list(least.values())
+
+
+def _cheapest(lines: Sequence[Line]) -> str | None:
     counts: dict[str, list[int]] = {}
-    for terms, _ in forms:
-        for k, c in terms:
+    for line in lines:
+        for k, c in line.terms:
             counts.setdefault(k, [0, 0])[0 if c > 0 else 1] += 1
     if not counts:
         return None

@@ -13,9 +13,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from spec.language.arrays import Tensor
+from spec.language.proving.knowledge.certificates import Form
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.knowledge.limits import Limits
-from spec.language.proving.knowledge.linear import Form, form
+from spec.language.proving.knowledge.linear import form
 from spec.language.proving.obligations import Ledger
 from spec.language.proving.rules import elementary, indicators, settling, sums
 from spec.language.proving.signs.of_terms import sign
