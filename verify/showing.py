@@ -143,8 +143,8 @@ def _theorem(formula: Formula, theorem: Theorem) -> Iterator[tuple[str, str]]:
     from spec.language.proving.proof import check
     from spec.language.render import claim_text, hypotheses
 
-    assurance = check(theorem, formula).assurance
-    yield from _wrapped("", f"{theorem.name}: {theorem.title} [{assurance}]", 2)
+    said = check(theorem, formula).said
+    yield from _wrapped("", f"{theorem.name}: {theorem.title} [{said}]", 2)
     if words := ", ".join(hypotheses(theorem, formula)):
         yield from _wrapped("", f"{words}:", 6)
     conventions = formula.choose(theorem.conventions)

@@ -99,6 +99,7 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "theorems": theorems.shown,
     "assurances": theorems.assurances,
     "rules": theorems.rules_table,
+    "trusted": theorems.trusted,
     "checked_file": samples.source_of,
     "checked_output": samples.output_of,
     "ordinary_rows": samples.ordinary,

@@ -6,8 +6,11 @@ from collections import Counter
 from dataclasses import replace
 from functools import cache
 from html import escape
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+from spec.language import proving
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
 from spec.language.known import known
@@ -120,6 +123,13 @@ def mark(assurance: Assurance) -> str:
     return badge(str(assurance), str(assurance), MEANING[assurance])
 
 
+def _mark(item: Checked) -> str:
+    """The assurance of a theorem as a badge; where a claim could not be evaluated, the reason when pointed at."""
+    if not item.unguarded:
+        return mark(item.assurance)
+    return badge(item.said, str(item.assurance), "; ".join(item.unguarded))
+
+
 def written(item: Checked) -> str:
     """A theorem as Markdown, with its derivation."""
     theorem = item.theorem
@@ -127,7 +137,7 @@ def written(item: Checked) -> str:
     name = theorem.name.replace("_", " ").replace("-", " ")
     parts = [
         f"### {sentence(name)} {{#{anchor(theorem)}}}",
-        f"{mark(item.assurance)} {sentence(theorem.title).rstrip('.')}.",
+        f"{_mark(item)} {sentence(theorem.title).rstrip('.')}.",
         _hypotheses(theorem, item.formula),
         statement(
             made.line(c.claim, "" if len(item.claims) == 1 else str(i)) for i, c in enumerate(item.claims, 1)
@@ -182,6 +192,19 @@ def rules_table() -> str:
             )
         )
     return table(("Rule", "An instance"), rows, "rules")
+
+
+def trusted() -> str:
+    """What has to be trusted of the checker, as its package says it, and the size of each of its rooms."""
+    said = (proving.__doc__ or "").strip()
+    rows = []
+    for room in sorted(p for p in Path(*proving.__path__).iterdir() if (p / "__init__.py").exists()):
+        modules = sorted(p for p in room.glob("*.py") if p.stem != "__init__")
+        lines = sum(len(p.read_text(encoding="utf-8").splitlines()) for p in modules)
+        doc = import_module(f"{proving.__name__}.{room.name}").__doc__ or ""
+        names = ", ".join(f"<code>{p.stem}</code>" for p in modules)
+        rows.append((f"<code>{room.name}</code>", escape(doc), names, str(lines)))
+    return f"{said}\n\n{table(('Room', 'What it does', 'Modules', 'Lines'), rows, 'rooms')}"
 
 
 def assurances() -> str:

@@ -48,6 +48,11 @@ class Checked:
         return min((c.assurance for c in self.claims), default=Assurance.REFUSED)
 
     @property
+    def said(self) -> str:
+        """The assurance in words: what is proved and could not be evaluated is called so."""
+        return f"{self.assurance} (not evaluated)" if self.unguarded else str(self.assurance)
+
+    @property
     def refusal(self) -> str:
         """One line that says which claim and step is refused and why; empty if none is."""
         if self.note:
@@ -68,12 +73,12 @@ class Checked:
         return tuple({str(o): o for c in self.claims for s in c.every_step for o in s.obligations}.values())
 
 
-def check(theorem: Theorem, formula: Formula, guard: bool = False) -> Checked:
+def check(theorem: Theorem, formula: Formula, guard: bool = True) -> Checked:
     """Check every claim of a theorem about a formula, under every choice of the conventions that the theorem leaves open.
 
-    What cannot be decided is refused, whatever stands in the way; nothing is raised. With ``guard`` every claim that is found
-    proved is evaluated, too (:mod:`spec.language.proving.evaluating.guard`): what the balls contradict is refused, and what
-    cannot be evaluated is said in ``unguarded``.
+    What cannot be decided is refused, whatever stands in the way; nothing is raised. Every claim that is found proved is
+    evaluated, too, unless ``guard`` is switched off (:mod:`spec.language.proving.evaluating.guard`): what the balls contradict
+    is refused, and what cannot be evaluated is said in ``unguarded``.
     """
     try:
         if not is_known(formula):
