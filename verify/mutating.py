@@ -28,13 +28,19 @@ def do_mutants(given: argparse.Namespace) -> int:
     if not every:
         raise Unusable("these formulas have no variants")
     tasks = [Task("variant", v.name, v.formula_id, options) for v in every]
+    by_task = {(v.formula_id, v.name): v for v in every}
+
+    def told(outcome: Outcome) -> str:
+        """What is said of a variant as soon as it is done: one that is misjudged is not kept for the end."""
+        variant = by_task[outcome.task.formula_id, outcome.task.label]
+        fine, verdict, _ = judged(variant.is_right, outcome)
+        said = f"{outcome.task.formula_id} {outcome.task.label}"
+        return said if fine else f"{said}: {verdict}, but is {'right' if variant.is_right else 'wrong'}"
+
     with progress(len(tasks), "variants") as step:
         outcomes, interrupted = run(
-            tasks,
-            given.jobs or min(2, os.cpu_count() or 1),
-            lambda o: step(f"{o.task.formula_id} {o.task.label}"),
+            tasks, given.jobs or min(2, os.cpu_count() or 1), lambda outcome: step(told(outcome))
         )
-    by_task = {(v.formula_id, v.name): v for v in every}
     made = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("formula", "variant", "meant to be", "verdict", "caught by", "what it is"):
         made.add_column(name, overflow="fold")

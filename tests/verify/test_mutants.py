@@ -50,6 +50,7 @@ WRONG = {
 }
 RIGHT = {
     "similarity.cosine": ("unit_vectors",),
+    "scores.dot": ("left_to_right",),
     "recurrent.lstm": ("torch_reordered",),
     "scores.additive": ("concatenated",),
     "attention.multi_head": ("packed_projections",),
@@ -77,7 +78,7 @@ def picked(names: dict[str, tuple[str, ...]]) -> list[Variant]:
 def run(variant: Variant) -> Outcome:
     """Check a variant with few examples."""
     few = FEW.get(variant.formula_id.split(".")[0], 80)
-    report = check(variant.call, variant.formula_id, max_examples=few, conventions=variant.conventions)
+    report = check(variant.call, variant.formula_id, max_examples=few, **variant.options)
     return Outcome(Task("variant", variant.name, variant.formula_id), report)
 
 

@@ -15,7 +15,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Variant:
-    """An implementation of a formula, known to be wrong or right; ``says`` is its docstring's sentence."""
+    """An implementation of a formula, known to be wrong or right; ``says`` is its docstring's sentence.
+
+    ``dtypes`` are the types that it is about; where there are none, those that are asked for.
+    """
 
     name: str
     formula_id: str
@@ -23,28 +26,36 @@ class Variant:
     call: Callable[..., Any]
     says: str
     conventions: dict[str, str] = field(default_factory=dict)
+    dtypes: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of a check that it needs."""
+        return {"conventions": self.conventions, **({"dtypes": self.dtypes} if self.dtypes else {})}
 
 
 _VARIANTS: list[Variant] = []
 
 
-def _variant(formula_id: str, is_right: bool, conventions: dict[str, str]) -> Callable[[Any], Any]:
+def _variant(
+    formula_id: str, is_right: bool, conventions: dict[str, str], dtypes: tuple[str, ...]
+) -> Callable[[Any], Any]:
     def note(call: Callable[..., Any]) -> Callable[..., Any]:
         says = " ".join((call.__doc__ or "").split())
-        _VARIANTS.append(Variant(call.__name__, formula_id, is_right, call, says, conventions))
+        _VARIANTS.append(Variant(call.__name__, formula_id, is_right, call, says, conventions, dtypes))
         return call
 
     return note
 
 
-def wrong(formula_id: str, **conventions: str) -> Callable[[Any], Any]:
-    """Register a wrong variant, to be refused under ``conventions`` (ours where not given)."""
-    return _variant(formula_id, False, conventions)
+def wrong(formula_id: str, *, dtypes: tuple[str, ...] = (), **conventions: str) -> Callable[[Any], Any]:
+    """Register a wrong variant, to be refused under ``conventions`` (ours where not given), in these types if any."""
+    return _variant(formula_id, False, conventions, dtypes)
 
 
-def right(formula_id: str, **conventions: str) -> Callable[[Any], Any]:
-    """Register a right variant, to conform under ``conventions`` (ours where not given)."""
-    return _variant(formula_id, True, conventions)
+def right(formula_id: str, *, dtypes: tuple[str, ...] = (), **conventions: str) -> Callable[[Any], Any]:
+    """Register a right variant, to conform under ``conventions`` (ours where not given), in these types if any."""
+    return _variant(formula_id, True, conventions, dtypes)
 
 
 def variants(formula_ids: tuple[str, ...] = ()) -> list[Variant]:

@@ -97,6 +97,25 @@ def by_products(q: Tensor, k: Tensor) -> Tensor:
     return (q[..., :, None, :] * k[..., None, :, :]).sum(-1)
 
 
+@right(DOT, dtypes=("float16",), intermediates="storage")
+def left_to_right(q: Tensor, k: Tensor) -> Tensor:
+    """Adds one product after the other in float16, where 40000 + 40000 - 40000 is infinite."""
+    s = torch.zeros(*q.shape[:-1], k.shape[-2], dtype=q.dtype, device=q.device)
+    for c in range(q.shape[-1]):
+        s = s + q[..., :, None, c] * k[..., None, :, c]
+    return s
+
+
+@right(DOT, dtypes=("float16",), intermediates="storage")
+def largest_first(q: Tensor, k: Tensor) -> Tensor:
+    """Adds the products in float16 in the order of their values: all positive ones, then all negative ones."""
+    products = (q[..., :, None, :] * k[..., None, :, :]).sort(-1, descending=True).values
+    s = torch.zeros(products.shape[:-1], dtype=q.dtype, device=q.device)
+    for c in range(products.shape[-1]):
+        s = s + products[..., c]
+    return s
+
+
 @wrong(SCALED)
 def unscaled(q: Tensor, k: Tensor) -> Tensor:
     """Forgets 1/√d_k."""
