@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import gcd, lcm
 
 from spec.language.proving.obligations import Unprovable
@@ -170,6 +170,13 @@ class Poly:
     def __init__(self, terms: Mapping[Mono, Fraction] | None = None) -> None:
         self.terms: dict[Mono, Fraction] = {m: c for m, c in (terms or {}).items() if c}
 
+    @classmethod
+    def of(cls, terms: dict[Mono, Fraction]) -> Poly:
+        """The polynomial with these terms, none of which is 0; they become its own."""
+        made = cls.__new__(cls)
+        made.terms = terms
+        return made
+
     @cached_property
     def key(self) -> str:
         """A string that identifies the polynomial."""
@@ -202,7 +209,7 @@ class Poly:
         return total((self, other)) if other.terms else self
 
     def __neg__(self) -> Poly:
-        return Poly({m: -c for m, c in self.terms.items()})
+        return Poly.of({m: -c for m, c in self.terms.items()})
 
     def __sub__(self, other: Poly | int | Fraction) -> Poly:
         return self + (-other if isinstance(other, Poly) else number(-other))
@@ -218,7 +225,9 @@ class Poly:
 
     def scaled(self, factor: Fraction) -> Poly:
         """The polynomial times a rational."""
-        return self if factor == 1 else Poly({m: c * factor for m, c in self.terms.items()})
+        if factor == 1:
+            return self
+        return Poly.of({m: c * factor for m, c in self.terms.items()}) if factor else ZERO
 
     @property
     def constant(self) -> Fraction | None:
@@ -262,6 +271,8 @@ class Poly:
 
     def linear_in(self, symbol: Atom) -> tuple[Fraction, Poly] | None:
         """``(a, b)`` with the polynomial equal to ``a·symbol + b``, ``a`` a number and ``b`` free of it; else None."""
+        if symbol not in self.symbols:
+            return Fraction(0), self
         rest = {m: c for m, c in self.terms.items() if symbol not in m.symbols}
         slopes = [c for m, c in self.terms.items() if m.single == symbol]
         if len(rest) + len(slopes) < len(self.terms):
@@ -269,6 +280,7 @@ class Poly:
         return (slopes[0] if slopes else Fraction(0)), Poly(rest)
 
 
+@lru_cache(maxsize=1 << 12)
 def number(value: int | Fraction) -> Poly:
     """A rational number as a polynomial."""
     return Poly({UNIT: Fraction(value)})
@@ -284,8 +296,11 @@ def of_mono(mono: Mono, coefficient: Fraction | int = 1) -> Poly:
 
 def total(parts: Iterable[Poly]) -> Poly:
     """The sum of polynomials."""
-    terms: dict[Mono, Fraction] = {}
-    for part in parts:
+    found = [part for part in parts if part.terms]
+    if len(found) == 1:
+        return found[0]
+    terms = dict(found[0].terms) if found else {}
+    for part in found[1:]:
         for m, c in part.terms.items():
             _add(terms, m, c)
     return Poly(terms)
