@@ -281,7 +281,7 @@ def _() -> str:
     return refusal(claim(nothing[T, c], "=", 0, (c, d)), proof=outer)
 
 
-@false("one letter for the index of an induction and another index", "c names two indices or sizes")
+@false("one letter for the index of an induction and another index", "c already stands for something")
 def _() -> str:
     (steps,), (entry,) = indices(c=T), indices(c=d)
     return refusal(
