@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import time
 
 import pytest
 
 from tests.attack.board import FalseClaim
-from tests.attack.checking import said
+from tests.attack.checking import OutOfTime, budget, said
 from tests.attack.claims import CLAIMS
 from tests.attack.fuzzing import Tally, mutated_round, random_round
 from tests.attack.refute import refuted
@@ -35,6 +37,31 @@ def test_a_false_claim_is_refuted_by_evaluation_and_refused(one: FalseClaim) -> 
     found = said(theorem, one.formula)
     assert found.verdict == "refused", found.words
     assert "\n" not in found.words
+
+
+def _spend(seconds: float) -> None:
+    """So much of this process's own time."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+def test_a_budget_that_ends_during_a_collection_of_garbage_ends_after_it() -> None:
+    """What is raised there would be dropped, and the rest would run without an end."""
+
+    def look_on(_: str, __: dict[str, int]) -> None:
+        _spend(0.1)
+
+    def collect_and_go_on() -> None:
+        gc.collect()
+        _spend(60.0)
+
+    gc.callbacks.append(look_on)
+    try:
+        with pytest.raises(OutOfTime), budget(0.05):
+            collect_and_go_on()
+    finally:
+        gc.callbacks.remove(look_on)
 
 
 def test_no_random_claim_that_is_proved_is_refuted() -> None:

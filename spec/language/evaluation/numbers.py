@@ -220,14 +220,15 @@ class Rounding:
         return Num(a.value, error, a.scale, None if a.low is None else a.low * (1 - storage.unit), lost)
 
     def _flushed(self, a: Num, storage: Format) -> Num:
-        """What carried an exponent of its own may be too small for the format: then it is flushed at worst."""
+        """What carried an exponent of its own may be too small for the format, and is flushed at worst; or too large."""
         if a.scale is None or a.error is None:
             return a
         inexact = a.error > 0
         a = self.to_scale(a, np.maximum(a.scale, -1000))
         assert a.error is not None
         tiny = np.ldexp(storage.tiny, np.clip(-exponents(a), -2400, 1000))
-        return self.folded(Num(a.value, a.error + np.where(inexact, tiny, 0.0), a.scale, a.low, a.lost))
+        out = Num(a.value, a.error + np.where(inexact, tiny, 0.0), a.scale, a.low, a.lost)
+        return self.folded(self.reaching(out, np.abs(a.value) + a.error))
 
     # Scales --------------------------------------------------------------------------------------------------------------
 

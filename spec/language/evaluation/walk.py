@@ -26,6 +26,7 @@ class Walk(Functions):
     def plus(self, a: Num, b: Num) -> Num:
         """a + b."""
         parts = [part.reach for part in (a, b) if part.reach is not None]
+        relative = a.softmax is not None or b.softmax is not None
         a, b, scale = self.aligned(a, b)
         error, terms = None, None
         if a.error is not None and b.error is not None:
@@ -38,6 +39,8 @@ class Walk(Functions):
             if parts:  # three terms or more, which may be added in another order
                 alone = [np.abs(part.value) + part.error for part in (a, b) if part.reach is None]
                 out = self.reaching(out, sum((*parts, *alone), np.zeros(())))
+        elif out.error is not None and not relative:
+            out = self.reaching(out, np.abs(out.value) + out.error)
         return self.folded(out)
 
     def minus(self, a: Num, b: Num) -> Num:
@@ -134,7 +137,8 @@ class Walk(Functions):
         out = Num(value, error, scale, low, lost)
         out.softmax = None if family is None else (family[0], True)
         out = self.rounded(out, 0, np.asarray(a.nonzero.any(-1)))
-        return out if total is None else self.reaching(out, total)
+        # An implementation takes the exponentials of a softmax relative to the largest, so that their sum is small.
+        return out if total is None or family is not None else self.reaching(out, total)
 
     def maximum(self, a: Num, where: Truth | None) -> Num:
         """The largest permitted entry along the last axis; nothing is said where there is none."""

@@ -228,10 +228,6 @@ class Place:
                 facts = self._assumed(reader, assumption, frame, facts)
             else:
                 universal.append(found)
-        names = [symbol.name for symbol, _, _ in self.goal.ranges]
-        for name in names:
-            if names.count(name) > 1:
-                raise Unprovable(f"{name} stands for two indices")
         for size, value in self.theorem.sizes.items():
             if not facts.nonnegative(frame.symbols[size] - 1):
                 raise Undischarged(f"{size} = {value} is at least 1")

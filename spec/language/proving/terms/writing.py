@@ -18,6 +18,7 @@ from spec.language.expr import (
     Both,
     Bound,
     Case,
+    Compare,
     Func,
     Literal,
     MaxOf,
@@ -26,9 +27,7 @@ from spec.language.expr import (
     Power,
     Ref,
     SumOf,
-    eq,
     exp,
-    le,
     lift,
     lt,
     sqrt,
@@ -47,6 +46,7 @@ LETTERS = "jlrtuwxyzabcefghkmnopqsv"
 class Writer:
     """Writes terms as trees, giving bound symbols letters that are not taken.
 
+    Indices are written as SymPy has them, over looked up integers too: a block of these can be written in no other way.
     ``guarded`` trees look at entries only inside a case on the range conditions, so that they can be evaluated.
     """
 
@@ -149,7 +149,7 @@ class Writer:
     def atom(self, atom: Atom) -> Node:
         """An atom."""
         if atom.kind in ("symbol", "floor"):
-            return lift(self._index_atom(atom))
+            return Literal(self._index_atom(atom))
         if atom.kind in ("entry", "look_up"):
             return self._entry(atom)
         if atom.kind == "root":
@@ -262,7 +262,7 @@ class Writer:
                 {m: -c for m, c in poly.terms.items() if c < 0 or (m == UNIT and len(poly.terms) == 1)}
             )
             more = poly + less
-            return (le if lit.kind == "ge" else eq)(self.index(less), self.index(more))
+            return Compare(Str("<=" if lit.kind == "ge" else "=="), self.index(less), self.index(more))
         if lit.kind == "bool":
             return self._entry(lit)
         if lit.kind == "positive":

@@ -26,7 +26,7 @@ EVERY = [attack for register in REGISTERS for attack in register]
 @pytest.mark.parametrize("attack", EVERY, ids=lambda attack: attack.name)
 def test_a_false_theorem_is_refused(attack: Attack) -> None:
     """In one line that says what is missing."""
-    checked = check(attack.theorem(), attack.formula)
+    checked = check(attack.theorem(), attack.formula, guard=False)
     assert checked.assurance == Assurance.REFUSED
     assert "\n" not in checked.refusal
     assert re.search(attack.refusal, checked.refusal), checked.refusal

@@ -119,7 +119,7 @@ WITNESSES: dict[str, tuple[Formula, Callable[[], Theorem], str]] = {
 def test_points_that_show_nothing_are_refused(name: str) -> None:
     """A point outside the theorem refutes nothing, and points that say nothing enclose nothing."""
     formula, build, said = WITNESSES[name]
-    checked = check(build(), formula)
+    checked = check(build(), formula, guard=False)
     assert checked.assurance == Assurance.REFUSED
     assert re.search(said, checked.refusal), checked.refusal
     assert "\n" not in checked.refusal
@@ -136,7 +136,7 @@ def test_points_that_show_something_are_taken() -> None:
         enclosed(Sum(f[j], all_j), "=", 0, at={f: 0}),
         enclosed(Sum(lift(1), all_j), "=", 2 * half, sizes={n: 2 * half}),
     ):
-        assert check(theorem, anything).assurance == Assurance.ENCLOSED
+        assert check(theorem, anything, guard=False).assurance == Assurance.ENCLOSED
 
 
 q = given("q", m)
@@ -179,7 +179,7 @@ def test_what_the_guard_contradicts_is_not_proved(monkeypatch: pytest.MonkeyPatc
     """Whatever the rules say: here they are made to say yes to everything."""
     monkeypatch.setattr("spec.language.proving.deciding.place.Place.refuses", lambda *_: "")
     false = Theorem("claimed", "", (claim(f[i], "=", f[i] + 1, (i, n)),))
-    assert check(false, anything).assurance == Assurance.PROVED
+    assert check(false, anything, guard=False).assurance == Assurance.PROVED
     checked = check(false, anything, guard=True)
     assert checked.assurance == Assurance.REFUSED
     assert "evaluation contradicts it" in checked.refusal

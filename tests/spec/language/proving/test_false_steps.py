@@ -190,18 +190,18 @@ def _() -> Theorem:
     return equal(a, a, given=(a,), assuming=(lt(n, m) | lt(m, n),))
 
 
-@false("a letter for two things", anything, "names two things")
+@false("a letter for two things", anything, "f names two different things")
 def _() -> Theorem:
     return equal(f[i], f[i], (i, n), given=(given("f", n, domain="positive"),))
 
 
-@false("one letter for two indices of different range", anything, "i names two indices or sizes")
+@false("one letter for two indices of different range", anything, "i names two different things")
 def _() -> Theorem:
     (short,), (long_,) = indices(i=n), indices(i=m)
     return equal(lift(short), lift(long_), short, long_)
 
 
-@false("one letter for an index and a size", anything, "n names two indices or sizes")
+@false("one letter for an index and a size", anything, "n names two different things")
 def _() -> Theorem:
     (index,) = indices(n=m)
     return equal(lift(index), lift(n), index)

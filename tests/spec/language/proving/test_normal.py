@@ -41,14 +41,16 @@ i, j, l = NAMES
 f, g, F, p, M, a, pi = (TENSORS[name] for name in ("f", "g", "F", "p", "M", "a", "pi"))
 LENGTHS = st.fixed_dictionaries({n: st.integers(1, 4), m: st.integers(1, 4)})
 SEEDS = st.integers(0, 2**16)
+FRAME = Frame({i: Atom("symbol", "i").poly})
+"""Where the index i stands for itself; ``place`` says over which range it runs."""
 
 
 def place() -> tuple[Reader, Frame, Facts]:
     """A reader at which the index i runs over 0 … n-1."""
-    reader, frame = Reader(), Frame()
+    reader = Reader()
     facts = reader.n.empty
-    at, size = reader.index(i, frame, facts), reader.index(n, frame, facts)
-    return reader, frame, reader.within(at, number(0), size - 1, facts).as_root()
+    at, size = reader.index(i, FRAME, facts), reader.index(n, FRAME, facts)
+    return reader, FRAME, reader.within(at, number(0), size - 1, facts).as_root()
 
 
 def read(node: Node) -> tuple[Reader, Facts, Poly]:
@@ -122,7 +124,7 @@ def renamed(node: Any, names: list[sympy.Symbol]) -> Any:
 def test_bound_names_do_not_matter(node: Node) -> None:
     """A tree and the same tree with all bound indices renamed have one normal form."""
     reader, facts, poly = read(node)
-    other = reader.value(renamed(node, []), Frame(), facts)
+    other = reader.value(renamed(node, []), FRAME, facts)
     assert other == poly or not vanishes(reader.n, other - poly, facts)
 
 
@@ -152,7 +154,7 @@ def test_the_order_of_sums_does_not_matter(factors: list[Node], where: Node) -> 
         body = body * factor
     inner, outer = (j, 0, n - 1), (l, 0, m - 1)
     reader, facts, poly = read(Sum(Sum(case(where, body), inner), outer))
-    assert reader.value(Sum(Sum(case(where, body), outer), inner), Frame(), facts) == poly
+    assert reader.value(Sum(Sum(case(where, body), outer), inner), FRAME, facts) == poly
 
 
 @settings(max_examples=80, deadline=None)
@@ -165,7 +167,7 @@ def test_reversing_a_sum_does_not_matter(factors: list[Node], where: Node) -> No
     body = Sum(case(where, body), (l, 0, m - 1))
     reader, facts, poly = read(Sum(body, (j, 0, n - 1)))
     backwards = substitute(body, {j: n - 1 - j})
-    other = reader.value(Sum(backwards, (j, 0, n - 1)), Frame(), facts)
+    other = reader.value(Sum(backwards, (j, 0, n - 1)), FRAME, facts)
     assert other == poly or not vanishes(reader.n, other - poly, facts)
 
 
@@ -187,7 +189,7 @@ def test_what_is_said_to_vanish_is_zero(left: Node, right: Node, lengths: Any, s
 def test_a_sign_that_is_claimed_is_the_sign(node: Node, lengths: Any, seed: int) -> None:
     """Of negative, null and positive, the true one is never ruled out: neither from the tree nor from its normal form."""
     reader, facts, poly = read(node)
-    mask = reader.signs.sign(node, Frame(), facts) & reader.n.sign(poly, facts)
+    mask = reader.signs.sign(node, FRAME, facts) & reader.n.sign(poly, facts)
     for ball in enclosures(node, bindings(tensors([node]), lengths, seed), [(i, n)]):
         found = 4 if ball > 0 else 1 if ball < 0 else 7
         assert found & mask, f"{node} = {ball}, but its signs are {mask}"
@@ -261,8 +263,8 @@ def test_derivatives_agree_with_difference_quotients(node: Node, lengths: Any, s
     reader, facts, poly = read(node)
     r = sympy.Symbol("r", integer=True)
     place_ = Atom("symbol", "r").poly
-    here = reader.within(place_, number(0), reader.index(n, Frame(), facts) - 1, facts)
-    reader.n.declare("f", "real", (reader.index(n, Frame(), facts),))
+    here = reader.within(place_, number(0), reader.index(n, FRAME, facts) - 1, facts)
+    reader.n.declare("f", "real", (reader.index(n, FRAME, facts),))
     reader.n.originals.setdefault("f", f)
     try:
         slope = derivative(reader.n, poly, "f", (place_,), here)
@@ -320,6 +322,7 @@ def test_statistics_of_equal_indices_agree_case_by_case() -> None:
     at = indices("t")[0]
     symbol = Atom("symbol", "t").poly
     facts = reader.within(symbol, number(0), reader.index(n, frame, facts) - 1, facts)
+    frame = frame.bind({at: symbol})
     difference = reader.value(case(eq(i, at), f[i]) - case(eq(i, at), f[at]), frame, facts)
     assert difference
     assert not vanishes(reader.n, difference, facts)

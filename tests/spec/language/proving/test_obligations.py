@@ -8,11 +8,10 @@ import pytest
 
 from spec.language import Max, Node, Some, Sum, Tensor, case, exp, indices, le, lift, log, lt, sizes, sqrt
 from spec.language.expr import TRUE
-from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.reading.frames import Frame
 from spec.language.proving.reading.reader import Reader
-from spec.language.proving.terms.polynomials import number
+from spec.language.proving.terms.polynomials import Atom, number
 
 n, m = sizes("n m")
 i, j, l = indices("i j l")
@@ -28,9 +27,9 @@ some = Some(M[i, l], (l, 0, m - 1))
 
 def read(node: Node, where: Node = TRUE) -> Reader:
     """Read a tree at an index i of 0 … n-1 at which a condition holds."""
-    reader, frame = Reader(), Frame()
-    facts: Facts = reader.n.empty
-    facts = reader.within(reader.index(i, frame, facts), number(0), reader.index(n, frame, facts) - 1, facts)
+    reader, at_i = Reader(), Atom("symbol", "i").poly
+    frame, facts = Frame({i: at_i}), reader.n.empty
+    facts = reader.within(at_i, number(0), reader.index(n, frame, facts) - 1, facts)
     facts = facts.assume_value(reader.condition(where, frame, facts)).as_root()
     reader.value(node, frame, facts)
     return reader

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy
 
-from spec.language import Formula, Sum, define, given, lift, sizes, tensor
+from spec.language import Formula, Sum, define, delta, given, lift, sizes, tensor
 from tests.spec.language.proving.attacks.attack import Attack, at_most, related
 from tests.spec.language.proving.claims import F, anything, f, i, j, l, m, n, p, t
 
@@ -29,6 +29,11 @@ def _over(first, last, inner_first, inner_last):
     """A count over i, t and an index of i·t places, each in its block of width i."""
     inner = Sum(lift(block(l / i)) - lift(block(l / i)) + 1, (l, 0, i * t - 1))
     return Sum(Sum(inner, (t, inner_first, inner_last)), (i, first, last))
+
+
+def _looked_up(least):
+    """A count over the blocks of a width that is looked up, where it is at least so much; else 0."""
+    return Sum(delta(t, width) * Sum(lift(block(l / t)), (l, 0, n - 1)), (t, least, n - 1))
 
 
 BLOCKS = (
@@ -68,8 +73,14 @@ BLOCKS = (
     Attack(
         "blocks of a looked up width",
         anything,
-        lambda: related(Sum(lift(block(l / width[()])), (l, 0, n - 1)), "=", 0, given=(width,)),
-        WIDTH + "|≠ 0",
+        lambda: related(_looked_up(0), "=", 0, given=(width,)),
+        WIDTH,
+    ),
+    Attack(
+        "blocks of a looked up width that is at least 1",
+        anything,
+        lambda: related(_looked_up(1), "=", 0, given=(width,)),
+        DIFFER + "|" + WIDTH,
     ),
     Attack(
         "a sum over blocks that are not whole",

@@ -28,6 +28,7 @@ from tests.spec.language.proving.attacks.attack import Attack, related
 from tests.spec.language.proving.claims import a, i, j, n
 
 e_, v = number("v", domain="positive"), number("v", domain="nonnegative")
+u = number("v")
 x, y, s, c = data("x", n), tensor("y"), tensor("h", n + 1), tensor("c", n)
 w = parameter("w", n, domain="nonnegative")
 EDGE = "> 0|≠ 0|≥ 0|differentiable|derivative"
@@ -39,6 +40,11 @@ def _of(name, line, *inputs, outputs=(y,)):
 
 
 ROOT, LOG, OVER = _of("root", sqrt(e_), e_), _of("log", log(e_), e_), _of("over", 1 / e_, e_)
+ANY_ROOT, ANY_LOG, ANY_OVER = (
+    _of("any_root", sqrt(u), u),
+    _of("any_log", log(u), u),
+    _of("any_over", 1 / u, u),
+)
 FLAT, ABSOLUTE, POWER = (
     _of("flat", v * sqrt(v), v),
     _of("absolute", absolute(v), v),
@@ -105,18 +111,24 @@ DERIVATIVES = (
         "the derivative of a reciprocal below 0, of a positive input",
         OVER,
         lambda: related(slope(OVER, "v", e_), "=", -1, at={e_: -1}),
+        "v is fixed to -1, but is positive",
+    ),
+    Attack(
+        "the derivative of a reciprocal at 0, of any input, is 0",
+        ANY_OVER,
+        lambda: related(slope(ANY_OVER, "v", u), "=", 0, at={u: 0}),
         EDGE,
     ),
     Attack(
         "the derivative of a root below 0 is 0",
-        ROOT,
-        lambda: related(slope(ROOT, "v", e_), "=", 0, at={e_: -1}),
+        ANY_ROOT,
+        lambda: related(slope(ANY_ROOT, "v", u), "=", 0, at={u: -1}),
         EDGE,
     ),
     Attack(
         "the derivative of a logarithm below 0",
-        LOG,
-        lambda: related(slope(LOG, "v", e_), "=", -1, at={e_: -1}),
+        ANY_LOG,
+        lambda: related(slope(ANY_LOG, "v", u), "=", -1, at={u: -1}),
         EDGE,
     ),
     Attack(

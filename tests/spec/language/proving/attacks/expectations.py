@@ -109,13 +109,13 @@ EXPECTATIONS = (
     Attack(
         "the mean at a fixed value",
         anything,
-        lambda: related(expected(a, a), "=", 3, given=(a,), at={a: 3}),
+        lambda: related(expected(f[i], f), "=", 3, (i, n), at={f: 3}),
         RANDOM,
     ),
     Attack(
         "the variance at a fixed value",
         anything,
-        lambda: related(expected(a**2, a), "=", 9, given=(a,), at={a: 3}),
+        lambda: related(expected(f[i] ** 2, f), "=", 9, (i, n), at={f: 3}),
         RANDOM,
     ),
     Attack(

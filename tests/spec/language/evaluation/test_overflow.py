@@ -1,0 +1,120 @@
+"""What may overflow in an implementation's type has no bound: sums whose partial sums may, in whatever order, included."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spec.language import Sum, data, define, exp, indices, sizes, tensor
+from spec.language.differentiation.gradients import pull_back
+from spec.language.evaluation.evaluate import bound
+from spec.language.evaluation.precision import FORMATS
+from spec.language.formula import Formula
+from spec.language.registry import find
+from tests.spec.language.evaluation.simulated import simulate
+
+SEEDS = range(6)
+
+
+def test_a_type_that_may_overflow_has_an_unbounded_error_and_says_so() -> None:
+    """A dot product beyond float16's range is reported as unbounded, not as a number."""
+    q, k = np.full((1, 3), 300.0), np.full((1, 3), 300.0)
+    assert np.isinf(bound(find("scores.dot"), (q, k), dtype="float16")[0][1]).all()
+    assert np.isfinite(bound(find("scores.dot"), (q, k), dtype="bfloat16")[0][1]).all()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size"), [("float16", 200.0), ("float32", 1.7e19)], ids=["float16", "float32"]
+)
+def test_a_sum_is_unbounded_where_a_partial_sum_may_overflow(dtype: str, size: float) -> None:
+    """x² + x² − x² is as small as x², but two of its terms may come first and are too large; in a wider type they are not."""
+    dot, kept = find("scores.dot"), {"intermediates": "storage"}
+    inputs = {"q": np.full((1, 3), size), "k": np.array([[size, size, -size]])}
+    assert size**2 < FORMATS[dtype].largest < 2 * size**2
+    assert np.isinf([simulate(dot.flat(), inputs, dtype, seed)[0] for seed in SEEDS]).any()
+    assert np.isinf(bound(dot, inputs, kept, dtype)[0][1]).all()
+    wider = bound(dot, inputs, dtype="float16") if dtype == "float16" else bound(dot, inputs, kept, "float64")
+    assert np.isfinite(wider[0][1]).all()
+    less = {**inputs, "k": inputs["k"] / 3}
+    assert np.isfinite(bound(dot, less, kept, dtype)[0][1]).all()
+
+
+A, B, C = data("a"), data("b"), data("c")
+CHAINS = {
+    "a + b + c": (A + B + C, (3e38, -3e38, 3e38)),
+    "a - b + c": (A - B + C, (3e38, 3e38, 3e38)),
+    "a + (b - c)": (A + (B - C), (3e38, 3e38, 3e38)),
+}
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_three_terms_are_unbounded_where_another_order_overflows(chain: str) -> None:
+    """As written, every step stays in float32's range; a right implementation may begin with the two that do not."""
+    total, at = CHAINS[chain]
+    y = tensor("y")
+    formula = Formula(f"test.chain {chain}".replace(" ", "_"), "", (A, B, C), (define(y, total),), (y,))
+    inputs = dict(zip("abc", map(np.array, at), strict=True))
+    assert np.isfinite(simulate(formula.flat(), inputs, "float32")[0])
+    assert np.isinf(bound(formula, inputs, dtype="float32")[0][1])
+    assert np.isfinite(bound(formula, inputs, dtype="float64")[0][1])
+    third = {name: value / 3 for name, value in inputs.items()}
+    assert np.isfinite(bound(formula, third, dtype="float32")[0][1])
+
+
+def test_a_difference_of_two_huge_numbers_has_a_bound() -> None:
+    """Two terms have one order only, so 3·10³⁸ − 3·10³⁸ does not overflow, whereas their sum does."""
+    (n,), (i,) = sizes("n"), indices("i")
+    x, mean, y = data("x", n), data("mean"), tensor("y", n)
+    formula = Formula("test.centred", "", (x, mean), (define(y[i], x[i] - mean),), (y,))
+    inputs = {"x": np.array([3e38, 2e38, -3e38]), "mean": np.array(3e38)}
+    ((_, tolerance),) = bound(formula, inputs, dtype="float32")
+    assert np.array_equal(np.isinf(tolerance), [False, False, True])
+    # Five roundings of each term are more than a difference takes.
+    assert (tolerance[:2] <= 5 * FORMATS["float32"].unit * 6e38).all()
+
+
+def test_the_gradient_of_a_look_up_is_unbounded_where_what_is_added_may_overflow() -> None:
+    """A row that is looked up thrice gathers three cotangents, in any order; one looked up once only copies."""
+    seeds = np.array([3e38, 3e38, -3e38, 3e38])[:, None]
+    inputs = {"pos": np.array([1, 1, 1, 0]), "W_PE": np.zeros((3, 1))}
+    for dtype, open_ in (("float32", [False, True, False]), ("float64", [False, False, False])):
+        gradient, tolerance = pull_back(find("positional.learned"), inputs, seeds, dtype=dtype)["W_PE"]
+        assert np.array_equal(gradient.ravel(), [3e38, 3e38, 0])
+        assert np.array_equal(np.isinf(tolerance.ravel()), open_)
+
+
+def test_exponentials_of_any_size_are_held_to_the_type_where_they_are_added() -> None:
+    """Beside one that vanishes they are kept with exponents of their own; two that fit float32 add to what does not."""
+    (n,), (i, j) = sizes("n"), indices("i j")
+    x, z, e = data("x", n), data("z", n), tensor("e", n)
+    each_, total, both = tensor("each_", n), tensor("total"), tensor("both", n)
+    formula = Formula(
+        "test.exponentials",
+        "",
+        (x, z),
+        (
+            define(e[i], exp(x[i])),
+            define(total, Sum(e[j], (j, 0, n - 1))),
+            define(both[i], e[i] + exp(z[i])),
+            define(each_[i], Sum(exp(x[j] + x[i]), (j, 0, n - 1))),
+        ),
+        (total, both, each_),
+    )
+    large, small = np.array([88.5, 88.5, -1000.0]), np.array([88.0, 88.0, -1000.0])
+    for x_, fits in ((large, False), (small, True)):
+        (_, of_sum), (_, of_two), (_, of_family) = bound(formula, {"x": x_, "z": x_}, dtype="float32")
+        assert np.isfinite(of_sum) == fits
+        assert np.array_equal(np.isfinite(of_two), [fits, fits, True])
+        assert np.array_equal(np.isfinite(of_family), [False, False, True])
+
+
+def test_a_softmax_is_bounded_where_its_exponentials_overflow() -> None:
+    """They are taken relative to the largest score; their sum itself, of scores of 100, is beyond float32."""
+    s = np.full((2, 3), 100.0)
+    s[1, 0] = 1e4
+    assert np.isfinite(bound(find("attention.softmax"), {"s": s}, dtype="float32")[0][1]).all()
+    (n,), (j,) = sizes("n"), indices("j")
+    x, y = data("x", n), tensor("y")
+    total = Formula("test.partition", "", (x,), (define(y, Sum(exp(x[j]), (j, 0, n - 1))),), (y,))
+    assert np.isinf(bound(total, {"x": s[0]}, dtype="float32")[0][1])
+    assert np.isfinite(bound(total, {"x": s[0]}, dtype="float64")[0][1])
