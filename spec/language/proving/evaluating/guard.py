@@ -19,7 +19,7 @@ from spec.language.proving.deciding.derivations import CheckedClaim, conventions
 from spec.language.proving.evaluating.applying import Judging
 from spec.language.proving.evaluating.draws import points
 from spec.language.proving.evaluating.points import BITS, Point
-from spec.language.theorem import Theorem
+from spec.language.theorem import Assurance, Theorem
 
 POINTS = 24
 """Points at which a theorem is evaluated, over all choices of conventions together; at least three for each."""
@@ -52,8 +52,11 @@ class Guarded:
         return f"not evaluated: {self.missing or f'it says something at {self.points} points only'}"
 
 
-def guarded(theorem: Theorem, formula: Formula, checked: tuple[CheckedClaim, ...]) -> tuple[Guarded, ...]:
-    """Every claim of a theorem evaluated, and the lines of its derivation."""
+def guarded(
+    theorem: Theorem, formula: Formula, checked: tuple[CheckedClaim, ...] = ()
+) -> tuple[Guarded, ...]:
+    """Every claim of a theorem evaluated, and the lines of its derivation where they are given."""
+    checked = checked or tuple(CheckedClaim(claim, Assurance.TESTED) for claim in theorem.claims)
     found = [Guarded() for _ in theorem.claims]
     choices = list(conventions_of(theorem, formula))
     each, share = max(LEAST, POINTS // len(choices)), ENTRIES // len(choices)

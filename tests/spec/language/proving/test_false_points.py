@@ -175,6 +175,17 @@ def test_the_guard_says_what_it_did_not_evaluate() -> None:
     assert not check(Theorem("c", "", (claim(a, "=", a),), given=(a,)), anything, guard=True).unguarded
 
 
+def test_a_line_of_a_derivation_that_the_guard_contradicts_is_not_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A true claim with a false line on the way is refused, and the line is named."""
+    monkeypatch.setattr("spec.language.proving.deciding.place.Place.refuses", lambda *_: "")
+    true = claim(f[i] + 1, "=", 1 + f[i], (i, n)).step(f[i] + 2, "a slip").because("and back")
+    checked = check(Theorem("claimed", "", (true,)), anything)
+    assert checked.assurance == Assurance.REFUSED
+    assert "evaluation contradicts it in step 1" in checked.refusal
+
+
 def test_what_the_guard_contradicts_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the rules say: here they are made to say yes to everything."""
     monkeypatch.setattr("spec.language.proving.deciding.place.Place.refuses", lambda *_: "")

@@ -109,6 +109,6 @@ def test_every_rule_that_the_prover_notes_is_a_named_one() -> None:
     from pathlib import Path
 
     folder = Path(spec.language.__file__).parent / "proving"
-    noted = {n for file in folder.glob("*.py") for n in re.findall(r'note\("(\w+)"\)', file.read_text())}
+    noted = {n for file in folder.rglob("*.py") for n in re.findall(r'note\("(\w+)"\)', file.read_text())}
     assert noted <= set(RULES)
     assert set(RULES) <= noted
