@@ -12,7 +12,6 @@ import sympy
 
 from spec.language.arrays import Tensor
 from spec.language.calls import Applied, Call, argument
-from spec.language.claimed import check_abbreviation, check_claims
 from spec.language.expr import Ref
 from spec.language.flatten import Flat, flatten
 from spec.language.known import add, known
@@ -20,8 +19,9 @@ from spec.language.law import Law
 from spec.language.lines import Definition, LineChoice, define
 from spec.language.theorem import Claim, Theorem, settled
 from spec.language.trees import walk
-from spec.language.wellformed import check_formula
-from spec.language.wellstated import check_theorem
+from spec.language.wellformed.claimed import check_abbreviation, check_claims
+from spec.language.wellformed.formulas import check_formula
+from spec.language.wellformed.theorems import check_theorem
 
 
 def data(name: str, *shape: Any, domain: str = "real", below: Any = 0, meaning: str = "") -> Tensor:

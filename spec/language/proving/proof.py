@@ -11,7 +11,6 @@ from typing import Any
 
 from spec.language.formula import Formula
 from spec.language.known import is_known
-from spec.language.letters import IllFormed
 from spec.language.proving.deciding.derivations import (
     CheckedClaim,
     CheckedInduction,
@@ -26,7 +25,8 @@ from spec.language.proving.evaluating.witness import Numeric
 from spec.language.proving.obligations import Obligation
 from spec.language.proving.rules.register import Rule
 from spec.language.theorem import Assurance, Claim, Proof, Theorem
-from spec.language.wellstated import check_theorem
+from spec.language.wellformed.letters import IllFormed
+from spec.language.wellformed.theorems import check_theorem
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from spec.language import (
     tensor,
 )
 from spec.language.known import forget
-from spec.language.wellformed import IllFormed
+from spec.language.wellformed.formulas import IllFormed
 from tests.spec.language.stating import d, n, stated, x, y
 
 m, V = sizes("m V")

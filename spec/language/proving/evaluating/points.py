@@ -19,10 +19,10 @@ from spec.language.evaluation.dimensions import Size, whole
 from spec.language.expr import Expectation
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
-from spec.language.letters import is_size
 from spec.language.proving.evaluating.applying import DISTRIBUTIONS, BallApplications, Judging
 from spec.language.theorem import Claim, Theorem
 from spec.language.trees import free_symbols, walk
+from spec.language.wellformed.letters import is_size
 
 BITS = 256
 """The precision of the balls."""

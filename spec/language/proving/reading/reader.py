@@ -41,7 +41,6 @@ from spec.language.expr import (
     Times,
     Undefined,
 )
-from spec.language.letters import is_size
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.reading import calculus
@@ -56,6 +55,7 @@ from spec.language.proving.signs.of_trees import TreeSigns
 from spec.language.proving.signs.sets import NEGATIVE, NULL, POSITIVE
 from spec.language.proving.terms.polynomials import ONE, Atom, Poly, number, total, whole
 from spec.language.render import unicode
+from spec.language.wellformed.letters import is_size
 
 
 class Reader:

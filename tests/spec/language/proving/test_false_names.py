@@ -34,7 +34,7 @@ from spec.language.known import add, forget, known
 from spec.language.proving.proof import check
 from spec.language.symbols import Letter
 from spec.language.theorem import Claim, Proof, Step
-from spec.language.wellformed import IllFormed
+from spec.language.wellformed.formulas import IllFormed
 from spec.positional.sinusoidal import sinusoidal
 from tests.spec.language.proving.claims import F, anything, f, i, j, m, n, proved
 

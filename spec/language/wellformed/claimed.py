@@ -9,12 +9,12 @@ import sympy
 from sympy.core.basic import Basic
 
 from spec.language.arrays import Tensor
-from spec.language.letters import IllFormed, Parts
 from spec.language.lines import Definition
-from spec.language.ranges import Scope, check_places
 from spec.language.theorem import Claim, Theorem
 from spec.language.trees import free_symbols, walk
-from spec.language.wellformed import check_calls, check_kinds
+from spec.language.wellformed.formulas import check_calls, check_kinds
+from spec.language.wellformed.letters import IllFormed, Parts
+from spec.language.wellformed.ranges import Scope, check_places
 
 
 def check_abbreviation(formula: Any, line: Definition) -> None:

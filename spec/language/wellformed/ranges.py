@@ -28,9 +28,9 @@ from spec.language.expr import (
     Times,
 )
 from spec.language.known import known
-from spec.language.letters import IllFormed
 from spec.language.lines import Span
 from spec.language.trees import free_symbols, substitute, walk
+from spec.language.wellformed.letters import IllFormed
 
 SMALL = ((1, 1, 1), (2, 3, 5), (3, 2, 4))
 """Sizes at which the range of an index is tried where it is not plain from its form, by turns over the size symbols."""

@@ -9,8 +9,6 @@ from sympy.core.basic import Basic
 
 from spec.language.arrays import Comprehension, Tensor
 from spec.language.calls import ABSENT, Call, Pullback, shape_of, unify
-from spec.language.coverage import check_coverage
-from spec.language.declared import check_declared
 from spec.language.expr import (
     Bound,
     Case,
@@ -29,10 +27,20 @@ from spec.language.expr import (
     Undefined,
 )
 from spec.language.known import known
-from spec.language.letters import IllFormed, Parts, check_once, check_tensor, is_condition, is_index, is_size
 from spec.language.lines import Definition, LineChoice
-from spec.language.ranges import Scope, check_places, check_range, parts
 from spec.language.trees import free_symbols, substitute, walk
+from spec.language.wellformed.coverage import check_coverage
+from spec.language.wellformed.declared import check_declared
+from spec.language.wellformed.letters import (
+    IllFormed,
+    Parts,
+    check_once,
+    check_tensor,
+    is_condition,
+    is_index,
+    is_size,
+)
+from spec.language.wellformed.ranges import Scope, check_places, check_range, parts
 
 ARITHMETIC = (Plus, Minus, Times, Over, Power, Negative, Func, SumOf, MaxOf)
 """What is made of values, conditions being none."""

@@ -10,7 +10,10 @@ import sympy
 
 from spec.language.arrays import Tensor
 from spec.language.expr import Node
-from spec.language.letters import (
+from spec.language.theorem import Claim, Proof, Theorem
+from spec.language.trees import free_symbols, substitute
+from spec.language.wellformed.formulas import check_calls
+from spec.language.wellformed.letters import (
     REAL,
     RELATIONS,
     IllFormed,
@@ -22,9 +25,6 @@ from spec.language.letters import (
     is_index,
     is_size,
 )
-from spec.language.theorem import Claim, Proof, Theorem
-from spec.language.trees import free_symbols, substitute
-from spec.language.wellformed import check_calls
 
 TRIED = (1, 2, 3)
 """Sizes at which what replaces a size is tried, besides being an integer of at least 1 by its form."""

@@ -8,9 +8,9 @@ from typing import Any
 import sympy
 
 from spec.language.arrays import Tensor
-from spec.language.letters import IllFormed
 from spec.language.lines import Definition, LineChoice
 from spec.language.trees import walk
+from spec.language.wellformed.letters import IllFormed
 
 INTERMEDIATES = ("accumulate", "storage")
 """Where arithmetic rounds: the options of the convention that every formula has."""

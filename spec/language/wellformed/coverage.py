@@ -11,10 +11,10 @@ import sympy
 
 from spec.language.arrays import Tensor
 from spec.language.expr import Ref
-from spec.language.letters import IllFormed
 from spec.language.lines import Definition, LineChoice
-from spec.language.ranges import SMALL, Scope, Values, number_at, parts, truth_at, values_of
 from spec.language.trees import free_symbols, walk
+from spec.language.wellformed.letters import IllFormed
+from spec.language.wellformed.ranges import SMALL, Scope, Values, number_at, parts, truth_at, values_of
 
 Place = tuple[str, tuple[int, ...]]
 """An entry of a tensor: its name, and its index in numbers."""
