@@ -11,7 +11,7 @@ import ast
 import hashlib
 import platform
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import distributions
@@ -21,6 +21,9 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = {"generate": "docs/generate", "docs.generate": "docs/generate"}
 """Packages that lie elsewhere than their names say. All others lie at the root."""
 ID = re.compile(r"[a-z]\w*\.[a-z]\w*")
+
+REASONS = {"why", "pitfalls", "worked", "sources"}
+"""What a formula says of itself that no theorem and no other formula depends on."""
 
 Name = tuple[str, str]
 """A module, and a name in it; an empty name is all of the module."""
@@ -45,6 +48,7 @@ class Sources:
         self._files: dict[str, Path | None] = {}
         self._read: dict[Path, bytes] = {}
         self._hashes: dict[Path, bytes] = {}
+        self._essences: dict[tuple[Path, str], bytes] = {}
         self._taken: dict[str, Taken] = {}
         self._led: dict[str, Step] = {}
         self._wholes: dict[str, set[str]] = {}
@@ -168,12 +172,27 @@ class Sources:
             self._wholes[package] = {module for module, part in found if not part and self.file(module)}
         return self._wholes[package]
 
-    def digest(self, files: Iterable[Path], *more: str) -> str:
-        """A digest of files, where they lie and what they hold, of what is installed, and of what else is given."""
+    def digest(self, files: Iterable[Path], *more: str, bare: Mapping[Path, str] | None = None) -> str:
+        """A digest of files, where they lie and what they hold, of what is installed, and of what else is given.
+
+        Files in ``bare`` are modules of statements that count without their reasons, and with no theorem but the one named.
+        """
         whole = hashlib.sha256(repr((installed(), more)).encode())
         for path in sorted(files):
-            whole.update(f"{path.relative_to(self._root)}\n".encode() + self._hash(path))
+            held = self._essence(path, bare[path]) if bare and path in bare else self._hash(path)
+            whole.update(f"{path.relative_to(self._root)}\n".encode() + held)
         return whole.hexdigest()
+
+    def _essence(self, path: Path, theorem: str) -> bytes:
+        """A digest of what a module states, and of how it states one theorem."""
+        if (path, theorem) not in self._essences:
+            tree = ast.parse(self.read(path))
+            tree.body = [node for node in tree.body if _theorem(node) in (None, theorem)]
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Call):
+                    node.keywords = [each for each in node.keywords if each.arg not in REASONS]
+            self._essences[path, theorem] = hashlib.sha256(ast.dump(tree).encode()).digest()
+        return self._essences[path, theorem]
 
 
 def _absolute(module: str, path: Path, node: ast.ImportFrom) -> str:
@@ -191,6 +210,16 @@ def _asked_for(call: ast.Call) -> str | None:
             ID.fullmatch(text)
         ):
             return text
+    return None
+
+
+def _theorem(node: ast.stmt) -> str | None:
+    """The name in ``softmax.theorem("jacobian", …)``; None in any other statement."""
+    match node:
+        case ast.Expr(
+            value=ast.Call(func=ast.Attribute(attr="theorem"), args=[ast.Constant(value=str(name)), *_])
+        ):
+            return name
     return None
 
 

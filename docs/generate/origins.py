@@ -11,7 +11,8 @@ from . import evidence, samples
 from .dependencies import ROOT, Name, Sources
 
 Piece = tuple[str, str]
-"""A kind (``output``, ``theorems`` or ``page``), and which of that kind: the name of a command, or the ID of a formula."""
+"""A kind (``output``, ``theorem`` or ``page``), and which of that kind: the name of a command, ``formula.theorem``, or the ID of
+a formula."""
 
 APART = ("verify.targets.", "verify.mutants.")
 """Modules of the checker in which a function of the user's own has no part."""
@@ -23,19 +24,27 @@ class Origins:
     def __init__(self, sources: Sources | None = None) -> None:
         self._sources = sources or Sources()
         self._found: dict[Piece, set[Path]] = {}
+        self._proved: dict[str, set[Path]] = {}
 
     @property
     def pieces(self) -> list[Piece]:
         """All pieces, those that take longest first."""
-        ids = list(formulas())
-        listed = {"output": list(samples.COMMANDS), "theorems": ids, "page": ids}
+        every = formulas()
+        theorems = [f"{formula_id}.{name}" for formula_id, f in every.items() for name in f.theorems]
+        listed = {"output": list(samples.COMMANDS), "theorem": theorems, "page": list(every)}
         return [(kind, name) for kind, names in listed.items() for name in names]
 
     def digest(self, piece: Piece) -> str:
-        """A digest of all that a piece is made from."""
+        """A digest of all that a piece is made from; of the statement of another formula, not its theorems and reasons."""
         kind, name = piece
         records = [found for found in self._records if kind == "page" and found[1].formula == name]
-        return self._sources.digest(self.files(piece), repr((piece, records)))
+        own, _, theorem = name.rpartition(".") if kind == "theorem" else (name, "", "")
+        bare = {
+            path: theorem if formula_id == own else ""
+            for path, formula_id in self._statements.items()
+            if kind == "theorem" or formula_id != own
+        }
+        return self._sources.digest(self.files(piece), repr((piece, records)), bare=bare)
 
     def unchanged(self, piece: Piece) -> bool:
         """Whether the files still hold what they held when the digest was taken."""
@@ -45,7 +54,7 @@ class Origins:
         """The files that a piece is made from; the language of statements, as a whole, is among those of each."""
         if piece not in self._found:
             kind, name = piece
-            found = {"output": self._output, "theorems": self._theorems, "page": self._page}
+            found = {"output": self._output, "theorem": self._theorem, "page": self._page}
             self._found[piece] = found[kind](name)
         return self._found[piece]
 
@@ -56,10 +65,13 @@ class Origins:
         read = {Path(samples.__file__), samples.FOLDER / samples.FILE, ROOT / "verify" / "known.toml"}
         return self._sources.reached(*names) | read
 
-    def _theorems(self, formula_id: str) -> set[Path]:
+    def _theorem(self, name: str) -> set[Path]:
         """The statement with its theorems, and what writes them."""
-        names = self._sources.statement(formula_id), ("generate.theorems", "")
-        return self._sources.reached(*self._language, *names)
+        formula_id = name.rpartition(".")[0]
+        if formula_id not in self._proved:
+            names = self._sources.statement(formula_id), ("generate.theorems", "")
+            self._proved[formula_id] = self._sources.reached(*self._language, *names)
+        return self._proved[formula_id]
 
     def _page(self, formula_id: str) -> set[Path]:
         """The statement, its implementation, the figures drawn for it, and what writes all that."""
@@ -72,6 +84,12 @@ class Origins:
         ]
         others = self._figures.keys() - own
         return self._sources.reached(*self._language, *names, *((m, "") for m in own), apart=others)
+
+    @cached_property
+    def _statements(self) -> dict[Path, str]:
+        """The modules of statements, each with the formula that it states."""
+        found = ((self._sources.file(self._sources.statement(name)[0]), name) for name in formulas())
+        return {path: name for path, name in found if path is not None}
 
     @cached_property
     def _language(self) -> list[Name]:

@@ -1,7 +1,7 @@
 """The pages of all formulas. What has changed since an earlier build is made anew, by as many processes as there are cores.
 
-What takes long is made in pieces, each found again where nothing that it is made from has changed: the theorems of a formula, in
-which the statement and the checker of proofs have a part and nothing else; the rest of its page, which asks for them in a
+What takes long is made in pieces, each found again where nothing that it is made from has changed: every theorem, in which what
+is stated and the checker of proofs have a part and nothing else; the rest of a formula's page, which asks for them in a
 directive; and what the commands printed that the prose shows.
 """
 
@@ -23,7 +23,7 @@ from .origins import Origins, Piece
 
 MAKERS: dict[str, Callable[[str], Any]] = {
     "output": samples.make,
-    "theorems": theorems.make,
+    "theorem": theorems.make,
     "page": lambda formula_id: formula_page.page(formulas()[formula_id]),
 }
 
@@ -32,7 +32,7 @@ def all_pages(cache: Cache) -> dict[str, str]:
     """Every formula's page by ID, in Markdown; the other pieces are put where the directives find them."""
     made = dict(_pieces(cache))
     samples.MADE.update({name: text for (kind, name), text in made.items() if kind == "output"})
-    theorems.MADE.update({name: found for (kind, name), found in made.items() if kind == "theorems"})
+    theorems.MADE.update({name: found for (kind, name), found in made.items() if kind == "theorem"})
     return {formula_id: made["page", formula_id] for formula_id in formulas()}
 
 

@@ -8,7 +8,6 @@ from functools import cache
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from spec.language import proving
 from spec.language.flatten import chosen
@@ -34,15 +33,8 @@ MEANING = {
 PARAGRAPH = "\n\n"
 SHORT = 4
 """Steps up to which a derivation is open when the page is opened."""
-MADE: dict[str, dict[str, Any]] = {}
-"""What :func:`make` gave, here or in a process of this build or of an earlier one."""
-
-
-@cache
-def checked(formula_id: str) -> tuple[Checked, ...]:
-    """Every theorem of a formula, as the checker judges it while the pages are built."""
-    formula = formulas()[formula_id]
-    return tuple(check(theorem, formula) for theorem in formula.theorems.values())
+MADE: dict[str, dict[str, str]] = {}
+"""What :func:`make` gave, by ``formula.theorem``: here or in a process of this build or of an earlier one."""
 
 
 def anchor(theorem: Theorem) -> str:
@@ -52,7 +44,8 @@ def anchor(theorem: Theorem) -> str:
 
 def section(formula: Formula) -> str:
     """All theorems of a formula as Markdown, before them what their letters stand for."""
-    parts = [*_abbreviations(formula), *_helpers(formula), *(written(c) for c in checked(formula.id))]
+    said = (made(f"{formula.id}.{name}")["text"] for name in formula.theorems)
+    parts = [*_abbreviations(formula), *_helpers(formula), *said]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -87,27 +80,31 @@ def _helpers(formula: Formula) -> list[str]:
     return parts
 
 
-def make(formula_id: str) -> dict[str, Any]:
-    """All that pages show of a formula's theorems, JSON-ready: their section, and how many there are at each assurance."""
-    counted = Counter(item.assurance.name for item in checked(formula_id))
-    return {"section": section(formulas()[formula_id]), "counts": dict(counted)}
+def make(name: str) -> dict[str, str]:
+    """All that a page shows of a theorem, ``formula.theorem``: its text and its assurance, as the checker judges it now."""
+    formula_id, _, theorem = name.rpartition(".")
+    formula = formulas()[formula_id]
+    item = check(formula.theorems[theorem], formula)
+    return {"text": written(item), "assurance": item.assurance.name}
 
 
-def made(formula_id: str) -> dict[str, Any]:
+def made(name: str) -> dict[str, str]:
     """The same, made once."""
-    if formula_id not in MADE:
-        MADE[formula_id] = make(formula_id)
-    return MADE[formula_id]
+    if name not in MADE:
+        MADE[name] = make(name)
+    return MADE[name]
 
 
+@cache
 def shown(formula_id: str) -> str:
     """The section of a formula's theorems."""
-    return str(made(formula_id)["section"])
+    return section(formulas()[formula_id])
 
 
 def counts(formula_id: str) -> dict[Assurance, int]:
     """How many theorems a formula has at each assurance."""
-    return {Assurance[name]: count for name, count in made(formula_id)["counts"].items()}
+    names = (made(f"{formula_id}.{name}")["assurance"] for name in formulas()[formula_id].theorems)
+    return {Assurance[name]: count for name, count in Counter(names).items()}
 
 
 def summary(formula: Formula) -> str:

@@ -11,7 +11,10 @@ import pytest
 from generate.dependencies import Name, Sources
 from generate.origins import Origins
 
+from spec.language.registry import find
+
 ROOT = Path(__file__).parents[2]
+NAMES = {"page": "similarity.dot", "theorem": "similarity.dot.symmetric"}
 TREE = {
     "spec/__init__.py": "",
     "spec/words.py": "from spec.language.expr import Sum\n__all__ = ['Sum']",
@@ -107,30 +110,60 @@ OURS = Sources(ROOT)
 
 
 class Edited(Sources):
-    """Our modules, one of which holds a word more; read and parsed but once for all tests."""
+    """Our modules, one of which holds something else; read and parsed but once for all tests."""
 
-    def __init__(self, module: str) -> None:
-        vars(self).update(vars(OURS), _hashes={})
-        self._edited = self.file(module)
+    def __init__(self, module: str, old: bytes, new: bytes) -> None:
+        vars(self).update(vars(OURS), _hashes={}, _essences={})
+        self._edited, self._old, self._new = self.file(module), old, new
 
     def read(self, path: Path) -> bytes:
         """As on the disk, but for the one."""
-        return super().read(path) + (b"\n# a word" if path == self._edited else b"")
+        text = super().read(path)
+        if path != self._edited:
+            return text
+        assert self._old in text
+        return text.replace(self._old, self._new, 1) if self._old else text + self._new
 
 
-def changed(module: str) -> set[tuple[str, str]]:
-    """The pieces that are made anew when a module changes."""
-    before, after = Origins(OURS), Origins(Edited(module))
+def changed(module: str, old: bytes = b"", new: bytes = b"\nmore = 1\n") -> set[tuple[str, str]]:
+    """The pieces that are made anew when a module changes: by a line at its end, where nothing is replaced."""
+    before, after = Origins(OURS), Origins(Edited(module, old, new))
     return {piece for piece in before.pieces if before.digest(piece) != after.digest(piece)}
 
 
 def test_a_change_of_one_statement_changes_what_is_made_from_it() -> None:
     """A formula that no other applies: its page, its theorems, and what the checker prints about it."""
     module, _ = OURS.statement("normalization.layer_norm")
-    named = {name for kind, name in changed(module) if kind != "output"}
-    assert named == {"normalization.layer_norm"}
+    found = changed(module)
+    assert {name for kind, name in found if kind == "page"} == {"normalization.layer_norm"}
+    theorems = {name for kind, name in found if kind == "theorem"}
+    assert theorems == {
+        f"normalization.layer_norm.{name}" for name in find("normalization.layer_norm").theorems
+    }
     module, _ = OURS.statement("attention.softmax")
-    assert {("theorems", "attention.scaled_dot_product"), ("page", "attention.causal")} <= changed(module)
+    dependents = {("theorem", "attention.scaled_dot_product.convex_hull"), ("page", "attention.causal")}
+    assert dependents <= changed(module)
+
+
+def test_a_change_of_reasons_changes_one_page() -> None:
+    """Proofs do not depend on them, nor do formulas that apply this one; what the checker prints of it may."""
+    found = changed("spec.attention.softmax", b'why="', b'why="Once more: ')
+    assert {piece for piece in found if piece[0] != "output"} == {("page", "attention.softmax")}
+
+
+def test_a_change_of_one_theorem_changes_it_and_its_page() -> None:
+    """And nothing else is proved again."""
+    found = changed("spec.attention.softmax", b"The Jacobian of a row", b"The Jacobian of one row")
+    pieces = {("theorem", "attention.softmax.jacobian"), ("page", "attention.softmax")}
+    assert {piece for piece in found if piece[0] != "output"} == pieces
+
+
+def test_a_change_of_a_line_changes_every_theorem_of_its_formula() -> None:
+    """Of this one and of those that apply it."""
+    found = changed("spec.attention.softmax", b'"fully_masked",', b'"fully_masked_too",')
+    own = {("theorem", f"attention.softmax.{name}") for name in find("attention.softmax").theorems}
+    assert own | {("theorem", "attention.multi_head.heads")} <= found
+    assert not {name for kind, name in found if kind == "theorem" and name.startswith("normalization.")}
 
 
 def test_an_implementation_has_no_part_in_proofs() -> None:
@@ -149,7 +182,7 @@ import json, sys
 from spec.language.registry import formulas
 from generate import formula_page, theorems
 formula_page.page(formulas()["similarity.dot"])
-theorems.make("similarity.dot")
+theorems.make("similarity.dot.symmetric")
 print(json.dumps([m.__file__ for m in list(sys.modules.values()) if getattr(m, "__file__", None)]))
 """
 
@@ -160,7 +193,7 @@ def test_nothing_that_runs_while_a_page_is_made_is_overlooked() -> None:
     command = [sys.executable, "-c", LOADED]
     done = subprocess.run(command, env={"PYTHONPATH": path}, capture_output=True, text=True, check=True)
     origins = Origins(OURS)
-    files = {path for kind in ("page", "theorems") for path in origins.files((kind, "similarity.dot"))}
+    files = {path for kind in ("page", "theorem") for path in origins.files((kind, NAMES[kind]))}
     parts = [ROOT / "docs", ROOT / "verify", ROOT / "spec" / "language"]
     loaded = [Path(name) for name in json.loads(done.stdout.splitlines()[-1])]
     ours = {path for path in loaded if any(path.is_relative_to(part) for part in parts)}

@@ -11,7 +11,7 @@ from generate import pages
 from generate.caching import Cache
 from generate.origins import Piece
 
-PIECES = [("theorems", "a.b"), ("page", "a.b"), ("page", "a.c")]
+PIECES = [("theorem", "a.b.c"), ("page", "a.b"), ("page", "a.c")]
 
 
 class Build:
