@@ -193,7 +193,7 @@ def rules_table() -> str:
 
 def trusted() -> str:
     """What has to be trusted of the checker, as its package says it, and the size of each of its rooms."""
-    said = (proving.__doc__ or "").strip()
+    _, _, said = (proving.__doc__ or "").strip().partition("\n\n")
     rows = []
     for room in sorted(p for p in Path(*proving.__path__).iterdir() if (p / "__init__.py").exists()):
         modules = sorted(p for p in room.glob("*.py") if p.stem != "__init__")

@@ -1,4 +1,4 @@
-"""How deep searches are put into one another in one proof, and how often one was left out for being too deep.
+"""What one step of a proof may take: how deep searches are put into one another, and how many terms are multiplied.
 
 What is left out can only leave a question open. An answer found while something was left out is not kept: asked at another
 place, where less is running, the search may go further.
@@ -11,6 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
+from spec.language.proving.obligations import Unprovable
+
+MOST_PRODUCTS = 2_000_000
+"""After how many products of terms a step is refused."""
+
 Search = Literal["estimate", "witness", "step"]
 """An estimate of a sign, a search for an index with a property, a recurrence one step earlier."""
 
@@ -21,6 +26,17 @@ class Limits:
     def __init__(self) -> None:
         self._running: Counter[Search] = Counter()
         self._left_out: Counter[Search] = Counter()
+        self._products = 0
+
+    def multiplied(self, count: int) -> None:
+        """Count products of terms.
+
+        Raises:
+            Unprovable: there were too many.
+        """
+        self._products += count
+        if self._products > MOST_PRODUCTS:
+            raise Unprovable(f"undecided after {MOST_PRODUCTS:,} products of terms: put a line between the two")
 
     @contextmanager
     def within(self, search: Search, most: int) -> Iterator[bool]:
