@@ -269,7 +269,11 @@ def test_a_formula_that_nothing_implements_is_stated(
 def unproved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Theorems are taken for proved: what is looked at is how they are shown."""
     monkeypatch.setattr(
-        proof, "check", lambda theorem, formula: CheckedClaim(theorem.claims[0], Assurance.PROVED, ())
+        proof,
+        "check",
+        lambda theorem, formula: proof.Checked(
+            theorem, formula, (CheckedClaim(theorem.claims[0], Assurance.PROVED, ()),)
+        ),
     )
 
 
