@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import reduce
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,11 +14,13 @@ import sympy
 from spec.language.arrays import Tensor
 from spec.language.calls import Call, Pullback
 from spec.language.evaluation.binding import Bindings
+from spec.language.evaluation.contraction import FEWEST
 from spec.language.evaluation.families import Families
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.scope import Ints, Scope, fraction
 from spec.language.evaluation.stepping import Finish, step_through
 from spec.language.evaluation.truth import Bools, Truth
+from spec.language.evaluation.walk import Walk
 from spec.language.expr import (
     Case,
     Delta,
@@ -236,7 +240,16 @@ class Evaluator(Scope):
     def _sum(self, node: SumOf) -> Any:
         with self.within([(node.var, node.first, node.last)], node.where) as where:
             terms = len(self.ranges[node.var])
-            value = None if not terms else self._spread(self.value(node.body), terms, where)
+            parts = factors(node.body)
+            large = len(parts) > 1 and prod(len(self.ranges[s]) for s in self.scope) >= FEWEST
+            if large and isinstance(self.arithmetic, Walk):
+                values = [self.value(part) for part in parts]
+                found = self.arithmetic.contract(values, terms, where)
+                if found is not None:
+                    return found
+                value = self._spread(reduce(self.arithmetic.times, values), terms, where)
+            else:
+                value = None if not terms else self._spread(self.value(node.body), terms, where)
         return self.scalar(self.arithmetic.zeros(())) if value is None else self.arithmetic.sum(value, where)
 
     def _max(self, node: MaxOf) -> Any:
@@ -291,6 +304,13 @@ class Evaluator(Scope):
         if self.on_call is None:
             raise TypeError(f"{node.args[0]} is applied here, but calls are not evaluated in this place")
         return self.on_call(self, node)
+
+
+def factors(node: Any) -> list[Any]:
+    """The factors of a product; a square is one."""
+    if not isinstance(node, Times) or node.args[0] == node.args[1]:
+        return [node]
+    return [*factors(node.args[0]), *factors(node.args[1])]
 
 
 _VALUES: dict[type, Callable[[Evaluator, Any], Any]] = {

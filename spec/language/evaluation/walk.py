@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spec.language.evaluation.contraction import FEWEST, contracted, extent, plain
 from spec.language.evaluation.functions import Functions
 from spec.language.evaluation.numbers import HUGE, UNIT64, Flags, Num, either, exponents
 from spec.language.evaluation.precision import DISTRIBUTED_ROUNDINGS, FUNCTION_ROUNDINGS, SUM_SLACK
@@ -139,6 +140,34 @@ class Walk(Functions):
         out = self.rounded(out, 0, np.asarray(a.nonzero.any(-1)))
         # An implementation takes the exponentials of a softmax relative to the largest, so that their sum is small.
         return out if total is None or family is not None else self.reaching(out, total)
+
+    def contract(self, factors: list[Num], terms: int, where: Truth | None) -> Num | None:
+        """The sum of products over the last axis, which has so many terms; None where it has to be formed as it stands."""
+        if extent(*factors) < FEWEST or (where is not None and where.open is not None):
+            return None
+        if max(part.value.shape[-1] for part in factors) < terms:
+            return None
+        factors = list(factors)
+        if where is not None:
+            for place, part in enumerate(factors):
+                if np.broadcast_shapes(part.value.shape, where.holds.shape) == part.value.shape:
+                    factors[place] = self.select(where, part, self.zeros(()))
+                    break
+            else:
+                return None
+        if not all(map(plain, factors)):
+            return None
+        while len(factors) > 2:  # the two whose product is smallest, first
+            pairs = [(a, b) for k, a in enumerate(factors) for b in factors[k + 1 :]]
+            a, b = min(pairs, key=lambda pair: extent(*pair))
+            factors = [part for part in factors if part is not a and part is not b] + [self.times(a, b)]
+        first, second = factors
+        found = contracted(first, second, self.unit, self.tiny) if plain(first) and plain(second) else None
+        if found is None:
+            return None
+        out, reach = found
+        out = self.rounded(out, 0, tiny=False)
+        return out if reach is None else self.reaching(out, reach)
 
     def maximum(self, a: Num, where: Truth | None) -> Num:
         """The largest permitted entry along the last axis; nothing is said where there is none."""

@@ -36,7 +36,9 @@ class Limits:
         """
         self._products += count
         if self._products > MOST_PRODUCTS:
-            raise Unprovable(f"undecided after {MOST_PRODUCTS:,} products of terms: put a line between the two")
+            raise Unprovable(
+                f"undecided after {MOST_PRODUCTS:,} products of terms: put a line between the two"
+            )
 
     @contextmanager
     def within(self, search: Search, most: int) -> Iterator[bool]:

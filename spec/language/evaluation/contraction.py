@@ -1,0 +1,93 @@
+"""Sums of products as matrix products: the values, and what the errors of two factors become, without the broadcast product.
+
+The bound is that of :class:`~spec.language.evaluation.walk.Walk`, term by term: each product rounds once, and the sum is taken
+in any order. Only where every number is a plain float is it used; elsewhere the caller multiplies and adds as it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spec.language.evaluation.numbers import Floats, Num
+from spec.language.evaluation.precision import SUM_SLACK
+
+FEWEST = 1 << 13
+"""From how many products on it is worth the while."""
+
+
+def extent(*parts: Num) -> int:
+    """How many products the factors make."""
+    return prod(np.broadcast_shapes(*(part.value.shape for part in parts)))
+
+
+def plain(a: Num) -> bool:
+    """Whether it holds ordinary numbers alone: none with an exponent of its own, none lost, none of a softmax."""
+    finite = np.isfinite(a.value).all() and (a.error is None or (a.error < 1e200).all())
+    return a.scale is None and a.softmax is None and a.lost is None and bool(finite)
+
+
+def contracted(a: Num, b: Num, unit: float, tiny: float) -> tuple[Num, Floats | None] | None:
+    """The sum of a·b over the last axis, and how far its partial sums reach; None where there is an overflow."""
+    terms = max(a.value.shape[-1], b.value.shape[-1])
+    product = _matrix_product(a.value.shape, b.value.shape, terms)
+    value = product(a.value, b.value)
+    if not np.isfinite(value).all():
+        return None
+    if a.error is None or b.error is None:
+        return Num(value), None
+    size_a, size_b = np.abs(a.value), np.abs(b.value)
+    total = product(size_a, size_b)
+    error = np.zeros_like(total)
+    if b.error.any():
+        error = error + product(size_a, _filled(b.error, b))
+    if a.error.any():
+        error = error + product(_filled(a.error, a), size_b + b.error)
+    once = unit / (1 - unit)
+    error = error + once * (total + error)
+    if tiny:
+        error = error + tiny * product(a.nonzero.astype(float), b.nonzero.astype(float))
+    reach = total + error
+    share = (max(terms - 1, 0) + SUM_SLACK) * unit
+    low = None
+    if a.low is not None and b.low is not None:
+        low = product(_filled(a.low, a), _filled(b.low, b)) * (1 - 2 * unit) * (1 - share)
+    error = error + share / (1 - share) * reach
+    if not np.isfinite(error).all():
+        return None
+    return Num(value, error, None, low), reach
+
+
+def _filled(part: npt.NDArray[Any], whole: Num) -> npt.NDArray[Any]:
+    return np.broadcast_to(part, whole.value.shape)
+
+
+def _matrix_product(
+    left: tuple[int, ...], right: tuple[int, ...], terms: int
+) -> Callable[[npt.NDArray[Any], npt.NDArray[Any]], Floats]:
+    """The sum of products over the last axis of two arrays of these shapes, in which 1 stands for any length."""
+    axes = range(len(left) - 1)
+    both = [k for k in axes if (left[k] > 1) == (right[k] > 1) or left[k] == right[k]]
+    rows = [k for k in axes if k not in both and left[k] > 1]
+    columns = [k for k in axes if k not in both and right[k] > 1]
+    order = [*both, *rows, *columns]
+    batch = prod(left[k] for k in both)
+    back = tuple(np.argsort(order)) if order else ()
+    shape = [left[k] for k in (*both, *rows)] + [right[k] for k in columns]
+
+    def product(x: npt.NDArray[Any], y: npt.NDArray[Any]) -> Floats:
+        last = len(left) - 1
+        x, y = (np.broadcast_to(part, (*part.shape[:-1], terms)).transpose(*order, last) for part in (x, y))
+        first = x.reshape(batch, prod(left[k] for k in rows), terms)
+        second = y.reshape(batch, prod(right[k] for k in columns), terms)
+        found: Floats = np.matmul(first, second.swapaxes(1, 2)).reshape(shape).transpose(back)
+        return found
+
+    return product
+
+
+__all__ = ["FEWEST", "contracted", "extent", "plain"]

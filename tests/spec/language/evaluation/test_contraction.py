@@ -1,0 +1,139 @@
+"""Sums of products as matrix products: the same values and bounds as products that are formed and added."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spec.language.evaluation import interpreter, walk
+from spec.language.evaluation.evaluate import bound, evaluate
+from spec.language.evaluation.numbers import Num
+from spec.language.evaluation.precision import FORMATS
+from spec.language.evaluation.truth import Truth
+from spec.language.evaluation.walk import Walk
+from spec.language.formula import Formula
+from spec.language.registry import find
+
+LENGTHS = (2, 3, 5)
+TERMS = 7
+SINGLE = Walk(FORMATS["float32"])
+CLOSE = 64 * 2.0**-53
+"""Two ways to add the same numbers in float64 differ by less, relative to their sizes."""
+
+
+@pytest.fixture(autouse=True)
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few the products are."""
+    monkeypatch.setattr(walk, "FEWEST", 0)
+    monkeypatch.setattr(interpreter, "FEWEST", 0)
+
+
+@st.composite
+def factors(draw: st.DrawFn) -> list[Num]:
+    """Two or three factors: each with some of the axes, exact or not, perhaps known to be nonnegative, with zeros."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    made = []
+    for place in range(draw(st.integers(2, 3))):
+        shape = [n if draw(st.booleans()) else 1 for n in LENGTHS] + [
+            TERMS if draw(st.booleans()) or not place else 1
+        ]
+        value = rng.standard_normal(shape) * rng.choice([0.0, 1.0, 1e3], shape)
+        error = np.abs(rng.standard_normal(shape)) * 1e-6 * rng.choice([0.0, 1.0], shape)
+        low = None
+        if draw(st.booleans()):
+            value = np.abs(value)
+            low = np.maximum(value - error, 0)
+        made.append(Num(value, error, None, low))
+    return made
+
+
+def masks() -> st.SearchStrategy[Any]:
+    """A condition over the first and the last axis, or none."""
+    return st.none() | st.integers(0, 2**32 - 1).map(
+        lambda seed: np.random.default_rng(seed).random((LENGTHS[0], 1, 1, TERMS)) < 0.6
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(factors(), masks())
+def test_a_contraction_is_the_sum_of_products(parts: list[Num], mask: Any) -> None:
+    """In value, in bound and in what is known to be nonnegative; where it is formed at all."""
+    where = None if mask is None else Truth(mask)
+    found = SINGLE.contract(parts, TERMS, where)
+    if found is None:
+        return
+    whole = np.broadcast_shapes(*(part.value.shape for part in parts), () if mask is None else mask.shape)
+    every = reduce(SINGLE.times, parts)
+    spread = every.view(lambda part: np.broadcast_to(part, (*np.broadcast_shapes(part.shape, whole),)))
+    plain = SINGLE.sum(spread, where)
+    shape = plain.value.shape
+    value, error = (np.broadcast_to(part, shape) for part in (found.value, found.bounds()))
+    assert plain.error is not None
+    assert plain.reach is not None
+    assert (np.abs(value - plain.value) <= CLOSE * plain.reach).all()
+    np.testing.assert_allclose(error, plain.bounds(), rtol=CLOSE, atol=0)
+    if found.low is not None:
+        assert plain.low is not None
+        assert (np.broadcast_to(found.low, shape) <= plain.low * (1 + CLOSE)).all()
+
+
+def test_most_are_formed() -> None:
+    """The comparison above compares something: two exact factors are contracted, masked or not."""
+    parts = [Num(np.ones(shape), np.zeros(shape)) for shape in ((2, 1, 5, TERMS), (1, 3, 1, TERMS))]
+    assert SINGLE.contract(parts, TERMS, None) is not None
+    assert SINGLE.contract(parts, TERMS, Truth(np.ones((2, 1, 1, TERMS), bool))) is not None
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        Num(np.full((2, 1, 1, TERMS), np.nan), np.zeros((2, 1, 1, TERMS))),
+        Num(np.ones((2, 1, 1, TERMS)), np.zeros((2, 1, 1, TERMS)), lost=np.ones((2, 1, 1, TERMS), bool)),
+        Num(np.ones((2, 1, 1, TERMS)), np.zeros((2, 1, 1, TERMS)), np.full((2, 1, 1, TERMS), 2000)),
+        Num(np.full((2, 1, 1, TERMS), 1e300), np.zeros((2, 1, 1, TERMS))),
+    ],
+    ids=["not a number", "lost", "an exponent of its own", "an overflow"],
+)
+def test_what_a_matrix_product_would_spoil_is_formed_as_it_stands(part: Num) -> None:
+    """One such entry would reach every sum that it is in, permitted or not."""
+    with np.errstate(all="ignore"):  # as the interpreter has it
+        assert SINGLE.contract([part, part], TERMS, None) is None
+
+
+def test_a_sum_whose_terms_do_not_depend_on_its_index_is_formed_as_it_stands() -> None:
+    """There are as many terms as the range is long, not one."""
+    part = Num(np.ones((2, 1, 1, 1)), np.zeros((2, 1, 1, 1)))
+    assert SINGLE.contract([part, part], TERMS, None) is None
+
+
+def drawn(formula: Formula, seed: int) -> dict[str, Any]:
+    """Inputs of distinct prime sizes."""
+    found = set().union(*(size.free_symbols for item in formula.tensors for size in item.shape))
+    sizes = dict(zip(sorted(found, key=str), (2, 3, 5, 7, 11, 13), strict=False))
+    rng = np.random.default_rng(seed)
+    given: dict[str, Any] = {}
+    for item in formula.tensors:
+        shape = tuple(int(size.subs(sizes)) for size in item.shape)
+        given[item.name] = rng.random(shape) < 0.7 if item.domain == "boolean" else rng.standard_normal(shape)
+    return given
+
+
+@pytest.mark.parametrize(
+    "formula_id", ["attention.multi_head", "attention.scaled_dot_product", "scores.general"]
+)
+def test_a_statement_is_worth_the_same(formula_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Value and bound, contracted and formed as it stands."""
+    formula = find(formula_id)
+    given_ = drawn(formula, 1)
+    values, bounds = evaluate(formula, given_), bound(formula, given_)
+    for module in (walk, interpreter):
+        monkeypatch.setattr(module, "FEWEST", 1 << 60)
+    for value, other in zip(values, evaluate(formula, given_), strict=True):
+        np.testing.assert_allclose(value, other, rtol=1e-12, atol=1e-13)
+    for (_, tolerance), (_, other) in zip(bounds, bound(formula, given_), strict=True):
+        np.testing.assert_allclose(tolerance, other, rtol=1e-9)
