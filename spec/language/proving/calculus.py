@@ -17,6 +17,7 @@ from spec.language.arrays import Tensor
 from spec.language.calls import Pullback
 from spec.language.expr import Expectation
 from spec.language.known import known
+from spec.language.letters import REAL
 from spec.language.proving.derivatives import derivative
 from spec.language.proving.facts import Facts
 from spec.language.proving.frames import Frame
@@ -44,6 +45,8 @@ def pullback(reader: Reader, node: Pullback, frame: Frame, facts: Facts) -> Poly
         )
     formula = known(call.formula_id)
     item = next(i for i in formula.tensors if i.name == node.wrt)
+    if item.domain not in REAL:
+        raise Unprovable(f"{node.wrt} is {item.domain}, and nothing is differentiated with respect to it")
     argument = dict(zip((str(i) for i in formula.inputs), call.arguments, strict=True))[node.wrt]
     if any(scheme.assumed and mentions_any(scheme.poly, argument) for scheme in n.schemes):
         raise Unprovable(
