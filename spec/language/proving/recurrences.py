@@ -26,6 +26,7 @@ from spec.language.formula import Formula
 from spec.language.known import known
 from spec.language.lines import Definition
 from spec.language.proving.binders import listed
+from spec.language.proving.definedness import Definedness
 from spec.language.proving.defining import by_lines
 from spec.language.proving.derivatives import derivative
 from spec.language.proving.frames import Frame
@@ -59,6 +60,7 @@ class Recurrences:
     def __init__(self, reader: Reader) -> None:
         self.reader, self.n = reader, reader.n
         self.n.stepped = self.stepped
+        self.definedness = Definedness(reader)
         self._cycles: dict[Any, Any] = {}
         self._arrays: dict[Any, tuple[Poly, ...]] = {}
         self._given: dict[int, tuple[Poly, ...]] = {}  # the inputs of frames that were made from them
@@ -89,6 +91,8 @@ class Recurrences:
             return None
         if self._ends(tensor, index, frame, facts, spec):
             return None
+        if id(frame.tensors) not in self._given:  # such a frame is one of a state that was read
+            self.definedness.check(spec, frame, facts)
         sizes = tuple(frame.symbols[s] for s in spec.sizes)
         return self.atom(spec, (*index, *sizes, *self._inputs(spec, frame, facts))).poly
 
