@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import sympy
@@ -153,7 +153,7 @@ class Comprehension(Binder):
             raise ValueError(
                 f"an array of shape ({_listed(self.shape)}) was given {len(index)} indices: {self}"
             )
-        return part(self.shape, index, self.at)
+        return part(self.shape, index, self.at, free_symbols(self))
 
     def as_node(self) -> Node:
         """An array is no value."""
@@ -174,18 +174,24 @@ def each(body: Any, *spans: Any) -> Comprehension:
 
 
 def part(
-    shape: tuple[sympy.Expr, ...], index: tuple[Any, ...], entry: Callable[[tuple[Any, ...]], Node]
+    shape: tuple[sympy.Expr, ...],
+    index: tuple[Any, ...],
+    entry: Callable[[tuple[Any, ...]], Node],
+    inside: Iterable[sympy.Symbol] = (),
 ) -> Any:
     """An entry, or where indices are missing or slices, the array of the entries that they leave open.
 
-    ``x[t]`` is the row t, ``x[:k]`` the first k rows, ``x[a:b, c]`` a part of column c.
+    ``x[t]`` is the row t, ``x[:k]`` the first k rows, ``x[a:b, c]`` a part of column c. The letters that the parts are given
+    are none of those ``inside`` the array, nor of its shape or of the index.
 
     Raises:
         ValueError: a slice with a step.
     """
     if len(index) == len(shape) and not any(isinstance(one, slice) for one in index):
         return entry(tuple(as_index(one) for one in index))
-    taken = {s.name for one in index if not isinstance(one, slice) for s in free_symbols(as_index(one))}
+    written = [end for one in index for end in ((one.start, one.stop) if isinstance(one, slice) else (one,))]
+    around = (*shape, *(as_index(one) for one in written if one is not None))
+    taken = {s.name for s in set(inside).union(*map(free_symbols, around))}
     letters = (name for name in (*"abceuvw", *(f"a_{k}" for k in range(99))) if name not in taken)
     made: list[Any] = []
     open_: list[Letter] = []

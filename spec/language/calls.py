@@ -122,7 +122,7 @@ class Applied(Arithmetic):
             return self.entry(tuple(as_index(one) for one in index))
         if len(index) > rank:
             raise ValueError(f"{self._call[0]} gives {rank} axes, but {len(index)} indices were given")
-        return part(self.shape, index, self.entry)
+        return part(self.shape, index, self.entry, free_symbols(self._call[2]))
 
     def entry(self, index: tuple[Index, ...]) -> Call:
         """The entry at these indices."""

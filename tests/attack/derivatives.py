@@ -7,6 +7,7 @@ from spec.language import (
     cos,
     data,
     define,
+    delta,
     each,
     exp,
     given,
@@ -285,4 +286,30 @@ false(
     ),
     squared,
     **U,
+)
+words, row, rows = data("words", n, domain="permutation"), data("row", n), tensor("rows", n)
+kept = data("kept", n, domain="boolean")
+moved = Formula(
+    "test.attack_moved", "", (words, row), (define(rows[i], row[words[i]]),), (rows,), auxiliary=True
+)
+hidden = Formula(
+    "test.attack_hidden", "", (kept, row), (define(rows[i], kept[i] * row[i]),), (rows,), auxiliary=True
+)
+false(
+    "the derivative by a permutation is the one by its entries",
+    lambda: claim(moved(words, row).pullback(g, words)[i], "=", Sum(g[l] * delta(words[l], i), l)),
+    moved,
+    meaningless=True,
+)
+false(
+    "the derivative by a permutation is some seed",
+    lambda: claim(0 * moved(words, row).pullback(g, words)[i], "=", 0),
+    moved,
+    meaningless=True,
+)
+false(
+    "the derivative by a mask",
+    lambda: claim(hidden(kept, row).pullback(g, kept)[i], "=", g[i] * row[i]),
+    hidden,
+    meaningless=True,
 )

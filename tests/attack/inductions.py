@@ -208,3 +208,33 @@ false(
     one=True,
     made=True,
 )
+once = derive().only_at({T: 1})
+false(
+    "a step checked at one size, of an index",
+    lambda: claim(lift(k), "<=", lift(1)).by_induction(k, step=once),
+    W,
+)
+false(
+    "a step checked at one size, of a state",
+    lambda: claim(run[k], "<=", lift(1)).by_induction(k, step=once),
+    W,
+    at={w: 1},
+    assuming=(Every(le(x[t], 1), t),),
+)
+false(
+    "a step checked at one size, used in the next",
+    lambda: claim(lift(k), "<=", 1 + 0 * run[k]).by_induction(t, claim(lift(t), "<=", 1), last=T, step=once),
+    W,
+)
+false(
+    "a step within a step checked at one size",
+    lambda: claim(lift(k), "<=", lift(1)).by_induction(
+        k, step=derive().by_induction(t, claim(lift(t), "<=", 1), last=T, step=once)
+    ),
+    W,
+)
+false(
+    "a beginning checked at one size",
+    lambda: claim(lift(T), "<=", k + 1).by_induction(k, base=once),
+    W,
+)

@@ -4,6 +4,7 @@ from spec.language import (
     case,
     claim,
     delta,
+    eq,
     given,
     indices,
     le,
@@ -21,6 +22,7 @@ from tests.attack.board import (
     a,
     at,
     b,
+    c,
     category,
     f,
     i,
@@ -131,3 +133,22 @@ false("a look-up counts once", lambda: claim(Sum(delta(at[j], i), i, j), "=", 1)
 false("a look-up is found", lambda: claim(Sum(delta(at[j], i), j), "=", Max(delta(at[j], i), j)))
 gT = given("gT", T, m)
 (r_,) = indices(r=m)
+
+# Tensors without entries at n = 1 ---------------------------------------------------------------------------------------
+
+fewer, shuffled = (
+    given("fewer", n - 1, domain="integer", below=n - 1),
+    given("sigma", n - 1, domain="permutation"),
+)
+whole = c / (c + 1) + 1 / (c + 1)
+single = case(eq(n, 1), 1, 0)
+for name, number in (("an integer", fewer[0]), ("a permuted index", shuffled[0])):
+    bounded = case(le(2, n), case(le(number, 3), whole, 0), 0)
+    false(
+        f"{name} of nothing bounds the size",
+        lambda x=number, y=bounded: claim(case(le(2, n), case(le(x, 3), 1, 0), single), "=", y),
+    )
+    false(
+        f"{name} of nothing bounds the size, in a sum",
+        lambda x=number, y=bounded: claim(case(le(2, n), case(le(x, 3), 1, 0), Sum(delta(n, 1), l)), "=", y),
+    )

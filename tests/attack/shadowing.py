@@ -1,6 +1,6 @@
 """Shadowing and capture: letters bound twice, letters that a substitution must not catch."""
 
-from spec.language import case, claim, delta, each, eq, exp, lift, lt
+from spec.language import case, claim, delta, each, eq, exp, indices, lift, lt
 from spec.language.expr import Every, Max, Some, Sum
 from tests.attack.board import (
     F,
@@ -14,6 +14,7 @@ from tests.attack.board import (
     i,
     j,
     l,
+    largest,
     n,
     ok,
     p,
@@ -156,3 +157,40 @@ false(
     lambda: claim(Sum(Sum(F[i, j] * G[i, j], j), i), "=", Sum(F[i, j], i, j) * Sum(G[i, j], i, j)),
 )
 from tests.attack.board import u as u_  # noqa: E402
+
+# Parts of arrays: the letters that they are given stand for nothing else --------------------------------------------------
+
+a_, b_ = indices(a=n, b=n)
+outer = each(g[l] * p[a_], l)
+false(
+    "a part's letter catches one of the array",
+    lambda: claim(squared(outer[:n])[i], "=", (g[i] * p[i]) ** 2, i, a_),
+    squared,
+)
+false(
+    "the whole's letter catches one of the array",
+    lambda: claim(squared(outer[()])[i], "=", (g[i] * p[i]) ** 2, i, a_),
+    squared,
+)
+false(
+    "a result's letter catches one of its argument",
+    lambda: claim(squared(squared(outer))[i], "=", (g[i] * p[i]) ** 4, i, a_),
+    squared,
+)
+false(
+    "a part of a result catches a letter of its argument",
+    lambda: claim(squared(squared(outer)[:n])[i], "=", (g[i] * p[i]) ** 4, i, a_),
+    squared,
+)
+false(
+    "a part's second letter catches one of the array",
+    lambda: claim(
+        Sum(squared(each(G[l, j] * p[b_], l, j)[:, 0])[l], l), "=", Sum((G[l, 0] * p[l]) ** 2, l), b_
+    ),
+    squared,
+)
+false(
+    "a result caught in a maximum",
+    lambda: claim(largest(squared(outer)), "=", Max((g[l] * p[l]) ** 2, l), a_),
+    largest,
+)

@@ -174,6 +174,10 @@ def _inducted(goal: Goal, induction: Induction) -> tuple[CheckedInduction, tuple
     if around_it & inside:
         return CheckedInduction((symbol, first, last), claims, note="an index stands for two things"), ()
     around = replace(goal, outer=outer)
+    if any(part.sizes for part in (*induction.base, *induction.step)):
+        return CheckedInduction(
+            (symbol, first, last), claims, note="a part of an induction is not shown at listed sizes"
+        ), ()
     key = (outer, goal.known, claims, symbol, first, last, induction)
     if key not in goal.checked:
         goal.checked[key] = induction, _shown(around, induction, (symbol, first, last), claims)

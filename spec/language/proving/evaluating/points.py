@@ -163,7 +163,9 @@ def _check_domain(tensor: Tensor, bindings: Bindings) -> None:
             raise Unfit(f"{name} holds integers from 0 to {below - 1}; the point has others")
         if domain == "permutation" and len(set(values.tolist())) < below:
             raise Unfit(f"{name} is a permutation; the point has none")
-    elif name in bindings.reals and domain != "real":
+    elif name in bindings.reals:
         for value in bindings.reals[name].flat:
-            if not (value > 0 if domain == "positive" else value >= 0):
+            if not flint.arb(value).is_finite():
+                raise Unfit(f"{name} holds numbers; the point has {value}")
+            if domain != "real" and not (value > 0 if domain == "positive" else value >= 0):
                 raise Unfit(f"{name} is {domain}; the point has {value}")

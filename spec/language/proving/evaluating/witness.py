@@ -40,6 +40,8 @@ class Numeric:
             point = Point(self.theorem, self.formula, conventions, given)
             for at, left, right in point.sides(self.claim, point.judging()):
                 gap = left - right
+                if not gap.is_finite():
+                    continue
                 larger, smaller = gap > 0, gap < 0
                 if {"=": larger or smaller, "<=": larger, "<": gap >= 0}[self.claim.relation]:
                     place = ", ".join(f"{s} = {k}" for (s, _), k in zip(self.claim.over, at, strict=True))

@@ -121,7 +121,7 @@ class Facts:
     def _bounds(self, poly: Poly) -> Iterator[Form]:
         for atom in parts_of(poly):
             if atom.kind in ("look_up", "floor"):
-                for bound in self.normal.bounds_of(atom):
+                for bound in self.normal.bounds_of(atom, self):
                     more = form(bound)
                     if more is not None:
                         yield more
@@ -153,7 +153,7 @@ class Facts:
                 if not self.nonnegative(factor.poly):
                     continue
                 known = [lit.args[0] for lit in self.true if lit.kind == "ge"]
-                known += self.normal.bounds_of(other)
+                known += self.normal.bounds_of(other, self)
                 if self.nonnegative(other.poly - 1):
                     known.append(other.poly - 1)
                 for side in known:

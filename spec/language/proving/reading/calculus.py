@@ -37,6 +37,7 @@ from spec.language.proving.terms.polynomials import (
 from spec.language.proving.terms.replacing import Change, rebuild
 from spec.language.proving.terms.writing import text
 from spec.language.trees import walk
+from spec.language.wellformed.letters import REAL
 
 if TYPE_CHECKING:
     from spec.language.proving.reading.reader import Reader
@@ -54,6 +55,8 @@ def pullback(reader: Reader, node: Pullback, frame: Frame, facts: Facts) -> Poly
         )
     formula = known(call.formula_id)
     item = next(i for i in formula.tensors if i.name == node.wrt)
+    if item.domain not in REAL:
+        raise Unprovable(f"{node.wrt} is {item.domain}, and nothing is differentiated with respect to it")
     argument = dict(zip((str(i) for i in formula.inputs), call.arguments, strict=True))[node.wrt]
     if any(scheme.assumed and mentions_any(scheme.poly, argument) for scheme in n.schemes):
         raise Unprovable(

@@ -26,6 +26,7 @@ from spec.language.formula import Formula
 from spec.language.known import known
 from spec.language.lines import Definition
 from spec.language.proving.obligations import Undischarged
+from spec.language.proving.reading.definedness import Definedness
 from spec.language.proving.reading.defining import by_lines
 from spec.language.proving.reading.derivatives import derivative
 from spec.language.proving.reading.frames import Frame, Origin
@@ -59,6 +60,7 @@ class Recurrences:
     def __init__(self, reader: Reader) -> None:
         self.reader, self.n = reader, reader.n
         self.n.unfolds_by(self.stepped)
+        self.definedness = Definedness(reader)
         self._cycles: dict[Any, Any] = {}
         self._arrays: dict[Any, tuple[Poly, ...]] = {}
         self._unfolding: list[tuple[Origin, frozenset[str], tuple[Poly, ...], Mapping[str, Any]]] = []
@@ -87,6 +89,8 @@ class Recurrences:
             return None
         if self._ends(tensor, index, frame, facts, spec):
             return None
+        if frame.origin.arrays is None:  # otherwise it is the frame of a state that was read
+            self.definedness.check(spec, frame, facts)
         sizes = tuple(frame.symbols[s] for s in spec.sizes)
         return self.atom(spec, (*index, *sizes, *self._inputs(spec, frame, facts))).poly
 

@@ -75,10 +75,4 @@ def _essential(n: Normal, poly: Poly, facts: Facts) -> Poly | None:
 def _one_permutation(n: Normal, a: Atom, b: Atom, facts: Facts) -> bool:
     """Whether both atoms are look-ups in range of the same permutation."""
     same = a.kind == b.kind == "look_up" and a.name == b.name and n.domain(a.name) == "permutation"
-    return same and _inside(n, a, facts) and _inside(n, b, facts)
-
-
-def _inside(n: Normal, atom: Atom, facts: Facts) -> bool:
-    """Whether the indices of a look-up are known to be in range."""
-    spans = zip(atom.args, n.tensors[atom.name].shape, strict=True)
-    return all(facts.nonnegative(at) and facts.nonnegative(size - at - 1) for at, size in spans)
+    return same and n.in_range(a, facts) and n.in_range(b, facts)

@@ -123,17 +123,25 @@ class Normal:
         """The domain of a declared tensor."""
         return self.tensors[name].domain
 
-    def bounds_of(self, atom: Atom) -> Iterator[Poly]:
-        """Expressions known to be at least 0 for an integer entry or a rounded-down quotient."""
+    def bounds_of(self, atom: Atom, facts: Facts) -> Iterator[Poly]:
+        """Expressions known to be at least 0 for an integer entry or a rounded-down quotient.
+
+        A tensor whose integers lie below n - 1 has no entry at n = 1: its bounds tell nothing until one is in range.
+        """
         if atom.kind == "look_up":
             below = self.tensors[atom.name].below
-            if below:  # integers that a line defines have no range
-                yield atom.poly
+            if below and (self.empty.nonnegative(below - 1) or self.in_range(atom, facts)):
+                yield atom.poly  # integers that a line defines have no range
                 yield below - atom.poly - 1
         elif atom.kind == "floor":
             over, under = _fraction(atom.args[0])
             yield over - atom.poly.scaled(Fraction(under))
             yield atom.poly.scaled(Fraction(under)) + (under - 1) - over
+
+    def in_range(self, atom: Atom, facts: Facts) -> bool:
+        """Whether the indices of an entry are known to be in range."""
+        spans = zip(atom.args, self.tensors[atom.name].shape, strict=True)
+        return all(facts.nonnegative(at) and facts.nonnegative(size - at - 1) for at, size in spans)
 
     # Atoms -------------------------------------------------------------------------------------------------------------
 

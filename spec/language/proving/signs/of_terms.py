@@ -202,7 +202,8 @@ def _complemented(poly: Poly) -> list[tuple[Mono, Fraction]]:
                 opposite = Atom("not", lits=(lit,))
                 rest = Atom("sum", "", (), atom.bound, (*fewer.lits, opposite), atom.body)
                 terms[whole] += terms.pop(mono)
-                terms[Mono((), ((rest, 1),))] = -c
+                others = Mono((), ((rest, 1),))
+                terms[others] = terms.get(others, Fraction(0)) - c
                 break
     return [(m, c) for m, c in terms.items() if c]
 

@@ -51,14 +51,8 @@ class Atom:
         lits: tuple[Atom, ...] = (),
         body: Poly | None = None,
     ) -> None:
-        self.kind, self.name, self.args, self.bound, self.lits, self.body = (
-            kind,
-            name,
-            args,
-            bound,
-            lits,
-            body,
-        )
+        self.kind, self.name, self.args = kind, name, args
+        self.bound, self.lits, self.body = bound, lits, body
         self.symbols: frozenset[Atom]
         self._poly: Poly | None = None
         if kind == "symbol":
