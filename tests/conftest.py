@@ -19,6 +19,11 @@ install_import_hook("impl", "beartype.beartype")  # before anything imports impl
 config.update("jaxtyping_disable", True)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests that need the pages built come last: the tests of theorems leave for them what they have proved."""
+    items.sort(key=lambda item: "site" in getattr(item, "fixturenames", ()))
+
+
 @pytest.fixture(autouse=True)
 def _annotations(request: pytest.FixtureRequest) -> Iterator[None]:
     of_impl = Path(__file__).parent / "impl" in request.path.parents

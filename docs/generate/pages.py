@@ -46,9 +46,14 @@ def _pieces(cache: Cache) -> Iterator[tuple[Piece, Any]]:
         else:
             yield piece, found
     for piece, made in zip(missing, _made(missing), strict=True):
-        if origins.unchanged(piece):
-            cache.put(_name(piece), origins.digest(piece), made)
+        keep(cache, origins, piece, made)
         yield piece, made
+
+
+def keep(cache: Cache, origins: Origins, piece: Piece, made: Any) -> None:
+    """Keep a piece that was made elsewhere, for the next build."""
+    if origins.unchanged(piece):
+        cache.put(_name(piece), origins.digest(piece), made)
 
 
 def _name(piece: Piece) -> str:

@@ -84,7 +84,11 @@ def make(name: str) -> dict[str, str]:
     """All that a page shows of a theorem, ``formula.theorem``: its text and its assurance, as the checker judges it now."""
     formula_id, _, theorem = name.rpartition(".")
     formula = formulas()[formula_id]
-    item = check(formula.theorems[theorem], formula)
+    return piece(check(formula.theorems[theorem], formula))
+
+
+def piece(item: Checked) -> dict[str, str]:
+    """The same of a theorem that was checked just now."""
     return {"text": written(item), "assurance": item.assurance.name}
 
 

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from functools import cache
+from pathlib import Path
+
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))  # as MkDocs does for its hooks
+from generate import pages, theorems
+from generate.caching import Cache
+from generate.origins import Origins
 
 from spec.language import Assurance, Formula, Theorem
 from spec.language.proving.proof import Checked, check
@@ -147,7 +156,18 @@ def name_of(value: object) -> str:
 def checked(request: pytest.FixtureRequest) -> Checked:
     """A theorem, checked once for the tests of it, which run one after the other."""
     formula, theorem = request.param
-    return check(theorem, formula, guard=True)
+    found = check(theorem, formula)
+    name = ("theorem", f"{formula.id}.{theorem.name}")
+    pages.keep(
+        Cache(), origins(), name, theorems.piece(found)
+    )  # the tests of the pages need not prove it again
+    return found
+
+
+@cache
+def origins() -> Origins:
+    """What the pieces of the pages are made from."""
+    return Origins()
 
 
 def test_a_theorem_is_proved_for_all_sizes(checked: Checked) -> None:
