@@ -17,7 +17,7 @@ from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.contraction import FEWEST
 from spec.language.evaluation.families import Families
 from spec.language.evaluation.numbers import Num
-from spec.language.evaluation.scope import Ints, Scope, fraction
+from spec.language.evaluation.scope import Ints, Scope, fraction, spread
 from spec.language.evaluation.stepping import Finish, step_through
 from spec.language.evaluation.truth import Bools, Truth
 from spec.language.evaluation.walk import Walk
@@ -115,7 +115,10 @@ class Evaluator(Scope):
             with nullcontext() if inside is None else self.guarded(inside.possibly):
                 value = self.value(line.right)
             value = self.arithmetic.view(
-                value, lambda part: np.broadcast_to(part, np.broadcast_shapes(part.shape, extent))
+                value,
+                lambda part: (
+                    part if part.shape == extent else spread(part, np.broadcast_shapes(part.shape, extent))
+                ),
             )
             if inside is not None:
                 value = self.arithmetic.select(inside, value, self._outside(line, index, shape))
@@ -234,7 +237,7 @@ class Evaluator(Scope):
 
     def _filled(self, value: Any, like: Bools) -> Any:
         return self.arithmetic.view(
-            value, lambda part: np.broadcast_to(part, np.broadcast_shapes(part.shape, like.shape))
+            value, lambda part: spread(part, np.broadcast_shapes(part.shape, like.shape))
         )
 
     def _sum(self, node: SumOf) -> Any:
@@ -261,7 +264,7 @@ class Evaluator(Scope):
         extent = (*((1,) * (len(self.scope) - 1)), terms)
         whole = () if where is None else where.holds.shape
         return self.arithmetic.view(
-            value, lambda part: np.broadcast_to(part, np.broadcast_shapes(part.shape, extent, whole))
+            value, lambda part: spread(part, np.broadcast_shapes(part.shape, extent, whole))
         )
 
     def _power(self, node: Power) -> Any:

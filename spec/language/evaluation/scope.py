@@ -53,6 +53,7 @@ class Scope:
         self.left_open = False  # whether some comparison was not decided
         self.scope: list[sympy.Symbol] = []
         self.ranges: dict[sympy.Symbol, Ints] = {}
+        self._place: dict[sympy.Symbol, int] = {}  # which axis an index in scope has
         self.guard: Bools | None = None
         self._plain: dict[Any, int | None] = {}  # index expressions in sizes alone, and their values
 
@@ -76,9 +77,10 @@ class Scope:
             low, high = self.index(first), self.index(last)
             ragged = low.size > 1 or high.size > 1
             if symbol in self.ranges:
-                shadowed[symbol] = (self.ranges[symbol], self.scope.index(symbol))
+                shadowed[symbol] = (self.ranges[symbol], self._place[symbol])
                 self.scope[shadowed[symbol][1]] = sympy.Dummy(symbol.name, integer=True)
             span = np.arange(int(low.min()), int(high.max()) + 1) if low.size and high.size else np.arange(0)
+            self._place[symbol] = len(self.scope)
             self.scope.append(symbol)
             self.ranges[symbol] = span
             added.append(symbol)
@@ -101,9 +103,9 @@ class Scope:
                 self.scope.pop()
                 if symbol in shadowed:
                     self.ranges[symbol], place = shadowed[symbol]
-                    self.scope[place] = symbol
+                    self.scope[place], self._place[symbol] = symbol, place
                 else:
-                    del self.ranges[symbol]
+                    del self.ranges[symbol], self._place[symbol]
             self.guard = saved_guard
 
     @contextmanager
@@ -118,7 +120,7 @@ class Scope:
 
     def axis(self, symbol: sympy.Symbol) -> Ints:
         """The values of an index, along its axis."""
-        place = self.scope.index(symbol)
+        place = self._place[symbol]
         return self.ranges[symbol].reshape((1,) * place + (-1,) + (1,) * (len(self.scope) - place - 1))
 
     def scalar(self, value: Any) -> Any:
@@ -131,9 +133,9 @@ class Scope:
     def index(self, expr: Any) -> Ints:
         """An index expression as integers, one axis for each index in scope."""
         if isinstance(expr, int):
-            return np.full((1,) * len(self.scope), expr, np.int64)
+            return constant(expr, len(self.scope))
         if (value := self.plain(expr)) is not None:
-            return np.full((1,) * len(self.scope), value, np.int64)
+            return constant(value, len(self.scope))
         return self._index(expr)
 
     def plain(self, expr: Any) -> int | None:
@@ -265,7 +267,7 @@ class Scope:
             for part, size in zip(index, shape, strict=True)
         )
         if whole:
-            where = [self.scope.index(part) for part in index]
+            where = [self._place[part] for part in index]
             order = sorted(range(len(index)), key=lambda axis: where[axis])
             target = [1] * len(self.scope)
             for axis in order:
@@ -273,6 +275,8 @@ class Scope:
             return lambda part: part.transpose(order).reshape(target)
         arrays = [self.index(part) for part in index]
         for axis, (values, size) in enumerate(zip(arrays, shape, strict=True)):
+            if values.size == 1 and 0 <= values.item() < size:
+                continue
             outside = (values < 0) | (values >= size)
             if outside.any():
                 if (outside if self.guard is None else outside & self.guard).any():
@@ -281,6 +285,19 @@ class Scope:
                 arrays[axis] = np.clip(values, 0, max(size - 1, 0))
         chosen = tuple(arrays)
         return lambda part: part[chosen]
+
+
+@lru_cache(maxsize=4096)
+def constant(value: int, axes: int) -> Ints:
+    """An integer without axes, in the shape of so many; not to be written to."""
+    made = np.full((1,) * axes, value, np.int64)
+    made.flags.writeable = False
+    return made
+
+
+def spread(part: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """An array in a shape; most have it already."""
+    return part if part.shape == shape else np.broadcast_to(part, shape)
 
 
 def is_inexact(part: Basic) -> bool:
