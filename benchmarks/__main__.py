@@ -25,6 +25,7 @@ SUBJECTS = (
     "normalization",
     "positional",
     "checking",
+    "oracle",
 )
 
 
