@@ -244,7 +244,7 @@ class Evaluator(Scope):
         with self.within([(node.var, node.first, node.last)], node.where) as where:
             terms = len(self.ranges[node.var])
             parts = factors(node.body)
-            large = len(parts) > 1 and prod(len(self.ranges[s]) for s in self.scope) >= FEWEST
+            large = len(parts) > 1 and prod(len(self.ranges.get(s, ())) or 1 for s in self.scope) >= FEWEST
             if large and isinstance(self.arithmetic, Walk):
                 values = [self.value(part) for part in parts]
                 found = self.arithmetic.contract(values, terms, where)
