@@ -57,6 +57,10 @@ def attempt(
     except OutOfTime:
         tally.counts["not evaluated"] += 1
         return False
+    except Exception as error:  # the evaluation of what was accepted failed: to be looked at like a hit
+        tally.counts["not evaluated"] += 1
+        tally.crashes[f"evaluating {what}: {stated(theorem)}: {type(error).__name__}: {error}"] += 1
+        return False
     if verdict.violated:
         tally.counts["hits"] += 1
         tally.hits.append(f"{what}: {stated(theorem)}\n    refuted: {verdict.violated}")
