@@ -66,6 +66,14 @@ class Evaluator(Scope):
         self.on_call = on_call
         self._shapes: dict[Tensor, tuple[int, ...]] = {}
 
+    def outside(self, at: Mapping[sympy.Symbol, int]) -> Evaluator:
+        """An evaluator of the same tensors outside all indices, those in ``at`` fixed."""
+        inner = type(self)(self.arithmetic, Bindings(), self.families, self.on_call)
+        inner.sizes = {**self.sizes, **at}
+        inner.integers, inner.booleans, inner.tensors = self.integers, self.booleans, self.tensors
+        inner.undecided = self.undecided
+        return inner
+
     # Lines -----------------------------------------------------------------------------------------------------------
 
     def run(self, groups: Sequence[Group], finish: Finish | None = None) -> None:

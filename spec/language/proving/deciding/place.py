@@ -220,7 +220,8 @@ class Place:
         }
         constants = {t: fixed[t.name] for t in self.theorem.at if t.role == "constant"}
         frame = Frame(frame.symbols, fixed, {}, frame.conventions, constants=constants)
-        reader.n.constants |= self.formula.constants
+        for constant, value in self.formula.constants.items():
+            reader.n.constant(constant, value)
         universal = []
         for assumption in map(self._meant, self.theorem.assuming):
             found = for_all(assumption)

@@ -16,7 +16,7 @@ from spec.language.arrays import Comprehension, Tensor
 from spec.language.calls import ABSENT, Call, Pullback
 from spec.language.differentiation.gradients import vjp
 from spec.language.evaluation.balls import BallArithmetic
-from spec.language.evaluation.binding import Bindings, bind
+from spec.language.evaluation.binding import bind
 from spec.language.evaluation.dimensions import Size, is_size
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.interpreter import Evaluator
@@ -48,6 +48,10 @@ class Judging(Evaluator):
         if isinstance(node, Literal) and node.value.has(sympy.pi):
             return self._exact(node.value)
         return self._expectation(node) if isinstance(node, Expectation) else super().value(node)
+
+    def under(self, distribution: tuple[Any, ...]) -> None:
+        """Take expectations over another distribution from now on."""
+        self.distribution = distribution
 
     def _exact(self, expr: Any) -> Any:
         """Arithmetic over letters, numbers and π."""
@@ -112,7 +116,7 @@ class Applications:
         for at in product(*ranges):
             self.depth += 1
             try:
-                inner = inside(evaluator, dict(zip(outer, (int(v) for v in at), strict=True)))
+                inner = evaluator.outside(dict(zip(outer, (int(v) for v in at), strict=True)))
                 gathered = self.gathered(inner, node, arguments)
             finally:
                 self.depth -= 1
@@ -169,15 +173,6 @@ class Applications:
     ) -> Any:
         """The entries asked for, from the results for each value of the outer indices."""
         raise NotImplementedError
-
-
-def inside(evaluator: Evaluator, at: Mapping[Size, int]) -> Evaluator:
-    """An evaluator of the same tensors outside all indices, those in ``at`` fixed."""
-    inner = type(evaluator)(evaluator.arithmetic, Bindings(), evaluator.families, evaluator.on_call)
-    inner.sizes = {**evaluator.sizes, **at}
-    inner.integers, inner.booleans, inner.tensors = evaluator.integers, evaluator.booleans, evaluator.tensors
-    inner.undecided = evaluator.undecided
-    return inner
 
 
 def sizes_in(formula: Formula, inputs: Mapping[str, Any]) -> dict[Size, int]:

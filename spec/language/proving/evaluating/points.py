@@ -141,7 +141,7 @@ class Point:
         spans = [(symbol, 0, size - 1) for symbol, size in claim.over]
         random = any(isinstance(part, Expectation) for tree in meant_ for part in walk(tree))
         for distribution in DISTRIBUTIONS[: 2 if random else 1]:
-            evaluator.distribution = distribution
+            evaluator.under(distribution)
             with evaluator.within(spans, where) as inside:
                 extent = tuple(len(evaluator.ranges[s]) for s in evaluator.scope)
                 counts = np.broadcast_to(True if inside is None else inside.surely, extent)

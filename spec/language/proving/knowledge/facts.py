@@ -40,8 +40,6 @@ class Facts:
         self.added, self.root = added, root or self
         self.normal, self.forms, self.true, self.false = normal, forms, true, false
         self.signs: dict[str, int] = dict(signs or {})
-        self.known_signs: dict[str, int] = {}
-        self.open_signs: dict[str, int] = {}  # for what could not be told: how many certificates there were
         self._orders: dict[str, bool] = {}
         self._assumed: dict[tuple[str, bool], Facts] = {}
         self._decided: dict[str, bool | None] = {}

@@ -117,8 +117,7 @@ class Unfolding:
                 if item.name not in fixed:
                     self._fits(callee, item, value, caller, facts, sizes)
         for constant, number in callee.constants.items():
-            if self.n.constants.setdefault(constant, number) != number:
-                raise Unprovable(f"{constant.name} names two different constants")
+            self.n.constant(constant, number)
             if constant in caller.constants:  # a theorem may fix a constant's value
                 tensors[constant.name] = caller.constants[constant]
         lines: dict[str, tuple[Definition, ...]] = {}
@@ -258,7 +257,7 @@ class Unfolding:
             raise Unprovable(f"{tensor.name} names two different tensors")
         if known is None:
             shape = tuple(self.reader.index(size, frame, facts) for size in tensor.shape)
-            self.n.originals[tensor.name] = tensor
+            self.n.remember(tensor)
             self.n.declare(tensor.name, tensor.domain, shape, self.reader.index(tensor.below, frame, facts))
 
     def _in_range(self, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> None:

@@ -17,10 +17,10 @@ from spec.language.proving.knowledge.certificates import Form
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.knowledge.limits import Limits
 from spec.language.proving.knowledge.linear import form
-from spec.language.proving.obligations import Ledger
+from spec.language.proving.obligations import Ledger, Unprovable
 from spec.language.proving.rules import elementary, indicators, settling, sums
-from spec.language.proving.signs.of_terms import sign
-from spec.language.proving.signs.sets import ANY_SIGN, NULL, POSITIVE, mirror, product_sign
+from spec.language.proving.signs.memory import Signs
+from spec.language.proving.signs.sets import NULL, POSITIVE, product_sign
 from spec.language.proving.terms import binders, replacing
 from spec.language.proving.terms.polynomials import ONE, UNIT, ZERO, Atom, Mono, Poly, total, whole
 from spec.language.proving.terms.writing import written
@@ -39,10 +39,6 @@ class TensorInfo:
     below: Poly
 
 
-MOST_CERTIFICATES = 12
-"""How many certificates are kept for a term: it may have been read in several places."""
-
-
 class Normal:
     """One proof's workplace: what is declared, which rules were used, which obligations arose."""
 
@@ -57,8 +53,7 @@ class Normal:
         self.schemes: tuple[Scheme, ...] = ()
         self.stepped: Callable[[Poly, Facts], Poly] | None = None  # unfolds the latest states of recurrences
         self.limits = Limits()
-        self.certificates: dict[str, list[tuple[int, tuple[Atom, ...]]]] = {}
-        self._certified = self._circles = 0  # certificates so far; questions that came back to themselves
+        self.signs = Signs(self)
         self.size_forms: tuple[Form, ...] = ()
         self.empty = Facts(self)
         self.counter_case: tuple[Atom, ...] = ()  # where a difference did not vanish
@@ -78,6 +73,19 @@ class Normal:
     def recurring(self, state: Recurring) -> None:
         """Remember what states of this name are."""
         self.states[state.name] = state
+
+    def remember(self, tensor: Tensor) -> None:
+        """Keep a tensor by its name, for messages."""
+        self.originals[tensor.name] = tensor
+
+    def constant(self, tensor: Tensor, value: Any) -> None:
+        """Keep the value of a constant.
+
+        Raises:
+            Unprovable: there is another constant of this name and kind, or it has another value.
+        """
+        if self.constants.setdefault(tensor, value) != value:
+            raise Unprovable(f"{tensor.name} names two different constants")
 
     def hold(self, poly: Poly) -> str:
         """Keep an array or a value that is given as a term; the key by which a tree speaks of it."""
@@ -272,39 +280,15 @@ class Normal:
         return pairs
 
     def sign(self, poly: Poly, facts: Facts, estimated: bool = True) -> int:
-        """The signs the polynomial can have, by its form alone unless ``estimated``.
-
-        A question that comes back to itself stays open, and so does one that estimates are not allowed to go deeper for.
-        """
-        if not estimated:
-            with self.limits.without("estimate"):
-                return self.sign(poly, facts)
-        key = poly.key
-        found = facts.known_signs.get(key)
-        if found is not None:
-            self._circles += found == ANY_SIGN
-            return found
-        if facts.open_signs.get(key) == self._certified:
-            return ANY_SIGN
-        left_out = self.limits.left_out("estimate", "step")
-        facts.known_signs[key], circles = ANY_SIGN, self._circles
-        found = facts.known_signs[key] = sign(self, poly, facts)
-        if found == ANY_SIGN:
-            del facts.known_signs[key]  # a certificate may decide it later
-            if self._circles == circles and self.limits.left_out("estimate", "step") == left_out:
-                facts.open_signs[key] = self._certified
-        return found
+        """The signs the polynomial can have, by its form alone unless ``estimated``."""
+        if estimated:
+            return self.signs.of(poly, facts)
+        with self.limits.without("estimate"):
+            return self.signs.of(poly, facts)
 
     def certify(self, poly: Poly, mask: int, facts: Facts, lits: tuple[Atom, ...] = ()) -> None:
         """Remember that the polynomial has these signs wherever the facts and the conditions hold: all that was used."""
-        lits = (*lits, *facts.added)
-        for factor, prim in self.oriented(poly, facts):
-            held = mask if factor > 0 else mirror(mask)
-            known = self.certificates.setdefault(prim.key, [])
-            says_as_much = (not signs & ~held and set(fewer) <= set(lits) for signs, fewer in known)
-            if len(known) < MOST_CERTIFICATES and not any(says_as_much):
-                known.append((held, lits))
-                self._certified += 1
+        self.signs.certify(poly, mask, (*lits, *facts.added), facts)
 
     # Binders and replacement: see sums.py, binders.py, replacing.py ----------------------------------------------------------
 

@@ -69,7 +69,7 @@ def _known(n: Normal, poly: Poly, facts: Facts) -> int:
     mask = ANY_SIGN
     for factor, prim in n.oriented(poly, facts):
         found = facts.signs.get(prim.key, ANY_SIGN)
-        for held, lits in n.certificates.get(prim.key, ()):
+        for held, lits in n.signs.certificates(prim.key):
             if found & ~held and all(facts.decide(lit) for lit in lits):
                 found &= held
         mask &= found if factor > 0 else mirror(found)

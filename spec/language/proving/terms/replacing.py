@@ -121,7 +121,7 @@ def _transfer(n: Normal, atom: Atom, change: Change, new: Poly, facts: Facts) ->
     if not atom.args or change.atoms or not all(set("~‹") & set(s.name) for s in change.symbols):
         return
     value = atom.args[0]
-    held = n.certificates.get(value.key)
+    held = n.signs.certificates(value.key)
     if not held or new == value or (1, value) not in n.oriented(value, facts):
         return
     fewer = facts.about(new.symbols)
