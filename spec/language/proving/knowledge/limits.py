@@ -1,4 +1,4 @@
-"""What one step of a proof may take: how deep searches are put into one another, and how many terms are multiplied.
+"""What one step of a proof may take: how deep searches are put into one another, and how much is rewritten.
 
 What is left out can only leave a question open. An answer found while something was left out is not kept: asked at another
 place, where less is running, the search may go further.
@@ -13,8 +13,8 @@ from typing import Literal
 
 from spec.language.proving.obligations import Unprovable
 
-MOST_PRODUCTS = 2_000_000
-"""After how many products of terms a step is refused."""
+MOST_REWRITINGS = 150_000
+"""After how many products of terms and rebuilt atoms a step is refused."""
 
 Search = Literal["estimate", "witness", "step"]
 """An estimate of a sign, a search for an index with a property, a recurrence one step earlier."""
@@ -26,19 +26,17 @@ class Limits:
     def __init__(self) -> None:
         self._running: Counter[Search] = Counter()
         self._left_out: Counter[Search] = Counter()
-        self._products = 0
+        self._rewritings = 0
 
-    def multiplied(self, count: int) -> None:
-        """Count products of terms.
+    def rewrites(self, count: int = 1) -> None:
+        """Count products of terms, and atoms that are rebuilt.
 
         Raises:
             Unprovable: there were too many.
         """
-        self._products += count
-        if self._products > MOST_PRODUCTS:
-            raise Unprovable(
-                f"undecided after {MOST_PRODUCTS:,} products of terms: put a line between the two"
-            )
+        self._rewritings += count
+        if self._rewritings > MOST_REWRITINGS:
+            raise Unprovable(f"undecided after {MOST_REWRITINGS:,} rewritings: put a line between the two")
 
     @contextmanager
     def within(self, search: Search, most: int) -> Iterator[bool]:

@@ -201,7 +201,7 @@ class Normal:
         if p.constant is not None or q.constant is not None:
             a, b = (p, q) if p.constant is not None else (q, p)
             return b.scaled(a.constant or Fraction(0))
-        self.limits.multiplied(len(p.terms) * len(q.terms))
+        self.limits.rewrites(len(p.terms) * len(q.terms))
         parts = []
         for m, c in p.terms.items():
             for o, e in q.terms.items():

@@ -59,6 +59,7 @@ def rebuild(n: Normal, poly: Poly, change: Change, facts: Facts) -> Poly:
 
 def rebuild_atom(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
     """An atom after a change."""
+    n.limits.rewrites()
     if atom.key in change.atoms:
         return change.atoms[atom.key]
     kind = atom.kind
