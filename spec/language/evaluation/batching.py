@@ -1,0 +1,134 @@
+"""Many examples in one evaluation: the same lines with one more index, which counts the examples.
+
+Nothing of the evaluation knows of it. Every tensor gets an axis in front, every line runs over one index more, and whatever
+evaluates lines evaluates all examples of equal sizes at once. Errors, conditions and exponents are per entry, so an example's
+result depends on the others in how it is reached only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import sympy
+
+from spec.language.arrays import Tensor
+from spec.language.evaluation.binding import Bindings, bind
+from spec.language.evaluation.dimensions import whole
+from spec.language.expr import Ref
+from spec.language.flatten import Flat
+from spec.language.ordering import arrange
+from spec.language.trees import transform
+
+EXAMPLE = sympy.Dummy("example", integer=True)
+"""The index that counts the examples."""
+EXAMPLES = sympy.Dummy("examples", integer=True, positive=True)
+"""How many there are."""
+
+
+def batched(flat: Flat) -> Flat:
+    """The same lines for many examples: inputs (numbers included) and results have an axis for the examples in front."""
+    return _batched(_Same(flat))
+
+
+class _Same:
+    """A flattened formula as the key of a memory: that very object, which the key keeps alive."""
+
+    def __init__(self, flat: Flat) -> None:
+        self.flat = flat
+
+    def __hash__(self) -> int:
+        return hash((self.flat.formula_id, len(self.flat.lines)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.flat is other.flat
+
+
+@lru_cache(maxsize=256)
+def _batched(same: _Same) -> Flat:
+    flat = same.flat
+
+    def leading(tensor: Tensor) -> Tensor:
+        if tensor.name in flat.constants or tensor.role == "generator":
+            return tensor
+        return Tensor(
+            tensor.name, (EXAMPLES, *tensor.shape), tensor.domain, tensor.role, tensor.below, tensor.meaning
+        )
+
+    def rule(part: Any) -> Any:
+        if not isinstance(part, Ref):
+            return None
+        tensor = leading(part.tensor)
+        return part if tensor is part.tensor else Ref(tensor, EXAMPLE, *part.index)
+
+    lines = tuple(
+        replace(
+            line,
+            left=transform(line.left, rule),
+            right=transform(line.right, rule),
+            ranges=((EXAMPLE, sympy.S.Zero, EXAMPLES - 1), *line.ranges),
+        )
+        for line in flat.lines
+    )
+    return replace(
+        flat,
+        inputs=tuple(leading(item) if isinstance(item, Tensor) else item for item in flat.inputs),
+        lines=tuple(line for group in arrange(lines) for line in group.lines),
+        outputs=tuple(map(leading, flat.outputs)),
+    )
+
+
+def bind_all(flat: Flat, every: Sequence[Mapping[str, Any]]) -> Bindings:
+    """The inputs of several examples bound to the inputs of ``batched(flat)``.
+
+    Raises:
+        ValueError: an input that does not fit, or that has another shape or size in one of the examples.
+    """
+    first = bind(flat, every[0])
+    found = Bindings(sizes={**first.sizes, EXAMPLES: len(every)}, rationals=dict(first.rationals))
+    found.positive = set(first.positive)
+    for item in flat.inputs:
+        if not isinstance(item, Tensor):
+            if any(int(inputs[str(item)]) != first.sizes[item] for inputs in every):
+                raise ValueError(f"{flat.formula_id}: the examples differ in the size {item}")
+            continue
+        if item.role == "generator":
+            continue
+        values = [inputs.get(item.name) for inputs in every]
+        if item.domain == "boolean":
+            found.booleans[item.name] = _conditions(flat, item, values, found.sizes)
+        elif item.domain in ("integer", "permutation"):
+            found.integers[item.name] = _stacked(flat, item, [np.asarray(v, np.int64) for v in values])
+        else:
+            found.reals[item.name] = _stacked(flat, item, [_real(v) for v in values])
+    return found
+
+
+def _real(value: Any) -> Any:
+    array = np.asarray(value)
+    return array if array.dtype == object else array.astype(np.float64)
+
+
+def _stacked(flat: Flat, item: Tensor, arrays: list[Any]) -> Any:
+    if any(array.shape != arrays[0].shape for array in arrays):
+        raise ValueError(f"{flat.formula_id}: the examples differ in the shape of {item.name}")
+    return np.stack(arrays)
+
+
+def _conditions(flat: Flat, item: Tensor, values: list[Any], sizes: Mapping[Any, int]) -> Any:
+    """Boolean inputs; a mask that is absent from some is written out."""
+    if all(value is None for value in values):
+        if flat.absent:
+            return None
+    shape = [whole(size, sizes) for size in item.shape]
+    return _stacked(
+        flat,
+        item,
+        [np.full(shape, flat.absent) if value is None else np.asarray(value, bool) for value in values],
+    )
+
+
+__all__ = ["EXAMPLE", "EXAMPLES", "batched", "bind_all"]
