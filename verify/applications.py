@@ -18,7 +18,7 @@ from spec.language.formula import Formula
 from spec.language.known import known
 from spec.language.proving.evaluating.applying import Applications, plain_reader, sizes_in
 from verify.calling import Caller, values
-from verify.gradients import expected_gradients
+from verify.gradients import expected_gradients, expected_gradients_at
 from verify.judging import Judge
 from verify.sampling import rounded
 
@@ -47,11 +47,31 @@ class CallableApplications(Applications):
         """The float64 value, rounded to the type under check."""
         return rounded(number.floats(), self.dtype)
 
+    def judging(self, formula_id: str) -> Judge:
+        """The judge of a formula that is applied."""
+        if formula_id == self.formula.id:
+            return self.judge
+        other = known(formula_id)
+        return self.judge.beside(other, shared(other, self.judge))
+
+    def announced(self, node: Call | Pullback, every: list[dict[str, Any]]) -> None:
+        """The statement is evaluated at all of them together."""
+        judge, output = self.judging(str(node.args[0])), str(node.args[1])
+        if len(every) < 2 or output not in {tensor.name for tensor in judge.flat.outputs}:
+            return
+        if isinstance(node, Call):
+            judge.expect_all(every, self.dtype, rigorous=False)
+        else:
+            points = [
+                ({k: v for k, v in given.items() if k != "seed"}, {output: given["seed"]}) for given in every
+            ]
+            expected_gradients_at(judge, points, [node.wrt], self.dtype)
+
     def apply(self, node: Call | Pullback, arguments: dict[str, Any]) -> tuple[Any, Any, Any]:
         """What the callable returns, the bound there, and what the statement says there."""
         formula_id, output = str(node.args[0]), str(node.args[1])
         own = formula_id == self.formula.id
-        judge = self.judge if own else Judge(known(formula_id), shared(known(formula_id), self.judge))
+        judge = self.judging(formula_id)
         if own and self.caller.sizes and not self.caller.sizes.fits(sizes_in(self.formula, arguments)):
             raise NotRunnable(f"it applies the formula where not {self.caller.sizes}")
         if own and not self.caller.takes_mask:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 
-from spec.language.differentiation.gradients import pull_back
+from spec.language.differentiation.gradients import Derivative, vjp
+from spec.language.evaluation.binding import bind
 from spec.language.evaluation.dimensions import whole
 from spec.language.evaluation.precision import Precision
 from verify.calling import Caller, Fault, Unsupported, values
 from verify.judging import Expected, Judge, Outcome, compare, explain, worst
+from verify.oracle import Kind
 from verify.sampling import Example, members, rounded
 
 REAL = ("real", "positive", "nonnegative")
@@ -30,16 +32,54 @@ def differentiable(judge: Judge) -> list[str]:
 def expected_gradients(
     judge: Judge, inputs: Mapping[str, Any], cotangents: Mapping[str, Any], wrt: list[str], dtype: str
 ) -> dict[str, Expected]:
-    """The derived gradients at a point, with their bounds. The only place that asks the language for them."""
-    with np.errstate(all="ignore"):  # what does not fit into float64 becomes infinite, that is unjudged
-        found = pull_back(judge.formula, inputs, dict(cotangents), wrt, judge.conventions, dtype)
-    # What the walk cannot say (NaN beside an infinite bound) is not judged. An entry about which the statement says nothing
-    # may be NaN, and backward it reaches whatever that entry was made from, even through factors of 0.
-    unsaid = judge.silent(inputs)
-    return {
-        name: Expected(name, value, np.where(np.isfinite(value) & (not unsaid), bound, np.inf))
-        for name, (value, bound) in found.items()
-    }
+    """The derived gradients at a point, with their bounds."""
+    return expected_gradients_at(judge, [(inputs, cotangents)], wrt, dtype)[0]
+
+
+def expected_gradients_at(
+    judge: Judge,
+    points: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]],
+    wrt: list[str],
+    dtype: str,
+) -> list[dict[str, Expected]]:
+    """The derived gradients at points (inputs, cotangents), with their bounds. Only here the language is asked for them."""
+    gradient = vjp(judge.formula, wrt, judge.conventions)
+    kind = Kind(Precision.of(dtype, judge.conventions["intermediates"]))
+    asked = [_seeded(judge, gradient, inputs, cotangents) for inputs, cotangents in points]
+    answers = judge.oracle.ask(gradient.flat, asked, kind, dtype)
+    result = []
+    for (inputs, _), answer in zip(points, answers, strict=True):
+        # What the walk cannot say (NaN beside an infinite bound) is not judged. An entry about which the statement says nothing
+        # may be NaN, and backward it reaches whatever that entry was made from, even through factors of 0.
+        unsaid = judge.silent(inputs, dtype)
+        result.append(
+            {
+                name: Expected(name, value, np.where(np.isfinite(value) & (not unsaid), bound, np.inf))
+                for name, (value, bound) in zip(gradient.gradients, answer, strict=True)
+            }
+        )
+    return result
+
+
+def _seeded(
+    judge: Judge, gradient: Derivative, inputs: Mapping[str, Any], cotangents: Mapping[str, Any]
+) -> dict[str, Any]:
+    return {**inputs, **gradient.seeded(cotangents, bind(judge.flat, inputs).sizes)}
+
+
+def announce(judge: Judge, examples: Iterable[Example]) -> None:
+    """Announce examples whose gradients will be asked for soon, so that those of equal sizes are evaluated together."""
+    names = differentiable(judge)
+    gradient = vjp(judge.formula, names, judge.conventions)
+    questions = []
+    for example in examples:
+        for place in members(example.batch):
+            single = example.single(judge.formula, place)
+            seeds = {name: value[place] for name, value in example.cotangents.items()}
+            questions.append((gradient.flat, _seeded(judge, gradient, single, seeds), example.dtype))
+            if judge.partial:
+                questions.append((judge.flat, single, example.dtype))
+    judge.oracle.ahead(questions)
 
 
 def with_cotangents(judge: Judge, example: Example, seed: int) -> Example:
@@ -60,11 +100,14 @@ def expected_batch(judge: Judge, example: Example, wrt: list[str]) -> dict[str, 
     """
     if not example.batch:
         return expected_gradients(judge, example.inputs, example.cotangents, wrt, example.dtype)
-    every = []
-    for place in members(example.batch):
-        seeds = {name: value[place] for name, value in example.cotangents.items()}
-        single = example.single(judge.formula, place)
-        every.append(expected_gradients(judge, single, seeds, wrt, example.dtype))
+    points = [
+        (
+            example.single(judge.formula, place),
+            {name: value[place] for name, value in example.cotangents.items()},
+        )
+        for place in members(example.batch)
+    ]
+    every = expected_gradients_at(judge, points, wrt, example.dtype)
     unit = Precision.of(example.dtype, judge.conventions["intermediates"]).operations.unit
     data = {tensor.name for tensor in judge.formula.tensors if tensor.role == "data"}
     found = {}
@@ -147,7 +190,8 @@ def judge_gradient(judge: Judge, caller: Caller, example: Example) -> Outcome:
 def unsaid(judge: Judge, example: Example) -> bool:
     """Whether the statement says nothing about some entry of some member."""
     return judge.partial and any(
-        judge.silent(example.single(judge.formula, place)) for place in members(example.batch)
+        judge.silent(example.single(judge.formula, place), example.dtype)
+        for place in members(example.batch)
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,16 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spec.language.evaluation.balls import midpoints, radii
 from spec.language.evaluation.binding import bind
-from spec.language.evaluation.evaluate import enclose, evaluate, run
-from spec.language.evaluation.numbers import Num
+from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.walk import Walk
 from spec.language.expr import Undefined
 from spec.language.formula import Formula
 from spec.language.trees import walk
 from verify.calling import Caller, Fault, values
+from verify.oracle import BALLS, PLAIN, Answer, Kind, Oracle
 from verify.sampling import Example, members
 
 Reals = npt.NDArray[np.float64]
@@ -77,6 +76,7 @@ class Judge:
         self.formula = formula
         self.conventions = formula.choose(conventions)
         self.flat = formula.flat(self.conventions)
+        self._others: dict[Any, Judge] = {}
         self.real = any(
             t.domain in ("real", "positive", "nonnegative") and t.role in ("data", "parameter")
             for t in formula.tensors
@@ -87,15 +87,33 @@ class Judge:
         """Whether the statement leaves something unsaid under these conventions."""
         return any(isinstance(part, Undefined) for line in self.flat.lines for part in walk(line.right))
 
-    def silent(self, inputs: Mapping[str, Any]) -> bool:
-        """Whether the statement says nothing about some entry at these inputs (0/0 and NaN included)."""
-        return self.partial and any(np.isnan(value).any() for value in evaluate(self.flat, inputs))
+    @cached_property
+    def oracle(self) -> Oracle:
+        """What answers for the statement, and for others that its theorems apply."""
+        return Oracle()
 
-    def bound(self, inputs: Mapping[str, Any], dtype: str) -> list[Num]:
-        """The outputs in float64 with their bounds for an implementation in ``dtype``."""
-        precision = Precision.of(dtype, self.conventions["intermediates"])
-        done = run(self.flat, Walk(precision.operations), bind(self.flat, inputs), precision.storage)
-        return [done.tensors[t.name] for t in self.flat.outputs]
+    def beside(self, formula: Formula, conventions: Mapping[str, str]) -> Judge:
+        """The judge of another formula, which theorems about this one apply; made once, with the same oracle."""
+        key = (formula.id, *sorted(conventions.items()))
+        if key not in self._others:
+            self._others[key] = other = Judge(formula, conventions)
+            other.oracle = self.oracle
+        return self._others[key]
+
+    def ahead(self, examples: Iterable[Example]) -> None:
+        """Announce examples whose values will be asked for soon, so that those of equal sizes are evaluated together."""
+        self.oracle.ahead(
+            (self.flat, example.single(self.formula, place), example.dtype)
+            for example in examples
+            for place in members(example.batch)
+        )
+
+    def silent(self, inputs: Mapping[str, Any], dtype: str = "") -> bool:
+        """Whether the statement says nothing about some entry at these inputs (0/0 and NaN included)."""
+        if not self.partial:
+            return False
+        (answer,) = self.oracle.ask(self.flat, [inputs], PLAIN, dtype)
+        return any(np.isnan(value).any() for value, _ in answer)
 
     def line(self, inputs: Mapping[str, Any], dtype: str, name: str) -> Expected:
         """What the statement says of the tensor of any of its lines, with the bound for an implementation in ``dtype``."""
@@ -105,34 +123,50 @@ class Judge:
             found = done.tensors[name]
             return Expected(name, found.floats(), found.bounds())
 
-    def enclosed(self, inputs: Mapping[str, Any], bits: int = 128) -> list[tuple[Reals, Reals]]:
-        """The outputs as rigorous enclosures: midpoints and radii."""
-        found = enclose(self.flat, inputs, None, bits)
-        return [(midpoints(balls), radii(balls)) for balls in found]
-
     def expect(self, inputs: Mapping[str, Any], dtype: str, rigorous: bool | None = None) -> list[Expected]:
-        """What the statement says at these inputs (without batch dimensions).
+        """What the statement says at these inputs (without batch dimensions); see :meth:`expect_all`."""
+        return self.expect_all([inputs], dtype, rigorous)[0]
+
+    def expect_all(
+        self, every: Sequence[Mapping[str, Any]], dtype: str, rigorous: bool | None = None
+    ) -> list[list[Expected]]:
+        """What the statement says at each of these inputs.
 
         ``rigorous`` None takes balls for float64 where the work is small. Otherwise the float64 walk is the reference: its
         own error is part of the bound.
         """
-        found = self.bound(inputs, dtype)
-        with np.errstate(all="ignore"):  # what does not fit into float64 becomes infinite, that is unjudged
-            return self._expected(found, inputs, dtype, rigorous)
+        kind = Kind(Precision.of(dtype, self.conventions["intermediates"]))
+        walked = self.oracle.ask(self.flat, every, kind, dtype)
+        exact = list(walked)
+        small = [
+            place
+            for place, (inputs, answer) in enumerate(zip(every, walked, strict=True))
+            if (self._affordable(inputs, answer, dtype) if rigorous is None else rigorous)
+        ]
+        if small:
+            balls = self.oracle.ask(self.flat, [every[place] for place in small], BALLS, dtype)
+            for place, answer in zip(small, balls, strict=True):
+                exact[place] = answer
+        return [
+            [
+                self._expected(tensor.name, mine, best, best is not mine)
+                for tensor, mine, best in zip(self.flat.outputs, answer, reference, strict=True)
+            ]
+            for answer, reference in zip(walked, exact, strict=True)
+        ]
+
+    def _affordable(self, inputs: Mapping[str, Any], answer: Answer, dtype: str) -> bool:
+        size = sum(np.size(v) for v in inputs.values() if isinstance(v, np.ndarray))
+        return dtype == "float64" and (size + 1) * sum(value.size for value, _ in answer) <= AFFORDABLE
 
     def _expected(
-        self, found: list[Num], inputs: Mapping[str, Any], dtype: str, rigorous: bool | None
-    ) -> list[Expected]:
-        if rigorous is None:
-            size = sum(np.size(v) for v in inputs.values() if isinstance(v, np.ndarray))
-            rigorous = dtype == "float64" and (size + 1) * sum(n.value.size for n in found) <= AFFORDABLE
-        exact = self.enclosed(inputs) if rigorous else [(n.floats(), np.zeros(())) for n in found]
-        result = []
-        for tensor, number, (value, radius) in zip(self.flat.outputs, found, exact, strict=True):
-            bounds = np.broadcast_to(number.bounds(), value.shape)
+        self, name: str, walked: tuple[Reals, Reals], best: tuple[Reals, Reals], balls: bool
+    ) -> Expected:
+        value, radius = best if balls else (walked[0], np.zeros(()))
+        bounds = np.broadcast_to(walked[1], value.shape)
+        with np.errstate(all="ignore"):
             bounds = np.where(np.isfinite(value) & np.isfinite(radius), bounds + radius, np.inf)
-            result.append(Expected(tensor.name, value, bounds))
-        return result
+        return Expected(name, value, bounds)
 
     def expect_batch(
         self, example: Example, rigorous: bool | None = None, dtype: str | None = None
@@ -141,10 +175,9 @@ class Judge:
         kind = dtype or example.dtype
         if not example.batch:
             return self.expect(example.inputs, kind, rigorous)
-        every = [
-            self.expect(example.single(self.formula, place), kind, rigorous)
-            for place in members(example.batch)
-        ]
+        every = self.expect_all(
+            [example.single(self.formula, place) for place in members(example.batch)], kind, rigorous
+        )
         stacked = []
         for parts in zip(*every, strict=True):
             shape = (*example.batch, *parts[0].value.shape)

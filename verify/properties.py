@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from spec.language.theorem import Theorem
 from spec.language.trees import walk
 from verify.applications import NotRunnable
 from verify.calling import Caller, Unsupported
-from verify.gradients import JUDGED, differentiable, judge_gradient, with_cotangents
+from verify.gradients import JUDGED, announce, differentiable, judge_gradient, with_cotangents
 from verify.judging import Judge, Outcome, judge_value
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Kind
 from verify.robustness import Scenario
@@ -58,7 +59,7 @@ def value_check(setting: Setting, dtype: str) -> CheckResult:
     def probe(example: Example) -> Outcome:
         return judge_value(judge, caller, example)
 
-    found = search(space, make, probe, setting.max_examples, setting.seed, setting.clock)
+    found = search(space, make, probe, setting.max_examples, setting.seed, setting.clock, judge.ahead)
     name = f"value in {dtype}" if judge.real else "value"
     return concluded(setting, name, "value", dtype, found, probe)
 
@@ -81,7 +82,7 @@ def gradient_check(setting: Setting, dtype: str) -> CheckResult | None:
 
     ratios: list[float] = []
     count = max(1, setting.max_examples // 2)
-    found = search(space, make, probe, count, setting.seed + 1, setting.clock)
+    found = search(space, make, probe, count, setting.seed + 1, setting.clock, partial(announce, judge))
     result = concluded(setting, f"gradient in {dtype}", "gradient", dtype, found, probe)
     if dtype not in JUDGED and result.verdict == CONFORMS:
         result.verdict, result.worst_ratio = INCONCLUSIVE, max(ratios, default=None)
@@ -172,6 +173,24 @@ def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> Chec
     return result
 
 
+def scenario_examples(
+    setting: Setting, scenario: Scenario, space: Space, dtypes: list[str]
+) -> Iterator[Example]:
+    """The examples on which a scenario is played."""
+    count = max(4, setting.max_examples // 12)
+    for turn, recipe in enumerate(space.plan(count, setting.seed + 3)):
+        sizes = scenario.sizes if scenario.sizes is not None and turn % 2 == 0 else recipe.sizes
+        mask = recipe.mask if scenario.mask is None else (scenario.mask if turn % 3 else 2)
+        example = space.example(
+            recipe._replace(
+                sizes=3 if sizes == recipe.sizes and scenario.sizes is not None else sizes, mask=mask
+            ),
+            dtypes[turn % len(dtypes)],
+            scenario.batch,
+        )
+        yield with_cotangents(setting.judge, example, recipe.seed) if scenario.gradients else example
+
+
 def robustness_check(setting: Setting, scenario: Scenario, dtypes: list[str]) -> CheckResult | None:
     """A scenario; examples on which a plain call already fails are not held against it. None where it never applies."""
     judge, caller, space = setting.judge, setting.caller, setting.space(moderate=scenario.gradients)
@@ -201,26 +220,16 @@ def robustness_check(setting: Setting, scenario: Scenario, dtypes: list[str]) ->
         return outcome
 
     found = Found()
-    count = max(4, setting.max_examples // 12)
+    examples = list(scenario_examples(setting, scenario, space, dtypes))
+    called = [each for example in examples for each in scenario.calls(judge, example)]
+    (partial(announce, judge) if scenario.gradients else judge.ahead)(called)
     try:
-        for turn, recipe in enumerate(space.plan(count, setting.seed + 3)):
+        for example in examples:
             if found.over or setting.clock.over:
                 break
-            sizes = scenario.sizes if scenario.sizes is not None and turn % 2 == 0 else recipe.sizes
-            mask = recipe.mask if scenario.mask is None else (scenario.mask if turn % 3 else 2)
-            example = space.example(
-                recipe._replace(
-                    sizes=3 if sizes == recipe.sizes and scenario.sizes is not None else sizes, mask=mask
-                ),
-                dtypes[turn % len(dtypes)],
-                scenario.batch,
-            )
-            if scenario.gradients:
-                example = with_cotangents(judge, example, recipe.seed)
             outcome = probe(example)
-            if outcome.idle:
-                continue
-            found.see(example, outcome)
+            if not outcome.idle:
+                found.see(example, outcome)
     except Unsupported as said:
         found.unsupported = str(said)
     if not found.examples and not found.unsupported and not setting.clock.over:

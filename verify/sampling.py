@@ -23,12 +23,14 @@ from verify.regimes import Regime
 from verify.sizing import SIZE_KINDS, Sizing, sizing
 from verify.supporting import EVERY_SIZE, Supported
 
+SHARING = 50
+"""For every so many planned examples, one more choice of sizes of each kind: examples of equal sizes are evaluated together."""
 LARGEST = {"float16": 3e4}
 """Magnitudes that inputs do not exceed, in types with a narrow range."""
 
 
 class Recipe(NamedTuple):
-    """What distinguishes one example from another, as small integers."""
+    """What distinguishes one example from another, as small integers; ``variant``: which sizes of their kind."""
 
     sizes: int
     regime: int
@@ -36,6 +38,7 @@ class Recipe(NamedTuple):
     mask: int
     number: int
     seed: int
+    variant: int = 0
 
 
 @dataclass
@@ -128,6 +131,7 @@ class Space:
         With ``large`` one in eight is about a large size instead, on unit normal data: many steps first, then each size in turn.
         """
         random = np.random.default_rng([seed, 7])
+        variants = random.integers(2**31, size=(SIZE_KINDS, 1 + count // SHARING))
         wide, long = (len(self.sizing.large), len(self.sizing.long)) if large else (0, 0)
         done = 0
         for place in range(count):
@@ -137,13 +141,15 @@ class Space:
                 done += 1
                 continue
             turn = place - done
+            kind = turn % SIZE_KINDS if turn >= len(self.pairs) else (turn * 7) % SIZE_KINDS
             yield Recipe(
-                sizes=turn % SIZE_KINDS if turn >= len(self.pairs) else (turn * 7) % SIZE_KINDS,
+                sizes=kind,
                 regime=turn % len(self.pairs),
                 other=0 if turn < len(self.pairs) else int(random.integers(len(self.data_regimes))),
                 mask=(turn + turn // len(self.masks)) % len(self.masks),
                 number=(turn + turn // 6) % len(regimes.POSITIVE_NUMBERS),
                 seed=int(random.integers(2**31)),
+                variant=int(variants[kind, turn // SIZE_KINDS % variants.shape[1]]),
             )
 
     def example(
@@ -155,7 +161,9 @@ class Space:
     ) -> Example:
         """The example that a recipe describes (``sizes`` given: at these)."""
         random = np.random.default_rng([*recipe])
-        sizes = dict(sizes or self.sizing.draw(recipe.sizes, random))
+        sizes = dict(
+            sizes or self.sizing.draw(recipe.sizes, np.random.default_rng([recipe.sizes, recipe.variant]))
+        )
         lead, regime = self.pairs[recipe.regime % len(self.pairs)]
         other = self.data_regimes[recipe.other % len(self.data_regimes)]
         mask = self.masks[recipe.mask % len(self.masks)]

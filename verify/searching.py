@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, Verbosity
@@ -19,6 +20,8 @@ from verify.sizing import SIZE_KINDS
 
 PLANNED = 0.7
 """The share of examples that are planned; Hypothesis searches with the others."""
+GENERATION = 6
+"""Examples of equal sizes that Hypothesis draws at a time."""
 
 Probe = Callable[[Example], Outcome]
 
@@ -33,7 +36,6 @@ class Found:
     ratios: dict[str, float] = field(default_factory=dict)
     example: Example | None = None
     outcome: Outcome | None = None
-    latest: float = 0.0
     unsupported: str = ""
     cut: bool = False
     returned: str = ""
@@ -43,7 +45,6 @@ class Found:
         self.examples += 1
         self.effective += outcome.effective
         self.worst = max(self.worst or 0.0, outcome.ratio)
-        self.latest = outcome.ratio
         self.returned = outcome.returned or self.returned
         self.ratios[example.regime] = max(self.ratios.get(example.regime, 0.0), outcome.ratio)
         if outcome.fails:
@@ -72,19 +73,41 @@ class Clock:
         return time.monotonic() >= self.end
 
 
+def windows(recipes: Iterable[Recipe]) -> Iterator[list[Recipe]]:
+    """Recipes in groups, in order: one, two, four, then all that are left. The first must not wait for the others to be drawn."""
+    left = iter(recipes)
+    for count in (1, 2, 4, None):
+        part = list(islice(left, count))
+        if part:
+            yield part
+
+
 def search(
-    space: Space, make: Callable[[Recipe], Example], probe: Probe, count: int, seed: int, clock: Clock
+    space: Space,
+    make: Callable[[Recipe], Example],
+    probe: Probe,
+    count: int,
+    seed: int,
+    clock: Clock,
+    announce: Callable[[list[Example]], None] = lambda examples: None,
 ) -> Found:
-    """Judge up to ``count`` examples; stops at the first violation."""
+    """Judge up to ``count`` examples; stops at the first violation. Examples are announced before they are judged."""
     found = Found()
 
-    def judge(recipe: Recipe) -> None:
+    def judge(recipes: list[Recipe]) -> None:
         if found.over:
             return
+        examples = [make(recipe) for recipe in recipes]
+        if len(examples) > 1:
+            announce(examples)
+        for example in examples:
+            if not found.over:
+                one(example)
+
+    def one(example: Example) -> None:
         if clock.over:
             found.cut = True
             return
-        example = make(recipe)
         try:
             outcome = probe(example)
         except Unsupported as said:
@@ -94,38 +117,51 @@ def search(
             found.see(example, outcome)
 
     planned = count if count < 4 else max(1, int(PLANNED * count))
-    for recipe in space.plan(planned, seed, large=True):
-        judge(recipe)
+    for recipes in windows(space.plan(planned, seed, large=True)):
+        judge(recipes)
     if not found.over and count > planned:
         _hunt(space, judge, found, count - planned, seed)
     return found
 
 
-def _hunt(space: Space, judge: Callable[[Recipe], None], found: Found, count: int, seed: int) -> None:
-    recipes = st.builds(
-        Recipe,
-        st.integers(0, SIZE_KINDS - 1),
+def _hunt(
+    space: Space, judge: Callable[[list[Recipe]], None], found: Found, count: int, seed: int
+) -> None:
+    """Hypothesis draws generations of recipes that share their sizes, so that they are evaluated together."""
+    one = st.tuples(
         st.integers(0, len(space.pairs) - 1),
         st.integers(0, len(space.data_regimes) - 1),
         st.integers(0, len(MASKS) - 1),
         st.integers(0, len(POSITIVE_NUMBERS) - 1),
         st.integers(0, 2**31 - 1),
     )
+    generation = st.tuples(
+        st.integers(0, SIZE_KINDS - 1),
+        st.integers(0, 2**31 - 1),
+        st.lists(one, min_size=GENERATION, max_size=GENERATION),
+    )
+    generations = -(-count // GENERATION)
+    left = count
 
-    def property_(recipe: Recipe) -> None:
-        before = found.examples
-        judge(recipe)
-        if found.examples > before and not found.over:
-            latest = found.latest
-            hypothesis.target(min(latest, 1e6))
+    def property_(drawn: tuple[int, int, list[tuple[int, ...]]]) -> None:
+        nonlocal left
+        sizes, variant, rest = drawn
+        before, worst = found.examples, found.worst
+        found.worst = None
+        judge([Recipe(sizes, *each, variant) for each in rest[:left]])
+        left -= min(left, len(rest))
+        reached = found.worst
+        found.worst = max((r for r in (worst, reached) if r is not None), default=None)
+        if found.examples > before and not found.over and reached is not None:
+            hypothesis.target(min(reached, 1e6))
 
     test = hypothesis.settings(
-        max_examples=count,
+        max_examples=generations,
         database=None,
         deadline=None,
         phases=(Phase.generate, Phase.target),
         suppress_health_check=list(HealthCheck),
         verbosity=Verbosity.quiet,
         print_blob=False,
-    )(hypothesis.seed(seed)(hypothesis.given(recipes)(property_)))
+    )(hypothesis.seed(seed)(hypothesis.given(generation)(property_)))
     test()

@@ -20,11 +20,12 @@ from spec.language.ordering import Group, arrange
 from spec.language.trees import free_symbols, fresh, substitute, transform, walk
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Flat:
     """A formula as primitive lines. ``origin`` tells for each defined tensor which formula's line it is.
 
-    ``absent`` is what an optional mask that is not given stands for.
+    ``absent`` is what an optional mask that is not given stands for. Two of them are equal if they are the same object: they are
+    kept once made, and what is worked out from one is remembered with it.
     """
 
     formula_id: str

@@ -29,27 +29,9 @@ EXAMPLES = sympy.Dummy("examples", integer=True, positive=True)
 """How many there are."""
 
 
+@lru_cache(maxsize=256)
 def batched(flat: Flat) -> Flat:
     """The same lines for many examples: inputs (numbers included) and results have an axis for the examples in front."""
-    return _batched(_Same(flat))
-
-
-class _Same:
-    """A flattened formula as the key of a memory: that very object, which the key keeps alive."""
-
-    def __init__(self, flat: Flat) -> None:
-        self.flat = flat
-
-    def __hash__(self) -> int:
-        return hash((self.flat.formula_id, len(self.flat.lines)))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.flat is other.flat
-
-
-@lru_cache(maxsize=256)
-def _batched(same: _Same) -> Flat:
-    flat = same.flat
 
     def leading(tensor: Tensor) -> Tensor:
         if tensor.name in flat.constants or tensor.role == "generator":

@@ -112,15 +112,16 @@ class Applications:
         ranges = [evaluator.ranges[s] for s in outer]
         if np.prod([len(r) for r in ranges], dtype=float) > self.most:
             raise NotEvaluated(f"{node.args[0]} is applied at more than {self.most} places")
-        parts = []
+        every = []
         for at in product(*ranges):
             self.depth += 1
             try:
                 inner = evaluator.outside(dict(zip(outer, (int(v) for v in at), strict=True)))
-                gathered = self.gathered(inner, node, arguments)
+                every.append(self.gathered(inner, node, arguments))
             finally:
                 self.depth -= 1
-            parts.append(self.apply(node, gathered))
+        self.announced(node, every)
+        parts = [self.apply(node, gathered) for gathered in every]
         lead = tuple(len(r) for r in ranges)
         index = (*(s - int(r[0]) if len(r) else s for s, r in zip(outer, ranges, strict=True)), *node.index)
         return self.entries(evaluator, parts, lead, index)
@@ -159,6 +160,9 @@ class Applications:
                 return np.array(np.broadcast_to(inner.index(value), extent))
             number = inner.value(value if isinstance(value, Node) else Literal(value))
             return self.real(inner, inner.arithmetic.view(number, lambda part: np.broadcast_to(part, extent)))
+
+    def announced(self, node: Call | Pullback, every: list[dict[str, Any]]) -> None:
+        """Told of all the arguments at which an application is about to be asked for."""
 
     def real(self, inner: Evaluator, number: Any) -> Any:
         """A real argument, from a number of the arithmetic."""

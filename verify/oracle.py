@@ -1,0 +1,227 @@
+"""The oracle of a check: what statements say at inputs, found for many inputs of equal shapes at once, and remembered.
+
+A check knows most of its examples before it calls anything. It announces them (:meth:`Oracle.ahead`); the first question about one
+of them is answered for others of the same shapes, too. How many, grows with the questions: the first counterexample must not wait.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from spec.language.arrays import Tensor
+from spec.language.evaluation.balls import BallArithmetic, midpoints, precision, radii
+from spec.language.evaluation.batching import batched, bind_all
+from spec.language.evaluation.binding import bind
+from spec.language.evaluation.dimensions import symbols_in
+from spec.language.evaluation.evaluate import run
+from spec.language.evaluation.precision import Precision
+from spec.language.evaluation.walk import Walk
+from spec.language.expr import Bound
+from spec.language.flatten import Flat
+from spec.language.trees import walk
+
+Reals: TypeAlias = npt.NDArray[np.float64]
+Answer: TypeAlias = list[tuple[Reals, Reals]]
+"""For each output its value, and how far from it."""
+Asked: TypeAlias = Mapping[str, Any]
+
+BITS = 128
+"""Bits of balls."""
+MOST = 24
+"""Examples in one evaluation at most."""
+ENTRIES = 1 << 18
+"""Entries that one array may have, when examples are put together."""
+REMEMBERED = 4_000_000
+"""Numbers in the answers that are kept: 32 megabytes."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """In which arithmetic a question is answered: for a precision, in balls (rigorous), or in plain float64 (neither)."""
+
+    precision: Precision | None = None
+    balls: bool = False
+
+
+PLAIN, BALLS = Kind(), Kind(balls=True)
+
+
+class Oracle:
+    """Answers to questions about statements."""
+
+    def __init__(self) -> None:
+        self.answers: OrderedDict[Any, Answer] = OrderedDict()
+        self.kept = 0
+        self.waiting: dict[Any, list[tuple[bytes, Asked]]] = {}
+        self.turn = 0
+        self.evaluations = 0
+
+    def ahead(self, questions: Iterable[tuple[Flat, Asked, str]]) -> None:
+        """Announce what will be asked soon, in place of what was announced before: statement, inputs, and the type's name."""
+        self.waiting = {}
+        for flat, inputs, dtype in questions:
+            group = (flat, dtype, _shapes(flat, inputs))
+            self.waiting.setdefault(group, []).append((_digest(flat, inputs), inputs))
+
+    def ask(self, flat: Flat, every: Sequence[Asked], kind: Kind, dtype: str) -> list[Answer]:
+        """What a statement says at each of these inputs.
+
+        Raises:
+            ValueError: inputs that do not fit the statement; and whatever else their evaluation raises.
+        """
+        digests = [_digest(flat, inputs) for inputs in every]
+        groups: dict[Any, list[tuple[bytes, Asked]]] = {}
+        found: dict[bytes, Answer] = {}
+        for digest, inputs in zip(digests, every, strict=True):
+            known = self.answers.get((flat, kind, digest))
+            if known is not None:
+                self.answers.move_to_end((flat, kind, digest))
+                found[digest] = known
+            else:
+                groups.setdefault(_shapes(flat, inputs), []).append((digest, inputs))
+        for shapes, missing in groups.items():
+            wanted = dict(missing)
+            others = self._others(flat, kind, (flat, dtype, shapes), wanted)
+            found |= self._answered(flat, kind, wanted, others)
+        return [found[digest] for digest in digests]
+
+    def _others(self, flat: Flat, kind: Kind, group: Any, wanted: Mapping[bytes, Asked]) -> dict[bytes, Asked]:
+        """Announced questions that may be answered together with those asked, more of them from turn to turn."""
+        self.turn += 1
+        room = min(MOST, 2 ** (self.turn - 1)) - len(wanted)
+        waiting = [
+            (digest, inputs)
+            for digest, inputs in self.waiting.get(group, ())
+            if digest not in wanted and (flat, kind, digest) not in self.answers
+        ]
+        return dict(waiting[: max(room, 0)])
+
+    def _answered(
+        self, flat: Flat, kind: Kind, wanted: Mapping[bytes, Asked], others: Mapping[bytes, Asked]
+    ) -> dict[bytes, Answer]:
+        together = [*wanted.items(), *others.items()]
+        sizes = bind(flat, together[0][1]).sizes
+        many = max(1, min(MOST, ENTRIES // max(1, widest(flat, sizes))))
+        found: dict[bytes, Answer] = {}
+        for first in range(0, len(together), many):
+            part = together[first : first + many]
+            if first >= len(wanted) and first:  # the others are answered along with those asked, or later
+                break
+            try:
+                answers = self._evaluated(flat, kind, [inputs for _, inputs in part])
+            except (ArithmeticError, LookupError, ValueError):
+                if len(part) == 1:
+                    raise
+                # One of them cannot be evaluated, and must not speak for the others.
+                part = [(digest, inputs) for digest, inputs in part if digest in wanted]
+                answers = [self._evaluated(flat, kind, [inputs])[0] for _, inputs in part]
+            for (digest, _), answer in zip(part, answers, strict=True):
+                found[digest] = answer
+                self._keep((flat, kind, digest), answer)
+        return found
+
+    def _keep(self, key: Any, answer: Answer) -> None:
+        self.answers[key] = answer
+        self.kept += _numbers(answer)
+        while self.kept > REMEMBERED and len(self.answers) > 1:
+            self.kept -= _numbers(self.answers.popitem(last=False)[1])
+
+    def _evaluated(self, flat: Flat, kind: Kind, every: list[Asked]) -> list[Answer]:
+        self.evaluations += 1
+        alone = len(every) == 1
+        statement = flat if alone else batched(flat)
+        bindings = bind(flat, every[0]) if alone else bind_all(flat, every)
+        outputs: list[tuple[Reals, Reals]] = []
+        if kind.balls:
+            with precision(BITS):
+                done = run(statement, BallArithmetic(), bindings)
+            outputs = [(midpoints(b), radii(b)) for b in (done.tensors[t.name] for t in statement.outputs)]
+        else:
+            model = kind.precision
+            done = run(
+                statement,
+                Walk(None if model is None else model.operations),
+                bindings,
+                None if model is None else model.storage,
+            )
+            with np.errstate(all="ignore"):  # what does not fit into float64 becomes infinite, that is unjudged
+                for number in (done.tensors[t.name] for t in statement.outputs):
+                    value = number.floats()
+                    outputs.append(
+                        (value, np.zeros(()) if model is None else np.broadcast_to(number.bounds(), value.shape))
+                    )
+        if alone:
+            return [outputs]
+        return [
+            [(value[place], far[place] if far.ndim else far) for value, far in outputs]
+            for place in range(len(every))
+        ]
+
+
+def _numbers(answer: Answer) -> int:
+    return sum(value.size + far.size for value, far in answer)
+
+
+def _shapes(flat: Flat, inputs: Asked) -> tuple[Any, ...]:
+    """What inputs must share to be evaluated together: shapes and sizes."""
+    return tuple(
+        None
+        if isinstance(item, Tensor) and (inputs.get(item.name) is None or item.role == "generator")
+        else np.shape(inputs[item.name])
+        if isinstance(item, Tensor)
+        else int(inputs[str(item)])
+        for item in flat.inputs
+        if not (isinstance(item, Tensor) and item.role == "mask")
+    )
+
+
+def _digest(flat: Flat, inputs: Asked) -> bytes:
+    """What tells inputs from others: names, shapes and every entry."""
+    made = blake2b(digest_size=16)
+    for item in flat.inputs:
+        name = str(item)
+        value = inputs.get(name)
+        if isinstance(item, Tensor) and item.role == "generator":
+            continue
+        array = None if value is None else np.ascontiguousarray(value)
+        made.update(f"{name}:{None if array is None else (array.shape, array.dtype.str)};".encode())
+        if array is not None:
+            made.update(array.tobytes())
+    return made.digest()
+
+
+@lru_cache(maxsize=512)
+def _extents(flat: Flat) -> tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...]:
+    """For each line the sizes of its own indices, and of each sum inside."""
+    found = []
+    for line in flat.lines:
+        own = tuple(last - first + 1 for _, first, last in line.ranges)
+        found.append((own, ()))
+        for node in walk(line.right):
+            if isinstance(node, Bound):
+                found.append((own, (node.last - node.first + 1,)))
+    return tuple(dict.fromkeys(found))
+
+
+def widest(flat: Flat, sizes: Mapping[Any, int]) -> int:
+    """About how many entries the largest array has that an evaluation forms."""
+    return max((_product(flat, extents, sizes) for extents in _extents(flat)), default=1)
+
+
+def _product(flat: Flat, extents: tuple[tuple[Any, ...], tuple[Any, ...]], sizes: Mapping[Any, int]) -> int:
+    """The product of some extents; of one that depends on more than sizes, the sizes in it count."""
+    return math.prod(
+        math.prod(max(1, sizes.get(s, 1)) for s in symbols_in(extent)) for part in extents for extent in part
+    )
+
+
+__all__ = ["BALLS", "PLAIN", "Answer", "Kind", "Oracle", "widest"]
