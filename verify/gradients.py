@@ -190,8 +190,7 @@ def judge_gradient(judge: Judge, caller: Caller, example: Example) -> Outcome:
 def unsaid(judge: Judge, example: Example) -> bool:
     """Whether the statement says nothing about some entry of some member."""
     return judge.partial and any(
-        judge.silent(example.single(judge.formula, place), example.dtype)
-        for place in members(example.batch)
+        judge.silent(example.single(judge.formula, place), example.dtype) for place in members(example.batch)
     )
 
 

@@ -1,7 +1,8 @@
 """The oracle of a check: what statements say at inputs, found for many inputs of equal shapes at once, and remembered.
 
-A check knows most of its examples before it calls anything. It announces them (:meth:`Oracle.ahead`); the first question about one
-of them is answered for others of the same shapes, too. How many, grows with the questions: the first counterexample must not wait.
+A check knows most of its examples before it calls anything. It announces them (:meth:`Oracle.ahead`); the first question about
+one of them is answered for others of the same shapes, too. How many, grows with the questions: the first counterexample must not
+wait.
 """
 
 from __future__ import annotations
@@ -94,7 +95,9 @@ class Oracle:
             found |= self._answered(flat, kind, wanted, others)
         return [found[digest] for digest in digests]
 
-    def _others(self, flat: Flat, kind: Kind, group: Any, wanted: Mapping[bytes, Asked]) -> dict[bytes, Asked]:
+    def _others(
+        self, flat: Flat, kind: Kind, group: Any, wanted: Mapping[bytes, Asked]
+    ) -> dict[bytes, Asked]:
         """Announced questions that may be answered together with those asked, more of them from turn to turn."""
         self.turn += 1
         room = min(MOST, 2 ** (self.turn - 1)) - len(wanted)
@@ -153,11 +156,16 @@ class Oracle:
                 bindings,
                 None if model is None else model.storage,
             )
-            with np.errstate(all="ignore"):  # what does not fit into float64 becomes infinite, that is unjudged
+            with np.errstate(
+                all="ignore"
+            ):  # what does not fit into float64 becomes infinite, that is unjudged
                 for number in (done.tensors[t.name] for t in statement.outputs):
                     value = number.floats()
                     outputs.append(
-                        (value, np.zeros(()) if model is None else np.broadcast_to(number.bounds(), value.shape))
+                        (
+                            value,
+                            np.zeros(()) if model is None else np.broadcast_to(number.bounds(), value.shape),
+                        )
                     )
         if alone:
             return [outputs]
@@ -202,14 +210,12 @@ def _digest(flat: Flat, inputs: Asked) -> bytes:
 @lru_cache(maxsize=512)
 def _extents(flat: Flat) -> tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...]:
     """For each line the sizes of its own indices, and of each sum inside."""
-    found = []
+    found: dict[tuple[tuple[Any, ...], tuple[Any, ...]], None] = {}
     for line in flat.lines:
         own = tuple(last - first + 1 for _, first, last in line.ranges)
-        found.append((own, ()))
-        for node in walk(line.right):
-            if isinstance(node, Bound):
-                found.append((own, (node.last - node.first + 1,)))
-    return tuple(dict.fromkeys(found))
+        sums = [node for node in walk(line.right) if isinstance(node, Bound)]
+        found |= dict.fromkeys([(own, ()), *((own, (node.last - node.first + 1,)) for node in sums)])
+    return tuple(found)
 
 
 def widest(flat: Flat, sizes: Mapping[Any, int]) -> int:

@@ -28,7 +28,7 @@ Probe = Callable[[Example], Outcome]
 
 @dataclass
 class Found:
-    """What a search saw."""
+    """What a search saw; ``latest``: the worst ratio since it was last set to 0."""
 
     examples: int = 0
     effective: int = 0
@@ -36,6 +36,7 @@ class Found:
     ratios: dict[str, float] = field(default_factory=dict)
     example: Example | None = None
     outcome: Outcome | None = None
+    latest: float = 0.0
     unsupported: str = ""
     cut: bool = False
     returned: str = ""
@@ -45,6 +46,7 @@ class Found:
         self.examples += 1
         self.effective += outcome.effective
         self.worst = max(self.worst or 0.0, outcome.ratio)
+        self.latest = max(self.latest, outcome.ratio)
         self.returned = outcome.returned or self.returned
         self.ratios[example.regime] = max(self.ratios.get(example.regime, 0.0), outcome.ratio)
         if outcome.fails:
@@ -124,9 +126,7 @@ def search(
     return found
 
 
-def _hunt(
-    space: Space, judge: Callable[[list[Recipe]], None], found: Found, count: int, seed: int
-) -> None:
+def _hunt(space: Space, judge: Callable[[list[Recipe]], None], found: Found, count: int, seed: int) -> None:
     """Hypothesis draws generations of recipes that share their sizes, so that they are evaluated together."""
     one = st.tuples(
         st.integers(0, len(space.pairs) - 1),
@@ -143,17 +143,14 @@ def _hunt(
     generations = -(-count // GENERATION)
     left = count
 
-    def property_(drawn: tuple[int, int, list[tuple[int, ...]]]) -> None:
+    def property_(drawn: tuple[int, int, list[tuple[int, int, int, int, int]]]) -> None:
         nonlocal left
         sizes, variant, rest = drawn
-        before, worst = found.examples, found.worst
-        found.worst = None
-        judge([Recipe(sizes, *each, variant) for each in rest[:left]])
+        before, found.latest = found.examples, 0.0
+        judge([Recipe(sizes, a, b, c, d, e, variant) for a, b, c, d, e in rest[:left]])
         left -= min(left, len(rest))
-        reached = found.worst
-        found.worst = max((r for r in (worst, reached) if r is not None), default=None)
-        if found.examples > before and not found.over and reached is not None:
-            hypothesis.target(min(reached, 1e6))
+        if found.examples > before and not found.over:
+            hypothesis.target(min(found.latest, 1e6))
 
     test = hypothesis.settings(
         max_examples=generations,
