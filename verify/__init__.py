@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from verify.checking import check
     from verify.faults import Unusable
-    from verify.guarding import guard_theorem
     from verify.report import CheckResult, Counterexample, Report
     from verify.reproduce import script
 
-__all__ = ["CheckResult", "Counterexample", "Report", "Unusable", "check", "guard_theorem", "script"]
+__all__ = ["CheckResult", "Counterexample", "Report", "Unusable", "check", "script"]
 
 _HOMES = {
     "check": "checking",
@@ -25,7 +24,6 @@ _HOMES = {
     "Counterexample": "report",
     "Unusable": "faults",
     "script": "reproduce",
-    "guard_theorem": "guarding",
 }
 
 

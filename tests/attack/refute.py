@@ -1,7 +1,8 @@
 """A claim judged by evaluation alone: both sides in balls at many points, and what was certainly violated there.
 
-Nothing of the prover is used. Every tensor gets a name of its own first, so that two tensors of one name stay two, and sizes
-are put in as numbers, so that ``x**n`` is a whole power. Expectations are taken over every outcome of a two-point law.
+Nothing of what decides proofs is used, and no point that the guard draws. Every tensor gets a name of its own first, so that two
+tensors of one name stay two, and sizes are put in as numbers, so that ``x**n`` is a whole power. Expectations are taken over
+every outcome of a two-point law.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from spec.language.evaluation.truth import Undecided
 from spec.language.expr import TRUE, Expectation, Literal, Node, Power, Ref, case, lift
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
+from spec.language.proving.evaluating.applying import BallApplications
 from spec.language.proving.proof import conventions_of
 from spec.language.symbols import Letter
 from spec.language.theorem import Claim, Theorem
 from spec.language.trees import free_symbols, substitute, transform, walk
-from tests.attack.applying import Applying
 from tests.attack.board import FalseClaim
 from tests.attack.points import Point, points
 
@@ -217,10 +218,10 @@ class _Judge:
         arrays = dict(point.arrays)
         trees = tuple(self._without_expectations(tree, extents, point, arrays) for tree in trees)
         bindings = self._bindings(point, arrays)
-        evaluator = Evaluator(BallArithmetic(), bindings, on_call=Applying(self.conventions))
+        evaluator = Evaluator(BallArithmetic(), bindings, on_call=BallApplications(self.conventions))
         found = []
         spans = [(s, sympy.S.Zero, sympy.Integer(v - 1)) for s, v in {_ALONE: 1, **extents}.items()]
-        with evaluator.within(spans, None):
+        with np.errstate(all="ignore"), evaluator.within(spans, None):
             for tree in trees:
                 value = np.asarray(evaluator.value(substitute(tree, numbers)), dtype=object)
                 found.append(np.broadcast_to(_ENTRIES(value), (1, *extents.values()))[0, ...])

@@ -106,16 +106,6 @@ def left_to_right(q: Tensor, k: Tensor) -> Tensor:
     return s
 
 
-@right(DOT, dtypes=("float16",), intermediates="storage")
-def largest_first(q: Tensor, k: Tensor) -> Tensor:
-    """Adds the products in float16 in the order of their values: all positive ones, then all negative ones."""
-    products = (q[..., :, None, :] * k[..., None, :, :]).sort(-1, descending=True).values
-    s = torch.zeros(products.shape[:-1], dtype=q.dtype, device=q.device)
-    for c in range(products.shape[-1]):
-        s = s + products[..., c]
-    return s
-
-
 @wrong(SCALED)
 def unscaled(q: Tensor, k: Tensor) -> Tensor:
     """Forgets 1/√d_k."""

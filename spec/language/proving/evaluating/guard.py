@@ -18,7 +18,7 @@ from spec.language.formula import Formula
 from spec.language.proving.deciding.derivations import CheckedClaim, conventions_of
 from spec.language.proving.evaluating.applying import Judging
 from spec.language.proving.evaluating.draws import points
-from spec.language.proving.evaluating.points import BITS, Point
+from spec.language.proving.evaluating.points import BITS, Point, contradicts
 from spec.language.theorem import Assurance, Theorem
 
 POINTS = 24
@@ -101,11 +101,10 @@ def _compared(
         for at, values in point.along(checked.claim, lines, evaluator):
             for place, relation in enumerate(relations):
                 left, right = values[place : place + 2]
-                gap = left - right
-                if not gap.is_finite():  # undefined there, or not decided by the precision
+                if not (left - right).is_finite():  # undefined there, or not decided by the precision
                     continue
                 entries += 1
-                if {"=": not gap.contains(0), "<=": gap > 0, "<": gap >= 0}[relation]:
+                if contradicts(relation, left, right):
                     sizes = ", ".join(f"{s} = {k}" for s, k in evaluator.sizes.items())
                     which = f" in step {place + 1}" if len(relations) > 1 else ""
                     numbers = f"{float(left.mid()):.9g} against {float(right.mid()):.9g}"

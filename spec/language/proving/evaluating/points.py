@@ -32,6 +32,12 @@ Side = tuple[tuple[int, ...], Any, Any]
 """Where a claim is made, and its two sides there."""
 
 
+def contradicts(relation: str, left: Any, right: Any) -> bool:
+    """Whether the balls of two sides contradict what is said of them: they are apart, or the left one is larger."""
+    gap = left - right
+    return bool({"=": not gap.contains(0), "<=": gap > 0, "<": gap >= 0}[relation])
+
+
 class Unfit(ValueError):  # noqa: N818  (what is found, not a fault)
     """A point that is none of the theorem's; the message says why."""
 

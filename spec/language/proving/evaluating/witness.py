@@ -10,7 +10,7 @@ import flint
 from spec.language.evaluation.balls import precision
 from spec.language.formula import Formula
 from spec.language.proving.evaluating.draws import FARTHEST, constants_of, points
-from spec.language.proving.evaluating.points import BITS, Point
+from spec.language.proving.evaluating.points import BITS, Point, contradicts
 from spec.language.theorem import Claim, Theorem
 
 DIGITS = 30
@@ -39,11 +39,7 @@ class Numeric:
         with precision(BITS):
             point = Point(self.theorem, self.formula, conventions, given)
             for at, left, right in point.sides(self.claim, point.judging()):
-                gap = left - right
-                if not gap.is_finite():
-                    continue
-                larger, smaller = gap > 0, gap < 0
-                if {"=": larger or smaller, "<=": larger, "<": gap >= 0}[self.claim.relation]:
+                if (left - right).is_finite() and contradicts(self.claim.relation, left, right):
                     place = ", ".join(f"{s} = {k}" for (s, _), k in zip(self.claim.over, at, strict=True))
                     self.note = f"{f'at {place}: ' if place else ''}{_digits(left)} against {_digits(right)}"
                     return ""

@@ -8,6 +8,8 @@ import pytest
 
 from spec.language.proving.proof import check
 from spec.language.theorem import Assurance
+from tests.attack.board import FalseClaim
+from tests.attack.refute import refuted
 from tests.spec.language.proving.attacks.attack import Attack
 from tests.spec.language.proving.attacks.blocks import BLOCKS
 from tests.spec.language.proving.attacks.cases import CASES
@@ -30,6 +32,13 @@ def test_a_false_theorem_is_refused(attack: Attack) -> None:
     assert checked.assurance == Assurance.REFUSED
     assert "\n" not in checked.refusal
     assert re.search(attack.refusal, checked.refusal), checked.refusal
+
+
+@pytest.mark.parametrize("attack", [one for one in EVERY if one.shown], ids=lambda attack: attack.name)
+def test_a_false_theorem_is_false(attack: Attack) -> None:
+    """By evaluation: a side has another value somewhere, or none."""
+    one = FalseClaim("registers", attack.name, attack.theorem, attack.formula, undefined=True)
+    assert refuted(one, attack.theorem())
 
 
 def test_no_two_attacks_have_the_same_name() -> None:

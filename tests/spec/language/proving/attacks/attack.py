@@ -9,12 +9,17 @@ from spec.language import Formula, Theorem, claim
 
 
 class Attack(NamedTuple):
-    """A false theorem: what it misuses, the formula it is about, how it is built, and what the refusal must say."""
+    """A false theorem: what it misuses, the formula it is about, how it is built, and what the refusal must say.
+
+    ``shown``: evaluation refutes it. It does not where a derivative does not exist and autograd's rule gives a number, or
+    where a size, a width or a base is none for which the oracle has a value.
+    """
 
     name: str
     formula: Formula
     theorem: Callable[[], Theorem]
     refusal: str
+    shown: bool = True
 
 
 def related(left: Any, relation: str, right: Any, *over: Any, where: Any = True, **rest: Any) -> Theorem:

@@ -69,6 +69,7 @@ BLOCKS = (
             Sum(lift(block(l / i)), (l, 0, i * m - 1)), "=", Sum(lift(t) * i, (t, 0, m - 1)), (i, n)
         ),
         WIDTH,
+        shown=False,
     ),
     Attack(
         "blocks of a looked up width",
@@ -93,6 +94,7 @@ BLOCKS = (
         anything,
         lambda: related(Sum(lift(block(l / d)), (l, 1, h * d - 1)), "=", Sum(lift(t) * d, (t, 0, h - 1))),
         WIDTH,
+        shown=False,
     ),
     Attack(
         "the block of an index is that of the next",
@@ -139,17 +141,20 @@ BLOCKS = (
         anything,
         lambda: related(Sum(lift(1), (i, 0, n - 1)), "=", 0, sizes={n: sympy.Integer(-1)}),
         "at least 1|≥ 1",
+        shown=False,
     ),
     Attack(
         "a size replaced by the negative of another",
         anything,
         lambda: related(Sum(f[i], (i, 0, n - 1)), "=", 0, sizes={n: -m}),
         "at least 1|≥ 1",
+        shown=False,
     ),
     Attack(
         "a size replaced by a difference that may be negative",
         anything,
         lambda: related(lift(1), "=", 1, (i, n), sizes={n: m - 5}),
         "at least 1|≥ 1",
+        shown=False,
     ),
 )

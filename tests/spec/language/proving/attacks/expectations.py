@@ -160,6 +160,7 @@ EXPECTATIONS = (
         anything,
         lambda: related(expected(case(B[i, j], 1), B), "=", 0, (i, n), (j, m), given=(B,)),
         RANDOM,
+        shown=False,
     ),
     Attack(
         "the mean of a permutation is 0",

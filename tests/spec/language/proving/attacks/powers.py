@@ -123,6 +123,7 @@ POWERS = (
         anything,
         lambda: related(exp(log(a**m)), "=", a, given=(a,), sizes=ONE),
         BASE,
+        shown=False,
     ),
     Attack(
         "a sum of powers whose exponents are a size, which is 1",
@@ -157,6 +158,7 @@ POWERS = (
         anything,
         lambda: at_most(0, a**n, given=(a,), sizes={n: 2 * m}),
         BASE,
+        shown=False,
     ),
     Attack(
         "a power of any base with a look-up as exponent",
