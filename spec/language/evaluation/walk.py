@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -257,6 +258,33 @@ class Walk(Functions):
             low,
             write(a.lost, target.lost, False),
         )
+
+    def write(
+        self, target: Num, window: Callable[[npt.NDArray[Any]], npt.NDArray[Any]], a: Num
+    ) -> bool:
+        """Write ``a`` into the part of ``target`` that ``window`` shows, in place; False where that cannot be done.
+
+        What results is what :meth:`put` returns. The arrays of ``target`` have to be the caller's own.
+        """
+        a = self.folded(a)
+        if a.scale is not None or target.scale is not None:
+            return False
+        if target.low is target.value:  # zeros are their own lower bound
+            target.low = target.value.copy()
+        window(target.value)[...] = a.value
+        if a.error is not None:
+            assert target.error is not None
+            window(target.error)[...] = a.error
+        if target.low is not None:
+            if a.low is None:
+                target.low = None
+            else:
+                window(target.low)[...] = a.low
+        if a.lost is not None and target.lost is None:
+            target.lost = np.zeros(target.value.shape, bool)
+        if target.lost is not None:
+            window(target.lost)[...] = False if a.lost is None else a.lost
+        return True
 
     def _added(self, target: Num, index: tuple[Any, ...], a: Num, shape: tuple[int, ...]) -> Num:
         a, target = self.unscaled(a), self.unscaled(target)
