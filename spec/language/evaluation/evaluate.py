@@ -41,7 +41,7 @@ def run(
             return value if finish is None else finish(name, value, place)
 
     with np.errstate(all="ignore"):  # NaN and overflow are carried in the numbers, not raised
-        return compiled(flat).run(arithmetic, bindings, every)
+        return compiled(flat).run(arithmetic, bindings, every, placed=finish is not None)
 
 
 def evaluate(

@@ -58,7 +58,8 @@ class Conditions(Indices):
         static = low.static and high.static
         inside = around.inside(symbol, slot, fixed=False, static=static)
         if low.number is not None and high.number is not None:
-            return inside, _plain_range(slot, low.number, high.number)
+            ranged = _plain_range(slot, low.number, high.number)
+            return inside, _once(slot, ranged) if static else ranged
         opening = _ragged_range(low, high)
         if static:
             opening = self.slots.keep(opening)
@@ -160,6 +161,16 @@ def _plain_range(slot: int, low: Callable[[Frame], int], high: Callable[[Frame],
         first = low(frame)
         length = high(frame) + 1 - first
         frame.low[slot], frame.length[slot] = first, length if length > 0 else 0
+
+    return enter
+
+
+def _once(slot: int, opening: Opening) -> Opening:
+    """A range that sizes alone give: set once in a run."""
+
+    def enter(frame: Frame) -> None:
+        if frame.length[slot] < 0:
+            opening(frame)
 
     return enter
 

@@ -23,8 +23,9 @@ Change: TypeAlias = Callable[[Array], Array]
 class Frame:
     """One run at given inputs; closures read and write it.
 
-    ``low`` and ``length`` say over which values each index runs where it is open. ``kept`` outlives the run: what depends on
-    sizes alone. ``owned`` names the tensors whose arrays nobody else holds, so that entries may be written in place.
+    ``low`` and ``length`` say over which values each index runs where it is open; a length of −1: it never was. ``kept`` outlives the run: what depends on
+    sizes alone. ``owned`` names the tensors whose arrays nobody else holds, so that entries may be written in place. ``placed`` tells that
+    whoever changes what is stored wants to know its place.
     """
 
     __slots__ = (
@@ -39,6 +40,7 @@ class Frame:
         "literals",
         "low",
         "owned",
+        "placed",
         "sizes",
         "tensors",
         "undecided",
@@ -51,7 +53,8 @@ class Frame:
         self.arithmetic = arithmetic
         self.contracts, self.writes = isinstance(arithmetic, Walk), hasattr(arithmetic, "write")
         self.sizes, self.kept = sizes, kept
-        self.low, self.length = [0] * slots.axes, [0] * slots.axes
+        self.placed = False
+        self.low, self.length = [0] * slots.axes, [-1] * slots.axes
         self.literals: list[Any] = [None] * slots.literals
         self.integers: dict[str, Any] = dict(bindings.integers)
         self.booleans: dict[str, Any] = dict(bindings.booleans)
@@ -100,6 +103,20 @@ class Slots:
             if found is None:
                 found = frame.kept[place] = make(frame)
             return found
+
+        return kept
+
+
+    def keep_by_shape(self, make: Callable[[Frame, tuple[int, ...]], Made]) -> Callable[[Frame, tuple[int, ...]], Made]:
+        """The same for what is made for tensors of a shape: shapes follow from sizes; another one is looked at anew."""
+        place = self.kept
+        self.kept += 1
+
+        def kept(frame: Frame, shape: tuple[int, ...]) -> Made:
+            found = frame.kept[place]
+            if found is None or found[0] != shape:
+                found = frame.kept[place] = (shape, make(frame, shape))
+            return found[1]
 
         return kept
 

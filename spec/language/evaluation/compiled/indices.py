@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from operator import add, mul, sub
 from typing import Any
 
 import numpy as np
@@ -81,21 +82,10 @@ class Indices:
 
     def places(self, parts: Sequence[Index], around: Around) -> Reader:
         """How to read tensors at an index."""
-        readings = [Reading(part.array, part.number, part.axis, part.shift) for part in parts]
-        read = reader(readings, around.depth)
-        if not all(part.static for part in parts):
-            return read
-        # Shapes follow from sizes; another one is looked at anew.
-        slot = self.slots.kept
-        self.slots.kept += 1
-
-        def kept(frame: Frame, shape: tuple[int, ...]) -> Any:
-            found = frame.kept[slot]
-            if found is None or found[0] != shape:
-                found = frame.kept[slot] = (shape, read(frame, shape))
-            return found[1]
-
-        return kept
+        readings = [
+            Reading(part.array, part.number, part.axis, part.shift, part.static) for part in parts
+        ]
+        return reader(readings, around.depth, self.slots)
 
     def gathered(self, parts: Sequence[Index], around: Around) -> Callable[[Frame, Array], Array]:
         """How to read an array at an index; one without axes is the same everywhere."""
@@ -196,20 +186,23 @@ class Indices:
         static, plain = all(part.static for part in parts), all(part.plain for part in parts)
         numbers = [part.number for part in parts if part.number is not None]
         if len(numbers) == len(parts):
-            if len(numbers) == 2:
-                left, right = numbers
-                return self._number(
-                    around, lambda frame: int(join(left(frame), right(frame))), static, plain
-                )
-            return self._number(
-                around, lambda frame: int(join(*(number(frame) for number in numbers))), static, plain
-            )
+            number = _of_numbers(join, numbers)
+            return self._number(around, self.slots.keep(number) if plain and static else number, static, plain)
         each = [part.array if part.number is None else part.number for part in parts]
 
         def array(frame: Frame) -> Ints:
             return np.asarray(join(*(one(frame) for one in each)))
 
         return Index(self.slots.keep(array) if static else array, None, static)
+
+
+def _of_numbers(join: Callable[..., Any], numbers: list[Whole]) -> Whole:
+    if len(numbers) != 2:
+        return lambda frame: int(join(*(number(frame) for number in numbers)))
+    left, right = numbers
+    if join is _plus:
+        return lambda frame: left(frame) + right(frame)
+    return lambda frame: int(join(left(frame), right(frame)))
 
 
 def _the_same(value: int) -> Whole:
@@ -240,8 +233,12 @@ def _above(over: Any, under: Any) -> Any:
     return -_divided(-over, under)[0]
 
 
+def _plus(*parts: Any) -> Any:
+    return reduce(add, parts)
+
+
 _JOINED: dict[type, Callable[..., Any]] = {
-    Plus: lambda *parts: reduce(lambda a, b: a + b, parts),
-    Minus: lambda a, b: a - b,
-    Times: lambda *parts: reduce(lambda a, b: a * b, parts),
+    Plus: _plus,
+    Minus: sub,
+    Times: lambda *parts: reduce(mul, parts),
 }

@@ -75,7 +75,8 @@ class Compiled:
         if isinstance(value, Num):
             value.softmax = None
         if finish is not None:
-            value = finish(self.name, value, (shape, tuple(part.array(frame) for part in self.index)))
+            at = tuple(part.array(frame) for part in self.index) if frame.placed else ()
+            value = finish(self.name, value, (shape, at))
         if plain and not self.accumulate and self.name not in frame.tensors:
             frame.tensors[self.name] = value
         else:

@@ -29,10 +29,16 @@ class Program:
         self.symbols = tuple(self.slots.sizes)
         self.kept: OrderedDict[tuple[int | None, ...], list[Any]] = OrderedDict()
 
-    def run(self, arithmetic: Any, bindings: Bindings, finish: Finish | None = None) -> Frame:
-        """Evaluate all lines; ``finish`` may change what is stored for a tensor, see :data:`Finish`."""
+    def run(
+        self, arithmetic: Any, bindings: Bindings, finish: Finish | None = None, placed: bool = True
+    ) -> Frame:
+        """Evaluate all lines; ``finish`` may change what is stored for a tensor, see :data:`Finish`.
+
+        Where ``finish`` does not look at indices, ``placed`` is False, and it is given none.
+        """
         sizes = _in_order(self.symbols, bindings.sizes)
         frame = Frame(arithmetic, bindings, sizes, self._at(sizes), self.slots)
+        frame.placed = placed
         for lines, recurrence, names in self.groups:
             if recurrence is not None:
                 recurrence.run(frame, finish)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from spec.language.evaluation.compiled.frame import Array, Axis, Change, Frame
+from spec.language.evaluation.compiled.frame import Array, Axis, Change, Frame, Slots
 from spec.language.evaluation.scope import Ints
 from spec.language.evaluation.truth import Bools
 
@@ -21,6 +21,12 @@ class Reading:
     number: Callable[[Frame], int] | None
     axis: Axis | None
     shift: Callable[[Frame], int] | None
+    static: bool
+
+    @property
+    def simple(self) -> bool:
+        """Whether a number or a slice says it."""
+        return self.number is not None or self.axis is not None
 
 
 @dataclass(frozen=True)
@@ -31,16 +37,16 @@ class Outside:
     message: str
 
 
-@dataclass(frozen=True)
 class Places:
     """Entries of tensors of one shape: how to read them, and where there are none.
 
     ``window`` says that what is read is part of the tensor itself, so that it can be written to.
     """
 
-    take: Change
-    window: bool = False
-    missing: tuple[Outside, ...] = ()
+    __slots__ = ("missing", "take", "window")
+
+    def __init__(self, take: Change, window: bool = False, missing: tuple[Outside, ...] = ()) -> None:
+        self.take, self.window, self.missing = take, window, missing
 
     def change(self, frame: Frame) -> Change:
         """How to read them.
@@ -58,65 +64,86 @@ Reader: TypeAlias = Callable[[Frame, tuple[int, ...]], Places]
 """The places in tensors of a shape."""
 
 
-def reader(parts: Sequence[Reading], depth: int) -> Reader:
+def reader(parts: Sequence[Reading], depth: int, slots: Slots) -> Reader:
     """How to read tensors at an index of these parts, with so many indices around it."""
     axes = [part.axis for part in parts if part.axis is not None]
-    simple = all(part.number is not None or part.axis is not None for part in parts)
-    if simple and len({axis.place for axis in axes}) == len(axes):
-        return _sliced(parts, [axis.place for axis in axes], depth)
-    return lambda frame, shape: _looked_up(parts, frame, shape)
+    if not all(part.simple for part in parts) or len({axis.place for axis in axes}) < len(axes):
+        found: Reader = lambda frame, shape: _looked_up(parts, frame, shape)  # noqa: E731  (one of two)
+        return slots.keep_by_shape(found) if all(part.static for part in parts) else found
+    form = _Form(parts, [axis.place for axis in axes], depth)
+    if all(part.static for part in parts):
+        return slots.keep_by_shape(lambda frame, shape: form.places(frame, shape, form.sliced(frame, shape)))
+    if all(part.static for part in parts if part.axis is not None):  # what moves is a number
+        kept = slots.keep_by_shape(form.sliced)
+        return lambda frame, shape: form.places(frame, shape, kept(frame, shape))
+    return lambda frame, shape: form.places(frame, shape, form.sliced(frame, shape))
 
 
-def _sliced(parts: Sequence[Reading], places: Sequence[int], depth: int) -> Reader:
+class _Form:
     """Numbers and indices up to a shift, each its own axis: slices, put in the order of the indices around."""
-    order = tuple(sorted(range(len(places)), key=lambda k: places[k]))
-    ascending = order == tuple(range(len(places)))
-    template: list[Any] = []
-    slots: list[int] = []
-    reached = 0
-    for part in parts:
-        if ascending and part.axis is not None:
-            template += [None] * (part.axis.place - reached)
-            reached = part.axis.place + 1
-        slots.append(len(template))
-        template.append(slice(None))
-    spread: tuple[Any, ...] = tuple(slice(None) if k in places else None for k in range(depth))
-    if ascending:
-        template += [None] * (depth - reached)
-    if not depth:
-        template.append(Ellipsis)  # an array without axes, not its entry
-    plan = tuple(zip(slots, parts, strict=True))
-    same = ascending and len(parts) == len(places) == depth
 
-    def read(frame: Frame, shape: tuple[int, ...]) -> Places:
-        made, whole = template.copy(), same
-        for (at, part), size in zip(plan, shape, strict=True):
-            if part.axis is None:
-                assert part.number is not None
-                value = part.number(frame)
-                if not 0 <= value < size:
-                    return _looked_up(parts, frame, shape)
-                made[at] = value
-                continue
-            first, length = frame.low[part.axis.slot], frame.length[part.axis.slot]
+    def __init__(self, parts: Sequence[Reading], places: Sequence[int], depth: int) -> None:
+        self.parts, self.depth = parts, depth
+        self.order = tuple(sorted(range(len(places)), key=lambda k: places[k]))
+        self.ascending = self.order == tuple(range(len(places)))
+        self.same = self.ascending and len(parts) == len(places) == depth
+        self.spread: tuple[Any, ...] = tuple(slice(None) if k in places else None for k in range(depth))
+        self.template: list[Any] = []
+        self.numbers: list[tuple[int, int, Callable[[Frame], int]]] = []
+        self.moving: list[tuple[int, int, Reading, Axis]] = []
+        reached = 0
+        for axis, part in enumerate(parts):
+            if part.axis is not None:
+                if self.ascending:
+                    self.template += [None] * (part.axis.place - reached)
+                    reached = part.axis.place + 1
+                self.moving.append((len(self.template), axis, part, part.axis))
+            elif part.number is not None:
+                self.numbers.append((len(self.template), axis, part.number))
+            self.template.append(slice(None))
+        if self.ascending:
+            self.template += [None] * (depth - reached)
+        if not depth:
+            self.template.append(Ellipsis)  # an array without axes, not its entry
+
+    def sliced(self, frame: Frame, shape: tuple[int, ...]) -> tuple[list[Any], bool] | None:
+        """The indices as slices, and whether each is a whole axis; None where one leaves its axis."""
+        made, whole = self.template.copy(), self.same
+        for at, axis, part, around in self.moving:
+            size, first, length = shape[axis], frame.low[around.slot], frame.length[around.slot]
             if part.shift is not None:
                 first += part.shift(frame)
-            if length == size and (first == 0 or not length):
-                continue
             if not length:
                 first = 0
+            if first == 0 and length == size:
+                continue
             if first < 0 or first + length > size:
-                return _looked_up(parts, frame, shape)
+                return None
             whole = False
             made[at] = slice(first, first + length)
+        return made, whole
+
+    def places(
+        self, frame: Frame, shape: tuple[int, ...], sliced: tuple[list[Any], bool] | None
+    ) -> Places:
+        """The places, once the indices are slices; the numbers are filled in."""
+        if sliced is None:
+            return _looked_up(self.parts, frame, shape)
+        made, whole = sliced
         if whole:
             return _WHOLE
+        if self.numbers:
+            made = made.copy()
+            for at, axis, number in self.numbers:
+                value = number(frame)
+                if not 0 <= value < shape[axis]:
+                    return _looked_up(self.parts, frame, shape)
+                made[at] = value
         chosen = tuple(made)
-        if ascending:
-            return Places(lambda part: part[chosen], window=True)
-        return Places(lambda part: part[chosen].transpose(order)[spread], window=True)
-
-    return read
+        if self.ascending:
+            return Places(lambda part: part[chosen], True)
+        order, spread = self.order, self.spread
+        return Places(lambda part: part[chosen].transpose(order)[spread], True)
 
 
 _WHOLE = Places(lambda part: part, window=True)

@@ -153,9 +153,10 @@ class Steps(Lines):
         self, step: Step, line: Definition, slots: Mapping[sympy.Symbol, int], fixed: frozenset[Any]
     ) -> tuple[sympy.Symbol | None, Along]:
         symbol, slope, rest = moved(step.of(line), line, fixed)
+        own = {s: slots[s] if s in fixed else self.slots.axis() for s in slots}  # the line opens its own
         if symbol is None:
-            around, _, _ = self.indices(line, slots, fixed)
+            around, _, _ = self.indices(line, own, fixed)
             return None, Along(None, 0, self.index(rest, around))
-        around, enter, _ = self.indices(line, slots, fixed, without=symbol)
+        around, enter, _ = self.indices(line, own, fixed, without=symbol)
         first, last = (self.index(end, around) for end in line.spans[symbol])
         return symbol, Along(slots[symbol], slope, self.index(rest, around), enter, (first, last))
