@@ -31,17 +31,16 @@ def run(
     finish: Finish | None = None,
 ) -> Frame:
     """Evaluate every line of a flattened formula; what is returned holds all tensors."""
-    every = None
-    if storage is not None or finish is not None:
-        outputs = {t.name for t in flat.outputs}
+    program = compiled(flat)
 
-        def every(name: str, value: Any, place: Place | None) -> Any:
-            if storage is not None and (name in outputs or name in flat.stored):
-                value = arithmetic.stored(value, storage)
-            return value if finish is None else finish(name, value, place)
+    def every(name: str, value: Any, place: Place | None) -> Any:
+        if storage is not None and name in program.stored:
+            value = arithmetic.stored(value, storage)
+        return value if finish is None else finish(name, value, place)
 
+    changes = None if storage is None and finish is None else every
     with np.errstate(all="ignore"):  # NaN and overflow are carried in the numbers, not raised
-        return compiled(flat).run(arithmetic, bindings, every, placed=finish is not None)
+        return program.run(arithmetic, bindings, changes, placed=finish is not None)
 
 
 def evaluate(

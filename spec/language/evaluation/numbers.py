@@ -50,7 +50,6 @@ class Num:
 
     def view(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Num:
         """The same numbers rearranged by ``change``, which acts on every array alike."""
-
         error, scale, low, lost = self.error, self.scale, self.low, self.lost
         return Num(
             change(self.value),
@@ -69,7 +68,7 @@ class Num:
     @property
     def vanishes(self) -> bool:
         """Whether some value is 0; if none is, none of the numbers is exactly 0."""
-        return np.count_nonzero(self.value) < self.value.size
+        return bool(np.count_nonzero(self.value) < self.value.size)
 
     def floats(self) -> Floats:
         """The values as float64; what does not fit becomes 0 or infinite."""

@@ -262,9 +262,7 @@ class Walk(Functions):
             write(a.lost, target.lost, False),
         )
 
-    def write(
-        self, target: Num, window: Callable[[npt.NDArray[Any]], npt.NDArray[Any]], a: Num
-    ) -> bool:
+    def write(self, target: Num, window: Callable[[npt.NDArray[Any]], npt.NDArray[Any]], a: Num) -> bool:
         """Write ``a`` into the part of ``target`` that ``window`` shows, in place; False where that cannot be done.
 
         What results is what :meth:`put` returns. The arrays of ``target`` have to be the caller's own.

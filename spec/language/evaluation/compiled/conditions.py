@@ -211,6 +211,3 @@ def guarded(frame: Frame, condition: Any, value: Value) -> Any:
     found = value(frame)
     frame.guard = saved
     return found
-
-
-__all__ = ["Conditions", "Opening", "Value", "guarded"]

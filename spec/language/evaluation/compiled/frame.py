@@ -23,9 +23,15 @@ Change: TypeAlias = Callable[[Array], Array]
 class Frame:
     """One run at given inputs; closures read and write it.
 
-    ``low`` and ``length`` say over which values each index runs where it is open; a length of −1: it never was. ``kept`` outlives the run: what depends on
-    sizes alone. ``owned`` names the tensors whose arrays nobody else holds, so that entries may be written in place. ``placed`` tells that
-    whoever changes what is stored wants to know its place.
+    Attributes:
+        low: the first value of each index, where it is open.
+        length: over how many values it runs; −1 where it never was open.
+        kept: what depends on sizes alone; it outlives the run.
+        literals: numbers that are the same wherever they are asked for.
+        owned: the tensors whose arrays nobody else holds, so that entries may be written in place.
+        placed: whoever changes what is stored wants to know its place.
+        guard: the entries that may count; the others need not have a value.
+        left_open: some comparison was not decided.
     """
 
     __slots__ = (
@@ -48,7 +54,12 @@ class Frame:
     )
 
     def __init__(
-        self, arithmetic: Any, bindings: Bindings, sizes: tuple[int | None, ...], kept: list[Any], slots: Slots
+        self,
+        arithmetic: Any,
+        bindings: Bindings,
+        sizes: tuple[int | None, ...],
+        kept: list[Any],
+        slots: Slots,
     ) -> None:
         self.arithmetic = arithmetic
         self.contracts, self.writes = isinstance(arithmetic, Walk), hasattr(arithmetic, "write")
@@ -106,8 +117,9 @@ class Slots:
 
         return kept
 
-
-    def keep_by_shape(self, make: Callable[[Frame, tuple[int, ...]], Made]) -> Callable[[Frame, tuple[int, ...]], Made]:
+    def keep_by_shape(
+        self, make: Callable[[Frame, tuple[int, ...]], Made]
+    ) -> Callable[[Frame, tuple[int, ...]], Made]:
         """The same for what is made for tensors of a shape: shapes follow from sizes; another one is looked at anew."""
         place = self.kept
         self.kept += 1

@@ -1,4 +1,4 @@
-"""Index expressions compiled: integers where sizes and steps alone occur in them, arrays with an axis for each index elsewhere."""
+"""Index expressions compiled: integers where sizes and steps alone occur in them, else arrays with an axis for each index."""
 
 from __future__ import annotations
 
@@ -82,9 +82,7 @@ class Indices:
 
     def places(self, parts: Sequence[Index], around: Around) -> Reader:
         """How to read tensors at an index."""
-        readings = [
-            Reading(part.array, part.number, part.axis, part.shift, part.static) for part in parts
-        ]
+        readings = [Reading(part.array, part.number, part.axis, part.shift, part.static) for part in parts]
         return reader(readings, around.depth, self.slots)
 
     def gathered(self, parts: Sequence[Index], around: Around) -> Callable[[Frame, Array], Array]:
@@ -187,7 +185,9 @@ class Indices:
         numbers = [part.number for part in parts if part.number is not None]
         if len(numbers) == len(parts):
             number = _of_numbers(join, numbers)
-            return self._number(around, self.slots.keep(number) if plain and static else number, static, plain)
+            return self._number(
+                around, self.slots.keep(number) if plain and static else number, static, plain
+            )
         each = [part.array if part.number is None else part.number for part in parts]
 
         def array(frame: Frame) -> Ints:

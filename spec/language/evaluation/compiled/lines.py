@@ -13,7 +13,7 @@ from spec.language.arrays import Tensor
 from spec.language.evaluation.compiled.conditions import Opening, Value
 from spec.language.evaluation.compiled.frame import Around, Frame, filled
 from spec.language.evaluation.compiled.indices import Condition, Index
-from spec.language.evaluation.compiled.reading import Places, Reader
+from spec.language.evaluation.compiled.reading import Reader
 from spec.language.evaluation.compiled.values import Values
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.stepping import Finish
@@ -32,7 +32,6 @@ class Compiled:
     Attributes:
         name: the tensor that it defines.
         accumulate: it adds to its entries.
-        domain: what they are.
         shape: the shape of the tensor.
         enter: opens the indices that no step fixes; the condition under which they are in their ranges.
         extent: how many values each index has.
@@ -46,7 +45,6 @@ class Compiled:
 
     name: str
     accumulate: bool
-    domain: str
     shape: Sized
     enter: Opening
     extent: Sized
@@ -136,7 +134,7 @@ class Lines(Values):
         around, enter, whole = self.indices(line, slots, fixed)
         spans, extents, symbols = line.spans, [slots[s] for s in line.spans], tuple(line.spans)
         own = [
-            (slots[s], *(self.index(end, around) for end in spans[s]))
+            (slots[s], self.index(spans[s][0], around), self.index(spans[s][1], around))
             for s in symbols
             if s in fixed and any(t in spans for end in spans[s] for t in free_symbols(end))
         ]
@@ -157,7 +155,6 @@ class Lines(Values):
         return Compiled(
             line.name,
             line.accumulate,
-            domain,
             self.shape(line.left.tensor),
             _in_range(enter, own) if own else enter,
             self.slots.keep(extent) if whole else extent,
@@ -240,6 +237,3 @@ def _in_range(enter: Opening, own: list[tuple[int, Index, Index]]) -> Opening:
         return inside
 
     return within
-
-
-__all__ = ["Compiled", "Lines", "Places"]

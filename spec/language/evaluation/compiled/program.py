@@ -20,12 +20,13 @@ MOST_SIZES = 64
 
 
 class Program:
-    """The lines of a flattened formula as closures; see :meth:`run`."""
+    """The lines of a flattened formula as closures; see :meth:`run`. ``stored`` names what an implementation stores."""
 
     def __init__(self, flat: Flat) -> None:
         compiler = Steps(flat.families)
         self.groups = [_group(compiler, group) for group in flat.groups]
         self.slots = compiler.slots
+        self.stored = flat.stored | {t.name for t in flat.outputs}
         self.symbols = tuple(self.slots.sizes)
         self.kept: OrderedDict[tuple[int | None, ...], list[Any]] = OrderedDict()
 
@@ -82,9 +83,7 @@ def _group(compiler: Steps, group: Group) -> tuple[list[Compiled], Recurrence | 
     return lines, None, tuple(dict.fromkeys(line.name for line in group.lines))
 
 
-def _in_order(
-    symbols: tuple[sympy.Symbol, ...], sizes: dict[sympy.Symbol, int]
-) -> tuple[int | None, ...]:
+def _in_order(symbols: tuple[sympy.Symbol, ...], sizes: dict[sympy.Symbol, int]) -> tuple[int | None, ...]:
     """The sizes in the program's order: found by identity, without hashing a symbol, wherever they can be."""
     known = {id(symbol): value for symbol, value in sizes.items()}
     if all(id(symbol) in known for symbol in symbols):

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from spec.language.evaluation.compiled.frame import Array, Axis, Change, Frame, Slots
+from spec.language.evaluation.compiled.frame import Axis, Change, Frame, Slots
 from spec.language.evaluation.scope import Ints
 from spec.language.evaluation.truth import Bools
 
@@ -123,9 +123,7 @@ class _Form:
             made[at] = slice(first, first + length)
         return made, whole
 
-    def places(
-        self, frame: Frame, shape: tuple[int, ...], sliced: tuple[list[Any], bool] | None
-    ) -> Places:
+    def places(self, frame: Frame, shape: tuple[int, ...], sliced: tuple[list[Any], bool] | None) -> Places:
         """The places, once the indices are slices; the numbers are filled in."""
         if sliced is None:
             return _looked_up(self.parts, frame, shape)
@@ -162,6 +160,3 @@ def _looked_up(parts: Sequence[Reading], frame: Frame, shape: tuple[int, ...]) -
             arrays[axis] = np.clip(values, 0, max(size - 1, 0))
     chosen = tuple(arrays)
     return Places(lambda part: np.asarray(part[chosen], part.dtype), missing=tuple(missing))
-
-
-__all__ = ["Array", "Places", "Reader", "Reading", "reader"]
