@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,6 +36,7 @@ from spec.language.arrays import Tensor
 from spec.language.expr import Literal, Not, Ref, Undefined
 from spec.language.flatten import Flat
 from spec.language.lines import Definition
+from spec.language.trees import substitute
 
 n, m, d, T = sizes("n m d T")
 SIZES = {n: (1, 2, 3, 5), m: (2, 3, 5, 7), d: (2, 3, 7), T: (1, 2, 5)}
@@ -49,15 +49,7 @@ eps = Tensor("eps", (), "positive", "number")
 X = data("X", T, d)
 INPUTS = (A, B, v, w, u, ids, mask, keep, eps, X)
 REAL = (A, B, v, w, u, X)
-LETTERS = "i j k l a b c e p q r s".split()
-
-
-@dataclass
-class Drawn:
-    """Lines, and inputs of one choice of sizes."""
-
-    flat: Flat
-    inputs: dict[str, Any]
+LETTERS = ["i", "j", "k", "l", "a", "b", "c", "e", "p", "q", "r", "s"]
 
 
 class Writer:
@@ -74,9 +66,8 @@ class Writer:
 
     def fresh(self) -> sympy.Symbol:
         """An index that is not around; now and then one that is, which it hides."""
-        taken = {str(s) for s in self.scope}
-        free = [name for name in LETTERS if name not in taken]
-        (symbol,) = indices(self.pick(*free))
+        taken = {str(s) for s in self.scope} if self.rng.random() < 0.9 else ()
+        (symbol,) = indices(self.pick(*(name for name in LETTERS if name not in taken)))
         return symbol
 
     def index(self, size: Any, deep: int = 1) -> Any:
@@ -85,7 +76,11 @@ class Writer:
         options: list[Callable[[], Any]] = [lambda: sympy.S.Zero, lambda: size - 1]
         if own:
             symbol = self.pick(*own)
-            options = [lambda: symbol] * 6 + [*options, lambda: size - 1 - symbol, lambda: sympy.floor(symbol / 2)]
+            options = [lambda: symbol] * 6 + [
+                *options,
+                lambda: size - 1 - symbol,
+                lambda: sympy.floor(symbol / 2),
+            ]
             options.append(lambda: symbol * (symbol + 1) / 2 - symbol * (symbol - 1) / 2)
         if size == n and deep:
             options.append(lambda: ids[self.index(m, 0)])
@@ -109,11 +104,18 @@ class Writer:
 
     def condition(self, deep: int) -> Any:
         """A condition on indices, masks or numbers."""
-        options: list[Callable[[], Any]] = [lambda: keep[self.index(m)], lambda: mask[self.index(n), self.index(m)]]
+        options: list[Callable[[], Any]] = [
+            lambda: keep[self.index(m)],
+            lambda: mask[self.index(n), self.index(m)],
+        ]
         if self.scope:
             symbol, other = (self.pick(*self.scope) for _ in range(2))
             compare = self.pick(le, lt, eq)
-            options += [lambda: compare(symbol, other), lambda: compare(symbol, other + 1), lambda: le(2 * symbol, n)]
+            options += [
+                lambda: compare(symbol, other),
+                lambda: compare(symbol, other + 1),
+                lambda: le(2 * symbol, n),
+            ]
         options.append(lambda: lt(ids[self.index(m)], self.index(n)))
         if deep > 0:
             options += [
@@ -160,8 +162,6 @@ class Writer:
         where = {"where": self.condition(0)} if self.rng.random() < 0.3 else {}
         self.scope = saved
         at = self.index(size, 0)
-        from spec.language.trees import substitute
-
         return exp(substitute(score, {symbol: at})) / Sum(exp(score), (symbol, 0, size - 1), **where)
 
     def value(self, deep: int) -> Any:
@@ -267,7 +267,9 @@ class Writer:
         if kind == 2:
             past = Sum(h[s, c] * u[c], (s, 0, t - 1), where=le(2 * s, t + n))
             return [define(h[0, c], edge), define(h[t, c], tanh(past) + more, (t, 1, T))], h
-        if kind == 3:  # two tensors that refer to each other, one within the step; the weights of a softmax on the past
+        if (
+            kind == 3
+        ):  # two tensors that refer to each other, one within the step; the weights of a softmax on the past
             g = tensor(f"{name}_g", T + 1, d)
             score = exp(h[t - 1, c]) / Sum(exp(h[t - 1, k]), (k, 0, d - 1))
             return [
@@ -308,7 +310,8 @@ def inputs(seed: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     size = {symbol: int(rng.choice(options)) for symbol, options in SIZES.items()}
     made: dict[str, Any] = {
-        one.name: rng.normal(size=tuple(size[s] for s in one.shape)) * float(rng.choice((1.0, 1.0, 30.0))) for one in REAL
+        one.name: rng.normal(size=tuple(size[s] for s in one.shape)) * float(rng.choice((1.0, 1.0, 30.0)))
+        for one in REAL
     }
     made["X"][..., 0] = 0.0
     made["ids"] = rng.integers(0, size[n], size[m])

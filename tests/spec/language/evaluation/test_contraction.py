@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spec.language.evaluation import interpreter, walk
+from spec.language.evaluation import walk
+from spec.language.evaluation.compiled import values
 from spec.language.evaluation.evaluate import bound, evaluate
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS
@@ -30,7 +31,7 @@ CLOSE = 64 * 2.0**-53
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """However few the products are."""
     monkeypatch.setattr(walk, "FEWEST", 0)
-    monkeypatch.setattr(interpreter, "FEWEST", 0)
+    monkeypatch.setattr(values, "FEWEST", 0)
 
 
 @st.composite
