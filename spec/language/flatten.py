@@ -47,6 +47,11 @@ class Flat:
         """The exponentials that are divided by their own sum."""
         return Families.of_lines(self.lines)
 
+    @cached_property
+    def kept(self) -> dict[type, Any]:
+        """What was made of the lines and can be used again, by its kind."""
+        return {}
+
 
 def chosen(node: Any, conventions: Mapping[str, str]) -> Any:
     """``node`` with every convention's choice made, and conditions that always hold dropped."""

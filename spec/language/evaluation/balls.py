@@ -185,6 +185,11 @@ class BallArithmetic:
             result[at] = result[at] + values[place]
         return result
 
+    def write(self, target: Balls, window: Callable[[Balls], Balls], a: Balls) -> bool:
+        """Write ``a`` into the part of ``target`` that ``window`` shows, in place."""
+        window(target)[...] = a
+        return True
+
     def function(self, name: str, a: Balls) -> Balls:
         """An elementary function."""
         return np.asarray(_METHODS[name](a), dtype=object)

@@ -1,4 +1,4 @@
-"""Evaluating a formula: in float64, as balls, or as float64 with a tolerance, by the one interpreter."""
+"""Evaluating a formula: in float64, as balls, or as float64 with a tolerance, by the one program of its lines."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from spec.language.evaluation.balls import BallArithmetic
 from spec.language.evaluation.binding import Bindings, bind
+from spec.language.evaluation.compiled.frame import Frame
+from spec.language.evaluation.compiled.program import compiled
 from spec.language.evaluation.interpreter import Evaluator
 from spec.language.evaluation.precision import Format, Precision
 from spec.language.evaluation.stepping import Finish, Place
@@ -27,19 +29,18 @@ def run(
     bindings: Bindings,
     storage: Format | None = None,
     finish: Finish | None = None,
-) -> Evaluator:
-    """Evaluate every line of a flattened formula; the evaluator holds all tensors afterwards."""
-    evaluator = Evaluator(arithmetic, bindings, flat.families)
-    outputs = {t.name for t in flat.outputs}
+) -> Frame:
+    """Evaluate every line of a flattened formula; what is returned holds all tensors."""
+    program = compiled(flat)
 
-    def round_and_finish(name: str, value: Any, place: Place | None) -> Any:
-        if storage is not None and (name in outputs or name in flat.stored):
+    def every(name: str, value: Any, place: Place | None) -> Any:
+        if storage is not None and name in program.stored:
             value = arithmetic.stored(value, storage)
         return value if finish is None else finish(name, value, place)
 
+    changes = None if storage is None and finish is None else every
     with np.errstate(all="ignore"):  # NaN and overflow are carried in the numbers, not raised
-        evaluator.run(flat.groups, round_and_finish)
-    return evaluator
+        return program.run(arithmetic, bindings, changes, placed=finish is not None)
 
 
 def evaluate(

@@ -25,7 +25,7 @@ HUGE = 1e280
 UNIT64 = 2.0**-53
 
 
-@dataclass
+@dataclass(slots=True)
 class Num:
     """An array of numbers.
 
@@ -50,17 +50,25 @@ class Num:
 
     def view(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Num:
         """The same numbers rearranged by ``change``, which acts on every array alike."""
-
-        def moved(part: npt.NDArray[Any] | None) -> npt.NDArray[Any] | None:
-            return None if part is None else change(part)
-
-        error, scale, low, lost = map(moved, (self.error, self.scale, self.low, self.lost))
-        return Num(change(self.value), error, scale, low, lost, self.softmax)
+        error, scale, low, lost = self.error, self.scale, self.low, self.lost
+        return Num(
+            change(self.value),
+            None if error is None else change(error),
+            None if scale is None else change(scale),
+            None if low is None else change(low),
+            None if lost is None else change(lost),
+            self.softmax,
+        )
 
     @property
     def nonzero(self) -> Flags:
         """Where it is not exactly 0, for the implementation too: the product with an exact 0 neither rounds nor underflows."""
         return self.value != 0 if self.error is None else (self.value != 0) | (self.error != 0)
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether some value is 0; if none is, none of the numbers is exactly 0."""
+        return bool(np.count_nonzero(self.value) < self.value.size)
 
     def floats(self) -> Floats:
         """The values as float64; what does not fit becomes 0 or infinite."""
@@ -88,6 +96,11 @@ def either(a: Flags | None, b: Flags | None) -> Flags | None:
     return a | b
 
 
+def largest(sizes: Floats) -> float:
+    """The largest of some sizes; NaN if one is, 0 if there are none."""
+    return float(np.maximum.reduce(sizes, axis=None, initial=0.0))
+
+
 def exponents(a: Num) -> npt.NDArray[np.int64]:
     """The exponents of ``a``, 0 where it has none."""
     return np.zeros((), np.int64) if a.scale is None else a.scale
@@ -105,6 +118,7 @@ class Rounding:
         self.unit = 0.0 if operations is None else operations.unit + UNIT64
         self.tiny = 0.0 if operations is None else operations.tiny
         self.largest = np.inf if operations is None else operations.largest
+        self.limit = min(self.largest, HUGE)  # up to it no error is cut off
 
     # Making numbers ------------------------------------------------------------------------------------------------------
 
@@ -143,15 +157,21 @@ class Rounding:
             return a
         assert a.error is not None
         share = roundings * self.unit
-        error = a.error + share / (1 - share) * (np.abs(a.value) + a.error)
-        if a.scale is None:
+        size, error = np.abs(a.value), a.error
+        if roundings or a.scale is not None:
+            error = error + share / (1 - share) * (size + error)
+        if a.scale is not None:
+            error = np.minimum(error, HUGE)
+        else:
             if tiny is not False:
-                error = error + np.where(tiny, self.tiny, 0.0)
-            over = ~(np.abs(a.value) + error <= self.largest)
-            if over.any():
-                a.lost = over if a.lost is None else a.lost | over
-                error = np.where(np.isnan(error), HUGE, error)
-        error = np.minimum(error, HUGE)
+                error = error + (self.tiny if tiny is True else self.tiny * tiny)
+            reach = size + error
+            if not largest(reach) <= self.limit:
+                over = ~(reach <= self.largest)
+                if over.any():
+                    a.lost = over if a.lost is None else a.lost | over
+                    error = np.where(np.isnan(error) | ~np.isfinite(size), HUGE, error)
+                error = np.minimum(error, HUGE)
         if a.low is not None:
             a.low = np.maximum(np.maximum(a.low * (1 - 2 * share), a.value - error), 0.0)
         a.error = error
@@ -165,7 +185,10 @@ class Rounding:
         if not self.tracks:
             return a
         if a.scale is None:
-            a.reach, over = reach, ~(reach <= self.largest)
+            a.reach = reach
+            if largest(reach) <= self.largest:
+                return a
+            over = ~(reach <= self.largest)
         else:
             with np.errstate(divide="ignore"):
                 over = np.log2(reach) + a.scale > np.log2(self.largest)

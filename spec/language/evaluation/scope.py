@@ -284,7 +284,7 @@ class Scope:
                     raise IndexError(f"index {bad} on axis {axis} is outside 0 … {size - 1}")
                 arrays[axis] = np.clip(values, 0, max(size - 1, 0))
         chosen = tuple(arrays)
-        return lambda part: part[chosen]
+        return lambda part: np.asarray(part[chosen], part.dtype)  # outside all indices, no bare entry
 
 
 @lru_cache(maxsize=4096)

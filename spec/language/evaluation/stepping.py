@@ -54,7 +54,7 @@ class Stepping:
         Raises:
             ValueError: at something else than one of its indices, up to a sign and a shift.
         """
-        symbol, slope, rest = _moved(step.of(self.line), self.line, frozenset(self.fixed))
+        symbol, slope, rest = moved(step.of(self.line), self.line, frozenset(self.fixed))
         offset = int(evaluator.index(rest).item())
         if symbol is None:
             return Along(None, 0, offset, offset, offset)
@@ -85,7 +85,7 @@ class Stepping:
 
 
 @lru_cache(maxsize=4096)
-def _moved(
+def moved(
     place: sympy.Expr, line: Definition, fixed: frozenset[sympy.Symbol]
 ) -> tuple[sympy.Symbol | None, int, sympy.Expr]:
     """A place as ±symbol + rest, for the one index of the line that is not fixed and moves it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,10 @@ class Walk(Functions):
             error = np.abs(a.value) * b.error + np.abs(b.value) * a.error + a.error * b.error
         low = None if a.low is None or b.low is None else a.low * b.low
         out = Num(a.value * b.value, error, scale, low, either(a.lost, b.lost))
-        return self.folded(self.rounded(out, 1, a.nonzero & b.nonzero))
+        if not self.tracks:
+            return self.folded(out)
+        flushed = a.nonzero & b.nonzero if a.vanishes or b.vanishes else True
+        return self.folded(self.rounded(out, 1, flushed))
 
     def over(self, a: Num, b: Num) -> Num:
         """a / b; nothing is known where the divisor may vanish. A share of a softmax's total lies in [0, 1]."""
@@ -126,18 +130,18 @@ class Walk(Functions):
             a = self.to_scale(a, np.broadcast_to(top, a.scale.shape))
             scale = top[..., 0]
         terms = a.value.shape[-1]
-        value, error, low, total = a.value.sum(-1), None, None, None
-        lost: Flags | None = (
-            None if a.lost is None else np.any(np.broadcast_to(a.lost, a.value.shape), axis=-1)
-        )
+        value, error, low, total = np.add.reduce(a.value, axis=-1), None, None, None
+        lost: Flags | None = None if a.lost is None else np.any(_filled(a.lost, a), axis=-1)
+        flushed: bool | Flags = False
         if a.error is not None:
             share = (max(terms - 1, 0) + SUM_SLACK) * self.unit
-            total = (np.abs(a.value) + a.error).sum(-1)
-            error = np.broadcast_to(a.error, a.value.shape).sum(-1) + share / (1 - share) * total
-            low = None if a.low is None else np.broadcast_to(a.low, a.value.shape).sum(-1) * (1 - share)
+            total = np.add.reduce(np.abs(a.value) + a.error, axis=-1)
+            error = np.add.reduce(_filled(a.error, a), axis=-1) + share / (1 - share) * total
+            low = None if a.low is None else np.add.reduce(_filled(a.low, a), axis=-1) * (1 - share)
+            flushed = np.asarray(a.nonzero.any(-1)) if a.vanishes or not terms else True
         out = Num(value, error, scale, low, lost)
         out.softmax = None if family is None else (family[0], True)
-        out = self.rounded(out, 0, np.asarray(a.nonzero.any(-1)))
+        out = self.rounded(out, 0, flushed)
         # An implementation takes the exponentials of a softmax relative to the largest, so that their sum is small.
         return out if total is None or family is not None else self.reaching(out, total)
 
@@ -258,6 +262,31 @@ class Walk(Functions):
             write(a.lost, target.lost, False),
         )
 
+    def write(self, target: Num, window: Callable[[npt.NDArray[Any]], npt.NDArray[Any]], a: Num) -> bool:
+        """Write ``a`` into the part of ``target`` that ``window`` shows, in place; False where that cannot be done.
+
+        What results is what :meth:`put` returns. The arrays of ``target`` have to be the caller's own.
+        """
+        a = self.folded(a)
+        if a.scale is not None or target.scale is not None:
+            return False
+        if target.low is target.value:  # zeros are their own lower bound
+            target.low = target.value.copy()
+        window(target.value)[...] = a.value
+        if a.error is not None:
+            assert target.error is not None
+            window(target.error)[...] = a.error
+        if target.low is not None:
+            if a.low is None:
+                target.low = None
+            else:
+                window(target.low)[...] = a.low
+        if a.lost is not None and target.lost is None:
+            target.lost = np.zeros(target.value.shape, bool)
+        if target.lost is not None:
+            window(target.lost)[...] = False if a.lost is None else a.lost
+        return True
+
     def _added(self, target: Num, index: tuple[Any, ...], a: Num, shape: tuple[int, ...]) -> Num:
         a, target = self.unscaled(a), self.unscaled(target)
         value, error = np.array(target.value), None
@@ -289,3 +318,7 @@ class Walk(Functions):
             return self.over(self.rational(1, 1), result) if whole < 0 else result
         assert y is not None
         return self.real_power(a, y)
+
+
+def _filled(part: npt.NDArray[Any], whole: Num) -> npt.NDArray[Any]:
+    return part if part.shape == whole.value.shape else np.broadcast_to(part, whole.value.shape)

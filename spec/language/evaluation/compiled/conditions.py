@@ -1,0 +1,213 @@
+"""Conditions compiled, in three values; and the ranges of indices, under which conditions they count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from spec.language.evaluation.compiled.frame import Around, Frame
+from spec.language.evaluation.compiled.indices import Condition, Index, Indices, refusal
+from spec.language.evaluation.scope import is_inexact
+from spec.language.evaluation.truth import Truth
+from spec.language.expr import Always, AnyOf, Both, Bound, Case, Compare, Either, Not, Ref
+
+Value = Callable[[Frame], Any]
+Opening = Callable[[Frame], "Truth | None"]
+"""Sets the range of an index; the condition under which its values are in it, None for always."""
+
+
+class Conditions(Indices):
+    """Compiles conditions and ranges."""
+
+    def value(self, node: Any, around: Around) -> Value:
+        """A value; see :mod:`~spec.language.evaluation.compiled.values`."""
+        raise NotImplementedError
+
+    def condition(self, node: Any, around: Around) -> Condition:
+        """A condition, one axis for each index around."""
+        if isinstance(node, Always):
+            held = Truth(np.full((1,) * around.depth, True))
+            return Condition(lambda frame: held, static=True, always=True)
+        if isinstance(node, Ref):
+            return self._entry(node, around)
+        if isinstance(node, Both | Either):
+            return self._both(node, around)
+        if isinstance(node, Not):
+            inner = self.condition(node.args[0], around)
+            return self._kept(lambda frame: ~inner.truth(frame), inner.static)
+        if isinstance(node, Compare):
+            return self._compared(node, around)
+        if isinstance(node, AnyOf):
+            return self._some(node, around)
+        if isinstance(node, Case):
+            test, then, otherwise = (self.condition(part, around) for part in node.args)
+            return self._kept(
+                lambda frame: then.truth(frame).where(test.truth(frame), otherwise.truth(frame)),
+                test.static and then.static and otherwise.static,
+            )
+        return Condition(refusal(TypeError(f"{node} is not a condition")))
+
+    def opened(
+        self, symbol: Any, first: Any, last: Any, around: Around, slot: int | None = None
+    ) -> tuple[Around, Opening]:
+        """One more index: what is around inside, and how to set its range."""
+        slot = self.slots.axis() if slot is None else slot
+        low, high = self.index(first, around), self.index(last, around)
+        static = low.static and high.static
+        inside = around.inside(symbol, slot, fixed=False, static=static)
+        if low.number is not None and high.number is not None:
+            ranged = _plain_range(slot, low.number, high.number)
+            return inside, _once(slot, ranged) if static else ranged
+        opening = _ragged_range(low, high)
+        if static:
+            opening = self.slots.keep(opening)
+
+        def enter(frame: Frame) -> Truth | None:
+            frame.low[slot], frame.length[slot], within = opening(frame)
+            return within
+
+        return inside, enter
+
+    def within(self, node: Bound, around: Around) -> tuple[Around, Opening]:
+        """The index that a node binds, opened; the condition under which it counts."""
+        inside, enter = self.opened(node.var, node.first, node.last, around)
+        return inside, self.restricted(enter, self.condition(node.where, inside))
+
+    @staticmethod
+    def restricted(enter: Opening, where: Condition) -> Opening:
+        """A range under a condition, which is a guard for all that is inside."""
+        held = None if where.always else where.truth
+
+        def restrict(frame: Frame) -> Truth | None:
+            condition, guard = enter(frame), frame.guard
+            if guard is not None:
+                frame.guard = guard = guard[..., None]
+            if held is not None:
+                if condition is not None:
+                    frame.guard = condition.possibly if guard is None else guard & condition.possibly
+                own = held(frame)
+                condition = own if condition is None else condition & own
+            if condition is not None:
+                frame.guard = condition.possibly if guard is None else guard & condition.possibly
+            return condition
+
+        return restrict
+
+    def _kept(self, truth: Callable[[Frame], Truth], static: bool) -> Condition:
+        return Condition(self.slots.keep(truth) if static else truth, static)
+
+    def _entry(self, node: Ref, around: Around) -> Condition:
+        name = node.tensor.name
+        at = self.gathered([self.index(part, around) for part in node.index], around)
+        everywhere = Truth(np.full((1,) * around.depth, True))
+
+        def truth(frame: Frame) -> Truth:
+            values, undecided = frame.booleans[name], frame.undecided.get(name)
+            if values is None:
+                return everywhere
+            return Truth(at(frame, values), None if undecided is None else at(frame, undecided))
+
+        return Condition(truth)
+
+    def _both(self, node: Both | Either, around: Around) -> Condition:
+        left, right = (self.condition(part, around) for part in node.args)
+        both = isinstance(node, Both)
+
+        def truth(frame: Frame) -> Truth:
+            saved, first = frame.guard, left.truth(frame)
+            asked = first.possibly if both else ~first.surely  # elsewhere the right side is not asked for
+            frame.guard = asked if saved is None else saved & asked
+            second = right.truth(frame)
+            frame.guard = saved
+            return first & second if both else first | second
+
+        return self._kept(truth, left.static and right.static)
+
+    def _compared(self, node: Compare, around: Around) -> Condition:
+        relation, parts = str(node.args[0]), tuple(node.args[1:])
+        left, right = (None if is_inexact(part) else self.index(part, around) for part in parts)
+        if left is not None and right is not None:
+            compare, a, b = _RELATIONS[relation], left.array, right.array
+            return self._kept(lambda frame: Truth(compare(a(frame), b(frame))), left.static and right.static)
+        first, second = (
+            self.value(part, around) if whole is None else _exact(whole)
+            for part, whole in zip(parts, (left, right), strict=True)
+        )
+
+        def truth(frame: Frame) -> Truth:
+            found: Truth = frame.arithmetic.compared(relation, first(frame), second(frame))
+            frame.left_open |= found.open is not None
+            return found
+
+        return Condition(truth)
+
+    def _some(self, node: AnyOf, around: Around) -> Condition:
+        inside, enter = self.within(node, around)
+        body = self.condition(node.body, inside)
+
+        def truth(frame: Frame) -> Truth:
+            saved = frame.guard
+            where, held = enter(frame), body.truth(frame)
+            frame.guard = saved
+            return (held if where is None else held & where).any()
+
+        return Condition(truth)
+
+
+def _plain_range(slot: int, low: Callable[[Frame], int], high: Callable[[Frame], int]) -> Opening:
+    def enter(frame: Frame) -> None:
+        first = low(frame)
+        length = high(frame) + 1 - first
+        frame.low[slot], frame.length[slot] = first, length if length > 0 else 0
+
+    return enter
+
+
+def _once(slot: int, opening: Opening) -> Opening:
+    """A range that sizes alone give: set once in a run."""
+
+    def enter(frame: Frame) -> None:
+        if frame.length[slot] < 0:
+            opening(frame)
+
+    return enter
+
+
+def _ragged_range(low: Index, high: Index) -> Callable[[Frame], tuple[int, int, Truth | None]]:
+    """From the least first value to the largest last one; entries of a row beyond its own do not count."""
+
+    def span(frame: Frame) -> tuple[int, int, Truth | None]:
+        first, last = low.array(frame), high.array(frame)
+        if not first.size or not last.size:
+            return 0, 0, None if first.size <= 1 and last.size <= 1 else _inside(np.arange(0), first, last)
+        values = np.arange(int(first.min()), int(last.max()) + 1)
+        ragged = first.size > 1 or last.size > 1
+        return int(first.min()), len(values), _inside(values, first, last) if ragged else None
+
+    return span
+
+
+def _inside(values: Any, first: Any, last: Any) -> Truth:
+    return Truth((values >= first[..., None]) & (values <= last[..., None]))
+
+
+def _exact(whole: Index) -> Value:
+    return lambda frame: frame.arithmetic.exact(whole.array(frame).astype(np.float64))
+
+
+_RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "<=": lambda a, b: a <= b,
+    "<": lambda a, b: a < b,
+    "==": lambda a, b: a == b,
+}
+
+
+def guarded(frame: Frame, condition: Any, value: Value) -> Any:
+    """A value under a further condition: entries where it fails do not count."""
+    saved = frame.guard
+    frame.guard = condition if saved is None else saved & condition
+    found = value(frame)
+    frame.guard = saved
+    return found

@@ -1,0 +1,171 @@
+"""What a run of compiled lines works on: numbers, tensors, the ranges of indices, and what is kept from run to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import sympy
+
+from spec.language.evaluation.binding import Bindings
+from spec.language.evaluation.truth import Bools
+from spec.language.evaluation.walk import Walk
+
+Made = TypeVar("Made")
+Array: TypeAlias = npt.NDArray[Any]
+Change: TypeAlias = Callable[[Array], Array]
+"""A rearrangement of arrays."""
+
+
+class Frame:
+    """One run at given inputs; closures read and write it.
+
+    Attributes:
+        low: the first value of each index, where it is open.
+        length: over how many values it runs; −1 where it never was open.
+        kept: what depends on sizes alone; it outlives the run.
+        literals: numbers that are the same wherever they are asked for.
+        owned: the tensors whose arrays nobody else holds, so that entries may be written in place.
+        placed: whoever changes what is stored wants to know its place.
+        guard: the entries that may count; the others need not have a value.
+        left_open: some comparison was not decided.
+    """
+
+    __slots__ = (
+        "arithmetic",
+        "booleans",
+        "contracts",
+        "guard",
+        "integers",
+        "kept",
+        "left_open",
+        "length",
+        "literals",
+        "low",
+        "owned",
+        "placed",
+        "sizes",
+        "tensors",
+        "undecided",
+        "writes",
+    )
+
+    def __init__(
+        self,
+        arithmetic: Any,
+        bindings: Bindings,
+        sizes: tuple[int | None, ...],
+        kept: list[Any],
+        slots: Slots,
+    ) -> None:
+        self.arithmetic = arithmetic
+        self.contracts, self.writes = isinstance(arithmetic, Walk), hasattr(arithmetic, "write")
+        self.sizes, self.kept = sizes, kept
+        self.placed = False
+        self.low, self.length = [0] * slots.axes, [-1] * slots.axes
+        self.literals: list[Any] = [None] * slots.literals
+        self.integers: dict[str, Any] = dict(bindings.integers)
+        self.booleans: dict[str, Any] = dict(bindings.booleans)
+        self.undecided: dict[str, Bools] = {}
+        self.owned: set[str] = set()
+        self.guard: Bools | None = None
+        self.left_open = False
+        self.tensors: dict[str, Any] = {
+            name: arithmetic.exact(values, positive=name in bindings.positive)
+            for name, values in bindings.reals.items()
+        }
+        for name, (p, q) in bindings.rationals.items():
+            self.tensors[name] = arithmetic.rational(p, q)
+
+
+@dataclass
+class Slots:
+    """How many places a program has for each kind of thing that a run holds; ``sizes`` are its size symbols, in order."""
+
+    axes: int = 0
+    kept: int = 0
+    literals: int = 0
+    sizes: dict[sympy.Symbol, int] = field(default_factory=dict)
+
+    def axis(self) -> int:
+        """A place for the range of an index."""
+        self.axes += 1
+        return self.axes - 1
+
+    def literal(self) -> int:
+        """A place for a number that is the same wherever it is asked for."""
+        self.literals += 1
+        return self.literals - 1
+
+    def size(self, symbol: sympy.Symbol) -> int:
+        """The place of a size."""
+        return self.sizes.setdefault(symbol, len(self.sizes))
+
+    def keep(self, make: Callable[[Frame], Made]) -> Callable[[Frame], Made]:
+        """``make``, called once for given sizes."""
+        place = self.kept
+        self.kept += 1
+
+        def kept(frame: Frame) -> Made:
+            found = frame.kept[place]
+            if found is None:
+                found = frame.kept[place] = make(frame)
+            return found
+
+        return kept
+
+    def keep_by_shape(
+        self, make: Callable[[Frame, tuple[int, ...]], Made]
+    ) -> Callable[[Frame, tuple[int, ...]], Made]:
+        """The same for what is made for tensors of a shape: shapes follow from sizes; another one is looked at anew."""
+        place = self.kept
+        self.kept += 1
+
+        def kept(frame: Frame, shape: tuple[int, ...]) -> Made:
+            found = frame.kept[place]
+            if found is None or found[0] != shape:
+                found = frame.kept[place] = (shape, make(frame, shape))
+            return found[1]
+
+        return kept
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An index as an axis: where its range is held, which axis it is, whether a step fixes it, whether sizes alone give it."""
+
+    slot: int
+    place: int
+    fixed: bool
+    static: bool
+
+
+class Around:
+    """The indices around an expression, outermost first; an inner one hides an outer one of the same letter."""
+
+    def __init__(self, depth: int = 0, axes: Mapping[sympy.Symbol, Axis] | None = None) -> None:
+        self.depth = depth
+        self.axes: dict[sympy.Symbol, Axis] = dict(axes or {})
+
+    def inside(self, symbol: sympy.Symbol, slot: int, fixed: bool, static: bool) -> Around:
+        """With one more index, innermost."""
+        axis = Axis(slot, self.depth, fixed, static)
+        return Around(self.depth + 1, {**self.axes, symbol: axis})
+
+
+def filled(shape: tuple[int, ...]) -> Change:
+    """How to bring an array into a shape along the axes where it has no length of its own."""
+
+    def change(part: Array) -> Array:
+        if part.shape == shape:
+            return part
+        if len(part.shape) == len(shape) and all(
+            own == asked or asked == 1 for own, asked in zip(part.shape, shape, strict=True)
+        ):
+            return part
+        return np.broadcast_to(part, np.broadcast_shapes(part.shape, shape))
+
+    return change

@@ -1,0 +1,239 @@
+"""Lines compiled: what each stores where, as a whole or, in a recurrence, at one value of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy
+
+from spec.language.arrays import Tensor
+from spec.language.evaluation.compiled.conditions import Opening, Value
+from spec.language.evaluation.compiled.frame import Around, Frame, filled
+from spec.language.evaluation.compiled.indices import Condition, Index
+from spec.language.evaluation.compiled.reading import Reader
+from spec.language.evaluation.compiled.values import Values
+from spec.language.evaluation.numbers import Num
+from spec.language.evaluation.stepping import Finish
+from spec.language.evaluation.truth import Truth
+from spec.language.lines import Definition
+from spec.language.trees import free_symbols
+
+Shape = tuple[int, ...]
+Sized = Callable[[Frame], Shape]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A line compiled.
+
+    Attributes:
+        name: the tensor that it defines.
+        accumulate: it adds to its entries.
+        shape: the shape of the tensor.
+        enter: opens the indices that no step fixes; the condition under which they are in their ranges.
+        extent: how many values each index has.
+        index: where the entries are.
+        places: the same, as one reads them.
+        plain: the line has an index for each axis, in order, and nothing but that on its left.
+        right: the value of the right side; of a condition or an integer None.
+        condition: that of a condition.
+        whole: that of an integer.
+    """
+
+    name: str
+    accumulate: bool
+    shape: Sized
+    enter: Opening
+    extent: Sized
+    index: tuple[Index, ...]
+    places: Reader
+    plain: bool
+    right: Value | None = None
+    condition: Condition | None = None
+    whole: Index | None = None
+
+    def run(self, frame: Frame, finish: Finish | None) -> None:
+        """Evaluate the line and store what it defines."""
+        inside = self.enter(frame)
+        if self.right is None:
+            self._store_plain(frame)
+            frame.guard = None
+            return
+        shape, extent = self.shape(frame), self.extent(frame)
+        value = self.right(frame)
+        frame.guard = None
+        arithmetic = frame.arithmetic
+        value = arithmetic.view(value, filled(extent))
+        plain = self.plain and inside is None and extent == shape
+        if inside is not None:
+            value = arithmetic.select(inside, value, self._outside(frame, shape))
+        if isinstance(value, Num):
+            value.softmax = None
+        if finish is not None:
+            at = tuple(part.array(frame) for part in self.index) if frame.placed else ()
+            value = finish(self.name, value, (shape, at))
+        if plain and not self.accumulate and self.name not in frame.tensors:
+            frame.tensors[self.name] = value
+        else:
+            self._store(frame, shape, value)
+
+    def _store(self, frame: Frame, shape: Shape, value: Any) -> None:
+        target, arithmetic = frame.tensors.get(self.name), frame.arithmetic
+        if target is None:
+            target = frame.tensors[self.name] = arithmetic.zeros(shape)
+            frame.owned.add(self.name)
+        if not self.accumulate and self.name in frame.owned and frame.writes:
+            places = self.places(frame, shape)
+            if places.window and arithmetic.write(target, places.take, value):
+                return
+        index = tuple(part.array(frame) for part in self.index)
+        frame.tensors[self.name] = arithmetic.put(target, index, value, self.accumulate)
+        frame.owned.add(self.name)
+
+    def _outside(self, frame: Frame, shape: Shape) -> Any:
+        """What is written where indices are out of their ranges: nothing is added, or what is there stays."""
+        target, arithmetic = frame.tensors.get(self.name), frame.arithmetic
+        if self.accumulate or target is None:
+            ones = (1,) * len(self.extent(frame))
+            return arithmetic.view(arithmetic.zeros(()), lambda part: np.asarray(part).reshape(ones))
+        index = tuple(part.array(frame) for part in self.index)
+        return arithmetic.view(target, lambda part: part[index])
+
+    def _store_plain(self, frame: Frame) -> None:
+        """Store conditions or integers."""
+        if self.whole is not None:
+            self._keep(frame, frame.integers, self.whole.array(frame))
+            return
+        assert self.condition is not None
+        truth = self.condition.truth(frame)
+        self._keep(frame, frame.booleans, truth.holds)
+        if truth.open is not None or self.name in frame.undecided:
+            self._keep(frame, frame.undecided, np.zeros((), bool) if truth.open is None else truth.open)
+
+    def _keep(self, frame: Frame, kept: dict[str, Any], value: Any) -> None:
+        shape = self.shape(frame)
+        target, places = kept.get(self.name), self.places(frame, shape)
+        if target is None:
+            target = kept[self.name] = np.zeros(shape, value.dtype)
+        if places.window:
+            places.take(target)[...] = np.broadcast_to(value, self.extent(frame))
+        else:
+            target[tuple(part.array(frame) for part in self.index)] = np.broadcast_to(
+                value, self.extent(frame)
+            )
+
+
+class Lines(Values):
+    """Compiles lines."""
+
+    def line(self, line: Definition, slots: Mapping[sympy.Symbol, int], fixed: frozenset[Any]) -> Compiled:
+        """A line, some of its indices ``fixed`` by steps; ``slots`` holds the ranges of all of them."""
+        around, enter, whole = self.indices(line, slots, fixed)
+        spans, extents, symbols = line.spans, [slots[s] for s in line.spans], tuple(line.spans)
+        own = [
+            (slots[s], self.index(spans[s][0], around), self.index(spans[s][1], around))
+            for s in symbols
+            if s in fixed and any(t in spans for end in spans[s] for t in free_symbols(end))
+        ]
+        index = tuple(self.index(part, around) for part in line.left.index)
+        domain = line.left.tensor.domain
+        right, condition, integer = None, None, None
+        if domain == "integer":
+            integer = self.index(line.right, around)
+        elif domain == "boolean":
+            condition = self.condition(line.right, around)
+        else:
+            right = self.value(line.right, around)
+
+        def extent(frame: Frame) -> Shape:
+            length = frame.length
+            return tuple([length[slot] for slot in extents])
+
+        return Compiled(
+            line.name,
+            line.accumulate,
+            self.shape(line.left.tensor),
+            _in_range(enter, own) if own else enter,
+            self.slots.keep(extent) if whole else extent,
+            index,
+            self.places(index, around),
+            line.left.index == symbols,
+            right,
+            condition,
+            integer,
+        )
+
+    def indices(
+        self,
+        line: Definition,
+        slots: Mapping[sympy.Symbol, int],
+        fixed: frozenset[Any],
+        without: sympy.Symbol | None = None,
+    ) -> tuple[Around, Opening, bool]:
+        """The indices of a line opened, except ``without``; the last tells whether sizes alone give their ranges."""
+        around, openings, static = Around(), list[Opening | None](), True
+        for symbol, (first, last) in line.spans.items():
+            if symbol == without:
+                continue
+            if symbol in fixed:
+                around = around.inside(symbol, slots[symbol], fixed=True, static=False)
+                openings.append(None)
+            else:
+                around, opening = self.opened(symbol, first, last, around, slots[symbol])
+                openings.append(opening)
+            static = static and (around.axes[symbol].static or symbol in fixed)
+        return around, _together(openings), static
+
+    def shape(self, tensor: Tensor) -> Sized:
+        """The shape of a tensor as numbers."""
+        sizes = [self.index(size, Around()) for size in tensor.shape]
+
+        def shape(frame: Frame) -> Shape:
+            return tuple(int(size.array(frame).item()) for size in sizes)
+
+        return self.slots.keep(shape)
+
+
+def _together(openings: list[Opening | None]) -> Opening:
+    """Several indices opened one inside the other; None stands for one that is fixed."""
+    ranged = [opening for opening in openings if opening is not None]
+
+    def enter(frame: Frame) -> Truth | None:
+        condition: Truth | None = None
+        for opening in openings:
+            inside = None if opening is None else opening(frame)
+            if condition is not None:
+                condition = condition.view(lambda part: part[..., None])
+            if inside is not None:
+                condition = inside if condition is None else condition & inside
+        if condition is not None:
+            frame.guard = condition.possibly
+        return condition
+
+    def simple(frame: Frame) -> Truth | None:
+        for opening in ranged:
+            if opening(frame) is not None:
+                return enter(frame)
+        return None
+
+    return simple
+
+
+def _in_range(enter: Opening, own: list[tuple[int, Index, Index]]) -> Opening:
+    """And those indices that steps fix are in their ranges, where these depend on other indices."""
+
+    def within(frame: Frame) -> Truth | None:
+        inside = enter(frame)
+        for slot, low, high in own:
+            now = frame.low[slot]
+            first, last = low.array(frame), high.array(frame)
+            held = Truth((first <= now) & (now <= last))
+            inside = held if inside is None else inside & held
+        assert inside is not None
+        frame.guard = inside.possibly
+        return inside
+
+    return within

@@ -1,0 +1,91 @@
+"""Programs: a flattened formula compiled once, run in any arithmetic at any sizes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import sympy
+
+from spec.language.evaluation.binding import Bindings
+from spec.language.evaluation.compiled.frame import Frame
+from spec.language.evaluation.compiled.lines import Compiled
+from spec.language.evaluation.compiled.steps import Recurrence, Steps
+from spec.language.evaluation.stepping import Finish
+from spec.language.flatten import Flat
+from spec.language.ordering import Group
+
+MOST_SIZES = 64
+"""For how many choices of sizes what depends on them alone is kept."""
+
+
+class Program:
+    """The lines of a flattened formula as closures; see :meth:`run`. ``stored`` names what an implementation stores."""
+
+    def __init__(self, flat: Flat) -> None:
+        compiler = Steps(flat.families)
+        self.groups = [_group(compiler, group) for group in flat.groups]
+        self.slots = compiler.slots
+        self.stored = flat.stored | {t.name for t in flat.outputs}
+        self.symbols = tuple(self.slots.sizes)
+        self.kept: OrderedDict[tuple[int | None, ...], list[Any]] = OrderedDict()
+
+    def run(
+        self, arithmetic: Any, bindings: Bindings, finish: Finish | None = None, placed: bool = True
+    ) -> Frame:
+        """Evaluate all lines; ``finish`` may change what is stored for a tensor, see :data:`Finish`.
+
+        Where ``finish`` does not look at indices, ``placed`` is False, and it is given none.
+        """
+        sizes = _in_order(self.symbols, bindings.sizes)
+        frame = Frame(arithmetic, bindings, sizes, self._at(sizes), self.slots)
+        frame.placed = placed
+        for lines, recurrence, names in self.groups:
+            if recurrence is not None:
+                recurrence.run(frame, finish)
+            for line in lines:
+                line.run(frame, None)
+            if finish is not None:
+                for name in names:
+                    if name in frame.tensors:
+                        frame.tensors[name] = finish(name, frame.tensors[name], None)
+        return frame
+
+    def _at(self, sizes: tuple[int | None, ...]) -> list[Any]:
+        """What is kept for these sizes."""
+        found = self.kept.get(sizes)
+        if found is None:
+            found = self.kept[sizes] = [None] * self.slots.kept
+            if len(self.kept) > MOST_SIZES:
+                self.kept.popitem(last=False)
+        else:
+            self.kept.move_to_end(sizes)
+        return found
+
+
+def compiled(flat: Flat) -> Program:
+    """The program of a flattened formula, compiled when first asked for."""
+    found = flat.kept.get(Program)
+    if found is None:
+        found = flat.kept[Program] = Program(flat)
+    return found
+
+
+def _group(compiler: Steps, group: Group) -> tuple[list[Compiled], Recurrence | None, tuple[str, ...]]:
+    """Lines, or a recurrence; and the tensors that are finished once all of it is evaluated."""
+    if group.step is not None:
+        added = dict.fromkeys(line.name for line in group.lines if line.accumulate)
+        return [], compiler.recurrence(group), tuple(added)
+    lines = []
+    for line in group.lines:
+        slots = {symbol: compiler.slots.axis() for symbol in line.spans}
+        lines.append(compiler.line(line, slots, frozenset()))
+    return lines, None, tuple(dict.fromkeys(line.name for line in group.lines))
+
+
+def _in_order(symbols: tuple[sympy.Symbol, ...], sizes: dict[sympy.Symbol, int]) -> tuple[int | None, ...]:
+    """The sizes in the program's order: found by identity, without hashing a symbol, wherever they can be."""
+    known = {id(symbol): value for symbol, value in sizes.items()}
+    if all(id(symbol) in known for symbol in symbols):
+        return tuple(known[id(symbol)] for symbol in symbols)
+    return tuple(sizes.get(symbol) for symbol in symbols)

@@ -1,0 +1,300 @@
+"""Values compiled: closures that give numbers of whatever arithmetic the run has, one axis for each index around."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from spec.language.calls import Call, Pullback
+from spec.language.evaluation.compiled.conditions import Conditions, Value, guarded
+from spec.language.evaluation.compiled.frame import Around, Array, Axis, Change, Frame, filled
+from spec.language.evaluation.compiled.indices import Index, refusal
+from spec.language.evaluation.contraction import FEWEST
+from spec.language.evaluation.families import Families
+from spec.language.evaluation.scope import fraction
+from spec.language.evaluation.truth import Truth
+from spec.language.expr import (
+    Case,
+    Delta,
+    Func,
+    Literal,
+    MaxOf,
+    Minus,
+    Negative,
+    Over,
+    Plus,
+    Power,
+    Ref,
+    SumOf,
+    Times,
+    Undefined,
+)
+
+
+class Values(Conditions):
+    """Compiles values; ``families`` tells of exponentials that are divided by their own sum."""
+
+    def __init__(self, families: Families | None) -> None:
+        super().__init__()
+        self.families = families
+
+    def value(self, node: Any, around: Around) -> Value:
+        """A value, one axis for each index around."""
+        handler = _VALUES.get(type(node))
+        if handler is None:
+            return refusal(TypeError(f"{type(node).__name__} has no value: {node}"))
+        return handler(self, node, around)
+
+    def _ref(self, node: Ref, around: Around) -> Value:
+        name, domain = node.tensor.name, node.tensor.domain
+        if domain in ("integer", "permutation"):
+            return _exact(self.index(node, around))
+        if domain == "boolean":
+            return self._indicator(node, around)
+        if not node.index:
+            scalar = _reshaped((1,) * around.depth)
+            return lambda frame: frame.arithmetic.view(frame.tensors[name], scalar)
+        places = self.places([self.index(part, around) for part in node.index], around)
+
+        def read(frame: Frame) -> Any:
+            stored, arithmetic = frame.tensors[name], frame.arithmetic
+            return arithmetic.view(stored, places(frame, arithmetic.shape(stored)).change(frame))
+
+        return read
+
+    def _indicator(self, node: Ref, around: Around) -> Value:
+        held, scalar = self.condition(node, around).truth, _reshaped((1,) * around.depth)
+
+        def value(frame: Frame) -> Any:
+            arithmetic, found = frame.arithmetic, held(frame)
+            numbers = arithmetic.exact(found.holds.astype(np.float64), positive=True)
+            if found.open is None:
+                return numbers
+            one, zero = (arithmetic.view(arithmetic.rational(number, 1), scalar) for number in (1, 0))
+            return arithmetic.select(found, one, zero)
+
+        return value
+
+    def _literal(self, node: Literal, around: Around) -> Value:
+        expr = node.value
+        if expr.is_Rational:
+            return self._rational(int(expr.p), int(expr.q), around)
+        over, under = fraction(expr)
+        numerator = self._whole(self.index(over, around))
+        if under == 1:
+            return numerator
+        denominator = _exact(self.index(under, around), positive=True)
+        return lambda frame: frame.arithmetic.over(numerator(frame), denominator(frame))
+
+    def _rational(self, p: int, q: int, around: Around) -> Value:
+        scalar = _reshaped((1,) * around.depth)
+
+        def value(frame: Frame) -> Any:
+            return frame.arithmetic.view(frame.arithmetic.rational(p, q), scalar)
+
+        if q != 1:
+            return value  # it is rounded, each time anew if the arithmetic has it so
+        place = self.slots.literal()
+
+        def same(frame: Frame) -> Any:
+            found = frame.literals[place]
+            if found is None:
+                found = frame.literals[place] = value(frame)
+            return found
+
+        return same
+
+    def _whole(self, index: Index) -> Value:
+        def floats(frame: Frame) -> tuple[Any, bool]:
+            values = index.array(frame)
+            return values.astype(np.float64), bool((values >= 0).all())
+
+        made = self.slots.keep(floats) if index.static else floats
+
+        def value(frame: Frame) -> Any:
+            values, positive = made(frame)
+            return frame.arithmetic.exact(values, positive=positive)
+
+        return value
+
+    def _case(self, node: Case, around: Around) -> Value:
+        condition = self.condition(node.args[0], around).truth
+        then, otherwise = (self.value(part, around) for part in node.args[1:])
+
+        def value(frame: Frame) -> Any:
+            held, guard = condition(frame), frame.guard
+            may, may_not = held.possibly, ~held.surely
+            counts, others = (may, may_not) if guard is None else (may & guard, may_not & guard)
+            if not counts.any():
+                return frame.arithmetic.view(guarded(frame, may_not, otherwise), filled(may.shape))
+            first = guarded(frame, may, then)
+            if guard is None and not others.any():
+                return frame.arithmetic.view(first, filled(may.shape))
+            return frame.arithmetic.select(held, first, guarded(frame, may_not, otherwise))
+
+        return value
+
+    def _sum(self, node: SumOf, around: Around) -> Value:
+        inside, enter = self.within(node, around)
+        parts: list[Value] = []
+        slot, body = inside.axes[node.var].slot, self._product(node.body, inside, parts)
+        axes, depth = tuple(inside.axes.values()), inside.depth
+        scalar = _reshaped((1,) * around.depth)
+
+        def value(frame: Frame) -> Any:
+            saved, arithmetic = frame.guard, frame.arithmetic
+            where = enter(frame)
+            terms = frame.length[slot]
+            if len(parts) > 1 and frame.contracts and _products(frame, axes) >= FEWEST:
+                values = [part(frame) for part in parts]
+                frame.guard = saved
+                found = arithmetic.contract(values, terms, where)
+                if found is not None:
+                    return found
+                product = reduce(arithmetic.times, values)
+                return arithmetic.sum(arithmetic.view(product, _terms(depth, terms, where)), where)
+            if not terms:
+                frame.guard = saved
+                return arithmetic.view(arithmetic.zeros(()), scalar)
+            found = body(frame)
+            frame.guard = saved
+            return arithmetic.sum(arithmetic.view(found, _terms(depth, terms, where)), where)
+
+        return value
+
+    def _product(self, node: Any, around: Around, parts: list[Value]) -> Value:
+        """A value, and its factors if it is a product; a square is one factor."""
+        if not isinstance(node, Times) or node.args[0] == node.args[1]:
+            parts.append(self.value(node, around))
+            return parts[-1]
+        left, right = (self._product(part, around, parts) for part in node.args)
+        return lambda frame: frame.arithmetic.times(left(frame), right(frame))
+
+    def _max(self, node: MaxOf, around: Around) -> Value:
+        inside, enter = self.within(node, around)
+        slot, body, depth = inside.axes[node.var].slot, self.value(node.body, inside), inside.depth
+
+        def value(frame: Frame) -> Any:
+            saved, arithmetic = frame.guard, frame.arithmetic
+            where = enter(frame)
+            found = body(frame)
+            frame.guard = saved
+            return arithmetic.maximum(arithmetic.view(found, _terms(depth, frame.length[slot], where)), where)
+
+        return value
+
+    def _power(self, node: Power, around: Around) -> Value:
+        base, exponent = self.value(node.args[0], around), node.args[1]
+        if isinstance(exponent, Literal) and exponent.value.is_Integer:
+            whole = int(exponent.value)
+            return lambda frame: frame.arithmetic.power(base(frame), None, whole)
+        power = self.value(exponent, around)
+        return lambda frame: frame.arithmetic.power(base(frame), power(frame), None)
+
+    def _func(self, node: Func, around: Around) -> Value:
+        name, inner = node.name, node.args[1]
+        if name == "exp" and isinstance(inner, Func) and inner.name == "log":
+            recovered = self.value(inner.args[1], around)
+            return lambda frame: frame.arithmetic.recovered(recovered(frame))
+        argument = self.value(inner, around)
+        if name != "exp":
+            return lambda frame: frame.arithmetic.function(name, argument(frame))
+        found = None if self.families is None else self.families.of(inner)
+        if found is None:
+            return lambda frame: frame.arithmetic.exponential(argument(frame), None, None)
+        family, largest = found[0], self.value(found[1], around)
+
+        def value(frame: Frame) -> Any:
+            exponent = argument(frame)
+            if not frame.arithmetic.tracks:
+                return frame.arithmetic.exponential(exponent, None, None)
+            saved, frame.guard = frame.guard, None
+            top = largest(frame)
+            frame.guard = saved
+            return frame.arithmetic.exponential(exponent, top, family)
+
+        return value
+
+    def _times(self, node: Times, around: Around) -> Value:
+        left, right = node.args
+        first = self.value(left, around)
+        if left == right:
+            return lambda frame: frame.arithmetic.power(first(frame), None, 2)
+        second = self.value(right, around)
+        return lambda frame: frame.arithmetic.times(first(frame), second(frame))
+
+    def _two(self, node: Any, around: Around, name: str) -> Value:
+        left, right = (self.value(part, around) for part in node.args)
+        return lambda frame: getattr(frame.arithmetic, name)(left(frame), right(frame))
+
+    def _negative(self, node: Negative, around: Around) -> Value:
+        inner = self.value(node.args[0], around)
+        return lambda frame: frame.arithmetic.negative(inner(frame))
+
+    def _delta(self, node: Delta, around: Around) -> Value:
+        left, right = (self.index(part, around) for part in node.args)
+
+        def floats(frame: Frame) -> Array:
+            return (left.array(frame) == right.array(frame)).astype(np.float64)
+
+        same = self.slots.keep(floats) if left.static and right.static else floats
+        return lambda frame: frame.arithmetic.exact(same(frame), positive=True)
+
+    def _undefined(self, node: Undefined, around: Around) -> Value:
+        scalar = _reshaped((1,) * around.depth)
+        return lambda frame: frame.arithmetic.view(frame.arithmetic.undefined(), scalar)
+
+    def _call(self, node: Call | Pullback, around: Around) -> Value:
+        return refusal(
+            TypeError(f"{node.args[0]} is applied here, but calls are not evaluated in this place")
+        )
+
+
+def _exact(index: Index, positive: bool = False) -> Value:
+    return lambda frame: frame.arithmetic.exact(index.array(frame).astype(np.float64), positive=positive)
+
+
+def _reshaped(shape: tuple[int, ...]) -> Change:
+    return lambda part: np.asarray(part).reshape(shape)
+
+
+def _products(frame: Frame, axes: tuple[Axis, ...]) -> int:
+    """How many products a sum of them has, all in all."""
+    length = frame.length
+    return prod(length[axis.slot] or 1 for axis in axes)
+
+
+def _terms(depth: int, terms: int, where: Truth | None) -> Change:
+    """How to bring the terms of a sum to its length, and to the shape of the condition that permits them."""
+    if where is not None:
+        return filled((*where.holds.shape[:-1], terms))
+    fill = filled((*(1,) * (depth - 1), terms))
+
+    def change(part: Array) -> Array:
+        return part if len(part.shape) == depth and part.shape[-1] == terms else fill(part)
+
+    return change
+
+
+_VALUES: dict[type, Callable[[Values, Any, Around], Value]] = {
+    Ref: Values._ref,
+    Literal: Values._literal,
+    Plus: lambda made, node, around: made._two(node, around, "plus"),
+    Minus: lambda made, node, around: made._two(node, around, "minus"),
+    Times: Values._times,
+    Over: lambda made, node, around: made._two(node, around, "over"),
+    Negative: Values._negative,
+    Power: Values._power,
+    Func: Values._func,
+    Delta: Values._delta,
+    Case: Values._case,
+    SumOf: Values._sum,
+    MaxOf: Values._max,
+    Undefined: Values._undefined,
+    Call: Values._call,
+    Pullback: Values._call,
+}

@@ -1,0 +1,288 @@
+"""Compiled lines say what the interpreter says, in every arithmetic, and touch nothing symbolic when they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import flint
+import numpy as np
+import pytest
+import sympy
+
+from spec.language import Formula, data, define, indices, sizes, tensor
+from spec.language.differentiation.gradients import vjp
+from spec.language.evaluation.balls import BallArithmetic
+from spec.language.evaluation.binding import bind
+from spec.language.evaluation.compiled.program import MOST_SIZES, compiled
+from spec.language.evaluation.dimensions import whole
+from spec.language.evaluation.evaluate import Evaluator, run
+from spec.language.evaluation.numbers import Num
+from spec.language.evaluation.precision import FORMATS, Format, Precision
+from spec.language.evaluation.walk import Walk
+from spec.language.flatten import Flat
+from spec.language.known import forget
+from spec.language.registry import find, formulas
+from tests.spec.language.evaluation.random_statements import inputs, statement
+from tests.spec.language.recurrent_cases import backwards, grid, mutual, remembering, running
+from verify.sampling import Space
+
+ROUNDINGS = 2.0**-44
+"""Slices and look-ups lay arrays out differently, and NumPy adds in the order of the layout."""
+MILLIONTH = 1e-6
+"""A bound is a sum of sizes, in which nothing cancels; that much of it is far more than the layout makes."""
+
+
+def rounding_to(dtype: str) -> tuple[Callable[[], Any], Format | None]:
+    """The running bound of an implementation in a type."""
+    precision = Precision.of(dtype)
+    return lambda: Walk(precision.operations), precision.storage
+
+
+ARITHMETICS: dict[str, tuple[Callable[[], Any], Format | None]] = {
+    "float64": (Walk, None),
+    "float32": rounding_to("float32"),
+    "bfloat16": rounding_to("bfloat16"),
+    "balls": (BallArithmetic, None),
+}
+
+
+def interpreted(flat: Flat, arithmetic: Any, given: Any, storage: Format | None) -> Evaluator:
+    """All lines of a statement by the interpreter."""
+    evaluator = Evaluator(arithmetic, bind(flat, given), flat.families)
+    stored = flat.stored | {t.name for t in flat.outputs}
+    with np.errstate(all="ignore"):
+        evaluator.run(
+            flat.groups,
+            lambda name, value, place: (
+                arithmetic.stored(value, storage) if storage is not None and name in stored else value
+            ),
+        )
+    return evaluator
+
+
+def ran(evaluate: Callable[[], Any]) -> Any:
+    """What is evaluated, or what is said against it."""
+    try:
+        return evaluate()
+    except (IndexError, KeyError, ValueError, ArithmeticError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def near(found: Any, expected: Any, slack: Any) -> bool:
+    """Whether two arrays are the same, up to some slack."""
+    with np.errstate(all="ignore"):
+        same = (found == expected) | np.isnan(expected) & np.isnan(found)
+        return bool(np.all(same | (np.abs(found - expected) <= slack)))
+
+
+def agree(found: Any, expected: Any, rounding: Num | None) -> bool:
+    """Whether two arrays of numbers say the same; ``rounding`` bounds what float64 itself may have spoiled of them."""
+    if not isinstance(expected, Num):
+        assert found.shape == expected.shape
+        return all(
+            a == b or ((a.overlaps(b) or not b.is_finite()) and a.is_finite() == b.is_finite())
+            for a, b in zip(found.ravel(), expected.ravel(), strict=True)
+        )
+    with np.errstate(all="ignore"):
+        x, y = found.floats(), expected.floats()
+        assert x.shape == y.shape
+        slack = ROUNDINGS * np.abs(y)
+        if rounding is not None:
+            slack = slack + np.where(np.isfinite(rounding.bounds()), rounding.bounds(), 0.0)
+        if expected.error is None:
+            return near(x, y, slack)
+        a, b = (np.broadcast_to(number.bounds(), y.shape) for number in (found, expected))
+        return near(x, y, slack) and near(a, b, MILLIONTH * b)
+
+
+def compare(flat: Flat, given: Any, name: str) -> None:
+    """Hold a run of the program to one of the interpreter, tensor by tensor."""
+    make, storage = ARITHMETICS[name]
+    expected = ran(lambda: interpreted(flat, make(), given, storage))
+    found = ran(lambda: run(flat, make(), bind(flat, given), storage))
+    if isinstance(expected, str) or isinstance(found, str):
+        assert found == expected
+        return
+    exact = ran(lambda: interpreted(flat, Walk(FORMATS["float64"]), given, None)) if name != "balls" else None
+    assert found.tensors.keys() == expected.tensors.keys()
+    for one, numbers in expected.tensors.items():
+        rounding = exact.tensors[one] if isinstance(exact, Evaluator) else None
+        assert agree(found.tensors[one], numbers, rounding), (one, found.tensors[one], numbers)
+    assert found.undecided.keys() == expected.undecided.keys()
+    assert found.left_open == expected.left_open
+    for kind in ("integers", "booleans", "undecided"):
+        for one, array in getattr(expected, kind).items():
+            assert np.array_equal(getattr(found, kind)[one], array), one
+
+
+@pytest.fixture(autouse=True)
+def enough_bits() -> Any:
+    """Balls of 128 bits."""
+    saved, flint.ctx.prec = flint.ctx.prec, 128
+    yield
+    flint.ctx.prec = saved
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_random_statement_is_worth_what_the_interpreter_says(seed: int) -> None:
+    """Value, bound and enclosure, of every line, at several sizes with the same program."""
+    flat = statement(seed)
+    for turn, name in enumerate(ARITHMETICS):
+        compare(flat, inputs(5 * seed + turn), name)
+        compare(flat, inputs(5 * seed), name)
+
+
+def gradient_of(formula: Formula, given: dict[str, Any], seed: int) -> tuple[Flat, dict[str, Any]]:
+    """The lines of a formula's gradient, and inputs with random cotangents of all outputs."""
+    gradient, lengths = vjp(formula), bind(formula.flat(), given).sizes
+    rng = np.random.default_rng(seed)
+    seeds = {
+        out.name: rng.normal(size=tuple(whole(size, lengths) for size in out.shape))
+        for out in formula.flat().outputs
+        if out.domain not in ("boolean", "integer")
+    }
+    return gradient.flat, {**given, **gradient.seeded(seeds, lengths)}
+
+
+@pytest.mark.parametrize("formula_id", [name for name, formula in formulas().items() if formula.law is None])
+def test_a_formula_and_its_gradient_are_worth_what_the_interpreter_says(formula_id: str) -> None:
+    """Examples as a check plans them: every kind of size, data that hurt, masks."""
+    formula, space = find(formula_id), Space(find(formula_id), moderate=True)
+    for turn, recipe in enumerate(space.plan(6, 11)):
+        given = space.example(recipe, "float32").inputs
+        few = sum(np.size(value) for value in given.values()) < 100
+        for name in (list(ARITHMETICS)[turn % 3], *(["balls"] if few else [])):
+            compare(formula.flat(), given, name)
+            if space.data or space.parameters:
+                compare(*gradient_of(formula, given, turn), name)
+
+
+@pytest.mark.parametrize("build", [grid, backwards, remembering, mutual, running])
+@pytest.mark.parametrize("name", ARITHMETICS)
+def test_every_kind_of_recurrence_runs_back_as_the_interpreter_runs_it(
+    build: Callable[[], Formula], name: str
+) -> None:
+    """Two indices, a descending one, the whole past, two tensors at once: values and gradients, more than once."""
+    formula = build()
+    rng = np.random.default_rng(8)
+    try:
+        for steps in (5, 1, 7):
+            shapes = {"x": (steps, 2), "W": (2, 2), "start": (4, 2)}
+            given = {t.name: rng.normal(size=shapes[t.name]) for t in formula.tensors}
+            compare(formula.flat(), given, name)
+            compare(*gradient_of(formula, given, steps), name)
+    finally:
+        forget(formula.id)
+
+
+def symbolic(cls: type) -> list[type]:
+    """A class of SymPy's and all that derive from it."""
+    return [cls, *(inner for sub in cls.__subclasses__() for inner in symbolic(sub))]
+
+
+@pytest.mark.parametrize("formula_id", ["recurrent.rnn", "attention.multi_head", "attention.local"])
+def test_a_run_touches_nothing_symbolic(formula_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once compiled, at sizes seen before and at new ones: nothing is hashed, compared or taken apart."""
+    formula, space = find(formula_id), Space(find(formula_id), moderate=True)
+    known, new, *_ = [space.example(recipe, "float32").inputs for recipe in space.plan(2, 3)]
+    lines = [
+        (flat, [bind(flat, {**given, **more}) for given in (known, new)])
+        for flat, more in ((formula.flat(), {}),)
+    ]
+    for given in (known, new):
+        flat, every = gradient_of(formula, given, 1)
+        lines.append((flat, [bind(flat, every)]))
+    runs = [
+        (compiled(flat), Walk(Precision.of("float32").operations), binding)
+        for flat, bindings in lines
+        for binding in bindings
+    ]
+    first = [
+        {name: number.floats() for name, number in program.run(arithmetic, binding).tensors.items()}
+        for program, arithmetic, binding in runs[:1]
+    ]
+
+    def touched(*_: Any) -> Any:
+        raise AssertionError("a run touches something symbolic")
+
+    with monkeypatch.context() as patched:
+        for cls in symbolic(sympy.Basic):
+            for name in ("__hash__", "__eq__"):
+                if name in vars(cls):
+                    patched.setattr(cls, name, touched)
+        patched.setattr(sympy.Basic, "args", property(touched))
+        with pytest.raises(AssertionError, match="symbolic"):
+            hash(formula.flat().lines[0].right)
+        again = [program.run(arithmetic, binding) for program, arithmetic, binding in runs]
+    for name, values in first[0].items():
+        assert np.array_equal(again[0].tensors[name].floats(), values, equal_nan=True)
+
+
+def test_an_entry_that_is_none_is_named_as_the_interpreter_names_it() -> None:
+    """Where it counts; where a condition excludes it nobody asks."""
+    flat, table = find("embedding.token").flat(), np.ones((5, 2))
+    for ids in ([0, 7], [3, -1]):
+        with pytest.raises(IndexError) as found:
+            run(flat, Walk(), bind(flat, {"ids": np.array(ids), "E": table}))
+        with pytest.raises(IndexError) as expected:
+            interpreted(flat, Walk(), {"ids": np.array(ids), "E": table}, None)
+        assert str(found.value) == str(expected.value)
+
+
+def test_what_is_kept_for_sizes_is_bounded() -> None:
+    """The oldest sizes are forgotten, and come back right."""
+    flat = find("similarity.dot").flat()
+    program = compiled(flat)
+    for length in [*range(1, MOST_SIZES + 9), 1]:
+        given = {"x": np.ones(length), "y": np.full(length, 2.0)}
+        (value,) = (run(flat, Walk(), bind(flat, given)).tensors[t.name] for t in flat.outputs)
+        assert value.floats() == 2.0 * length
+    assert len(program.kept) == MOST_SIZES
+
+
+def test_a_recurrence_writes_each_step_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No tensor is copied whole at a step, in floats or in balls: the work grows with the steps, not with their square."""
+
+    def copied(*_: Any) -> Any:
+        raise AssertionError("a whole tensor was copied")
+
+    formula, rng = find("recurrent.rnn"), np.random.default_rng(2)
+    shapes = {"x": (5, 3), "h": (2,), "W_xh": (2, 3), "W_hh": (2, 2), "W_hy": (7, 2)}
+    given = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    flat, every = gradient_of(formula, given, 1)
+    for arithmetic in (Walk, BallArithmetic):
+        monkeypatch.setattr(arithmetic, "put", copied)
+        run(flat, arithmetic(), bind(flat, every))
+
+
+def test_a_line_changes_no_input_and_no_other_line() -> None:
+    """Two lines of a tensor, the first of them a copy of an input: the second writes beside it, not into the input."""
+    (a, b) = sizes("a b")
+    i, j = indices("i j")
+    x, y, z = data("x", a, b), tensor("y", a, b), tensor("z", a, b)
+    lines = (define(y[i, j], x[i, j]), define(y[0, j], 7), define(z[i, j], y[i, j]), define(z[i, 0], 5))
+    flat = Flat("test.beside", (x,), lines, (z,), {}, frozenset(), {})
+    given = np.arange(6.0).reshape(2, 3)
+    found = run(flat, Walk(FORMATS["float32"]), bind(flat, {"x": given}))
+    assert found.tensors["x"].floats().tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert found.tensors["y"].floats().tolist() == [[7, 7, 7], [3, 4, 5]]
+    assert found.tensors["z"].floats().tolist() == [[5, 7, 7], [5, 4, 5]]
+
+
+def test_a_place_is_told_to_whoever_finishes_what_is_stored() -> None:
+    """Inside a recurrence the whole tensor's shape and the index; outside nothing."""
+    flat = find("recurrent.rnn").flat()
+    shapes = {"x": (5, 3), "h": (2,), "W_xh": (2, 3), "W_hh": (2, 2), "W_hy": (7, 2)}
+    given, told = {name: np.ones(shape) for name, shape in shapes.items()}, []
+
+    def finish(name: str, value: Any, place: Any) -> Any:
+        told.append((name, None if place is None else (place[0], [int(p.ravel()[0]) for p in place[1]])))
+        return value
+
+    run(flat, Walk(), bind(flat, given), None, finish)
+    found, told = told, []
+    evaluator = Evaluator(Walk(), bind(flat, given), flat.families)
+    evaluator.run(flat.groups, finish)
+    assert found == told
+    assert ("H", ((6, 2), [3, 0])) in found
