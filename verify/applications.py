@@ -20,6 +20,7 @@ from spec.language.proving.evaluating.applying import Applications, plain_reader
 from verify.calling import Caller, values
 from verify.gradients import expected_gradients, expected_gradients_at
 from verify.judging import Judge
+from verify.oracle import content
 from verify.sampling import rounded
 
 
@@ -41,6 +42,7 @@ class CallableApplications(Applications):
         self.formula = judge.formula
         self.judge, self.caller, self.dtype, self.seed = judge, caller, dtype, generator_seed
         self.oracle: list[Any] = []
+        self.latest: tuple[bytes, list[Any], list[torch.Tensor]] | None = None
         self.asked = False  # whether the callable itself has been called
 
     def real(self, inner: Evaluator, number: Any) -> Any:
@@ -110,19 +112,28 @@ class CallableApplications(Applications):
         if not own:
             return value, bound, value
         self.asked = True
-        passed = self.caller.arguments(arguments, self.dtype, grad=True, generator_seed=self.seed)
-        out = self.caller.results(passed, sizes_in(self.formula, arguments), (), self.dtype)[place]
+        passed, outputs = self.called(arguments)
+        out = outputs[place]
         leaf = dict(zip((str(i) for i in self.formula.inputs), passed, strict=False))[wrt]
         if not out.requires_grad:
             raise NotRunnable("the output carries no gradient")
         tensor = judge.flat.outputs[place]
         grad = self.caller.guarded(
             lambda: torch.autograd.grad(
-                out, leaf, self.caller.tensor(tensor, seed, self.dtype), allow_unused=True
+                out, leaf, self.caller.tensor(tensor, seed, self.dtype), retain_graph=True, allow_unused=True
             )[0],
             passed,
         )
         return (np.zeros(value.shape) if grad is None else values(grad)), bound, value
+
+    def called(self, arguments: dict[str, Any]) -> tuple[list[Any], list[torch.Tensor]]:
+        """One call with inputs that require a gradient; a claim asks for many gradients of the same one."""
+        key = content(self.judge.flat, arguments)
+        if self.latest is None or self.latest[0] != key:
+            passed = self.caller.arguments(arguments, self.dtype, grad=True, generator_seed=self.seed)
+            outputs = self.caller.results(passed, sizes_in(self.formula, arguments), (), self.dtype)
+            self.latest = key, passed, outputs
+        return self.latest[1:]
 
     def entries(
         self, evaluator: Evaluator, parts: list[Any], lead: tuple[int, ...], index: tuple[Any, ...]

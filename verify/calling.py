@@ -120,7 +120,7 @@ class Caller:
         """The inputs of an example as they are passed, in declared order (the mask left out where it is not taken)."""
         passed: list[Any] = []
         for item in self.formula.inputs:
-            value = inputs.get(str(item))
+            value = inputs.get(item.name)
             if is_size(item):
                 passed.append(int(value))  # type: ignore[arg-type]
             elif item.role == "generator":
@@ -184,7 +184,7 @@ class Caller:
         if not meddled and not damaged:
             return
         names = [
-            str(item)
+            item.name
             for item, value in zip(self.formula.inputs, arguments, strict=False)
             if isinstance(value, torch.Tensor)
         ]
@@ -220,7 +220,7 @@ class Caller:
         begin, shapes = f"{self.formula.id}: {self.name}", describe(self.formula, arguments)
         found = held(result, self.returns, sizes, batch, dtype, self.device, begin, shapes)
         names = [t.name for t in self.returns]
-        passed = [(str(item), value) for item, value in zip(self.formula.inputs, arguments, strict=False)]
+        passed = [(item.name, value) for item, value in zip(self.formula.inputs, arguments, strict=False)]
         for output, home in shared(list(zip(names, found, strict=True)), passed):
             self.aliases.setdefault(output, home)
         return found

@@ -155,7 +155,7 @@ def backward(
         if out.requires_grad
     ]
     leaves = {
-        str(item): value
+        item.name: value
         for item, value in zip(caller.formula.inputs, arguments, strict=False)
         if isinstance(value, torch.Tensor) and value.requires_grad
     }

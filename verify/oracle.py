@@ -71,7 +71,7 @@ class Oracle:
         self.waiting = {}
         for flat, inputs, dtype in questions:
             group = (flat, dtype, _shapes(flat, inputs))
-            self.waiting.setdefault(group, []).append((_digest(flat, inputs), inputs))
+            self.waiting.setdefault(group, []).append((content(flat, inputs), inputs))
 
     def ask(self, flat: Flat, every: Sequence[Asked], kind: Kind, dtype: str) -> list[Answer]:
         """What a statement says at each of these inputs.
@@ -79,7 +79,7 @@ class Oracle:
         Raises:
             ValueError: inputs that do not fit the statement; and whatever else their evaluation raises.
         """
-        digests = [_digest(flat, inputs) for inputs in every]
+        digests = [content(flat, inputs) for inputs in every]
         groups: dict[Any, list[tuple[bytes, Asked]]] = {}
         found: dict[bytes, Answer] = {}
         for digest, inputs in zip(digests, every, strict=True):
@@ -186,22 +186,21 @@ def _shapes(flat: Flat, inputs: Asked) -> tuple[Any, ...]:
         if isinstance(item, Tensor) and (inputs.get(item.name) is None or item.role == "generator")
         else np.shape(inputs[item.name])
         if isinstance(item, Tensor)
-        else int(inputs[str(item)])
+        else int(inputs[item.name])
         for item in flat.inputs
         if not (isinstance(item, Tensor) and item.role == "mask")
     )
 
 
-def _digest(flat: Flat, inputs: Asked) -> bytes:
+def content(flat: Flat, inputs: Asked) -> bytes:
     """What tells inputs from others: names, shapes and every entry."""
     made = blake2b(digest_size=16)
     for item in flat.inputs:
-        name = str(item)
-        value = inputs.get(name)
+        value = inputs.get(item.name)
         if isinstance(item, Tensor) and item.role == "generator":
             continue
         array = None if value is None else np.ascontiguousarray(value)
-        made.update(f"{name}:{None if array is None else (array.shape, array.dtype.str)};".encode())
+        made.update(f"{item.name}:{None if array is None else (array.shape, array.dtype.char)};".encode())
         if array is not None:
             made.update(array.tobytes())
     return made.digest()
@@ -230,4 +229,4 @@ def _product(flat: Flat, extents: tuple[tuple[Any, ...], tuple[Any, ...]], sizes
     )
 
 
-__all__ = ["BALLS", "PLAIN", "Answer", "Kind", "Oracle", "widest"]
+__all__ = ["BALLS", "PLAIN", "Answer", "Kind", "Oracle", "content", "widest"]

@@ -7,7 +7,7 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -140,18 +140,30 @@ _COMPILERS = ("TORCH", "PYTORCH", "TRITON", "KMP_", "OMP_")
 """Prefixes of variables that torch's own compiler sets when it first runs."""
 
 
-def _environment(saved: dict[str, str]) -> None:
-    for name in _variables().keys() - saved.keys():
-        del os.environ[name]
-    os.environ.update(saved)
+def _environment(saved: dict[Any, Any]) -> None:
+    for name in [name for name in _variables() if name not in saved and not _a_compilers(name)]:
+        del os.environ[os.fsdecode(name)]
+    os.environ.update({os.fsdecode(name): os.fsdecode(value) for name, value in saved.items()})
 
 
 def _device(saved: torch.device) -> None:
     torch.set_default_device(None if saved.type == "cpu" else saved)
 
 
-def _variables() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith(_COMPILERS)}
+_KEPT: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)
+"""Where Python keeps the environment: reading it there takes no decoding, and it is read twice for every call."""
+
+
+def _variables() -> dict[Any, Any]:
+    return dict(_KEPT)
+
+
+def _a_compilers(name: Any) -> bool:
+    return os.fsdecode(name).startswith(_COMPILERS)
+
+
+def _same_variables(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
+    return a == b or all(_a_compilers(name) for name, _ in a.items() ^ b.items())
 
 
 _ITEMS = (
@@ -175,7 +187,7 @@ _ITEMS = (
     _Item("Python's global random state", random.getstate, random.setstate),
     _Item("NumPy's error handling", np.geterr, lambda saved: np.seterr(**saved)),
     _Item("the working directory", os.getcwd, _cwd),
-    _Item("the environment", _variables, _environment),
+    _Item("the environment", _variables, _environment, _same_variables),
 )
 
 _CUDA = _Item(

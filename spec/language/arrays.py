@@ -46,29 +46,22 @@ class Tensor(Arithmetic, Leaf):
             sympy.sympify(below),
         )
         made.meaning = meaning
+        # Asked for at every turn, so they are not looked up in ``args`` each time.
+        made.name, made.domain, made.role = str(name), str(domain), str(role)
         return made
 
     meaning: str
-
-    @property
-    def name(self) -> str:
-        """The name, as the statement writes it."""
-        return self.args[0].name
+    name: str
+    """The name, as the statement writes it."""
+    domain: str
+    """What the entries are; see the class."""
+    role: str
+    """How an implementation receives it; see the class."""
 
     @property
     def shape(self) -> tuple[sympy.Expr, ...]:
         """The symbolic sizes of the axes."""
         return tuple(self.args[1].args)
-
-    @property
-    def domain(self) -> str:
-        """What the entries are; see the class."""
-        return self.args[2].name
-
-    @property
-    def role(self) -> str:
-        """How an implementation receives it; see the class."""
-        return self.args[3].name
 
     @property
     def below(self) -> sympy.Expr:

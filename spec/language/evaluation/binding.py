@@ -105,8 +105,8 @@ def bind(flat: Flat, inputs: Mapping[str, Any] | Sequence[Any]) -> Bindings:
         inputs = {str(item): value for item, value in zip(flat.inputs, inputs, strict=False)}
     bindings = Bindings()
     for item in flat.inputs:
-        if isinstance(item, sympy.Symbol) and str(item) in inputs:
-            bindings.sizes[item] = int(inputs[str(item)])
+        if isinstance(item, sympy.Symbol) and item.name in inputs:
+            bindings.sizes[item] = int(inputs[item.name])
     for item in flat.inputs:
         if isinstance(item, Tensor):
             if item.name in inputs or item.role in ("mask", "generator"):
