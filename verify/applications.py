@@ -6,6 +6,7 @@ callable met (:class:`Replay`).
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,9 @@ from spec.language.formula import Formula
 from spec.language.known import known
 from spec.language.proving.evaluating.applying import Applications, plain_reader, sizes_in
 from verify.calling import Caller, values
-from verify.gradients import expected_gradients, expected_gradients_at
+from verify.gradients import expected_gradients, expected_gradients_at, gradient_question
 from verify.judging import Judge
-from verify.oracle import content
+from verify.oracle import Question, content
 from verify.sampling import rounded
 
 
@@ -34,13 +35,33 @@ def shared(formula: Formula, judge: Judge) -> dict[str, str]:
     return {name: option for name, option in judge.conventions.items() if name in offered}
 
 
-class CallableApplications(Applications):
-    """First pass: calls. It keeps what the statement says at the same arguments for the second pass."""
+@dataclass
+class Kept:
+    """What a callable returned to the claims of a theorem, by the content of its arguments: a rehearsed call is made once."""
 
-    def __init__(self, judge: Judge, caller: Caller, dtype: str, generator_seed: int | None) -> None:
+    results: dict[Any, list[tuple[Any, str]]] = field(default_factory=dict)
+    gradients: dict[Any, Any] = field(default_factory=dict)
+
+
+class CallableApplications(Applications):
+    """First pass: calls. It keeps what the statement says at the same arguments for the second pass.
+
+    In a rehearsal (``questions`` given) the statement is not asked: what will be asked of it is put down.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        caller: Caller,
+        dtype: str,
+        generator_seed: int | None,
+        kept: Kept | None = None,
+        questions: list[Question] | None = None,
+    ) -> None:
         super().__init__()
         self.formula = judge.formula
         self.judge, self.caller, self.dtype, self.seed = judge, caller, dtype, generator_seed
+        self.kept, self.questions = Kept() if kept is None else kept, questions
         self.oracle: list[Any] = []
         self.latest: tuple[bytes, list[Any], list[torch.Tensor]] | None = None
         self.asked = False  # whether the callable itself has been called
@@ -59,7 +80,7 @@ class CallableApplications(Applications):
     def announced(self, node: Call | Pullback, every: list[dict[str, Any]]) -> None:
         """The statement is evaluated at all of them together."""
         judge, output = self.judging(str(node.args[0])), str(node.args[1])
-        if len(every) < 2 or output not in {tensor.name for tensor in judge.flat.outputs}:
+        if self.questions is not None or len(every) < 2 or output not in {tensor.name for tensor in judge.flat.outputs}:
             return
         if isinstance(node, Call):
             judge.expect_all(every, self.dtype, rigorous=False)
@@ -89,17 +110,29 @@ class CallableApplications(Applications):
         if place is None:  # a line inside: the statement's own
             line = judge.line(arguments, self.dtype, output)
             return line.value, line.bound, line.value
+        if own and self.questions is not None and judge.real:
+            self.asked = True
+            got, _ = self.returned(arguments)[place]
+            self.questions.append((judge.flat, arguments))
+            return got, np.zeros(np.shape(got)), got
         expected = judge.expect(arguments, self.dtype, rigorous=False)[place]
         if not own:
             return expected.value, expected.bound, expected.value
         self.asked = True
-        passed = self.caller.arguments(arguments, self.dtype, generator_seed=self.seed)
-        kind = self.dtype if judge.real else None
-        got = self.caller.results(passed, sizes_in(self.formula, arguments), (), kind)[place]
+        got, returned = self.returned(arguments)[place]
         if not judge.real:
-            returned = str(got.dtype).removeprefix("torch.")
             expected = judge.expect(arguments, returned, rigorous=False)[place]
-        return values(got), expected.bound, expected.value
+        return got, expected.bound, expected.value
+
+    def returned(self, arguments: dict[str, Any]) -> list[tuple[Any, str]]:
+        """What the callable returns: values, and the type they came in."""
+        key = content(self.judge.flat, arguments)
+        if key not in self.kept.results:
+            passed = self.caller.arguments(arguments, self.dtype, generator_seed=self.seed)
+            kind = self.dtype if self.judge.real else None
+            got = self.caller.results(passed, sizes_in(self.formula, arguments), (), kind)
+            self.kept.results[key] = [(values(x), str(x.dtype).removeprefix("torch.")) for x in got]
+        return self.kept.results[key]
 
     def pullback(
         self, node: Pullback, judge: Judge, arguments: dict[str, Any], own: bool, place: int
@@ -107,11 +140,22 @@ class CallableApplications(Applications):
         """As :meth:`apply`, for a gradient: what autograd finds, the bound, and the derived gradient."""
         seed = arguments.pop("seed")
         output, wrt = str(node.args[1]), node.wrt
+        if own and self.questions is not None:
+            self.questions.append(gradient_question(judge, arguments, {output: seed}, [wrt]))
+            got = self.slope(judge, arguments, seed, place, wrt)
+            return got, np.zeros(got.shape), got
         derived = expected_gradients(judge, arguments, {output: seed}, [wrt], self.dtype)[wrt]
         value, bound = derived.value, derived.bound
         if not own:
             return value, bound, value
+        return self.slope(judge, arguments, seed, place, wrt), bound, value
+
+    def slope(self, judge: Judge, arguments: dict[str, Any], seed: Any, place: int, wrt: str) -> Any:
+        """The gradient that autograd finds, 0 where it finds no path."""
         self.asked = True
+        key = (content(judge.flat, arguments), np.asarray(seed).tobytes(), place, wrt)
+        if key in self.kept.gradients:
+            return self.kept.gradients[key]
         passed, outputs = self.called(arguments)
         out = outputs[place]
         leaf = dict(zip((str(i) for i in self.formula.inputs), passed, strict=False))[wrt]
@@ -124,7 +168,9 @@ class CallableApplications(Applications):
             )[0],
             passed,
         )
-        return (np.zeros(value.shape) if grad is None else values(grad)), bound, value
+        found = np.zeros(np.shape(arguments[wrt])) if grad is None else values(grad)
+        self.kept.gradients[key] = found
+        return found
 
     def called(self, arguments: dict[str, Any]) -> tuple[list[Any], list[torch.Tensor]]:
         """One call with inputs that require a gradient; a claim asks for many gradients of the same one."""

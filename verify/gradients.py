@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from spec.language.differentiation.gradients import Derivative, vjp
+from spec.language.differentiation.gradients import vjp
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.dimensions import whole
 from spec.language.evaluation.precision import Precision
 from verify.calling import Caller, Fault, Unsupported, values
 from verify.judging import Expected, Judge, Outcome, compare, explain, worst
-from verify.oracle import Kind
+from verify.oracle import Kind, Question
 from verify.sampling import Example, members, rounded
 
 REAL = ("real", "positive", "nonnegative")
@@ -45,7 +45,7 @@ def expected_gradients_at(
     """The derived gradients at points (inputs, cotangents), with their bounds. Only here the language is asked for them."""
     gradient = vjp(judge.formula, wrt, judge.conventions)
     kind = Kind(Precision.of(dtype, judge.conventions["intermediates"]))
-    asked = [_seeded(judge, gradient, inputs, cotangents) for inputs, cotangents in points]
+    asked = [gradient_question(judge, inputs, cotangents, wrt)[1] for inputs, cotangents in points]
     answers = judge.oracle.ask(gradient.flat, asked, kind, dtype)
     result = []
     for (inputs, _), answer in zip(points, answers, strict=True):
@@ -61,22 +61,23 @@ def expected_gradients_at(
     return result
 
 
-def _seeded(
-    judge: Judge, gradient: Derivative, inputs: Mapping[str, Any], cotangents: Mapping[str, Any]
-) -> dict[str, Any]:
-    return {**inputs, **gradient.seeded(cotangents, bind(judge.flat, inputs).sizes)}
+def gradient_question(
+    judge: Judge, inputs: Mapping[str, Any], cotangents: Mapping[str, Any], wrt: list[str]
+) -> Question:
+    """What the oracle is asked for a gradient: the lines of the derivative, and their inputs, cotangents among them."""
+    gradient = vjp(judge.formula, wrt, judge.conventions)
+    return gradient.flat, {**inputs, **gradient.seeded(cotangents, bind(judge.flat, inputs).sizes)}
 
 
 def announce(judge: Judge, examples: Iterable[Example]) -> None:
     """Announce examples whose gradients will be asked for soon, so that those of equal sizes are evaluated together."""
     names = differentiable(judge)
-    gradient = vjp(judge.formula, names, judge.conventions)
     questions = []
     for example in examples:
         for place in members(example.batch):
             single = example.single(judge.formula, place)
             seeds = {name: value[place] for name, value in example.cotangents.items()}
-            questions.append((gradient.flat, _seeded(judge, gradient, single, seeds), example.dtype))
+            questions.append((*gradient_question(judge, single, seeds, names), example.dtype))
             if judge.partial:
                 questions.append((judge.flat, single, example.dtype))
     judge.oracle.ahead(questions)

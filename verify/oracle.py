@@ -34,6 +34,8 @@ Reals: TypeAlias = npt.NDArray[np.float64]
 Answer: TypeAlias = list[tuple[Reals, Reals]]
 """For each output its value, and how far from it."""
 Asked: TypeAlias = Mapping[str, Any]
+Question: TypeAlias = tuple[Flat, Asked]
+"""A statement, and the inputs at which it is asked for."""
 
 BITS = 128
 """Bits of balls."""

@@ -15,19 +15,21 @@ from spec.language.evaluation.dimensions import Size, symbols_in, whole
 from spec.language.formula import INTERMEDIATES
 from spec.language.theorem import Theorem
 from spec.language.trees import walk
-from verify.applications import NotRunnable
+from verify.applications import Kept, NotRunnable
 from verify.calling import Caller, Unsupported
 from verify.gradients import JUDGED, announce, differentiable, judge_gradient, with_cotangents
 from verify.judging import Judge, Outcome, judge_value
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Kind
 from verify.robustness import Scenario
 from verify.sampling import Example, Recipe, Space, members
-from verify.searching import Clock, Found, Probe, search
+from verify.searching import Clock, Found, Probe, search, windows
 from verify.shrinking import SECONDS, Shrinker, declarations
 from verify.supporting import EVERY_SIZE, Supported
-from verify.theorems import assumed, draw_theorem, judge_theorem, runnable, sizes_needed
+from verify.theorems import assumed, draw_theorem, judge_theorem, rehearse, runnable, sizes_needed
 
 SMALL = (2, 3, 5, 7)
+TOGETHER = 6
+"""Examples of a theorem that share their sizes."""
 LEAST_SHRINKING = 0.3
 """Seconds that every counterexample gets, even when the report's share is used up."""
 
@@ -103,14 +105,20 @@ def theorem_examples(
     space = Space(judge.formula, masks, supported=supported)
     needed = sizes_needed(judge.formula, theorem)
     random = np.random.default_rng([seed, 11])
+    latest: dict[str, list[list[int]]] = {}
     for turn, recipe in enumerate(space.plan(count, seed)):
         for attempt in range(6):
+            kind = "equal" if turn % 7 == 5 else "one" if turn % 4 == 2 and needed else "primes"
             sizes = [int(x) for x in random.permutation(SMALL)[: len(needed)]]
             sizes += [int(random.integers(1, 5)) for _ in needed[len(sizes) :]]
-            if turn % 4 == 2 and needed:
+            if kind == "one":
                 sizes[int(random.integers(len(needed)))] = 1
-            if turn % 7 == 5:
+            if kind == "equal":
                 sizes = [1] * len(needed) if attempt == 0 else [int(random.integers(1, 5))] * len(needed)
+            elif attempt == 0:  # examples of equal sizes are evaluated together
+                uses = latest.setdefault(kind, [])
+                sizes = uses[-1] if len(uses) % TOGETHER else sizes
+                uses.append(sizes)
             redrawn = recipe._replace(seed=recipe.seed + attempt)
             chosen = space.sizing.affordable(dict(zip(needed, sizes, strict=True)))
             if supported and theorem.sizes:
@@ -147,12 +155,18 @@ def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> Chec
     count = max(4, setting.max_examples // (5 * len(dtypes)))
     try:
         for dtype in dtypes:
-            for example in theorem_examples(
+            drawn = theorem_examples(
                 judge, theorem, dtype, count, setting.seed + 2, caller.takes_mask, caller.sizes
-            ):
+            )
+            for window in windows(drawn):
                 if found.over or setting.clock.over:
                     break
-                found.see(example, probe(example))
+                kept = Kept()
+                if len(window) > 1:
+                    rehearse(judge, caller, theorem, window, kept)
+                found.see_all(
+                    (example, judge_theorem(judge, caller, theorem, example, kept)) for example in window
+                )
     except NotRunnable as said:
         return str(said)
     except Unsupported as said:

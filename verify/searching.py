@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import TypeVar
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, Verbosity
@@ -23,6 +24,7 @@ PLANNED = 0.7
 GENERATION = 6
 """Examples of equal sizes that Hypothesis draws at a time."""
 
+_T = TypeVar("_T")
 Probe = Callable[[Example], Outcome]
 
 
@@ -52,6 +54,13 @@ class Found:
         if outcome.fails:
             self.example, self.outcome = example, outcome
 
+    def see_all(self, judged: Iterable[tuple[Example, Outcome]]) -> None:
+        """Count examples, up to the first violation."""
+        for example, outcome in judged:
+            self.see(example, outcome)
+            if self.over:
+                return
+
     @property
     def over(self) -> bool:
         """Whether there is nothing left to search for."""
@@ -69,15 +78,22 @@ class Clock:
     def __init__(self, seconds: float | None) -> None:
         self.end = math.inf if seconds is None else time.monotonic() + seconds
 
+    def see_all(self, judged: Iterable[tuple[Example, Outcome]]) -> None:
+        """Count examples, up to the first violation."""
+        for example, outcome in judged:
+            self.see(example, outcome)
+            if self.over:
+                return
+
     @property
     def over(self) -> bool:
         """Whether the time is up."""
         return time.monotonic() >= self.end
 
 
-def windows(recipes: Iterable[Recipe]) -> Iterator[list[Recipe]]:
-    """Recipes in groups, in order: one, two, four, then all that are left. The first must not wait for the others to be drawn."""
-    left = iter(recipes)
+def windows(items: Iterable[_T]) -> Iterator[list[_T]]:
+    """Items in groups, in order: one, two, four, then all that are left. The first must not wait for the others to be drawn."""
+    left = iter(items)
     for count in (1, 2, 4, None):
         part = list(islice(left, count))
         if part:

@@ -8,7 +8,8 @@ for which it does not hold.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -19,15 +20,16 @@ from spec.language.arrays import Tensor
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.dimensions import Size, fraction_of, whole
 from spec.language.evaluation.interpreter import Evaluator
-from spec.language.evaluation.precision import FORMATS
+from spec.language.evaluation.precision import FORMATS, Precision
 from spec.language.evaluation.walk import Walk
-from spec.language.flatten import chosen
+from spec.language.flatten import Flat, chosen
 from spec.language.formula import Formula
 from spec.language.theorem import Claim, Theorem
 from spec.language.trees import free_symbols
-from verify.applications import CallableApplications, NotRunnable, Replay
-from verify.calling import Caller, Fault
+from verify.applications import CallableApplications, Kept, NotRunnable, Replay
+from verify.calling import Caller, Fault, Unsupported
 from verify.judging import Judge, Outcome
+from verify.oracle import Kind, Question
 from verify.sampling import Example, rounded
 
 
@@ -43,15 +45,47 @@ def runnable(theorem: Theorem, judge: Judge) -> str:
     return ""
 
 
-def judge_theorem(judge: Judge, caller: Caller, theorem: Theorem, example: Example) -> Outcome:
+def rehearse(judge: Judge, caller: Caller, theorem: Theorem, examples: Iterable[Example], kept: Kept) -> None:
+    """Run the claims for their arguments alone, and ask the statement at all of these together; ``kept`` keeps the results.
+
+    What goes wrong here goes wrong again where it is judged.
+    """
+    questions: dict[tuple[str, Flat], list[Any]] = {}
+    for example in examples:
+        for claim in theorem.claims:
+            put_down: list[Question] = []
+            calls = CallableApplications(
+                judge, caller, example.dtype, example.generator_seed, kept, put_down
+            )
+            bindings = bound_inputs(judge.formula, theorem, example, judge.flat.absent)
+            try:
+                settled_claim = settled(claim, judge)
+                evaluator = Evaluator(Walk(FORMATS["float64"]), bindings, None, calls)
+                if not caller.hung and not vacuous(settled_claim, evaluator):
+                    sides(settled_claim, evaluator)
+            except (Fault, Unsupported, NotRunnable, ArithmeticError, LookupError, TypeError, ValueError):
+                pass
+            for flat, inputs in put_down:
+                questions.setdefault((example.dtype, flat), []).append(inputs)
+    for (dtype, flat), every in questions.items():
+        kind = Kind(Precision.of(dtype, judge.conventions["intermediates"]))
+        with suppress(ArithmeticError, LookupError, ValueError):
+            judge.oracle.ask(flat, every, kind, dtype)
+
+
+def judge_theorem(
+    judge: Judge, caller: Caller, theorem: Theorem, example: Example, kept: Kept | None = None
+) -> Outcome:
     """Run every claim on the callable at an example; claims about lines that it does not return are left out.
+
+    ``kept``: what the callable returned in a rehearsal.
 
     Raises:
         NotRunnable: a part of a claim that a callable has no place in, or no claim about what it returns.
     """
     outcome, asked = Outcome(), False
     for claim in theorem.claims:
-        calls = CallableApplications(judge, caller, example.dtype, example.generator_seed)
+        calls = CallableApplications(judge, caller, example.dtype, example.generator_seed, kept)
         found = _judge_claim(judge, calls, theorem, claim, example)
         if calls.asked:
             outcome, asked = outcome.worse(found), True
