@@ -38,6 +38,7 @@ class Num:
         softmax: tag of the exponential family this belongs to, and whether it is the family's total.
         reach: of a sum, as long as nothing else was done with it, how large a partial sum can be, in whatever order its terms
             are added.
+        exact: every error is 0, and nobody has to look.
     """
 
     value: Floats
@@ -47,6 +48,7 @@ class Num:
     lost: Flags | None = None
     softmax: tuple[Any, bool] | None = None
     reach: Floats | None = None
+    exact: bool = False
 
     def view(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Num:
         """The same numbers rearranged by ``change``, which acts on every array alike."""
@@ -58,6 +60,7 @@ class Num:
             None if low is None else change(low),
             None if lost is None else change(lost),
             self.softmax,
+            exact=self.exact,
         )
 
     @property
@@ -126,7 +129,7 @@ class Rounding:
         """Numbers that an implementation receives exactly; ``positive`` ones are known not to be negative."""
         value = np.asarray(values, dtype=np.float64)
         error = np.zeros_like(value) if self.tracks else None
-        return Num(value, error, low=value if positive else None)
+        return Num(value, error, low=value if positive else None, exact=self.tracks)
 
     def rational(self, p: int, q: int) -> Num:
         """The rational number p/q, rounded unless it is an integer."""
@@ -174,7 +177,7 @@ class Rounding:
                 error = np.minimum(error, HUGE)
         if a.low is not None:
             a.low = np.maximum(np.maximum(a.low * (1 - 2 * share), a.value - error), 0.0)
-        a.error = error
+        a.error, a.exact = error, False
         return a
 
     def reaching(self, a: Num, reach: Floats) -> Num:

@@ -57,7 +57,10 @@ class Walk(Functions):
             scale = exponents(a) + exponents(b)
         error = None
         if a.error is not None and b.error is not None:
-            error = np.abs(a.value) * b.error + np.abs(b.value) * a.error + a.error * b.error
+            if a.exact or b.exact:  # what is left out is 0, or lost for an infinite factor
+                error = np.abs(a.value) * b.error if a.exact else np.abs(b.value) * a.error
+            else:
+                error = np.abs(a.value) * b.error + np.abs(b.value) * a.error + a.error * b.error
         low = None if a.low is None or b.low is None else a.low * b.low
         out = Num(a.value * b.value, error, scale, low, either(a.lost, b.lost))
         if not self.tracks:
@@ -272,6 +275,7 @@ class Walk(Functions):
             return False
         if target.low is target.value:  # zeros are their own lower bound
             target.low = target.value.copy()
+        target.exact = False
         window(target.value)[...] = a.value
         if a.error is not None:
             assert target.error is not None
