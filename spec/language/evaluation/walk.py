@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from spec.language.evaluation.contraction import FEWEST, contracted, extent, plain
 from spec.language.evaluation.functions import Functions
-from spec.language.evaluation.numbers import HUGE, UNIT64, Flags, Num, either, exponents
+from spec.language.evaluation.numbers import HUGE, UNIT64, Flags, Num, between, either, exponents
 from spec.language.evaluation.precision import DISTRIBUTED_ROUNDINGS, FUNCTION_ROUNDINGS, SUM_SLACK
 from spec.language.evaluation.truth import Truth
 
@@ -100,7 +100,7 @@ class Walk(Functions):
         limit = np.maximum(np.abs(a.floats()), 1 - a.floats()) + 8 * self.unit
         return Num(
             a.value,
-            np.minimum(a.error, np.ldexp(limit, np.clip(-exponents(a), -2400, 900))),
+            np.minimum(a.error, np.ldexp(limit, between(-exponents(a), -2400, 900))),
             a.scale,
             a.low,
             a.lost,
