@@ -126,7 +126,7 @@ class Rounding:
         self.unit = 0.0 if operations is None else operations.unit + UNIT64
         self.tiny = 0.0 if operations is None else operations.tiny
         self.largest = np.inf if operations is None else operations.largest
-        self.limit = min(self.largest, HUGE)  # up to it no error is cut off
+        self.safe = min(self.largest, HUGE) / 8  # up to it nothing overflows, nor is an error cut off
 
     # Making numbers ------------------------------------------------------------------------------------------------------
 
@@ -166,16 +166,16 @@ class Rounding:
         assert a.error is not None
         share = roundings * self.unit
         size, error = np.abs(a.value), a.error
+        before = size + error
         if roundings or a.scale is not None:
-            error = error + share / (1 - share) * (size + error)
+            error = error + share / (1 - share) * before
         if a.scale is not None:
             error = np.minimum(error, HUGE)
         else:
             if tiny is not False:
                 error = error + (self.tiny if tiny is True else self.tiny * tiny)
-            reach = size + error
-            if not largest(reach) <= self.limit:
-                over = ~(reach <= self.largest)
+            if not largest(before) <= self.safe:
+                over = ~(size + error <= self.largest)
                 if over.any():
                     a.lost = over if a.lost is None else a.lost | over
                     error = np.where(np.isnan(error) | ~np.isfinite(size), HUGE, error)
