@@ -192,14 +192,18 @@ def scenario_examples(
 ) -> Iterator[Example]:
     """The examples on which a scenario is played."""
     count = max(4, setting.max_examples // 12)
+    before: Recipe | None = None
     for turn, recipe in enumerate(space.plan(count, setting.seed + 3)):
+        if turn % 2 and before is not None:  # two and two share their sizes, and are evaluated together
+            recipe = recipe._replace(sizes=before.sizes, variant=before.variant)
+        before = recipe
         sizes = scenario.sizes if scenario.sizes is not None and turn % 2 == 0 else recipe.sizes
         mask = recipe.mask if scenario.mask is None else (scenario.mask if turn % 3 else 2)
         example = space.example(
             recipe._replace(
                 sizes=3 if sizes == recipe.sizes and scenario.sizes is not None else sizes, mask=mask
             ),
-            dtypes[turn % len(dtypes)],
+            dtypes[turn // 2 % len(dtypes)],
             scenario.batch,
         )
         yield with_cotangents(setting.judge, example, recipe.seed) if scenario.gradients else example

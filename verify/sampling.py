@@ -23,7 +23,7 @@ from verify.regimes import Regime
 from verify.sizing import SIZE_KINDS, Sizing, sizing
 from verify.supporting import EVERY_SIZE, Supported
 
-SHARING = 50
+SHARING = 100
 """For every so many planned examples, one more choice of sizes of each kind: examples of equal sizes are evaluated together."""
 LARGEST = {"float16": 3e4}
 """Magnitudes that inputs do not exceed, in types with a narrow range."""

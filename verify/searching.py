@@ -78,13 +78,6 @@ class Clock:
     def __init__(self, seconds: float | None) -> None:
         self.end = math.inf if seconds is None else time.monotonic() + seconds
 
-    def see_all(self, judged: Iterable[tuple[Example, Outcome]]) -> None:
-        """Count examples, up to the first violation."""
-        for example, outcome in judged:
-            self.see(example, outcome)
-            if self.over:
-                return
-
     @property
     def over(self) -> bool:
         """Whether the time is up."""
@@ -92,9 +85,9 @@ class Clock:
 
 
 def windows(items: Iterable[_T]) -> Iterator[list[_T]]:
-    """Items in groups, in order: one, two, four, then all that are left. The first must not wait for the others to be drawn."""
+    """Items in groups, in order: one, three, then all that are left. The first must not wait for the others to be drawn."""
     left = iter(items)
-    for count in (1, 2, 4, None):
+    for count in (1, 3, None):
         part = list(islice(left, count))
         if part:
             yield part

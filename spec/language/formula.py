@@ -214,7 +214,7 @@ class Formula:
         Raises:
             ValueError: an unknown convention or option, named with what is known.
         """
-        offered = {c.name: c for c in (*self.conventions, replace(INTERMEDIATES, default=self.intermediates))}
+        offered = self._offered
         for name, option in (conventions or {}).items():
             if name not in offered:
                 raise ValueError(f"{self.id} has no convention {name!r}; it has: {', '.join(offered)}")
@@ -223,6 +223,11 @@ class Formula:
                     f"{self.id}: convention {name} is one of {', '.join(offered[name].options)}; {option!r} was given"
                 )
         return {name: (conventions or {}).get(name, c.default) for name, c in offered.items()}
+
+    @cached_property
+    def _offered(self) -> dict[str, Convention]:
+        """The conventions that can be chosen, by name."""
+        return {c.name: c for c in (*self.conventions, replace(INTERMEDIATES, default=self.intermediates))}
 
     def flat(self, conventions: Mapping[str, str] | None = None) -> Flat:
         """The primitive lines of this formula under a choice of conventions: calls inlined, choices made."""

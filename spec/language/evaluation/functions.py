@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spec.language.evaluation.numbers import UNIT64, Floats, Num, Rounding, either
+from spec.language.evaluation.numbers import UNIT64, Floats, Num, Rounding, between, either
 from spec.language.evaluation.precision import FUNCTION_ROUNDINGS, POWER_ROUNDINGS
 
 LARGEST_EXPONENT = 600.0
@@ -133,7 +133,7 @@ class Functions(Rounding):
 
 def _exp_parts(x: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
     """exp(x) as a mantissa and an exponent of 2."""
-    scale = np.where(np.isfinite(x), np.rint(np.clip(x, -1e15, 1e15) / (LN2_HIGH + LN2_LOW)), 0.0)
+    scale = np.where(np.isfinite(x), np.rint(between(x, -1e15, 1e15) / (LN2_HIGH + LN2_LOW)), 0.0)
     rest = np.where(np.isfinite(x), (x - scale * LN2_HIGH) - scale * LN2_LOW, x)
     return np.exp(rest), scale.astype(np.int64)
 

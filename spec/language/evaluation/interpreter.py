@@ -1,4 +1,8 @@
-"""The interpreter: one walk over a statement, in which index symbols are array axes, for every number system."""
+"""The interpreter: one walk over a statement, in which index symbols are array axes, for every number system.
+
+It evaluates what stands by itself: a claim with formulas applied in it, an axiom, a condition. The lines of a formula are run by
+:mod:`~spec.language.evaluation.compiled.program`, which says the same, faster.
+"""
 
 from __future__ import annotations
 

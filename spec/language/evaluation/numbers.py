@@ -38,6 +38,7 @@ class Num:
         softmax: tag of the exponential family this belongs to, and whether it is the family's total.
         reach: of a sum, as long as nothing else was done with it, how large a partial sum can be, in whatever order its terms
             are added.
+        exact: every error is 0, and nobody has to look.
     """
 
     value: Floats
@@ -47,6 +48,7 @@ class Num:
     lost: Flags | None = None
     softmax: tuple[Any, bool] | None = None
     reach: Floats | None = None
+    exact: bool = False
 
     def view(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Num:
         """The same numbers rearranged by ``change``, which acts on every array alike."""
@@ -58,6 +60,7 @@ class Num:
             None if low is None else change(low),
             None if lost is None else change(lost),
             self.softmax,
+            exact=self.exact,
         )
 
     @property
@@ -75,7 +78,7 @@ class Num:
         if self.scale is None:
             return self.value
         with np.errstate(over="ignore", under="ignore"):
-            return np.ldexp(self.value, np.clip(self.scale, -2400, 2400))
+            return np.ldexp(self.value, between(self.scale, -2400, 2400))
 
     def bounds(self) -> Floats:
         """The error bounds as float64, infinite where nothing can be said."""
@@ -84,7 +87,7 @@ class Num:
         error = self.error
         if self.scale is not None:
             with np.errstate(over="ignore"):
-                error = np.ldexp(error, np.clip(self.scale, -2400, 2400))
+                error = np.ldexp(error, between(self.scale, -2400, 2400))
         error = np.where(error < HUGE, error, np.inf)
         return error if self.lost is None else np.where(self.lost, np.inf, error)
 
@@ -94,6 +97,11 @@ def either(a: Flags | None, b: Flags | None) -> Flags | None:
     if a is None or b is None:
         return b if a is None else a
     return a | b
+
+
+def between(values: Any, low: float, high: float) -> Any:
+    """Values, none of them beyond either end: ``numpy.clip`` without its checks of types, which take longer than it does."""
+    return np.minimum(np.maximum(values, low), high)
 
 
 def largest(sizes: Floats) -> float:
@@ -118,7 +126,7 @@ class Rounding:
         self.unit = 0.0 if operations is None else operations.unit + UNIT64
         self.tiny = 0.0 if operations is None else operations.tiny
         self.largest = np.inf if operations is None else operations.largest
-        self.limit = min(self.largest, HUGE)  # up to it no error is cut off
+        self.safe = min(self.largest, HUGE) / 8  # up to it nothing overflows, nor is an error cut off
 
     # Making numbers ------------------------------------------------------------------------------------------------------
 
@@ -126,7 +134,7 @@ class Rounding:
         """Numbers that an implementation receives exactly; ``positive`` ones are known not to be negative."""
         value = np.asarray(values, dtype=np.float64)
         error = np.zeros_like(value) if self.tracks else None
-        return Num(value, error, low=value if positive else None)
+        return Num(value, error, low=value if positive else None, exact=self.tracks)
 
     def rational(self, p: int, q: int) -> Num:
         """The rational number p/q, rounded unless it is an integer."""
@@ -158,23 +166,23 @@ class Rounding:
         assert a.error is not None
         share = roundings * self.unit
         size, error = np.abs(a.value), a.error
+        before = size + error
         if roundings or a.scale is not None:
-            error = error + share / (1 - share) * (size + error)
+            error = error + share / (1 - share) * before
         if a.scale is not None:
             error = np.minimum(error, HUGE)
         else:
             if tiny is not False:
                 error = error + (self.tiny if tiny is True else self.tiny * tiny)
-            reach = size + error
-            if not largest(reach) <= self.limit:
-                over = ~(reach <= self.largest)
+            if not largest(before) <= self.safe:
+                over = ~(size + error <= self.largest)
                 if over.any():
                     a.lost = over if a.lost is None else a.lost | over
                     error = np.where(np.isnan(error) | ~np.isfinite(size), HUGE, error)
                 error = np.minimum(error, HUGE)
         if a.low is not None:
             a.low = np.maximum(np.maximum(a.low * (1 - 2 * share), a.value - error), 0.0)
-        a.error = error
+        a.error, a.exact = error, False
         return a
 
     def reaching(self, a: Num, reach: Floats) -> Num:
@@ -220,7 +228,7 @@ class Rounding:
             return Num(value, lost=a.lost)
         beyond = ~np.isfinite(value)
         with np.errstate(over="ignore"):
-            error = np.ldexp(a.error, np.clip(a.scale, -2400, 2400))
+            error = np.ldexp(a.error, between(a.scale, -2400, 2400))
         return Num(
             np.where(beyond, 0.0, value), np.where(error < HUGE, error, HUGE), lost=either(a.lost, beyond)
         )
@@ -249,7 +257,7 @@ class Rounding:
         inexact = a.error > 0
         a = self.to_scale(a, np.maximum(a.scale, -1000))
         assert a.error is not None
-        tiny = np.ldexp(storage.tiny, np.clip(-exponents(a), -2400, 1000))
+        tiny = np.ldexp(storage.tiny, between(-exponents(a), -2400, 1000))
         out = Num(a.value, a.error + np.where(inexact, tiny, 0.0), a.scale, a.low, a.lost)
         return self.folded(self.reaching(out, np.abs(a.value) + a.error))
 
@@ -281,7 +289,7 @@ class Rounding:
     @staticmethod
     def to_scale(a: Num, scale: npt.NDArray[np.int64]) -> Num:
         """``a`` with these exponents."""
-        shift = np.clip(exponents(a) - scale, -2400, 2400)
+        shift = between(exponents(a) - scale, -2400, 2400)
         error = None if a.error is None else np.ldexp(a.error, shift)
         low = None if a.low is None else np.ldexp(a.low, shift)
         return Num(np.ldexp(a.value, shift), error, scale, low, a.lost)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from spec.language.evaluation.contraction import FEWEST, contracted, extent, plain
 from spec.language.evaluation.functions import Functions
-from spec.language.evaluation.numbers import HUGE, UNIT64, Flags, Num, either, exponents
+from spec.language.evaluation.numbers import HUGE, UNIT64, Flags, Num, between, either, exponents
 from spec.language.evaluation.precision import DISTRIBUTED_ROUNDINGS, FUNCTION_ROUNDINGS, SUM_SLACK
 from spec.language.evaluation.truth import Truth
 
@@ -57,7 +57,10 @@ class Walk(Functions):
             scale = exponents(a) + exponents(b)
         error = None
         if a.error is not None and b.error is not None:
-            error = np.abs(a.value) * b.error + np.abs(b.value) * a.error + a.error * b.error
+            if a.exact or b.exact:  # what is left out is 0, or lost for an infinite factor
+                error = np.abs(a.value) * b.error if a.exact else np.abs(b.value) * a.error
+            else:
+                error = np.abs(a.value) * b.error + np.abs(b.value) * a.error + a.error * b.error
         low = None if a.low is None or b.low is None else a.low * b.low
         out = Num(a.value * b.value, error, scale, low, either(a.lost, b.lost))
         if not self.tracks:
@@ -97,7 +100,7 @@ class Walk(Functions):
         limit = np.maximum(np.abs(a.floats()), 1 - a.floats()) + 8 * self.unit
         return Num(
             a.value,
-            np.minimum(a.error, np.ldexp(limit, np.clip(-exponents(a), -2400, 900))),
+            np.minimum(a.error, np.ldexp(limit, between(-exponents(a), -2400, 900))),
             a.scale,
             a.low,
             a.lost,
@@ -272,6 +275,7 @@ class Walk(Functions):
             return False
         if target.low is target.value:  # zeros are their own lower bound
             target.low = target.value.copy()
+        target.exact = False
         window(target.value)[...] = a.value
         if a.error is not None:
             assert target.error is not None

@@ -11,7 +11,7 @@ import sympy
 
 from spec.language.arrays import Tensor
 from spec.language.evaluation.compiled.conditions import Opening, Value
-from spec.language.evaluation.compiled.frame import Around, Frame, filled
+from spec.language.evaluation.compiled.frame import Around, Change, Frame, filled
 from spec.language.evaluation.compiled.indices import Condition, Index
 from spec.language.evaluation.compiled.reading import Reader
 from spec.language.evaluation.compiled.values import Values
@@ -62,36 +62,51 @@ class Compiled:
             self._store_plain(frame)
             frame.guard = None
             return
-        shape, extent = self.shape(frame), self.extent(frame)
+        shape, arithmetic = self.shape(frame), frame.arithmetic
         value = self.right(frame)
         frame.guard = None
-        arithmetic = frame.arithmetic
-        value = arithmetic.view(value, filled(extent))
-        plain = self.plain and inside is None and extent == shape
-        if inside is not None:
-            value = arithmetic.select(inside, value, self._outside(frame, shape))
-        if isinstance(value, Num):
-            value.softmax = None
+        window = None if inside is not None or frame.placed else self._window(frame, shape)
+        if window is None:
+            value = self._whole(frame, shape, value, inside)
         if finish is not None:
             at = tuple(part.array(frame) for part in self.index) if frame.placed else ()
             value = finish(self.name, value, (shape, at))
-        if plain and not self.accumulate and self.name not in frame.tensors:
-            frame.tensors[self.name] = value
-        else:
-            self._store(frame, shape, value)
-
-    def _store(self, frame: Frame, shape: Shape, value: Any) -> None:
-        target, arithmetic = frame.tensors.get(self.name), frame.arithmetic
-        if target is None:
-            target = frame.tensors[self.name] = arithmetic.zeros(shape)
-            frame.owned.add(self.name)
-        if not self.accumulate and self.name in frame.owned and frame.writes:
-            places = self.places(frame, shape)
-            if places.window and arithmetic.write(target, places.take, value):
+        if window is not None:
+            if arithmetic.write(frame.tensors[self.name], window, value):
                 return
+            value = self._whole(frame, shape, value, None)
+        if inside is None and self._first(frame, shape):
+            frame.tensors[self.name] = value
+            return
+        target = frame.tensors.get(self.name)
+        target = arithmetic.zeros(shape) if target is None else target
         index = tuple(part.array(frame) for part in self.index)
         frame.tensors[self.name] = arithmetic.put(target, index, value, self.accumulate)
         frame.owned.add(self.name)
+
+    def _first(self, frame: Frame, shape: Shape) -> bool:
+        """Whether what the line gives is the tensor, as it stands."""
+        free = self.plain and not self.accumulate and self.name not in frame.tensors
+        return free and self.extent(frame) == shape
+
+    def _window(self, frame: Frame, shape: Shape) -> Change | None:
+        """The part of the tensor that the line writes, where it can be written in place."""
+        if self.accumulate or not frame.writes or self._first(frame, shape):
+            return None
+        if self.name not in frame.tensors:
+            frame.tensors[self.name] = frame.arithmetic.zeros(shape)
+            frame.owned.add(self.name)
+        places = self.places(frame, shape) if self.name in frame.owned else None
+        return places.take if places is not None and places.window else None
+
+    def _whole(self, frame: Frame, shape: Shape, value: Any, inside: Truth | None) -> Any:
+        """The value in the shape of the line's indices; where these are out of range, what is there stays."""
+        value = frame.arithmetic.view(value, filled(self.extent(frame)))
+        if inside is not None:
+            value = frame.arithmetic.select(inside, value, self._outside(frame, shape))
+        if isinstance(value, Num):
+            value.softmax = None
+        return value
 
     def _outside(self, frame: Frame, shape: Shape) -> Any:
         """What is written where indices are out of their ranges: nothing is added, or what is there stays."""

@@ -74,9 +74,12 @@ def reader(parts: Sequence[Reading], depth: int, slots: Slots) -> Reader:
     if all(part.static for part in parts):
         return slots.keep_by_shape(lambda frame, shape: form.places(frame, shape, form.sliced(frame, shape)))
     if all(part.static for part in parts if part.axis is not None):  # what moves is a number
-        kept = slots.keep_by_shape(form.sliced)
-        return lambda frame, shape: form.places(frame, shape, kept(frame, shape))
+        return form.moved(slots.keep_by_shape(form.sliced))
     return lambda frame, shape: form.places(frame, shape, form.sliced(frame, shape))
+
+
+Sliced: TypeAlias = "tuple[list[Any], bool] | None"
+"""The indices as slices, and whether each is a whole axis; None where one leaves its axis."""
 
 
 class _Form:
@@ -106,8 +109,8 @@ class _Form:
         if not depth:
             self.template.append(Ellipsis)  # an array without axes, not its entry
 
-    def sliced(self, frame: Frame, shape: tuple[int, ...]) -> tuple[list[Any], bool] | None:
-        """The indices as slices, and whether each is a whole axis; None where one leaves its axis."""
+    def sliced(self, frame: Frame, shape: tuple[int, ...]) -> Sliced:
+        """The indices as slices; places for the numbers are left."""
         made, whole = self.template.copy(), self.same
         for at, axis, part, around in self.moving:
             size, first, length = shape[axis], frame.low[around.slot], frame.length[around.slot]
@@ -123,7 +126,7 @@ class _Form:
             made[at] = slice(first, first + length)
         return made, whole
 
-    def places(self, frame: Frame, shape: tuple[int, ...], sliced: tuple[list[Any], bool] | None) -> Places:
+    def places(self, frame: Frame, shape: tuple[int, ...], sliced: Sliced) -> Places:
         """The places, once the indices are slices; the numbers are filled in."""
         if sliced is None:
             return _looked_up(self.parts, frame, shape)
@@ -142,6 +145,23 @@ class _Form:
             return Places(lambda part: part[chosen], True)
         order, spread = self.order, self.spread
         return Places(lambda part: part[chosen].transpose(order)[spread], True)
+
+    def moved(self, kept: Callable[[Frame, tuple[int, ...]], Sliced]) -> Reader:
+        """The places where slices are kept and numbers move: what recurrences ask for at every step."""
+        if not self.ascending or len(self.numbers) != 1:
+            return lambda frame, shape: self.places(frame, shape, kept(frame, shape))
+        ((at, axis, number),) = self.numbers
+
+        def read(frame: Frame, shape: tuple[int, ...]) -> Places:
+            sliced, value = kept(frame, shape), number(frame)
+            if sliced is None or not 0 <= value < shape[axis]:
+                return _looked_up(self.parts, frame, shape)
+            made = sliced[0].copy()
+            made[at] = value
+            chosen = tuple(made)
+            return Places(lambda part: part[chosen], True)
+
+        return read
 
 
 _WHOLE = Places(lambda part: part, window=True)

@@ -113,11 +113,14 @@ class Applications:
         if np.prod([len(r) for r in ranges], dtype=float) > self.most:
             raise NotEvaluated(f"{node.args[0]} is applied at more than {self.most} places")
         every = []
+        same: dict[str, Any] = {}  # arguments that are the same at all of these places
         for at in product(*ranges):
             self.depth += 1
             try:
                 inner = evaluator.outside(dict(zip(outer, (int(v) for v in at), strict=True)))
-                every.append(self.gathered(inner, node, arguments))
+                every.append(self.gathered(inner, node, arguments, same))
+                if not same:
+                    same = self._constant(node, arguments, every[0], set(outer))
             finally:
                 self.depth -= 1
         self.announced(node, every)
@@ -126,15 +129,25 @@ class Applications:
         index = (*(s - int(r[0]) if len(r) else s for s, r in zip(outer, ranges, strict=True)), *node.index)
         return self.entries(evaluator, parts, lead, index)
 
-    def gathered(self, inner: Evaluator, node: Call | Pullback, arguments: list[Any]) -> dict[str, Any]:
-        """The arguments as arrays, by the name of the input (the seed of a pullback under ``seed``)."""
+    def gathered(
+        self, inner: Evaluator, node: Call | Pullback, arguments: list[Any], same: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The arguments as arrays, by the name of the input (the seed of a pullback under ``seed``); some are known."""
         callee = known(str(node.args[0]))
         found: dict[str, Any] = {}
         for item, value in zip(callee.inputs, arguments, strict=False):
-            found[str(item)] = self.argument(inner, item, value)
+            name = item.name
+            found[name] = same[name] if name in same else self.argument(inner, item, value)
         if isinstance(node, Pullback):
             found["seed"] = self.argument(inner, callee.line(str(node.args[1])), arguments[-1])
         return found
+
+    def _constant(
+        self, node: Call | Pullback, arguments: list[Any], found: Mapping[str, Any], outer: set[Any]
+    ) -> dict[str, Any]:
+        """Those of the arguments found that no index around the call occurs in."""
+        items = zip(known(str(node.args[0])).inputs, arguments, strict=False)
+        return {item.name: found[item.name] for item, value in items if not outer & free_symbols(value)}
 
     def argument(self, inner: Evaluator, item: Tensor | Size, value: Any) -> Any:
         """One argument, in the arithmetic of the evaluation."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sympy
 
-from spec.language import Formula, data, define, indices, sizes, tensor
+from spec.language import Formula, data, define, indices, sizes, tanh, tensor
 from spec.language.differentiation.gradients import vjp
 from spec.language.evaluation.balls import BallArithmetic
 from spec.language.evaluation.binding import bind
@@ -20,8 +20,10 @@ from spec.language.evaluation.evaluate import Evaluator, run
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS, Format, Precision
 from spec.language.evaluation.walk import Walk
+from spec.language.expr import Ref
 from spec.language.flatten import Flat
 from spec.language.known import forget
+from spec.language.lines import Definition
 from spec.language.registry import find, formulas
 from tests.spec.language.evaluation.random_statements import inputs, statement
 from tests.spec.language.recurrent_cases import backwards, grid, mutual, remembering, running
@@ -174,6 +176,23 @@ def test_every_kind_of_recurrence_runs_back_as_the_interpreter_runs_it(
             compare(*gradient_of(formula, given, steps), name)
     finally:
         forget(formula.id)
+
+
+def cube() -> Flat:
+    """Three indices to step through, the range of the second as wide as the third leaves it."""
+    rows, columns = sizes("rows columns")
+    a, b, c = indices("a b c")
+    edge, inside = data("edge", columns, columns), tensor("inside", rows + 1, columns, columns)
+    before = inside[a - 1, b, c] + inside[a, b - 1, c] / 2 + inside[a, b, c - 1] / 3
+    ranges = ((a, sympy.S.One, rows), (c, sympy.S.One, columns - 1), (b, c, columns - 1))
+    lines = (define(inside[0, b, c], edge[b, c]), Definition(Ref(inside, a, b, c), tanh(before), ranges))
+    return Flat("test.cube", (rows, edge), lines, (inside,), {}, frozenset({"inside"}), {})
+
+
+@pytest.mark.parametrize("name", ARITHMETICS)
+def test_a_range_inside_three_steps_is_as_wide_as_at_the_first_of_them(name: str) -> None:
+    """However often the inner steps were gone through before."""
+    compare(cube(), {"rows": 3, "edge": np.random.default_rng(4).normal(size=(5, 5))}, name)
 
 
 def symbolic(cls: type) -> list[type]:
