@@ -79,8 +79,12 @@ class CallableApplications(Applications):
 
     def announced(self, node: Call | Pullback, every: list[dict[str, Any]]) -> None:
         """The statement is evaluated at all of them together."""
-        judge, output = self.judging(str(node.args[0])), str(node.args[1])
-        if self.questions is not None or len(every) < 2 or output not in {tensor.name for tensor in judge.flat.outputs}:
+        judge, output = self.judging(node.formula_id), node.output
+        if (
+            self.questions is not None
+            or len(every) < 2
+            or output not in {tensor.name for tensor in judge.flat.outputs}
+        ):
             return
         if isinstance(node, Call):
             judge.expect_all(every, self.dtype, rigorous=False)
@@ -92,7 +96,7 @@ class CallableApplications(Applications):
 
     def apply(self, node: Call | Pullback, arguments: dict[str, Any]) -> tuple[Any, Any, Any]:
         """What the callable returns, the bound there, and what the statement says there."""
-        formula_id, output = str(node.args[0]), str(node.args[1])
+        formula_id, output = node.formula_id, node.output
         own = formula_id == self.formula.id
         judge = self.judging(formula_id)
         if own and self.caller.sizes and not self.caller.sizes.fits(sizes_in(self.formula, arguments)):
@@ -139,7 +143,7 @@ class CallableApplications(Applications):
     ) -> tuple[Any, Any, Any]:
         """As :meth:`apply`, for a gradient: what autograd finds, the bound, and the derived gradient."""
         seed = arguments.pop("seed")
-        output, wrt = str(node.args[1]), node.wrt
+        output, wrt = node.output, node.wrt
         if own and self.questions is not None:
             self.questions.append(gradient_question(judge, arguments, {output: seed}, [wrt]))
             got = self.slope(judge, arguments, seed, place, wrt)

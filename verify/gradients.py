@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from spec.language.differentiation.gradients import vjp
-from spec.language.evaluation.binding import bind
+from spec.language.evaluation.binding import sizes_at
 from spec.language.evaluation.dimensions import whole
 from spec.language.evaluation.precision import Precision
 from verify.calling import Caller, Fault, Unsupported, values
@@ -66,7 +66,7 @@ def gradient_question(
 ) -> Question:
     """What the oracle is asked for a gradient: the lines of the derivative, and their inputs, cotangents among them."""
     gradient = vjp(judge.formula, wrt, judge.conventions)
-    return gradient.flat, {**inputs, **gradient.seeded(cotangents, bind(judge.flat, inputs).sizes)}
+    return gradient.flat, {**inputs, **gradient.seeded(cotangents, sizes_at(judge.flat, inputs))}
 
 
 def announce(judge: Judge, examples: Iterable[Example]) -> None:

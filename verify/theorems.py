@@ -54,9 +54,7 @@ def rehearse(judge: Judge, caller: Caller, theorem: Theorem, examples: Iterable[
     for example in examples:
         for claim in theorem.claims:
             put_down: list[Question] = []
-            calls = CallableApplications(
-                judge, caller, example.dtype, example.generator_seed, kept, put_down
-            )
+            calls = CallableApplications(judge, caller, example.dtype, example.generator_seed, kept, put_down)
             bindings = bound_inputs(judge.formula, theorem, example, judge.flat.absent)
             try:
                 settled_claim = settled(claim, judge)

@@ -31,12 +31,12 @@ class Call(Binder):
     @property
     def formula_id(self) -> str:
         """The ID of the formula applied."""
-        return str(self.args[0])
+        return str(self.args[0].name)
 
     @property
     def output(self) -> str:
         """The output that is read."""
-        return str(self.args[1])
+        return str(self.args[1].name)
 
     @property
     def arguments(self) -> tuple[Basic, ...]:
@@ -72,6 +72,16 @@ class Pullback(Binder):
         return Call(*self.args[:4])
 
     @property
+    def formula_id(self) -> str:
+        """The ID of the formula applied."""
+        return str(self.args[0].name)
+
+    @property
+    def output(self) -> str:
+        """The output that the cotangent is given for."""
+        return str(self.args[1].name)
+
+    @property
     def seed(self) -> Basic:
         """The cotangent of the output."""
         return self.args[4]
@@ -79,7 +89,7 @@ class Pullback(Binder):
     @property
     def wrt(self) -> str:
         """The name of the input."""
-        return str(self.args[5])
+        return str(self.args[5].name)
 
     @property
     def index(self) -> tuple[Index, ...]:

@@ -13,6 +13,9 @@ from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import WrongSize, solved, whole
 from spec.language.flatten import Flat
 
+SHAPES = 256
+"""For how many shapes of its inputs the sizes of a formula are kept."""
+
 
 @dataclass
 class Bindings:
@@ -93,6 +96,28 @@ class Bindings:
             if any(not isinstance(size, sympy.Symbol) for size in item.shape):
                 for size, actual in zip(item.shape, shape, strict=True):
                     self._solve(owner, item, shape, size, actual)
+
+
+def sizes_at(flat: Flat, inputs: Mapping[str, Any]) -> Mapping[sympy.Symbol, int]:
+    """The sizes of a formula, read off the shapes of its inputs, which are not looked at otherwise where they are known.
+
+    Raises:
+        ValueError: as :func:`bind`.
+    """
+    key = tuple(
+        None
+        if inputs.get(item.name) is None
+        else np.shape(inputs[item.name])
+        if isinstance(item, Tensor)
+        else int(inputs[item.name])
+        for item in flat.inputs
+    )
+    known: dict[Any, Mapping[sympy.Symbol, int]] = flat.kept.setdefault(Bindings, {})
+    if key not in known:
+        if len(known) >= SHAPES:
+            known.clear()
+        known[key] = bind(flat, inputs).sizes
+    return known[key]
 
 
 def bind(flat: Flat, inputs: Mapping[str, Any] | Sequence[Any]) -> Bindings:

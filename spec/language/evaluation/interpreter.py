@@ -76,6 +76,7 @@ class Evaluator(Scope):
         inner.sizes = {**self.sizes, **at}
         inner.integers, inner.booleans, inner.tensors = self.integers, self.booleans, self.tensors
         inner.undecided = self.undecided
+        inner._plain, inner._shapes = self._plain, self._shapes  # what sizes alone give is the same
         return inner
 
     # Lines -----------------------------------------------------------------------------------------------------------

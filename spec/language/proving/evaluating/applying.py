@@ -16,7 +16,7 @@ from spec.language.arrays import Comprehension, Tensor
 from spec.language.calls import ABSENT, Call, Pullback
 from spec.language.differentiation.gradients import vjp
 from spec.language.evaluation.balls import BallArithmetic
-from spec.language.evaluation.binding import bind
+from spec.language.evaluation.binding import bind, sizes_at
 from spec.language.evaluation.dimensions import Size, is_size
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.interpreter import Evaluator
@@ -133,20 +133,20 @@ class Applications:
         self, inner: Evaluator, node: Call | Pullback, arguments: list[Any], same: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The arguments as arrays, by the name of the input (the seed of a pullback under ``seed``); some are known."""
-        callee = known(str(node.args[0]))
+        callee = known(node.formula_id)
         found: dict[str, Any] = {}
         for item, value in zip(callee.inputs, arguments, strict=False):
             name = item.name
             found[name] = same[name] if name in same else self.argument(inner, item, value)
         if isinstance(node, Pullback):
-            found["seed"] = self.argument(inner, callee.line(str(node.args[1])), arguments[-1])
+            found["seed"] = self.argument(inner, callee.line(node.output), arguments[-1])
         return found
 
     def _constant(
         self, node: Call | Pullback, arguments: list[Any], found: Mapping[str, Any], outer: set[Any]
     ) -> dict[str, Any]:
         """Those of the arguments found that no index around the call occurs in."""
-        items = zip(known(str(node.args[0])).inputs, arguments, strict=False)
+        items = zip(known(node.formula_id).inputs, arguments, strict=False)
         return {item.name: found[item.name] for item, value in items if not outer & free_symbols(value)}
 
     def argument(self, inner: Evaluator, item: Tensor | Size, value: Any) -> Any:
@@ -194,7 +194,7 @@ class Applications:
 
 def sizes_in(formula: Formula, inputs: Mapping[str, Any]) -> dict[Size, int]:
     """The sizes at which a formula is applied, read off its arguments."""
-    return bind(formula.flat(None), inputs).sizes
+    return dict(sizes_at(formula.flat(None), inputs))
 
 
 def plain_reader(evaluator: Evaluator) -> Any:
@@ -216,17 +216,17 @@ class BallApplications(Applications):
 
     def apply(self, node: Call | Pullback, arguments: dict[str, Any]) -> Any:
         """The statement's output or gradient, enclosed."""
-        callee = known(str(node.args[0]))
+        callee = known(node.formula_id)
         offered = {c.name for c in callee.conventions}
         conventions = {name: option for name, option in self.conventions.items() if name in offered}
         if isinstance(node, Pullback):
             seed = arguments.pop("seed")
             gradient = vjp(callee, [node.wrt], conventions)
-            seeds = gradient.seeded({str(node.args[1]): seed}, sizes_in(callee, arguments))
+            seeds = gradient.seeded({node.output: seed}, sizes_in(callee, arguments))
             done = run(gradient.flat, BallArithmetic(), bind(gradient.flat, {**arguments, **seeds}))
             return done.tensors[gradient.gradients[node.wrt].name]
         flat = callee.flat(conventions)
-        return run(flat, BallArithmetic(), bind(flat, arguments)).tensors[str(node.args[1])]
+        return run(flat, BallArithmetic(), bind(flat, arguments)).tensors[node.output]
 
     def entries(
         self, evaluator: Evaluator, parts: list[Any], lead: tuple[int, ...], index: tuple[Any, ...]

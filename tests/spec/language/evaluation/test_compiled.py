@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import sympy
 
-from spec.language import Formula, data, define, indices, sizes, tanh, tensor
+from spec.language import Formula, Some, Sum, case, data, define, eq, indices, le, lt, sizes, tanh, tensor
+from spec.language.arrays import Tensor
 from spec.language.differentiation.gradients import vjp
 from spec.language.evaluation.balls import BallArithmetic
 from spec.language.evaluation.binding import bind
@@ -193,6 +194,49 @@ def cube() -> Flat:
 def test_a_range_inside_three_steps_is_as_wide_as_at_the_first_of_them(name: str) -> None:
     """However often the inner steps were gone through before."""
     compare(cube(), {"rows": 3, "edge": np.random.default_rng(4).normal(size=(5, 5))}, name)
+
+
+def test_a_step_that_overflows_is_lost_and_those_before_it_are_not() -> None:
+    """In place, as in a copy: 10²⁰, then 10⁴⁰, which float32 does not hold; a step that begins anew is bounded again."""
+    (steps,) = sizes("steps")
+    (t,) = indices("t")
+    x, h = data("x", steps), tensor("h", steps + 1)
+    again = case(eq(t, 4), 1, h[t - 1] * x[t - 1])
+    flat = Flat(
+        "test.grows", (x,), (define(h[0], 1), define(h[t], again, (t, 1, steps))), (h,), {}, frozenset(), {}
+    )
+    given = {"x": np.full(5, 1e20)}
+    found = run(flat, Walk(FORMATS["float32"]), bind(flat, given)).tensors["h"]
+    assert np.isinf(found.bounds()).tolist() == [False, False, True, True, False, False]
+    compare(flat, given, "float32")
+
+
+@pytest.mark.parametrize("name", ARITHMETICS)
+def test_the_second_half_of_a_condition_is_asked_for_only_where_the_first_leaves_it_open(name: str) -> None:
+    """A neighbour beyond the edge is nobody's, in sums, cases and quantifiers; without the first half it is an error."""
+    (m,) = sizes("m")
+    i, j = indices("i j")
+    w, keep = data("w", m), Tensor("keep", (m,), "boolean", "data")
+    out, held = tensor("out", m), Tensor("held", (m,), "boolean", "internal")
+    given = {"w": np.arange(5.0), "keep": np.array([True, False, True, True, False])}
+    lines = (
+        define(held[i], Some(le(1, j) & keep[j - 1] & eq(i, j), (j, 0, m - 1))),
+        define(
+            out[i],
+            Sum(w[j], (j, 0, m - 1), where=lt(j, 1) | keep[j - 1])
+            + case(le(1, i) & keep[i - 1], w[i - 1], w[i])
+            + case(held[i], 1, 0),
+        ),
+    )
+    flat = Flat("test.neighbours", (w, keep), lines, (out,), {}, frozenset(), {})
+    compare(flat, given, name)
+    make, _ = ARITHMETICS[name]
+    assert run(flat, make(), bind(flat, given)).booleans["held"].tolist() == [False, True, False, True, True]
+    careless = Flat(
+        "test.edge", (w, keep), (define(out[i], case(keep[i - 1], 1, 0)),), (out,), {}, frozenset(), {}
+    )
+    with pytest.raises(IndexError, match="index -1 on axis 0 is outside 0 … 4"):
+        run(careless, make(), bind(careless, given))
 
 
 def symbolic(cls: type) -> list[type]:
