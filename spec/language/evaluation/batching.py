@@ -31,7 +31,15 @@ EXAMPLES = sympy.Dummy("examples", integer=True, positive=True)
 
 def batched(flat: Flat) -> Flat:
     """The same lines for many examples: inputs (numbers included) and results have an axis for the examples in front."""
-    return _batched(_Same(flat))
+    return _batched(_Same(flat), True)
+
+
+def repeated(flat: Flat) -> Flat:
+    """The same lines many times over for one example: results have an axis in front, inputs stand as they are.
+
+    Evaluated in exact arithmetic all would be the same; :mod:`~spec.language.evaluation.noise` rounds each in its own way.
+    """
+    return _batched(_Same(flat), False)
 
 
 class _Same:
@@ -48,11 +56,12 @@ class _Same:
 
 
 @lru_cache(maxsize=256)
-def _batched(same: _Same) -> Flat:
+def _batched(same: _Same, inputs: bool) -> Flat:
     flat = same.flat
+    kept = {*flat.constants, *(() if inputs else map(str, flat.inputs))}
 
     def leading(tensor: Tensor) -> Tensor:
-        if tensor.name in flat.constants or tensor.role == "generator":
+        if tensor.name in kept or tensor.role == "generator":
             return tensor
         return Tensor(
             tensor.name, (EXAMPLES, *tensor.shape), tensor.domain, tensor.role, tensor.below, tensor.meaning
@@ -131,4 +140,4 @@ def _conditions(flat: Flat, item: Tensor, values: list[Any], sizes: Mapping[Any,
     )
 
 
-__all__ = ["EXAMPLE", "EXAMPLES", "batched", "bind_all"]
+__all__ = ["EXAMPLE", "EXAMPLES", "batched", "bind_all", "repeated"]
