@@ -15,10 +15,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-Verdict = Literal["conforms", "falsified", "inconclusive"]
-Kind = Literal["value", "gradient", "theorem", "robustness", "law"]
+Verdict = Literal["conforms", "imprecise", "falsified", "inconclusive"]
+Kind = Literal["value", "gradient", "accuracy", "theorem", "robustness", "law"]
 
 CONFORMS: Verdict = "conforms"
+IMPRECISE: Verdict = "imprecise"
 FALSIFIED: Verdict = "falsified"
 INCONCLUSIVE: Verdict = "inconclusive"
 CENTRAL = ("value", "law")
