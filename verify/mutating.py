@@ -88,7 +88,7 @@ def judged(is_right: bool, outcome: Outcome) -> tuple[bool, str, str]:
     report = outcome.report
     if report is None:
         return False, "the checker failed", outcome.error
-    names = list(dict.fromkeys(c.kind for c in report.falsified))
+    names = list(dict.fromkeys(c.kind for c in report.checks if c.verdict in ("falsified", "imprecise")))
     by = ", ".join(names)
     if is_right:
         first = report.falsified[0] if report.falsified else None
@@ -101,4 +101,4 @@ def judged(is_right: bool, outcome: Outcome) -> tuple[bool, str, str]:
     )
     if report.verdict == "falsified" and not compared:
         return False, "only an exception", by
-    return report.verdict == "falsified", report.verdict, by
+    return report.verdict in ("falsified", "imprecise"), report.verdict, by

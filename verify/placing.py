@@ -37,16 +37,25 @@ class Explained:
     share: float = 0.0
     size: float = 0.0
 
+    @property
+    def certain(self) -> bool:
+        """Whether it explains the error entry by entry, not by its size alone."""
+        return self.share > MOST
+
     def __str__(self) -> str:
         if not self.name:
             return ""
         what = f"the gradient by {self.name[len(ADJOINT) :]}" if self.name.startswith(ADJOINT) else self.name
         said = f"as if `{what}` were held in {self.dtype}"
-        return said if self.share > MOST else f"an error about as large {said}"
+        return said if self.certain else f"an error about as large {said}"
 
 
 def placed(
-    flat: Flat, inputs: Mapping[str, Any], errors: Mapping[str, Reals], spreads: Mapping[str, Reals], dtype: str
+    flat: Flat,
+    inputs: Mapping[str, Any],
+    errors: Mapping[str, Reals],
+    spreads: Mapping[str, Reals],
+    dtype: str,
 ) -> Explained:
     """The line that explains the errors of outputs best: entry by entry, or else by its size.
 
@@ -77,7 +86,7 @@ def placed(
     if not tried:
         return Explained()
     best = max(tried, key=lambda each: (round(each.share, 3), -len(each.name)))
-    if best.share > MOST:
+    if best.certain:
         return best
     return min(tried, key=lambda each: abs(math.log(each.size)))
 

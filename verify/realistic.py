@@ -6,7 +6,7 @@ Which sizes these are, and over how many entries a weight is summed, is read off
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -22,33 +22,32 @@ from verify.sampling import Example, Recipe, Space, rounded
 from verify.sizing import Sizing, sizing
 from verify.supporting import Supported
 
-WIDTHS = (257, 131, 67)
-"""How wide sums are, at least: the first that is affordable. In real models they run over 256 to a few thousand terms."""
+WIDTHS = (67, 257, 1031)
+"""How wide sums are, at least. In real models they run over 256 to a few thousand terms."""
 FEW = (3, 2, 5)
 """Sizes that no sum runs over."""
 STEPS = 4
 """Steps of a recurrence: a line each, many times over."""
-BUDGET = 1e8
+BUDGET = 2.5e8
 """Entries that all lines of an example may run over; most of them are products inside a sum, which are never stored."""
 REAL = ("real", "positive", "nonnegative")
 
 
 @lru_cache(maxsize=256)
-def realistic_sizes(formula: Formula, supported: Supported) -> dict[Size, int]:
-    """The sizes of a realistic example, as wide as is affordable."""
+def ladder(formula: Formula, supported: Supported, budget: float = BUDGET) -> tuple[Mapping[Size, int], ...]:
+    """Realistic sizes, ever wider, as far as is affordable; the first always is."""
     drawn = sizing(formula, supported)
-    found: dict[Size, int] = {}
-    for least in WIDTHS:
-        found = _widened(formula, drawn, supported, least)
-        if drawn.cost(found) <= BUDGET + drawn.budget:
-            break
-    return found
+    made = [_widened(formula, drawn, supported, least) for least in WIDTHS]
+    fine = [sizes for sizes in made if drawn.cost(sizes) <= budget + drawn.budget]
+    return tuple(fine) or (made[0],)
 
 
 def _widened(formula: Formula, drawn: Sizing, supported: Supported, least: int) -> dict[Size, int]:
     start = {size: FEW[place % len(FEW)] for place, size in enumerate(drawn.symbols)}
     sizes = supported.settled({**start, **dict.fromkeys(drawn.steps & set(start), STEPS)})
-    lengths = sorted(dict.fromkeys(_lengths(formula)), key=lambda length: (len(symbols_in(length)), str(length)))
+    lengths = sorted(
+        dict.fromkeys(_lengths(formula)), key=lambda length: (len(symbols_in(length)), str(length))
+    )
     width = least
     for length in lengths:
         now = whole(length, sizes)
@@ -58,7 +57,10 @@ def _widened(formula: Formula, drawn: Sizing, supported: Supported, least: int) 
         for size in symbols_in(length):
             if size in drawn.steps or size not in sizes:
                 continue
-            for value in (math.ceil(width * sizes[size] / max(now, 1)), width):  # a factor of the length, or a term
+            for value in (
+                math.ceil(width * sizes[size] / max(now, 1)),
+                width,
+            ):  # a factor of the length, or a term
                 more = supported.settled({**sizes, size: value})
                 if whole(length, more) >= least and supported.fits(more):
                     offered.append(more)
@@ -79,7 +81,7 @@ def _lengths(formula: Formula) -> Iterator[Any]:
                     yield length
 
 
-def _fans(formula: Formula, sizes: dict[Size, int]) -> dict[str, int]:
+def _fans(formula: Formula, sizes: Mapping[Size, int]) -> dict[str, int]:
     """For each parameter over how many of its entries a sum runs."""
     found: dict[str, dict[int, int]] = {}
     for line in formula.flat(None).lines:
@@ -104,10 +106,9 @@ def _outside_functions(node: Any) -> Iterator[Ref]:
             yield from _outside_functions(part)
 
 
-def realistic(formula: Formula, supported: Supported, dtype: str, seed: int, masks: bool) -> Example:
+def realistic(formula: Formula, sizes: Mapping[Size, int], dtype: str, seed: int, masks: bool) -> Example:
     """An example at realistic sizes; ``masks`` draws a random mask where the statement has one."""
-    space = Space(formula, masks, supported=supported)
-    sizes = dict(realistic_sizes(formula, supported))
+    space, sizes = Space(formula, masks), dict(sizes)
     recipe = Recipe(0, 0, 0, int(masks), 0, seed)
     example = space.example(recipe, dtype, sizes=sizes)
     random, fans = np.random.default_rng([seed, 13]), _fans(formula, sizes)
@@ -120,4 +121,4 @@ def realistic(formula: Formula, supported: Supported, dtype: str, seed: int, mas
     return replace(example.changed(**made), regime="as wide as real models")
 
 
-__all__ = ["WIDTHS", "realistic", "realistic_sizes"]
+__all__ = ["BUDGET", "ladder", "realistic"]

@@ -1,8 +1,8 @@
 """The expected error: float64 arithmetic in which every rounding of a careful implementation becomes a random one.
 
-:class:`~spec.language.evaluation.walk.Walk` adds worst case upon worst case; errors mostly cancel. Here the statement is evaluated
-many times, each rounding drawn anew, and the spread of what comes out is the error that careful arithmetic makes at these
-inputs. It proves nothing: it is a measure, in which an error may be counted.
+:class:`~spec.language.evaluation.walk.Walk` adds worst case upon worst case; errors mostly cancel. Here the statement is
+evaluated many times, each rounding drawn anew, and the spread of what comes out is the error that careful arithmetic makes at
+these inputs. It proves nothing: it is a measure, in which an error may be counted.
 
 Careful arithmetic means: each operation's result is held in the storage type, as an implementation without fused kernels stores
 it; sums, the products inside them, and functions run in the accumulation type and round once.
@@ -78,17 +78,19 @@ class Noise(Walk):
 
     # Rounding ------------------------------------------------------------------------------------------------------------
 
-    def _drawn(self, like: Floats, roundings: int = 1) -> Floats:
+    def _drawn(self, like: Floats, roundings: int = 1) -> npt.NDArray[np.float32]:
         """Errors of so many roundings in units of the roundoff, for every sample and entry of an array."""
         shape = (self.samples, *like.shape[1:]) if like.ndim and like.shape[0] == 1 else like.shape
-        found = self.random.uniform(-1.0, 1.0, shape)
+        found = self.random.random(shape, np.float32)  # its own digits are enough for an error
         for _ in range(roundings - 1):
-            found += self.random.uniform(-1.0, 1.0, shape)
+            found += self.random.random(shape, np.float32)
+        found *= 2
+        found -= roundings
         return found
 
-    def _normal(self, like: Floats) -> Floats:
+    def _normal(self, like: Floats) -> npt.NDArray[np.float32]:
         shape = (self.samples, *like.shape[1:]) if like.ndim and like.shape[0] == 1 else like.shape
-        return self.random.standard_normal(shape)
+        return self.random.standard_normal(shape, np.float32)
 
     def rounded(self, a: Num, roundings: float, tiny: Any = True) -> Num:
         """``a`` rounded at random, once or as functions do; what the storage type holds exactly stays as it is."""
@@ -99,7 +101,7 @@ class Noise(Walk):
             drawn = self._drawn(a.value, 1 if roundings == 1 else CAREFUL_ROUNDINGS)
             if not inexact.all():
                 drawn = drawn * inexact
-            a.value = a.value * (1 + self.unit * drawn)
+            a.value = a.value + a.value * (self.unit * drawn)
         return a
 
     def stored(self, a: Num, storage: Format) -> Num:
@@ -124,10 +126,11 @@ class Noise(Walk):
         addition. Terms that are products round beforehand: Q more.
         """
         terms = np.maximum(terms, 1)
-        variance = (terms + 1) * (squares / 6 + total**2 / 3) - squares / terms
-        if products:
-            variance = variance + squares
-        return total + self.inner * SPREAD * np.sqrt(np.maximum(variance, 0.0)) * self._normal(variance)
+        variance = total**2
+        variance *= (terms + 1) / 3
+        variance = variance + squares * ((terms + 1) / 6 - 1 / terms + products)
+        spread = np.sqrt(np.maximum(variance, 0.0, out=variance), out=variance)
+        return total + self._normal(spread) * (self.inner * SPREAD * spread)
 
     def sum(self, a: Num, where: Truth | None) -> Num:
         """The sum over the last axis in a random order."""
@@ -223,7 +226,9 @@ def expected(
     noise = Noise(precision, np.random.default_rng(seed), samples)
     done = run(several, noise, bindings, finish=finish)
     found = []
-    with np.errstate(all="ignore"):  # what does not fit into float64 is infinite, and no error is expected of it
+    with np.errstate(
+        all="ignore"
+    ):  # what does not fit into float64 is infinite, and no error is expected of it
         for output in flat.outputs:
             value = exact.tensors[output.name].floats()
             off = done.tensors[output.name].floats() - value
@@ -286,4 +291,12 @@ def _named(flat: Flat, inputs: Mapping[str, Any] | Sequence[Any]) -> Mapping[str
     return {str(item): value for item, value in zip(flat.inputs, inputs, strict=False)}
 
 
-__all__ = ["FORMATS", "SAMPLES", "Expectation", "Noise", "expected", "expected_error", "expected_gradient_error"]
+__all__ = [
+    "FORMATS",
+    "SAMPLES",
+    "Expectation",
+    "Noise",
+    "expected",
+    "expected_error",
+    "expected_gradient_error",
+]
