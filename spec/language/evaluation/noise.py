@@ -7,7 +7,8 @@ these inputs. It proves nothing: it is a measure, in which an error may be count
 Careful arithmetic means: each operation's result is held in the storage type, as an implementation without fused kernels stores
 it; sums, the products inside them, and functions run in the accumulation type and round once.
 
-A rounding to nearest is ``x(1 + u·ξ)``, ξ uniform in (-1, 1) and u the unit roundoff. What a type holds exactly does not round.
+A rounding to nearest is ``x(1 + u·ξ)``, ξ uniform in (-1, 1) and u the unit roundoff: as large as for x just above a power of
+two, on average over all x a third larger than it is. What a type holds exactly does not round.
 """
 
 from __future__ import annotations
@@ -60,7 +61,6 @@ class Noise(Walk):
         self.unit, self.inner = precision.storage.unit, precision.operations.unit
         self.random, self.samples = random, samples
         self._plain = Walk()
-        self._beyond = (np.int64(1) << np.int64(max(53 + int(np.log2(self.unit)), FEWEST_BITS))) - 1
 
     # Making numbers: all are exact ---------------------------------------------------------------------------------------
 
@@ -96,7 +96,7 @@ class Noise(Walk):
         """``a`` rounded at random, once or as functions do; what the storage type holds exactly stays as it is."""
         if not roundings or not a.value.ndim:
             return a
-        inexact = (np.ascontiguousarray(a.value).view(np.int64) & self._beyond) != 0
+        inexact = _inexact(a.value, self.unit)
         if inexact.any():
             drawn = self._drawn(a.value, 1 if roundings == 1 else CAREFUL_ROUNDINGS)
             if not inexact.all():
@@ -130,6 +130,7 @@ class Noise(Walk):
         variance *= (terms + 1) / 3
         variance = variance + squares * ((terms + 1) / 6 - 1 / terms + products)
         spread = np.sqrt(np.maximum(variance, 0.0, out=variance), out=variance)
+        spread *= _inexact(total, self.inner)
         return total + self._normal(spread) * (self.inner * SPREAD * spread)
 
     def sum(self, a: Num, where: Truth | None) -> Num:
@@ -201,6 +202,13 @@ class Noise(Walk):
             return a
         drawn = self._drawn(np.broadcast_to(relative, np.broadcast_shapes(relative.shape, a.value.shape)))
         return Num(a.value * np.exp(relative * drawn), None, a.scale)
+
+
+def _inexact(values: Floats, unit: float) -> npt.NDArray[np.bool_]:
+    """Where a type of this roundoff does not hold the values: more bits than it has are not 0."""
+    beyond = (np.int64(1) << np.int64(max(53 + int(np.log2(unit)), FEWEST_BITS))) - 1
+    found: npt.NDArray[np.bool_] = (np.ascontiguousarray(values).view(np.int64) & beyond) != 0
+    return found
 
 
 # Errors -----------------------------------------------------------------------------------------------------------------------
