@@ -50,6 +50,8 @@ LINEAR = 0.1
 root mean squares: there errors are proportional to the roundings, and their spread says what to expect."""
 EXAMPLES, SAMPLES, WIDE_SAMPLES = 6, 32, 12
 """Examples at default sizes, and random evaluations for each of these and for a wide one."""
+PLACING, ALIKE = 4, 3.0
+"""Samples that tell how large an error of sums in the storage type would be, and by what factor another may differ from it."""
 WIDE = 2
 """Wide examples: without and with a mask."""
 BACKWARD = 0.05
@@ -169,7 +171,7 @@ def graded(
     bounds: Mapping[str, Any],
 ) -> None:
     """Count every output of an example."""
-    found = expected(compared.flat, compared.inputs, _precision(judge, dtype), samples, seed)
+    found = expected(compared.flat, compared.inputs, Precision.of(dtype), samples, seed)
     for output, (value, sigma) in zip(compared.flat.outputs, found, strict=True):
         if output.name in compared.got:
             got = compared.got[output.name]
@@ -306,18 +308,23 @@ def _bounds(judge: Judge, example: Example, dtype: str, kind: str) -> dict[str, 
 
 
 def _place(judge: Judge, compared: Comparison, dtype: str, seed: int) -> Explained:
-    told = expected(compared.flat, compared.inputs, _precision(judge, dtype), 4, seed)
+    told = expected(compared.flat, compared.inputs, Precision.of(dtype), PLACING, seed)
     both = {
         o.name: pair for o, pair in zip(compared.flat.outputs, told, strict=True) if o.name in compared.got
     }
     errors = {name: compared.got[name] - value for name, (value, _) in both.items()}
-    return placed(
-        compared.flat, compared.inputs, errors, {name: sigma for name, (_, sigma) in both.items()}, dtype
+    spreads = {name: sigma for name, (_, sigma) in both.items()}
+    found = placed(compared.flat, compared.inputs, errors, spreads, dtype)
+    if found.name or Precision.of(dtype).operations is Precision.of(dtype).storage:
+        return found
+    coarse = expected(compared.flat, compared.inputs, Precision.of(dtype, "storage"), PLACING, seed)
+    off = sum(float(np.sum(error**2)) for error in errors.values())
+    size = sum(
+        float(np.sum(sigma**2))
+        for o, (_, sigma) in zip(compared.flat.outputs, coarse, strict=True)
+        if o.name in both
     )
-
-
-def _precision(judge: Judge, dtype: str) -> Precision:
-    return Precision.of(dtype, judge.conventions["intermediates"])
+    return Explained("", dtype, 0.0, size / off) if 1 / ALIKE**2 < size / off < ALIKE**2 else found
 
 
 __all__ = ["GRADED", "USUAL", "Grade", "accuracy_check"]

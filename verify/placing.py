@@ -44,7 +44,9 @@ class Explained:
 
     def __str__(self) -> str:
         if not self.name:
-            return ""
+            return (
+                f"an error about as large as if sums were accumulated in {self.dtype}" if self.dtype else ""
+            )
         what = f"the gradient by {self.name[len(ADJOINT) :]}" if self.name.startswith(ADJOINT) else self.name
         said = f"as if `{what}` were held in {self.dtype}"
         return said if self.certain else f"an error about as large {said}"

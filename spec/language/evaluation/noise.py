@@ -5,7 +5,8 @@ evaluated many times, each rounding drawn anew, and the spread of what comes out
 these inputs. It proves nothing: it is a measure, in which an error may be counted.
 
 Careful arithmetic means: each operation's result is held in the storage type, as an implementation without fused kernels stores
-it; sums, the products inside them, and functions run in the accumulation type and round once.
+it; sums, the products inside them, and functions run in the accumulation type and round once. The convention ``intermediates``
+does not change that: it tells what is allowed, not what is careful.
 
 A rounding to nearest is ``x(1 + u·ξ)``, ξ uniform in (-1, 1) and u the unit roundoff: as large as for x just above a power of
 two, on average over all x a third larger than it is. What a type holds exactly does not round.
@@ -264,11 +265,8 @@ def expected_error(
         samples: how many evaluations with random roundings the estimate rests on.
         seed: determines the roundings.
     """
-    if isinstance(formula, Flat):
-        flat, intermediates = formula, (conventions or {}).get("intermediates", "accumulate")
-    else:
-        flat, intermediates = formula.flat(conventions), formula.choose(conventions)["intermediates"]
-    return expected(flat, _named(flat, inputs), Precision.of(dtype, intermediates), samples, seed)
+    flat = formula if isinstance(formula, Flat) else formula.flat(conventions)
+    return expected(flat, _named(flat, inputs), Precision.of(dtype), samples, seed)
 
 
 def expected_gradient_error(
@@ -288,8 +286,7 @@ def expected_gradient_error(
     gradient = vjp(formula, wrt, conventions)
     inputs = _named(formula.flat(conventions), inputs)
     every = {**inputs, **gradient.seeded(seeds, bind(formula.flat(conventions), inputs).sizes)}
-    precision = Precision.of(dtype, formula.choose(conventions)["intermediates"])
-    found = expected(gradient.flat, every, precision, samples, seed)
+    found = expected(gradient.flat, every, Precision.of(dtype), samples, seed)
     return dict(zip(gradient.gradients, found, strict=True))
 
 

@@ -121,7 +121,8 @@ def test_a_product_rounds_by_up_to_one_roundoff_and_a_function_by_up_to_two() ->
     a, b = Num(np.array([[1.1]])), Num(np.array([[1.3]]))
     product = several.times(a, b).value / (1.1 * 1.3) - 1
     root = several.function("sqrt", a).value / np.sqrt(1.1) - 1
-    assert np.abs(product).max() <= UNIT * (1 + 1e-6) and np.abs(root).max() <= 2 * UNIT * (1 + 1e-6)
+    assert np.abs(product).max() <= UNIT * (1 + 1e-6)
+    assert np.abs(root).max() <= 2 * UNIT * (1 + 1e-6)
     assert np.mean(product**2) == pytest.approx(UNIT**2 / 3, rel=0.1)
     assert np.mean(root**2) == pytest.approx(2 * UNIT**2 / 3, rel=0.1)
 
@@ -136,6 +137,7 @@ def test_an_exponential_of_a_softmax_rounds_its_distance_from_the_largest() -> N
 
 
 def softmax_rows(width: int) -> tuple[Formula, dict[str, Any], Any]:
+    """The weights of rows of scores, in float32."""
     s = drawn(11, width)
     shifted = (s - s.max(-1, keepdims=True)).astype(np.float32)
     e = np.exp(shifted)
@@ -143,6 +145,7 @@ def softmax_rows(width: int) -> tuple[Formula, dict[str, Any], Any]:
 
 
 def attention(width: int) -> tuple[Formula, dict[str, Any], Any]:
+    """Attention over as many keys as they are wide, in float32."""
     q, k, v = drawn(3, width), drawn(width, width, seed=1), drawn(width, 5, seed=2)
     f = np.float32
     s = (q.astype(f) @ k.astype(f).T) / f(np.sqrt(width))
@@ -152,6 +155,7 @@ def attention(width: int) -> tuple[Formula, dict[str, Any], Any]:
 
 
 def layer_norm(width: int) -> tuple[Formula, dict[str, Any], Any]:
+    """A normalised row, in float32."""
     x, gamma, beta = (drawn(width, seed=seed).astype(np.float32) for seed in range(3))
     centred = x - x.mean()
     y = gamma * centred / np.sqrt((centred * centred).mean() + np.float32(1e-5)) + beta
@@ -205,7 +209,8 @@ def test_in_sixteen_bits_sums_accumulate_finely_and_every_result_is_held_coarsel
     several = noise(400, Precision.of("bfloat16"))
     once = several.contract([Num(x), Num(y)], 769, None)
     coarse = noise(400, Precision.of("bfloat16", "storage")).contract([Num(x), Num(y)], 769, None)
-    assert once is not None and coarse is not None
+    assert once is not None
+    assert coarse is not None
     exact = (x * y).sum(-1)
     off = (once.value - exact) / (FORMATS["bfloat16"].unit * np.abs(exact))
     assert np.abs(off).max() < 1.01
@@ -219,7 +224,8 @@ def test_every_sample_has_roundings_of_its_own_and_a_seed_determines_them() -> N
     bindings = bind(flat, inputs)
     bindings.sizes[EXAMPLES] = 7
     z = run(repeated(flat), noise(7), bindings).tensors["z"].floats()
-    assert z.shape == (7, 3, 5) and len(np.unique(z[:, 0, 0])) == 7
+    assert z.shape == (7, 3, 5)
+    assert len(np.unique(z[:, 0, 0])) == 7
     assert all(isinstance(item, Tensor) for item in repeated(flat).inputs)
     assert repeated(flat).inputs == flat.inputs
     first, again, other = (expected_error(formula, inputs, seed=seed)[0][1] for seed in (0, 0, 1))
@@ -270,14 +276,16 @@ def test_steps_of_a_recurrence_round_anew_each() -> None:
     states, _ = expected_error(find("recurrent.rnn"), inputs)
     value, sigma = states
     assert value.shape == (5, 11)
-    assert (sigma > 0).all() and np.median(sigma) < 20 * UNIT
+    assert (sigma > 0).all()
+    assert np.median(sigma) < 20 * UNIT
 
 
 def test_large_exponents_are_noisy_without_overflow() -> None:
     """Scores of ten thousand: weights are finite, and their errors are those of rounding such scores."""
     s = np.array([[1e4, -1e4, 9999.0, 9998.5]])
     ((value, sigma),) = expected_error(find("attention.softmax"), {"s": s})
-    assert np.isfinite(value).all() and np.isfinite(sigma).all()
+    assert np.isfinite(value).all()
+    assert np.isfinite(sigma).all()
     assert (sigma[0, [0, 2, 3]] < 1e-6).all()
 
 
