@@ -129,9 +129,8 @@ def _stacked(flat: Flat, item: Tensor, arrays: list[Any]) -> Any:
 
 def _conditions(flat: Flat, item: Tensor, values: list[Any], sizes: Mapping[Any, int]) -> Any:
     """Boolean inputs; a mask that is absent from some is written out."""
-    if all(value is None for value in values):
-        if flat.absent:
-            return None
+    if flat.absent and all(value is None for value in values):
+        return None
     shape = [whole(size, sizes) for size in item.shape]
     return _stacked(
         flat,
