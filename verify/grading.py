@@ -54,8 +54,9 @@ PLACING, ALIKE = 4, 3.0
 """Samples that tell how large an error of sums in the storage type would be, and by what factor another may differ from it."""
 WIDE = 2
 """Wide examples: without and with a mask."""
-BACKWARD = 0.05
-"""The share of the budget for the widest values that an example for gradients may cost: they have many more lines."""
+BACKWARD, ENTRIES = 0.02, 1.2e6
+"""Where gradients are graded: the share of the budget for the widest values, for there are many more lines; and the most entries
+that inputs have, for their gradients have as many in every sample."""
 PATIENCE = 1.0
 """Seconds that a call may take: a callable of many small steps is graded at smaller sizes."""
 
@@ -194,7 +195,8 @@ def _judged(value: Reals, got: Any, bound: Any) -> Any:
 def _wide(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     """Wide examples, as wide as the budget and the callable's own speed allow."""
     judge, caller = setting.judge, setting.caller
-    rungs = ladder(judge.formula, caller.sizes, BUDGET if kind == "value" else BACKWARD * BUDGET)
+    limits = (BUDGET,) if kind == "value" else (BACKWARD * BUDGET, ENTRIES)
+    rungs = ladder(judge.formula, caller.sizes, *limits)
     cost, spent = sizing(judge.formula, caller.sizes).cost, 0.0
     chosen = rungs[0]
     for before, sizes in zip((rungs[0], *rungs), rungs, strict=False):

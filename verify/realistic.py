@@ -28,17 +28,26 @@ FEW = (3, 2, 5)
 """Sizes that no sum runs over."""
 STEPS = 4
 """Steps of a recurrence: a line each, many times over."""
-BUDGET = 2.5e8
+BUDGET = 6e8
 """Entries that all lines of an example may run over; most of them are products inside a sum, which are never stored."""
+MOST = 1.2e7
+"""Entries that the inputs of an example may have, all together."""
 REAL = ("real", "positive", "nonnegative")
 
 
 @lru_cache(maxsize=256)
-def ladder(formula: Formula, supported: Supported, budget: float = BUDGET) -> tuple[Mapping[Size, int], ...]:
-    """Realistic sizes, ever wider, as far as is affordable; the first always is."""
+def ladder(
+    formula: Formula, supported: Supported, budget: float = BUDGET, most: float = MOST
+) -> tuple[Mapping[Size, int], ...]:
+    """Realistic sizes, ever wider, as far as is affordable (inputs of ``most`` entries included); the first always is."""
     drawn = sizing(formula, supported)
     made = [_widened(formula, drawn, supported, least) for least in WIDTHS]
-    fine = [sizes for sizes in made if drawn.cost(sizes) <= budget + drawn.budget]
+    fine = [
+        sizes
+        for sizes in made
+        if drawn.cost(sizes) <= budget + drawn.budget
+        and sum(math.prod(whole(size, sizes) for size in item.shape) for item in formula.tensors) <= most
+    ]
     return tuple(fine) or (made[0],)
 
 

@@ -29,7 +29,7 @@ ONCE = ("seed", "max_examples", "versions")
 
 @dataclass(frozen=True)
 class Record:
-    """What is shown of one report: ``verdict`` is ``conforms``, ``imprecise``, ``falsified``, ``inconclusive`` or ``known`` (all listed).
+    """What is shown of one report: ``verdict`` is that of the report, or ``known`` (all that is falsified is listed).
 
     ``conventions`` are those under which the verdict holds, ``checks`` how many checks of each kind conform and how many there
     were, ``examples`` their number over all checks, ``worst`` the largest error/bound of the value checks in each type,
