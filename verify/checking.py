@@ -264,7 +264,7 @@ def _compiled(setting: Setting, report: Report, kinds: list[str]) -> list[CheckR
 def _accuracy(
     setting: Setting, kind: str, report: Report, limit: float | None, asked: bool
 ) -> list[CheckResult]:
-    """The grade. What falsified values get is where a coarser type explains them; a type nobody asked for may be unsupported."""
+    """The grade. What falsified values get is where a coarser type explains them; a type nobody asked for is not judged."""
     same = kind if asked else "float32"
     wrong = {c.kind for c in report.falsified if c.dtype in (None, same)}
     ratios = [c.worst_ratio for c in report.falsified if c.kind == "value" and c.dtype in (None, same)]
@@ -273,6 +273,8 @@ def _accuracy(
     result = accuracy_check(setting, kind, not wrong & {"value", "gradient"}, limit)
     if (result.verdict == INCONCLUSIVE and not asked) or (ratios and not result.details.get("explained")):
         return []
+    if not asked and result.verdict != CONFORMS:
+        result.verdict, result.message = INCONCLUSIVE, f"reported, not judged: {result.message}"
     for check in report.checks:
         if (
             check.kind in ("value", "gradient")

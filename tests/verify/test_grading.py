@@ -156,6 +156,29 @@ def test_types_are_graded_as_asked() -> None:
     assert set(check(dot, "similarity.dot", max_examples=4, dtypes=["float16"]).grades) <= {"float16"}
 
 
+def test_a_type_that_nobody_asked_for_is_reported_not_judged() -> None:
+    """Running sums are careful in float32; what they lose in bfloat16 is said, and does not count unless it was asked for."""
+    named = next(v for v in variants(("scores.scaled_dot",)) if v.name == "accumulated_one_by_one")
+    report = check(named.call, named.formula_id, max_examples=10)
+    assert report.verdict == "conforms"
+    assert report.grades["bfloat16"][0] > WORST
+    (short,) = [c for c in report.checks if c.kind == "accuracy" and c.dtype == "bfloat16"]
+    assert short.verdict == "inconclusive"
+    assert short.message.startswith("reported, not judged: ")
+
+
+def test_a_row_that_cancels_is_graded_by_a_spread_that_any_order_of_its_sum_has() -> None:
+    """The mean of two numbers near -2,565 may be exact in one order and is not in a running one: neither is far off."""
+    from spec.language.evaluation.noise import expected_error
+
+    x = np.array([-2565.44287109375, -2566.1044921875])
+    inputs = {"x": x, "gamma": np.ones(2), "beta": np.zeros(2), "eps": 1e-12}
+    ((value, sigma),) = expected_error(find("normalization.layer_norm"), inputs)
+    made = [torch.tensor(inputs[name], dtype=torch.float32) for name in ("x", "gamma", "beta")]
+    got = F.layer_norm(made[0], (2,), *made[1:], 1e-12).double().numpy()
+    assert (np.abs(got - value) / sigma).max() < 12
+
+
 def test_a_type_that_is_not_supported_is_silent_unless_asked_for() -> None:
     """A callable for float32 and float64 has one grade, and nothing inconclusive beside it."""
 

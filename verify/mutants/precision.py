@@ -3,6 +3,8 @@
 A coarse line shows at the sizes of real models, where the rigorous bound lets it through, by the accuracy it costs.
 """
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -31,7 +33,7 @@ class Held(torch.autograd.Function):
 
 def held(x: Tensor, dtype: torch.dtype, from_: int = MANY) -> Tensor:
     """Rows of so many entries held in a type."""
-    return Held.apply(x, dtype) if x.shape[-1] >= from_ else x  # type: ignore[no-any-return, no-untyped-call]
+    return Held.apply(x, dtype) if x.shape[-1] >= from_ else x  # type: ignore[no-untyped-call]
 
 
 def weights(s: Tensor, mask: Tensor | None) -> Tensor:
@@ -46,19 +48,19 @@ def weights(s: Tensor, mask: Tensor | None) -> Tensor:
 @wrong(ATTENTION, dtypes=SINGLE)
 def scores_in_half(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
     """Holds many scores in float16."""
-    return weights(held(q @ k.mT / q.shape[-1] ** 0.5, torch.float16), mask) @ v
+    return weights(held(q @ k.mT / math.sqrt(q.shape[-1]), torch.float16), mask) @ v
 
 
 @wrong(ATTENTION, dtypes=SINGLE)
 def scores_in_bfloat16(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
     """Holds many scores in bfloat16."""
-    return weights(held(q @ k.mT / q.shape[-1] ** 0.5, torch.bfloat16), mask) @ v
+    return weights(held(q @ k.mT / math.sqrt(q.shape[-1]), torch.bfloat16), mask) @ v
 
 
 @wrong(ATTENTION, dtypes=SINGLE)
 def weights_in_half(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
     """Holds many weights in float16."""
-    return held(weights(q @ k.mT / q.shape[-1] ** 0.5, mask), torch.float16) @ v
+    return held(weights(q @ k.mT / math.sqrt(q.shape[-1]), mask), torch.float16) @ v
 
 
 @wrong(SOFTMAX, dtypes=SINGLE)
@@ -72,7 +74,8 @@ def mean_in_half(x: Tensor, gamma: Tensor, beta: Tensor, eps: float) -> Tensor:
     """Holds the mean of a wide row in float16."""
     mean = x.mean(-1, keepdim=True)
     centred = x - held(mean, torch.float16, 1 if x.shape[-1] >= MANY else 2)
-    return gamma * centred / ((centred**2).mean(-1, keepdim=True) + eps).sqrt() + beta
+    y: Tensor = gamma * centred / ((centred**2).mean(-1, keepdim=True) + eps).sqrt() + beta
+    return y
 
 
 @wrong(RMS_NORM, dtypes=SINGLE)
@@ -86,11 +89,11 @@ def squares_in_bfloat16(x: Tensor, g: Tensor, eps: float) -> Tensor:
 def accumulated_in_bfloat16(q: Tensor, k: Tensor) -> Tensor:
     """Adds the products of long vectors one by one in bfloat16."""
     if q.shape[-1] < MANY:
-        return q @ k.mT / q.shape[-1] ** 0.5
+        return q @ k.mT / math.sqrt(q.shape[-1])
     total = torch.zeros(*q.shape[:-1], k.shape[-2], dtype=q.dtype)
     for c in range(q.shape[-1]):
         total = total + q[..., :, None, c] * k[..., None, :, c]
-    return total / q.shape[-1] ** 0.5
+    return total / math.sqrt(q.shape[-1])
 
 
 @right(SCORES, dtypes=SINGLE)
@@ -99,7 +102,7 @@ def accumulated_one_by_one(q: Tensor, k: Tensor) -> Tensor:
     total = torch.zeros(*q.shape[:-1], k.shape[-2], dtype=q.dtype)
     for c in range(q.shape[-1]):
         total = total + q[..., :, None, c] * k[..., None, :, c]
-    return total / q.shape[-1] ** 0.5
+    return total / math.sqrt(q.shape[-1])
 
 
 @right(LAYER_NORM, dtypes=SHORT, intermediates="storage")

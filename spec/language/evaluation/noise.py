@@ -40,6 +40,10 @@ CAREFUL_ROUNDINGS = 2
 place (two unit roundoffs from end to end) beside it."""
 FEWEST_BITS = 8
 """A float64 number counts as one that float64 arithmetic finds exactly if so many of its last bits are 0."""
+PLAIN = 2.0**-12
+"""A sum with so few digits (small integers, single terms of such) is exact in any order; that one with more of them fits into the
+type is the luck of one order, and a running mean does not have it.
+"""
 SAMPLES = 32
 """Evaluations from which an error is estimated: enough to know a standard deviation to about one part in eight."""
 
@@ -131,7 +135,7 @@ class Noise(Walk):
         variance *= (terms + 1) / 3
         variance = variance + squares * ((terms + 1) / 6 - 1 / terms + products)
         spread = np.sqrt(np.maximum(variance, 0.0, out=variance), out=variance)
-        spread *= _inexact(total, self.inner)
+        spread *= _inexact(total, max(self.inner, PLAIN))
         return total + self._normal(spread) * (self.inner * SPREAD * spread)
 
     def sum(self, a: Num, where: Truth | None) -> Num:
