@@ -35,10 +35,11 @@ GRADED = ("float32", "bfloat16", "float16")
 """Types that are graded: the value in float64 must be exact beside the error."""
 USUAL = ("float32", "bfloat16")
 """Types that are graded where the user names none."""
-WORST, TYPICAL = 32.0, 2.5
+WORST, TYPICAL = 32.0, 8.0
 """A callable is imprecise where an entry is so many sigma off, or all together are (root mean squares) so many times as far as
-careful arithmetic. Careful implementations stay below 11 and 1.5; ``docs/tolerance.md`` has the measurements. A line held in a
-coarser type than float32 makes hundreds of the first; a sum held in a 16-bit type about 4 of the second.
+careful arithmetic. Careful implementations stay below 11 and 3; ``docs/tolerance.md`` has the measurements. A line held in a
+coarser type than float32 makes hundreds of the first; a long sum held in a 16-bit type about 50 of the first or 13 of the second.
+All entries may share one error (of a row's length), whose sigma a few samples tell: more than 8 is then as rare as 10⁻⁷.
 """
 MANY = 64
 """Entries from which on a root mean square says something: of a few, one may be several sigma off by chance."""
@@ -48,7 +49,7 @@ the roundings an implementation spares there, by chance or by cancellation, is i
 LINEAR = 0.1
 """At default sizes weights may saturate a softmax. An output is graded where even its bound is at most this share of it, both as
 root mean squares: there errors are proportional to the roundings, and their spread says what to expect."""
-EXAMPLES, SAMPLES, WIDE_SAMPLES = 6, 32, 12
+EXAMPLES, SAMPLES, WIDE_SAMPLES = 6, 32, {"value": 24, "gradient": 12}
 """Examples at default sizes, and random evaluations for each of these and for a wide one."""
 PLACING, ALIKE = 4, 3.0
 """Samples that tell how large an error of sums in the storage type would be, and by what factor another may differ from it."""
@@ -266,7 +267,7 @@ def _count(setting: Setting, example: Example, kind: str, wide: bool, grade: Gra
         return False
     bounds = {} if wide else _bounds(judge, example, dtype, kind)
     own = Grade()
-    graded(judge, compared, dtype, WIDE_SAMPLES if wide else SAMPLES, setting.seed, own, bounds)
+    graded(judge, compared, dtype, WIDE_SAMPLES[kind] if wide else SAMPLES, setting.seed, own, bounds)
     own.sizes = {str(s): v for s, v in example.sizes.items()}
     grade.join(own)
     if own.imprecise and not grade.place.name:
