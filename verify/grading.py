@@ -35,11 +35,13 @@ GRADED = ("float32", "bfloat16", "float16")
 """Types that are graded: the value in float64 must be exact beside the error."""
 USUAL = ("float32", "bfloat16")
 """Types that are graded where the user names none."""
-WORST, TYPICAL = 32.0, 8.0
-"""A callable is imprecise where an entry is so many sigma off, or all together are (root mean squares) so many times as far as
-careful arithmetic. Careful implementations stay below 11 and 3; ``docs/tolerance.md`` has the measurements. A line held in a
-coarser type than float32 makes hundreds of the first; a long sum held in a 16-bit type about 50 of the first or 13 of the second.
-All entries may share one error (of a row's length), whose sigma a few samples tell: more than 8 is then as rare as 10⁻⁷.
+WORST = {"float32": 32.0, "bfloat16": 16.0, "float16": 16.0}
+"""From how many sigma on an entry makes a callable imprecise. Careful ones stay below 11 in float32 and 7 in bfloat16. A line held
+in a coarser type than float32 makes hundreds; a sum of a thousand terms held in a 16-bit type makes 20 to 50 of that type's.
+"""
+TYPICAL = 8.0
+"""The same for the root mean square over all entries, where careful implementations stay below 3. All entries may share one error
+(of a row's length), whose sigma a few samples tell: more than 8 is then as rare as 10⁻⁷.
 """
 MANY = 64
 """Entries from which on a root mean square says something: of a few, one may be several sigma off by chance."""
@@ -66,6 +68,7 @@ PATIENCE = 1.0
 class Grade:
     """The largest error in sigma over all entries, and what is needed for the root mean squares of both."""
 
+    dtype: str
     sigma: float = 0.0
     what: str = ""
     errors: float = 0.0
@@ -87,7 +90,7 @@ class Grade:
     @property
     def imprecise(self) -> bool:
         """Whether careful arithmetic does not make such errors."""
-        return self.sigma > WORST or (self.typical > TYPICAL and self.entries >= MANY)
+        return self.sigma > WORST[self.dtype] or (self.typical > TYPICAL and self.entries >= MANY)
 
     def see(self, name: str, got: Any, value: Reals, sigma: Reals, judged: Any) -> None:
         """Count the entries of one output that are judged."""
@@ -240,7 +243,7 @@ def accuracy_check(
     try:
         for kind in kinds:
             for wide in (True, False):
-                grade = Grade()
+                grade = Grade(dtype)
                 for example in _wide(setting, dtype, kind) if wide else _default(setting, dtype):
                     if (
                         not setting.clock.over
@@ -266,7 +269,7 @@ def _count(setting: Setting, example: Example, kind: str, wide: bool, grade: Gra
     if compared is None:
         return False
     bounds = {} if wide else _bounds(judge, example, dtype, kind)
-    own = Grade()
+    own = Grade(dtype)
     graded(judge, compared, dtype, WIDE_SAMPLES[kind] if wide else SAMPLES, setting.seed, own, bounds)
     own.sizes = {str(s): v for s, v in example.sizes.items()}
     grade.join(own)

@@ -115,7 +115,7 @@ def test_check_reports_the_grades_and_the_word() -> None:
     assert report.verdict == overall(report) == "imprecise"
     assert not report.falsified
     sigma, digits = report.grades["float32"]
-    assert sigma > WORST
+    assert sigma > WORST["float32"]
     assert digits > 0.5
     assert "imprecise    accuracy in float32" in str(report)
     assert "held in float16" in str(report)
@@ -161,7 +161,7 @@ def test_a_type_that_nobody_asked_for_is_reported_not_judged() -> None:
     named = next(v for v in variants(("scores.scaled_dot",)) if v.name == "accumulated_one_by_one")
     report = check(named.call, named.formula_id, max_examples=10)
     assert report.verdict == "conforms"
-    assert report.grades["bfloat16"][0] > WORST
+    assert report.grades["bfloat16"][0] > WORST["bfloat16"]
     (short,) = [c for c in report.checks if c.kind == "accuracy" and c.dtype == "bfloat16"]
     assert short.verdict == "inconclusive"
     assert short.message.startswith("reported, not judged: ")
@@ -197,7 +197,7 @@ def test_a_type_that_is_not_supported_is_silent_unless_asked_for() -> None:
 
 def test_a_grade_counts_errors_in_sigma_and_digits_in_root_mean_squares() -> None:
     """Ten times sigma everywhere is 10 sigma and one digit; exact zeros and unjudged entries do not count."""
-    grade, value = Grade(), np.ones(64)
+    grade, value = Grade("float32"), np.ones(64)
     judged = np.arange(64) > 0
     got = value + 10e-7
     got[0] = np.nan
@@ -208,13 +208,13 @@ def test_a_grade_counts_errors_in_sigma_and_digits_in_root_mean_squares() -> Non
     assert not grade.imprecise  # too few entries for the root mean square
     grade.join(grade)
     assert grade.imprecise
-    assert grade.sigma < WORST
+    assert grade.sigma < WORST["float32"]
     assert grade.typical > TYPICAL
 
 
 def test_nan_where_there_is_a_value_is_infinitely_far_off() -> None:
     """It is never careful."""
-    grade = Grade()
+    grade = Grade("float32")
     grade.see("y", np.array([np.nan]), np.ones(1), np.ones(1), True)
     assert math.isinf(grade.sigma)
     assert grade.imprecise
@@ -222,7 +222,7 @@ def test_nan_where_there_is_a_value_is_infinitely_far_off() -> None:
 
 def test_an_entry_that_hardly_rounds_is_measured_by_its_neighbours() -> None:
     """An error of a tenth of the others' is no fault where none was expected."""
-    grade = Grade()
+    grade = Grade("float32")
     sigma = np.array([1e-20, 1.0, 1.0, 1.0])
     grade.see("y", np.full(4, 0.1), np.zeros(4), sigma, True)
     assert grade.sigma < 2
