@@ -35,9 +35,9 @@ GRADED = ("float32", "bfloat16", "float16")
 """Types that are graded: the value in float64 must be exact beside the error."""
 USUAL = ("float32", "bfloat16")
 """Types that are graded where the user names none."""
-WORST = {"float32": 32.0, "bfloat16": 16.0, "float16": 16.0}
-"""From how many sigma on an entry makes a callable imprecise. Careful ones stay below 11 in float32 and 7 in bfloat16. A line held
-in a coarser type than float32 makes hundreds; a sum of a thousand terms held in a 16-bit type makes 20 to 50 of that type's.
+WORST = {"float32": 32.0, "bfloat16": 12.0, "float16": 12.0}
+"""From how many sigma on an entry makes a callable imprecise. Careful ones stay below 11 in float32 and 7 in bfloat16. A line
+held in a coarser type than float32 makes hundreds; a sum of a thousand terms held in a 16-bit type 16 to 50 of that type's.
 """
 TYPICAL = 8.0
 """The same for the root mean square over all entries, where careful implementations stay below 3. All entries may share one error
