@@ -92,7 +92,10 @@ def judged(is_right: bool, outcome: Outcome) -> tuple[bool, str, str]:
     by = ", ".join(names)
     if is_right:
         first = report.falsified[0] if report.falsified else None
-        return report.verdict == "conforms", report.verdict, f"{first.name}: {first.message}" if first else ""
+        # Who declares that sums round to the storage type, too, is right in doing so, and imprecise.
+        declared = report.conventions.get("intermediates") == "storage" and report.verdict == "imprecise"
+        said = f"{first.name}: {first.message}" if first else ""
+        return report.verdict == "conforms" or declared, report.verdict, said
     compared = any(
         c.kind == "law"
         or (c.counterexample is not None and c.counterexample.got is not None)
