@@ -174,8 +174,8 @@ def test_a_row_that_cancels_is_graded_by_a_spread_that_any_order_of_its_sum_has(
     x = np.array([-2565.44287109375, -2566.1044921875])
     inputs = {"x": x, "gamma": np.ones(2), "beta": np.zeros(2), "eps": 1e-12}
     ((value, sigma),) = expected_error(find("normalization.layer_norm"), inputs)
-    made = [torch.tensor(inputs[name], dtype=torch.float32) for name in ("x", "gamma", "beta")]
-    got = F.layer_norm(made[0], (2,), *made[1:], 1e-12).double().numpy()
+    made, gamma, beta = (torch.tensor(inputs[name], dtype=torch.float32) for name in ("x", "gamma", "beta"))
+    got = F.layer_norm(made, (2,), gamma, beta, 1e-12).double().numpy()
     assert (np.abs(got - value) / sigma).max() < 12
 
 
@@ -205,9 +205,11 @@ def test_a_grade_counts_errors_in_sigma_and_digits_in_root_mean_squares() -> Non
     assert grade.sigma == pytest.approx(10)
     assert grade.digits == pytest.approx(1)
     assert grade.entries == 63
-    assert not grade.imprecise  # too few entries for the root mean square
-    grade.join(grade)
-    assert grade.imprecise
+    few, many = grade.imprecise, Grade("float32")
+    many.join(grade)
+    many.join(grade)
+    assert (few, many.imprecise) == (False, True)  # of few entries a root mean square says nothing
+    grade = many
     assert grade.sigma < WORST["float32"]
     assert grade.typical > TYPICAL
 

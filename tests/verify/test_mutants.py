@@ -139,7 +139,7 @@ def test_an_exception_alone_does_not_count() -> None:
 
 
 def test_a_right_variant_is_not_imprecise_unless_it_declares_coarse_sums() -> None:
-    """A wrong one may be caught by its accuracy; a right one has to be careful, or say that its sums round to the storage type."""
+    """A wrong one may be caught by its accuracy; a right one is careful, or says that its sums are coarse."""
 
     def outcome(intermediates: str) -> Outcome:
         checks = [CheckResult("accuracy in float16", "accuracy", "imprecise")]
