@@ -91,6 +91,19 @@ def seconds(value: Any) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
+def positive(name: str, value: Any) -> float | None:
+    """A positive number, or None.
+
+    Raises:
+        Unusable: anything else.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool | str) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise Unusable(f"{name} is a positive number; got {shown(value)}")
+    return float(value)
+
+
 def types(dtypes: Any) -> list[str]:
     """The names of the types to check, each once.
 
@@ -159,6 +172,7 @@ __all__ = [
     "callable_for",
     "choices",
     "found_formula",
+    "positive",
     "seconds",
     "types",
     "usable_device",

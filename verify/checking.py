@@ -10,9 +10,19 @@ from typing import Any
 import torch
 
 from spec.language.formula import Formula
-from verify.asking import JUDGED, choices, found_formula, seconds, types, usable_device, whole_number
+from verify.asking import (
+    JUDGED,
+    choices,
+    found_formula,
+    positive,
+    seconds,
+    types,
+    usable_device,
+    whole_number,
+)
 from verify.calling import Caller, Fault, Unsupported, Unusable
 from verify.gradients import differentiable
+from verify.grading import GRADED, USUAL, accuracy_check
 from verify.hints import hint
 from verify.judging import Judge
 from verify.properties import Setting, gradient_check, robustness_check, theorem_check, value_check
@@ -24,6 +34,8 @@ from verify.state import listening, one_thread
 from verify.supporting import Supported
 from verify.unread import leaks
 
+COARSER = 2.0**17
+"""Error/bound up to which a coarser type may be the reason: bfloat16's roundoff beside float32's, and some room."""
 Progress = Callable[[str, int, int], None]
 
 
@@ -37,12 +49,13 @@ def check(
     dtypes: Sequence[str] | None = None,
     device: str = "cpu",
     sizes: Mapping[str, str | int] | None = None,
+    accuracy: float | None = None,
     compile: bool = False,  # noqa: A002 torch's own word
     time_limit: float | None = None,
     progress: Progress | None = None,
     name: str | None = None,
 ) -> Report:
-    """Hold ``fn`` to a formula: its values, gradients, theorems, and its robustness.
+    """Hold ``fn`` to a formula: its values, gradients, accuracy, theorems, and its robustness.
 
     Args:
         fn: called positionally with the formula's inputs in declared order: tensors (leading batch dimensions on data), Python
@@ -55,6 +68,8 @@ def check(
         device: where the tensors are.
         sizes: the sizes that ``fn`` supports, where not all: rules by name, such as ``{"d_v": "d_k", "h": "2|4"}``. Only
             such are drawn, and the report says so.
+        accuracy: beyond how many sigma of careful arithmetic an error is a failure; without it such a report is
+            ``imprecise`` at most.
         compile: whether ``torch.compile(fn)`` is held to the statement, too.
         time_limit: seconds for the whole; checks that did not finish say so.
         progress: called with the check's name, its number, and how many there are.
@@ -66,6 +81,8 @@ def check(
     formula = found_formula(formula_id)
     seed, max_examples = whole_number("seed", seed, 0), whole_number("max_examples", max_examples, 1)
     kinds, device = types(dtypes), usable_device(device)
+    limit = positive("accuracy", accuracy)
+    wanted = [k for k in kinds if k in GRADED] if dtypes is not None else list(USUAL)
     clock = Clock(seconds(time_limit))
     try:
         judge = Judge(formula, choices(formula, conventions))
@@ -92,6 +109,11 @@ def check(
     with listening(), one_thread():
         _first_call(setting, kinds[0])
         plan = _plan(setting, kinds, report, compile)
+        if judge.real and formula.law is None:
+            plan += [
+                (f"accuracy in {k}", partial(_accuracy, setting, k, report, limit, k in kinds))
+                for k in wanted
+            ]
         for place, (title, work) in enumerate(plan):
             if caller.hung:
                 report.notes.append("the other checks were not begun: a call did not return")
@@ -236,6 +258,31 @@ def _compiled(setting: Setting, report: Report, kinds: list[str]) -> list[CheckR
     few = Setting(setting.judge, compiled, setting.seed, max(4, setting.max_examples // 12), setting.clock)
     result = value_check(few, _usable(report, kinds)[-1])
     result.name, result.kind = f"robustness: compiled ({result.name})", "robustness"
+    return [result]
+
+
+def _accuracy(
+    setting: Setting, kind: str, report: Report, limit: float | None, asked: bool
+) -> list[CheckResult]:
+    """The grade. What falsified values get is where a coarser type explains them; a type nobody asked for is not judged."""
+    same = kind if asked else "float32"
+    wrong = {c.kind for c in report.falsified if c.dtype in (None, same)}
+    ratios = [c.worst_ratio for c in report.falsified if c.kind == "value" and c.dtype in (None, same)]
+    if any(ratio is None or ratio > COARSER for ratio in ratios):
+        return []
+    result = accuracy_check(setting, kind, not wrong & {"value", "gradient"}, limit)
+    if (result.verdict == INCONCLUSIVE and not asked) or (ratios and not result.details.get("explained")):
+        return []
+    if not asked and result.verdict != CONFORMS:
+        result.verdict, result.message = INCONCLUSIVE, f"reported, not judged: {result.message}"
+    for check in report.checks:
+        if (
+            check.kind in ("value", "gradient")
+            and check.dtype == kind
+            and check.verdict == INCONCLUSIVE
+            and check.examples
+        ):
+            check.message += f"; graded instead: {result.message}"
     return [result]
 
 

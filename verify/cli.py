@@ -1,6 +1,6 @@
 """The command ``attnspec``: verify, check, list, show, mutants.
 
-It exits 0 if all conforms, 1 if something is falsified, 2 on unusable input, 3 if nothing conclusive was said.
+It exits 0 if all conforms (imprecise or not), 1 if something is falsified, 2 on unusable input, 3 if nothing conclusive was said.
 """
 
 from __future__ import annotations
@@ -21,11 +21,16 @@ import verify
 CONFORMS, FALSIFIED, UNUSABLE, NOTHING = 0, 1, 2, 3
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 
-EXITS = "exit status: 0 conforms, 1 falsified, 2 unusable input (one line on stderr), 3 nothing conclusive"
+EXITS = (
+    "exit status: 0 conforms (or is imprecise, which is said), 1 falsified, 2 unusable input (one line on stderr),\n"
+    "3 nothing conclusive"
+)
 JSON = """
 JSON (--json F): {command, exit, seed, max_examples, dtypes, device, versions, reports, known_deviations, unexpected_passes,
 absent, errors, interrupted}. A report holds formula_id, target, conventions, sizes, verdict, overall (verdict, or "known"),
 kinds, checks (name, kind, dtype, verdict, examples, worst_ratio = error/bound, effective, message, counterexample) and notes.
+The details of a check of the kind "accuracy" hold sigma (the largest error beside the spread of careful arithmetic's), digits
+(decimal digits lost against it), grades (by values, gradients and sizes), and place (of what is imprecise).
 Numbers that are not finite are the strings "inf", "-inf" and "nan".
 """
 
@@ -84,6 +89,12 @@ def parser() -> Parser:
             action="extend",
             choices=DTYPES,
             help="types to check (default float64 float32)",
+        )
+        to.add_argument(
+            "--accuracy",
+            type=_positive,
+            metavar="SIGMA",
+            help="fail where an error exceeds so many sigma of careful arithmetic's (default: say imprecise, exit 0)",
         )
         to.add_argument("--device", default="cpu", metavar="D", help="a torch device (default cpu)")
         to.add_argument("--json", type=Path, metavar="F", help="write everything found as JSON")
@@ -173,6 +184,16 @@ def _count(text: str) -> int:
 
 def _natural(text: str) -> int:
     return _at_least(0, text)
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a positive number, got {text}")
+    return value
 
 
 def _at_least(least: int, text: str) -> int:

@@ -30,7 +30,7 @@ from {module} import {root}
 
 report = verify.check(
     {name}, "{given.formula_id}", conventions={given.conventions}, seed={given.seed}, max_examples={given.max_examples},
-    sizes={sizes},
+    sizes={sizes}, accuracy={accuracy},
 )
 print(report)
 sys.exit(1 if report.verdict == "falsified" else 0)
@@ -140,6 +140,7 @@ def checked_options(given: argparse.Namespace) -> dict[str, Any]:
         "seed": given.seed,
         "dtypes": tuple(dict.fromkeys(given.dtype)) if given.dtype else None,
         "device": given.device,
+        "accuracy": given.accuracy,
     }
 
 
@@ -204,9 +205,10 @@ def do_verify(given: argparse.Namespace) -> int:
         status = 130
     elif status == CONFORMS:
         known = [c for _, c, _ in judgement.expected]
-        fine = sum(overall(r, known) == "conforms" for r in reports)
+        ends = [overall(r, known) for r in reports]
+        vague = f" ({ends.count('imprecise')} more imprecisely)" if "imprecise" in ends else ""
         out.print(
-            f"\n{fine} of {len(reports)} targets conform; {len(known)} known deviations, nothing else.",
+            f"\n{ends.count('conforms')} of {len(reports)} targets conform{vague}; {len(known)} known deviations, nothing else.",
             style="green",
         )
     record(given, "verify", status, reports, judgement, absent, errors, interrupted)
@@ -224,7 +226,7 @@ def do_check(given: argparse.Namespace) -> int:
     from verify.known import Judgement
     from verify.loading import Unloadable, callable_at
     from verify.supporting import pairs
-    from verify.tables import print_falsified, table
+    from verify.tables import print_falsified, print_imprecise, table
 
     try:
         call = callable_at(given.where)
@@ -248,6 +250,7 @@ def do_check(given: argparse.Namespace) -> int:
         print_falsified(out, report, check)
     if report.hint:
         out.print(f"\nhint: {report.hint}", markup=False)
+    print_imprecise(out, report)
     for note in report.notes:
         out.print(f"note: {note}", style="dim", markup=False)
     unsaid: dict[str, list[str]] = {}
@@ -256,8 +259,8 @@ def do_check(given: argparse.Namespace) -> int:
             unsaid.setdefault(check.message, []).append(check.name)
     for message, names in unsaid.items():
         out.print(f"inconclusive: {', '.join(names)}: {message}", style="yellow", markup=False)
-    status = {"conforms": CONFORMS, "falsified": FALSIFIED, "inconclusive": NOTHING}[report.verdict]
-    said = {CONFORMS: "conforms", FALSIFIED: "falsified", NOTHING: "nothing conclusive"}[status]
+    status = {"falsified": FALSIFIED, "inconclusive": NOTHING}.get(report.verdict, CONFORMS)
+    said = "nothing conclusive" if status == NOTHING else report.verdict
     with_them = ", ".join(f"{k}={v}" for k, v in report.conventions.items())
     with_them = f" (under {with_them})" if with_them else ""
     where = f" where {report.sizes}" if report.sizes else ""
@@ -281,7 +284,14 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
         text = script(report, f"{home}:{name}")
     except ValueError:  # no single example shows it: the sample is drawn again
         rules = pairs(given.sizes) or None
-        text = RERUN.format(module=home, root=name.partition(".")[0], name=name, given=report, sizes=rules)
+        text = RERUN.format(
+            module=home,
+            root=name.partition(".")[0],
+            name=name,
+            given=report,
+            sizes=rules,
+            accuracy=given.accuracy,
+        )
     if given.script:
         write(given.script, text)
         out.print(f"wrote {given.script}, which reproduces it on its own", markup=False)

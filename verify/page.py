@@ -28,6 +28,7 @@ def page(document: dict[str, Any]) -> str:
         cells += [
             cell(f"{item['examples']:,}"),
             cell(item["worst"]),
+            cell(item["accuracy"]),
             cell(item["overall"], css=item["overall"]),
         ]
         rows.append(f"<tr>{''.join(cells)}</tr>")
@@ -55,7 +56,16 @@ def page(document: dict[str, Any]) -> str:
     absent = "".join(f"<li>{html.escape(line)}</li>" for line in document["absent"])
     head = "".join(
         cell(h, "th")
-        for h in ("formula", "target", "conventions", *KINDS, "examples", "worst error/bound", "verdict")
+        for h in (
+            "formula",
+            "target",
+            "conventions",
+            *KINDS,
+            "examples",
+            "worst error/bound",
+            "in sigma",
+            "verdict",
+        )
     )
     facts = ", ".join(f"{k} {v}" for k, v in document["versions"].items())
     first = f"{document['max_examples']} examples, seed {document['seed']}, {document['device']}; {facts}"

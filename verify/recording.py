@@ -52,7 +52,7 @@ def document(
     interrupted: bool,
 ) -> dict[str, Any]:
     """Everything found, as JSON has it (``attnspec verify --help`` describes it)."""
-    from verify.tables import KINDS, examples, overall, unlike, verdict_of, worst
+    from verify.tables import KINDS, accuracy, examples, overall, unlike, verdict_of, worst
 
     known = [check for _, check, _ in judgement.expected]
     made = []
@@ -62,6 +62,7 @@ def document(
             overall=overall(report, known),
             unlike=unlike(report),
             worst=worst(report),
+            accuracy=accuracy(report),
             examples=examples(report),
             kinds={kind: verdict_of(report, kind, known) for kind in KINDS},
         )

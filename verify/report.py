@@ -1,7 +1,8 @@
 """What a check found: verdicts, the worst error against its bound, and the counterexample of what is falsified.
 
-Three verdicts: ``conforms``, ``falsified``, ``inconclusive``. A report is falsified if any of its checks is; it conforms if its
-value checks (or law checks) do; else nothing conclusive was said.
+Four verdicts: ``conforms``, ``imprecise``, ``falsified``, ``inconclusive``. A report is falsified if any of its checks is, and
+imprecise if its accuracy is far from that of careful arithmetic; it conforms if its value checks (or law checks) do; else nothing
+conclusive was said.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-Verdict = Literal["conforms", "falsified", "inconclusive"]
-Kind = Literal["value", "gradient", "theorem", "robustness", "law"]
+Verdict = Literal["conforms", "imprecise", "falsified", "inconclusive"]
+Kind = Literal["value", "gradient", "accuracy", "theorem", "robustness", "law"]
 
 CONFORMS: Verdict = "conforms"
+IMPRECISE: Verdict = "imprecise"
 FALSIFIED: Verdict = "falsified"
 INCONCLUSIVE: Verdict = "inconclusive"
 CENTRAL = ("value", "law")
@@ -80,8 +82,8 @@ class CheckResult:
 
     Attributes:
         name: what was checked, unique within a report.
-        kind: value, gradient, theorem, robustness or law.
-        verdict: conforms, falsified or inconclusive.
+        kind: value, gradient, accuracy, theorem, robustness or law.
+        verdict: conforms, imprecise, falsified or inconclusive.
         examples: how many examples were judged.
         worst_ratio: the largest error/bound seen (None where nothing was compared).
         effective: the share of examples in which some entry was at least ten times its bound.
@@ -131,9 +133,10 @@ class Report:
 
     @property
     def verdict(self) -> Verdict:
-        """``falsified`` if any check is, ``conforms`` if the value (or law) checks conform, else ``inconclusive``."""
-        if any(check.verdict == FALSIFIED for check in self.checks):
-            return FALSIFIED
+        """The worst of falsified and imprecise; ``conforms`` if the value (or law) checks do, else ``inconclusive``."""
+        for verdict in (FALSIFIED, IMPRECISE):
+            if any(check.verdict == verdict for check in self.checks):
+                return verdict
         if any(check.verdict == CONFORMS and check.kind in CENTRAL for check in self.checks):
             return CONFORMS
         return INCONCLUSIVE
@@ -142,6 +145,15 @@ class Report:
     def falsified(self) -> list[CheckResult]:
         """The checks that failed."""
         return [check for check in self.checks if check.verdict == FALSIFIED]
+
+    @property
+    def grades(self) -> dict[str, tuple[float, float]]:
+        """The accuracy in each type: the largest error in sigma, and the digits lost against careful arithmetic."""
+        return {
+            check.dtype: (check.details["sigma"], check.details["digits"])
+            for check in self.checks
+            if check.kind == "accuracy" and check.dtype is not None and "sigma" in check.details
+        }
 
     @property
     def worst_ratio(self) -> float | None:
@@ -162,6 +174,8 @@ class Report:
         ]
         for check in self.checks:
             ratio = "" if check.worst_ratio is None else f"  error/bound {check.worst_ratio:.3g}"
+            if check.dtype in self.grades and check.kind == "accuracy":
+                ratio = "  {:.3g} sigma, {:.1f} digits lost".format(*self.grades[check.dtype])
             count = f"  {check.examples} examples" if check.examples else ""
             lines.append(f"  {check.verdict:<12} {check.name}{count}{ratio}")
             if check.verdict != CONFORMS and check.message:
@@ -176,7 +190,7 @@ class Report:
     def __rich__(self) -> Any:
         from rich.text import Text
 
-        style = {CONFORMS: "green", FALSIFIED: "red", INCONCLUSIVE: "yellow"}
+        style = {CONFORMS: "green", IMPRECISE: "magenta", FALSIFIED: "red", INCONCLUSIVE: "yellow"}
         text = Text(str(self))
         for verdict, colour in style.items():
             text.highlight_words([verdict], colour)

@@ -15,11 +15,19 @@ if TYPE_CHECKING:
     from verify.known import Deviation, Judgement
     from verify.report import CheckResult, Report
 
-KINDS = ("value", "gradient", "theorem", "robustness", "law")
-HEADS = {"value": "value", "gradient": "grad", "theorem": "thm", "robustness": "robust", "law": "law"}
-SIGNS = {"conforms": "✓", "falsified": "✗", "inconclusive": "?", "known": "✗", "": "–"}
+KINDS = ("value", "gradient", "accuracy", "theorem", "robustness", "law")
+HEADS = {
+    "value": "value",
+    "gradient": "grad",
+    "accuracy": "acc",
+    "theorem": "thm",
+    "robustness": "robust",
+    "law": "law",
+}
+SIGNS = {"conforms": "✓", "imprecise": "≈", "falsified": "✗", "inconclusive": "?", "known": "✗", "": "–"}
 COLOURS = {
     "conforms": "green",
+    "imprecise": "magenta",
     "falsified": "bold red",
     "inconclusive": "yellow",
     "known": "yellow",
@@ -29,15 +37,16 @@ SHORT = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16
 
 
 def verdict_of(report: Report, kind: str, known: Sequence[CheckResult] = ()) -> str:
-    """The verdict of all checks of a kind: falsified, known (only listed ones are falsified), inconclusive, conforms or ""."""
+    """The verdict of all checks of a kind, ``known`` where only listed ones are falsified; "" where there are none."""
     checks = [c for c in report.checks if c.kind == kind]
     if not checks:
         return ""
     failed = [c for c in checks if c.verdict == "falsified"]
     if failed:
         return "known" if all(any(c is k for k in known) for c in failed) else "falsified"
-    if any(c.verdict == "conforms" for c in checks):
-        return "conforms"
+    for verdict in ("imprecise", "conforms"):
+        if any(c.verdict == verdict for c in checks):
+            return verdict
     return "inconclusive"
 
 
@@ -58,6 +67,24 @@ def worst(report: Report) -> str:
         name = "p" if check.kind == "law" else SHORT.get(check.dtype or "", check.dtype or "")
         found[name] = max(found.get(name, 0.0), check.worst_ratio)
     return "  ".join(f"{name} {ratio(value)}" for name, value in found.items())
+
+
+def accuracy(report: Report) -> str:
+    """The largest error in each type, in sigma of careful arithmetic."""
+    return "  ".join(
+        f"{SHORT.get(dtype, dtype)} {sigmas(sigma)}" for dtype, (sigma, _) in report.grades.items()
+    )
+
+
+def sigmas(value: float) -> str:
+    """An error in sigma in two digits: it is an estimate."""
+    return (
+        f"{value:.1f}"
+        if value < 9.95
+        else f"{value:.0f}"
+        if value < 1e4
+        else f"{value:.0e}".replace("e+0", "e")
+    )
 
 
 def ratio(value: float) -> str:
@@ -98,6 +125,7 @@ def table(reports: Iterable[Report], judgement: Judgement | None = None) -> Tabl
         made.add_column(HEADS[kind], justify="center", no_wrap=True)
     made.add_column("examples", justify="right", no_wrap=True)
     made.add_column("worst error/bound", no_wrap=True)
+    made.add_column("in sigma", no_wrap=True)
     made.add_column("verdict", no_wrap=True)
     last = ""
     for report in reports:
@@ -112,7 +140,7 @@ def table(reports: Iterable[Report], judgement: Judgement | None = None) -> Tabl
             cells.append(Text(SIGNS[said], style=COLOURS[said]))
         end = overall(report, known)
         word = "known deviation" if end == "known" else end
-        cells += [f"{examples(report):,}", worst(report), Text(word, style=COLOURS[end])]
+        cells += [f"{examples(report):,}", worst(report), accuracy(report), Text(word, style=COLOURS[end])]
         made.add_row(*cells)
     return made
 
@@ -146,8 +174,9 @@ def print_end(
     console.print(table(reports, judgement))
     console.print(
         Text(
-            "\n✓ conforms  ✗ falsified  ? inconclusive  – not applicable\n"
-            "error/bound: 1 is the bound derived from the statement; for a law p is ln p / ln level of its worst test",
+            "\n✓ conforms  ≈ imprecise  ✗ falsified  ? inconclusive  – not applicable\n"
+            "error/bound: 1 is the bound derived from the statement; for a law p is ln p / ln level of its worst test\n"
+            "in sigma: the largest error beside the spread of careful arithmetic's, at sizes of real models too",
             style="dim",
         )
     )
@@ -164,6 +193,8 @@ def print_end(
     for deviation in judgement.passed:
         said = f"{deviation.target}: {deviation.check} is listed as a deviation but conforms now"
         console.print(Text(f"{said}: remove it from verify/known.toml", style="bold red"))
+    for report in reports:
+        print_imprecise(console, report)
     for report, check in judgement.new:
         console.print()
         print_falsified(console, report, check)
@@ -179,6 +210,18 @@ def print_end(
         console.print(Text(line, style="bold red"))
     for line in absent:
         console.print(Text(line, style="yellow"))
+
+
+def print_imprecise(console: Console, report: Report) -> None:
+    """What is imprecise, a line for each type."""
+    from rich.text import Text
+
+    for check in report.checks:
+        if check.verdict == "imprecise":
+            console.print(
+                Text("imprecise  ", style="bold magenta").append(check.message, style="not bold"),
+                soft_wrap=True,
+            )
 
 
 def print_falsified(console: Console, report: Report, check: CheckResult) -> None:

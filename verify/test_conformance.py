@@ -16,7 +16,7 @@ from verify.known import judge
 from verify.report import Report
 from verify.targets import TARGETS
 
-KINDS = ("value", "gradient", "theorem", "robustness", "law")
+KINDS = ("value", "gradient", "accuracy", "theorem", "robustness", "law")
 
 
 @cache

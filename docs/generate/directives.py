@@ -12,7 +12,20 @@ from spec.language.registry import formulas
 from spec.language.render import statement as lines_of
 from spec.language.theorem import Assurance
 
-from . import bibliography, elmo, evidence, figures, law, peers, refusals, samples, seq2seq, source, theorems
+from . import (
+    accuracy,
+    bibliography,
+    elmo,
+    evidence,
+    figures,
+    law,
+    peers,
+    refusals,
+    samples,
+    seq2seq,
+    source,
+    theorems,
+)
 from .markup import Line, badge, code, statement, table
 
 CALL = re.compile(r"\{\{ *([a-z_]+)((?: +[^ {}]+)*) *\}\}")
@@ -104,6 +117,8 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "checked_output": samples.output_of,
     "ordinary_rows": samples.ordinary,
     "bounds": samples.bounds,
+    "widths": accuracy.widths,
+    "grades": accuracy.measured,
     "formats": samples.formats,
     "scale_error": samples.scale_error,
     "elmo": elmo.part,

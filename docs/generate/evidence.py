@@ -29,10 +29,11 @@ ONCE = ("seed", "max_examples", "versions")
 
 @dataclass(frozen=True)
 class Record:
-    """What is shown of one report: ``verdict`` is ``conforms``, ``falsified``, ``inconclusive`` or ``known`` (all listed).
+    """What is shown of one report: ``verdict`` is that of the report, or ``known`` (all that is falsified is listed).
 
     ``conventions`` are those under which the verdict holds, ``checks`` how many checks of each kind conform and how many there
-    were, ``examples`` their number over all checks, ``worst`` the largest error/bound of the value checks in each type.
+    were, ``examples`` their number over all checks, ``worst`` the largest error/bound of the value checks in each type,
+    ``grades`` for each type the largest error in sigma of careful arithmetic, and the digits lost against it.
     """
 
     formula: str
@@ -43,17 +44,22 @@ class Record:
     checks: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     examples: int = 0
     worst: Mapping[str, float] = field(default_factory=dict)
+    grades: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, report: Mapping[str, Any]) -> Record:
         """A report of ``attnspec verify --json``, condensed."""
         verdicts: dict[str, list[str]] = {}
         worst: dict[str, float] = {}
+        grades: dict[str, tuple[float, float]] = {}
         for check in report["checks"]:
             verdicts.setdefault(check["kind"], []).append(check["verdict"])
             if check["kind"] == "value" and check.get("worst_ratio") is not None:
                 dtype = check["dtype"]
                 worst[dtype] = max(worst.get(dtype, 0.0), float(check["worst_ratio"]))
+            details = check.get("details", {})
+            if check["kind"] == "accuracy" and "sigma" in details:
+                grades[check["dtype"]] = float(details["sigma"]), float(details["digits"])
         return cls(
             report["formula_id"],
             report["target"],
@@ -63,6 +69,7 @@ class Record:
             {kind: (found.count("conforms"), len(found)) for kind, found in verdicts.items()},
             sum(check.get("examples", 0) for check in report["checks"]),
             worst,
+            grades,
         )
 
     def stale(self, formula: Formula) -> bool:
@@ -110,6 +117,8 @@ def section(formula: Formula, found: Iterable[tuple[str, Record]] | None = None)
         "Examples",
         "Worst error/bound, float64",
         "float32",
+        "Error in sigma, float32",
+        "bfloat16",
         "Recorded",
     )
     text = table(head, (_row(formula, day, record) for day, record in mine), "evidence")
@@ -123,7 +132,7 @@ def _row(formula: Formula, day: str, record: Record) -> tuple[str, ...]:
     target = escape(record.target)
     if record.stale(formula):
         said = f"recorded for the statement {code(record.fingerprint)}"
-        return target, badge("stale", "stale"), said, "–", "–", "–", day
+        return target, badge("stale", "stale"), said, *("–",) * 5, day
     chosen = ", ".join(f"{name} = {option}" for name, option in record.conventions.items())
     return (
         target,
@@ -131,8 +140,16 @@ def _row(formula: Formula, day: str, record: Record) -> tuple[str, ...]:
         escape(record.counts()),
         f"{record.examples:,}".replace(",", " "),
         *(number(record.worst[t]) if t in record.worst else "–" for t in ("float64", "float32")),
+        *(_grade(record, t) for t in ("float32", "bfloat16")),
         day,
     )
+
+
+def _grade(record: Record, dtype: str) -> str:
+    if dtype not in record.grades:
+        return "–"
+    sigma, digits = record.grades[dtype]
+    return number(sigma) + (f" ({digits:.1f} digits lost)" if digits >= 0.1 else "")
 
 
 def condensed(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -136,3 +136,19 @@ def test_an_exception_alone_does_not_count() -> None:
     assert not judged(True, outcome(compared))[0]
     assert not judged(False, Outcome(Task("variant", "x", "scores.dot"), error="ZeroDivisionError"))[0]
     assert not judged(False, outcome(CheckResult("value", "value", "conforms")))[0]
+
+
+def test_a_right_variant_is_not_imprecise_unless_it_declares_coarse_sums() -> None:
+    """A wrong one may be caught by its accuracy; a right one is careful, or says that its sums are coarse."""
+
+    def outcome(intermediates: str) -> Outcome:
+        checks = [CheckResult("accuracy in float16", "accuracy", "imprecise")]
+        report = Report("scores.dot", "x", {"intermediates": intermediates}, checks)
+        return Outcome(Task("variant", "x", "scores.dot"), report)
+
+    assert (
+        judged(False, Outcome(Task("variant", "x", "scores.dot"), outcome("accumulate").report))[1]
+        == "imprecise"
+    )
+    assert not judged(True, outcome("accumulate"))[0]
+    assert judged(True, outcome("storage"))[0]

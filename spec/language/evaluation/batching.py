@@ -29,12 +29,25 @@ EXAMPLES = sympy.Dummy("examples", integer=True, positive=True)
 """How many there are."""
 
 
-@lru_cache(maxsize=256)
 def batched(flat: Flat) -> Flat:
     """The same lines for many examples: inputs (numbers included) and results have an axis for the examples in front."""
+    return _with_examples(flat, inputs=True)
+
+
+def repeated(flat: Flat) -> Flat:
+    """The same lines many times over for one example: results have an axis in front, inputs stand as they are.
+
+    Evaluated in exact arithmetic all would be the same; :mod:`~spec.language.evaluation.noise` rounds each in its own way.
+    """
+    return _with_examples(flat, inputs=False)
+
+
+@lru_cache(maxsize=256)
+def _with_examples(flat: Flat, inputs: bool) -> Flat:
+    kept = {*flat.constants, *(() if inputs else (item.name for item in flat.inputs))}
 
     def leading(tensor: Tensor) -> Tensor:
-        if tensor.name in flat.constants or tensor.role == "generator":
+        if tensor.name in kept or tensor.role == "generator":
             return tensor
         return Tensor(
             tensor.name, (EXAMPLES, *tensor.shape), tensor.domain, tensor.role, tensor.below, tensor.meaning
@@ -112,4 +125,4 @@ def _conditions(flat: Flat, item: Tensor, values: list[Any], sizes: Mapping[Any,
     )
 
 
-__all__ = ["EXAMPLE", "EXAMPLES", "batched", "bind_all"]
+__all__ = ["EXAMPLE", "EXAMPLES", "batched", "bind_all", "repeated"]

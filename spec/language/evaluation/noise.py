@@ -1,0 +1,311 @@
+"""The expected error: float64 arithmetic in which every rounding of a careful implementation becomes a random one.
+
+:class:`~spec.language.evaluation.walk.Walk` adds worst case upon worst case; errors mostly cancel. Here the statement is
+evaluated many times, each rounding drawn anew, and the spread of what comes out is the error that careful arithmetic makes at
+these inputs. It proves nothing: it is a measure, in which an error may be counted.
+
+Careful arithmetic means: each operation's result is held in the storage type, as an implementation without fused kernels stores
+it; sums, the products inside them, and functions run in the accumulation type and round once. The convention ``intermediates``
+does not change that: it tells what is allowed, not what is careful.
+
+A rounding to nearest is ``x(1 + u·ξ)``, ξ uniform in (-1, 1) and u the unit roundoff: as large as for x just above a power of
+two, on average over all x a third larger than it is. What a type holds exactly does not round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spec.language.differentiation.gradients import vjp
+from spec.language.evaluation.batching import EXAMPLES, repeated
+from spec.language.evaluation.binding import bind
+from spec.language.evaluation.evaluate import run
+from spec.language.evaluation.numbers import Floats, Num
+from spec.language.evaluation.precision import FORMATS, Format, Precision
+from spec.language.evaluation.stepping import Finish
+from spec.language.evaluation.truth import Truth
+from spec.language.evaluation.walk import Walk
+from spec.language.flatten import Flat
+from spec.language.formula import Formula
+
+SPREAD = 1 / np.sqrt(3.0)
+"""The standard deviation of a number that is uniform in (-1, 1)."""
+CAREFUL_ROUNDINGS = 2
+"""Roundings of an elementary function, a division or a root: the correctly rounded result, and at most one unit in the last
+place (two unit roundoffs from end to end) beside it."""
+FEWEST_BITS = 8
+"""A float64 number counts as one that float64 arithmetic finds exactly if so many of its last bits are 0."""
+PLAIN = 2.0**-12
+"""A sum with so few digits (small integers, single terms of such) is exact in any order; that one with more of them fits into the
+type is the luck of one order, and a running mean does not have it.
+"""
+SAMPLES = 32
+"""Evaluations from which an error is estimated: enough to know a standard deviation to about one part in eight."""
+
+Expectation = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+"""A value in float64, and the standard deviation of a careful implementation's error."""
+
+
+class Noise(Walk):
+    """The arithmetic of random roundings; the first axis of what was rounded counts the samples.
+
+    Args:
+        precision: the types of the modelled implementation.
+        random: where the roundings come from.
+        samples: how many are drawn side by side.
+    """
+
+    def __init__(self, precision: Precision, random: np.random.Generator, samples: int) -> None:
+        super().__init__()
+        self.tracks = True  # so that it is told the largest exponent of a softmax
+        self.unit, self.inner = precision.storage.unit, precision.operations.unit
+        self.random, self.samples = random, samples
+        self._plain = Walk()
+
+    # Making numbers: all are exact ---------------------------------------------------------------------------------------
+
+    def exact(self, values: Any, positive: bool = False) -> Num:
+        """Numbers that an implementation receives exactly."""
+        return Num(np.asarray(values, dtype=np.float64))
+
+    def rational(self, p: int, q: int) -> Num:
+        """A constant; libraries keep it in float64."""
+        return Num(np.asarray(float(p) / float(q)))
+
+    def undefined(self) -> Num:
+        """A value about which nothing is said."""
+        return Num(np.array(np.nan))
+
+    # Rounding ------------------------------------------------------------------------------------------------------------
+
+    def _drawn(self, like: Floats, roundings: int = 1) -> npt.NDArray[np.float32]:
+        """Errors of so many roundings in units of the roundoff, for every sample and entry of an array."""
+        shape = (self.samples, *like.shape[1:]) if like.ndim and like.shape[0] == 1 else like.shape
+        found = self.random.random(shape, np.float32)  # its own digits are enough for an error
+        for _ in range(roundings - 1):
+            found += self.random.random(shape, np.float32)
+        found *= 2
+        found -= roundings
+        return found
+
+    def _normal(self, like: Floats) -> npt.NDArray[np.float32]:
+        shape = (self.samples, *like.shape[1:]) if like.ndim and like.shape[0] == 1 else like.shape
+        return self.random.standard_normal(shape, np.float32)
+
+    def rounded(self, a: Num, roundings: float, tiny: Any = True) -> Num:
+        """``a`` rounded at random, once or as functions do; what the storage type holds exactly stays as it is."""
+        if not roundings or not a.value.ndim:
+            return a
+        inexact = _inexact(a.value, self.unit)
+        if inexact.any():
+            drawn = self._drawn(a.value, 1 if roundings == 1 else CAREFUL_ROUNDINGS)
+            if not inexact.all():
+                drawn = drawn * inexact
+            a.value = a.value + a.value * (self.unit * drawn)
+        return a
+
+    def stored(self, a: Num, storage: Format) -> Num:
+        """``a`` as it is: every result was rounded to the storage type where it was made, and copies do not round."""
+        return a
+
+    def kept(self, a: Num) -> Num:
+        """``a`` as it is: what the type's range does not hold is for the bound to tell."""
+        return a
+
+    def reaching(self, a: Num, reach: Floats) -> Num:
+        """As :meth:`kept`."""
+        return a
+
+    # Sums ----------------------------------------------------------------------------------------------------------------
+
+    def _summed(self, total: Floats, squares: Floats, terms: Any, products: bool) -> Floats:
+        """A sum as the accumulation type makes it, from the exact sum S of n terms and the sum Q of their squares.
+
+        Each partial sum S_k, k = 2 … n, rounds once, so the variance is u²/3·Σ S_k². Over all orders of the terms
+        E[S_k²] = k/n·Q + k(k-1)/(n(n-1))·(S² - Q), and Σ_{k=1…n} of that is (n+1)(Q/6 + S²/3); the first, Q/n, is no
+        addition. Terms that are products round beforehand: Q more.
+        """
+        terms = np.maximum(terms, 1)
+        variance = total**2
+        variance *= (terms + 1) / 3
+        variance = variance + squares * ((terms + 1) / 6 - 1 / terms + products)
+        spread = np.sqrt(np.maximum(variance, 0.0, out=variance), out=variance)
+        spread *= _inexact(total, max(self.inner, PLAIN))
+        return total + self._normal(spread) * (self.inner * SPREAD * spread)
+
+    def sum(self, a: Num, where: Truth | None) -> Num:
+        """The sum over the last axis in a random order."""
+        if where is not None:
+            a = self.select(where, a, self.zeros(()))
+        top = None
+        if a.scale is not None:
+            a = self.normal(a)
+            assert a.scale is not None
+            top = np.where(a.value != 0, a.scale, np.iinfo(np.int32).min).max(-1, keepdims=True)
+            a = self.to_scale(a, np.broadcast_to(top, a.scale.shape))
+        value = a.value
+        total, squares = value.sum(-1), np.einsum("...i,...i->...", value, value)
+        terms = np.count_nonzero(value, axis=-1)
+        if (terms > 1).any():
+            total = self._summed(total, squares, terms, products=False)
+        return self._settled(Num(total, None, None if top is None else top[..., 0]))
+
+    def _settled(self, a: Num) -> Num:
+        """A sum handed on from the accumulation type to the storage type, where they differ."""
+        return self.folded(a if self.unit == self.inner else self.rounded(a, 1))
+
+    def contract(self, factors: list[Num], terms: int, where: Truth | None) -> Num | None:
+        """The sum of products over the last axis from two matrix products: the values and their squares."""
+        out = self._plain.contract(factors, terms, where)
+        if out is None:
+            return None
+        squares = self._plain.contract([replace(part, value=part.value**2) for part in factors], terms, where)
+        if squares is None:
+            return None
+        count: Any = terms
+        if where is not None:
+            count = np.count_nonzero(np.broadcast_to(where.holds, (*where.holds.shape[:-1], terms)), axis=-1)
+        return self._settled(Num(self._summed(out.value, squares.value, count, products=True)))
+
+    def _added(self, target: Num, index: tuple[Any, ...], a: Num, shape: tuple[int, ...]) -> Num:
+        """``a`` added at ``index``, where several of its entries may fall on one place."""
+        before, terms = self.folded(target).floats(), np.broadcast_to(self.folded(a).floats(), shape)
+        total = np.array(before)
+        squares, count = total**2, (total != 0).astype(np.float64)
+        np.add.at(total, index, terms)
+        np.add.at(squares, index, terms**2)
+        np.add.at(count, index, (terms != 0).astype(np.float64))
+        return self._settled(Num(self._summed(total, squares, count, products=False)))
+
+    # Functions -----------------------------------------------------------------------------------------------------------
+
+    def exponential(self, a: Num, top: Num | None, family: Any) -> Num:
+        """exp(a); in a softmax of a - top, a difference that rounds. Where nothing is subtracted, a rounded when it was made."""
+        out = self._plain.exponential(a, top, family)
+        out = Num(out.value, None, out.scale)
+        if top is not None:
+            shift = np.abs(a.floats() - top.floats())
+            shift = np.where(np.isfinite(shift), shift, 0.0)
+            out = self._off(out, self.unit * shift)
+        return self.folded(self.rounded(out, CAREFUL_ROUNDINGS))
+
+    def recovered(self, a: Num) -> Num:
+        """exp(ln a), where the logarithm was rounded and kept."""
+        logarithm = self._plain.function("log", a).floats()
+        size = np.where(np.isfinite(logarithm), np.abs(logarithm), 0.0)
+        out = self._off(self.normal(self.folded(a)), self.unit * size)
+        return self.folded(self.rounded(out, CAREFUL_ROUNDINGS))
+
+    def _off(self, a: Num, relative: Floats) -> Num:
+        """``a`` with a random relative error up to ``relative``."""
+        if not relative.any():
+            return a
+        drawn = self._drawn(np.broadcast_to(relative, np.broadcast_shapes(relative.shape, a.value.shape)))
+        return Num(a.value * np.exp(relative * drawn), None, a.scale)
+
+
+def _inexact(values: Floats, unit: float) -> npt.NDArray[np.bool_]:
+    """Where a type of this roundoff does not hold the values: more bits than it has are not 0."""
+    beyond = (np.int64(1) << np.int64(max(53 + int(np.log2(unit)), FEWEST_BITS))) - 1
+    found: npt.NDArray[np.bool_] = (np.ascontiguousarray(values).view(np.int64) & beyond) != 0
+    return found
+
+
+# Errors -----------------------------------------------------------------------------------------------------------------------
+
+
+def expected(
+    flat: Flat,
+    inputs: Mapping[str, Any],
+    precision: Precision,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    finish: Finish | None = None,
+) -> tuple[Expectation, ...]:
+    """For each output of some lines its value in float64 and the standard deviation of a careful implementation's error.
+
+    The latter is never below that of one rounding to the storage type, nor below the least number that this type holds.
+    ``finish`` may change what is stored for a line in the samples, not in the value.
+    """
+    bindings = bind(flat, inputs)
+    exact = run(flat, Walk(), bindings)
+    several = repeated(flat)
+    bindings.sizes[EXAMPLES] = samples
+    noise = Noise(precision, np.random.default_rng(seed), samples)
+    done = run(several, noise, bindings, finish=finish)
+    found = []
+    with np.errstate(
+        all="ignore"
+    ):  # what does not fit into float64 is infinite, and no error is expected of it
+        for output in flat.outputs:
+            value = exact.tensors[output.name].floats()
+            off = done.tensors[output.name].floats() - value
+            sigma = np.sqrt(np.mean(off**2, axis=0))
+            least = np.maximum(precision.storage.unit * SPREAD * np.abs(value), precision.storage.tiny)
+            found.append((value, np.maximum(sigma, least)))
+    return tuple(found)
+
+
+def expected_error(
+    formula: Formula | Flat,
+    inputs: Mapping[str, Any] | Sequence[Any],
+    conventions: Mapping[str, str] | None = None,
+    dtype: str = "float32",
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> tuple[Expectation, ...]:
+    """For each output its float64 value, and the standard deviation of the error that careful arithmetic in ``dtype`` makes.
+
+    Args:
+        formula: a formula, or its flattened lines.
+        inputs: by name, or in declared order, in the declared shapes.
+        conventions: a choice of conventions; ours where not given.
+        dtype: the storage type of the implementation.
+        samples: how many evaluations with random roundings the estimate rests on.
+        seed: determines the roundings.
+    """
+    flat = formula if isinstance(formula, Flat) else formula.flat(conventions)
+    return expected(flat, _named(flat, inputs), Precision.of(dtype), samples, seed)
+
+
+def expected_gradient_error(
+    formula: Formula,
+    inputs: Mapping[str, Any] | Sequence[Any],
+    seeds: Mapping[str, Any],
+    wrt: Sequence[str] | None = None,
+    conventions: Mapping[str, str] | None = None,
+    dtype: str = "float32",
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> dict[str, Expectation]:
+    """For each input the gradient in float64, and the standard deviation of the error that careful arithmetic makes.
+
+    ``seeds`` are the loss's gradients by the outputs; the rest is as for :func:`expected_error`.
+    """
+    gradient = vjp(formula, wrt, conventions)
+    inputs = _named(formula.flat(conventions), inputs)
+    every = {**inputs, **gradient.seeded(seeds, bind(formula.flat(conventions), inputs).sizes)}
+    found = expected(gradient.flat, every, Precision.of(dtype), samples, seed)
+    return dict(zip(gradient.gradients, found, strict=True))
+
+
+def _named(flat: Flat, inputs: Mapping[str, Any] | Sequence[Any]) -> Mapping[str, Any]:
+    if isinstance(inputs, Mapping):
+        return inputs
+    return {str(item): value for item, value in zip(flat.inputs, inputs, strict=False)}
+
+
+__all__ = [
+    "FORMATS",
+    "SAMPLES",
+    "Expectation",
+    "Noise",
+    "expected",
+    "expected_error",
+    "expected_gradient_error",
+]

@@ -1,0 +1,123 @@
+"""Variants that hold something on the way in a coarser type than their inputs have, and careful ones in the same types.
+
+A coarse line shows at the sizes of real models, where the rigorous bound lets it through, by the accuracy it costs.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from verify.mutants import right, wrong
+
+SCORES, SOFTMAX, ATTENTION = "scores.scaled_dot", "attention.softmax", "attention.scaled_dot_product"
+LAYER_NORM, RMS_NORM = "normalization.layer_norm", "normalization.rms_norm"
+SINGLE, SHORT = ("float32",), ("bfloat16",)
+MANY = 128
+"""From how many terms on a variant takes its fast path."""
+
+
+class Held(torch.autograd.Function):
+    """Numbers held in another type; the gradient goes back as if they were not."""
+
+    @staticmethod
+    def forward(ctx: object, x: Tensor, dtype: torch.dtype) -> Tensor:
+        """Round to the type and back."""
+        return x.to(dtype).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx: object, *gradients: Tensor) -> tuple[Tensor, None]:
+        """Hand the gradient on."""
+        return gradients[0], None
+
+
+def held(x: Tensor, dtype: torch.dtype, from_: int = MANY) -> Tensor:
+    """Rows of so many entries held in a type."""
+    return Held.apply(x, dtype) if x.shape[-1] >= from_ else x  # type: ignore[no-untyped-call]
+
+
+def weights(s: Tensor, mask: Tensor | None) -> Tensor:
+    """Softmax over the permitted keys; 0 where there is none."""
+    if mask is None:
+        return s.softmax(-1)
+    a = s.masked_fill(~mask, -torch.inf)
+    a = torch.where(mask.any(-1, keepdim=True), a, 0.0).softmax(-1)
+    return a.masked_fill(~mask, 0.0)
+
+
+@wrong(ATTENTION, dtypes=SINGLE)
+def scores_in_half(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """Holds many scores in float16."""
+    return weights(held(q @ k.mT / math.sqrt(q.shape[-1]), torch.float16), mask) @ v
+
+
+@wrong(ATTENTION, dtypes=SINGLE)
+def scores_in_bfloat16(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """Holds many scores in bfloat16."""
+    return weights(held(q @ k.mT / math.sqrt(q.shape[-1]), torch.bfloat16), mask) @ v
+
+
+@wrong(ATTENTION, dtypes=SINGLE)
+def weights_in_half(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """Holds many weights in float16."""
+    return held(weights(q @ k.mT / math.sqrt(q.shape[-1]), mask), torch.float16) @ v
+
+
+@wrong(SOFTMAX, dtypes=SINGLE)
+def softmax_of_bfloat16(s: Tensor, mask: Tensor | None) -> Tensor:
+    """Takes the weights of many scores from bfloat16 ones."""
+    return weights(held(s, torch.bfloat16), mask)
+
+
+@wrong(LAYER_NORM, dtypes=SINGLE)
+def mean_in_half(x: Tensor, gamma: Tensor, beta: Tensor, eps: float) -> Tensor:
+    """Holds the mean of a wide row in float16."""
+    mean = x.mean(-1, keepdim=True)
+    centred = x - held(mean, torch.float16, 1 if x.shape[-1] >= MANY else 2)
+    y: Tensor = gamma * centred / ((centred**2).mean(-1, keepdim=True) + eps).sqrt() + beta
+    return y
+
+
+@wrong(RMS_NORM, dtypes=SINGLE)
+def squares_in_bfloat16(x: Tensor, g: Tensor, eps: float) -> Tensor:
+    """Holds the mean square of a wide row in bfloat16."""
+    square = (x * x).mean(-1, keepdim=True)
+    return g * x / (held(square, torch.bfloat16, 1 if x.shape[-1] >= MANY else 2) + eps).sqrt()
+
+
+@wrong(SCORES, dtypes=SHORT, intermediates="storage")
+def accumulated_in_bfloat16(q: Tensor, k: Tensor) -> Tensor:
+    """Adds the products of long vectors one by one in bfloat16."""
+    if q.shape[-1] < MANY:
+        return q @ k.mT / math.sqrt(q.shape[-1])
+    total = torch.zeros(*q.shape[:-1], k.shape[-2], dtype=q.dtype)
+    for c in range(q.shape[-1]):
+        total = total + q[..., :, None, c] * k[..., None, :, c]
+    return total / math.sqrt(q.shape[-1])
+
+
+@right(SCORES, dtypes=SINGLE)
+def accumulated_one_by_one(q: Tensor, k: Tensor) -> Tensor:
+    """Adds the products one by one in the type itself."""
+    total = torch.zeros(*q.shape[:-1], k.shape[-2], dtype=q.dtype)
+    for c in range(q.shape[-1]):
+        total = total + q[..., :, None, c] * k[..., None, :, c]
+    return total / math.sqrt(q.shape[-1])
+
+
+@right(LAYER_NORM, dtypes=SHORT, intermediates="storage")
+def eager_in_bfloat16(x: Tensor, gamma: Tensor, beta: Tensor, eps: float) -> Tensor:
+    """Operation by operation, each result held in bfloat16, the sums of torch accumulating in float32."""
+    centred = x - x.mean(-1, keepdim=True)
+    return gamma * (centred / ((centred * centred).mean(-1, keepdim=True) + eps).sqrt()) + beta
+
+
+@right(SOFTMAX, dtypes=SHORT, intermediates="storage")
+def eager_softmax_in_bfloat16(s: Tensor, mask: Tensor | None) -> Tensor:
+    """The largest subtracted, exponentials and quotients, each held in bfloat16; the sum accumulates in float32."""
+    seen = torch.ones_like(s, dtype=torch.bool) if mask is None else mask.expand(s.shape)
+    top = s.detach().masked_fill(~seen, -torch.inf).amax(-1, keepdim=True)
+    top = torch.where(seen.any(-1, keepdim=True), top, 0.0)
+    e = torch.where(seen, torch.where(seen, s - top, 0.0).exp(), 0.0)
+    total = e.sum(-1, keepdim=True)
+    return e / torch.where(total > 0, total, 1.0)
