@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import re
 import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -14,7 +13,17 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.harness import Comparison, Memory, Rate, Timing, counted, interleaved, machine, peak
+from benchmarks.harness import (
+    Comparison,
+    Memory,
+    Rate,
+    Timing,
+    counted,
+    default_path,
+    interleaved,
+    machine,
+    peak,
+)
 
 SUBJECTS = (
     "masking",
@@ -51,7 +60,7 @@ def main() -> None:
     if host["load"] > host["cores"]:
         console.print("The machine was busy: these figures are noisy.", style="yellow")
     if arguments.json is not None:
-        path = Path(arguments.json) if arguments.json else _default_path(str(host["cpu"]))
+        path = Path(arguments.json) if arguments.json else default_path(str(host["cpu"]))
         path.parent.mkdir(parents=True, exist_ok=True)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         path.write_text(json.dumps({"date": now, "machine": host, "rows": rows}, indent=1) + "\n")
@@ -131,11 +140,6 @@ def _human(row: dict, whose: str) -> str:
         return f"{row[f'{whose}_bytes'] / 2**20:.1f} MiB"
     seconds = row[f"{whose}_s"]["median"]
     return f"{seconds * 1e3:.2f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.1f} µs"
-
-
-def _default_path(cpu: str) -> Path:
-    name = re.sub(r"[^a-z0-9]+", "-", cpu.lower()).strip("-")
-    return Path(__file__).parent / "results" / f"{datetime.now(UTC):%Y-%m-%d}-{name}.json"
 
 
 def _arguments() -> argparse.Namespace:

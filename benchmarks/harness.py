@@ -12,6 +12,7 @@ import gc
 import math
 import os
 import platform
+import re
 import resource
 import statistics
 import sys
@@ -19,6 +20,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
@@ -179,6 +181,12 @@ def machine() -> dict[str, Any]:
         "torch": version("torch"),
         "transformers": version("transformers"),
     }
+
+
+def default_path(cpu: str, of: str = "") -> Path:
+    """Where figures of a processor are written unless told otherwise; ``of``: what they are about, if not the usual."""
+    name = re.sub(r"[^a-z0-9]+", "-", f"{cpu} {of}".lower()).strip("-")
+    return Path(__file__).parent / "results" / f"{datetime.now(UTC):%Y-%m-%d}-{name}.json"
 
 
 def _cpu() -> str:

@@ -17,12 +17,12 @@ LARGE = (64, 384, 12)
 def entries(quick: bool) -> Iterator[Comparison | Memory]:
     """Time at two sizes, memory at one."""
     for tokens, width, heads in SIZES[:1] if quick else SIZES:
-        inputs = _inputs(tokens, width, heads)
+        given = inputs(tokens, width, heads)
         yield Comparison(
             "bound of attention.multi_head",
             f"{tokens}×{width}, {heads} heads",
-            partial(_bound, inputs),
-            {"products formed": partial(_formed, inputs)},
+            partial(_bound, given),
+            {"products formed": partial(_formed, given)},
         )
     if not quick:
         yield Memory(
@@ -33,7 +33,8 @@ def entries(quick: bool) -> Iterator[Comparison | Memory]:
         )
 
 
-def _inputs(tokens: int, width: int, heads: int) -> dict[str, Any]:
+def inputs(tokens: int, width: int, heads: int) -> dict[str, Any]:
+    """Of multi-head attention: normal numbers, and a causal mask."""
     rng = np.random.default_rng(0)
     x, each = rng.standard_normal((tokens, width)), (heads, width, width // heads)
     projections = {name: rng.standard_normal(each) / width**0.5 for name in ("W_q", "W_k", "W_v")}
@@ -47,17 +48,17 @@ def _inputs(tokens: int, width: int, heads: int) -> dict[str, Any]:
     }
 
 
-def _bound(inputs: dict[str, Any]) -> object:
-    return spec.bound("attention.multi_head", inputs, dtype="float32")
+def _bound(given: dict[str, Any]) -> object:
+    return spec.bound("attention.multi_head", given, dtype="float32")
 
 
-def _formed(inputs: dict[str, Any]) -> object:
+def _formed(given: dict[str, Any]) -> object:
     with (
         mock.patch("spec.language.evaluation.interpreter.FEWEST", 1 << 60),
         mock.patch("spec.language.evaluation.walk.FEWEST", 1 << 60),
     ):
-        return _bound(inputs)
+        return _bound(given)
 
 
 def _prepared(work: Any) -> Work:
-    return partial(work, _inputs(*LARGE))
+    return partial(work, inputs(*LARGE))

@@ -17,6 +17,8 @@ __all__ = ["learned", "sinusoidal"]
 
 Layout = Literal["interleaved", "concatenated"]
 
+BLOCK = 2**16  # entries that are computed at a time: half a MiB, which a core's cache holds
+
 
 def sinusoidal(
     n: int,
@@ -62,15 +64,20 @@ def sinusoidal(
         table[:, cosines] = angle[:, : d // 2].cos()
         return table
     # Every stride-th position a, turned by each b below stride: 2√n rows of sines and cosines in place of n, by the addition
-    # theorems. The few float64 roundings this adds are far below what dtype can hold.
+    # theorems. The few float64 roundings this adds are far below what dtype can hold. Some positions at a time: float64 in fresh
+    # memory would cost more than the arithmetic.
     stride = math.isqrt(n - 1) + 1
-    a = torch.arange(0, n, stride, dtype=torch.float64, device=device)[:, None, None] * frequency
     b = torch.arange(stride, dtype=torch.float64, device=device)[:, None] * frequency
+    a = (b * stride)[:, None]
     sin_a, cos_a, sin_b, cos_b = a.sin(), a.cos(), b.sin(), b.cos()
-    turned = (sin_a * cos_b).addcmul_(cos_a, sin_b)
-    table[:, sines] = turned.flatten(0, 1)[:n]
-    turned = torch.mul(cos_a, cos_b, out=turned).addcmul_(sin_a, sin_b, value=-1)
-    table[:, cosines] = turned.flatten(0, 1)[:n, : d // 2]
+    some = max(1, BLOCK // (stride * half))
+    for start in range(0, n, some * stride):
+        rows, at = table[start : start + some * stride], slice(start // stride, start // stride + some)
+        sin, cos = sin_a[at], cos_a[at]
+        turned = (sin * cos_b).addcmul_(cos, sin_b)
+        rows[:, sines] = turned.flatten(0, 1)[: len(rows)]
+        turned = torch.mul(cos, cos_b, out=turned).addcmul_(sin, sin_b, value=-1)
+        rows[:, cosines] = turned.flatten(0, 1)[: len(rows), : d // 2]
     return table
 
 

@@ -121,7 +121,9 @@ def check(
             if progress is not None:
                 progress(title, place, len(plan))
             report.checks += work()
+            _violated(setting, report)
         _offences(setting, report)
+        _violated(setting, report)
         report.hint = hint(setting, report, kinds)
     report.notes += [
         f"output {output} lies in the storage of the input {home}: writing to one in place changes the other"
@@ -129,6 +131,12 @@ def check(
     ]
     report.seconds = time.perf_counter() - started
     return report
+
+
+def _violated(setting: Setting, report: Report) -> None:
+    """Keep when the first violation was seen: by a search, or, where nothing is searched (a law, an offence), by now."""
+    if report.first_violation is None and report.falsified:
+        report.first_violation = (setting.violated or time.monotonic()) - setting.clock.began
 
 
 def _first_call(setting: Setting, dtype: str) -> None:

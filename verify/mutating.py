@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
+import statistics
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from verify.cli import CONFORMS, FALSIFIED, Unusable
@@ -11,6 +14,7 @@ from verify.commands import checked_options, console, expanded
 from verify.recording import record
 
 if TYPE_CHECKING:
+    from verify.report import Report
     from verify.running import Outcome
 
 
@@ -69,6 +73,8 @@ def do_mutants(given: argparse.Namespace) -> int:
         "\n" + refused + ("each judged as it should be" if not bad else f"{bad} misjudged"),
         style="green" if not bad else "bold red",
     )
+    if said := until_falsified([o.report for o in outcomes if o.report is not None]):
+        out.print(said)
     if interrupted:
         out.print(f"interrupted: {len(outcomes)} of {len(tasks)} variants done", style="yellow")
         return 130
@@ -78,6 +84,15 @@ def do_mutants(given: argparse.Namespace) -> int:
     status = FALSIFIED if bad else CONFORMS
     record(given, "mutants", status, reports, Judgement(), [], [o.error for o in outcomes if o.error], False)
     return status
+
+
+def until_falsified(reports: Sequence[Report]) -> str:
+    """How long the first counterexamples took, of the reports that have one; empty where none has."""
+    times = sorted(r.first_violation for r in reports if r.first_violation is not None)
+    if not times:
+        return ""
+    within = times[math.ceil(0.95 * len(times)) - 1]
+    return f"time to the first counterexample: median {statistics.median(times):.2f} s, 95 % within {within:.2f} s"
 
 
 def judged(is_right: bool, outcome: Outcome) -> tuple[bool, str, str]:

@@ -36,7 +36,9 @@ LEAST_SHRINKING = 0.3
 
 @dataclass
 class Setting:
-    """What all checks of one report share; ``shrinking``: the seconds left for making counterexamples small."""
+    """What all checks of one report share; ``shrinking``: the seconds left for making counterexamples small; ``violated``:
+    when the first violation of all was seen.
+    """
 
     judge: Judge
     caller: Caller
@@ -44,6 +46,7 @@ class Setting:
     max_examples: int
     clock: Clock
     shrinking: float = 4.0
+    violated: float | None = None
 
     def space(self, moderate: bool = False) -> Space:
         """The examples to draw from."""
@@ -279,6 +282,7 @@ def concluded(
     )
     if found.outcome is not None and found.example is not None:
         example, outcome = found.example, found.outcome
+        setting.violated = setting.violated or found.violated
         declared = declarations(setting.judge.formula, *more)
         rigid = {size for size in example.sizes if str(size) in setting.caller.sizes.symbols}
         began = time.monotonic()

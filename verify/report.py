@@ -114,7 +114,9 @@ class CheckResult:
 
 @dataclass
 class Report:
-    """What :func:`verify.check` found about one callable and one formula; ``sizes``: the rules under which they were drawn."""
+    """What :func:`verify.check` found about one callable and one formula; ``sizes``: the rules under which they were drawn;
+    ``first_violation``: seconds from the beginning of the check to the first violation, before it was made small.
+    """
 
     formula_id: str
     target: str
@@ -127,6 +129,7 @@ class Report:
     device: str = "cpu"
     fingerprint: str = ""
     seconds: float = 0.0
+    first_violation: float | None = None
     versions: dict[str, str] = field(default_factory=dict)
     importable: str = ""
     sizes: str = ""

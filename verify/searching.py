@@ -30,7 +30,7 @@ Probe = Callable[[Example], Outcome]
 
 @dataclass
 class Found:
-    """What a search saw; ``latest``: the worst ratio since it was last set to 0."""
+    """What a search saw; ``latest``: the worst ratio since it was last set to 0; ``violated``: when the violation was seen."""
 
     examples: int = 0
     effective: int = 0
@@ -42,6 +42,7 @@ class Found:
     unsupported: str = ""
     cut: bool = False
     returned: str = ""
+    violated: float | None = None
 
     def see(self, example: Example, outcome: Outcome) -> None:
         """Count one judged example."""
@@ -52,7 +53,7 @@ class Found:
         self.returned = outcome.returned or self.returned
         self.ratios[example.regime] = max(self.ratios.get(example.regime, 0.0), outcome.ratio)
         if outcome.fails:
-            self.example, self.outcome = example, outcome
+            self.example, self.outcome, self.violated = example, outcome, time.monotonic()
 
     def see_all(self, judged: Iterable[tuple[Example, Outcome]]) -> None:
         """Count examples, up to the first violation."""
@@ -76,7 +77,8 @@ class Clock:
     """A limit on the whole of a check."""
 
     def __init__(self, seconds: float | None) -> None:
-        self.end = math.inf if seconds is None else time.monotonic() + seconds
+        self.began = time.monotonic()
+        self.end = math.inf if seconds is None else self.began + seconds
 
     @property
     def over(self) -> bool:

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from impl.positional import learned, sinusoidal
+from impl.positional import BLOCK, learned, sinusoidal
 
 LAYOUTS = pytest.mark.parametrize("layout", ["interleaved", "concatenated"])
 SIZES = pytest.mark.parametrize(
@@ -31,6 +31,14 @@ class TestSinusoidal:
         """However many positions beyond 16 there are: an angle of 10³ radians in float32 alone is wrong in the fifth digit."""
         exact = sinusoidal(n, 7, layout=layout, dtype=torch.float64)
         assert torch.equal(sinusoidal(n, 7, layout=layout, dtype=dtype), exact.to(dtype))
+
+    @LAYOUTS
+    def test_a_table_made_in_blocks_is_the_float64_one_rounded(self, layout):
+        """The last block is shorter than the others; the roundings of the addition theorems are far below float32's."""
+        n, d = 1009, 257
+        exact = sinusoidal(n, d, layout=layout, dtype=torch.float64)
+        assert n * (d + 1) // 2 > BLOCK
+        assert (sinusoidal(n, d, layout=layout) - exact).abs().max() < torch.finfo(torch.float32).eps / 2
 
     @LAYOUTS
     @LONG

@@ -9,7 +9,7 @@ import pytest
 from spec.language.registry import formulas
 from verify.checking import check
 from verify.mutants import Variant, variants
-from verify.mutating import judged
+from verify.mutating import judged, until_falsified
 from verify.report import CheckResult, Counterexample, Report
 from verify.running import Outcome, Task
 
@@ -152,3 +152,25 @@ def test_a_right_variant_is_not_imprecise_unless_it_declares_coarse_sums() -> No
     )
     assert not judged(True, outcome("accumulate"))[0]
     assert judged(True, outcome("storage"))[0]
+
+
+def test_the_first_violation_is_timed():
+    """Before it is made small, so sooner than the whole takes; nothing where nothing was falsified."""
+    wrong, right = (
+        next(v for v in variants(("similarity.dot",)) if v.is_right == is_right) for is_right in (False, True)
+    )
+    found, fine = (check(v.call, v.formula_id, max_examples=10, **v.options) for v in (wrong, right))
+    assert found.first_violation is not None
+    assert 0 < found.first_violation < found.seconds
+    assert fine.first_violation is None
+    assert found.to_dict()["first_violation"] == found.first_violation
+
+
+def test_the_times_to_the_first_counterexamples_are_summed_up():
+    """The median, and the smallest time within which 95 of 100 stay; reports that found nothing do not count."""
+    times = [None, *(float(t) for t in range(1, 21))]
+    reports = [Report("similarity.dot", "f", {}, first_violation=t) for t in times]
+    assert until_falsified(reports) == (
+        "time to the first counterexample: median 10.50 s, 95 % within 19.00 s"
+    )
+    assert until_falsified(reports[:1]) == ""

@@ -1,0 +1,317 @@
+"""``python -m benchmarks.engine``: the checker's own speed and memory, as ratios to an older commit measured in the same run.
+
+The older commit is checked out beside this tree, in a temporary git worktree, and the same commands run in both, in turn, each
+in a process of its own: ``attnspec check`` of our implementations at 100 examples, and the error bound of multi-head attention
+at 64×768. What counts is the processor time of a process and of those it started, which says the same on a busy machine;
+memory is the peak of a process. Short commands run in several rounds, of which the median is taken.
+"""
+
+import argparse
+import json
+import math
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.harness import default_path, machine
+
+ROOT = Path(__file__).parents[1]
+OLDER = "be7d1be"  # the last commit before examples were evaluated together
+ROUNDS, ENOUGH = 5, 60.0  # rounds of a work, none begun after so many seconds
+PEAK = 600e6  # bytes that no process should exceed
+LAYER_NORM = 3.0  # seconds that a check of layer norm should take in all, the import of torch included
+FOUND = {"median": 0.5, "95 % within": 3.0}  # seconds to the first counterexample of a wrong variant
+
+# A process counts into its peak what the one that started it held, on Linux: a small one stands between.
+BETWEEN = """
+import json, os, sys, time
+began = time.monotonic()
+quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+child = os.posix_spawn(sys.executable, [sys.executable, *sys.argv[1:]], os.environ, file_actions=quiet)
+_, status, usage = os.wait4(child, 0)
+clock = time.monotonic() - began
+print(json.dumps([os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, clock, usage.ru_maxrss]))
+"""
+INPUTS = (
+    "import sys, numpy; from benchmarks.oracle import inputs; numpy.savez(sys.argv[1], **inputs(64, 768, 12))"
+)
+BOUND = """
+import sys, numpy
+from spec.language.evaluation.evaluate import bound
+from spec.language.registry import formulas
+bound(formulas()["attention.multi_head"], dict(numpy.load(sys.argv[1])), dtype="float32")
+"""
+TARGETS = "import json; from verify.targets import TARGETS; print(json.dumps([(t.label, t.formula_id) for t in TARGETS]))"
+VERIFY = """
+import json, sys
+import verify.targets as targets
+kept = {tuple(pair) for pair in json.load(open(sys.argv[1]))}
+targets.TARGETS = type(targets.TARGETS)(t for t in targets.TARGETS if (t.label, t.formula_id) in kept)
+from verify.cli import main
+sys.exit(main(["verify"]))
+"""
+
+
+@dataclass(frozen=True)
+class Work:
+    """A command of Python to run in both trees, and the ratio older/now wanted of its processor time."""
+
+    name: str
+    command: tuple[str, ...]
+    wanted: float | None
+    statuses: tuple[int, ...] = (0,)
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What one process took: seconds of processor time and of the clock, bytes at its peak."""
+
+    processor: float
+    clock: float
+    peak: int
+
+
+def checked(name: str, target: str, formula: str, wanted: float) -> Work:
+    """``attnspec check`` of one of our implementations."""
+    return Work(name, ("-m", "verify", "check", target, "--formula", formula), wanted)
+
+
+CHECKS = {
+    work.name: work
+    for work in (
+        checked("rnn", "impl.recurrent:rnn", "recurrent.rnn", 6.0),
+        checked("lstm_stacked", "impl.recurrent:lstm_stacked", "recurrent.lstm_stacked", 6.0),
+        checked("multi_head", "impl.attention:multi_head", "attention.multi_head", 6.0),
+        checked("layer_norm", "impl.normalization:layer_norm", "normalization.layer_norm", 30.0),
+    )
+}
+NAMES = (*CHECKS, "bound")
+
+
+def main() -> int:
+    """Run what is asked for in both trees, print the table, and write it where asked."""
+    given = _arguments().parse_args()
+    console, progress = Console(width=None if sys.stdout.isatty() else 110), Console(stderr=True)
+    rows: list[dict[str, Any]] = []
+    more: list[dict[str, Any]] = []
+    rounds = 1 if given.quick else ROUNDS
+    with tempfile.TemporaryDirectory() as home, worktree(given.against, Path(home)) as older:
+        for tree in (older, ROOT):  # as after an installation
+            subprocess.run([sys.executable, "-m", "compileall", "-q", "spec", "impl", "verify"], cwd=tree)
+        for work in works(given.only or NAMES, given.verify, older, Path(home)):
+            progress.print(f"{work.name} …", style="dim")
+            rows.append(row(work, *alternately(work, older, ROOT, rounds)))
+        if "layer_norm" in (given.only or NAMES):
+            torch = Work("import torch", ("-c", "import torch"), None)
+            imported = statistics.median(spent(torch, ROOT).processor for _ in range(rounds))
+            more.append(in_all(next(r for r in rows if r["work"] == "layer_norm"), imported))
+        if given.mutants:
+            progress.print("mutants …", style="dim")
+            more += until_falsified(_mutants(Path(home)))
+    console.print(table(rows, given.against))
+    for each in more:
+        console.print(line(each), highlight=False)
+    console.print(
+        "Processor time, medians of the rounds. Green: as wanted. Peak: of the largest process, in megabytes.",
+        style="dim",
+    )
+    if given.json is not None:
+        _write(given.json, {"against": given.against, "rows": rows, "more": more}, console)
+    return 0
+
+
+@contextmanager
+def worktree(commit: str, home: Path) -> Iterator[Path]:
+    """A commit checked out, for as long as it is needed."""
+    tree = home / "older"
+    _git("worktree", "add", "--quiet", "--detach", str(tree), commit)
+    try:
+        yield tree
+    finally:
+        _git("worktree", "remove", "--force", str(tree))
+
+
+def works(names: Iterable[str], verify: bool, older: Path, home: Path) -> Iterator[Work]:
+    """The works of these names; with ``verify`` also the whole command, of the targets that both trees have."""
+    for name in names:
+        if name in CHECKS:
+            yield CHECKS[name]
+            continue
+        file = home / "inputs.npz"  # made once, so that both bound the same
+        spent(Work("inputs", ("-c", INPUTS, str(file)), None), ROOT)
+        yield Work("bound", ("-c", BOUND, str(file)), 3.0)
+    if verify:
+        both = [{tuple(pair) for pair in json.loads(_output(tree, "-c", TARGETS))} for tree in (older, ROOT)]
+        file = home / "targets.json"
+        file.write_text(json.dumps(sorted(both[0] & both[1])))
+        yield Work("verify", ("-c", VERIFY, str(file)), None, statuses=(0, 1))
+
+
+def alternately(work: Work, older: Path, now: Path, rounds: int) -> tuple[list[Spent], list[Spent]]:
+    """What a work takes in two trees, in turn: up to so many rounds, but none begun after a minute."""
+    taken: tuple[list[Spent], list[Spent]] = ([], [])
+    began = time.monotonic()
+    while len(taken[0]) < rounds and (not taken[0] or time.monotonic() - began < ENOUGH):
+        for tree, found in zip((older, now), taken, strict=True):
+            found.append(spent(work, tree))
+    return taken
+
+
+def spent(work: Work, tree: Path) -> Spent:
+    """Run a work in a tree; RuntimeError, with the end of what it said, where it fails."""
+    ran = subprocess.run(
+        [sys.executable, "-S", "-c", BETWEEN, *work.command],
+        cwd=tree,
+        env=_environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    status, processor, clock, peak = json.loads(ran.stdout)
+    if status not in work.statuses:
+        said = ran.stderr[-2000:]
+        raise RuntimeError(f"{shlex.join(work.command)} in {tree} exits {status}: {said}")
+    return Spent(processor, clock, peak * (1 if sys.platform == "darwin" else 1024))
+
+
+def row(work: Work, older: Sequence[Spent], now: Sequence[Spent]) -> dict[str, Any]:
+    """A row of the table, from what was measured."""
+    times = [statistics.median(each.processor for each in tree) for tree in (older, now)]
+    ratio, peak = times[0] / times[1], max(each.peak for each in now)
+    return {
+        "work": work.name,
+        "older_s": times[0],
+        "now_s": times[1],
+        "ratio": ratio,
+        "target": work.wanted,
+        "met": work.wanted is None or ratio >= work.wanted,
+        "now_bytes": peak,
+        "older_bytes": max(each.peak for each in older),
+        "small": peak < PEAK,
+        "older": [asdict(each) for each in older],
+        "now": [asdict(each) for each in now],
+    }
+
+
+def in_all(checked_: dict[str, Any], imported: float) -> dict[str, Any]:
+    """The seconds of a row in all, and those of them that the import of torch takes."""
+    return {
+        "what": f"{checked_['work']}, seconds in all, of which import torch {imported:.1f}",
+        "seconds": checked_["now_s"],
+        "import_torch_s": imported,
+        "target": LAYER_NORM,
+    }
+
+
+def until_falsified(times: Sequence[float]) -> list[dict[str, Any]]:
+    """Median and 95th percentile of the seconds to the first counterexample of each wrong variant."""
+    ranked = sorted(times)
+    found = statistics.median(ranked), ranked[math.ceil(0.95 * len(ranked)) - 1]
+    return [
+        {
+            "what": f"seconds to the first counterexample of {len(ranked)} wrong variants, {name}",
+            "seconds": seconds,
+            "target": wanted,
+        }
+        for (name, wanted), seconds in zip(FOUND.items(), found, strict=True)
+    ]
+
+
+def table(rows: Sequence[dict[str, Any]], against: str) -> Table:
+    """Rows as they are printed."""
+    made = Table(title=f"the checker beside its commit {against}", title_justify="left")
+    made.add_column("work")
+    for heading in ("older", "now", "ratio", "wanted", "peak older", "peak now", "wanted"):
+        made.add_column(heading, justify="right")
+    for each in rows:
+        target = each["target"]
+        made.add_row(
+            each["work"],
+            f"{each['older_s']:.1f} s",
+            f"{each['now_s']:.1f} s",
+            _coloured(f"{each['ratio']:.2f}", each["met"]) if target else f"{each['ratio']:.2f}",
+            f"≥ {target:g}" if target else "",
+            f"{each['older_bytes'] / 1e6:.0f}",
+            _coloured(f"{each['now_bytes'] / 1e6:.0f}", each["small"]),
+            f"< {PEAK / 1e6:.0f}",
+        )
+    return made
+
+
+def line(each: dict[str, Any]) -> str:
+    """What stands below the table, with what is wanted."""
+    seconds = _coloured(f"{each['seconds']:.2f}", each["seconds"] < each["target"])
+    return f"{each['what']}: {seconds} (wanted < {each['target']:g})"
+
+
+def _coloured(text: str, fine: bool) -> str:
+    return f"[{'green' if fine else 'yellow'}]{text}[/]"
+
+
+def _mutants(home: Path) -> list[float]:
+    file = home / "mutants.json"
+    spent(Work("mutants", ("-m", "verify", "mutants", "--json", str(file)), None, statuses=(0, 1)), ROOT)
+    reports = json.loads(file.read_text())["reports"]
+    return [r["first_violation"] for r in reports if r["first_violation"] is not None]
+
+
+def _environment() -> dict[str, str]:
+    """One thread, so that processor time is not spent on waiting, and no look at the network."""
+    return {**os.environ, "PYTHONPATH": ".", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+
+
+def _output(tree: Path, *command: str) -> str:
+    ran = subprocess.run(
+        [sys.executable, *command], cwd=tree, env=_environment(), check=True, stdout=subprocess.PIPE
+    )
+    return ran.stdout.decode()
+
+
+def _git(*command: str) -> None:
+    ran = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True)
+    if ran.returncode:
+        sys.exit(f"git {shlex.join(command)}: {ran.stderr.strip()}")
+
+
+def _write(given: str, found: dict[str, Any], console: Console) -> None:
+    host = {**machine(), "threads": 1}  # the processes' own
+    path = Path(given) if given else default_path(str(host["cpu"]), "engine")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    date = datetime.now(UTC).isoformat(timespec="seconds")
+    path.write_text(json.dumps({"date": date, "machine": host, **found}, indent=1) + "\n")
+    console.print(f"Written to {path}")
+
+
+def _arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.engine",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="examples:\n  python -m benchmarks.engine --quick --only layer_norm bound\n"
+        "  python -m benchmarks.engine --against HEAD~10 --verify --mutants --json",
+    )
+    add: Callable[..., Any] = parser.add_argument
+    add("--against", metavar="COMMIT", default=OLDER, help=f"the commit to compare with (default: {OLDER})")
+    add("--only", metavar="NAME", nargs="+", choices=NAMES, help=f"only these works: {', '.join(NAMES)}")
+    add("--quick", action="store_true", help="one round of each")
+    add("--verify", action="store_true", help="also `attnspec verify` as a whole, of targets both have")
+    add("--mutants", action="store_true", help="also how soon each wrong variant is falsified (this tree)")
+    add("--json", metavar="F", nargs="?", const="", help="write the figures to F (default: results/)")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
