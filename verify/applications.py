@@ -81,7 +81,7 @@ class CallableApplications(Applications):
         """The statement is evaluated at all of them together."""
         judge, output = self.judging(node.formula_id), node.output
         if (
-            self.questions is not None
+            (self.questions is not None and judge is self.judge)
             or len(every) < 2
             or output not in {tensor.name for tensor in judge.flat.outputs}
         ):

@@ -103,11 +103,14 @@ class Applications:
 
     def __init__(self) -> None:
         self.depth = 0
+        self._used: dict[Any, set[Any]] = {}  # the indices and sizes in the arguments of a call
 
     def __call__(self, evaluator: Evaluator, node: Call | Pullback) -> Any:
         """The numbers of one application, one axis for each index in scope."""
         arguments = list(node.arguments if isinstance(node, Call) else (*node.call.arguments, node.seed))
-        used = set().union(*(free_symbols(a) for a in arguments))
+        if node not in self._used:
+            self._used[node] = set().union(*(free_symbols(a) for a in arguments))
+        used = self._used[node]
         outer = [s for s in evaluator.scope if s in used and s in evaluator.ranges]
         ranges = [evaluator.ranges[s] for s in outer]
         if np.prod([len(r) for r in ranges], dtype=float) > self.most:
