@@ -9,10 +9,10 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import numpy as np
-import sympy
 
 from spec.language.evaluation.dimensions import Size, symbols_in, whole
 from spec.language.expr import Func, Ref, SumOf
@@ -76,8 +76,12 @@ def _widened(formula: Formula, drawn: Sizing, supported: Supported, least: int) 
                     break
         if offered:
             sizes = min(offered, key=drawn.cost)
-            width = int(sympy.nextprime(width))
+            width = _next_prime(width)  # sizes that differ cannot be taken for one another
     return sizes
+
+
+def _next_prime(number: int) -> int:
+    return next(n for n in count(number + 1) if all(n % k for k in range(2, math.isqrt(n) + 1)))
 
 
 def _lengths(formula: Formula) -> Iterator[Any]:
