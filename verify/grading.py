@@ -51,12 +51,10 @@ the roundings an implementation spares there, by chance or by cancellation, is i
 LINEAR = 0.1
 """At default sizes weights may saturate a softmax. An output is graded where even its bound is at most this share of it, both as
 root mean squares: there errors are proportional to the roundings, and their spread says what to expect."""
-EXAMPLES, SAMPLES, WIDE_SAMPLES = 3, 24, {"value": 12, "gradient": 8}
+EXAMPLES, SAMPLES, WIDE_SAMPLES = 2, 24, {"value": 12, "gradient": 8}
 """Examples at default sizes, and random evaluations for each of these and for a wide one."""
 PLACING, ALIKE = 4, 3.0
 """Samples that tell how large an error of sums in the storage type would be, and by what factor another may differ from it."""
-WIDE = 2
-"""Wide examples: without and with a mask."""
 BACKWARD, ENTRIES = 0.02, 1.2e6
 """Where gradients are graded: the share of the budget for the widest values, for there are many more lines; and the most entries
 that inputs have, for their gradients have as many in every sample."""
@@ -197,7 +195,7 @@ def _judged(value: Reals, got: Any, bound: Any) -> Any:
 
 
 def _wide(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
-    """Wide examples, as wide as the budget and the callable's own speed allow."""
+    """A wide example, as wide as the budget and the callable's own speed allow."""
     judge, caller = setting.judge, setting.caller
     limits = (BUDGET,) if kind == "value" else (BACKWARD * BUDGET, ENTRIES)
     rungs = ladder(judge.formula, caller.sizes, *limits)
@@ -211,9 +209,7 @@ def _wide(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
             trial = realistic(judge.formula, sizes, dtype, setting.seed, masks=False)
             arguments = caller.arguments(trial.inputs, dtype, generator_seed=trial.generator_seed)
             spent = min(_seconds(caller, arguments) for _ in range(2))  # the first may set something up
-    masked = kind == "value" and caller.takes_mask and any(t.role == "mask" for t in judge.formula.tensors)
-    for turn in range(WIDE if masked else 1):
-        yield realistic(judge.formula, chosen, dtype, setting.seed + turn, bool(turn))
+    yield realistic(judge.formula, chosen, dtype, setting.seed, masks=False)
 
 
 def _seconds(caller: Caller, arguments: list[Any]) -> float:

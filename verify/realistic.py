@@ -28,10 +28,10 @@ FEW = (3, 2, 5)
 """Sizes that no sum runs over."""
 STEPS = 4
 """Steps of a recurrence: a line each, many times over."""
-BUDGET = 6e8
+BUDGET = 2e8
 """Entries that all lines of an example may run over; most of them are products inside a sum, which are never stored."""
-MOST = 1.2e7
-"""Entries that the inputs of an example may have, all together."""
+MOST, DATA = 5e6, 3e5
+"""Entries that the inputs of an example may have, all together; and its data, of which every sample makes arrays as large."""
 REAL = ("real", "positive", "nonnegative")
 
 
@@ -46,9 +46,19 @@ def ladder(
         sizes
         for sizes in made
         if drawn.cost(sizes) <= budget + drawn.budget
-        and sum(math.prod(whole(size, sizes) for size in item.shape) for item in formula.tensors) <= most
+        and _entries(formula, sizes) <= most
+        and _entries(formula, sizes, "data") <= DATA
     ]
     return tuple(fine) or (made[0],)
+
+
+def _entries(formula: Formula, sizes: Mapping[Size, int], role: str = "") -> int:
+    """The entries of the inputs, or of those of one role."""
+    return sum(
+        math.prod(whole(size, sizes) for size in item.shape)
+        for item in formula.tensors
+        if not role or item.role == role
+    )
 
 
 def _widened(formula: Formula, drawn: Sizing, supported: Supported, least: int) -> dict[Size, int]:
