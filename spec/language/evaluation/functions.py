@@ -15,7 +15,7 @@ LARGEST_EXPONENT = 600.0
 """Relative errors are capped at e to this power: beyond it nothing is known anyway, and nothing may overflow."""
 
 NEAR = 700
-"""Exponents of 2 that are no further apart are not brought together: an error may have either, and neither over- nor underflows."""
+"""Exponents of 2 no further apart than this are not brought together: an error may have either, and stays in range."""
 
 LN2_HIGH = float.fromhex("0x1.62e42feep-1")
 LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
@@ -120,7 +120,9 @@ class Functions(Rounding):
         assert scale is not None
         away = peak_scale - scale
         if finite and np.maximum.reduce(np.abs(away), axis=None, initial=0) <= NEAR:
-            return Num(value, error + np.ldexp(least, away), scale, np.zeros_like(value), lost, (family, False))
+            return Num(
+                value, error + np.ldexp(least, away), scale, np.zeros_like(value), lost, (family, False)
+            )
         floor = Num(np.zeros(()), least, peak_scale)
         out = Num(value, error, scale, np.zeros_like(value), lost)
         out, floor, scale = self.aligned(out, floor)

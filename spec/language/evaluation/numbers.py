@@ -211,6 +211,16 @@ class Rounding:
             a.lost = over if a.lost is None else a.lost | over
         return a
 
+    def summed(self, a: Num, flushed: bool | Flags, total: Floats | None) -> Num:
+        """A sum that is not too large anywhere, as :meth:`rounded` and :meth:`reaching` would have it."""
+        assert a.error is not None
+        if flushed is not False:
+            a.error = a.error + (self.tiny if flushed is True else self.tiny * flushed)
+        if a.low is not None:
+            a.low = np.maximum(np.maximum(a.low, a.value - a.error), 0.0)
+        a.reach = total
+        return a
+
     def kept(self, a: Num) -> Num:
         """Numbers with a scale as the implementation's type holds them: below its range they vanish, above it they overflow."""
         if a.scale is None or not self.tracks:

@@ -10,7 +10,17 @@ import numpy.typing as npt
 
 from spec.language.evaluation.contraction import FEWEST, contracted, extent, plain
 from spec.language.evaluation.functions import Functions
-from spec.language.evaluation.numbers import HUGE, UNIT64, Flags, Floats, Num, between, either, exponents, largest, sizes
+from spec.language.evaluation.numbers import (
+    HUGE,
+    UNIT64,
+    Flags,
+    Num,
+    between,
+    either,
+    exponents,
+    largest,
+    sizes,
+)
 from spec.language.evaluation.precision import DISTRIBUTED_ROUNDINGS, FUNCTION_ROUNDINGS, SUM_SLACK
 from spec.language.evaluation.truth import Truth
 
@@ -152,20 +162,10 @@ class Walk(Functions):
         out.softmax = None if family is None else (family[0], True)
         if total is not None and scale is None and largest(total) <= self.safe / 4:
             # neither the sum, which with its error is below thrice the total, nor any part of it is too large
-            return self._summed(out, flushed, None if family else total)
+            return self.summed(out, flushed, None if family else total)
         out = self.rounded(out, 0, flushed)
         # An implementation takes the exponentials of a softmax relative to the largest, so that their sum is small.
         return out if total is None or family is not None else self.reaching(out, total)
-
-    def _summed(self, a: Num, flushed: bool | Flags, total: Floats | None) -> Num:
-        """A sum that is not too large anywhere, as :meth:`rounded` and :meth:`reaching` would have it."""
-        assert a.error is not None
-        if flushed is not False:
-            a.error = a.error + (self.tiny if flushed is True else self.tiny * flushed)
-        if a.low is not None:
-            a.low = np.maximum(np.maximum(a.low, a.value - a.error), 0.0)
-        a.reach = total
-        return a
 
     def contract(self, factors: list[Num], terms: int, where: Truth | None) -> Num | None:
         """The sum of products over the last axis, which has so many terms; None where it has to be formed as it stands."""
