@@ -144,10 +144,13 @@ class Caller:
         """Call with ready-made arguments; whatever goes wrong is a :class:`Fault` or :class:`Unsupported`."""
         return self.guarded(lambda: self.fn(*arguments), arguments)
 
-    def guarded(self, work: Callable[[], Any], arguments: Sequence[Any]) -> Any:
-        """Run user code (the call, or the backward pass) and put right what it leaves behind."""
+    def guarded(self, work: Callable[[], Any], arguments: Sequence[Any], shapes: str = "") -> Any:
+        """Run user code (the call, or the backward pass) and put right what it leaves behind.
+
+        ``shapes`` describes the arguments, if whoever calls has described them already.
+        """
         kept = [(a, a.detach().clone()) for a in arguments if isinstance(a, torch.Tensor)]
-        shapes = describe(self.formula, arguments)
+        shapes = shapes or describe(self.formula, arguments)
         dtype = next((NAMES[a.dtype] for a, _ in kept if a.dtype in NAMES), "float32")
         state = GlobalState(self.device)
         limit = HUNG_LIMIT if self.hung else LIMIT
@@ -216,8 +219,9 @@ class Caller:
             Fault: with one line naming formula, inputs, expected and got.
             Unsupported: the type is declared unsupported.
         """
-        result = self(*arguments)
-        begin, shapes = f"{self.formula.id}: {self.name}", describe(self.formula, arguments)
+        shapes = describe(self.formula, arguments)
+        result = self.guarded(lambda: self.fn(*arguments), arguments, shapes)
+        begin = f"{self.formula.id}: {self.name}"
         found = held(result, self.returns, sizes, batch, dtype, self.device, begin, shapes)
         names = [t.name for t in self.returns]
         passed = [(item.name, value) for item, value in zip(self.formula.inputs, arguments, strict=False)]

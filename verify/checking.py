@@ -30,7 +30,7 @@ from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counte
 from verify.reproduce import importable
 from verify.robustness import Scenario, applicable
 from verify.searching import Clock
-from verify.state import listening, one_thread
+from verify.state import listening, one_thread, what_exists_kept
 from verify.supporting import Supported
 from verify.unread import leaks
 
@@ -106,7 +106,7 @@ def check(
     if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
         report.notes.append(f"{caller.name} takes no mask: checked without masks")
     setting = Setting(judge, caller, seed, max_examples, clock)
-    with listening(), one_thread():
+    with listening(), one_thread(), what_exists_kept():
         _first_call(setting, kinds[0])
         plan = _plan(setting, kinds, report, compile)
         if judge.real and formula.law is None:

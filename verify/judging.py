@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,12 +20,14 @@ from spec.language.expr import Undefined
 from spec.language.formula import Formula
 from spec.language.trees import walk
 from verify.calling import Caller, Fault, values
-from verify.oracle import BALLS, PLAIN, Answer, Kind, Oracle
+from verify.oracle import BALLS, PLAIN, Answer, Kind, Oracle, content
 from verify.sampling import Example, members
 
 Reals = npt.NDArray[np.float64]
 AFFORDABLE = 6000
 """Entries of inputs and outputs (their product's size, roughly) up to which balls are evaluated."""
+RUNS = 128
+"""At how many inputs the tensors of all lines are kept: the claims of a theorem ask for several, and for each of them twice."""
 EFFECTIVE = 10.0
 """An entry says something if its value is at least so many times its bound."""
 
@@ -77,6 +80,7 @@ class Judge:
         self.conventions = formula.choose(conventions)
         self.flat = formula.flat(self.conventions)
         self._others: dict[Any, Judge] = {}
+        self._lines: OrderedDict[Any, Mapping[str, Any]] = OrderedDict()
         self.real = any(
             t.domain in ("real", "positive", "nonnegative") and t.role in ("data", "parameter")
             for t in formula.tensors
@@ -117,10 +121,16 @@ class Judge:
 
     def line(self, inputs: Mapping[str, Any], dtype: str, name: str) -> Expected:
         """What the statement says of the tensor of any of its lines, with the bound for an implementation in ``dtype``."""
-        precision = Precision.of(dtype, self.conventions["intermediates"])
-        done = run(self.flat, Walk(precision.operations), bind(self.flat, inputs), precision.storage)
+        key = (content(self.flat, inputs), dtype)
+        tensors = self._lines.get(key)
+        if tensors is None:
+            precision = Precision.of(dtype, self.conventions["intermediates"])
+            done = run(self.flat, Walk(precision.operations), bind(self.flat, inputs), precision.storage)
+            tensors = self._lines[key] = done.tensors
+            if len(self._lines) > RUNS:
+                self._lines.popitem(last=False)
         with np.errstate(all="ignore"):
-            found = done.tensors[name]
+            found = tensors[name]
             return Expected(name, found.floats(), found.bounds())
 
     def expect(self, inputs: Mapping[str, Any], dtype: str, rigorous: bool | None = None) -> list[Expected]:
@@ -164,6 +174,8 @@ class Judge:
     ) -> Expected:
         value, radius = best if balls else (walked[0], np.zeros(()))
         bounds = np.broadcast_to(walked[1], value.shape)
+        if not balls and np.isfinite(value).all():
+            return Expected(name, value, bounds)
         with np.errstate(all="ignore"):
             bounds = np.where(np.isfinite(value) & np.isfinite(radius), bounds + radius, np.inf)
         return Expected(name, value, bounds)
@@ -199,10 +211,14 @@ def compare(expected: Expected, got: Any) -> Outcome:
     got = np.asarray(got, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         error = np.abs(got - value)
-        ratio = np.where(error == 0, 0.0, error / bound)
-        ratio = np.where(np.isnan(got) | np.isnan(ratio), np.inf, ratio)
-        ratio = np.where(np.isinf(bound), 0.0, ratio)
-        telling = np.isfinite(bound) & ((np.abs(value) >= EFFECTIVE * bound) | (bound == 0))
+        ratio, telling = error / bound, np.abs(value) >= EFFECTIVE * bound
+        if not np.isfinite(
+            ratio
+        ).all():  # else no number is NaN, and no bound is 0
+            ratio = np.where(error == 0, 0.0, ratio)
+            ratio = np.where(np.isnan(got) | np.isnan(ratio), np.inf, ratio)
+            ratio = np.where(np.isinf(bound), 0.0, ratio)
+            telling = np.isfinite(bound) & (telling | (bound == 0))
     outcome = Outcome(what=expected.name, effective=bool(telling.any()))
     if not ratio.size:
         return outcome

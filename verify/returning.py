@@ -104,15 +104,14 @@ def values(result: torch.Tensor) -> np.ndarray[Any, Any]:
     return (result.double() if result.is_floating_point() else result).cpu().numpy()
 
 
+_INTEGERS = {8: torch.int64, 4: torch.int32, 2: torch.int16, 1: torch.int8}
+
+
 def bits(x: torch.Tensor) -> torch.Tensor:
     """The bit patterns of a tensor, so that NaN equals itself and 0 differs from −0."""
     if not x.is_floating_point():
         return x
-    return (
-        x.detach()
-        .contiguous()
-        .view({8: torch.int64, 4: torch.int32, 2: torch.int16, 1: torch.int8}[x.element_size()])
-    )
+    return x.detach().contiguous().view(_INTEGERS[x.element_size()])
 
 
 def identical(a: torch.Tensor, b: torch.Tensor) -> bool:

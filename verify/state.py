@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import os
 import random
 import signal
@@ -57,6 +59,19 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def what_exists_kept() -> Iterator[None]:
+    """Let the garbage collector pass over all that exists already: modules and statements, which nobody throws away meanwhile."""
+    if gc.get_freeze_count():  # whoever froze something decides when that ends
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 PATIENCE = 180.0
@@ -129,7 +144,32 @@ class _Item:
 
 
 def _numpy_same(a: Any, b: Any) -> bool:
-    return bool(a[2] == b[2] and (a[1] == b[1]).all() and a[3:] == b[3:])
+    return a is b or bool(a[2] == b[2] and (a[1] == b[1]).all() and a[3:] == b[3:])
+
+
+class _NumPy:
+    """NumPy's global random state, read anew only where its generator has moved since: reading it takes long.
+
+    A normal variate that it keeps may be used up without the generator's moving: where there is one, all is read anew.
+    """
+
+    def __init__(self) -> None:
+        self.seen: tuple[Any, bytes] | None = None
+        self.state: Any = None
+
+    def __call__(self) -> Any:
+        """What ``numpy.random.get_state`` says."""
+        generator = np.random.get_bit_generator()  # type: ignore[attr-defined]
+        if not isinstance(generator, np.random.MT19937):
+            return np.random.get_state()  # noqa: NPY002
+        seen = generator, ctypes.string_at(generator.ctypes.state_address, _MT19937)
+        if self.seen is None or self.seen[0] is not generator or self.seen[1] != seen[1] or self.state[3]:
+            self.seen, self.state = seen, np.random.get_state()  # noqa: NPY002
+        return self.state
+
+
+_MT19937 = 4 * 624 + 4
+"""The bytes of a Mersenne twister: its words, and its place among them."""
 
 
 def _cwd(path: str) -> None:
@@ -183,7 +223,7 @@ _ITEMS = (
     ),
     _Item("torch's anomaly mode", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
     _Item("torch's global random state", torch.get_rng_state, torch.set_rng_state, torch.equal),
-    _Item("NumPy's global random state", lambda: np.random.get_state(), np.random.set_state, _numpy_same),  # noqa: NPY002
+    _Item("NumPy's global random state", _NumPy(), np.random.set_state, _numpy_same),
     _Item("Python's global random state", random.getstate, random.setstate),
     _Item("NumPy's error handling", np.geterr, lambda saved: np.seterr(**saved)),
     _Item("the working directory", os.getcwd, _cwd),

@@ -11,18 +11,28 @@ import torch
 from spec.language.formula import Formula
 
 
+@functools.lru_cache(maxsize=256)
+def _names(formula: Formula) -> tuple[str, ...]:
+    return tuple(map(str, formula.inputs))
+
+
 def describe(formula: Formula, arguments: Sequence[Any]) -> str:
     """The inputs of a call in a few words: shapes of tensors, values of numbers."""
     parts = []
-    for item, value in zip(formula.inputs, arguments, strict=False):
+    for name, value in zip(_names(formula), arguments, strict=False):
         if isinstance(value, torch.Tensor):
-            kindred = str(value.dtype).removeprefix("torch.")
-            parts.append(f"{item} {tuple(value.shape)} {kindred}")
+            kindred = _type(value.dtype)
+            parts.append(f"{name} {tuple(value.shape)} {kindred}")
         elif isinstance(value, torch.Generator):
-            parts.append(f"{item} on {value.device}")
+            parts.append(f"{name} on {value.device}")
         else:
-            parts.append(f"{item} {value!r}")
+            parts.append(f"{name} {value!r}")
     return ", ".join(parts)
+
+
+@functools.cache
+def _type(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
 
 
 def kind(result: Any, count: int = 1) -> str:

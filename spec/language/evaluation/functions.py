@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spec.language.evaluation.numbers import UNIT64, Floats, Num, Rounding, between, either
+from spec.language.evaluation.numbers import UNIT64, Floats, Num, Rounding, between, either, largest
 from spec.language.evaluation.precision import FUNCTION_ROUNDINGS, POWER_ROUNDINGS
 
 LARGEST_EXPONENT = 600.0
 """Relative errors are capped at e to this power: beyond it nothing is known anyway, and nothing may overflow."""
+
+NEAR = 700
+"""Exponents of 2 no further apart than this are not brought together: an error may have either, and stays in range."""
 
 LN2_HIGH = float.fromhex("0x1.62e42feep-1")
 LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
@@ -91,18 +94,21 @@ class Functions(Rounding):
         """
         a = self.folded(a)
         x = a.floats()
+        furthest = largest(np.abs(x))
+        finite = furthest < np.inf
         with np.errstate(invalid="ignore", over="ignore"):
-            if top is None and not (np.abs(x) > 690).any():
+            if top is None and (furthest <= 690 or not (np.abs(x) > 690).any()):
                 value, scale = np.exp(x), None
             else:
                 value, scale = _exp_parts(x)
         if a.error is None:
             return self.folded(Num(value, None, scale, np.zeros_like(value), a.lost, (family, False)))
-        shift = (
-            np.zeros(()) if top is None else np.where(np.isfinite(x), np.maximum(top.floats() - x, 0.0), 0.0)
-        )
-        spread = a.error + 2 * self.unit * shift + FUNCTION_ROUNDINGS * self.unit + _exp_slack(x)
-        spread = np.where(np.isfinite(spread), np.minimum(spread, LARGEST_EXPONENT), LARGEST_EXPONENT)
+        spread = a.error + (FUNCTION_ROUNDINGS * self.unit + _exp_slack(x))
+        if top is not None:
+            below = np.maximum(top.floats() - x, 0.0)
+            spread = spread + 2 * self.unit * (below if finite else np.where(np.isfinite(x), below, 0.0))
+        if not largest(spread) <= LARGEST_EXPONENT:
+            spread = np.where(np.isfinite(spread), np.minimum(spread, LARGEST_EXPONENT), LARGEST_EXPONENT)
         error = value * np.expm1(spread)
         lost = a.lost
         if top is None:
@@ -110,7 +116,14 @@ class Functions(Rounding):
             return self.folded(self.kept(self.rounded(out, 1)))
         peak = top.floats()
         peak_value, peak_scale = _exp_parts(np.where(np.isfinite(peak), peak, 0.0))
-        floor = Num(np.zeros(()), 2 * self.tiny * peak_value, peak_scale)
+        least = 2 * self.tiny * peak_value  # what underflows may be lost
+        assert scale is not None
+        away = peak_scale - scale
+        if finite and np.maximum.reduce(np.abs(away), axis=None, initial=0) <= NEAR:
+            return Num(
+                value, error + np.ldexp(least, away), scale, np.zeros_like(value), lost, (family, False)
+            )
+        floor = Num(np.zeros(()), least, peak_scale)
         out = Num(value, error, scale, np.zeros_like(value), lost)
         out, floor, scale = self.aligned(out, floor)
         assert out.error is not None
@@ -133,13 +146,18 @@ class Functions(Rounding):
 
 def _exp_parts(x: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
     """exp(x) as a mantissa and an exponent of 2."""
+    if largest(np.abs(x)) < 1e15:
+        scale = np.rint(x / (LN2_HIGH + LN2_LOW))
+        return np.exp((x - scale * LN2_HIGH) - scale * LN2_LOW), scale.astype(np.int64)
     scale = np.where(np.isfinite(x), np.rint(between(x, -1e15, 1e15) / (LN2_HIGH + LN2_LOW)), 0.0)
     rest = np.where(np.isfinite(x), (x - scale * LN2_HIGH) - scale * LN2_LOW, x)
     return np.exp(rest), scale.astype(np.int64)
 
 
-def _exp_slack(x: Floats) -> Floats:
+def _exp_slack(x: Floats) -> Any:
     """The relative error of :func:`_exp_parts`: a few units, and more beyond the exact multiples of ln 2."""
+    if largest(np.abs(x)) < 2.0**19:
+        return UNIT64 * 8.0
     return UNIT64 * np.where(np.abs(x) < 2.0**19, 8.0, 4 * np.abs(x))
 
 

@@ -52,15 +52,17 @@ class Num:
 
     def view(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Num:
         """The same numbers rearranged by ``change``, which acts on every array alike."""
-        error, scale, low, lost = self.error, self.scale, self.low, self.lost
+        value, error, scale, low, lost = self.value, self.error, self.scale, self.low, self.lost
+        changed = change(value)
         return Num(
-            change(self.value),
+            changed,
             None if error is None else change(error),
             None if scale is None else change(scale),
-            None if low is None else change(low),
+            None if low is None else changed if low is value else change(low),
             None if lost is None else change(lost),
             self.softmax,
-            exact=self.exact,
+            None,
+            self.exact,
         )
 
     @property
@@ -107,6 +109,11 @@ def between(values: Any, low: float, high: float) -> Any:
 def largest(sizes: Floats) -> float:
     """The largest of some sizes; NaN if one is, 0 if there are none."""
     return float(np.maximum.reduce(sizes, axis=None, initial=0.0))
+
+
+def sizes(a: Num) -> Floats:
+    """How large each number's value or error is, whichever is larger, but for the exponents."""
+    return np.abs(a.value) if a.error is None else np.maximum(np.abs(a.value), a.error)
 
 
 def exponents(a: Num) -> npt.NDArray[np.int64]:
@@ -166,9 +173,9 @@ class Rounding:
         assert a.error is not None
         share = roundings * self.unit
         size, error = np.abs(a.value), a.error
-        before = size + error
+        before = size if a.exact else size + error
         if roundings or a.scale is not None:
-            error = error + share / (1 - share) * before
+            error = share / (1 - share) * before if a.exact else error + share / (1 - share) * before
         if a.scale is not None:
             error = np.minimum(error, HUGE)
         else:
@@ -202,6 +209,16 @@ class Rounding:
                 over = np.log2(reach) + a.scale > np.log2(self.largest)
         if over.any():
             a.lost = over if a.lost is None else a.lost | over
+        return a
+
+    def summed(self, a: Num, flushed: bool | Flags, total: Floats | None) -> Num:
+        """A sum that is not too large anywhere, as :meth:`rounded` and :meth:`reaching` would have it."""
+        assert a.error is not None
+        if flushed is not False:
+            a.error = a.error + (self.tiny if flushed is True else self.tiny * flushed)
+        if a.low is not None:
+            a.low = np.maximum(np.maximum(a.low, a.value - a.error), 0.0)
+        a.reach = total
         return a
 
     def kept(self, a: Num) -> Num:
@@ -267,7 +284,7 @@ class Rounding:
         """``a`` without a scale, if nothing is lost by that."""
         if a.scale is None:
             return a
-        size = np.abs(a.value) if a.error is None else np.maximum(np.abs(a.value), a.error)
+        size = sizes(a)
         top = np.where(size > 0, np.frexp(size)[1] + a.scale, 0)
         if top.size and (top.max() > 1000 or top.min() < -1020):
             return a
@@ -280,8 +297,10 @@ class Rounding:
         """``a`` with mantissas of moderate size."""
         if a.scale is None:
             return a
-        size = np.abs(a.value) if a.error is None else np.maximum(np.abs(a.value), a.error)
-        shift = np.where(np.isfinite(size), np.frexp(size)[1], 0)
+        size = sizes(a)
+        shift = np.frexp(size)[1]
+        if not largest(size) < np.inf:
+            shift = np.where(np.isfinite(size), shift, 0)
         error = None if a.error is None else np.ldexp(a.error, -shift)
         low = None if a.low is None else np.ldexp(a.low, -shift)
         return Num(np.ldexp(a.value, -shift), error, a.scale + shift, low, a.lost, a.softmax)
@@ -301,7 +320,7 @@ class Rounding:
         scales = []
         for part in (a, b):
             part = self.normal(part) if part.scale is not None else part
-            size = np.abs(part.value) if part.error is None else np.maximum(np.abs(part.value), part.error)
+            size = sizes(part)
             scales.append(np.where(size > 0, exponents(part) + np.frexp(size)[1], -(10**17)))
         scale = np.maximum(*scales)
         scale = np.where(scale == -(10**17), 0, scale)

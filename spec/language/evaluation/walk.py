@@ -10,7 +10,17 @@ import numpy.typing as npt
 
 from spec.language.evaluation.contraction import FEWEST, contracted, extent, plain
 from spec.language.evaluation.functions import Functions
-from spec.language.evaluation.numbers import HUGE, UNIT64, Flags, Num, between, either, exponents
+from spec.language.evaluation.numbers import (
+    HUGE,
+    UNIT64,
+    Flags,
+    Num,
+    between,
+    either,
+    exponents,
+    largest,
+    sizes,
+)
 from spec.language.evaluation.precision import DISTRIBUTED_ROUNDINGS, FUNCTION_ROUNDINGS, SUM_SLACK
 from spec.language.evaluation.truth import Truth
 
@@ -55,18 +65,20 @@ class Walk(Functions):
         if a.scale is not None or b.scale is not None:
             a, b = self.normal(a), self.normal(b)
             scale = exponents(a) + exponents(b)
-        error = None
+        value, error, exact = a.value * b.value, None, a.exact and b.exact
         if a.error is not None and b.error is not None:
-            if a.exact or b.exact:  # what is left out is 0, or lost for an infinite factor
+            if exact:  # the product's error is that of its rounding alone
+                error = b.error
+            elif a.exact or b.exact:  # what is left out is 0, or lost for an infinite factor
                 error = np.abs(a.value) * b.error if a.exact else np.abs(b.value) * a.error
             else:
                 error = np.abs(a.value) * b.error + np.abs(b.value) * a.error + a.error * b.error
         low = None if a.low is None or b.low is None else a.low * b.low
-        out = Num(a.value * b.value, error, scale, low, either(a.lost, b.lost))
+        out = Num(value, error, scale, low, either(a.lost, b.lost), exact=exact)
         if not self.tracks:
             return self.folded(out)
-        flushed = a.nonzero & b.nonzero if a.vanishes or b.vanishes else True
-        return self.folded(self.rounded(out, 1, flushed))
+        zeros = out.vanishes and (a.vanishes or b.vanishes)  # else no factor is exactly 0
+        return self.folded(self.rounded(out, 1, a.nonzero & b.nonzero if zeros else True))
 
     def over(self, a: Num, b: Num) -> Num:
         """a / b; nothing is known where the divisor may vanish. A share of a softmax's total lies in [0, 1]."""
@@ -126,11 +138,11 @@ class Walk(Functions):
         scale, family = None, a.softmax
         if a.scale is not None:
             a = self.normal(a)
-            size = np.abs(a.value) if a.error is None else np.maximum(np.abs(a.value), a.error)
+            size = sizes(a)
             assert a.scale is not None
             top = np.max(np.where(size > 0, a.scale, -(10**17)), axis=-1, keepdims=True, initial=-(10**17))
             top = np.where(top == -(10**17), 0, top)
-            a = self.to_scale(a, np.broadcast_to(top, a.scale.shape))
+            a = self.to_scale(a, top)
             scale = top[..., 0]
         terms = a.value.shape[-1]
         value, error, low, total = np.add.reduce(a.value, axis=-1), None, None, None
@@ -138,12 +150,19 @@ class Walk(Functions):
         flushed: bool | Flags = False
         if a.error is not None:
             share = (max(terms - 1, 0) + SUM_SLACK) * self.unit
-            total = np.add.reduce(np.abs(a.value) + a.error, axis=-1)
-            error = np.add.reduce(_filled(a.error, a), axis=-1) + share / (1 - share) * total
-            low = None if a.low is None else np.add.reduce(_filled(a.low, a), axis=-1) * (1 - share)
+            total = np.add.reduce(np.abs(a.value) if a.exact else np.abs(a.value) + a.error, axis=-1)
+            error = share / (1 - share) * total
+            if not a.exact:
+                error = np.add.reduce(_filled(a.error, a), axis=-1) + error
+            if a.low is not None:
+                low = value if a.low is a.value else np.add.reduce(_filled(a.low, a), axis=-1)
+                low = low * (1 - share)
             flushed = np.asarray(a.nonzero.any(-1)) if a.vanishes or not terms else True
         out = Num(value, error, scale, low, lost)
         out.softmax = None if family is None else (family[0], True)
+        if total is not None and scale is None and largest(total) <= self.safe / 4:
+            # neither the sum, which with its error is below thrice the total, nor any part of it is too large
+            return self.summed(out, flushed, None if family else total)
         out = self.rounded(out, 0, flushed)
         # An implementation takes the exponentials of a softmax relative to the largest, so that their sum is small.
         return out if total is None or family is not None else self.reaching(out, total)
