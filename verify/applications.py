@@ -6,8 +6,9 @@ callable met (:class:`Replay`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -18,11 +19,13 @@ from spec.language.evaluation.numbers import Num
 from spec.language.formula import Formula
 from spec.language.known import known
 from spec.language.proving.evaluating.applying import Applications, plain_reader, sizes_in
-from verify.calling import Caller, values
+from verify.calling import Caller, Fault, values
 from verify.gradients import expected_gradients, expected_gradients_at, gradient_question
-from verify.judging import Judge
+from verify.judging import Judge, Reals
 from verify.oracle import Question, content
 from verify.sampling import rounded
+
+_T = TypeVar("_T")
 
 
 class NotRunnable(Exception):  # noqa: N818 said in notes as it stands
@@ -37,10 +40,25 @@ def shared(formula: Formula, judge: Judge) -> dict[str, str]:
 
 @dataclass
 class Kept:
-    """What a callable returned to the claims of a theorem, by the content of its arguments: a rehearsed call is made once."""
+    """What a callable returned to the claims of a theorem, by the content of its arguments: a rehearsed call is made once.
 
-    results: dict[Any, list[tuple[Any, str]]] = field(default_factory=dict)
-    gradients: dict[Any, Any] = field(default_factory=dict)
+    A fault is kept, too: a callable that fails now and then may not fail a second time.
+    """
+
+    results: dict[Any, list[tuple[Any, str]] | Fault] = field(default_factory=dict)
+    gradients: dict[Any, Reals | Fault] = field(default_factory=dict)
+
+    def once(self, found: dict[Any, _T | Fault], key: Any, make: Callable[[], _T]) -> _T:
+        """What was found under a key, made where it was not; a fault is raised again."""
+        if key not in found:
+            try:
+                found[key] = make()
+            except Fault as fault:
+                found[key] = fault
+        result = found[key]
+        if isinstance(result, Fault):
+            raise result
+        return result
 
 
 class CallableApplications(Applications):
@@ -130,13 +148,15 @@ class CallableApplications(Applications):
 
     def returned(self, arguments: dict[str, Any]) -> list[tuple[Any, str]]:
         """What the callable returns: values, and the type they came in."""
-        key = content(self.judge.flat, arguments)
-        if key not in self.kept.results:
+
+        def call() -> list[tuple[Any, str]]:
             passed = self.caller.arguments(arguments, self.dtype, generator_seed=self.seed)
             kind = self.dtype if self.judge.real else None
             got = self.caller.results(passed, sizes_in(self.formula, arguments), (), kind)
-            self.kept.results[key] = [(values(x), str(x.dtype).removeprefix("torch.")) for x in got]
-        return self.kept.results[key]
+            return [(values(x), str(x.dtype).removeprefix("torch.")) for x in got]
+
+        key = content(self.judge.flat, arguments), self.seed
+        return self.kept.once(self.kept.results, key, call)
 
     def pullback(
         self, node: Pullback, judge: Judge, arguments: dict[str, Any], own: bool, place: int
@@ -154,27 +174,31 @@ class CallableApplications(Applications):
             return value, bound, value
         return self.slope(judge, arguments, seed, place, wrt), bound, value
 
-    def slope(self, judge: Judge, arguments: dict[str, Any], seed: Any, place: int, wrt: str) -> Any:
+    def slope(self, judge: Judge, arguments: dict[str, Any], seed: Any, place: int, wrt: str) -> Reals:
         """The gradient that autograd finds, 0 where it finds no path."""
         self.asked = True
-        key = (content(judge.flat, arguments), np.asarray(seed).tobytes(), place, wrt)
-        if key in self.kept.gradients:
-            return self.kept.gradients[key]
-        passed, outputs = self.called(arguments)
-        out = outputs[place]
-        leaf = dict(zip((str(i) for i in self.formula.inputs), passed, strict=False))[wrt]
-        if not out.requires_grad:
-            raise NotRunnable("the output carries no gradient")
-        tensor = judge.flat.outputs[place]
-        grad = self.caller.guarded(
-            lambda: torch.autograd.grad(
-                out, leaf, self.caller.tensor(tensor, seed, self.dtype), retain_graph=True, allow_unused=True
-            )[0],
-            passed,
-        )
-        found = np.zeros(np.shape(arguments[wrt])) if grad is None else values(grad)
-        self.kept.gradients[key] = found
-        return found
+
+        def call() -> Reals:
+            passed, outputs = self.called(arguments)
+            out = outputs[place]
+            leaf = dict(zip((str(i) for i in self.formula.inputs), passed, strict=False))[wrt]
+            if not out.requires_grad:
+                raise NotRunnable("the output carries no gradient")
+            tensor = judge.flat.outputs[place]
+            grad = self.caller.guarded(
+                lambda: torch.autograd.grad(
+                    out,
+                    leaf,
+                    self.caller.tensor(tensor, seed, self.dtype),
+                    retain_graph=True,
+                    allow_unused=True,
+                )[0],
+                passed,
+            )
+            return np.zeros(np.shape(arguments[wrt])) if grad is None else values(grad)
+
+        key = (content(judge.flat, arguments), self.seed, np.asarray(seed).tobytes(), place, wrt)
+        return self.kept.once(self.kept.gradients, key, call)
 
     def called(self, arguments: dict[str, Any]) -> tuple[list[Any], list[torch.Tensor]]:
         """One call with inputs that require a gradient; a claim asks for many gradients of the same one."""

@@ -21,12 +21,13 @@ from spec.language.evaluation.binding import bind
 from spec.language.evaluation.noise import expected
 from spec.language.evaluation.precision import Precision
 from spec.language.flatten import Flat
+from verify.bounding import bounds_at, broken, gradable
 from verify.calling import Caller, Fault, Unsupported, values
 from verify.gradients import backward, differentiable, unsaid, with_cotangents
 from verify.judging import Judge, Reals
 from verify.placing import Explained, placed
 from verify.properties import Setting
-from verify.realistic import BUDGET, ladder, realistic
+from verify.realistic import BUDGET, ladder, realistic, repeats
 from verify.report import CONFORMS, FALSIFIED, IMPRECISE, INCONCLUSIVE, CheckResult
 from verify.sampling import Example
 from verify.sizing import sizing
@@ -44,27 +45,28 @@ TYPICAL = 8.0
 (of a row's length), whose sigma a few samples tell: more than 8 is then as rare as 10⁻⁷.
 """
 MANY = 64
-"""Entries from which on a root mean square says something: of a few, one may be several sigma off by chance."""
+"""Entries from which on a root mean square says something: a few may be several sigma off, or right, by chance. An output
+of fewer is graded at several wide examples."""
 LEAST = 0.1
 """An entry whose error is expected to be less than this share of its output's typical one is measured by that share: which of
 the roundings an implementation spares there, by chance or by cancellation, is its own affair."""
-LINEAR = 0.1
-"""At default sizes weights may saturate a softmax. An output is graded where even its bound is at most this share of it, both as
-root mean squares: there errors are proportional to the roundings, and their spread says what to expect."""
 EXAMPLES, SAMPLES, WIDE_SAMPLES = 2, 24, {"value": 12, "gradient": 8}
 """Examples at default sizes, and random evaluations for each of these and for a wide one."""
 PLACING, ALIKE = 4, 3.0
 """Samples that tell how large an error of sums in the storage type would be, and by what factor another may differ from it."""
 BACKWARD, ENTRIES = 0.02, 1.2e6
-"""Where gradients are graded: the share of the budget for the widest values, for there are many more lines; and the most entries
-that inputs have, for their gradients have as many in every sample."""
+"""For gradients, and for the additional ones of few entries: the share of the budget for the widest values, as there are many
+more lines; and the most entries that inputs have, for their gradients have as many in every sample."""
 PATIENCE = 2.0
 """Seconds of processor time that a call may take: a callable of many small steps is graded at smaller sizes."""
 
 
 @dataclass
 class Grade:
-    """The largest error in sigma over all entries, and what is needed for the root mean squares of both."""
+    """The largest error in sigma over all entries, and what is needed for the root mean squares of both.
+
+    ``broken``: whether there was an entry that is no finite number where even the bound is one.
+    """
 
     dtype: str
     sigma: float = 0.0
@@ -74,6 +76,7 @@ class Grade:
     entries: int = 0
     sizes: dict[str, int] = field(default_factory=dict)
     place: Explained = field(default_factory=Explained)
+    broken: bool = False
 
     @property
     def typical(self) -> float:
@@ -179,19 +182,8 @@ def graded(
         if output.name in compared.got:
             got = compared.got[output.name]
             grade.see(
-                compared.names[output.name], got, value, sigma, _judged(value, got, bounds.get(output.name))
+                compared.names[output.name], got, value, sigma, gradable(value, got, bounds.get(output.name))
             )
-
-
-def _judged(value: Reals, got: Any, bound: Any) -> Any:
-    """Which entries of an output are graded: not what may overflow, nor what is chaotic or plainly another value."""
-    if bound is None:
-        return np.ones(value.shape, bool)
-    finite = np.isfinite(bound) & np.isfinite(value)
-    with np.errstate(all="ignore"):
-        wrong = (np.abs(got - value) > bound) & finite
-        chaotic = np.sum(bound[finite] ** 2) > LINEAR**2 * np.sum(value[finite] ** 2)
-    return np.zeros(value.shape, bool) if chaotic or wrong.any() else finite
 
 
 def _wide(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
@@ -199,17 +191,23 @@ def _wide(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     judge, caller = setting.judge, setting.caller
     limits = (BUDGET,) if kind == "value" else (BACKWARD * BUDGET, ENTRIES)
     rungs = ladder(judge.formula, caller.sizes, *limits)
-    cost, spent = sizing(judge.formula, caller.sizes).cost, 0.0
+    cost, spent, each = sizing(judge.formula, caller.sizes).cost, 0.0, 0.0
     chosen = rungs[0]
     for before, sizes in zip((rungs[0], *rungs), rungs, strict=False):
-        if spent * cost(sizes) / max(cost(before), 1.0) > PATIENCE:
+        longer = spent * cost(sizes) / max(cost(before), 1.0)
+        if longer > PATIENCE:
             break
-        chosen = sizes
+        chosen, each = sizes, longer
         if sizes is not rungs[-1]:
             trial = realistic(judge.formula, sizes, dtype, setting.seed, masks=False)
             arguments = caller.arguments(trial.inputs, dtype, generator_seed=trial.generator_seed)
             spent = min(_seconds(caller, arguments) for _ in range(2))  # the first may set something up
-    yield realistic(judge.formula, chosen, dtype, setting.seed, masks=False)
+    turns = 1
+    if kind == "value":
+        affordable = min(BACKWARD * BUDGET / cost(chosen), PATIENCE / each if each else math.inf)
+        turns = max(1, min(repeats(judge.formula, chosen, MANY), int(affordable)))
+    for turn in range(turns):
+        yield realistic(judge.formula, chosen, dtype, setting.seed + turn, masks=False)
 
 
 def _seconds(caller: Caller, arguments: list[Any]) -> float:
@@ -269,11 +267,13 @@ def _count(setting: Setting, example: Example, kind: str, wide: bool, grade: Gra
     compared = (_values if kind == "value" else _gradients)(judge, caller, example)
     if compared is None:
         return False
-    bounds = {} if wide else _bounds(judge, example, dtype, kind)
+    bounds = {} if wide else bounds_at(judge, example, dtype, kind)
     own = Grade(dtype)
     graded(judge, compared, dtype, WIDE_SAMPLES[kind] if wide else SAMPLES, setting.seed, own, bounds)
     own.sizes = {str(s): v for s, v in example.sizes.items()}
     grade.join(own)
+    if wide and math.isinf(own.sigma):
+        grade.broken |= broken(bounds_at(judge, example, dtype, kind), compared.got)
     if own.imprecise and not grade.place.name:
         grade.place = _place(judge, compared, dtype, setting.seed)
     return True
@@ -286,33 +286,23 @@ def _concluded(
         result.verdict, result.message = INCONCLUSIVE, "no example was graded"
         return
     judge, dtype = setting.judge, result.dtype
-    worst = max(found.values(), key=lambda grade: (grade.imprecise, grade.sigma))
+    worst = max(found.values(), key=lambda grade: (grade.broken, grade.imprecise, grade.sigma))
     sigma, digits = max(g.sigma for g in found.values()), max(g.digits for g in found.values())
     result.details.update(
         sigma=sigma, digits=digits, sizes=worst.sizes, grades={name: g.to_dict() for name, g in found.items()}
     )
     result.message = f"within {sigma:.2g} sigma of careful arithmetic in {dtype}"
-    fails = limit is not None and sigma > limit
+    fails = worst.broken or (limit is not None and sigma > limit)
     if fails or worst.imprecise:
         result.verdict = FALSIFIED if fails else IMPRECISE
         at = ", ".join(f"{size} = {value}" for size, value in worst.sizes.items())
         result.details.update(place=str(worst.place), explained=worst.place.certain)
+        off = f"{worst.sigma:.3g} sigma off careful arithmetic in {dtype}, {digits:.1f} digits lost"
         result.message = (
-            f"{judge.formula.id}: {setting.caller.name}: {worst.what} is {worst.sigma:.3g} sigma off careful arithmetic in "
-            f"{dtype}, {digits:.1f} digits lost, at {at}" + (f": {worst.place}" if worst.place.name else "")
+            f"{judge.formula.id}: {setting.caller.name}: {worst.what} is "
+            f"{f'not finite in {dtype}' if worst.broken else off}, at {at}"
+            + (f": {worst.place}" if worst.place.name and not worst.broken else "")
         )
-
-
-def _bounds(judge: Judge, example: Example, dtype: str, kind: str) -> dict[str, Any]:
-    """Where an implementation may overflow is not graded: there the bound is infinite."""
-    if kind == "value":
-        return {e.name: e.bound for e in judge.expect(example.inputs, dtype, rigorous=False)}
-    from verify.gradients import expected_gradients
-
-    wrt = differentiable(judge)
-    found = expected_gradients(judge, example.inputs, example.cotangents, wrt, dtype)
-    names = vjp(judge.formula, wrt, judge.conventions).gradients
-    return {names[name].name: e.bound for name, e in found.items()}
 
 
 def _place(judge: Judge, compared: Comparison, dtype: str, seed: int) -> Explained:

@@ -144,4 +144,10 @@ def realistic(formula: Formula, sizes: Mapping[Size, int], dtype: str, seed: int
     return replace(example.changed(**made), regime="as wide as real models")
 
 
-__all__ = ["BUDGET", "ladder", "realistic"]
+def repeats(formula: Formula, sizes: Mapping[Size, int], entries: int) -> int:
+    """How many examples of these sizes have so many entries in their outputs."""
+    each = sum(math.prod(whole(size, sizes) for size in item.shape) for item in formula.outputs)
+    return math.ceil(entries / max(each, 1))
+
+
+__all__ = ["BUDGET", "ladder", "realistic", "repeats"]

@@ -48,7 +48,7 @@ def runnable(theorem: Theorem, judge: Judge) -> str:
 def rehearse(judge: Judge, caller: Caller, theorem: Theorem, examples: Iterable[Example], kept: Kept) -> None:
     """Run the claims for their arguments alone, and ask the statement at all of these together; ``kept`` keeps the results.
 
-    What goes wrong here goes wrong again where it is judged.
+    What goes wrong here goes wrong again where it is judged: faults are kept, too.
     """
     questions: dict[tuple[str, Flat], list[Any]] = {}
     for example in examples:

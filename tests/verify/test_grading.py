@@ -100,6 +100,31 @@ def test_a_sum_accumulated_in_bfloat16_stands_out_from_eager_bfloat16() -> None:
     assert "sums were accumulated in bfloat16" in found["accumulated_in_bfloat16"].details["place"]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_single_number_that_is_held_in_float16_is_found_at_any_seed(seed: int) -> None:
+    """One inner product may lie on a float16 number by chance, so it is graded at many examples."""
+
+    def rounded_last(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        product = (x * y).sum(-1)
+        return product if x.shape[-1] < 128 else product.to(torch.float16).to(x.dtype)
+
+    result = graded(rounded_last, "similarity.dot", seed=seed)
+    assert result.verdict == "imprecise", result.message
+    assert result.details["grades"]["value, wide sizes"]["entries"] >= 32
+
+
+def test_nan_at_the_sizes_of_real_models_is_falsified_not_imprecise() -> None:
+    """Where even the bound is finite, what is no number is no question of accuracy."""
+
+    def breaks(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        product = (x * y).sum(-1)
+        return product if x.shape[-1] < 257 else product * math.nan
+
+    result = graded(breaks, "similarity.dot")
+    assert result.verdict == "falsified"
+    assert "not finite" in result.message
+
+
 def test_a_limit_of_the_user_makes_it_a_failure() -> None:
     """``accuracy=N``: beyond N sigma falsified, below it as it was; without it imprecise at most."""
     fn = coarse_scores(torch.float16)

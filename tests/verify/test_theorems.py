@@ -126,6 +126,53 @@ def test_a_wrong_gradient_breaks_a_theorem():
     assert run(detached, layer_norm, BETA).verdict == "falsified"
 
 
+class FailsOnce(torch.autograd.Function):
+    """The identity, forward and backward; where ``due`` returns True in one of them, it raises."""
+
+    @staticmethod
+    def forward(ctx, x, due_forward, due_backward):
+        """``x``."""
+        ctx.due = due_backward
+        if due_forward():
+            raise RuntimeError("now and then")
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        """The cotangent."""
+        if ctx.due():
+            raise RuntimeError("now and then")
+        return g, None, None
+
+
+def counting(turn):
+    """True at one turn only."""
+    turns = iter(range(1, 10_000))
+    return lambda: next(turns) == turn
+
+
+# The first example is judged at once; those after it are rehearsed, two calls or one gradient each at least.
+@pytest.mark.parametrize(
+    ("formula", "plain", "theorem", "backward"),
+    [
+        (dot, lambda x, y: (x * y).sum(-1), dot.theorems["symmetric"], False),
+        (layer_norm, impl.normalization.layer_norm, BETA, True),
+    ],
+    ids=["forward", "backward"],
+)
+def test_a_callable_that_fails_a_single_time_is_found_wherever_that_is(formula, plain, theorem, backward):
+    """A call is made once, whether it is rehearsed or judged, and what it raised is not forgotten in between."""
+    for turn in range(1, 6):
+        failing, never = counting(turn), counting(0)
+
+        def fails_once(*arguments, failing=failing, never=never):
+            return FailsOnce.apply(plain(*arguments), *((never, failing) if backward else (failing, never)))
+
+        result = run(fails_once, formula, theorem)
+        assert result.verdict == "falsified", turn
+        assert "now and then" in result.message
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
