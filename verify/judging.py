@@ -212,9 +212,7 @@ def compare(expected: Expected, got: Any) -> Outcome:
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         error = np.abs(got - value)
         ratio, telling = error / bound, np.abs(value) >= EFFECTIVE * bound
-        if not np.isfinite(
-            ratio
-        ).all():  # else no number is NaN, and no bound is 0
+        if not np.isfinite(ratio).all():  # else no number is NaN, and no bound is 0
             ratio = np.where(error == 0, 0.0, ratio)
             ratio = np.where(np.isnan(got) | np.isnan(ratio), np.inf, ratio)
             ratio = np.where(np.isinf(bound), 0.0, ratio)
