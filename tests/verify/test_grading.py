@@ -113,6 +113,19 @@ def test_a_single_number_that_is_held_in_float16_is_found_at_any_seed(seed: int)
     assert result.details["grades"]["value, wide sizes"]["entries"] >= 32
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_softmax_whose_gradient_goes_through_the_maximum_is_careful(dtype: str) -> None:
+    """The roundings of a row meet in the entry of its largest score; a single entry of a row makes no gradient imprecise."""
+
+    def plainly(s: torch.Tensor) -> torch.Tensor:
+        e = (s - s.amax(-1, keepdim=True)).exp()
+        return e / e.sum(-1, keepdim=True)
+
+    results = [graded(plainly, "attention.softmax", dtype, seed) for seed in range(4)]
+    assert [result.verdict for result in results] == ["conforms"] * 4
+    assert max(result.details["sigma"] for result in results) > 8, "the entry shows in what is reported"
+
+
 def test_nan_at_the_sizes_of_real_models_is_falsified_not_imprecise() -> None:
     """Where even the bound is finite, what is no number is no question of accuracy."""
 
