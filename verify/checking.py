@@ -25,13 +25,14 @@ from verify.gradients import differentiable
 from verify.grading import GRADED, USUAL, accuracy_check
 from verify.hints import hint
 from verify.judging import Judge
-from verify.properties import Setting, gradient_check, robustness_check, theorem_check, value_check
+from verify.properties import Setting, gradient_check, robustness_check, value_check
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Report, versions
 from verify.reproduce import importable
 from verify.robustness import Scenario, applicable
 from verify.searching import Clock
 from verify.state import listening, one_thread, what_exists_kept
 from verify.supporting import Supported
+from verify.theoremtests import theorem_check
 from verify.unread import leaks
 
 COARSER = 2.0**17

@@ -18,8 +18,9 @@ from spec.similarity.dot import dot
 from verify.calling import Caller
 from verify.judging import Judge
 from verify.mutants.heads import packed_projections
-from verify.properties import Setting, theorem_check
+from verify.properties import Setting
 from verify.searching import Clock
+from verify.theoremtests import theorem_check
 
 (t,) = indices("t")
 c = given("c", n)
