@@ -37,7 +37,7 @@ GRADED = ("float32", "bfloat16", "float16")
 USUAL = ("float32", "bfloat16")
 """Types that are graded where the user names none."""
 WORST = {"float32": 32.0, "bfloat16": 12.0, "float16": 12.0}
-"""From how many sigma on an entry makes a callable imprecise. Careful ones stay below 11 in float32 and 7 in bfloat16. A line
+"""From how many sigma on an entry makes a callable imprecise. Careful ones stay below 13 in float32 and 7 in bfloat16. A line
 held in a coarser type than float32 makes hundreds; a sum of a thousand terms held in a 16-bit type 16 to 50 of that type's.
 """
 TYPICAL = 8.0
