@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 
 from spec.language.differentiation.gradients import vjp
-from spec.language.evaluation.binding import bind
 from spec.language.evaluation.noise import expected
 from spec.language.evaluation.precision import Precision
 from spec.language.flatten import Flat
 from verify.bounding import bounds_at, broken, gradable
 from verify.calling import Caller, Fault, Unsupported, values
-from verify.gradients import backward, differentiable, unsaid, with_cotangents
+from verify.gradients import backward, differentiable, gradient_question, unsaid, with_cotangents
 from verify.judging import Judge, Reals
 from verify.placing import Explained, placed
 from verify.properties import Setting
@@ -38,7 +37,8 @@ USUAL = ("float32", "bfloat16")
 """Types that are graded where the user names none."""
 WORST = {"float32": 32.0, "bfloat16": 12.0, "float16": 12.0}
 """From how many sigma on an entry makes a callable imprecise. Careful ones stay below 13 in float32 and 7 in bfloat16. A line
-held in a coarser type than float32 makes hundreds; a sum of a thousand terms held in a 16-bit type 16 to 50 of that type's.
+held in a coarser type than float32 makes hundreds; a sum of a thousand terms held in a 16-bit type, term by term, 16 to 50 of
+that type's. One that is rounded to it every 16 terms or fewer times stays below 8, and is not told from a careful one.
 """
 TYPICAL = 8.0
 """The same for the root mean square over all entries, where careful implementations stay below 3. All entries may share one error
@@ -167,14 +167,13 @@ def _gradients(judge: Judge, caller: Caller, example: Example) -> Comparison | N
     if not any(out.requires_grad for out in outputs):
         return None
     found = backward(caller, example, arguments, outputs)
-    gradient = vjp(judge.formula, list(found), judge.conventions)
-    sizes = bind(judge.flat, example.inputs).sizes
-    every = {**example.inputs, **gradient.seeded(example.cotangents, sizes)}
+    gradients = vjp(judge.formula, list(found), judge.conventions).gradients
+    flat, asked = gradient_question(judge, example.inputs, example.cotangents, list(found))
     got, names = {}, {}
-    for name, tensor in gradient.gradients.items():
+    for name, tensor in gradients.items():
         if found[name] is not None:
             got[tensor.name], names[tensor.name] = values(found[name]), f"the gradient of {name}"
-    return Comparison(gradient.flat, every, got, names)
+    return Comparison(flat, asked, got, names)
 
 
 def graded(

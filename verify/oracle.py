@@ -152,23 +152,13 @@ class Oracle:
             outputs = [(midpoints(b), radii(b)) for b in (done.tensors[t.name] for t in statement.outputs)]
         else:
             model = kind.precision
-            done = run(
-                statement,
-                Walk(None if model is None else model.operations),
-                bindings,
-                None if model is None else model.storage,
-            )
-            with np.errstate(
-                all="ignore"
-            ):  # what does not fit into float64 becomes infinite, that is unjudged
+            formats = (None, None) if model is None else (model.operations, model.storage)
+            done = run(statement, Walk(formats[0]), bindings, formats[1])
+            with np.errstate(all="ignore"):  # what does not fit into float64 is infinite, that is unjudged
                 for number in (done.tensors[t.name] for t in statement.outputs):
                     value = number.floats()
-                    outputs.append(
-                        (
-                            value,
-                            np.zeros(()) if model is None else np.broadcast_to(number.bounds(), value.shape),
-                        )
-                    )
+                    far = np.zeros(()) if model is None else np.broadcast_to(number.bounds(), value.shape)
+                    outputs.append((value, far))
         if alone:
             return [outputs]
         return [

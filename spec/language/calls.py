@@ -22,11 +22,8 @@ ABSENT = Str("absent")
 """Stands for an optional argument that is not given."""
 
 
-class Call(Binder):
-    """An entry of an output of a formula applied to arguments; ``args``: formula ID, output, arguments, indices.
-
-    An argument is a :class:`Tensor`, a :class:`Comprehension`, a scalar node, a size, or ``ABSENT``.
-    """
+class Application(Binder):
+    """A formula applied to arguments; ``args`` begin with: formula ID, output, arguments, indices."""
 
     @property
     def formula_id(self) -> str:
@@ -39,14 +36,21 @@ class Call(Binder):
         return str(self.args[1].name)
 
     @property
-    def arguments(self) -> tuple[Basic, ...]:
-        """The arguments, in declared order."""
-        return self.args[2].args
-
-    @property
     def index(self) -> tuple[Index, ...]:
         """The entry that is read."""
         return self.args[3].args
+
+
+class Call(Application):
+    """An entry of an output of a formula applied to arguments; ``args``: formula ID, output, arguments, indices.
+
+    An argument is a :class:`Tensor`, a :class:`Comprehension`, a scalar node, a size, or ``ABSENT``.
+    """
+
+    @property
+    def arguments(self) -> tuple[Basic, ...]:
+        """The arguments, in declared order."""
+        return self.args[2].args
 
     def free_symbols_unbound(self) -> set[sympy.Symbol]:
         """The symbols free in this node."""
@@ -60,7 +64,7 @@ class Call(Binder):
         return Call(self.args[0], self.args[1], BasicTuple(*arguments), BasicTuple(*index))
 
 
-class Pullback(Binder):
+class Pullback(Application):
     """An entry of a vector–Jacobian product of a formula: seed ``g`` on an output, pulled back to an input.
 
     ``Σ_out g[out] ∂output[out]/∂input[index]``; ``args``: formula ID, output, arguments, indices, seed, input name.
@@ -72,16 +76,6 @@ class Pullback(Binder):
         return Call(*self.args[:4])
 
     @property
-    def formula_id(self) -> str:
-        """The ID of the formula applied."""
-        return str(self.args[0].name)
-
-    @property
-    def output(self) -> str:
-        """The output that the cotangent is given for."""
-        return str(self.args[1].name)
-
-    @property
     def seed(self) -> Basic:
         """The cotangent of the output."""
         return self.args[4]
@@ -90,11 +84,6 @@ class Pullback(Binder):
     def wrt(self) -> str:
         """The name of the input."""
         return str(self.args[5].name)
-
-    @property
-    def index(self) -> tuple[Index, ...]:
-        """The entry that is read."""
-        return self.args[3].args
 
     def free_symbols_unbound(self) -> set[sympy.Symbol]:
         """The symbols free in this node."""

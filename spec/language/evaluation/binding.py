@@ -29,6 +29,14 @@ class Bindings:
     positive: set[str] = field(default_factory=set)
     shapes: list[tuple[str, Tensor, tuple[int, ...]]] = field(default_factory=list)
 
+    def numbers(self, arithmetic: Any) -> dict[str, Any]:
+        """The real inputs and the constants, by name, as numbers of an arithmetic."""
+        given = {
+            name: arithmetic.exact(values, positive=name in self.positive)
+            for name, values in self.reals.items()
+        }
+        return given | {name: arithmetic.rational(p, q) for name, (p, q) in self.rationals.items()}
+
     def tensor(self, owner: str, item: Tensor, value: Any) -> None:
         """Bind one tensor.
 

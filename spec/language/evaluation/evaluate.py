@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import flint
 import numpy as np
 import numpy.typing as npt
 
-from spec.language.evaluation.balls import BallArithmetic
+from spec.language.evaluation.balls import BallArithmetic, precision
 from spec.language.evaluation.binding import Bindings, bind
 from spec.language.evaluation.compiled.frame import Frame
 from spec.language.evaluation.compiled.program import compiled
@@ -74,12 +73,8 @@ def enclose(
     Inputs are taken exactly as given (floats), or as balls.
     """
     flat = formula if isinstance(formula, Flat) else formula.flat(conventions)
-    saved = flint.ctx.prec
-    flint.ctx.prec = bits
-    try:
+    with precision(bits):
         done = run(flat, BallArithmetic(), bind(flat, inputs))
-    finally:
-        flint.ctx.prec = saved
     return tuple(done.tensors[t.name] for t in flat.outputs)
 
 
@@ -97,6 +92,6 @@ def bound(
         flat, intermediates = formula, (conventions or {}).get("intermediates", "accumulate")
     else:
         flat, intermediates = formula.flat(conventions), formula.choose(conventions)["intermediates"]
-    precision = Precision.of(dtype, intermediates)
-    done = run(flat, Walk(precision.operations), bind(flat, inputs), precision.storage)
+    model = Precision.of(dtype, intermediates)
+    done = run(flat, Walk(model.operations), bind(flat, inputs), model.storage)
     return tuple((done.tensors[t.name].floats(), done.tensors[t.name].bounds()) for t in flat.outputs)

@@ -60,12 +60,7 @@ class Evaluator(Scope):
     ) -> None:
         super().__init__(bindings)
         self.arithmetic = arithmetic
-        self.tensors: dict[str, Any] = {
-            name: arithmetic.exact(values, positive=name in bindings.positive)
-            for name, values in bindings.reals.items()
-        }
-        for name, (p, q) in bindings.rationals.items():
-            self.tensors[name] = arithmetic.rational(p, q)
+        self.tensors: dict[str, Any] = bindings.numbers(arithmetic)
         self.families = families
         self.on_call = on_call
         self._shapes: dict[Tensor, tuple[int, ...]] = {}

@@ -73,12 +73,7 @@ class Frame:
         self.owned: set[str] = set()
         self.guard: Bools | None = None
         self.left_open = False
-        self.tensors: dict[str, Any] = {
-            name: arithmetic.exact(values, positive=name in bindings.positive)
-            for name, values in bindings.reals.items()
-        }
-        for name, (p, q) in bindings.rationals.items():
-            self.tensors[name] = arithmetic.rational(p, q)
+        self.tensors: dict[str, Any] = bindings.numbers(arithmetic)
 
 
 @dataclass

@@ -86,7 +86,10 @@ def test_a_contraction_is_the_sum_of_its_products_with_one_rounding_more_each() 
 
 
 def test_a_masked_contraction_counts_the_permitted_terms_only() -> None:
-    """Where a single term is permitted nothing is added: the error is that of one product, below one roundoff."""
+    """Where a single term is permitted nothing is added: the error is that of one product, 0.58 roundoffs.
+
+    The root mean square of 90 uniform errors is known within 5 % (standard error); 0.3 and 0.8 are 8 of these away or more.
+    """
     a, b = drawn(1, 90, 131), drawn(1, 90, 131, seed=1)
     where = Truth(np.broadcast_to(np.arange(131) == 7, (1, 90, 131)))
     found = noise(1).contract([Num(a), Num(b)], 131, where)
@@ -128,7 +131,10 @@ def test_a_product_rounds_by_up_to_one_roundoff_and_a_function_by_up_to_two() ->
 
 
 def test_an_exponential_of_a_softmax_rounds_its_distance_from_the_largest() -> None:
-    """At 100 below the largest the argument is off by up to 100 roundoffs; alone, a rounded argument is not rounded again."""
+    """At 100 below the largest the argument is off by up to 100 roundoffs; alone, a rounded argument is not rounded again.
+
+    The root mean square of 4,000 uniform errors is known within 0.7 % (standard error): a tenth is 14 of these.
+    """
     a, top = Num(np.array([[-3.7]])), Num(np.array([[96.3]]))
     far = noise(4000).exponential(a, top, "family").floats() / np.exp(-3.7) - 1
     alone = noise(4000).exponential(a, None, None).floats() / np.exp(-3.7) - 1
@@ -245,7 +251,10 @@ def test_the_value_is_exact_and_sigma_is_never_below_one_rounding() -> None:
     for dtype in ("float32", "bfloat16"):
         ((value, sigma),) = expected_error(copy.flat(), inputs, dtype=dtype)
         np.testing.assert_array_equal(value, inputs["x"])
-        np.testing.assert_allclose(sigma, FORMATS[dtype].unit / np.sqrt(3) * np.abs(value))
+        rounding = FORMATS[dtype].unit / np.sqrt(3) * np.abs(value)
+        assert (
+            np.abs(sigma - rounding) <= 4 * 2.0**-53 * rounding
+        ).all()  # two products and a root in float64
     formula, inputs, _ = attention(17)
     np.testing.assert_array_equal(expected_error(formula, inputs)[0][0], evaluate(formula, inputs)[0])
 
@@ -257,8 +266,11 @@ def test_gradients_have_an_expected_error_too() -> None:
     found = expected_gradient_error(formula, inputs, seeds)
     exact = pull_back(formula, inputs, seeds, dtype="float32")
     assert found.keys() == exact.keys() == {"q", "k", "v"}
+    double = pull_back(formula, inputs, seeds, dtype="float64")
     for name, (value, sigma) in found.items():
-        np.testing.assert_allclose(value, exact[name][0], rtol=1e-12, atol=1e-14)
+        assert (
+            np.abs(value - exact[name][0]) <= 2 * double[name][1]
+        ).all()  # each within the bound of float64
         typical, size = np.sqrt(np.mean(sigma**2)), np.sqrt(np.mean(value**2))
         assert UNIT * size / 3 < typical < 100 * UNIT * size
         assert np.median(exact[name][1] / sigma) > 10
