@@ -88,7 +88,7 @@ def vjp(
     for name in names:
         if name not in {t.name for t in formula.tensors if t.domain in ("real", "positive", "nonnegative")}:
             raise ValueError(f"{formula.id} has no real input {name!r} to differentiate with respect to")
-    key = (formula.id, id(formula), tuple(names), tuple(sorted(formula.choose(conventions).items())))
+    key = (formula, tuple(names), tuple(sorted(formula.choose(conventions).items())))
     if key not in _CACHE:
         _CACHE[key] = _Chain(formula.flat(conventions), [t for t in formula.tensors if t.name in names]).run()
     return _CACHE[key]
