@@ -58,7 +58,7 @@ EXAMPLES, SAMPLES, WIDE_SAMPLES = 2, 24, {"value": 12, "gradient": 8}
 """Examples at default sizes, and random evaluations for each of these and for a wide one."""
 PLACING, ALIKE = 4, 3.0
 """Samples that tell how large an error of sums in the storage type would be, and by what factor another may differ from it."""
-BACKWARD, ENTRIES = 0.02, 1.2e6
+BACKWARD, ENTRIES = 0.02, 6e5
 """For gradients, and for the additional ones of few entries: the share of the budget for the widest values, as there are many
 more lines; and the most entries that inputs have, for their gradients have as many in every sample."""
 PATIENCE = 2.0
@@ -186,7 +186,7 @@ def graded(
     bounds: Mapping[str, Any],
 ) -> None:
     """Count every output of an example."""
-    found = expected(compared.flat, compared.inputs, Precision.of(dtype), samples, seed)
+    found = judge.oracle.error(compared.flat, compared.inputs, Precision.of(dtype), samples, seed)
     for output, (value, sigma) in zip(compared.flat.outputs, found, strict=True):
         if output.name in compared.got:
             got = compared.got[output.name]

@@ -20,7 +20,7 @@ from spec.language.expr import Undefined
 from spec.language.formula import Formula
 from spec.language.trees import walk
 from verify.calling import Caller, Fault, values
-from verify.oracle import BALLS, PLAIN, Answer, Kind, Oracle, content
+from verify.oracle import BALLS, PLAIN, Answer, Kind, Oracle, content, oracle_for
 from verify.sampling import Example, members
 
 Reals = npt.NDArray[np.float64]
@@ -94,7 +94,9 @@ class Judge:
     @cached_property
     def oracle(self) -> Oracle:
         """What answers for the statement, and for others that its theorems apply."""
-        return Oracle()
+        found = oracle_for(self.formula)
+        found.anew()
+        return found
 
     def beside(self, formula: Formula, conventions: Mapping[str, str]) -> Judge:
         """The judge of another formula, which theorems about this one apply; made once, with the same oracle."""

@@ -24,10 +24,12 @@ from spec.language.evaluation.batching import batched, bind_all
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.dimensions import symbols_in
 from spec.language.evaluation.evaluate import run
+from spec.language.evaluation.noise import expected
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.walk import Walk
 from spec.language.expr import Bound
 from spec.language.flatten import Flat
+from spec.language.formula import Formula
 from spec.language.trees import walk
 
 Reals: TypeAlias = npt.NDArray[np.float64]
@@ -68,6 +70,10 @@ class Oracle:
         self.turn = 0
         self.evaluations = 0
 
+    def anew(self) -> None:
+        """Begin another check: what was announced is forgotten, and the first question is answered alone; answers stay."""
+        self.waiting, self.turn = {}, 0
+
     def ahead(self, questions: Iterable[tuple[Flat, Asked, str]]) -> None:
         """Announce what will be asked soon, in place of what was announced before: statement, inputs, and the type's name."""
         self.waiting = {}
@@ -96,6 +102,17 @@ class Oracle:
             others = self._others(flat, kind, (flat, dtype, shapes), wanted)
             found |= self._answered(flat, kind, wanted, others)
         return [found[digest] for digest in digests]
+
+    def error(
+        self, flat: Flat, inputs: Asked, precision: Precision, samples: int, seed: int
+    ) -> tuple[tuple[Reals, Reals], ...]:
+        """For each output its value and the expected error of careful arithmetic."""
+        key = (flat, (precision, samples, seed), content(flat, inputs))
+        known = self.answers.get(key)
+        if known is None:
+            known = list(expected(flat, inputs, precision, samples, seed))
+            self._keep(key, known)
+        return tuple(known)
 
     def _others(
         self, flat: Flat, kind: Kind, group: Any, wanted: Mapping[bytes, Asked]
@@ -167,6 +184,12 @@ class Oracle:
         ]
 
 
+@lru_cache(maxsize=1)
+def oracle_for(formula: Formula) -> Oracle:
+    """The oracle of the formula that is checked: what one implementation was held to, the next one is, too."""
+    return Oracle()
+
+
 def _numbers(answer: Answer) -> int:
     return sum(value.size + far.size for value, far in answer)
 
@@ -221,4 +244,4 @@ def _product(flat: Flat, extents: tuple[tuple[Any, ...], tuple[Any, ...]], sizes
     )
 
 
-__all__ = ["BALLS", "PLAIN", "Answer", "Kind", "Oracle", "content", "widest"]
+__all__ = ["BALLS", "PLAIN", "Answer", "Kind", "Oracle", "content", "oracle_for", "widest"]

@@ -87,36 +87,68 @@ def run(tasks: Sequence[Task], workers: int, tell: Callable[[Outcome], None]) ->
         except KeyboardInterrupt:
             interrupted = True
         return [done[place] for place in sorted(done)], interrupted
-    threads = max(1, (os.cpu_count() or 1) // workers)
-    pool = ProcessPoolExecutor(
-        min(workers, len(tasks)),
-        multiprocessing.get_context("spawn"),
-        initializer=_begin,
-        initargs=(threads,),
-    )
-    pending: dict[Future[Outcome], int] = {
-        pool.submit(perform, task): place for place, task in enumerate(tasks)
-    }
+    queue = Queue(tasks)
+    lanes = [_lane(workers) for _ in range(min(workers, len(tasks)))]
+    pending: dict[Future[Outcome], tuple[int, int]] = {}
+
+    def begin(lane: int) -> None:
+        place = queue.next(lane)
+        if place is not None:
+            pending[lanes[lane].submit(perform, tasks[place])] = (lane, place)
+
     try:
+        for lane in range(len(lanes)):
+            begin(lane)
         while pending:
             ready, _ = wait(pending, return_when=FIRST_COMPLETED)
             for future in ready:
-                place = pending.pop(future)
+                lane, place = pending.pop(future)
                 try:
                     done[place] = future.result()
-                except Exception as error:
-                    done[place] = Outcome(
-                        tasks[place], error=f"the worker process failed: {error or type(error).__name__}"
-                    )
+                except Exception as error:  # the process is gone, and with it its pool
+                    said = f"the worker process failed: {error or type(error).__name__}"
+                    done[place] = Outcome(tasks[place], error=said)
+                    lanes[lane].shutdown(wait=False)
+                    lanes[lane] = _lane(workers)
                 tell(done[place])
-        pool.shutdown()
+                begin(lane)
+        for pool in lanes:
+            pool.shutdown()
     except KeyboardInterrupt:
         interrupted = True
-        workers_alive = list((getattr(pool, "_processes", None) or {}).values())
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in workers_alive:
-            process.terminate()
+        for pool in lanes:
+            workers_alive = list((getattr(pool, "_processes", None) or {}).values())
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in workers_alive:
+                process.terminate()
     return [done[place] for place in sorted(done)], interrupted
+
+
+def _lane(workers: int) -> ProcessPoolExecutor:
+    """One process with its share of the threads."""
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(1, context, initializer=_begin, initargs=(threads,))
+
+
+class Queue:
+    """What is left to do, formula by formula: a process stays with one, since its oracle remembers what it has answered."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self.left: dict[str, list[int]] = {}
+        for place, task in enumerate(tasks):
+            self.left.setdefault(task.formula_id, []).append(place)
+        self.at: dict[int, str] = {}
+
+    def next(self, lane: int) -> int | None:
+        """The number of the next task of a process: of its formula; else of that with most left, if need be shared."""
+        if not self.left.get(self.at.get(lane, "")):
+            left = {formula_id: len(places) for formula_id, places in self.left.items() if places}
+            if not left:
+                return None
+            alone = {formula_id: n for formula_id, n in left.items() if formula_id not in self.at.values()}
+            self.at[lane] = max(alone or left, key=lambda formula_id: left[formula_id])
+        return self.left[self.at[lane]].pop(0)
 
 
 @contextmanager

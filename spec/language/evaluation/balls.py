@@ -190,6 +190,14 @@ class BallArithmetic:
         window(target)[...] = a
         return True
 
+    def add(self, target: Balls, window: Callable[[Balls], Balls], a: Balls, shape: tuple[int, ...]) -> bool:
+        """Add ``a`` to the part of ``target`` that ``window`` shows, in place, unless several terms fall on one entry."""
+        here = window(target)
+        if here.shape != shape:
+            return False
+        here[...] = here + a
+        return True
+
     def function(self, name: str, a: Balls) -> Balls:
         """An elementary function."""
         return np.asarray(_METHODS[name](a), dtype=object)

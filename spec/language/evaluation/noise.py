@@ -25,6 +25,7 @@ from spec.language.differentiation.gradients import vjp
 from spec.language.evaluation.batching import EXAMPLES, repeated
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import run
+from spec.language.evaluation.falling import Fallen, Places
 from spec.language.evaluation.numbers import Floats, Num
 from spec.language.evaluation.precision import FORMATS, Format, Precision
 from spec.language.evaluation.stepping import Finish
@@ -172,15 +173,15 @@ class Noise(Walk):
             count = np.count_nonzero(np.broadcast_to(where.holds, (*where.holds.shape[:-1], terms)), axis=-1)
         return self._settled(Num(self._summed(out.value, squares.value, count, products=True)))
 
-    def _added(self, target: Num, index: tuple[Any, ...], a: Num, shape: tuple[int, ...]) -> Num:
-        """``a`` added at ``index``, where several of its entries may fall on one place."""
-        before, terms = self.folded(target).floats(), np.broadcast_to(self.folded(a).floats(), shape)
-        total = np.array(before)
-        squares, count = total**2, (total != 0).astype(np.float64)
-        np.add.at(total, index, terms)
-        np.add.at(squares, index, terms**2)
-        np.add.at(count, index, (terms != 0).astype(np.float64))
-        return self._settled(Num(self._summed(total, squares, count, products=False)))
+    def _added(self, target: Num, index: Places | None, a: Num, shape: tuple[int, ...]) -> Num:
+        """As :meth:`Walk._added`."""
+        before, terms = self.folded(target).floats(), self.folded(a).floats()
+        fallen = Fallen(before.shape, index, shape)
+        total = before + fallen.together(terms)
+        squares = before**2 + fallen.together(terms**2)
+        count = (before != 0) + fallen.together(terms != 0)
+        added = self._settled(Num(self._summed(total, squares, count, products=False)))
+        return added if index is None else Num(np.where(fallen.terms > 0, added.floats(), before))
 
     # Functions -----------------------------------------------------------------------------------------------------------
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from spec.language.evaluation.contraction import FEWEST, contracted, extent, plain
+from spec.language.evaluation.falling import Fallen, Places
 from spec.language.evaluation.functions import Functions
 from spec.language.evaluation.numbers import (
     HUGE,
@@ -23,6 +24,9 @@ from spec.language.evaluation.numbers import (
 )
 from spec.language.evaluation.precision import DISTRIBUTED_ROUNDINGS, FUNCTION_ROUNDINGS, SUM_SLACK
 from spec.language.evaluation.truth import Truth
+
+Change: TypeAlias = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+"""What shows a part of an array."""
 
 
 class Walk(Functions):
@@ -263,7 +267,7 @@ class Walk(Functions):
             np.broadcast_shapes(*(part.shape for part in index), a.value.shape) if index else a.value.shape
         )
         if accumulate:
-            return self._added(target, tuple(np.broadcast_to(part, shape) for part in index), a, shape)
+            return self._added(target, index, a, shape)
         a, target = self.folded(a), self.folded(target)
 
         def write(new: Any, old: Any, absent: Any) -> Any:
@@ -284,7 +288,7 @@ class Walk(Functions):
             write(a.lost, target.lost, False),
         )
 
-    def write(self, target: Num, window: Callable[[npt.NDArray[Any]], npt.NDArray[Any]], a: Num) -> bool:
+    def write(self, target: Num, window: Change, a: Num) -> bool:
         """Write ``a`` into the part of ``target`` that ``window`` shows, in place; False where that cannot be done.
 
         What results is what :meth:`put` returns. The arrays of ``target`` have to be the caller's own.
@@ -310,25 +314,36 @@ class Walk(Functions):
             window(target.lost)[...] = False if a.lost is None else a.lost
         return True
 
-    def _added(self, target: Num, index: tuple[Any, ...], a: Num, shape: tuple[int, ...]) -> Num:
+    def add(self, target: Num, window: Change, a: Num, shape: tuple[int, ...]) -> bool:
+        """Add terms ``a`` of a shape to the part of ``target`` that ``window`` shows, in place.
+
+        Returns False where that cannot be done. What results is what :meth:`put` returns. The arrays of ``target`` have to be
+        the caller's own.
+        """
+        if target.scale is not None:
+            return False
+        error, lost = (None if part is None else window(part) for part in (target.error, target.lost))
+        here = Num(window(target.value), error, lost=lost)
+        target.low = None  # what is added may be negative
+        return self.write(target, window, self._added(here, None, a, shape))
+
+    def _added(self, target: Num, index: Places | None, a: Num, shape: tuple[int, ...]) -> Num:
+        """``a`` added at ``index``, where several of its entries may fall on one place; without an index entry by entry."""
         a, target = self.unscaled(a), self.unscaled(target)
-        value, error = np.array(target.value), None
-        np.add.at(value, index, np.broadcast_to(a.value, shape))
+        fallen = Fallen(target.value.shape, index, shape)
+        value = target.value + fallen.together(a.value)
         lost = None if a.lost is None and target.lost is None else np.zeros(value.shape, bool)
         if lost is not None:
             if target.lost is not None:
                 lost |= target.lost
             if a.lost is not None:
-                np.logical_or.at(lost, index, np.broadcast_to(a.lost, shape))
+                lost |= fallen.together(a.lost) > 0
         if a.error is not None and target.error is not None:
-            error, total, count = np.array(target.error), np.zeros(value.shape), np.zeros(value.shape)
-            np.add.at(error, index, np.broadcast_to(a.error, shape))
-            np.add.at(total, index, np.broadcast_to(np.abs(a.value) + a.error, shape))
-            np.add.at(count, index, 1.0)
-            total += np.abs(target.value) + target.error
-            error = error + (count + SUM_SLACK) * self.unit * total
+            total = np.abs(target.value) + target.error + fallen.together(np.abs(a.value) + a.error)
+            rounds = np.where(fallen.terms > 0, fallen.terms + SUM_SLACK, 0.0) * self.unit
+            error = target.error + fallen.together(a.error) + rounds * total
             return self.reaching(Num(value, error, lost=lost), total)
-        return Num(value, error, lost=lost)
+        return Num(value, None, lost=lost)
 
     def power(self, a: Num, y: Num | None, whole: int | None) -> Num:
         """a**y: by products for an integer ``whole`` up to 8 in size, else as exp(y·ln a) for positive a."""

@@ -72,7 +72,12 @@ class Compiled:
             at = tuple(part.array(frame) for part in self.index) if frame.placed else ()
             value = finish(self.name, value, (shape, at))
         if window is not None:
-            if arithmetic.write(frame.tensors[self.name], window, value):
+            target = frame.tensors[self.name]
+            if (
+                arithmetic.add(target, window, value, self.extent(frame))
+                if self.accumulate
+                else arithmetic.write(target, window, value)
+            ):
                 return
             value = self._whole(frame, shape, value, None)
         if inside is None and self._first(frame, shape):
@@ -91,7 +96,7 @@ class Compiled:
 
     def _window(self, frame: Frame, shape: Shape) -> Change | None:
         """The part of the tensor that the line writes, where it can be written in place."""
-        if self.accumulate or not frame.writes or self._first(frame, shape):
+        if not frame.writes or self._first(frame, shape):
             return None
         if self.name not in frame.tensors:
             frame.tensors[self.name] = frame.arithmetic.zeros(shape)
