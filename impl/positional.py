@@ -5,6 +5,7 @@ Letters are the statements': n positions of d entries; W_PE is the learned table
 
 import math
 from collections.abc import Iterator
+from itertools import count
 from typing import Literal
 
 import torch
@@ -98,41 +99,44 @@ def _fill_halves(sines: Tensor, cosines: Tensor, frequency: Tensor) -> None:
     n = len(sines)
     even = max(2, math.isqrt(BLOCK // len(frequency)) // 2 * 2)  # a block that another follows is cut in two
     stride = min(math.isqrt(n - 1) + 1, even)
-    for block, (sin, cos) in enumerate(_blocks(stride, frequency, -(-n // stride**2))):
-        rows = slice(block * stride**2, (block + 1) * stride**2)
-        some = sines[rows]
-        some.copy_(sin[: len(some)])
-        cosines[rows].copy_(cos[: len(some), : cosines.shape[1]])
+    size = stride**2
+    blocks = _blocks(stride, frequency, alone=size >= n)
+    for start in range(0, n, size):
+        for part in (sines, cosines):
+            rows = part[start : start + size]
+            rows.copy_(next(blocks)[: len(rows), : rows.shape[1]])
 
 
-def _blocks(stride: int, frequency: Tensor, count: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Sines and cosines of stride² positions, ``count`` times, in the same memory.
+def _blocks(stride: int, frequency: Tensor, alone: bool) -> Iterator[Tensor]:
+    """The sines of stride² positions, their cosines, the sines of the next, and so on without end, in the same memory.
 
     The first block, and every ``LEAPS``-th after it, is every stride-th position a turned by each b below stride: two products
     for each entry. The others take one: with m half a block, sin(x + m) = sin(x − m) + 2 sin m cos x, and cos likewise.
+    Where no block follows, the cosines take the place of the sines.
     """
-    size, half = stride**2, stride**2 // 2
+    size, m = stride**2, stride**2 // 2
     b = torch.arange(stride, dtype=torch.float64, device=frequency.device)[:, None] * frequency
     sin_b, cos_b = b.sin(), b.cos()
-    sin, cos = (b.new_empty(stride, stride, len(frequency)) for _ in range(2))
-    rows = sin.view(size, -1), cos.view(size, -1)
-    for block in range(count):
+    sin = b.new_empty(stride, stride, len(frequency))
+    cos = sin if alone else torch.empty_like(sin)
+    for block in count():
         if block % LEAPS == 0:
             first = block * size
             a = torch.arange(first, first + size, stride, dtype=b.dtype, device=b.device)[:, None, None]
             a = a * frequency
             sin_a, cos_a = a.sin(), a.cos()
-            torch.mul(sin_a, cos_b, out=sin).addcmul_(cos_a, sin_b)
-            torch.mul(cos_a, cos_b, out=cos).addcmul_(sin_a, sin_b, value=-1)
-        else:
-            if block == 1:
-                (sin_0, sin_1), (cos_0, cos_1) = (x.split(half) for x in rows)
-                twice = 2 * (half * frequency).sin()
-            sin_0.addcmul_(cos_1, twice)
-            cos_0.addcmul_(sin_1, twice, value=-1)
-            sin_1.addcmul_(cos_0, twice)
-            cos_1.addcmul_(sin_0, twice, value=-1)
-        yield rows
+            yield torch.mul(sin_a, cos_b, out=sin).addcmul_(cos_a, sin_b).view(size, -1)
+            yield torch.mul(cos_a, cos_b, out=cos).addcmul_(sin_a, sin_b, value=-1).view(size, -1)
+            continue
+        if block == 1:
+            twice = (m * frequency).sin().mul_(2)
+            (sin_0, sin_1), (cos_0, cos_1) = (x.view(2, m, -1).unbind() for x in (sin, cos))
+        sin_0.addcmul_(cos_1, twice)
+        cos_0.addcmul_(sin_1, twice, value=-1)
+        sin_1.addcmul_(cos_0, twice)
+        cos_1.addcmul_(sin_0, twice, value=-1)
+        yield sin.view(size, -1)
+        yield cos.view(size, -1)
 
 
 def learned(pos: Integer[Tensor, "... n"], W_PE: Float[Tensor, "N d"]) -> Float[Tensor, "... n d"]:
