@@ -160,3 +160,44 @@ multi_head.theorem(
     given=(pi, rho),
     conventions=OURS,
 )
+
+real = given("real", m, domain="boolean")
+asked, x_rest, y_rest = given("asked", n, domain="boolean"), given("x_rest", n, d_model), given("y_rest", m, d_model)
+x_changed = each(case(asked[i], x[i, l], x_rest[i, l]), i, l)
+y_changed = each(case(real[j], y[j, l], y_rest[j, l]), j, l)
+shown = each(mask[i, j] & real[j], i, j)
+
+multi_head.theorem(
+    "padding",
+    "What a token gathers does not depend on other queries, nor on tokens hidden from all, such as padding",
+    claim(
+        multi_head(x_changed, y_changed, *W, W_o, shown)[i, l], "=", multi_head(x, y, *W, W_o, shown)[i, l], where=asked[i]
+    )
+    .step(by_heads(cross(x_changed, y_changed, *W_t, shown)[i, e]), "the sum over the heads")
+    .step(by_heads(cross(x, y, *W_t, shown)[i, e]), "in each head the query is that of token i, and hidden tokens are in no sum")
+    .because("the sum over the heads again"),
+    given=(real, asked, x_rest, y_rest),
+    conventions=OURS,
+)
+
+(u,), causal = indices(u=m), each(le(j, i), i, j)
+multi_head.theorem(
+    "no_future",
+    "Where each query sees the keys up to its own place, what comes after a place u changes nothing up to u",
+    claim(
+        multi_head(
+            each(case(le(i, u), x[i, l], x_rest[i, l]), i, l),
+            each(case(le(j, u), y[j, l], y_rest[j, l]), j, l),
+            *W,
+            W_o,
+            causal,
+        )[i, l],
+        "=",
+        multi_head(x, y, *W, W_o, causal)[i, l],
+        where=le(i, u),
+    )
+    .step(by_heads(cross(x, y, *W_t, causal)[i, e]), "in each head the query is that of token i, and it sees keys up to i ≤ u")
+    .because("the sum over the heads"),
+    given=(x_rest, y_rest),
+    conventions=OURS,
+)

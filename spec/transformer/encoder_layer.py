@@ -69,9 +69,13 @@ encoder_layer = Formula(
 # Theorems -----------------------------------------------------------------------------------------------------------------
 
 pi = given("pi", n, domain="permutation")
-r, x_other = given("r", domain="integer", below=n), given("x_other", d_model)
+real, x_other = given("real", n, domain="boolean"), given("x_other", n, d_model)
 whole = encoder_layer(x, *WEIGHTS, eps, mask)
-read = each(by_convention("norm", post=x[i, l], pre=layer_norm(x[i], gamma_1, beta_1, eps)[l]), i, l)
+def read(rows: Tensor) -> Comprehension:
+    """What attention reads of rows: themselves, or what they are normalised."""
+    return each(by_convention("norm", post=rows[i, l], pre=layer_norm(rows[i], gamma_1, beta_1, eps)[l]), i, l)
+
+
 permuted = encoder_layer(
     each(x[pi[i], l], i, l), *WEIGHTS, eps, each(mask[pi[i], pi[j]], i, j)
 )
@@ -81,21 +85,32 @@ encoder_layer.theorem(
     "Permuting the tokens, and the mask with them, permutes the outputs: without positions no order information is kept",
     claim(permuted[i, l], "=", y[pi[i], l])
     .keeping(layer_norm, add_norm, relu)
-    .citing("permutation_equivariant", multi_head(read, read, *ATTENTION, mask), pi=pi, rho=pi)
+    .citing("permutation_equivariant", multi_head(read(x), read(x), *ATTENTION, mask), pi=pi, rho=pi)
     .by_definition("x"),
     given=pi,
     conventions={"fully_masked": "zero"},
 )
-hidden = each(mask[i, j] & ~eq(j, r), i, j)
+
+changed, shown = each(case(real[i], x[i, l], x_other[i, l]), i, l), each(mask[i, j] & real[j], i, j)
 encoder_layer.theorem(
-    "masked_for_all",
-    "A token masked for every query has no influence on the others",
+    "padding",
+    "Tokens hidden from all, such as padding, have no influence on the others",
     claim(
-        encoder_layer(replaced(x, r, x_other), *WEIGHTS, eps, hidden)[i, l],
+        encoder_layer(changed, *WEIGHTS, eps, shown)[i, l],
         "=",
-        encoder_layer(x, *WEIGHTS, eps, hidden)[i, l],
-        where=~eq(i, r),
-    ).by_definition("x"),
-    given=(r, x_other),
+        encoder_layer(x, *WEIGHTS, eps, shown)[i, l],
+        where=real[i],
+    )
+    .keeping(layer_norm, add_norm, relu)
+    .citing(
+        "padding",
+        multi_head(read(x), read(x), *ATTENTION, mask),
+        real=real,
+        asked=real,
+        x_rest=read(x_other),
+        y_rest=read(x_other),
+    )
+    .by_definition("x"),
+    given=(real, x_other),
     conventions={"fully_masked": "zero"},
 )

@@ -54,6 +54,7 @@ from spec.language.proving.rules.normal import Normal
 from spec.language.proving.signs.of_trees import TreeSigns
 from spec.language.proving.signs.sets import NEGATIVE, NULL, POSITIVE
 from spec.language.proving.terms.polynomials import ONE, Atom, Poly, number, total, whole
+from spec.language.proving.terms.writing import text
 from spec.language.render import unicode
 from spec.language.wellformed.letters import is_size
 
@@ -86,8 +87,13 @@ class Reader:
 
     def text(self, node: Any, frame: Frame, relation: str = "") -> str:
         """A tree as a reader sees it, what is said of it, and the formula it is written in."""
-        parts = [unicode(node), relation, f"in {frame.where}" if frame.where else ""]
+        shown = self.shown(node)
+        parts = [shown if isinstance(shown, str) else unicode(shown), relation, f"in {frame.where}" if frame.where else ""]
         return " ".join(part for part in parts if part)
+
+    def shown(self, node: Any) -> Any:
+        """A tree as messages have it: what is in normal form already as its text."""
+        return text(self.n, self.n.held[str(node.args[0])]) if isinstance(node, Known) else node
 
     # Values ------------------------------------------------------------------------------------------------------------
 

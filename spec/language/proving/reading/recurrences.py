@@ -32,6 +32,7 @@ from spec.language.proving.reading.derivatives import derivative
 from spec.language.proving.reading.frames import Frame, Origin
 from spec.language.proving.reading.states import Recurring, before, cycles, sequence, states_in
 from spec.language.proving.signs.sets import POSITIVE
+from spec.language.proving.terms.applying import applied
 from spec.language.proving.terms.binders import listed
 from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly
 from spec.language.proving.terms.replacing import Change, rebuild
@@ -93,7 +94,8 @@ class Recurrences:
         if frame.origin.arrays is None:  # otherwise it is the frame of a state that was read
             self.definedness.check(spec, frame, facts)
         sizes = tuple(frame.symbols[s] for s in spec.sizes)
-        return self.atom(spec, (*index, *sizes, *self._inputs(spec, frame, facts))).poly
+        atom = self.atom(spec, (*index, *sizes, *self._inputs(spec, frame, facts)))
+        return applied(self.n, atom, facts, lambda state, _: state.poly)
 
     def atom(self, spec: Recurring, args: tuple[Poly, ...]) -> Atom:
         """A state."""

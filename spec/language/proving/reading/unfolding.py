@@ -159,7 +159,7 @@ class Unfolding:
                         f"{reader.text(node, inner)} {relation}, as {callee.id} asks of {item.name}"
                     )
                 asked = f"is {item.domain}, as {callee.id} asks of {item.name}"
-                reader.n.ledger.met(node, asked, "its form", inner.where)
+                reader.n.ledger.met(reader.shown(node), asked, "its form", inner.where)
             elif item.domain == "integer" and item.below != 0:
                 place = reader.index(node, inner, here)
                 below = reader.index(
