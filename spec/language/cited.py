@@ -10,11 +10,15 @@ from sympy.core.basic import Basic
 
 from spec.language.calls import Applied, Call, argument
 from spec.language.known import known
+from spec.language.trees import free_symbols
 
 
 @dataclass(frozen=True)
 class Cited:
-    """A theorem of a formula, used where the formula is applied to arguments; ``given`` says by name what it is given there."""
+    """A theorem of a formula, used where the formula is applied to arguments.
+
+    ``given`` says by name what it is given there, and what the sizes are that it writes others by.
+    """
 
     name: str
     call: Call
@@ -44,7 +48,8 @@ def cite(name: str, applied: Applied, given: Mapping[str, Any]) -> Cited:
     theorems = known(call.formula_id).theorems
     if name not in theorems:
         raise LookupError(f"{call.formula_id} has no theorem {name!r} that could be cited")
-    wanted = [tensor.name for tensor in theorems[name].given]
+    sizes = set().union(*(free_symbols(size) for size in theorems[name].sizes.values()))
+    wanted = [*(tensor.name for tensor in theorems[name].given), *sorted(size.name for size in sizes)]
     if sorted(wanted) != sorted(given):
         listed = ", ".join(wanted), ", ".join(given)
         raise LookupError(f"{call.formula_id}, {name} is given ({listed[0]}); it was cited with ({listed[1]})")

@@ -31,6 +31,9 @@ from spec.language.proving.terms.writing import condition_text, text
 from spec.language.symbols import indices
 from spec.language.theorem import Claim, Proof, Step, Theorem
 
+MOST_REWRITINGS = 3
+"""How often what is known is put in, one thing after another."""
+
 Range = tuple[sympy.Symbol, sympy.Expr, sympy.Expr]
 """An index, its first and its last value."""
 
@@ -183,7 +186,11 @@ class Place:
             found = (lemma.applied(reader.n, atom, known) for lemma in self.lemmas)
             return next((value for value in found if value is not None), None)
 
-        return rebuild(reader.n, value, Change(states=apply), facts)
+        for _ in range(MOST_REWRITINGS):
+            before, value = value, rebuild(reader.n, value, Change(states=apply), facts)
+            if value == before:
+                break
+        return value
 
     # Settings ------------------------------------------------------------------------------------------------------------
 
