@@ -170,7 +170,9 @@ multi_head.theorem(
     claim(
         multi_head(x, y, *W, W_o, shown)[i, l],
         "=",
-        multi_head(each(case(asked[i], x[i, l], 0), i, l), each(case(real[j], y[j, l], 0), j, l), *W, W_o, shown)[i, l],
+        multi_head(
+            each(case(asked[i], x[i, l], 0), i, l), each(case(real[j], y[j, l], 0), j, l), *W, W_o, shown
+        )[i, l],
         where=asked[i],
     )
     .step(by_heads(cross(x, y, *W_t, shown)[i, e]), "the sum over the heads")
@@ -186,7 +188,10 @@ multi_head.theorem(
     "first_queries",
     "What the first tokens gather does not depend on the queries of those after them",
     claim(z[i, l], "=", multi_head(x[:rows], y, *W, W_o, mask[:rows])[i, l], first, l)
-    .step(by_heads(cross(x[:rows], y, *W_t, mask[:rows])[i, e]), "in each head the query is that of token i alone")
+    .step(
+        by_heads(cross(x[:rows], y, *W_t, mask[:rows])[i, e]),
+        "in each head the query is that of token i alone",
+    )
     .because("the sum over the heads again"),
     sizes={n: rows + extra},
     conventions=OURS,

@@ -37,7 +37,9 @@ relu = Formula(
     pitfalls=(
         pitfall("a second max(0, ·) after the outer layer: nothing negative comes out", mutant="bent_twice"),
         pitfall("no function between the layers: the network is one matrix", mutant="linear"),
-        pitfall("a gradient for inactive units: they are 0 around here, and learn nothing", theorem="backward"),
+        pitfall(
+            "a gradient for inactive units: they are 0 around here, and learn nothing", theorem="backward"
+        ),
         pitfall("one bias forgotten: invisible while it is 0", mutant="no_inner_bias"),
     ),
     sources=(
@@ -69,11 +71,20 @@ relu.theorem(
     "homogeneous",
     "Scaling a row and both biases by k > 0 scales what comes out; without biases the network is positively homogeneous",
     claim(relu(scaled, W_1, each(k * b_1[u], u), W_2, each(k * b_2[e], e))[e], "=", k * y[e])
-    .step(Sum(case(lt(0, k * a[u]), k * a[u], 0) * W_2[u, e], u) + k * b_2[e], "every unit is reached by k times as much")
-    .step(Sum(case(lt(0, a[u]), k * a[u], 0) * W_2[u, e], u) + k * b_2[e], "k is positive, so the same units are active")
+    .step(
+        Sum(case(lt(0, k * a[u]), k * a[u], 0) * W_2[u, e], u) + k * b_2[e],
+        "every unit is reached by k times as much",
+    )
+    .step(
+        Sum(case(lt(0, a[u]), k * a[u], 0) * W_2[u, e], u) + k * b_2[e],
+        "k is positive, so the same units are active",
+    )
     .because("the factor k taken out of the sum"),
-    claim(relu(scaled, W_1, nothing[0], W_2, nothing[1])[e], "=", k * relu(x, W_1, nothing[0], W_2, nothing[1])[e])
-    .by_definition("the same, and k·0 = 0"),
+    claim(
+        relu(scaled, W_1, nothing[0], W_2, nothing[1])[e],
+        "=",
+        k * relu(x, W_1, nothing[0], W_2, nothing[1])[e],
+    ).by_definition("the same, and k·0 = 0"),
     given=k,
 )
 
@@ -81,9 +92,14 @@ relu.theorem(
     "rescaled_units",
     "Scaling what reaches an inner unit by r > 0 and what it adds by 1/r changes nothing",
     claim(
-        relu(x, each(r[u] * W_1[c, u], c, u), each(r[u] * b_1[u], u), each(W_2[u, e] / r[u], u, e), b_2)[e], "=", y[e]
+        relu(x, each(r[u] * W_1[c, u], c, u), each(r[u] * b_1[u], u), each(W_2[u, e] / r[u], u, e), b_2)[e],
+        "=",
+        y[e],
     )
-    .step(Sum(case(lt(0, r[u] * a[u]), r[u] * a[u], 0) * (W_2[u, e] / r[u]), u) + b_2[e], "unit u is reached by rᵤ times as much")
+    .step(
+        Sum(case(lt(0, r[u] * a[u]), r[u] * a[u], 0) * (W_2[u, e] / r[u]), u) + b_2[e],
+        "unit u is reached by rᵤ times as much",
+    )
     .because("rᵤ is positive: the same units are active, and it cancels"),
     given=r,
 )
@@ -98,13 +114,17 @@ relu.theorem(
         "unit u is reached by b₁ᵤ and something free of it"
     ),
     claim(whole.pullback(g, W_2)[u, e], "=", h[u] * g[e]).by_definition("what comes out is linear in W_2"),
-    claim(whole.pullback(g, b_2)[e], "=", g[e]).by_definition("what comes out is b₂ plus something free of it"),
+    claim(whole.pullback(g, b_2)[e], "=", g[e]).by_definition(
+        "what comes out is b₂ plus something free of it"
+    ),
     given=g,
 )
 
 relu.theorem(
     "parameters",
     "It has 2·d·f + f + d parameters",
-    claim(parameters(relu), "=", 2 * d * f + f + d).by_definition("the sizes of the two matrices and the two biases"),
+    claim(parameters(relu), "=", 2 * d * f + f + d).by_definition(
+        "the sizes of the two matrices and the two biases"
+    ),
     runs=False,
 )

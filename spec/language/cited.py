@@ -52,7 +52,9 @@ def cite(name: str, applied: Applied, given: Mapping[str, Any]) -> Cited:
     wanted = [*(tensor.name for tensor in theorems[name].given), *sorted(size.name for size in sizes)]
     if sorted(wanted) != sorted(given):
         listed = ", ".join(wanted), ", ".join(given)
-        raise LookupError(f"{call.formula_id}, {name} is given ({listed[0]}); it was cited with ({listed[1]})")
+        raise LookupError(
+            f"{call.formula_id}, {name} is given ({listed[0]}); it was cited with ({listed[1]})"
+        )
     return Cited(name, call, tuple((one, argument(given[one])) for one in wanted))
 
 

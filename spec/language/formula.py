@@ -57,7 +57,9 @@ def tensor(name: str, *shape: Any, domain: str = "real", meaning: str = "") -> T
 
 def parameters(formula: Formula) -> Node:
     """How many numbers the parameters of a formula hold: the sum of their declared sizes, as they stand."""
-    counts = (reduce(operator.mul, map(lift, part.shape)) for part in formula.tensors if part.role == "parameter")
+    counts = (
+        reduce(operator.mul, map(lift, part.shape)) for part in formula.tensors if part.role == "parameter"
+    )
     return reduce(operator.add, counts)
 
 

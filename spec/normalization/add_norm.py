@@ -53,7 +53,7 @@ add_norm = Formula(
 
 g, k = given("g", d), given("k")
 whole = add_norm(x, r, gamma, beta, eps)
-normalised = layer_norm(s, gamma, beta, eps)
+normalised = layer_norm(each(x[j] + r[j], j), gamma, beta, eps)
 
 add_norm.theorem(
     "symmetric",
@@ -64,9 +64,9 @@ add_norm.theorem(
 add_norm.theorem(
     "nothing_added",
     "Where a sublayer adds nothing, the row is normalised",
-    claim(add_norm(x, each(0, i), gamma, beta, eps)[i], "=", layer_norm(x, gamma, beta, eps)[i]).by_definition(
-        "x + 0 = x"
-    ),
+    claim(
+        add_norm(x, each(0, i), gamma, beta, eps)[i], "=", layer_norm(x, gamma, beta, eps)[i]
+    ).by_definition("x + 0 = x"),
 )
 
 add_norm.theorem(
@@ -89,7 +89,11 @@ add_norm.theorem(
 add_norm.theorem(
     "backward",
     "Row and sublayer get the same gradient: that of the normalization at their sum",
-    claim(whole.pullback(g, x)[i], "=", normalised.pullback(g, "x")[i]).by_definition("∂s/∂x is the identity"),
-    claim(whole.pullback(g, r)[i], "=", normalised.pullback(g, "x")[i]).by_definition("∂s/∂r is the identity"),
+    claim(whole.pullback(g, x)[i], "=", normalised.pullback(g, "x")[i])
+    .keeping(layer_norm)
+    .by_definition("∂s/∂x is the identity"),
+    claim(whole.pullback(g, r)[i], "=", normalised.pullback(g, "x")[i])
+    .keeping(layer_norm)
+    .by_definition("∂s/∂r is the identity"),
     given=g,
 )

@@ -38,7 +38,9 @@ WEIGHTS = (
 )
 """The parameters, in the order of the inputs."""
 eps = epsilon()
-mask = optional_mask("mask", m, n, meaning="which tokens of the source each token of the target may attend to, in every layer")
+mask = optional_mask(
+    "mask", m, n, meaning="which tokens of the source each token of the target may attend to, in every layer"
+)
 G = tensor("G", L + 1, m, d_model, meaning="the target's tokens after so many layers")
 z = tensor("z", m, d_model, meaning="the target's tokens after all layers")
 
@@ -140,7 +142,9 @@ decoder.theorem(
     "parameters",
     "The decoder has L·(4·h·d_model·(d_k + d_v) + 2·d_model·d_ff + d_ff + 7·d_model) parameters, however long the sequences",
     claim(
-        parameters(decoder), "=", L * (4 * h * d_model * (d_k + d_v) + 2 * d_model * d_ff + d_ff + 7 * d_model)
+        parameters(decoder),
+        "=",
+        L * (4 * h * d_model * (d_k + d_v) + 2 * d_model * d_ff + d_ff + 7 * d_model),
     ).by_definition("L times those of a layer"),
     runs=False,
 )

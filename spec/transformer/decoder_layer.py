@@ -40,7 +40,9 @@ NETWORK = network(1)
 gamma_3, beta_3 = normalization(3, "feed-forward network")
 WEIGHTS = (*SELF, gamma_1, beta_1, *CROSS, gamma_2, beta_2, *NETWORK, gamma_3, beta_3)
 eps = epsilon()
-mask = optional_mask("mask", m, n, meaning="which tokens of the source each token of the target may attend to")
+mask = optional_mask(
+    "mask", m, n, meaning="which tokens of the source each token of the target may attend to"
+)
 u = tensor("u", m, d_model, meaning="the rows that self-attention reads")
 g = tensor("g", m, d_model, meaning="what each token has gathered from those up to its own place")
 s = tensor("s", m, d_model, meaning="the tokens after the first sublayer")
@@ -89,7 +91,9 @@ decoder_layer = Formula(
     conventions=(NORM, FULLY_MASKED),
     stored=("u", "g", "s", "v", "c", "t", "w", "f"),
     pitfalls=(
-        pitfall("a diagonal off by one: each place sees the word that it has to foretell", mutant="sees_the_next"),
+        pitfall(
+            "a diagonal off by one: each place sees the word that it has to foretell", mutant="sees_the_next"
+        ),
         pitfall("keys and values of the cross-attention taken from the target", mutant="keys_of_the_decoder"),
         pitfall("the source's padding attended to", mutant="source_padding_seen"),
         pitfall("cross-attention before self-attention", mutant="cross_first"),
@@ -148,12 +152,16 @@ CUT = {m: rows + extra}
 def asks(layer: Applied) -> Comprehension:
     """The rows that ask the source in a layer."""
     rows_ = layer.output(s)
-    return each(by_convention("norm", post=rows_[i, l], pre=layer_norm(rows_[i], gamma_2, beta_2, eps)[l]), i, l)
+    return each(
+        by_convention("norm", post=rows_[i, l], pre=layer_norm(rows_[i], gamma_2, beta_2, eps)[l]), i, l
+    )
 
 
 def reads(rows_: Tensor) -> Comprehension:
     """The rows that self-attention reads."""
-    return each(by_convention("norm", post=rows_[i, l], pre=layer_norm(rows_[i], gamma_1, beta_1, eps)[l]), i, l)
+    return each(
+        by_convention("norm", post=rows_[i, l], pre=layer_norm(rows_[i], gamma_1, beta_1, eps)[l]), i, l
+    )
 
 
 whole = decoder_layer(y, x, *WEIGHTS, eps, mask)
@@ -165,7 +173,9 @@ decoder_layer.theorem(
     .keeping(layer_norm, add_norm, relu)
     .citing("prefix", multi_head(reads(y), reads(y), *SELF), rows=rows, extra=extra, more=extra)
     .citing("first_queries", multi_head(asks(whole), x, *CROSS, mask), rows=rows, extra=extra)
-    .by_definition("self-attention sees nothing after a token, each token asks the source by itself, and all else is done row by row"),
+    .by_definition(
+        "self-attention sees nothing after a token, each token asks the source by itself, and all else is done row by row"
+    ),
     sizes=CUT,
     conventions=ZERO,
 )
@@ -174,7 +184,9 @@ decoder_layer.theorem(
     "source_padding",
     "Tokens of the source that are hidden from all have no influence: they might as well be 0",
     claim(
-        decoder_layer(y, x, *WEIGHTS, eps, shown)[i, l], "=", decoder_layer(y, blank, *WEIGHTS, eps, shown)[i, l]
+        decoder_layer(y, x, *WEIGHTS, eps, shown)[i, l],
+        "=",
+        decoder_layer(y, blank, *WEIGHTS, eps, shown)[i, l],
     )
     .keeping(layer_norm, add_norm, relu)
     .citing("padding", multi_head(asks(whole), x, *CROSS, mask), real=real, asked=each(TRUE, i))
@@ -187,7 +199,9 @@ decoder_layer.theorem(
     "parameters",
     "The layer has 4·h·d_model·(d_k + d_v) + 2·d_model·d_ff + d_ff + 7·d_model parameters, however long the sequences",
     claim(
-        parameters(decoder_layer), "=", 4 * h * d_model * (d_k + d_v) + 2 * d_model * d_ff + d_ff + 7 * d_model
+        parameters(decoder_layer),
+        "=",
+        4 * h * d_model * (d_k + d_v) + 2 * d_model * d_ff + d_ff + 7 * d_model,
     ).by_definition("those of an encoder layer, a second attention, one gain and one bias more"),
     runs=False,
 )

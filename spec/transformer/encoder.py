@@ -65,7 +65,10 @@ encoder = Formula(
         pitfall("one layer's weights used in every layer", mutant="shared_layers"),
         pitfall("a mask used in the first layer only", mutant="first_layer_masked"),
         pitfall("layers taken in reverse", mutant="layers_reversed"),
-        pitfall("a normalization after the last layer that belongs to layers normalised before", mutant="normed_again"),
+        pitfall(
+            "a normalization after the last layer that belongs to layers normalised before",
+            mutant="normed_again",
+        ),
         pitfall("order expected to matter without positions", theorem="permutation_equivariant"),
     ),
     sources=(
@@ -146,7 +149,9 @@ encoder.theorem(
     "parameters",
     "The encoder has L·(2·h·d_model·(d_k + d_v) + 2·d_model·d_ff + d_ff + 5·d_model) parameters, however long the sequence",
     claim(
-        parameters(encoder), "=", L * (2 * h * d_model * (d_k + d_v) + 2 * d_model * d_ff + d_ff + 5 * d_model)
+        parameters(encoder),
+        "=",
+        L * (2 * h * d_model * (d_k + d_v) + 2 * d_model * d_ff + d_ff + 5 * d_model),
     ).by_definition("L times those of a layer"),
     runs=False,
 )

@@ -95,7 +95,10 @@ encoder_layer = Formula(
     pitfalls=(
         pitfall("normalised before each sublayer, as most later models are", convention="norm"),
         pitfall("one of the two sums forgotten", mutant="no_sum_around_attention"),
-        pitfall("one normalization's gain and bias used in both places: equal while fresh", mutant="one_norm_for_both"),
+        pitfall(
+            "one normalization's gain and bias used in both places: equal while fresh",
+            mutant="one_norm_for_both",
+        ),
         pitfall("order expected to matter without positions", theorem="permutation_equivariant"),
         pitfall("padding that takes part: what is behind a sentence changes it", theorem="padding"),
     ),
@@ -181,7 +184,11 @@ encoder_layer.theorem(
     "parameters",
     "The layer has 2·h·d_model·(d_k + d_v) + 2·d_model·d_ff + d_ff + 5·d_model parameters, however long the sequence",
     claim(
-        parameters(encoder_layer), "=", 2 * h * d_model * (d_k + d_v) + 2 * d_model * d_ff + d_ff + 5 * d_model
-    ).by_definition("four matrices for each head, two matrices and two biases of the network, two gains and two biases"),
+        parameters(encoder_layer),
+        "=",
+        2 * h * d_model * (d_k + d_v) + 2 * d_model * d_ff + d_ff + 5 * d_model,
+    ).by_definition(
+        "four matrices for each head, two matrices and two biases of the network, two gains and two biases"
+    ),
     runs=False,
 )

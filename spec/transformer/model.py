@@ -33,8 +33,16 @@ from spec.vocabulary import *
 i, k, j, c, v = indices(i=n, k=n, j=m, c=d_model, v=V)
 
 s = data("s", n, domain="integer", below=V, meaning="the source: which token stands at each place")
-t = data("t", m, domain="integer", below=V, meaning="the target so far: a token that begins it, then what was written")
-E = parameter("E", V, d_model, meaning="table: one learned vector for each token, for reading and for writing it")
+t = data(
+    "t",
+    m,
+    domain="integer",
+    below=V,
+    meaning="the target so far: a token that begins it, then what was written",
+)
+E = parameter(
+    "E", V, d_model, meaning="table: one learned vector for each token, for reading and for writing it"
+)
 ENCODER = (
     *attention("W_q", "W_k", "W_v", "W_o", "source", L),
     *normalization(1, "encoder's attention", L),
@@ -70,8 +78,9 @@ EMBEDDING_SCALE = Convention(
 def embedded(ids: Tensor, place: Index, length: Node) -> Node:
     """The vector of the token at a place, with its position."""
     looked_up = token(ids, E)[place, c]
-    return by_convention("embedding_scale", sqrt_d=sqrt(d_model) * looked_up, one=looked_up) + (
-        sinusoidal(length, d_model)[place, c]
+    return (
+        by_convention("embedding_scale", sqrt_d=sqrt(d_model) * looked_up, one=looked_up)
+        + (sinusoidal(length, d_model)[place, c])
     )
 
 
@@ -84,7 +93,13 @@ model = Formula(
     "The decoder does the same with what has been written, never looking ahead, and asks the source; its last row for each "
     "place says which word comes next. In training every place of a translation is such a question, and all of them are "
     "answered together.",
-    sizes={n: "tokens of the source", m: "tokens of the target", V: "vocabulary: the tokens there are", L: "layers of the encoder, and of the decoder", **WIDTHS},
+    sizes={
+        n: "tokens of the source",
+        m: "tokens of the target",
+        V: "vocabulary: the tokens there are",
+        L: "layers of the encoder, and of the decoder",
+        **WIDTHS,
+    },
     inputs=(s, t, E, *ENCODER, *DECODER, eps, mask),
     lines=(
         define(X[i, c], embedded(s, i, n)),
@@ -97,10 +112,20 @@ model = Formula(
     conventions=(EMBEDDING_SCALE, FULLY_MASKED),
     stored=("X", "x", "Y", "y"),
     pitfalls=(
-        pitfall("embeddings not scaled: the positions, ten times as large, drown the words", convention="embedding_scale"),
-        pitfall("positions counted from 1: all works, and no weights of others do", mutant="positions_from_one"),
-        pitfall("the target not shifted: each place is given the word that it has to foretell", theorem="prefix"),
-        pitfall("the source's padding hidden from the encoder, but not from the decoder", mutant="padding_in_cross"),
+        pitfall(
+            "embeddings not scaled: the positions, ten times as large, drown the words",
+            convention="embedding_scale",
+        ),
+        pitfall(
+            "positions counted from 1: all works, and no weights of others do", mutant="positions_from_one"
+        ),
+        pitfall(
+            "the target not shifted: each place is given the word that it has to foretell", theorem="prefix"
+        ),
+        pitfall(
+            "the source's padding hidden from the encoder, but not from the decoder",
+            mutant="padding_in_cross",
+        ),
         pitfall("a table of its own for the output, where the original shares one", mutant="table_shifted"),
     ),
     sources=(
@@ -140,7 +165,9 @@ model.theorem(
     .keeping(encoder)
     .citing("prefix", sinusoidal(m, d_model), rows=rows, extra=extra)
     .citing("prefix", decoder(Y, x, *DECODER, eps, each(mask[k], j, k)), rows=rows, extra=extra)
-    .by_definition("it does not in the decoder, and a position's vector does not depend on how many there are"),
+    .by_definition(
+        "it does not in the decoder, and a position's vector does not depend on how many there are"
+    ),
     sizes={m: rows + extra},
     conventions=ZERO,
 )

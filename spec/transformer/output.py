@@ -7,7 +7,9 @@ from spec.vocabulary import *
 i, c, v, w = indices(i=m, c=d_model, v=V, w=V)
 
 x = data("x", m, d_model, meaning="the decoder's output: one row for each place")
-W_vocab = parameter("W_vocab", d_model, V, meaning="for each word of the vocabulary a column: what speaks for it")
+W_vocab = parameter(
+    "W_vocab", d_model, V, meaning="for each word of the vocabulary a column: what speaks for it"
+)
 logits = tensor("logits", m, V, meaning="how much speaks for each word at each place, in logarithms")
 p = tensor("p", m, V, meaning="the probability of each word at each place")
 
@@ -29,7 +31,10 @@ output = Formula(
     pitfalls=(
         pitfall("softmax taken over the places instead of the words", mutant="over_the_places"),
         pitfall("logits divided by √d_model, as scores of attention are", mutant="scaled"),
-        pitfall("probabilities returned for logits, and a second softmax taken in the loss", mutant="softmax_twice"),
+        pitfall(
+            "probabilities returned for logits, and a second softmax taken in the loss",
+            mutant="softmax_twice",
+        ),
     ),
     sources=(
         deck(0, "decoder: linear layer and softmax"),
@@ -55,14 +60,19 @@ output.theorem(
     "sums_to_one",
     "At each place the probabilities of all words sum to 1",
     claim(Sum(p[i, v], v), "=", 1)
-    .step(Sum(exp(logits[i, v]), v) / Sum(exp(logits[i, w]), w), "the definition; the divisor does not depend on v")
+    .step(
+        Sum(exp(logits[i, v]), v) / Sum(exp(logits[i, w]), w),
+        "the definition; the divisor does not depend on v",
+    )
     .because("the divisor is positive, so it cancels"),
 )
 
 output.theorem(
     "odds",
     "The ratio of two words' probabilities is the exponential of the difference of their logits",
-    claim(p[i, v], "=", exp(logits[i, v] - logits[i, w]) * p[i, w]).by_definition("both have the same divisor"),
+    claim(p[i, v], "=", exp(logits[i, v] - logits[i, w]) * p[i, w]).by_definition(
+        "both have the same divisor"
+    ),
 )
 
 output.theorem(

@@ -48,11 +48,15 @@ def network(first: int, *layers: Node) -> tuple[Tensor, ...]:
 def normalization(number: int, beside: str, *layers: Node) -> tuple[Tensor, Tensor]:
     """Gain and bias of one layer normalization, in a stack for each of so many ``layers``."""
     return (
-        parameter(f"gamma_{number}", *layers, d_model, meaning=f"gain of the normalization beside the {beside}"),
+        parameter(
+            f"gamma_{number}", *layers, d_model, meaning=f"gain of the normalization beside the {beside}"
+        ),
         parameter(f"beta_{number}", *layers, d_model, meaning="its bias"),
     )
 
 
 def epsilon() -> Tensor:
     """The ε that all normalizations share."""
-    return number("eps", "positive", meaning="a small number that keeps the divisors of all normalizations away from 0")
+    return number(
+        "eps", "positive", meaning="a small number that keeps the divisors of all normalizations away from 0"
+    )

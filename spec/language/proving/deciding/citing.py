@@ -32,7 +32,9 @@ def instance(reader: Reader, cited: Cited, formula: Formula, frame: Frame, facts
     plain = reader.unfolding.enter(call, frame, facts)
     for name, option in theorem.conventions.items():
         if plain.conventions[name] != option:
-            raise Unprovable(f"{cited} is a theorem under {name}={option}, and is cited under {plain.conventions[name]}")
+            raise Unprovable(
+                f"{cited} is a theorem under {name}={option}, and is cited under {plain.conventions[name]}"
+            )
     plain = _sized(reader, cited, plain, frame, facts)
     tensors = dict(plain.tensors)
     for item in theorem.given:

@@ -88,7 +88,11 @@ class Reader:
     def text(self, node: Any, frame: Frame, relation: str = "") -> str:
         """A tree as a reader sees it, what is said of it, and the formula it is written in."""
         shown = self.shown(node)
-        parts = [shown if isinstance(shown, str) else unicode(shown), relation, f"in {frame.where}" if frame.where else ""]
+        parts = [
+            shown if isinstance(shown, str) else unicode(shown),
+            relation,
+            f"in {frame.where}" if frame.where else "",
+        ]
         return " ".join(part for part in parts if part)
 
     def shown(self, node: Any) -> Any:

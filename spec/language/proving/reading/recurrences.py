@@ -260,7 +260,9 @@ class Recurrences:
         for atom in states_in(poly):
             spec = self.n.states[atom.name]
             place = spec.place(atom)
-            if not spec.kept and not any("~" in s.name or "‹" in s.name for part in place for s in part.symbols):
+            if not spec.kept and not any(
+                "~" in s.name or "‹" in s.name for part in place for s in part.symbols
+            ):
                 places.setdefault(sequence(spec, atom), {})[tuple(p.key for p in place)] = place
         return {
             (family, key)

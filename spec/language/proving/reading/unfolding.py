@@ -218,7 +218,9 @@ class Unfolding:
         lit = next((poly.conditions[0] for poly in index if poly.conditions), None)
         if lit is not None:  # which entry it is depends on a condition
             yes, no = (
-                self.entry(value, tuple(poly.at(lit, holds) for poly in index), frame, facts.assume(lit, holds))
+                self.entry(
+                    value, tuple(poly.at(lit, holds) for poly in index), frame, facts.assume(lit, holds)
+                )
                 for holds in (True, False)
             )
             self.n.note("cases")
