@@ -40,6 +40,7 @@ from spec.language.formula import (
     number,
     optional_mask,
     parameter,
+    parameters,
     pitfall,
     tensor,
 )
@@ -97,6 +98,7 @@ __all__ = [
     "optional_mask",
     "paper",
     "parameter",
+    "parameters",
     "pitfall",
     "rounded",
     "sigmoid",

@@ -43,6 +43,7 @@ from spec.language.formula import (
     number,
     optional_mask,
     parameter,
+    parameters,
     pitfall,
     tensor,
 )
@@ -111,6 +112,7 @@ __all__ = [
     "number",
     "optional_mask",
     "parameter",
+    "parameters",
     "pitfall",
     "rounded",
     "sigmoid",

@@ -17,6 +17,8 @@ SUBJECTS = (
     "attention",
     "positional",
     "normalization",
+    "feedforward",
+    "transformer",
     "masking",
 )
 """The subjects, in the order in which they are read: packages of ``spec``, with one module for each formula."""
