@@ -22,5 +22,6 @@ def penalised(
     """
     if alpha == 0:
         return log_probability
-    base = (lengths + 5) / 6 if penalty == "gnmt" else lengths.clamp(min=1)
-    return log_probability / base.to(log_probability.dtype) ** alpha
+    L = lengths.to(log_probability.dtype)  # before the division, which of integers is made in float32
+    base = (5 + L) / 6 if penalty == "gnmt" else L.clamp(min=1)
+    return log_probability / base**alpha
