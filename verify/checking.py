@@ -10,6 +10,8 @@ from typing import Any
 import torch
 
 from spec.language.formula import Formula
+from spec.language.procedure import Procedure
+from spec.language.registry import procedures
 from verify.asking import (
     JUDGED,
     choices,
@@ -42,7 +44,7 @@ Progress = Callable[[str, int, int], None]
 
 def check(
     fn: Callable[..., Any],
-    formula_id: str | Formula,
+    formula_id: str | Formula | Procedure,
     *,
     max_examples: int = 100,
     conventions: Mapping[str, str] | None = None,
@@ -61,7 +63,8 @@ def check(
     Args:
         fn: called positionally with the formula's inputs in declared order: tensors (leading batch dimensions on data), Python
             numbers, sizes, and the optional mask last, as None or a boolean tensor.
-        formula_id: the formula's ID.
+        formula_id: the formula's ID; or a procedure's, for which ``fn`` is called as :mod:`verify.decoding.contract` says, in
+            float64 on the CPU whatever types and devices are named.
         max_examples: examples for each value check; other checks take a share of it.
         conventions: the conventions under which ``fn`` is judged; the formula's defaults where not given.
         seed: determines every example.
@@ -79,6 +82,19 @@ def check(
     Raises:
         Unusable: ``fn`` cannot be called at all, or another argument cannot be used; one line.
     """
+    if isinstance(formula_id, Procedure) or formula_id in procedures():
+        from verify.decoding import check_procedure
+
+        procedure = formula_id if isinstance(formula_id, Procedure) else procedures()[str(formula_id)]
+        return check_procedure(
+            fn,
+            procedure,
+            max_examples=max_examples,
+            conventions=conventions,
+            seed=seed,
+            time_limit=seconds(time_limit),
+            name=name,
+        )
     formula = found_formula(formula_id)
     seed, max_examples = whole_number("seed", seed, 0), whole_number("max_examples", max_examples, 1)
     kinds, device = types(dtypes), usable_device(device)

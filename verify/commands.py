@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from spec.language.formula import Formula
+    from spec.language.procedure import Procedure
     from verify.report import Report
     from verify.running import Outcome
 
@@ -45,17 +46,16 @@ def console(stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else 150)
 
 
-def find(formula_id: str) -> Formula:
-    """The formula with this ID.
+def find(formula_id: str) -> Formula | Procedure:
+    """The formula, or the procedure, with this ID.
 
     Raises:
         Unusable: there is none; the message names the closest.
     """
-    from spec.language.registry import UnknownFormula
-    from spec.language.registry import find as look
+    from spec.language.registry import UnknownFormula, statement
 
     try:
-        return look(formula_id)
+        return statement(formula_id)
     except UnknownFormula as error:
         raise Unusable(str(error)) from None
 
@@ -65,23 +65,25 @@ def do_list(given: argparse.Namespace) -> int:
     from rich.table import Table
     from rich.text import Text
 
-    from spec.language.registry import formulas
+    from spec.language.registry import formulas, procedures, statement, statement_ids
 
     out = console()
     made = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("formula", "title", "targets (in verify)"):
         made.add_column(name, overflow="fold")
-    for formula_id, formula in formulas().items():
+    for formula_id in statement_ids():
         labels = Text()
         for place, target in enumerate(t for t in TARGETS if t.formula_id == formula_id):
             labels.append(
                 ("\n" if place else "") + target.label, style="" if target.present else "dim strike"
             )
-        made.add_row(formula_id, formula.title, labels or Text("stated", style="dim"))
+        made.add_row(formula_id, statement(formula_id).title, labels or Text("stated", style="dim"))
     out.print(made)
     out.print()
     theorems = sum(len(f.theorems) for f in formulas().values())
-    out.print(f"{len(formulas())} formulas, {theorems} theorems, {len(TARGETS)} targets")
+    out.print(
+        f"{len(formulas())} formulas, {theorems} theorems, {len(procedures())} procedures, {len(TARGETS)} targets"
+    )
     for peer in PACKAGES:
         found = peer_version(peer)
         out.print(
@@ -97,10 +99,11 @@ def do_show(given: argparse.Namespace) -> int:
     """Show a formula."""
     from rich.text import Text
 
-    from verify.showing import lines
+    from spec.language.procedure import Procedure
+    from verify.showing import lines, procedure_lines
 
-    out = console()
-    for style, text in lines(find(given.id)):
+    out, found = console(), find(given.id)
+    for style, text in procedure_lines(found) if isinstance(found, Procedure) else lines(found):
         out.print(Text(text, style=style), soft_wrap=True)
     return CONFORMS
 
@@ -111,12 +114,12 @@ def expanded(ids: Iterable[str]) -> list[str]:
     Raises:
         Unusable: a name that is neither; the message names the closest.
     """
-    from spec.language.registry import SUBJECTS, formulas
+    from spec.language.registry import SUBJECTS, statement_ids
 
     found: list[str] = []
     for name in ids:
         found += (
-            [i for i, f in formulas().items() if f.module == name] if name in SUBJECTS else [find(name).id]
+            [i for i in statement_ids() if i.split(".")[0] == name] if name in SUBJECTS else [find(name).id]
         )
     return list(dict.fromkeys(found))
 
@@ -146,10 +149,10 @@ def checked_options(given: argparse.Namespace) -> dict[str, Any]:
 
 def _targets(ids: Sequence[str], names: Sequence[str] | None) -> tuple[list[Target], list[str]]:
     """The targets asked for; and of the formulas asked for, whatever their targets, those that have none."""
-    from spec.language.registry import formulas
+    from spec.language.registry import statement_ids
 
-    ids = expanded([*ids, *(name for name in names or () if name in formulas())])
-    names = [name for name in names or () if name not in formulas()]
+    ids = expanded([*ids, *(name for name in names or () if name in statement_ids())])
+    names = [name for name in names or () if name not in statement_ids()]
     for name in names:
         if not chosen((), [name]):
             labels = [*PACKAGES, *(t.label for t in TARGETS), *(t.name for t in TARGETS)]
@@ -159,10 +162,10 @@ def _targets(ids: Sequence[str], names: Sequence[str] | None) -> tuple[list[Targ
                 + (f"did you mean {' or '.join(close)}?" if close else "see attnspec list")
             )
     found = chosen(ids, names)
-    stated = [] if names else [i for i in ids or formulas() if not chosen([i])]
+    stated = [] if names else [i for i in ids or statement_ids() if not chosen([i])]
     if not found and not stated:
         raise Unusable("no target implements these formulas; see attnspec list")
-    order = {formula_id: place for place, formula_id in enumerate(formulas())}
+    order = {formula_id: place for place, formula_id in enumerate(statement_ids())}
     return sorted(found, key=lambda t: order.get(t.formula_id, len(order))), stated
 
 
@@ -300,7 +303,7 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
     out.print(text, markup=False, soft_wrap=True)
 
 
-def _conventions(formula: Formula, pairs: Sequence[str]) -> dict[str, str]:
+def _conventions(formula: Formula | Procedure, pairs: Sequence[str]) -> dict[str, str]:
     made: dict[str, str] = {}
     for pair in pairs:
         name, equals, option = pair.partition("=")

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from spec.language.formula import Formula
-from spec.language.registry import find
+from spec.language.registry import find, procedure_ids
 from verify.report import FALSIFIED, CheckResult, Counterexample, Report
 
 PLACEHOLDER = "your_module:your_function"
@@ -53,6 +53,10 @@ def script(subject: Report | CheckResult, target: str | None = None, formula_id:
     else:
         chosen = subject
     example = chosen.counterexample
+    if formula_id in procedure_ids():
+        from verify.decoding import script as procedure_script
+
+        return procedure_script(subject, target or PLACEHOLDER, formula_id)
     if example is None or formula_id is None:
         raise ValueError(f"{chosen.name}: there is no counterexample to reproduce")
     formula = find(formula_id)

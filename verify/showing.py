@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spec.language.formula import Formula
+    from spec.language.procedure import Procedure
     from spec.language.theorem import Theorem
 
 WIDTH = 120
@@ -94,6 +95,50 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
         yield "", f"  {source}"
 
 
+def procedure_lines(procedure: Procedure) -> Iterator[tuple[str, str]]:
+    """(style, line) pairs of a procedure: why it exists, its steps, what it takes and returns, what every result satisfies."""
+    from spec.language.procedure import ASSURANCE
+
+    yield "bold", f"{procedure.id}: {procedure.title}"
+    yield "", ""
+    yield from _wrapped("", procedure.why, 2, hanging=0)
+    yield "", ""
+    yield "", f"  ({', '.join(procedure.inputs)}) → {', '.join(procedure.returns)}"
+    yield "", ""
+    for number, step in enumerate(procedure.steps, 1):
+        yield from _wrapped("cyan", f"({number})  {step}", 2, hanging=5)
+    if procedure.notes:
+        yield from _wrapped("", procedure.notes, 2)
+    yield "", ""
+    yield "bold", "Inputs and what is returned"
+    rows = [(name, "", meaning) for part in (procedure.inputs, procedure.returns) for name, meaning in part.items()]
+    for name, _, meaning in _aligned(rows):
+        yield from _wrapped("", f"{name} {meaning}", 2, hanging=len(name) + 1)
+    if procedure.conventions:
+        yield "", ""
+        yield "bold", "Conventions"
+        for convention in procedure.conventions:
+            for option, sentence in convention.options.items():
+                mark = "ours: " if option == convention.default else "      "
+                yield from _wrapped("", f"{mark}{convention.name}={option}: {sentence}", 2, hanging=8)
+    yield "", ""
+    yield "bold", "What goes wrong"
+    for pitfall in procedure.pitfalls:
+        kinds = ("convention", "theorem", "mutant")
+        by = next(f"{kind} {getattr(pitfall, kind)}" for kind in kinds if getattr(pitfall, kind))
+        yield from _wrapped("", f"{pitfall.text} [{by}]", 2)
+    yield "", ""
+    yield "bold", "What every result satisfies"
+    for requirement in procedure.requirements:
+        yield from _wrapped("", f"{requirement.name}: {requirement.sentence} [{ASSURANCE}]", 2)
+        if requirement.line:
+            yield from _wrapped("cyan", requirement.line, 6)
+    yield "", ""
+    yield "bold", "Sources"
+    for source in procedure.sources:
+        yield "", f"  {source}"
+
+
 def _symbols(formula: Formula, outputs: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
     """Name, shape and meaning of what goes in, then of what comes out."""
     from spec.language.arrays import Tensor
@@ -104,7 +149,8 @@ def _symbols(formula: Formula, outputs: Iterable[Any]) -> Iterator[tuple[str, st
         if is_size(item):
             yield str(item), "", f"{formula.sizes.get(item, '')} (a size, at least 1)".strip()
             continue
-        kind = item.domain + (f" below {item.below}" if item.below != 0 else "")
+        limit = " below" if item.domain == "integer" else ", at most"
+        kind = item.domain + (f"{limit} {item.below}" if item.below != 0 else "")
         role = ROLES.get(item.role, item.role)
         yield _told(item, role if item.role == "generator" else f"{kind}; {role}")
     for item, value in formula.constants.items():

@@ -98,9 +98,9 @@ def ratio(value: float) -> str:
 
 def unlike(report: Report) -> str:
     """The conventions that are not ours, and the sizes to which the check was confined."""
-    from spec.language.registry import find
+    from spec.language.registry import statement
 
-    ours = find(report.formula_id).choose()
+    ours = statement(report.formula_id).choose()
     said = ", ".join(f"{k}={v}" for k, v in report.conventions.items() if ours.get(k) != v)
     where = f"where {report.sizes}" if report.sizes else ""
     return "; ".join(part for part in (said, where) if part)

@@ -8,6 +8,7 @@ from functools import cache
 from importlib import import_module
 
 from spec.language.formula import Formula
+from spec.language.procedure import Procedure
 
 SUBJECTS = (
     "similarity",
@@ -20,6 +21,7 @@ SUBJECTS = (
     "feedforward",
     "transformer",
     "masking",
+    "decoding",
 )
 """The subjects, in the order in which they are read: packages of ``spec``, with one module for each formula."""
 
@@ -47,8 +49,9 @@ def find(formula_id: str) -> Formula:
         UnknownFormula: naming the closest IDs.
     """
     if formula_id not in ids():
-        close = get_close_matches(formula_id, ids(), n=3) or [i for i in ids() if formula_id in i]
-        hint = f"; did you mean {' or '.join(close)}?" if close else f"; known: {', '.join(ids())}"
+        known = (*ids(), *procedure_ids())
+        close = get_close_matches(formula_id, known, n=3) or [i for i in known if formula_id in i]
+        hint = f"; did you mean {' or '.join(close)}?" if close else f"; known: {', '.join(known)}"
         raise UnknownFormula(f"no formula has the ID {formula_id!r}{hint}")
     module = import_module(f"spec.{formula_id}")
     for value in vars(module).values():
@@ -61,3 +64,42 @@ def find(formula_id: str) -> Formula:
 def formulas() -> Mapping[str, Formula]:
     """All formulas by ID, in the order in which they are read."""
     return {formula_id: find(formula_id) for formula_id in ids()}
+
+
+@cache
+def procedure_ids() -> tuple[str, ...]:
+    """The IDs of procedures, in reading order (``PROCEDURES`` of each package that has any). None is imported."""
+    return tuple(
+        f"{subject}.{name}"
+        for subject in SUBJECTS
+        for name in getattr(import_module(f"spec.{subject}"), "PROCEDURES", ())
+    )
+
+
+@cache
+def procedures() -> Mapping[str, Procedure]:
+    """All procedures by ID, in the order in which they are read."""
+    return {
+        procedure_id: next(
+            value
+            for value in vars(import_module(f"spec.{procedure_id}")).values()
+            if isinstance(value, Procedure) and value.id == procedure_id
+        )
+        for procedure_id in procedure_ids()
+    }
+
+
+@cache
+def statement_ids() -> tuple[str, ...]:
+    """The IDs of formulas and procedures, subject by subject."""
+    every = (*ids(), *procedure_ids())
+    return tuple(name for subject in SUBJECTS for name in every if name.split(".")[0] == subject)
+
+
+def statement(statement_id: str) -> Formula | Procedure:
+    """The formula or the procedure with this ID.
+
+    Raises:
+        UnknownFormula: naming the closest IDs.
+    """
+    return procedures()[statement_id] if statement_id in procedure_ids() else find(statement_id)

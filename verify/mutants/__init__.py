@@ -60,11 +60,11 @@ def right(formula_id: str, *, dtypes: tuple[str, ...] = (), **conventions: str) 
 
 def variants(formula_ids: tuple[str, ...] = ()) -> list[Variant]:
     """All variants, or those of some formulas, in the registry's order and the wrong ones first; imports torch."""
-    from spec.language.registry import formulas
+    from spec.language.registry import statement_ids
 
     for module in iter_modules(__path__):
         import_module(f"verify.mutants.{module.name}")
-    order = {formula_id: place for place, formula_id in enumerate(formulas())}
+    order = {formula_id: place for place, formula_id in enumerate(statement_ids())}
     return sorted(
         (v for v in _VARIANTS if not formula_ids or v.formula_id in formula_ids),
         key=lambda v: (order.get(v.formula_id, len(order)), v.is_right),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spec.language.registry import ids
+from spec.language.registry import statement_ids
 from verify.targets.ours import implemented
 from verify.targets.target import Target
 
@@ -51,7 +51,7 @@ FURTHER = (
 
 OURS = tuple(
     target
-    for formula_id in ids()
+    for formula_id in statement_ids()
     if implemented(formula_id)
     for target in (_ours(formula_id), *(t for t in FURTHER if t.formula_id == formula_id))
 )

@@ -1,0 +1,105 @@
+"""Cases: a model made from a seed, prompts, and what is asked for; drawn by Hypothesis, which also makes them small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+
+import torch
+from hypothesis import strategies as st
+from torch import Tensor
+
+from verify.decoding.models import KINDS, Attention, Table, Uncached
+
+ALPHAS = (0.0, 0.6, 1.0, 2.0)
+OWN = "own"
+"""The kind of a model that the callable brings itself."""
+SMALL = {"vocabulary": 3, "length": 3}
+"""Where all texts are looked at: 3³ of the greatest length."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One problem as data: what it takes to set it again."""
+
+    kind: str
+    vocabulary: int
+    seed: int
+    prompts: tuple[tuple[int, ...], ...]
+    max_length: int
+    end: int | None = None
+    width: int = 1
+    top: int | None = None
+    alpha: float = 0.0
+
+    def padded(self, prompts: tuple[tuple[int, ...], ...]) -> tuple[Tensor, Tensor]:
+        """The prompts as a tensor, padded with any ids, and their lengths."""
+        longest = max(map(len, prompts))
+        rows = [
+            [*prompt, *((self.seed + place) % self.vocabulary for place in range(longest - len(prompt)))]
+            for prompt in prompts
+        ]
+        return torch.tensor(rows), torch.tensor([len(prompt) for prompt in prompts])
+
+    def told(self, beams: bool) -> dict[str, Any]:
+        """What a reader is shown."""
+        made = {"model": f"{self.kind}, seed {self.seed}, vocabulary 0 … {self.vocabulary - 1}"}
+        if self.kind in ("table", "tied"):
+            table = model_of(self.kind, self.vocabulary, self.seed)
+            assert isinstance(table, Table)
+            made["logits after each token"] = table.table.numpy()  # type: ignore[assignment]
+        rest = {k: v for k, v in asdict(self).items() if k not in ("kind", "vocabulary", "seed")}
+        rest["prompts"] = [list(prompt) for prompt in self.prompts]
+        return {**made, **{k: v for k, v in rest.items() if beams or k not in ("width", "top", "alpha")}}
+
+
+@lru_cache(maxsize=256)
+def model_of(kind: str, vocabulary: int, seed: int) -> Table | Attention:
+    """A model of ours."""
+    return KINDS[kind](vocabulary, seed)  # type: ignore[no-any-return, operator]
+
+
+@lru_cache(maxsize=64)
+def _own(make: Callable[[int, int], Any], vocabulary: int, seed: int) -> Any:
+    return make(vocabulary, seed)
+
+
+def models_of(fn: Any, case: Case, cached: bool = True) -> Any:
+    """The model of a case, with or without a cache: one that the callable brings, or ours."""
+    if case.kind == OWN:
+        model = _own(fn.model, case.vocabulary, case.seed)
+        model.cached = cached
+        return model
+    model = model_of(case.kind, case.vocabulary, case.seed)
+    return model if cached else Uncached(model)
+
+
+@st.composite
+def cases(
+    draw: st.DrawFn,
+    takes: frozenset[str],
+    kinds: tuple[str, ...],
+    small: bool = False,
+    fewest: int = 1,
+) -> Case:
+    """Cases that a callable which takes these options can be asked; ``fewest`` prompts at least."""
+    V = draw(st.integers(2, SMALL["vocabulary"] if small else 7))
+    token = st.integers(0, V - 1)
+    one = st.lists(token, min_size=1, max_size=5)
+    if "lengths" not in takes:
+        n = draw(st.integers(1, 5))
+        one = st.lists(token, min_size=n, max_size=n)
+    prompts = draw(st.lists(one, min_size=fewest, max_size=max(fewest, 3)))
+    return Case(
+        draw(st.sampled_from(kinds)),
+        V,
+        draw(st.integers(0, 9999)),
+        tuple(map(tuple, prompts)),
+        draw(st.integers(1, SMALL["length"] if small else 6)),
+        draw(st.none() | token) if "end" in takes else None,
+        draw(st.integers(1, 4)) if "width" in takes else 1,
+        draw(st.none() | st.integers(1, V)) if "top" in takes else None,
+        draw(st.sampled_from(ALPHAS)) if "alpha" in takes else 0.0,
+    )

@@ -1,0 +1,185 @@
+"""A check of a procedure: cases drawn and made small by Hypothesis for the reference and for each requirement."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import hypothesis
+from hypothesis import HealthCheck, Phase, Verbosity
+
+from spec.language.procedure import Procedure
+from verify.asking import whole_number
+from verify.decoding.cases import Case, cases
+from verify.decoding.contract import Decoder
+from verify.decoding.judging import REPEATS, VALUE, Judge, Seen, kinds_for
+from verify.faults import Unsupported, Unusable
+from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Kind, Report, versions
+from verify.reproduce import importable
+from verify.searching import Clock
+from verify.state import listening, one_thread
+
+SHARE = 0.5
+"""The share of the examples that each requirement gets; the comparison with the reference gets all."""
+SECONDS = 10.0
+"""How long a counterexample is made smaller."""
+DTYPE = "float64"
+
+
+class Violated(Exception):  # noqa: N818  (what is found, not a fault)
+    """A case that a check refuses: Hypothesis makes it smaller."""
+
+
+def check_procedure(
+    fn: Callable[..., Any],
+    procedure: Procedure,
+    *,
+    max_examples: int = 100,
+    conventions: Mapping[str, str] | None = None,
+    seed: int = 0,
+    time_limit: float | None = None,
+    name: str | None = None,
+) -> Report:
+    """Hold ``fn``, called as :mod:`verify.decoding.contract` says, to a procedure: its reference and its requirements.
+
+    Raises:
+        Unusable: a signature, a convention or a number that cannot be used.
+    """
+    examples, seed = whole_number("max_examples", max_examples, 1), whole_number("seed", seed, 0)
+    decoder = Decoder.of(fn, procedure.id)
+    try:
+        chosen = procedure.choose(conventions)
+    except ValueError as error:
+        raise Unusable(str(error)) from None
+    judge = Judge(procedure, chosen, decoder)
+    began = time.perf_counter()
+    clock = Clock(time_limit)
+    report = Report(
+        procedure.id,
+        name or getattr(fn, "__name__", type(fn).__name__),
+        chosen,
+        notes=decoder.notes,
+        seed=seed,
+        max_examples=examples,
+        fingerprint=procedure.fingerprint,
+        versions=versions(),
+        importable=importable(fn),
+    )
+    with listening(), one_thread():
+        for check in (VALUE, *procedure.named, REPEATS):
+            count = examples if check == VALUE else max(1, int(SHARE * examples))
+            report.checks.append(_search(judge, check, count, seed, clock))
+            if report.first_violation is None and report.falsified:
+                report.first_violation = time.perf_counter() - began
+    report.seconds = time.perf_counter() - began
+    return report
+
+
+def _search(judge: Judge, check: str, count: int, seed: int, clock: Clock) -> CheckResult:
+    search = Search(judge, check, clock)
+    strategy = cases(
+        judge.decoder.takes,
+        kinds_for(judge.decoder, check),
+        small=check == "wide_is_exact",
+        fewest=2 if check == "batch" else 1,
+    )
+    test = hypothesis.settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+        print_blob=False,
+        report_multiple_bugs=False,
+    )(hypothesis.seed(seed)(hypothesis.given(strategy)(search.one)))
+    try:
+        test()
+    except Exception:
+        # What was found is kept by the search; a callable that fails now and then has failed.
+        if not search.failed:
+            raise
+    return search.result()
+
+
+class Search:
+    """What the cases of one check came to."""
+
+    def __init__(self, judge: Judge, check: str, clock: Clock) -> None:
+        self.judge, self.check, self.clock = judge, check, clock
+        self.seen = self.idle = 0
+        self.worst: float | None = None
+        self.failed: dict[Case, Seen] = {}
+        self.last: Case | None = None
+        self.unsupported = ""
+        self.until = float("inf")
+
+    def one(self, case: Case) -> None:
+        """Judge a case; one that has failed fails again, so that making it smaller comes to an end in time."""
+        if case not in self.failed:
+            if time.monotonic() > self.until:
+                return
+            if self.clock.over:
+                self.unsupported = "the time limit came first"
+                return
+            try:
+                seen = self.judge.judge(self.check, case)
+            except Unsupported as said:
+                self.unsupported = str(said)
+                return
+            if seen.idle:
+                self.idle += 1
+                return
+            if not self.failed:
+                self.seen += 1
+                if seen.ratio is not None:
+                    self.worst = max(self.worst or 0.0, seen.ratio)
+            if not seen.wrong:
+                return
+            self.failed[case] = seen
+            self.until = min(self.until, time.monotonic() + SECONDS)
+        self.last = case
+        raise Violated
+
+    def result(self) -> CheckResult:
+        """The check's result."""
+        made = CheckResult(self._name, self._kind, CONFORMS, self.seen, self.worst)
+        if self.check == VALUE and self.seen + self.idle:
+            made.effective = self.seen / (self.seen + self.idle)
+        if self.last is not None:
+            made.verdict, made.message = FALSIFIED, self.failed[self.last].wrong
+            made.counterexample = self._counterexample(self.last)
+            if self.failed[self.last].ratio is not None:
+                made.worst_ratio = self.failed[self.last].ratio
+        elif not self.seen:
+            made.verdict = INCONCLUSIVE
+            made.message = self.unsupported or "no case decided anything"
+        return made
+
+    @property
+    def _name(self) -> str:
+        if self.check == VALUE:
+            return VALUE
+        return f"robustness: {REPEATS}" if self.check == REPEATS else f"requirement {self.check}"
+
+    @property
+    def _kind(self) -> Kind:
+        if self.check == VALUE:
+            return "value"
+        return "robustness" if self.check == REPEATS else "theorem"
+
+    def _counterexample(self, case: Case) -> Counterexample:
+        procedure = self.judge.procedure
+        violates = {VALUE: f"{procedure.title}: the steps of the reference", REPEATS: REPEATS}
+        return Counterexample(
+            case.told(self.judge.decoder.beams),
+            DTYPE,
+            dict(self.judge.conventions),
+            violates=violates.get(self.check) or procedure.named[self.check].sentence,
+            calls={"check": self.check, "case": asdict(case)},
+        )
+
+
+__all__ = ["check_procedure"]

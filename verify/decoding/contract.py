@@ -1,0 +1,152 @@
+"""How a decoder is called, and what it returns: the contract that ``decoding.greedy`` and ``decoding.beam`` are checked by.
+
+    greedy(model, prompts, *, lengths, max_length, end)                      → tokens (b T), log_probability (b)
+    beam(model, prompts, *, lengths, max_length, end, width, top, alpha)     → tokens (b h T), log_probability, score (b h)
+
+``model`` is one of :mod:`verify.decoding.models`, or what the callable's own attribute ``model(vocabulary, seed)`` makes, if
+it has one: anything that gives logits (r n V) for tokens (r n) when it is called. ``prompts`` (b n) holds ids, of which the first
+``lengths`` (b) of each row count. The others come by keyword, and those that the callable's signature does not name are not
+asked for: without ``lengths`` prompts are of equal length, without ``end`` nothing ends early, without ``top`` a beam is expanded
+by all tokens, without ``alpha`` there is no penalty. A beam search returns its h ≤ width best continuations, or the
+best alone as (b T); log-probabilities and scores may be left out. From its first ``end`` on a row holds ``end``; a row of
+log-probability −∞ is empty. NotImplementedError says that a problem is not supported, and it is passed over.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from spec.decoding.continuations import Continuation, Found, Problem
+from verify.decoding.cases import Case, models_of
+from verify.faults import Fault, Unsupported, Unusable
+
+OPTIONS = ("lengths", "max_length", "end", "width", "top", "alpha")
+NEEDED = {"decoding.greedy": ("max_length",), "decoding.beam": ("max_length", "width")}
+WITHOUT = {
+    "lengths": "checked with prompts of equal length",
+    "end": "checked without an end",
+    "top": "checked with t = V",
+    "alpha": "checked with α = 0",
+}
+"""What a callable is not asked for that does not take it."""
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """A callable under the contract: what it takes, and how it is called for a case."""
+
+    fn: Callable[..., Any]
+    procedure_id: str
+    takes: frozenset[str]
+
+    @classmethod
+    def of(cls, fn: Any, procedure_id: str) -> Decoder:
+        """The callable, if its signature fits.
+
+        Raises:
+            Unusable: it cannot be called as the contract says.
+        """
+        if not callable(fn):
+            raise Unusable(f"{procedure_id}: {fn!r} is not callable")
+        try:
+            parameters = inspect.signature(fn).parameters.values()
+        except (TypeError, ValueError):
+            raise Unusable(f"{procedure_id}: the signature of {fn!r} is not known") from None
+        every = any(p.kind is p.VAR_KEYWORD for p in parameters)
+        takes = frozenset(o for o in OPTIONS if every or any(p.name == o for p in parameters))
+        for name in NEEDED[procedure_id]:
+            if name not in takes:
+                raise Unusable(f"{procedure_id}: the callable takes no {name} (see verify.decoding.contract)")
+        return cls(fn, procedure_id, takes)
+
+    @property
+    def beams(self) -> bool:
+        """Whether it is a beam search."""
+        return self.procedure_id == "decoding.beam"
+
+    @property
+    def notes(self) -> list[str]:
+        """What it is not asked for."""
+        asked = ("lengths", "end", *(("top", "alpha") if self.beams else ()))
+        return [f"it takes no {name}: {WITHOUT[name]}" for name in asked if name not in self.takes]
+
+    def solve(self, case: Case, problem: Problem) -> Found:
+        """Call it for a problem of a case, and read what it returns.
+
+        Raises:
+            Fault: it raised, or what it returned is not what the contract says.
+            Unsupported: it does not support this problem.
+        """
+        prompts, lengths = case.padded(problem.prompts)
+        given = {
+            "lengths": lengths,
+            "max_length": problem.max_length,
+            "end": problem.end,
+            "width": problem.width,
+            "top": problem.top,
+            "alpha": problem.alpha,
+        }
+        model = models_of(self.fn, case, problem.cached)
+        try:
+            returned = self.fn(
+                model, prompts, **{name: value for name, value in given.items() if name in self.takes}
+            )
+        except NotImplementedError as error:
+            raise Unsupported(str(error)) from None
+        except Exception as error:
+            said = (str(error).splitlines() or [""])[0]
+            raise Fault(f"raised {type(error).__name__}: {said}") from error
+        return self._read(returned, problem)
+
+    def _read(self, returned: Any, problem: Problem) -> Found:
+        parts = list(returned) if isinstance(returned, tuple | list) else [returned]
+        for part in parts[:3]:
+            if not isinstance(part, Tensor):
+                raise Fault(f"returned {type(part).__name__} where a tensor is expected")
+        tokens, *numbers = parts[: 3 if self.beams else 2]
+        if self.beams and tokens.dim() == 2:
+            tokens, numbers = tokens.unsqueeze(1), [x.unsqueeze(1) if x.dim() == 1 else x for x in numbers]
+        elif not self.beams:
+            tokens, numbers = tokens.unsqueeze(1), [x.unsqueeze(1) for x in numbers]
+        b = len(problem.prompts)
+        if tokens.dim() != 3 or len(tokens) != b or tokens.is_floating_point():
+            raise Fault(f"returned tokens {tuple(tokens.shape)} of {tokens.dtype}; expected integers for {b} prompts")
+        if any(x.shape != tokens.shape[:2] for x in numbers):
+            shapes = ", ".join(str(tuple(x.shape)) for x in numbers)
+            raise Fault(f"returned numbers {shapes} beside tokens {tuple(tokens.shape)}")
+        return [
+            [
+                one
+                for place, row in enumerate(rows)
+                if (one := _continuation(row, [float(x[at, place]) for x in numbers], problem)) is not None
+            ]
+            for at, rows in enumerate(tokens.tolist())
+        ]
+
+
+def _continuation(row: list[int], numbers: list[float], problem: Problem) -> Continuation | None:
+    if numbers and numbers[0] == -math.inf:
+        return None
+    length = row.index(problem.end) + 1 if problem.end in row else len(row)
+    # A batch may be wider than a row that reached its greatest length would need; nothing else can stand there.
+    return Continuation(tuple(row[:length]), *numbers, *([None] * (2 - len(numbers))), behind=tuple(row[length:]))
+
+
+def logits_of(model: Callable[[Tensor], Tensor]) -> Callable[[tuple[int, ...]], list[float]]:
+    """The logits after a text, read without a cache and remembered."""
+    known: dict[tuple[int, ...], list[float]] = {}
+
+    def logits(text: tuple[int, ...]) -> list[float]:
+        if text not in known:
+            with torch.no_grad():
+                known[text] = model(torch.tensor([text]))[0, -1].double().tolist()
+        return known[text]
+
+    return logits

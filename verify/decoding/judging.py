@@ -1,0 +1,126 @@
+"""One case judged: against the reference, or by one requirement of a procedure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from spec.decoding.continuations import ROUNDING, Problem
+from spec.language.procedure import Procedure
+from verify.decoding.cases import OWN, Case, models_of
+from verify.decoding.contract import Decoder, logits_of
+from verify.faults import Fault
+
+VALUE, REPEATS = "value", "same call, same result"
+"""The checks that are no requirements: the reference's own result, and the same result twice."""
+
+SINGLE = 2.0**-13
+"""As ``ROUNDING``, for a model that computes in float32: 2¹¹ units of its roundoff, where a tiny model rounds some hundred times."""
+
+COMPARED = ("batch", "cache")
+"""Requirements that compare two results, which may differ where a decision hangs on rounding."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What came of a case: what is wrong ("" if nothing), and the largest difference beside the tolerance, if one was judged.
+
+    ``idle`` says that the case decides nothing: two candidates lie closer together than rounding.
+    """
+
+    wrong: str = ""
+    ratio: float | None = None
+    idle: bool = False
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A procedure under its conventions, and the callable held to it."""
+
+    procedure: Procedure
+    conventions: Mapping[str, str]
+    decoder: Decoder
+
+    def problem(self, case: Case) -> Problem:
+        """The case as a problem."""
+        model = models_of(self.decoder.fn, case)
+        single = getattr(model, "precision", "float64") != "float64"
+        return Problem(
+            logits_of(model),
+            case.vocabulary,
+            case.prompts,
+            case.max_length,
+            case.end,
+            case.width,
+            case.top,
+            case.alpha,
+            self.conventions,
+            SINGLE if single else ROUNDING,
+        )
+
+    def judge(self, check: str, case: Case) -> Seen:
+        """What a check finds in a case.
+
+        Raises:
+            Unsupported: the callable does not support this problem.
+        """
+        problem = self.problem(case)
+        try:
+            if check == VALUE:
+                return self._value(case, problem)
+            if check == REPEATS:
+                return self._repeats(case, problem)
+            if check in COMPARED and self._close(problem):
+                return Seen(idle=True)
+            requirement = self.procedure.named[check]
+            return Seen(requirement.broken(problem, lambda asked: self.decoder.solve(case, asked)))
+        except Fault as fault:
+            return Seen(str(fault))
+
+    def _close(self, problem: Problem) -> bool:
+        _, margin = self.procedure.reference(problem)
+        return bool(margin <= 2 * problem.tolerance * (1 + problem.max_length))
+
+    def _value(self, case: Case, problem: Problem) -> Seen:
+        found = self.decoder.solve(case, problem)
+        if self._close(problem):
+            return Seen(idle=True)
+        wanted, _ = self.procedure.reference(problem)
+        worst = 0.0
+        for prompt, row, right in zip(case.prompts, found, wanted, strict=True):
+            begin = f"prompt {list(prompt)}"
+            if not row:
+                return Seen(f"{begin} gets nothing; expected {right[0]}")
+            if len(row) > 1 and len(row) != len(right):
+                return Seen(f"{begin} gets {len(row)} continuations; expected {len(right)}, from {right[0]} on")
+            for place, (one, other) in enumerate(zip(row, right, strict=False)):
+                if one.tokens != other.tokens:
+                    return Seen(f"{begin}: number {place} is {one}; expected {other}")
+                for name in ("log_probability", "score"):
+                    got, expected = getattr(one, name), getattr(other, name)
+                    if got is None or expected is None:
+                        continue
+                    ratio = abs(got - expected) / (problem.tolerance * (1 + abs(expected)))
+                    worst = max(worst, ratio)
+                    if not ratio <= 1:
+                        said = name.replace("_", "-")
+                        return Seen(f"{begin}: {said} of number {place}, {one}; expected {other}", ratio)
+        return Seen(ratio=worst)
+
+    def _repeats(self, case: Case, problem: Problem) -> Seen:
+        first, second = self.decoder.solve(case, problem), self.decoder.solve(case, problem)
+        for prompt, one, other in zip(case.prompts, first, second, strict=True):
+            if one != other:
+                told = [", ".join(map(str, row)) for row in (one, other)]
+                return Seen(f"prompt {list(prompt)} gets {told[0]}; called again {told[1]}")
+        return Seen()
+
+
+def kinds_for(decoder: Decoder, check: str) -> tuple[str, ...]:
+    """The kinds of models that a check draws."""
+    if hasattr(decoder.fn, "model"):
+        return (OWN,)
+    return ("tied", "table", "attention") if check == REPEATS else ("table", "attention")
+
+
+__all__ = ["COMPARED", "REPEATS", "SINGLE", "VALUE", "Judge", "Seen", "kinds_for"]
