@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spec.language.evaluation.numbers import UNIT64, Floats, Num, Rounding, between, either, largest
-from spec.language.evaluation.precision import FUNCTION_ROUNDINGS, POWER_ROUNDINGS
+from spec.language.evaluation.precision import ERF_ROUNDINGS, FUNCTION_ROUNDINGS, POWER_ROUNDINGS
 
 LARGEST_EXPONENT = 600.0
 """Relative errors are capped at e to this power: beyond it nothing is known anyway, and nothing may overflow."""
@@ -44,7 +44,9 @@ class Functions(Rounding):
         if name in ("sigmoid", "abs"):
             low = np.zeros_like(value)
         out = Num(value, error, None, low, lost)
-        return out if name in ("abs", "round") else self.rounded(out, FUNCTION_ROUNDINGS)
+        if name in ("abs", "round"):
+            return out
+        return self.rounded(out, ERF_ROUNDINGS if name == "erf" else FUNCTION_ROUNDINGS)
 
     def _log(self, a: Num) -> Num:
         """ln a, also of numbers beyond the float64 range: the logarithm of a sum of exponentials of ±10⁴ is ±10⁴."""
