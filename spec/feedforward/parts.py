@@ -26,7 +26,7 @@ def unit(network: Formula, u: Index) -> Applied:
 
 def prove_sums(network: Formula, activity: Node) -> None:
     """Theorems about the sum over the inner units; ``activity`` is what unit u does with ``a[u]``."""
-    sigma, g = given("sigma", f, domain="permutation"), given("g", d)
+    sigma = given("sigma", f, domain="permutation")
     network.theorem(
         "units",
         "It is a sum over its inner units, each a network with a single unit of its own, and the outer bias",

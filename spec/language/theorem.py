@@ -15,8 +15,8 @@ import sympy
 from spec.language.arrays import Tensor
 from spec.language.calls import Applied
 from spec.language.cited import Cited, cite
-from spec.language.known import Stated
 from spec.language.expr import TRUE, Node, lift
+from spec.language.known import Stated
 from spec.language.symbols import Letter, span
 from spec.language.trees import free_symbols, walk
 

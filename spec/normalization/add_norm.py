@@ -28,9 +28,9 @@ add_norm = Formula(
     outputs=(y,),
     pitfalls=(
         pitfall("the row added after the normalization", mutant="added_after"),
-        pitfall("the row forgotten: what the sublayer gave is normalised alone", mutant="row_forgotten"),
+        pitfall("the row forgotten: what the sublayer gave is normalised alone", mutant="row_left_out"),
         pitfall("both summands normalised, then added", mutant="each_normalised"),
-        pitfall("the mean of both instead of the sum: only ε tells, at small rows", mutant="halved"),
+        pitfall("the mean of both instead of the sum: only ε tells, at small rows", mutant="mean_of_both"),
     ),
     sources=(
         deck(2, "residuals and layer norm"),

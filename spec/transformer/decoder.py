@@ -69,7 +69,7 @@ decoder = Formula(
     stored=("G",),
     pitfalls=(
         pitfall("later words seen in one layer: enough for the loss to fall to nothing", theorem="prefix"),
-        pitfall("each layer asks the encoder's layer of its own number", mutant="source_changes"),
+        pitfall("what the encoder returned normalised once more for every layer", mutant="source_changes"),
         pitfall("the source's padding attended to from the second layer on", mutant="first_layer_masked"),
         pitfall("one layer's weights used in every layer", mutant="shared_layers"),
     ),

@@ -57,9 +57,9 @@ causal = each(le(j, i), i, j)
 decoder_layer = Formula(
     "transformer.decoder_layer",
     "Decoder layer",
-    why="What does the next word of a translation depend on? On the words written so far, and on the source. A decoder layer asks "
-    "both in turn: self-attention gathers from the words up to each place and from none after it, since these are what has to "
-    "be foretold; cross-attention asks what the encoder made of the source. A feed-forward network works on what was "
+    why="What does the next word of a translation depend on? On the words written so far, and on the source. A decoder layer "
+    "asks both in turn: self-attention gathers from the words up to each place and from none after it, since these are what "
+    "has to be foretold; cross-attention asks what the encoder made of the source. A feed-forward network works on what was "
     "gathered. All places are computed side by side in training; in use, one after another.",
     sizes={m: "tokens of the target", n: "tokens of the source", **WIDTHS},
     inputs=(y, x, *WEIGHTS, eps, mask),

@@ -126,7 +126,7 @@ model = Formula(
             "the source's padding hidden from the encoder, but not from the decoder",
             mutant="padding_in_cross",
         ),
-        pitfall("a table of its own for the output, where the original shares one", mutant="table_shifted"),
+        pitfall("the table read with its rows off by one, a padding token having been added", mutant="table_shifted"),
     ),
     sources=(
         deck(0, "the Transformer"),
@@ -137,8 +137,9 @@ model = Formula(
         paper("vaswani2017", "figure 1, sections 3.1 to 3.5"),
     ),
     notes="One table for source, target and output, as in section 3.4 of the paper; all layers are normalised after their "
-    "sublayers, as there, so that neither stack ends with a normalization of its own. The base model, of width 512 with 8 heads, 2,048 inner units, 6 "
-    "layers and 37,000 tokens, has 63,045,632 parameters: 18,944,000 in its table, 18,902,016 in the encoder, 25,199,616 in the decoder.",
+    "sublayers, as there, so that neither stack ends with a normalization of its own. The base model, of width 512 with 8 heads, "
+    "2,048 inner units, 6 layers and 37,000 tokens, has 63,045,632 parameters: 18,944,000 in its table, 18,902,016 in the "
+    "encoder and 25,199,616 in the decoder.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
