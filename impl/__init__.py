@@ -9,6 +9,7 @@
 ``impl.positional``       ``sinusoidal``, ``learned``
 ``impl.normalization``    ``layer_norm``, ``rms_norm``
 ``impl.masking``          ``mlm``: the corruption of masked language modelling
+``impl.objectives``       ``cross_entropy``: what a model is trained for
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ========================  =========================================================================
 
@@ -26,6 +27,7 @@ __all__ = [
     "embedding",
     "masking",
     "normalization",
+    "objectives",
     "positional",
     "recurrent",
     "scores",

@@ -144,6 +144,16 @@ CATALOGUE = {
         "expected_selected",
         "expected_changed",
     },
+    "objectives.cross_entropy": {
+        "gradient",
+        "ignored_without_influence",
+        "shift_invariant",
+        "unsmoothed",
+        "smoothing",
+        "not_negative",
+        "at_least_entropy",
+        "nothing_known",
+    },
 }
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language.arrays import Comprehension, Tensor
+from spec.language.arrays import NO_LABEL, Comprehension, Tensor
 from spec.language.calls import ABSENT, Call, unify
-from spec.language.expr import Ref
+from spec.language.expr import Literal, Ref, lift
 from spec.language.flatten import completed, own_lines
 from spec.language.formula import Formula
 from spec.language.known import known
@@ -151,7 +151,9 @@ class Unfolding:
                 raise Undischarged(f"{value.name}, which is {value.domain}, is {item.domain}")
             return
         for node, inner, here in found:
-            if item.domain in ("positive", "nonnegative"):
+            if item.domain == "share" and reader.sign(lift(1) - node, inner, here) & ~(POSITIVE | NULL):
+                raise Undischarged(f"{reader.text(node, inner)} ≤ 1, as {callee.id} asks of {item.name}")
+            if item.domain in ("positive", "nonnegative", "share"):
                 mask = reader.sign(node, inner, here)
                 if mask & ~(POSITIVE if item.domain == "positive" else POSITIVE | NULL):
                     relation = "> 0" if item.domain == "positive" else "≥ 0"
@@ -160,12 +162,13 @@ class Unfolding:
                     )
                 asked = f"is {item.domain}, as {callee.id} asks of {item.name}"
                 reader.n.ledger.met(node, asked, "its form", inner.where)
-            elif item.domain == "integer" and item.below != 0:
+            elif item.domain in ("integer", "label") and item.below != 0:
                 place = reader.index(node, inner, here)
                 below = reader.index(
                     item.below, Frame(sizes, caller.tensors, strict=True, origin=caller.origin), here
                 )
-                if not (here.nonnegative(place) and here.nonnegative(below - place - 1)):
+                least = place if item.domain == "integer" or not _is_label(node) else ZERO
+                if not (here.nonnegative(least) and here.nonnegative(below - place - 1)):
                     raise Undischarged(
                         f"{reader.text(node, inner)} lies in 0 … {item.below} - 1, as {callee.id} asks"
                     )
@@ -187,7 +190,7 @@ class Unfolding:
 
         A derivative speaks of the neighbourhood: of an input that may be 0, or that a theorem fixes to 0, it is no edge.
         """
-        if item.domain not in ("positive", "nonnegative"):
+        if item.domain not in ("positive", "nonnegative", "share"):
             return item.domain
         found = self._written(value, caller, facts)
         if found is None:
@@ -294,3 +297,10 @@ class Unfolding:
             value, frame = frame.tensors[value.name]
         assert isinstance(value, Tensor)
         return value, frame
+
+
+def _is_label(node: Any) -> bool:
+    """Whether a tree is a label, or the one that says that there is none."""
+    if isinstance(node, Ref):
+        return bool(node.tensor.domain == "label")
+    return isinstance(node, Literal) and node.value == NO_LABEL
