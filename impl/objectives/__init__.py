@@ -6,7 +6,9 @@ mean over its own targets. A 16-bit result is computed in float32 and rounded on
 """
 
 from impl.objectives.losses import cross_entropy
+from impl.objectives.schedules import warmup
 
 __all__ = [
     "cross_entropy",
+    "warmup",
 ]

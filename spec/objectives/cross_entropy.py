@@ -99,7 +99,6 @@ cross_entropy = Formula(
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
 
-OURS = {"none_asked": "zero"}
 PLAIN = {epsilon: 0}
 g, c = given("g"), given("c", T)
 a, x = given("a", V, domain="positive"), given("x", V)
@@ -134,44 +133,36 @@ cross_entropy.theorem(
         "the cost of a target is ln Z − (1 − ε)·s[y] − ε·mean(s), and the derivative of ln Z is e^s/Z",
     )
     .because("e^s/Z is the softmax"),
-    claim(whole.pullback(g, s)[t, v], "=", 0, where=~asked(t)).by_definition(
+    claim(whole.pullback(g, s)[t, v], "=", 0, where=some_asked & ~asked(t)).by_definition(
         "no line reads the logits there"
     ),
     given=g,
-    conventions=OURS,
 )
 
 cross_entropy.theorem(
     "ignored_without_influence",
     "The logits at places where nothing is asked do not matter",
-    claim(cross_entropy(each(case(asked(t), s[t, v], r[t, v]), t, v), y, epsilon), "=", L).by_definition(
-        "no line reads the logits there"
-    ),
+    claim(
+        cross_entropy(each(case(asked(t), s[t, v], r[t, v]), t, v), y, epsilon), "=", L, where=some_asked
+    ).by_definition("no line reads the logits there"),
     given=r,
-    conventions=OURS,
 )
 
 cross_entropy.theorem(
     "shift_invariant",
     "Adding a number to all logits of a place changes nothing",
-    claim(cross_entropy(each(s[t, v] + c[t], t, v), y, epsilon), "=", L)
+    claim(cross_entropy(each(s[t, v] + c[t], t, v), y, epsilon), "=", L, where=some_asked)
     .step(
-        case(
-            some_asked,
-            Sum(
-                (c[t] + log(Z[t]))
-                - (1 - epsilon) * (s[t, y[t]] + c[t])
-                - epsilon * Sum(s[t, v] + c[t], v) / V,
-                t,
-                where=asked(t),
-            )
-            / count,
-        ),
+        Sum(
+            (c[t] + log(Z[t])) - (1 - epsilon) * (s[t, y[t]] + c[t]) - epsilon * Sum(s[t, v] + c[t], v) / V,
+            t,
+            where=asked(t),
+        )
+        / count,
         "ln Σ exp(s + c) = c + ln Z",
     )
     .because("c − (1 − ε)·c − ε·c = 0"),
     given=c,
-    conventions=OURS,
 )
 
 cross_entropy.theorem(
@@ -181,7 +172,6 @@ cross_entropy.theorem(
     .step(Sum(log(Z[t]) - s[t, y[t]], t, where=asked(t)) / count, "the definition; ε = 0")
     .because("ln(e^s/Z) = s − ln Z"),
     at=PLAIN,
-    conventions=OURS,
 )
 
 cross_entropy.theorem(
@@ -194,20 +184,15 @@ cross_entropy.theorem(
         - epsilon * (Sum(Sum(log_p[t, v], v) / V, t, where=asked(t)) / count),
         where=some_asked,
     ).by_definition("the sum over the places split"),
-    conventions=OURS,
 )
 
 cross_entropy.theorem(
     "not_negative",
     "The plain loss is at least 0: no probability exceeds 1",
-    claim(0, "<=", L)
-    .step(L - case(some_asked, mean_lack), "L is the mean of what the logarithms of the probabilities lack")
-    .because(
-        "a sum of exponentials is at least each of them, and the logarithm grows",
-        gap=case(some_asked, mean_lack),
-    ),
+    claim(0, "<=", L, where=some_asked)
+    .step(L - mean_lack, "the definition; ε = 0")
+    .because("a sum of exponentials is at least each of them, and the logarithm grows", gap=mean_lack),
     at=PLAIN,
-    conventions=OURS,
 )
 
 cross_entropy.theorem(
@@ -226,7 +211,6 @@ cross_entropy.theorem(
     given=(a, x),
     sizes={T: Rational(1)},
     at=PLAIN,
-    conventions=OURS,
 )
 
 cross_entropy.theorem(
@@ -236,5 +220,15 @@ cross_entropy.theorem(
     .step(Sum(log(V * exp(c[t])) - c[t], t, where=asked(t)) / count, "(1 − ε)·c + ε·c = c, and Σ e^c = V·e^c")
     .because("ln(V·e^c) = ln V + c, and the count cancels"),
     given=c,
-    conventions=OURS,
+)
+
+cross_entropy.theorem(
+    "none_asked",
+    "Without a target the loss is 0, and so is its gradient",
+    claim(L, "=", 0, where=~some_asked).by_definition("the convention"),
+    claim(whole.pullback(g, s)[t, v], "=", 0, where=~some_asked).by_definition(
+        "the loss does not depend on the logits there"
+    ),
+    given=g,
+    conventions={"none_asked": "zero"},
 )

@@ -153,7 +153,9 @@ CATALOGUE = {
         "not_negative",
         "at_least_entropy",
         "nothing_known",
+        "none_asked",
     },
+    "objectives.warmup": {"rises", "falls", "meets", "largest", "linear", "root"},
 }
 
 

@@ -57,6 +57,8 @@ OURS = tuple(
 )
 """Every formula that ``impl`` has a function for, as it is called without further arguments; then what it does besides."""
 
+NONE_ASKED = {"none_asked": "unspecified"}
+ONE_MEAN = "one mean for a batch: called for each member; without a target it is NaN"
 CLAMPED = "norms below 1e-8 count as 1e-8, so that a zero vector has cosine 0 and yet a gradient"
 
 TORCH = (
@@ -169,9 +171,32 @@ TORCH = (
     _torch("nn.LayerNorm", "normalization.layer_norm", "pytorch:layer_norm_module"),
     _torch("F.rms_norm", "normalization.rms_norm", "pytorch:rms_norm"),
     _torch("nn.RMSNorm", "normalization.rms_norm", "pytorch:rms_norm_module"),
+    _torch("F.cross_entropy", "objectives.cross_entropy", "objectives:cross_entropy", NONE_ASKED, ONE_MEAN),
+    _torch(
+        "nn.CrossEntropyLoss",
+        "objectives.cross_entropy",
+        "objectives:cross_entropy_module",
+        NONE_ASKED,
+        ONE_MEAN,
+    ),
 )
 
 OTHERS = (
+    Target(
+        "transformers",
+        "get_inverse_sqrt_schedule",
+        "objectives.warmup",
+        "objectives:inverse_sqrt_schedule",
+        differs="a factor: of the largest rate, 1/√(d_model·warmup_steps); gives Python numbers, one for each step",
+    ),
+    Target(
+        "transformers",
+        "LabelSmoother",
+        "objectives.cross_entropy",
+        "objectives:label_smoother",
+        NONE_ASKED,
+        ONE_MEAN,
+    ),
     Target(
         "transformers",
         "sdpa_attention_forward",

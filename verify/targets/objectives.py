@@ -1,0 +1,65 @@
+"""Losses of PyTorch and of Hugging Face transformers, adapted to the declared inputs: they take one batch and return one mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+Adapted = Callable[..., Any]
+
+
+def by_member(loss: Callable[..., Tensor], *arguments: Tensor) -> Tensor:
+    """A loss of each member of a batch: its mean is that of its own targets. Arguments end in the axes of a single one."""
+    lead = arguments[-1].shape[:-1]
+    if not lead:
+        return loss(*arguments)
+    flat = [x.reshape(-1, *x.shape[len(lead) :]) for x in arguments]
+    means = [loss(*member) for member in zip(*flat, strict=True)]
+    return torch.stack(means).reshape(lead)
+
+
+def cross_entropy() -> Adapted:
+    """``F.cross_entropy`` of each member."""
+
+    def loss(s: Tensor, y: Tensor, epsilon: float) -> Tensor:
+        return by_member(lambda a, b: F.cross_entropy(a, b, label_smoothing=epsilon), s, y)
+
+    return loss
+
+
+def cross_entropy_module() -> Adapted:
+    """``nn.CrossEntropyLoss`` of each member."""
+
+    def loss(s: Tensor, y: Tensor, epsilon: float) -> Tensor:
+        return by_member(torch.nn.CrossEntropyLoss(label_smoothing=epsilon), s, y)
+
+    return loss
+
+
+def label_smoother() -> Adapted:
+    """transformers' ``LabelSmoother`` of each member: the loss of its ``Trainer`` with ``label_smoothing_factor``."""
+    from transformers.trainer_pt_utils import LabelSmoother
+
+    def loss(s: Tensor, y: Tensor, epsilon: float) -> Tensor:
+        smoother = LabelSmoother(epsilon=epsilon)
+        return by_member(lambda a, b: smoother({"logits": a}, b), s, y)
+
+    return loss
+
+
+def inverse_sqrt_schedule() -> Adapted:
+    """transformers' ``get_inverse_sqrt_schedule``, its time scale the warm-up, times the largest rate."""
+    from transformers import get_inverse_sqrt_schedule
+
+    def rate(step: Tensor, d_model: int, warmup_steps: int) -> Tensor:
+        optimizer = torch.optim.SGD([torch.zeros(())], lr=1 / math.sqrt(d_model * warmup_steps))
+        schedule = get_inverse_sqrt_schedule(optimizer, warmup_steps, timescale=warmup_steps)
+        (factor,), (base,) = schedule.lr_lambdas, schedule.base_lrs
+        return step.new_tensor([base * factor(each) for each in step.flatten().tolist()]).reshape(step.shape)
+
+    return rate
