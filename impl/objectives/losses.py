@@ -1,4 +1,4 @@
-"""Losses over logits: cross entropy with targets that ask nothing, and with label smoothing."""
+"""Losses over logits: cross entropy with targets that ask nothing, and with label smoothing; distillation at a temperature."""
 
 import torch
 from jaxtyping import Float, Integer
@@ -7,7 +7,7 @@ from torch import Tensor
 from impl import _refuse
 from impl.recurrent.cells import wide
 
-__all__ = ["cross_entropy"]
+__all__ = ["cross_entropy", "distillation"]
 
 NOT_ASKED = -100
 
@@ -33,6 +33,32 @@ def cross_entropy(
         cost = (1 - epsilon) * cost - epsilon * law.mean(-1)
     count = asked.sum(-1).clamp(min=1)
     return (torch.where(asked, cost, 0.0).sum(-1) / count).to(s.dtype)
+
+
+def distillation(
+    z: Float[Tensor, "... T V"], u: Float[Tensor, "... T V"], tau: float, *, divergence: str = "kl"
+) -> Float[Tensor, "..."]:
+    """τ² times the mean over the places of KL(softmax(u/τ) ‖ softmax(z/τ)): student's logits z, teacher's u. Statement:
+    ``objectives.distillation``.
+
+    ``divergence="cross_entropy"`` leaves the teacher's entropy in. Gradients flow to both; ``u.detach()`` where the teacher is
+    not trained. Leading dimensions broadcast. ValueError for shapes that do not fit, for a temperature that is not a number
+    above 0 and for another divergence; TypeError unless both share one floating dtype, which is also the result's. Source:
+    Hinton et al. 2015, "Distilling the Knowledge in a Neural Network", section 2; Sanh et al. 2019, "DistilBERT".
+    """
+    if min(z.ndim, u.ndim) < 2 or z.shape[-2:] != u.shape[-2:]:
+        raise _refuse.shapes("objectives.distillation", "z (... T V), u (... T V)", z=z, u=u)
+    _refuse.check_lead("objectives.distillation", z=z, u=u)
+    _refuse.check_floating("objectives.distillation", z=z, u=u)
+    if not (isinstance(tau, (int, float)) and tau > 0):
+        raise ValueError(f"objectives.distillation: expected a number tau above 0; got tau {tau!r}")
+    if divergence not in ("kl", "cross_entropy"):
+        raise ValueError(
+            f"objectives.distillation: expected divergence 'kl' or 'cross_entropy'; got {divergence!r}"
+        )
+    log_p, log_q = (torch.log_softmax(x.to(wide(x.dtype)) / tau, -1) for x in (z, u))
+    cost = log_q.exp() * (log_q - log_p if divergence == "kl" else -log_p)
+    return (tau**2 * cost.sum(-1).mean(-1)).to(z.dtype)
 
 
 def check_targets(formula: str, s: Tensor, y: Tensor, epsilon: float) -> torch.Size:

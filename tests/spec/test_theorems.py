@@ -155,6 +155,15 @@ CATALOGUE = {
         "nothing_known",
         "none_asked",
     },
+    "objectives.distillation": {
+        "gradient",
+        "agreement",
+        "entropy",
+        "not_negative",
+        "shift_invariant",
+        "scales",
+        "logit_matching",
+    },
     "objectives.warmup": {"rises", "falls", "meets", "largest", "linear", "root"},
 }
 

@@ -45,6 +45,7 @@ FURTHER = (
     _ours("attention.multi_head", backend="math"),
     _ours("attention.local", {"window": "whole"}, window="whole"),
     _ours("positional.sinusoidal", {"layout": "concatenated"}, layout="concatenated"),
+    _ours("objectives.distillation", {"divergence": "cross_entropy"}, divergence="cross_entropy"),
     _ours("masking.mlm", {"selection": "exact_count"}, selection="exact_count"),
 )
 """Ours once more, under another convention or on another path."""
@@ -178,6 +179,19 @@ TORCH = (
         "objectives:cross_entropy_module",
         NONE_ASKED,
         ONE_MEAN,
+    ),
+    _torch(
+        "F.kl_div(batchmean)",
+        "objectives.distillation",
+        "objectives:kl_div",
+        differs="takes log-probabilities and probabilities, which are torch's softmax; times τ²; called for each member",
+    ),
+    _torch(
+        "F.cross_entropy(probabilities)",
+        "objectives.distillation",
+        "objectives:cross_entropy_of_probabilities",
+        {"divergence": "cross_entropy"},
+        "takes logits over τ, and torch's softmax of the teacher's; times τ²; called for each member",
     ),
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,8 +15,8 @@ Adapted = Callable[..., Any]
 
 
 def by_member(loss: Callable[..., Tensor], *arguments: Tensor) -> Tensor:
-    """A loss of each member of a batch: its mean is that of its own targets. Arguments end in the axes of a single one."""
-    lead = arguments[-1].shape[:-1]
+    """A loss of each member of a batch: its mean is that of its own targets. The first has two axes of its own."""
+    lead = arguments[0].shape[:-2]
     if not lead:
         return loss(*arguments)
     flat = [x.reshape(-1, *x.shape[len(lead) :]) for x in arguments]
@@ -50,6 +51,25 @@ def label_smoother() -> Adapted:
         return by_member(lambda a, b: smoother({"logits": a}, b), s, y)
 
     return loss
+
+
+def kl_div() -> Adapted:
+    """``F.kl_div`` with the mean over the places, as DistilBERT's training calls it."""
+
+    def one(z: Tensor, u: Tensor, tau: float) -> Tensor:
+        log_p, q = torch.log_softmax(z / tau, -1), torch.softmax(u / tau, -1)
+        return F.kl_div(log_p, q, reduction="batchmean") * tau**2
+
+    return lambda z, u, tau: by_member(partial(one, tau=tau), z, u)
+
+
+def cross_entropy_of_probabilities() -> Adapted:
+    """``F.cross_entropy`` with the teacher's probabilities for targets."""
+
+    def one(z: Tensor, u: Tensor, tau: float) -> Tensor:
+        return F.cross_entropy(z / tau, torch.softmax(u / tau, -1)) * tau**2
+
+    return lambda z, u, tau: by_member(partial(one, tau=tau), z, u)
 
 
 def inverse_sqrt_schedule() -> Adapted:
