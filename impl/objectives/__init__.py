@@ -5,11 +5,12 @@ NaN included, reaches neither loss nor gradient. Leading dimensions are batches,
 mean over its own targets. A 16-bit result is computed in float32 and rounded once.
 """
 
-from impl.objectives.losses import cross_entropy, distillation
+from impl.objectives.losses import autoregressive, cross_entropy, distillation
 from impl.objectives.schedules import warmup
 
 __all__ = [
     "cross_entropy",
+    "autoregressive",
     "distillation",
     "warmup",
 ]

@@ -1,4 +1,4 @@
-"""Losses over logits: cross entropy with targets that ask nothing, and with label smoothing; distillation at a temperature."""
+"""Over logits: the log-probability of a text; losses, which are cross entropy with targets that ask nothing, and with label smoothing; distillation at a temperature."""
 
 import torch
 from jaxtyping import Float, Integer
@@ -7,7 +7,7 @@ from torch import Tensor
 from impl import _refuse
 from impl.recurrent.cells import wide
 
-__all__ = ["cross_entropy", "distillation"]
+__all__ = ["autoregressive", "cross_entropy", "distillation"]
 
 NOT_ASKED = -100
 
@@ -24,15 +24,27 @@ def cross_entropy(
     Architecture for Computer Vision", section 7.
     """
     lead = check_targets("objectives.cross_entropy", s, y, epsilon)
-    V, asked = s.shape[-1], y >= 0
+    asked = y >= 0
     law = torch.log_softmax(torch.where(asked[..., None], s, 0.0).to(wide(s.dtype)), -1)
-    places = (*lead, y.shape[-1])
-    law, ids = law.expand(*places, V), torch.where(asked, y, 0).long().expand(places)
-    cost = -law.gather(-1, ids[..., None]).squeeze(-1)
+    cost = -_at(law, torch.where(asked, y, 0), lead)
     if epsilon:
         cost = (1 - epsilon) * cost - epsilon * law.mean(-1)
     count = asked.sum(-1).clamp(min=1)
     return (torch.where(asked, cost, 0.0).sum(-1) / count).to(s.dtype)
+
+
+def autoregressive(s: Float[Tensor, "... T V"], y: Integer[Tensor, "... T"]) -> Float[Tensor, "..."]:
+    """Σ_t log p(y_t given y_<t, x), where the conditional law at place t is the softmax of the logits s[t]. Statement:
+    ``objectives.autoregressive``.
+
+    Leading dimensions broadcast. IndexError for a word below 0 or not below V: at once on the CPU, as torch's device-side
+    assertion on CUDA. ValueError for shapes that do not fit, TypeError unless words are integers and logits floating, whose
+    dtype the result has. Source: Bengio et al. 2003, "A Neural Probabilistic Language Model", section 1.1.
+    """
+    lead = check_targets("objectives.autoregressive", s, y)
+    if y.is_cpu and not torch.compiler.is_compiling() and (y < 0).any():
+        raise _refuse.out_of_range("objectives.autoregressive", "words", y, s.shape[-1])
+    return _at(torch.log_softmax(s.to(wide(s.dtype)), -1), y, lead).sum(-1).to(s.dtype)
 
 
 def distillation(
@@ -61,7 +73,14 @@ def distillation(
     return (tau**2 * cost.sum(-1).mean(-1)).to(z.dtype)
 
 
-def check_targets(formula: str, s: Tensor, y: Tensor, epsilon: float) -> torch.Size:
+def _at(law: Tensor, y: Tensor, lead: torch.Size) -> Tensor:
+    """The entry of each row at its word."""
+    places = (*lead, y.shape[-1])
+    ids = y.long().expand(places)[..., None]
+    return law.expand(*places, law.shape[-1]).gather(-1, ids).squeeze(-1)
+
+
+def check_targets(formula: str, s: Tensor, y: Tensor, epsilon: float = 0.0) -> torch.Size:
     """Refuse what is no logits, targets and smoothing; the leading dimensions that both broadcast to."""
     if y.is_floating_point() or y.is_complex() or y.dtype == torch.bool:
         raise _refuse.dtypes(formula, "integer targets", y=y)

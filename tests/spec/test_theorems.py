@@ -155,6 +155,16 @@ CATALOGUE = {
         "nothing_known",
         "none_asked",
     },
+    "objectives.autoregressive": {
+        "first_word",
+        "chain_rule",
+        "last_word",
+        "sums_to_one",
+        "not_positive",
+        "cross_entropy",
+        "shift_invariant",
+        "gradient",
+    },
     "objectives.distillation": {
         "gradient",
         "agreement",

@@ -193,6 +193,12 @@ TORCH = (
         {"divergence": "cross_entropy"},
         "takes logits over τ, and torch's softmax of the teacher's; times τ²; called for each member",
     ),
+    _torch(
+        "F.cross_entropy(sum)",
+        "objectives.autoregressive",
+        "objectives:summed_cross_entropy",
+        differs="is the negative; called for each member",
+    ),
 )
 
 OTHERS = (

@@ -42,6 +42,15 @@ def cross_entropy_module() -> Adapted:
     return loss
 
 
+def summed_cross_entropy() -> Adapted:
+    """``F.cross_entropy`` with reduction by the sum, of each member, negated."""
+
+    def log_probability(s: Tensor, y: Tensor) -> Tensor:
+        return -by_member(partial(F.cross_entropy, reduction="sum"), s, y)
+
+    return log_probability
+
+
 def label_smoother() -> Adapted:
     """transformers' ``LabelSmoother`` of each member: the loss of its ``Trainer`` with ``label_smoothing_factor``."""
     from transformers.trainer_pt_utils import LabelSmoother

@@ -11,7 +11,7 @@ from sympy.core.basic import Basic
 
 from spec.language.arrays import NO_LABEL, Comprehension, Tensor
 from spec.language.calls import ABSENT, Call, unify
-from spec.language.expr import Literal, Ref, lift
+from spec.language.expr import Case, Literal, Ref, lift
 from spec.language.flatten import completed, own_lines
 from spec.language.formula import Formula
 from spec.language.known import known
@@ -183,7 +183,19 @@ class Unfolding:
         meaning = self.meaning(value, tuple(index), caller, facts)
         if meaning is None:
             return None
-        return [(node, inner, facts.assume_value(condition)) for condition, node, inner in meaning]
+        found = [(node, inner, facts.assume_value(condition)) for condition, node, inner in meaning]
+        return [every for one in found for every in self._branches(*one)]
+
+    def _branches(self, node: Any, inner: Frame, facts: Facts) -> Iterator[tuple[Any, Frame, Facts]]:
+        """The branches of a case, each where it is chosen; anything else as it is."""
+        if not isinstance(node, Case):
+            yield node, inner, facts
+            return
+        held = self.reader.condition(node.args[0], inner, facts)
+        for condition, branch in ((held, node.args[1]), (ONE - held, node.args[2])):
+            here = facts.assume_value(condition)
+            if condition and not here.impossible:
+                yield from self._branches(branch, inner, here)
 
     def nearby(self, item: Tensor, value: Any, caller: Frame, facts: Facts) -> str:
         """The domain of an input in a neighbourhood of an argument: positive only where the argument is known to be.
@@ -218,6 +230,9 @@ class Unfolding:
         key = (value, index, frame, facts)
         if key in self._entries:
             return self._entries[key]
+        open_ = [lit for place in index for lit in place.conditions]
+        if open_:
+            return self._by_cases(open_[0], value, index, frame, facts)
         self._in_range(value, index, frame, facts)
         state = (
             self.recurrences.entry(value, index, frame, facts)
@@ -253,6 +268,18 @@ class Unfolding:
             read = self.entry(node, (), inner, here) if plain else self.reader.read(node, inner, here)
             parts.append(self.n.mul(condition, read, facts))
         return total(parts)
+
+    def _by_cases(self, lit: Atom, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Poly:
+        """The entry at an index that a condition chooses: the one where it holds, or the one where it fails."""
+
+        def where(truth: bool) -> Poly:
+            at = tuple(place.at(lit, truth) for place in index)
+            return self.entry(value, at, frame, facts.assume(lit, truth))
+
+        held = facts.decide(lit)
+        if held is not None:
+            return where(held)
+        return self.n.mul(lit.poly, where(True), facts) + self.n.mul(ONE - lit.poly, where(False), facts)
 
     def _declare(self, tensor: Tensor, frame: Frame, facts: Facts) -> None:
         known = self.n.originals.get(tensor.name)
