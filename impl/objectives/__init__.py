@@ -5,11 +5,13 @@ NaN included, reaches neither loss nor gradient. Leading dimensions are batches,
 mean over its own targets. A 16-bit result is computed in float32 and rounded once.
 """
 
+from impl.objectives.linear import linear_cross_entropy
 from impl.objectives.losses import autoregressive, cross_entropy, distillation
 from impl.objectives.schedules import warmup
 
 __all__ = [
     "cross_entropy",
+    "linear_cross_entropy",
     "autoregressive",
     "distillation",
     "warmup",

@@ -1,4 +1,4 @@
-"""Over logits: the log-probability of a text; losses, which are cross entropy with targets that ask nothing, and with label smoothing; distillation at a temperature."""
+"""Over logits: the log-probability of a text; cross entropy, with label smoothing; distillation at a temperature."""
 
 import torch
 from jaxtyping import Float, Integer
@@ -80,16 +80,22 @@ def _at(law: Tensor, y: Tensor, lead: torch.Size) -> Tensor:
     return law.expand(*places, law.shape[-1]).gather(-1, ids).squeeze(-1)
 
 
-def check_targets(formula: str, s: Tensor, y: Tensor, epsilon: float = 0.0) -> torch.Size:
-    """Refuse what is no logits, targets and smoothing; the leading dimensions that both broadcast to."""
+def check_targets(
+    formula: str, s: Tensor, y: Tensor, epsilon: float = 0.0, V: int | None = None
+) -> torch.Size:
+    """Refuse what is no logits (or, with V, no rows to make them of), targets and smoothing; the leading dimensions that both
+    broadcast to.
+    """
     if y.is_floating_point() or y.is_complex() or y.dtype == torch.bool:
         raise _refuse.dtypes(formula, "integer targets", y=y)
     if s.ndim < 2 or y.shape[-1:] != s.shape[-2:-1]:
-        raise _refuse.shapes(formula, "s (... T V), y (... T)", s=s, y=y)
+        raise _refuse.shapes(
+            formula, "s (... T V), y (... T)" if V is None else "x (... T d), y (... T)", s=s, y=y
+        )
     _refuse.check_floating(formula, s=s)
     if not (isinstance(epsilon, (int, float)) and 0 <= epsilon <= 1):
         raise ValueError(f"{formula}: expected a number epsilon in 0..1; got epsilon {epsilon!r}")
-    check_range(formula, y, s.shape[-1])
+    check_range(formula, y, s.shape[-1] if V is None else V)
     return _refuse.check_lead(formula, {"y": y}, s=s)
 
 

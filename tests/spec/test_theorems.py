@@ -155,6 +155,7 @@ CATALOGUE = {
         "nothing_known",
         "none_asked",
     },
+    "objectives.linear_cross_entropy": {"gradients", "ignored_without_influence"},
     "objectives.autoregressive": {
         "first_word",
         "chain_rule",

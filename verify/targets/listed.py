@@ -12,7 +12,7 @@ from verify.targets.ours import implemented
 from verify.targets.target import Target
 
 
-def _ours(formula_id: str, conventions: dict[str, str] | None = None, **keywords: str) -> Target:
+def _ours(formula_id: str, conventions: dict[str, str] | None = None, **keywords: str | int) -> Target:
     said = ", ".join(f"{name}={value!r}" for name, value in keywords.items())
     shown = f"impl.{formula_id}" + (f"({said})" if said else "")
     given = {"formula_id": formula_id, **keywords}
@@ -45,6 +45,7 @@ FURTHER = (
     _ours("attention.multi_head", backend="math"),
     _ours("attention.local", {"window": "whole"}, window="whole"),
     _ours("positional.sinusoidal", {"layout": "concatenated"}, layout="concatenated"),
+    _ours("objectives.linear_cross_entropy", block=64),
     _ours("objectives.distillation", {"divergence": "cross_entropy"}, divergence="cross_entropy"),
     _ours("masking.mlm", {"selection": "exact_count"}, selection="exact_count"),
 )
@@ -198,6 +199,21 @@ TORCH = (
         "objectives.autoregressive",
         "objectives:summed_cross_entropy",
         differs="is the negative; called for each member",
+    ),
+    _torch(
+        "F.linear_cross_entropy",
+        "objectives.linear_cross_entropy",
+        "objectives:linear_cross_entropy",
+        NONE_ASKED,
+        ONE_MEAN,
+    ),
+    _torch(
+        "F.linear_cross_entropy(chunked)",
+        "objectives.linear_cross_entropy",
+        "objectives:linear_cross_entropy",
+        NONE_ASKED,
+        ONE_MEAN,
+        chunked=True,
     ),
 )
 

@@ -42,6 +42,19 @@ def cross_entropy_module() -> Adapted:
     return loss
 
 
+def linear_cross_entropy(chunked: bool = False) -> Adapted:
+    """``F.linear_cross_entropy`` of each member; with ``chunked``, in its parts of the batch."""
+    options = torch.nn.LinearCrossEntropyOptions() if chunked else None
+
+    def loss(x: Tensor, W: Tensor, y: Tensor, epsilon: float) -> Tensor:
+        def one(rows: Tensor, targets: Tensor) -> Tensor:
+            return F.linear_cross_entropy(rows, W, targets, label_smoothing=epsilon, options=options)
+
+        return by_member(one, x, y)
+
+    return loss
+
+
 def summed_cross_entropy() -> Adapted:
     """``F.cross_entropy`` with reduction by the sum, of each member, negated."""
 

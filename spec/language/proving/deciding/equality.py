@@ -2,7 +2,8 @@
 
 Most differences vanish in normal form. For the others: conditions left in the difference are decided both ways (a case
 distinction); denominators are multiplied out, each with the obligation that it is nonzero in the case at hand; sums over the
-same range are compared term by term; a range is split at a condition, in an exponent too. Each is sound, none is guesswork: what remains is reported.
+same range are compared term by term; a range is split at a condition, in an exponent too. Each is sound, none is guesswork:
+what remains is reported.
 """
 
 from __future__ import annotations
