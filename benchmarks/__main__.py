@@ -27,6 +27,7 @@ from benchmarks.harness import (
 
 SUBJECTS = (
     "masking",
+    "objectives",
     "attention",
     "multihead",
     "additive",

@@ -11,6 +11,7 @@
 ``impl.feedforward``      ``relu``, ``gelu``: two layers, the same at every position
 ``impl.transformer``      encoder, decoder and their layers, ``output``, ``model``
 ``impl.masking``          ``mlm``: the corruption of masked language modelling
+``impl.objectives``       ``cross_entropy``: what a model is trained for
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ========================  =========================================================================
 
@@ -29,6 +30,7 @@ __all__ = [
     "feedforward",
     "masking",
     "normalization",
+    "objectives",
     "positional",
     "recurrent",
     "scores",

@@ -107,6 +107,13 @@ PAPERS = (
         "arXiv:1606.08415",
     ),
     Reference(
+        "hinton2015",
+        "Hinton, Vinyals & Dean",
+        "Distilling the Knowledge in a Neural Network",
+        2015,
+        "arXiv:1503.02531",
+    ),
+    Reference(
         "hochreiter1997",
         "Hochreiter & Schmidhuber",
         "Long Short-Term Memory",
@@ -145,11 +152,25 @@ PAPERS = (
         "peters2018", "Peters et al.", "Deep contextualized word representations", 2018, "arXiv:1802.05365"
     ),
     Reference(
+        "sanh2019",
+        "Sanh, Debut, Chaumond & Wolf",
+        "DistilBERT, a distilled version of BERT: smaller, faster, cheaper and lighter",
+        2019,
+        "arXiv:1910.01108",
+    ),
+    Reference(
         "schuster1997",
         "Schuster & Paliwal",
         "Bidirectional recurrent neural networks",
         1997,
         "10.1109/78.650093",
+    ),
+    Reference(
+        "szegedy2016",
+        "Szegedy, Vanhoucke, Ioffe, Shlens & Wojna",
+        "Rethinking the Inception Architecture for Computer Vision",
+        2016,
+        "arXiv:1512.00567",
     ),
     Reference("vaswani2017", "Vaswani et al.", "Attention Is All You Need", 2017, "arXiv:1706.03762"),
     Reference(

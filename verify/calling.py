@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from spec.language.arrays import Tensor
+from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.dimensions import Size, is_size
 from spec.language.formula import Formula
 from verify.asking import callable_for
@@ -109,7 +109,7 @@ class Caller:
         """One input as a tensor on the device; real ones in ``dtype``."""
         if item.domain == "boolean":
             return torch.from_numpy(np.array(value, dtype=np.bool_)).to(self.device)
-        if item.domain in ("integer", "permutation"):
+        if item.domain in WHOLE:
             return torch.from_numpy(np.array(value, dtype=np.int64)).to(self.device)
         made = torch.from_numpy(np.array(value, dtype=np.float64)).to(device=self.device, dtype=DTYPES[dtype])
         return made.requires_grad_() if grad else made

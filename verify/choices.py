@@ -123,7 +123,7 @@ def drawn_inputs(formula: Formula, situation: Situation, seed: int, masks: bool)
             inputs[item.name] = next(numbers)
         elif item.domain == "boolean":
             inputs[item.name] = random.random(shape) < 0.5
-        elif item.domain == "integer":
+        elif item.domain in ("integer", "label"):
             inputs[item.name] = random.integers(0, whole(item.below, sizes), shape)
         elif item.role != "generator":
             drawn = fitted(item, situation.scale * random.standard_normal(shape))

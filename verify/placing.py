@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from spec.language.arrays import DISCRETE
 from spec.language.differentiation.gradients import ADJOINT
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import run
@@ -95,9 +96,7 @@ def placed(
 
 def _names(flat: Flat, inputs: Mapping[str, Any]) -> Iterator[str]:
     """The real tensors: lines, and inputs that are arrays."""
-    yield from dict.fromkeys(
-        line.name for line in flat.lines if line.left.tensor.domain not in ("boolean", "integer")
-    )
+    yield from dict.fromkeys(line.name for line in flat.lines if line.left.tensor.domain not in DISCRETE)
     for item in flat.inputs:
         value = inputs.get(str(item))
         if isinstance(value, np.ndarray) and value.dtype == np.float64 and not str(item).startswith("seed_"):

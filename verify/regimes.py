@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from spec.language.arrays import NO_LABEL
+
 Reals: TypeAlias = npt.NDArray[np.float64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Random: TypeAlias = np.random.Generator
@@ -180,6 +182,8 @@ EPSILONS = (1e-5, 1e-6, 1e-3, 1e-12, 1.0, 1e-8)
 """For ε."""
 POSITIVE_NUMBERS = (2.0, 1.0, 5.5, 0.75, 20.0, 0.01)
 """For other positive numbers: widths and the like."""
+SHARES = (0.1, 0.0, 0.35, 1.0, 0.75, 0.01)
+"""For numbers from 0 to 1."""
 
 
 def identifiers(random: Random, shape: Shape, below: int, kind: int) -> npt.NDArray[np.int64]:
@@ -201,3 +205,12 @@ def identifiers(random: Random, shape: Shape, below: int, kind: int) -> npt.NDAr
     ):  # the largest is the first that a narrow type or a table cut short cannot hold
         found.flat[random.integers(found.size)] = below - 1
     return found
+
+
+def some_without(random: Random, labels: npt.NDArray[np.int64], kind: int) -> npt.NDArray[np.int64]:
+    """Labels of which few, half, all or none are left out, or all but the first of each row."""
+    share = (0.2, 0.0, 1.0, 0.5, 0.8)[kind % 5]
+    left_out = random.random(labels.shape) < share
+    if kind % 5 == 4 and labels.ndim:
+        left_out[..., 0] = False
+    return np.where(left_out, NO_LABEL, labels)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from spec.language.arrays import Tensor
+from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.dimensions import Size, is_size, solved_all, whole
 from spec.language.formula import Formula
 from verify import regimes
@@ -179,19 +179,17 @@ class Space:
                 inputs[item.name] = mask.draw(random, shape)
             elif item.role == "generator":
                 continue
-            elif item.domain in ("integer", "permutation"):
+            elif item.domain in WHOLE:
                 below = whole(item.below, sizes) if item.below != 0 else 1
                 made = regimes.identifiers(random, shape, below, recipe.number)
+                if item.domain == "label":
+                    made = regimes.some_without(random, made, recipe.mask)
                 inputs[item.name] = int(made) if item.role == "number" else made
             elif item.domain == "boolean":
                 kind = regimes.BOOLEANS[recipe.mask % len(regimes.BOOLEANS)]
                 inputs[item.name] = kind.draw(random, shape)
             elif item.role == "number":
-                offered = regimes.EPSILONS if item.name == "eps" else regimes.POSITIVE_NUMBERS
-                value = offered[recipe.number % len(offered)]
-                if item.below != 0 and value > item.below:  # it is the largest that the number may be
-                    value = float(item.below) / value
-                inputs[item.name] = value if item.domain == "positive" else float(random.standard_normal())
+                inputs[item.name] = self._number(item, recipe, random)
             else:
                 if lead in (item.name, "*") and (item.role == "data" or lead == item.name):
                     chosen = regime
@@ -202,6 +200,19 @@ class Space:
         if self.masked and mask.name != "no mask":
             said.append(mask.name)
         return Example(inputs, dtype, sizes, ", ".join(said), batch, recipe.seed % 2**31)
+
+    def _number(self, item: Tensor, recipe: Recipe, random: np.random.Generator) -> float:
+        """A number: of the first, each that is offered in its turn; the others are drawn beside it."""
+        if item.domain == "real":
+            return float(random.standard_normal())
+        offered = regimes.SHARES if item.domain == "share" else regimes.POSITIVE_NUMBERS
+        if item.name == "eps":
+            offered = regimes.EPSILONS
+        place = recipe.number if item == self.numbers[0] else int(random.integers(len(offered)))
+        value = float(offered[place % len(offered)])
+        if item.below != 0 and value > item.below:  # it is the largest that the number may be
+            value = float(item.below) / value
+        return value
 
 
 def fitted(item: Tensor, values: Any) -> Any:

@@ -141,7 +141,7 @@ def procedure_lines(procedure: Procedure) -> Iterator[tuple[str, str]]:
 
 def _symbols(formula: Formula, outputs: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
     """Name, shape and meaning of what goes in, then of what comes out."""
-    from spec.language.arrays import Tensor
+    from spec.language.arrays import NO_LABEL, Tensor
     from spec.language.evaluation.dimensions import is_size
     from spec.language.flatten import own_lines
 
@@ -149,8 +149,9 @@ def _symbols(formula: Formula, outputs: Iterable[Any]) -> Iterator[tuple[str, st
         if is_size(item):
             yield str(item), "", f"{formula.sizes.get(item, '')} (a size, at least 1)".strip()
             continue
-        limit = " below" if item.domain == "integer" else ", at most"
+        limit = " below" if item.domain in ("integer", "label") else ", at most"
         kind = item.domain + (f"{limit} {item.below}" if item.below != 0 else "")
+        kind += f", or {NO_LABEL} where there is none" if item.domain == "label" else ""
         role = ROLES.get(item.role, item.role)
         yield _told(item, role if item.role == "generator" else f"{kind}; {role}")
     for item, value in formula.constants.items():

@@ -110,7 +110,9 @@ class Shrinker:
             if tensor is None or not isinstance(value, np.ndarray) or value.ndim < len(tensor.shape):
                 return value
             if symbol in symbols_in(tensor.below):
-                value = np.minimum(value, max(whole(tensor.below, sizes) - 1, 0))
+                value = np.minimum(
+                    value, max(whole(tensor.below, sizes) - 1, 0)
+                )  # a label that is none stays so
             index: Any = (..., *(cut_axis(axis) for axis in tensor.shape))
             return value[index]
 

@@ -215,7 +215,7 @@ def given_value(
     """A value for a tensor that a theorem quantifies over."""
     if tensor.domain == "permutation":
         return random.permutation(shape[0])
-    if tensor.domain == "integer":
+    if tensor.domain in ("integer", "label"):
         below = whole(tensor.below, sizes) if tensor.below != 0 else 6
         return random.integers(0, max(below, 1), shape)
     if tensor.domain == "boolean":

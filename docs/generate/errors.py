@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 
+from spec.language.arrays import DISCRETE
 from spec.language.evaluation.evaluate import bound
 from spec.language.evaluation.precision import FORMATS, Precision
 from spec.language.formula import Formula
@@ -106,9 +107,7 @@ def is_exact(formula: Formula) -> bool:
 def example_words(formula: Formula) -> str:
     """The example in words: what it is drawn from, where anything is, and its sizes."""
     sizes = ", ".join(f"{name} = {value}" for name, value in examples.sizes(formula).items())
-    drawn = any(
-        t.domain not in ("integer", "boolean") and t.role in ("data", "parameter") for t in formula.tensors
-    )
+    drawn = any(t.domain not in DISCRETE and t.role in ("data", "parameter") for t in formula.tensors)
     return f"Unit-normal data, {sizes}" if drawn else sizes
 
 

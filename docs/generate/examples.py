@@ -71,7 +71,7 @@ def _value(
         return None
     if item.role == "number":
         return NUMBERS.get(item.name, 1e-5)
-    if item.domain == "integer":
+    if item.domain in ("integer", "label"):
         return random.integers(0, int(item.below.subs(values)), shape)
     if item.domain == "boolean":
         return random.random(shape) < 0.5

@@ -10,7 +10,7 @@ from itertools import product
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language.arrays import Tensor
+from spec.language.arrays import NO_LABEL, Tensor
 from spec.language.expr import Delta, Negative, Node, Times
 from spec.language.flatten import own_lines
 from spec.language.formula import Formula
@@ -36,6 +36,7 @@ SETS = {
     "real": r"\mathbb{R}",
     "positive": r"\mathbb{R}_{>0}",
     "nonnegative": r"\mathbb{R}_{\ge 0}",
+    "share": r"[0, 1]",
     "boolean": r"\mathbb{B}",
 }
 
@@ -251,8 +252,10 @@ def _space(tensor: Tensor) -> str:
     """The set that a tensor is from, such as ℝⁿˣᵈ."""
     if tensor.domain == "generator":
         return "–"
-    if tensor.domain == "integer":
-        entries = rf"\{{0, \ldots, {latex(tensor.below - 1)}\}}" if tensor.below != 0 else r"\mathbb{Z}"
+    if tensor.domain in ("integer", "label"):
+        none = rf"{NO_LABEL}, " if tensor.domain == "label" else ""
+        range_ = rf"\{{{none}0, \ldots, {latex(tensor.below - 1)}\}}"
+        entries = range_ if tensor.below != 0 else r"\mathbb{Z}"
     elif tensor.below != 0:
         entries = rf"(0, {latex(tensor.below)}]"
     else:

@@ -15,14 +15,22 @@ from spec.language.expr import Arithmetic, Leaf, Node, Ref, as_index, lift
 from spec.language.symbols import Index, Letter, span
 from spec.language.trees import Binder, free_symbols, fresh, substitute
 
+WHOLE = ("integer", "label", "permutation")
+"""The domains of whole numbers."""
+DISCRETE = ("boolean", *WHOLE)
+"""The domains in which nothing is differentiated or rounded."""
+NO_LABEL = -100
+"""The label that marks an entry without one, as everywhere in the field."""
+
 
 class Tensor(Arithmetic, Leaf):
     """A named array with symbolic sizes; ``x[i, j]`` refers to one entry, ``x[i]`` to a row, ``x[:k]`` to a part.
 
     A tensor of shape () is a value as it stands. ``meaning`` says in words what it holds; it is no part of what it is.
 
-    ``domain`` is ``"real"``, ``"positive"``, ``"nonnegative"``, ``"boolean"``, or ``"integer"`` (entries lie in
-    ``0 … below-1``). A positive number may be at most ``below``, where that is not 0.
+    ``domain`` is ``"real"``, ``"positive"``, ``"nonnegative"``, ``"share"`` (from 0 to 1), ``"boolean"``, ``"integer"``
+    (entries lie in ``0 … below-1``), or ``"label"`` (the same, or :data:`NO_LABEL` where there is none). A positive number may be at
+    most ``below``, where that is not 0.
     ``role`` says how an implementation receives it: ``data`` (leading batch dimensions allowed), ``parameter`` (none),
     ``mask`` (optional boolean data, absent = all True), ``number`` (a Python number), ``constant`` (fixed by the statement),
     ``generator`` (a random generator), ``internal`` (defined by a line).

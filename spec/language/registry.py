@@ -21,6 +21,7 @@ SUBJECTS = (
     "feedforward",
     "transformer",
     "masking",
+    "objectives",
     "decoding",
 )
 """The subjects, in the order in which they are read: packages of ``spec``, with one module for each formula."""

@@ -36,7 +36,7 @@ def inputs_of(formula: Formula, worked: Worked) -> dict[str, Any]:
         if str(item) not in worked.inputs:
             continue
         given = worked.inputs[str(item)]
-        if isinstance(item, Tensor) and item.domain in ("real", "positive", "nonnegative"):
+        if isinstance(item, Tensor) and item.domain in ("real", "positive", "nonnegative", "share"):
             array = np.array(given, dtype=object)
             found[str(item)] = np.array(np.frompyfunc(ball, 1, 1)(array), dtype=object)
         else:

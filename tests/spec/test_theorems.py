@@ -144,6 +144,38 @@ CATALOGUE = {
         "expected_selected",
         "expected_changed",
     },
+    "objectives.cross_entropy": {
+        "gradient",
+        "ignored_without_influence",
+        "shift_invariant",
+        "unsmoothed",
+        "smoothing",
+        "not_negative",
+        "at_least_entropy",
+        "nothing_known",
+        "none_asked",
+    },
+    "objectives.linear_cross_entropy": {"gradients", "ignored_without_influence"},
+    "objectives.autoregressive": {
+        "first_word",
+        "chain_rule",
+        "last_word",
+        "sums_to_one",
+        "not_positive",
+        "cross_entropy",
+        "shift_invariant",
+        "gradient",
+    },
+    "objectives.distillation": {
+        "gradient",
+        "agreement",
+        "entropy",
+        "not_negative",
+        "shift_invariant",
+        "scales",
+        "logit_matching",
+    },
+    "objectives.warmup": {"rises", "falls", "meets", "largest", "linear", "root"},
 }
 
 

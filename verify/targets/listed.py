@@ -12,7 +12,7 @@ from verify.targets.ours import implemented
 from verify.targets.target import Target
 
 
-def _ours(formula_id: str, conventions: dict[str, str] | None = None, **keywords: str) -> Target:
+def _ours(formula_id: str, conventions: dict[str, str] | None = None, **keywords: str | int) -> Target:
     said = ", ".join(f"{name}={value!r}" for name, value in keywords.items())
     shown = f"impl.{formula_id}" + (f"({said})" if said else "")
     given = {"formula_id": formula_id, **keywords}
@@ -45,6 +45,8 @@ FURTHER = (
     _ours("attention.multi_head", backend="math"),
     _ours("attention.local", {"window": "whole"}, window="whole"),
     _ours("positional.sinusoidal", {"layout": "concatenated"}, layout="concatenated"),
+    _ours("objectives.linear_cross_entropy", block=64),
+    _ours("objectives.distillation", {"divergence": "cross_entropy"}, divergence="cross_entropy"),
     _ours("masking.mlm", {"selection": "exact_count"}, selection="exact_count"),
 )
 """Ours once more, under another convention or on another path."""
@@ -57,6 +59,8 @@ OURS = tuple(
 )
 """Every formula that ``impl`` has a function for, as it is called without further arguments; then what it does besides."""
 
+NONE_ASKED = {"none_asked": "unspecified"}
+ONE_MEAN = "one mean for a batch: called for each member; without a target it is NaN"
 CLAMPED = "norms below 1e-8 count as 1e-8, so that a zero vector has cosine 0 and yet a gradient"
 
 TORCH = (
@@ -169,9 +173,66 @@ TORCH = (
     _torch("nn.LayerNorm", "normalization.layer_norm", "pytorch:layer_norm_module"),
     _torch("F.rms_norm", "normalization.rms_norm", "pytorch:rms_norm"),
     _torch("nn.RMSNorm", "normalization.rms_norm", "pytorch:rms_norm_module"),
+    _torch("F.cross_entropy", "objectives.cross_entropy", "objectives:cross_entropy", NONE_ASKED, ONE_MEAN),
+    _torch(
+        "nn.CrossEntropyLoss",
+        "objectives.cross_entropy",
+        "objectives:cross_entropy_module",
+        NONE_ASKED,
+        ONE_MEAN,
+    ),
+    _torch(
+        "F.kl_div(batchmean)",
+        "objectives.distillation",
+        "objectives:kl_div",
+        differs="takes log-probabilities and probabilities, which are torch's softmax; times τ²; called for each member",
+    ),
+    _torch(
+        "F.cross_entropy(probabilities)",
+        "objectives.distillation",
+        "objectives:cross_entropy_of_probabilities",
+        {"divergence": "cross_entropy"},
+        "takes logits over τ, and torch's softmax of the teacher's; times τ²; called for each member",
+    ),
+    _torch(
+        "F.cross_entropy(sum)",
+        "objectives.autoregressive",
+        "objectives:summed_cross_entropy",
+        differs="is the negative; called for each member",
+    ),
+    _torch(
+        "F.linear_cross_entropy",
+        "objectives.linear_cross_entropy",
+        "objectives:linear_cross_entropy",
+        NONE_ASKED,
+        ONE_MEAN,
+    ),
+    _torch(
+        "F.linear_cross_entropy(chunked)",
+        "objectives.linear_cross_entropy",
+        "objectives:linear_cross_entropy",
+        NONE_ASKED,
+        ONE_MEAN,
+        chunked=True,
+    ),
 )
 
 OTHERS = (
+    Target(
+        "transformers",
+        "get_inverse_sqrt_schedule",
+        "objectives.warmup",
+        "objectives:inverse_sqrt_schedule",
+        differs="a factor: of the largest rate, 1/√(d_model·warmup_steps); gives Python numbers, one for each step",
+    ),
+    Target(
+        "transformers",
+        "LabelSmoother",
+        "objectives.cross_entropy",
+        "objectives:label_smoother",
+        NONE_ASKED,
+        ONE_MEAN,
+    ),
     Target(
         "transformers",
         "sdpa_attention_forward",

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import sympy
 
-from spec.language.arrays import Tensor
+from spec.language.arrays import DISCRETE, Tensor
 from spec.language.differentiation.derivative import derivative, product
 from spec.language.differentiation.naming import name_sums
 from spec.language.evaluation.dimensions import Size, whole
@@ -260,7 +260,7 @@ class _Chain:
 
 def _is_real(line: Definition) -> bool:
     """Whether a line has a derivative: conditions and integers are constant wherever they are decided."""
-    return line.left.tensor.domain not in ("boolean", "integer")
+    return line.left.tensor.domain not in DISCRETE
 
 
 def _axes(tensor: Tensor) -> tuple[sympy.Symbol, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 
-from spec.language.arrays import Tensor
+from spec.language.arrays import DISCRETE, Tensor
 from spec.language.expr import TRUE, Both, Bound, Case, Literal, Node, Ref, SumOf
 from spec.language.flatten import Flat
 from spec.language.lines import Definition, Span
@@ -32,7 +32,7 @@ class _SumNamer:
         if isinstance(right, SumOf):
             inner = {**line.spans, right.var: (right.first, right.last)}
             right = SumOf(self.named(right.body, inner, TRUE), *right.args[1:])
-        elif line.left.tensor.domain not in ("boolean", "integer"):
+        elif line.left.tensor.domain not in DISCRETE:
             right = self.named(right, line.spans, TRUE)
         self.lines.append(Definition(line.left, right, line.ranges, line.accumulate))
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from spec.language.arrays import Tensor
+from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.binding import Bindings, bind
 from spec.language.evaluation.dimensions import whole
 from spec.language.expr import Ref
@@ -95,7 +95,7 @@ def bind_all(flat: Flat, every: Sequence[Mapping[str, Any]]) -> Bindings:
         values = [inputs.get(item.name) for inputs in every]
         if item.domain == "boolean":
             found.booleans[item.name] = _conditions(flat, item, values, found.sizes)
-        elif item.domain in ("integer", "permutation"):
+        elif item.domain in WHOLE:
             found.integers[item.name] = _stacked(flat, item, [np.asarray(v, np.int64) for v in values])
         else:
             found.reals[item.name] = _stacked(flat, item, [_real(v) for v in values])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from spec.language.arrays import Tensor
+from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.dimensions import WrongSize, solved, whole
 from spec.language.flatten import Flat
 
@@ -53,7 +53,7 @@ class Bindings:
             if array.dtype != np.bool_:
                 raise ValueError(f"{owner}: {item.name} must be boolean; {array.dtype} was given")
             self.booleans[item.name] = array
-        elif item.domain in ("integer", "permutation"):
+        elif item.domain in WHOLE:
             array = np.asarray(value)
             if not np.issubdtype(array.dtype, np.integer):
                 raise ValueError(f"{owner}: {item.name} must hold integers; {array.dtype} was given")
@@ -64,7 +64,7 @@ class Bindings:
             if array.dtype != object:
                 array = array.astype(np.float64)
             self.reals[item.name] = array
-            if item.domain in ("positive", "nonnegative"):
+            if item.domain in ("positive", "nonnegative", "share"):
                 self.positive.add(item.name)
         self._fit(owner, item, array.shape)
 

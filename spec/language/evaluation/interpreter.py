@@ -15,13 +15,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import sympy
 
-from spec.language.arrays import Tensor
+from spec.language.arrays import DISCRETE, WHOLE, Tensor
 from spec.language.calls import Call, Pullback
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.contraction import FEWEST
 from spec.language.evaluation.families import Families
 from spec.language.evaluation.numbers import Num
-from spec.language.evaluation.scope import Ints, Scope, fraction, spread
+from spec.language.evaluation.scope import Ints, Scope, fraction, spread, within_tensor
 from spec.language.evaluation.stepping import Finish, step_through
 from spec.language.evaluation.truth import Bools, Truth
 from spec.language.evaluation.walk import Walk
@@ -96,7 +96,7 @@ class Evaluator(Scope):
 
     def _recurrence(self, group: Group, finish: Finish | None) -> None:
         for line in group.lines:
-            if line.left.tensor.domain not in ("boolean", "integer") and line.name not in self.tensors:
+            if line.left.tensor.domain not in DISCRETE and line.name not in self.tensors:
                 self.tensors[line.name] = self.arithmetic.zeros(self.shape_of(line.left.tensor))
         step_through(self, group, finish)
 
@@ -117,7 +117,7 @@ class Evaluator(Scope):
             extent = tuple(len(self.ranges[s]) for s in self.scope)
             index = tuple(self.index(part) for part in line.left.index)
             plain = line.left.index == tuple(self.scope) and extent == shape
-            if domain in ("boolean", "integer"):
+            if domain in DISCRETE:
                 self._store_plain(line, shape, extent, index, domain)
                 return
             with nullcontext() if inside is None else self.guarded(inside.possibly):
@@ -141,6 +141,8 @@ class Evaluator(Scope):
         target = self.tensors.get(line.name)
         if target is None:
             target = self.arithmetic.zeros(shape)
+        if line.accumulate:
+            index, value = within_tensor(self.arithmetic, index, shape, value)
         self.tensors[line.name] = self.arithmetic.put(target, index, value, line.accumulate)
 
     def _in_range(
@@ -176,7 +178,7 @@ class Evaluator(Scope):
             target[index] = np.broadcast_to(value, extent)
             kept[line.name] = target
 
-        if domain == "integer":
+        if domain in WHOLE:
             store(self.integers, self.index(line.right))
             return
         truth = self.truth(line.right)
@@ -201,7 +203,7 @@ class Evaluator(Scope):
 
     def _ref(self, node: Ref) -> Any:
         name, domain = node.tensor.name, node.tensor.domain
-        if domain in ("integer", "permutation"):
+        if domain in WHOLE:
             return self.arithmetic.exact(self.index(node).astype(np.float64))
         if domain == "boolean":
             held = self.truth(node)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import sympy
 from sympy.core.basic import Basic
 
+from spec.language.arrays import DISCRETE
 from spec.language.evaluation.balls import midpoints
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.numbers import Num
@@ -300,10 +301,25 @@ def spread(part: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
     return part if part.shape == shape else np.broadcast_to(part, shape)
 
 
+def within_tensor(
+    arithmetic: Any, index: tuple[Ints, ...], shape: tuple[int, ...], value: Any
+) -> tuple[Any, Any]:
+    """Where an accumulating line adds, and what: nothing at indices outside, which a condition kept from being read."""
+    outside: Any = False
+    for at, size in zip(index, shape, strict=True):
+        outside = outside | (at < 0) | (at >= size)
+    if not np.any(outside):
+        return index, value
+    ones = (1,) * np.ndim(outside)
+    nothing = arithmetic.view(arithmetic.zeros(()), lambda part: np.asarray(part).reshape(ones))
+    clipped = tuple(np.clip(at, 0, max(size - 1, 0)) for at, size in zip(index, shape, strict=True))
+    return clipped, arithmetic.select(Truth(~outside), value, nothing)
+
+
 def is_inexact(part: Basic) -> bool:
     """Whether a side of a comparison is a number of the arithmetic, not an integer."""
     if isinstance(part, Ref):
-        return part.tensor.domain not in ("integer", "boolean", "permutation")
+        return part.tensor.domain not in DISCRETE
     return isinstance(part, Node) and not isinstance(part, Literal)
 
 

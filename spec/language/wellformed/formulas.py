@@ -187,7 +187,15 @@ def _check_argument(where: str, item: Any, value: Basic, sizes: dict[Any, Any]) 
     if item.domain != "boolean" and is_condition(body):
         raise IllFormed(f"{where}: {item} takes {item.domain} numbers; {value} is a condition")
     tensor = body.tensor if isinstance(body, Ref) else body
-    if item.domain == "integer" and isinstance(tensor, Tensor) and 0 not in (tensor.below, item.below):
+    if item.domain == "integer" and isinstance(tensor, Tensor) and tensor.domain == "label":
+        raise IllFormed(
+            f"{where}: {item} holds integers from 0 on; {value} holds labels, some of them perhaps none"
+        )
+    if (
+        item.domain in ("integer", "label")
+        and isinstance(tensor, Tensor)
+        and 0 not in (tensor.below, item.below)
+    ):
         below = substitute(item.below, sizes)
         if sympy.expand(below - tensor.below).is_negative or free_symbols(below) != free_symbols(
             tensor.below

@@ -13,7 +13,7 @@ from typing import Any
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language.arrays import Comprehension, Tensor
+from spec.language.arrays import DISCRETE, WHOLE, Comprehension, Tensor
 from spec.language.calls import ABSENT, Call, Pullback
 from spec.language.expr import (
     FUNCTIONS,
@@ -40,8 +40,8 @@ from spec.language.expr import (
 from spec.language.known import known
 from spec.language.trees import free_symbols
 
-DOMAINS = ("real", "positive", "nonnegative", "boolean", "integer", "permutation")
-REAL = DOMAINS[:3]
+DOMAINS = ("real", "positive", "nonnegative", "share", "boolean", "integer", "label", "permutation")
+REAL = DOMAINS[:4]
 RELATIONS = ("=", "<=", "<")
 """How the sides of a claim, or of a step, may be related."""
 COMPARISONS = ("==", "<=", "<")
@@ -86,7 +86,7 @@ def check_tensor(tensor: Tensor, where: str) -> None:
     check_name(tensor.name, where)
     if tensor.domain not in DOMAINS and tensor.role != "generator":
         raise IllFormed(f"{where}: {tensor.name}: {tensor.domain!r} is no domain; {', '.join(DOMAINS)} are")
-    if tensor.domain == "integer" and tensor.below == 0 and tensor.role != "internal":
+    if tensor.domain in ("integer", "label") and tensor.below == 0 and tensor.role != "internal":
         raise IllFormed(
             f"{where}: {tensor.name} holds integers, but of which range is not said: give below=…"
         )
@@ -115,11 +115,11 @@ def is_condition(node: Any) -> bool:
 def is_whole(node: Any) -> bool:
     """Whether a tree is index arithmetic: over letters, and over entries of integer tensors."""
     if not isinstance(node, Node):
-        return not isinstance(node, Tensor) or node.domain in ("integer", "permutation")
+        return not isinstance(node, Tensor) or node.domain in WHOLE
     if isinstance(node, Ref):
-        return node.tensor.domain in ("integer", "permutation", "boolean")
+        return node.tensor.domain in DISCRETE
     if isinstance(node, Call):
-        return known(node.formula_id).line(node.output).domain in ("integer", "boolean")
+        return known(node.formula_id).line(node.output).domain in DISCRETE
     if isinstance(node, Case):
         return all(is_whole(branch) for branch in node.args[1:])
     if isinstance(node, Plus | Minus | Times | Negative):
@@ -202,7 +202,7 @@ class Parts:
             domain = item.domain if isinstance(item, Tensor) else "integer"
             if domain == "boolean" and not is_condition(body):
                 raise IllFormed(f"{self.where}: {callee.id} asks for a condition as {item}; {body} is none")
-            if domain == "integer" and not is_whole(body):
+            if domain in ("integer", "label") and not is_whole(body):
                 raise IllFormed(f"{self.where}: {callee.id} asks for integers as {item}; {body} is none")
             if domain == "permutation" and not (isinstance(value, Tensor) and value.domain == domain):
                 raise IllFormed(

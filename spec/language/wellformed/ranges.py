@@ -9,7 +9,7 @@ from typing import Any
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language.arrays import Comprehension, Tensor
+from spec.language.arrays import WHOLE, Comprehension, Tensor
 from spec.language.calls import Call, Pullback, unify
 from spec.language.expr import (
     Always,
@@ -154,7 +154,7 @@ def _check_entry(
     if len(index) != len(shape):
         raise IllFormed(f"{where}: {name} has {len(shape)} axes, but {len(index)} indices were given")
     for part, size in zip(index, shape, strict=True):
-        if isinstance(part, Ref) and part.tensor.domain not in ("integer", "permutation"):
+        if isinstance(part, Ref) and part.tensor.domain not in WHOLE:
             raise IllFormed(
                 f"{where}: {part} is no index: {part.tensor.name} holds {part.tensor.domain} numbers"
             )
@@ -164,13 +164,18 @@ def _check_entry(
 
 def _plainly_inside(part: Basic, size: sympy.Expr, scope: Scope) -> bool:
     if isinstance(part, Ref):
-        return bool(sympy.expand(_below(part) - size) == 0)
+        return bool(part.tensor.domain != "label" and sympy.expand(_below(part) - size) == 0)
     return part in scope.spans and scope.spans[part] == (0, size - 1)
 
 
 def _below(look_up: Ref) -> Any:
     tensor = look_up.tensor
     return tensor.shape[0] if tensor.domain == "permutation" else tensor.below
+
+
+def _least(look_up: Ref) -> Any:
+    """The least value that is tried: for a label, one that is none."""
+    return sympy.Integer(-1 if look_up.tensor.domain == "label" else 0)
 
 
 def _try_sizes(part: Any, size: sympy.Expr, scope: Scope, node: Basic, where: str) -> None:
@@ -216,7 +221,7 @@ def _tried(
         return  # nothing is said of its range: left to the prover, which has to see it in range
     held = () if bare else scope.held
     ranges: dict[Any, Span] = _needed(wanted, scope, held)
-    ranges |= {one: (sympy.S.Zero, _below(one) - 1) for one in looked}
+    ranges |= {one: (_least(one), _below(one) - 1) for one in looked}
     symbols = {s for span in ranges.values() for end in span for s in free_symbols(end)} | wanted
     fixed = {size: scope.sizes[size] for size in symbols & scope.sizes.keys()}
     free = (symbols - fixed.keys()).union(*map(free_symbols, fixed.values())) - set(ranges)

@@ -107,7 +107,7 @@ class _Stated:
                 raise IllFormed(
                     f"{self.where}: {tensor}, which is {tensor.domain}, cannot be fixed to {value}"
                 )
-            if tensor.domain != "real" and number < 0:
+            if (tensor.domain != "real" and number < 0) or (tensor.domain == "share" and number > 1):
                 raise IllFormed(f"{self.where}: {tensor} is fixed to {value}, but is {tensor.domain}")
 
     # Claims ------------------------------------------------------------------------------------------------------------

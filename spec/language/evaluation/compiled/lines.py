@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import sympy
 
-from spec.language.arrays import Tensor
+from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.compiled.conditions import Opening, Value
 from spec.language.evaluation.compiled.frame import Around, Change, Frame, filled
 from spec.language.evaluation.compiled.indices import Condition, Index
 from spec.language.evaluation.compiled.reading import Reader
 from spec.language.evaluation.compiled.values import Values
 from spec.language.evaluation.numbers import Num
+from spec.language.evaluation.scope import within_tensor
 from spec.language.evaluation.stepping import Finish
 from spec.language.evaluation.truth import Truth
 from spec.language.lines import Definition
@@ -86,6 +87,8 @@ class Compiled:
         target = frame.tensors.get(self.name)
         target = arithmetic.zeros(shape) if target is None else target
         index = tuple(part.array(frame) for part in self.index)
+        if self.accumulate:
+            index, value = within_tensor(arithmetic, index, shape, value)
         frame.tensors[self.name] = arithmetic.put(target, index, value, self.accumulate)
         frame.owned.add(self.name)
 
@@ -161,7 +164,7 @@ class Lines(Values):
         index = tuple(self.index(part, around) for part in line.left.index)
         domain = line.left.tensor.domain
         right, condition, integer = None, None, None
-        if domain == "integer":
+        if domain in WHOLE:
             integer = self.index(line.right, around)
         elif domain == "boolean":
             condition = self.condition(line.right, around)

@@ -8,6 +8,7 @@ from typing import Any
 
 import sympy
 
+from spec.language.arrays import DISCRETE
 from spec.language.evaluation.compiled.conditions import Opening
 from spec.language.evaluation.compiled.frame import Frame
 from spec.language.evaluation.compiled.indices import Index
@@ -113,9 +114,7 @@ class Steps(Lines):
         """A group of lines that step through an index."""
         added = {line.name for line in group.lines if line.accumulate}
         tensors = {
-            line.name: line.left.tensor
-            for line in group.lines
-            if line.left.tensor.domain not in ("boolean", "integer")
+            line.name: line.left.tensor for line in group.lines if line.left.tensor.domain not in DISCRETE
         }
         slots = [{symbol: self.slots.axis() for symbol in line.spans} for line in group.lines]
         lines = list(zip(range(len(slots)), group.lines, slots, strict=True))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import sympy
 
+from spec.language.arrays import WHOLE
 from spec.language.calls import Call, Pullback
 from spec.language.evaluation.compiled.conditions import Conditions, Value, guarded
 from spec.language.evaluation.compiled.frame import Around, Array, Axis, Change, Frame, filled
@@ -52,7 +53,7 @@ class Values(Conditions):
 
     def _ref(self, node: Ref, around: Around) -> Value:
         name, domain = node.tensor.name, node.tensor.domain
-        if domain in ("integer", "permutation"):
+        if domain in WHOLE:
             return _exact(self.index(node, around))
         if domain == "boolean":
             return self._indicator(node, around)

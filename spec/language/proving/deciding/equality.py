@@ -2,12 +2,13 @@
 
 Most differences vanish in normal form. For the others: conditions left in the difference are decided both ways (a case
 distinction); denominators are multiplied out, each with the obligation that it is nonzero in the case at hand; sums over the
-same range are compared term by term; a range is split at a condition. Each is sound, none is guesswork: what remains is reported.
+same range are compared term by term; a range is split at a condition, in an exponent too. Each is sound, none is guesswork:
+what remains is reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,7 @@ def vanishes(n: Normal, difference: Poly, facts: Facts, depth: int = 0) -> Poly:
         if missing:
             raise Undischarged(" and ".join(f"{text(n, value)} ≠ 0" for value in missing))
         return ZERO
-    for rewrite in (_term_by_term, _range_split):
+    for rewrite in (_term_by_term, _range_split, _exponents):
         result = rewrite(n, difference, facts, depth)
         if result is not None:
             return result
@@ -134,9 +135,15 @@ def _range_split(n: Normal, difference: Poly, facts: Facts, depth: int) -> Poly 
     """Σ over a range is Σ over a part of it plus Σ over the rest."""
     if depth >= CASES:
         return None
-    found = list(_sums(difference))
-    for mono, c, rest, wide in found:
-        for _, _, _, narrow in found:
+    split = _split(n, difference, (atom for _, _, _, atom in _sums(difference)), facts)
+    return None if split is None else vanishes(n, split, facts, depth + 1)
+
+
+def _split(n: Normal, poly: Poly, parts: Iterable[Atom], facts: Facts) -> Poly | None:
+    """A polynomial with one of its sums as that over the range of one of these parts, and that over the rest."""
+    narrower = list(parts)
+    for mono, c, rest, wide in _sums(poly):
+        for narrow in narrower:
             if wide == narrow or wide.body != narrow.body or wide.bound != narrow.bound:
                 continue
             inner = facts.assume_all(narrow.lits)
@@ -154,6 +161,17 @@ def _range_split(n: Normal, difference: Poly, facts: Facts, depth: int) -> Poly 
             body = rebuild(n, n.mul(opposite, wide.body or ONE, n.empty), change, n.empty)
             lits = [x for lit in wide.lits for x in conjuncts(rebuild(n, lit.poly, change, n.empty))]
             others = n.summed((fresh,), lits, body, facts)
-            replaced = n.mul(of_mono(rest, c), narrow.poly + others, facts)
-            return vanishes(n, difference - of_mono(mono, c) + replaced, facts, depth + 1)
+            return poly - of_mono(mono, c) + n.mul(of_mono(rest, c), narrow.poly + others, facts)
+    return None
+
+
+def _exponents(n: Normal, difference: Poly, facts: Facts, depth: int) -> Poly | None:
+    """A range is split within an exponent, at a part of it that is in one, too."""
+    exponents = [m.exponent for m, _ in difference.ordered if m.exponent is not None]
+    parts = [atom for exponent in exponents for _, _, _, atom in _sums(exponent)]
+    for mono, c in difference.ordered if depth < CASES else ():
+        split = None if mono.exponent is None else _split(n, mono.exponent, parts, facts)
+        if split is not None:
+            moved = n.mul(of_mono(Mono(mono.lits, mono.pows), c), n.exp(split, facts), facts)
+            return vanishes(n, difference - of_mono(mono, c) + moved, facts, depth + 1)
     return None

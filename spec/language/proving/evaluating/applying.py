@@ -12,7 +12,7 @@ import flint
 import numpy as np
 import sympy
 
-from spec.language.arrays import Comprehension, Tensor
+from spec.language.arrays import WHOLE, Comprehension, Tensor
 from spec.language.calls import ABSENT, Call, Pullback
 from spec.language.differentiation.gradients import vjp
 from spec.language.evaluation.balls import BallArithmetic
@@ -161,7 +161,7 @@ class Applications:
         if isinstance(value, Tensor):
             if item.domain == "boolean":
                 return inner.booleans[value.name]
-            if item.domain in ("integer", "permutation"):
+            if item.domain in WHOLE:
                 return inner.integers[value.name]
             return self.real(inner, inner.tensors[value.name])
         spans: list[tuple[Any, Any, Any]] = []
@@ -172,7 +172,7 @@ class Applications:
             extent = tuple(len(inner.ranges[s]) for s in inner.scope)
             if item.domain == "boolean":
                 return np.array(np.broadcast_to(inner.condition(value), extent))
-            if item.domain in ("integer", "permutation"):
+            if item.domain in WHOLE:
                 return np.array(np.broadcast_to(inner.index(value), extent))
             number = inner.value(value if isinstance(value, Node) else Literal(value))
             return self.real(inner, inner.arithmetic.view(number, lambda part: np.broadcast_to(part, extent)))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from spec.language.arrays import Tensor
+from spec.language.arrays import NO_LABEL, Tensor
 from spec.language.evaluation.dimensions import Size, whole
 from spec.language.formula import Formula
 from spec.language.proving.evaluating.applying import Judging
@@ -82,8 +82,10 @@ def _entries(
         return np.asarray(random.random(shape) < share)
     if tensor.domain == "permutation":
         return random.permutation(shape[0])
-    if tensor.domain == "integer":
-        return random.integers(0, whole(tensor.below, sizes), shape)
+    if tensor.domain in ("integer", "label"):
+        found = random.integers(0, whole(tensor.below, sizes), shape)
+        share = {"plain": 0.3, "hidden": 1.0}.get(regime, 0.0) if tensor.domain == "label" else 0.0
+        return np.where(random.random(shape) < share, NO_LABEL, found) if share else found
     if regime == "ties":
         values = random.integers(-1, 2, shape).astype(float)
     elif regime == "zeros":
@@ -92,6 +94,8 @@ def _entries(
         values = np.round(random.standard_normal(shape) * (6 if regime == "large" else 1), 6)
     if tensor.domain == "real":
         return values
+    if tensor.domain == "share":
+        return np.minimum(np.abs(values) / 2, 1)
     return np.abs(values) + (0.125 if tensor.domain == "positive" else 0)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import sympy
 
 from spec.language.abbreviations import meant
-from spec.language.arrays import Tensor
+from spec.language.arrays import NO_LABEL, Tensor
 from spec.language.evaluation.balls import BallArithmetic
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.dimensions import Size, whole
@@ -165,6 +165,8 @@ def _check_domain(tensor: Tensor, bindings: Bindings) -> None:
     if name in bindings.integers:
         values = bindings.integers[name]
         below = whole(tensor.shape[0] if domain == "permutation" else tensor.below, bindings.sizes)
+        if domain == "label":
+            values = values[values != NO_LABEL]
         if (values < 0).any() or (values >= below).any():
             raise Unfit(f"{name} holds integers from 0 to {below - 1}; the point has others")
         if domain == "permutation" and len(set(values.tolist())) < below:
@@ -175,3 +177,5 @@ def _check_domain(tensor: Tensor, bindings: Bindings) -> None:
                 raise Unfit(f"{name} holds numbers; the point has {value}")
             if domain != "real" and not (value > 0 if domain == "positive" else value >= 0):
                 raise Unfit(f"{name} is {domain}; the point has {value}")
+            if domain == "share" and not value <= 1:
+                raise Unfit(f"{name} is at most 1; the point has {value}")

@@ -10,6 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from spec.language.arrays import DISCRETE
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.reading.states import Recurring
@@ -77,7 +78,7 @@ def _of_state(n: Normal, atom: Atom, name: str, index: tuple[Poly, ...], facts: 
     for item, array in zip(spec.inputs, arrays, strict=True):
         if not mentions(array, names):
             continue
-        if spec.wrt is not None or item.domain in ("boolean", "integer", "permutation"):
+        if spec.wrt is not None or item.domain in DISCRETE:
             raise Unprovable(f"the derivative of {spec.name} with respect to {name} is not taken")
         more = replace(spec, wrt=item)
         n.recurring(more)

@@ -235,7 +235,7 @@ class Recurrences:
 
     def _nearby(self, item: Tensor, array: Poly, facts: Facts) -> str:
         """The domain of an input in a neighbourhood of an array: positive only where the array is known to be."""
-        if item.domain not in ("positive", "nonnegative"):
+        if item.domain not in ("positive", "nonnegative", "share"):
             return item.domain
         _, lits, body = (
             self.n.opened(array.atom) if item.shape and array.atom is not None else ((), (), array)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import sympy
 from sympy.core.basic import Basic
 
-from spec.language.arrays import Comprehension, Tensor
+from spec.language.arrays import NO_LABEL, Comprehension, Tensor
 from spec.language.calls import ABSENT, Call, unify
-from spec.language.expr import Ref
+from spec.language.expr import Case, Literal, Ref, lift
 from spec.language.flatten import completed, own_lines
 from spec.language.formula import Formula
 from spec.language.known import known
@@ -151,7 +151,9 @@ class Unfolding:
                 raise Undischarged(f"{value.name}, which is {value.domain}, is {item.domain}")
             return
         for node, inner, here in found:
-            if item.domain in ("positive", "nonnegative"):
+            if item.domain == "share" and reader.sign(lift(1) - node, inner, here) & ~(POSITIVE | NULL):
+                raise Undischarged(f"{reader.text(node, inner)} ≤ 1, as {callee.id} asks of {item.name}")
+            if item.domain in ("positive", "nonnegative", "share"):
                 mask = reader.sign(node, inner, here)
                 if mask & ~(POSITIVE if item.domain == "positive" else POSITIVE | NULL):
                     relation = "> 0" if item.domain == "positive" else "≥ 0"
@@ -160,13 +162,14 @@ class Unfolding:
                     )
                 asked = f"is {item.domain}, as {callee.id} asks of {item.name}"
                 reader.n.ledger.met(reader.shown(node), asked, "its form", inner.where)
-            elif item.domain == "integer" and item.below != 0:
+            elif item.domain in ("integer", "label") and item.below != 0:
                 place = reader.index(node, inner, here)
                 below = reader.index(
                     item.below, Frame(sizes, caller.tensors, strict=True, origin=caller.origin), here
                 )
+                free = item.domain == "label" and _is_label(node)
                 if not all(
-                    known_.nonnegative(at) and known_.nonnegative(below - at - 1)
+                    (free or known_.nonnegative(at)) and known_.nonnegative(below - at - 1)
                     for at, known_ in _cases(place, here)
                 ):
                     raise Undischarged(
@@ -183,14 +186,26 @@ class Unfolding:
         meaning = self.meaning(value, tuple(index), caller, facts)
         if meaning is None:
             return None
-        return [(node, inner, facts.assume_value(condition)) for condition, node, inner in meaning]
+        found = [(node, inner, facts.assume_value(condition)) for condition, node, inner in meaning]
+        return [every for one in found for every in self._branches(*one)]
+
+    def _branches(self, node: Any, inner: Frame, facts: Facts) -> Iterator[tuple[Any, Frame, Facts]]:
+        """The branches of a case, each where it is chosen; anything else as it is."""
+        if not isinstance(node, Case):
+            yield node, inner, facts
+            return
+        held = self.reader.condition(node.args[0], inner, facts)
+        for condition, branch in ((held, node.args[1]), (ONE - held, node.args[2])):
+            here = facts.assume_value(condition)
+            if condition and not here.impossible:
+                yield from self._branches(branch, inner, here)
 
     def nearby(self, item: Tensor, value: Any, caller: Frame, facts: Facts) -> str:
         """The domain of an input in a neighbourhood of an argument: positive only where the argument is known to be.
 
         A derivative speaks of the neighbourhood: of an input that may be 0, or that a theorem fixes to 0, it is no edge.
         """
-        if item.domain not in ("positive", "nonnegative"):
+        if item.domain not in ("positive", "nonnegative", "share"):
             return item.domain
         found = self._written(value, caller, facts)
         if found is None:
@@ -228,6 +243,9 @@ class Unfolding:
         key = (value, index, frame, facts)
         if key in self._entries:
             return self._entries[key]
+        open_ = [lit for place in index for lit in place.conditions]
+        if open_:
+            return self._by_cases(open_[0], value, index, frame, facts)
         self._in_range(value, index, frame, facts)
         state = (
             self.recurrences.entry(value, index, frame, facts)
@@ -263,6 +281,18 @@ class Unfolding:
             read = self.entry(node, (), inner, here) if plain else self.reader.read(node, inner, here)
             parts.append(self.n.mul(condition, read, facts))
         return total(parts)
+
+    def _by_cases(self, lit: Atom, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Poly:
+        """The entry at an index that a condition chooses: the one where it holds, or the one where it fails."""
+
+        def where(truth: bool) -> Poly:
+            at = tuple(place.at(lit, truth) for place in index)
+            return self.entry(value, at, frame, facts.assume(lit, truth))
+
+        held = facts.decide(lit)
+        if held is not None:
+            return where(held)
+        return self.n.mul(lit.poly, where(True), facts) + self.n.mul(ONE - lit.poly, where(False), facts)
 
     def _declare(self, tensor: Tensor, frame: Frame, facts: Facts) -> None:
         known = self.n.originals.get(tensor.name)
@@ -319,3 +349,10 @@ def _cases(poly: Poly, facts: Facts) -> Iterator[tuple[Poly, Facts]]:
         here = facts.assume(lit, holds)
         if not here.impossible:
             yield from _cases(poly.at(lit, holds), here)
+
+
+def _is_label(node: Any) -> bool:
+    """Whether a tree is a label, or the one that says that there is none."""
+    if isinstance(node, Ref):
+        return bool(node.tensor.domain == "label")
+    return isinstance(node, Literal) and node.value == NO_LABEL

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from spec.language.arrays import Tensor
+from spec.language.arrays import NO_LABEL, WHOLE, Tensor
 from spec.language.proving.knowledge.certificates import Form
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.knowledge.limits import Limits
@@ -139,7 +139,8 @@ class Normal:
         if atom.kind == "look_up":
             below = self.tensors[atom.name].below
             if below and (self.empty.nonnegative(below - 1) or self.in_range(atom, facts)):
-                yield atom.poly  # integers that a line defines have no range
+                # Integers that a line defines have no range; a label is perhaps none.
+                yield atom.poly - NO_LABEL if self.domain(atom.name) == "label" else atom.poly
                 yield below - atom.poly - 1
         elif atom.kind == "floor":
             over, under = _fraction(atom.args[0])
@@ -158,7 +159,7 @@ class Normal:
         domain = self.domain(name)
         if domain == "boolean":
             return Atom("bool", name, index).poly
-        return Atom("look_up" if domain in ("integer", "permutation") else "entry", name, index).poly
+        return Atom("look_up" if domain in WHOLE else "entry", name, index).poly
 
     def decided_entry(self, name: str, index: tuple[Poly, ...], facts: Facts) -> Poly:
         """An entry, a Boolean one decided by the facts."""

@@ -159,6 +159,12 @@ def split_range() -> Law:
     return Law(_over(f[j]), Sum(f[j], (j, 0, i)) + Sum(f[j], (j, i + 1, n - 1)), ((i, n),))
 
 
+@rule("alone", "A sum over a range of one index is its term: Σ_{j=i}^{i} f(j) = f(i).")
+def alone() -> Law:
+    """A range of one index."""
+    return Law(Sum(f[j], (j, i, i)), f[i], ((i, n),))
+
+
 @rule("count", "Σ 1 over a range is its number of indices.")
 def count() -> Law:
     """The terms of a constant sum are counted."""

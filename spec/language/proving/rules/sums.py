@@ -49,9 +49,10 @@ def _one(n: Normal, bound: frozenset[Atom], lits: frozenset[Atom], mono: Mono, f
         return summed(n, bound, lits, body, facts)
     if not bound:
         return _guarded(n, lits, mono, facts)
-    collapsed = _collapsed(n, bound, lits, mono, facts)
-    if collapsed is not None:
-        return collapsed
+    for shorter in (_collapsed, _alone):
+        fewer = shorter(n, bound, lits, mono, facts)
+        if fewer is not None:
+            return fewer
     inner = facts.assume_all(sorted(lits, key=lambda lit: lit.key))
     if inner.impossible:
         n.note("empty")
@@ -103,6 +104,23 @@ def _collapsed(
             n.note("collapse")
             value = {symbol: linear[1].scaled(-linear[0])}
             body = n.replaced(of_mono(Mono(lits - {lit}, mono.pows, mono.exponent)), value, facts)
+            return summed(n, bound - {symbol}, (), body, facts)
+    return None
+
+
+def _alone(n: Normal, bound: frozenset[Atom], lits: frozenset[Atom], mono: Mono, facts: Facts) -> Poly | None:
+    """Σ_{j=e}^{e} f(j) = f(e): a range of one value, its ends compared as they stand."""
+    for symbol in sorted(bound, key=lambda s: s.key):
+        ends: dict[int, dict[Poly, Atom]] = {1: {}, -1: {}}
+        for lit in lits:
+            linear = lit.args[0].linear_in(symbol) if lit.kind == "ge" else None
+            if linear is not None and abs(linear[0]) == 1:
+                sign = int(linear[0])
+                ends[sign][linear[1].scaled(Fraction(-sign))] = lit
+        for value in sorted(ends[1].keys() & ends[-1].keys(), key=lambda p: p.key):
+            n.note("alone")
+            rest = lits - {ends[1][value], ends[-1][value]}
+            body = n.replaced(of_mono(Mono(rest, mono.pows, mono.exponent)), {symbol: value}, facts)
             return summed(n, bound - {symbol}, (), body, facts)
     return None
 

@@ -111,7 +111,7 @@ def _with(
 
 
 def of_logarithm(n: Normal, poly: Poly, facts: Facts) -> int:
-    """ln x + y has the sign of x·eʸ - 1, and ln x - ln y + z that of x·eᶻ - y."""
+    """c·ln x - c·ln y + z has the sign of x·eᶻ⁄ᶜ - y for c > 0, and so have more logarithms that count alike."""
     if not n.limits.allows("estimate", DEPTH):
         return ANY_SIGN
     found = [
@@ -119,20 +119,21 @@ def of_logarithm(n: Normal, poly: Poly, facts: Facts) -> int:
         for mono, c in poly.terms.items()
         if mono.single is not None and mono.single.kind == "function" and mono.single.name == "log"
     ]
-    signs = sorted(c for _, c in found)
-    if signs not in ([1], [-1], [-1, 1]):
+    sizes = {abs(c) for _, c in found}
+    if len(sizes) != 1 or any(atom is None or n.sign(atom.args[0], facts) != POSITIVE for atom, _ in found):
         return ANY_SIGN
-    if any(atom is None or n.sign(atom.args[0], facts) != POSITIVE for atom, _ in found):
-        return ANY_SIGN
-    (atom, c), other = found[0], ONE
-    rest = poly - atom.poly.scaled(c)
-    if len(found) == 2:
-        other = found[1][0].args[0]
-        rest = rest - found[1][0].poly.scaled(found[1][1])
-    mask = n.sign(n.mul(atom.args[0], n.exp(rest.scaled(c), facts), facts) - other, facts)
+    (size,) = sizes
+    above, below, rest = ONE, ONE, poly
+    for atom, c in found:
+        rest = rest - atom.poly.scaled(c)
+        if c > 0:
+            above = n.mul(above, atom.args[0], facts)
+        else:
+            below = n.mul(below, atom.args[0], facts)
+    mask = n.sign(n.mul(above, n.exp(rest.scaled(1 / size), facts), facts) - below, facts)
     if mask != ANY_SIGN:
         n.note("monotone")
-    return mask if c > 0 else mirror(mask)
+    return mask
 
 
 def a_step_earlier(n: Normal, poly: Poly, facts: Facts) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.signs.sets import ANY_SIGN, NEGATIVE, NONNEGATIVE, mirror, sum_sign
-from spec.language.proving.terms.polynomials import INTEGERS, ONE, Atom, Mono, Poly, of_mono
+from spec.language.proving.terms.polynomials import INTEGERS, ONE, Atom, Mono, Poly, of_mono, total
 
 if TYPE_CHECKING:
     from spec.language.proving.rules.normal import Normal
@@ -72,12 +73,12 @@ def _is_index(mono: Mono) -> bool:
 
 
 def above_tangent(n: Normal, poly: Poly, facts: Facts) -> int:
-    """eˣ is at least 1 + x: what is at least 0 with 1 + x in its place is at least 0."""
+    """eˣ is at least 1 + x: what is at least 0 with 1 + x in its place is at least 0; so within a sum, Σ a·eˣ·eʸ."""
     for factor, side in ((1, poly), (-1, -poly)):
-        lower = _tangents(n, side, facts)
-        if lower is not None and not n.sign(lower, facts) & NEGATIVE:
-            n.note("tangent")
-            return NONNEGATIVE if factor > 0 else mirror(NONNEGATIVE)
+        for lower in (_tangents(n, side, facts), *_tangents_within(n, side, facts)):
+            if lower is not None and not n.sign(lower, facts) & NEGATIVE:
+                n.note("tangent")
+                return NONNEGATIVE if factor > 0 else mirror(NONNEGATIVE)
     return ANY_SIGN
 
 
@@ -92,6 +93,37 @@ def _tangents(n: Normal, poly: Poly, facts: Facts) -> Poly | None:
             found = True
             lower += n.mul(of_mono(plain, c), ONE + mono.exponent, facts)
     return lower if found else None
+
+
+def _tangents_within(n: Normal, poly: Poly, facts: Facts) -> Iterator[Poly]:
+    """The polynomial over eᶻ, for an eᶻ that it takes away, with Σ a·(1 + x + y) for every eʸ·Σ a·eˣ in which all a are at
+    least 0.
+    """
+    taken = {m.exponent.key: m.exponent for m, c in poly.terms.items() if c < 0 and m.exponent is not None}
+    for _, z in sorted(taken.items()):
+        lower, found = Poly(), False
+        for mono, c in n.mul(poly, n.exp(-z, facts), facts).terms.items():
+            lowered = None if mono.exponent is None or c < 0 else _within(n, mono, mono.exponent, facts)
+            found |= lowered is not None
+            lower += of_mono(mono, c) if lowered is None else lowered.scaled(c)
+        if found:
+            yield lower
+
+
+def _within(n: Normal, mono: Mono, exponent: Poly, facts: Facts) -> Poly | None:
+    """What eʸ·Σ a·eˣ is at least, with its other factors; None if they, or any a, may be below 0."""
+    for atom, power in mono.pows:
+        rest = of_mono(Mono(mono.lits, ((a, k) for a, k in mono.pows if a != atom)))
+        if atom.kind != "sum" or power != 1 or n.sign(rest, facts) & NEGATIVE:
+            continue
+        bound, lits, body = n.opened(atom)
+        inner = facts.assume_all(lits)
+        plain = [(of_mono(Mono(m.lits, m.pows), c), m.exponent or Poly()) for m, c in body.terms.items()]
+        if all(m.exponent is None for m in body.terms) or any(n.sign(a, inner) & NEGATIVE for a, _ in plain):
+            continue
+        terms = (n.mul(a, ONE + x + exponent, inner) for a, x in plain)
+        return n.mul(rest, n.summed(bound, lits, total(list(terms)), facts), facts)
+    return None
 
 
 __all__ = ["above_tangent", "absolute_cases", "against_maximum", "index_part"]

@@ -240,7 +240,7 @@ def _atom_structure(n: Normal, atom: Atom, facts: Facts) -> int:
             POSITIVE
             if domain == "positive"
             else NONNEGATIVE
-            if domain in ("nonnegative", "boolean")
+            if domain in ("nonnegative", "share", "boolean")
             else ANY_SIGN
         )
     if kind == "inverse":

@@ -1,0 +1,80 @@
+"""Cross entropy of a linear layer, forward and backward, beside the logits held whole and torch's function: time, and peak memory."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from benchmarks.harness import Comparison, Memory, Work
+from impl.objectives import linear_cross_entropy
+
+Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
+PLACES, WORDS, WIDTH = 4096, 32768, 512
+FEW = 512  # places where it has to be quick
+
+
+def entries(quick: bool) -> Iterator[Comparison | Memory]:
+    """The loss and the gradients of both inputs; then the same with 15 % of the places asked, as BERT's training does."""
+    T = FEW if quick else PLACES
+    size = f"{T}×{WORDS}×{WIDTH}"
+    for share, said in ((1.0, ""), (0.15, ", 15 % asked")):
+        yield Comparison(
+            f"linear cross entropy, training{said}",
+            size,
+            ours(T, share),
+            {
+                "naive": naive(T, share),
+                "torch F.linear_cross_entropy": fused(T, share),
+                "torch F.linear_cross_entropy(chunked)": chunked(T, share),
+            },
+            {"naive": 1.0},
+        )
+    yield Memory(
+        "linear cross entropy, training, peak memory",
+        size,
+        partial(ours, T),
+        {
+            "naive": partial(naive, T),
+            "torch F.linear_cross_entropy": partial(fused, T),
+            "torch F.linear_cross_entropy(chunked)": partial(chunked, T),
+        },
+        None,
+    )
+
+
+def ours(T: int, share: float = 1.0) -> Work:
+    """Ours: in blocks of rows."""
+    return _trained(linear_cross_entropy, T, share)
+
+
+def naive(T: int, share: float = 1.0) -> Work:
+    """The product, then the loss."""
+    return _trained(lambda x, W, y: F.cross_entropy(x @ W.mT, y), T, share)
+
+
+def fused(T: int, share: float = 1.0) -> Work:
+    """torch's function as it is called without options."""
+    return _trained(F.linear_cross_entropy, T, share)
+
+
+def chunked(T: int, share: float = 1.0) -> Work:
+    """torch's function in parts."""
+    options = torch.nn.LinearCrossEntropyOptions()
+    return _trained(partial(F.linear_cross_entropy, options=options), T, share)
+
+
+def _trained(loss: Loss, T: int, share: float) -> Work:
+    """The loss and both gradients, their inputs made beforehand."""
+    generator = torch.Generator().manual_seed(T)
+    x = torch.randn(T, WIDTH, generator=generator).requires_grad_()
+    W = (torch.randn(WORDS, WIDTH, generator=generator) / WIDTH**0.5).requires_grad_()
+    y = torch.randint(WORDS, (T,), generator=generator)
+    y[torch.rand(T, generator=generator) >= share] = -100
+
+    def work() -> tuple[Tensor, ...]:
+        with torch.enable_grad():
+            return torch.autograd.grad(loss(x, W, y), (x, W))
+
+    return work

@@ -1,0 +1,109 @@
+"""Over logits: the log-probability of a text; cross entropy, with label smoothing; distillation at a temperature."""
+
+import torch
+from jaxtyping import Float, Integer
+from torch import Tensor
+
+from impl import _refuse
+from impl.recurrent.cells import wide
+
+__all__ = ["autoregressive", "cross_entropy", "distillation"]
+
+NOT_ASKED = -100
+
+
+def cross_entropy(
+    s: Float[Tensor, "... T V"], y: Integer[Tensor, "... T"], epsilon: float = 0.0
+) -> Float[Tensor, "..."]:
+    """The mean, over the places with a target, of −(1 − ε)·log p[y] − ε·mean(log p), where p is the softmax of the logits; 0
+    where none has one. Statement: ``objectives.cross_entropy``.
+
+    Leading dimensions broadcast. IndexError for a target that is neither −100 nor in 0..V − 1: at once on the CPU, as torch's
+    device-side assertion on CUDA. ValueError for shapes that do not fit and for ε outside 0..1, TypeError unless targets are
+    integers and logits floating, whose dtype the result has. Source: Szegedy et al. 2016, "Rethinking the Inception
+    Architecture for Computer Vision", section 7.
+    """
+    lead = check_targets("objectives.cross_entropy", s, y, epsilon)
+    asked = y >= 0
+    law = torch.log_softmax(torch.where(asked[..., None], s, 0.0).to(wide(s.dtype)), -1)
+    cost = -_at(law, torch.where(asked, y, 0), lead)
+    if epsilon:
+        cost = (1 - epsilon) * cost - epsilon * law.mean(-1)
+    count = asked.sum(-1).clamp(min=1)
+    return (torch.where(asked, cost, 0.0).sum(-1) / count).to(s.dtype)
+
+
+def autoregressive(s: Float[Tensor, "... T V"], y: Integer[Tensor, "... T"]) -> Float[Tensor, "..."]:
+    """Σ_t log p(y_t given y_<t, x), where the conditional law at place t is the softmax of the logits s[t]. Statement:
+    ``objectives.autoregressive``.
+
+    Leading dimensions broadcast. IndexError for a word below 0 or not below V: at once on the CPU, as torch's device-side
+    assertion on CUDA. ValueError for shapes that do not fit, TypeError unless words are integers and logits floating, whose
+    dtype the result has. Source: Bengio et al. 2003, "A Neural Probabilistic Language Model", section 1.1.
+    """
+    lead = check_targets("objectives.autoregressive", s, y)
+    if y.is_cpu and not torch.compiler.is_compiling() and (y < 0).any():
+        raise _refuse.out_of_range("objectives.autoregressive", "words", y, s.shape[-1])
+    return _at(torch.log_softmax(s.to(wide(s.dtype)), -1), y, lead).sum(-1).to(s.dtype)
+
+
+def distillation(
+    z: Float[Tensor, "... T V"], u: Float[Tensor, "... T V"], tau: float, *, divergence: str = "kl"
+) -> Float[Tensor, "..."]:
+    """τ² times the mean over the places of KL(softmax(u/τ) ‖ softmax(z/τ)): student's logits z, teacher's u. Statement:
+    ``objectives.distillation``.
+
+    ``divergence="cross_entropy"`` leaves the teacher's entropy in. Gradients flow to both; ``u.detach()`` where the teacher is
+    not trained. Leading dimensions broadcast. ValueError for shapes that do not fit, for a temperature that is not a number
+    above 0 and for another divergence; TypeError unless both share one floating dtype, which is also the result's. Source:
+    Hinton et al. 2015, "Distilling the Knowledge in a Neural Network", section 2; Sanh et al. 2019, "DistilBERT".
+    """
+    if min(z.ndim, u.ndim) < 2 or z.shape[-2:] != u.shape[-2:]:
+        raise _refuse.shapes("objectives.distillation", "z (... T V), u (... T V)", z=z, u=u)
+    _refuse.check_lead("objectives.distillation", z=z, u=u)
+    _refuse.check_floating("objectives.distillation", z=z, u=u)
+    if not (isinstance(tau, (int, float)) and tau > 0):
+        raise ValueError(f"objectives.distillation: expected a number tau above 0; got tau {tau!r}")
+    if divergence not in ("kl", "cross_entropy"):
+        raise ValueError(
+            f"objectives.distillation: expected divergence 'kl' or 'cross_entropy'; got {divergence!r}"
+        )
+    log_p, log_q = (torch.log_softmax(x.to(wide(x.dtype)) / tau, -1) for x in (z, u))
+    cost = log_q.exp() * (log_q - log_p if divergence == "kl" else -log_p)
+    return (tau**2 * cost.sum(-1).mean(-1)).to(z.dtype)
+
+
+def _at(law: Tensor, y: Tensor, lead: torch.Size) -> Tensor:
+    """The entry of each row at its word."""
+    places = (*lead, y.shape[-1])
+    ids = y.long().expand(places)[..., None]
+    return law.expand(*places, law.shape[-1]).gather(-1, ids).squeeze(-1)
+
+
+def check_targets(
+    formula: str, s: Tensor, y: Tensor, epsilon: float = 0.0, V: int | None = None
+) -> torch.Size:
+    """Refuse what is no logits (or, with V, no rows to make them of), targets and smoothing; the leading dimensions that both
+    broadcast to.
+    """
+    if y.is_floating_point() or y.is_complex() or y.dtype == torch.bool:
+        raise _refuse.dtypes(formula, "integer targets", y=y)
+    if s.ndim < 2 or y.shape[-1:] != s.shape[-2:-1]:
+        raise _refuse.shapes(
+            formula, "s (... T V), y (... T)" if V is None else "x (... T d), y (... T)", s=s, y=y
+        )
+    _refuse.check_floating(formula, s=s)
+    if not (isinstance(epsilon, (int, float)) and 0 <= epsilon <= 1):
+        raise ValueError(f"{formula}: expected a number epsilon in 0..1; got epsilon {epsilon!r}")
+    check_range(formula, y, s.shape[-1] if V is None else V)
+    return _refuse.check_lead(formula, {"y": y}, s=s)
+
+
+def check_range(formula: str, y: Tensor, V: int) -> None:
+    """Refuse targets that are neither −100 nor a word; on a device, and within a compiled function, nothing is asked."""
+    if y.is_cpu and not torch.compiler.is_compiling():
+        wrong = (y != NOT_ASKED) & ((y < 0) | (y >= V))
+        if wrong.any():
+            raise _refuse.out_of_range(
+                formula, "targets other than −100", torch.where(y == NOT_ASKED, 0, y), V
+            )

@@ -1,0 +1,4 @@
+"""Objectives: what a model is trained for, and how fast."""
+
+FORMULAS = ("cross_entropy", "linear_cross_entropy", "autoregressive", "distillation", "warmup")
+"""What is stated here, in reading order: one module each."""

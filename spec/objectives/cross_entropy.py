@@ -1,0 +1,234 @@
+"""Cross entropy: how badly a model's distributions fit the words that stood there."""
+
+from spec.attention.softmax import softmax
+from spec.vocabulary import *
+
+T, V = sizes("T V")
+t, l = indices(t=T, l=T)
+v, w = indices(v=V, w=V)
+
+s = data("s", T, V, meaning="logits: a score of each word at each place")
+y = data(
+    "y", T, domain="label", below=V, meaning="target: the word that stood there; −100 where none is asked"
+)
+epsilon = number(
+    "epsilon", "share", meaning="label smoothing: the share of a target that all words have alike"
+)
+log_p = tensor("log_p", T, V, meaning="logarithm of the probability that the model gives each word")
+loss = tensor("loss", T, meaning="what each target costs; 0 where none is asked")
+count = tensor("count", domain="nonnegative", meaning="number of places with a target")
+L = tensor("L", meaning="mean cost of a target: what training lowers")
+
+NONE_ASKED = Convention(
+    "none_asked",
+    {
+        "zero": "without a single target the loss is 0, and so is its gradient",
+        "unspecified": "nothing is said about the loss without a target (0/0 and NaN included)",
+    },
+    default="zero",
+)
+
+
+def asked(place: Index) -> Node:
+    """The condition that a place has a target."""
+    return le(0, y[place])
+
+
+some_asked = Some(asked(l), l)
+smoothed = -(1 - epsilon) * log_p[t, y[t]] - epsilon * Sum(log_p[t, v], v) / V
+
+cross_entropy = Formula(
+    "objectives.cross_entropy",
+    "Cross entropy",
+    why="How is a model that gives every word a probability told how wrong it is? By what the words that did occur cost: minus "
+    "the logarithm of the probability that it gave each of them, so that being sure of the wrong word is dear, and the mean "
+    "is least where the probabilities are those of the text. Places where nothing is asked (padding; in masked language "
+    "modelling, every word that stayed in sight) take no part, in the sum or in the count. Label smoothing moves a share of "
+    "each target to all words alike, so that no logit has to grow without end.",
+    sizes={T: "places", V: "words of the vocabulary"},
+    inputs=(s, y, epsilon),
+    lines=(
+        define(log_p[t, v], s[t, v] - log(Sum(exp(s[t, w]), w))),
+        define(loss[t], case(asked(t), smoothed)),
+        define(count, Sum(1, t, where=asked(t))),
+        define(
+            L,
+            by_convention(
+                "none_asked",
+                zero=case(some_asked, Sum(loss[t], t) / count),
+                unspecified=case(some_asked, Sum(loss[t], t) / count, Undefined()),
+            ),
+        ),
+    ),
+    outputs=(L,),
+    conventions=(NONE_ASKED,),
+    stored=("log_p", "loss"),
+    pitfalls=(
+        pitfall(
+            "a batch without a single target: 0/0 is NaN, and one such batch spoils the weights",
+            convention="none_asked",
+        ),
+        pitfall(
+            "ignored places divide as well: the loss shrinks with the padding", mutant="ignored_in_the_count"
+        ),
+        pitfall("ignored places pay the smoothing", mutant="ignored_pay_smoothing"),
+        pitfall("the smoothing shared among the V − 1 other words: another formula", mutant="others_only"),
+        pitfall("the softmax rounds to 0, and its logarithm is −∞", mutant="logarithm_of_the_softmax"),
+    ),
+    sources=(
+        deck(2, "training loss: cross-entropy"),
+        deck(4, "fine-tuning: cross-entropy loss"),
+        paper("szegedy2016", "section 7: label smoothing"),
+        paper("vaswani2017", "section 5.4"),
+    ),
+    worked=(
+        Worked(
+            "Two words, and a model that knows nothing: ln 2 for each of two targets; the third place is not asked",
+            {"s": [[0, 0], [5, 5], [1, 7]], "y": [0, 1, -100], "epsilon": 0},
+            "0.6931",
+            4,
+        ),
+        Worked(
+            "The target scores 1 more: ln(1 + 1/e), and with a tenth smoothed a twentieth of what the other word lacks besides",
+            {"s": [[1, 0]], "y": [0], "epsilon": Rational(1, 10)},
+            "0.3633",
+            4,
+        ),
+    ),
+)
+
+# Theorems -----------------------------------------------------------------------------------------------------------------
+
+PLAIN = {epsilon: 0}
+g, c = given("g"), given("c", T)
+a, x = given("a", V, domain="positive"), given("x", V)
+r = given("r", T, V)
+whole = cross_entropy(s, y, epsilon)
+p = softmax(s)
+
+Z = tensor("Z", T, meaning="sum of the exponentials of the logits at a place")
+q = tensor("q", T, V, meaning="smoothed target: 1 − ε of the word that stood there, ε of all words alike")
+cross_entropy.let(Z[t], Sum(exp(s[t, w]), w))
+cross_entropy.let(q[t, v], case(asked(t), (1 - epsilon) * delta(v, y[t]) + epsilon / V))
+
+lack = log(Z[t]) - s[t, y[t]]
+mean_lack = Sum(lack, t, where=asked(t)) / count
+
+
+def cost(logit: Node) -> Node:
+    """What word v costs, where it is all that is asked and the logits are these, by word."""
+    return cross_entropy(each(logit, t, v), each(v, t), 0).as_node()
+
+
+A = Sum(a[v], v)
+drawn = a[v] / A
+entropy = -Sum(drawn * log(drawn), v)
+
+cross_entropy.theorem(
+    "gradient",
+    "The gradient with respect to the logits is softmax less smoothed target over the count; 0 where nothing is asked",
+    claim(whole.pullback(g, s)[t, v], "=", g * (p[t, v] - q[t, v]) / count, where=asked(t))
+    .step(
+        g / count * (exp(s[t, v]) / Z[t] - (1 - epsilon) * delta(v, y[t]) - epsilon / V),
+        "the cost of a target is ln Z − (1 − ε)·s[y] − ε·mean(s), and the derivative of ln Z is e^s/Z",
+    )
+    .because("e^s/Z is the softmax"),
+    claim(whole.pullback(g, s)[t, v], "=", 0, where=some_asked & ~asked(t)).by_definition(
+        "no line reads the logits there"
+    ),
+    given=g,
+)
+
+cross_entropy.theorem(
+    "ignored_without_influence",
+    "The logits at places where nothing is asked do not matter",
+    claim(
+        cross_entropy(each(case(asked(t), s[t, v], r[t, v]), t, v), y, epsilon), "=", L, where=some_asked
+    ).by_definition("no line reads the logits there"),
+    given=r,
+)
+
+cross_entropy.theorem(
+    "shift_invariant",
+    "Adding a number to all logits of a place changes nothing",
+    claim(cross_entropy(each(s[t, v] + c[t], t, v), y, epsilon), "=", L, where=some_asked)
+    .step(
+        Sum(
+            (c[t] + log(Z[t])) - (1 - epsilon) * (s[t, y[t]] + c[t]) - epsilon * Sum(s[t, v] + c[t], v) / V,
+            t,
+            where=asked(t),
+        )
+        / count,
+        "ln Σ exp(s + c) = c + ln Z",
+    )
+    .because("c − (1 − ε)·c − ε·c = 0"),
+    given=c,
+)
+
+cross_entropy.theorem(
+    "unsmoothed",
+    "At ε = 0 it is the mean of the negative log-probabilities of the targets",
+    claim(L, "=", -Sum(log(p[t, y[t]]), t, where=asked(t)) / count, where=some_asked)
+    .step(Sum(log(Z[t]) - s[t, y[t]], t, where=asked(t)) / count, "the definition; ε = 0")
+    .because("ln(e^s/Z) = s − ln Z"),
+    at=PLAIN,
+)
+
+cross_entropy.theorem(
+    "smoothing",
+    "It is (1 − ε) of the plain loss, and ε of the mean cost of all words",
+    claim(
+        L,
+        "=",
+        (1 - epsilon) * cross_entropy(s, y, 0)
+        - epsilon * (Sum(Sum(log_p[t, v], v) / V, t, where=asked(t)) / count),
+        where=some_asked,
+    ).by_definition("the sum over the places split"),
+)
+
+cross_entropy.theorem(
+    "not_negative",
+    "The plain loss is at least 0: no probability exceeds 1",
+    claim(0, "<=", L, where=some_asked)
+    .step(L - mean_lack, "the definition; ε = 0")
+    .because("a sum of exponentials is at least each of them, and the logarithm grows", gap=mean_lack),
+    at=PLAIN,
+)
+
+cross_entropy.theorem(
+    "at_least_entropy",
+    "Words drawn by the law a/Σa cost on average at least its entropy, whatever the logits ln a + x; at x = 0, just that",
+    claim(entropy, "<=", Sum(drawn * cost(log(a[v]) + x[v]), v))
+    .step(
+        Sum(drawn * cost(log(a[v]) + x[v]), v) - (log(Sum(a[v] * exp(x[v]), v) / A) - Sum(drawn * x[v], v)),
+        "a word costs ln Σ a·e^x − ln a − x",
+    )
+    .because(
+        "with m the mean of x: Σ a·e^(x − m) ≥ Σ a·(1 + x − m) = Σ a",
+        gap=log(Sum(a[v] * exp(x[v]), v) / A) - Sum(drawn * x[v], v),
+    ),
+    claim(Sum(drawn * cost(log(a[v])), v), "=", entropy).by_definition("the softmax of ln a is a/Σa"),
+    given=(a, x),
+    sizes={T: Rational(1)},
+    at=PLAIN,
+)
+
+cross_entropy.theorem(
+    "nothing_known",
+    "Where all logits of a place are alike, a target costs ln V, whatever the smoothing",
+    claim(cross_entropy(each(c[t], t, v), y, epsilon), "=", log(V), where=some_asked)
+    .step(Sum(log(V * exp(c[t])) - c[t], t, where=asked(t)) / count, "(1 − ε)·c + ε·c = c, and Σ e^c = V·e^c")
+    .because("ln(V·e^c) = ln V + c, and the count cancels"),
+    given=c,
+)
+
+cross_entropy.theorem(
+    "none_asked",
+    "Without a target the loss is 0, and so is its gradient",
+    claim(L, "=", 0, where=~some_asked).by_definition("the convention"),
+    claim(whole.pullback(g, s)[t, v], "=", 0, where=~some_asked).by_definition(
+        "the loss does not depend on the logits there"
+    ),
+    given=g,
+    conventions={"none_asked": "zero"},
+)
