@@ -14,8 +14,8 @@ from verify.faults import Fault
 VALUE, REPEATS = "value", "same call, same result"
 """The checks that are no requirements: the reference's own result, and the same result twice."""
 
-SINGLE = 2.0**-13
-"""As ``ROUNDING``, for a model that computes in float32: 2¹¹ units of its roundoff, where a tiny model rounds some hundred times."""
+SINGLE = 2.0**-16
+"""As ``ROUNDING``, for what is computed in float32: 256 times its roundoff. A network of two layers errs by some tens of it."""
 
 COMPARED = ("batch", "cache")
 """Requirements that compare two results, which may differ where a decision hangs on rounding."""
