@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from spec.decoding.continuations import ROUNDING, Problem
 from spec.language.procedure import Procedure
 from verify.decoding.cases import OWN, Case, models_of
-from verify.decoding.contract import Decoder, logits_of
+from verify.decoding.contract import Alone, Decoder, logits_of
 from verify.faults import Fault
 
 VALUE, REPEATS = "value", "same call, same result"
@@ -91,7 +91,7 @@ class Judge:
             begin = f"prompt {list(prompt)}"
             if not row:
                 return Seen(f"{begin} gets nothing; expected {right[0]}")
-            if len(row) > 1 and len(row) != len(right):
+            if not isinstance(found, Alone) and len(row) != len(right):
                 return Seen(f"{begin} gets {len(row)} continuations; expected {len(right)}, from {right[0]} on")
             for place, (one, other) in enumerate(zip(row, right, strict=False)):
                 if one.tokens != other.tokens:

@@ -119,6 +119,26 @@ def beam(family: str, early_stopping: bool | str = False) -> Callable[..., Any]:
     return generate
 
 
+def warpers() -> Callable[..., Any]:
+    """``TemperatureLogitsWarper``, ``TopKLogitsWarper`` and ``TopPLogitsWarper``, as ``generate(do_sample=True)`` has them."""
+    from transformers.generation.logits_process import (
+        LogitsProcessorList,
+        TemperatureLogitsWarper,
+        TopKLogitsWarper,
+        TopPLogitsWarper,
+    )
+
+    def sample(x: Tensor, T: float, k: int, p: float, generator: torch.Generator) -> Tensor:
+        every = LogitsProcessorList(
+            [TemperatureLogitsWarper(float(T)), TopKLogitsWarper(k), TopPLogitsWarper(float(p))]
+        )
+        warped = every(torch.zeros(1, 0, dtype=torch.int64), x.reshape(-1, x.shape[-1]))
+        drawn = torch.multinomial(torch.softmax(warped, -1), 1, generator=generator)
+        return drawn.reshape(x.shape[:-1])
+
+    return sample
+
+
 # x-transformers -----------------------------------------------------------------------------------------------------------
 
 
