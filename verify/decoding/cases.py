@@ -98,7 +98,7 @@ def cases(
         draw(st.integers(0, 9999)),
         tuple(map(tuple, prompts)),
         draw(st.integers(1, SMALL["length"] if small else 6)),
-        draw(st.none() | token) if "end" in takes else None,
+        draw(st.sampled_from((None, *range(V)))) if "end" in takes else None,
         draw(st.integers(1, 4)) if "width" in takes else 1,
         draw(st.none() | st.integers(1, V)) if "top" in takes else None,
         draw(st.sampled_from(ALPHAS)) if "alpha" in takes else 0.0,

@@ -21,7 +21,7 @@ from verify.reproduce import importable
 from verify.searching import Clock
 from verify.state import listening, one_thread
 
-SHARE = 0.5
+SHARE = 0.3
 """The share of the examples that each requirement gets; the comparison with the reference gets all."""
 SECONDS = 10.0
 """How long a counterexample is made smaller."""

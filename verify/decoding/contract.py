@@ -111,7 +111,8 @@ class Decoder:
             if not isinstance(part, Tensor):
                 raise Fault(f"returned {type(part).__name__} where a tensor is expected")
         tokens, *numbers = parts[: 3 if self.beams else 2]
-        if self.beams and tokens.dim() == 2:
+        alone = self.beams and tokens.dim() == 2
+        if alone:
             tokens, numbers = tokens.unsqueeze(1), [x.unsqueeze(1) if x.dim() == 1 else x for x in numbers]
         elif not self.beams:
             tokens, numbers = tokens.unsqueeze(1), [x.unsqueeze(1) for x in numbers]
@@ -121,7 +122,7 @@ class Decoder:
         if any(x.shape != tokens.shape[:2] for x in numbers):
             shapes = ", ".join(str(tuple(x.shape)) for x in numbers)
             raise Fault(f"returned numbers {shapes} beside tokens {tuple(tokens.shape)}")
-        return [
+        found = [
             [
                 one
                 for place, row in enumerate(rows)
@@ -129,6 +130,11 @@ class Decoder:
             ]
             for at, rows in enumerate(tokens.tolist())
         ]
+        return Alone(found) if alone else found
+
+
+class Alone(list[list[Continuation]]):
+    """Continuations of a beam search that returns the best of each prompt, and no other."""
 
 
 def _continuation(row: list[int], numbers: list[float], problem: Problem) -> Continuation | None:

@@ -15,6 +15,8 @@ from impl.decoding import Recomputed
 LONGEST = 24
 """Positions that the attention model has."""
 WIDTH = 4
+SPREADS = (1.5, 0.5)
+"""Standard deviations of logits, in turn: some models are sure of the next token, others hardly know it."""
 
 
 class Table:
@@ -22,10 +24,10 @@ class Table:
 
     cached = True
 
-    def __init__(self, vocabulary: int, seed: int, scale: float = 1.5, tied: bool = False) -> None:
+    def __init__(self, vocabulary: int, seed: int, tied: bool = False) -> None:
         self.vocabulary = vocabulary
         random = torch.Generator().manual_seed(seed)
-        table = scale * torch.randn(vocabulary, vocabulary, dtype=torch.float64, generator=random)
+        table = SPREADS[seed % len(SPREADS)] * torch.randn(vocabulary, vocabulary, dtype=torch.float64, generator=random)
         self.table = table.sign() if tied else table
 
     def __call__(self, tokens: Tensor) -> Tensor:
@@ -63,7 +65,7 @@ class Attention:
 
         self.E, self.position = drawn(vocabulary, WIDTH), drawn(LONGEST, WIDTH)
         self.W_q, self.W_k, self.W_v = drawn(3, WIDTH, WIDTH) / WIDTH**0.5
-        self.W_o = drawn(vocabulary, WIDTH)
+        self.W_o = SPREADS[seed % len(SPREADS)] * drawn(vocabulary, WIDTH) / WIDTH**0.5
 
     def __call__(self, tokens: Tensor) -> Tensor:
         """Logits (r n V) of the token after each, given those before it."""

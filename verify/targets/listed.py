@@ -217,6 +217,8 @@ TORCH = (
     ),
 )
 
+BEAMS = {"finished": "aside", "penalty": "power"}
+
 OTHERS = (
     Target(
         "transformers",
@@ -314,6 +316,46 @@ OTHERS = (
         "masking.mlm",
         "huggingface:collator",
         differs="its generator attribute is set to the generator passed",
+    ),
+    Target(
+        "transformers",
+        "temperature, top-k, top-p warpers",
+        "decoding.sample",
+        "generating:warpers",
+        differs="the logits processors of generate in its order, drawn from with torch.multinomial",
+    ),
+    Target(
+        "transformers",
+        "generate(greedy)",
+        "decoding.greedy",
+        "generating:greedy",
+        differs="a small GPT-2 of its own; pads on the left",
+        keywords={"family": "gpt2"},
+    ),
+    Target(
+        "transformers",
+        "generate(num_beams)",
+        "decoding.beam",
+        "generating:beam",
+        BEAMS,
+        "a small GPT-2 of its own; early_stopping=False, which is the default",
+        keywords={"family": "gpt2"},
+    ),
+    Target(
+        "transformers",
+        "generate(num_beams, early_stopping='never')",
+        "decoding.beam",
+        "generating:beam",
+        BEAMS,
+        "a small LLaMA of its own",
+        keywords={"family": "llama", "early_stopping": "never"},
+    ),
+    Target(
+        "x-transformers",
+        "AutoregressiveWrapper.beam_search",
+        "decoding.beam",
+        "generating:beam_search",
+        differs="a small decoder of its own; knows no end and no penalty",
     ),
 )
 
