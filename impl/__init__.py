@@ -10,6 +10,7 @@
 ``impl.normalization``    ``layer_norm``, ``rms_norm``
 ``impl.masking``          ``mlm``: the corruption of masked language modelling
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
+``impl.transformer``      the Transformer: layers, stacks, model, decoding with a cache
 ========================  =========================================================================
 
 Each function implements the statement of the same name (``impl.attention.causal`` is ``attention.causal``) and
@@ -31,6 +32,7 @@ __all__ = [
     "scores",
     "seq2seq",
     "similarity",
+    "transformer",
 ]
 
 

@@ -1,0 +1,27 @@
+"""The Transformer: encoder and decoder as layers, stacks and a model, with a cache for decoding.
+
+``TransformerConfig`` says what a model is made of, ``Transformer`` is the model; ``Encoder`` and ``Decoder`` are its stacks, over
+vectors; ``EncoderLayer`` and ``DecoderLayer`` what they are stacked of. ``Cache`` keeps keys and values while a target is written
+word by word. ``impl.transformer.adapters`` exchanges parameters with ``nn.Transformer``, ``impl.transformer.counts`` says how
+many there are.
+
+Masks are boolean. One over words (... n) is **True for a real token**; what stands where it is False reaches neither the logits
+nor a gradient. One over pairs (... n m), which layers take, is True where a token may attend.
+"""
+
+from impl.transformer.cache import Cache
+from impl.transformer.config import TransformerConfig
+from impl.transformer.decoder import Decoder
+from impl.transformer.encoder import Encoder
+from impl.transformer.layers import DecoderLayer, EncoderLayer
+from impl.transformer.model import Transformer
+
+__all__ = [
+    "TransformerConfig",
+    "Transformer",
+    "Encoder",
+    "Decoder",
+    "EncoderLayer",
+    "DecoderLayer",
+    "Cache",
+]
