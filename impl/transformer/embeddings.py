@@ -55,9 +55,12 @@ class Embeddings(nn.Module):
         """The vector of each token; ``positions`` are those of the first n places unless given. Ids where the mask is False are
         never read: any number may stand there.
 
-        Raises what ``embedding.token`` raises; ValueError for a mask of another shape, and beyond max_length.
+        Raises what ``embedding.token`` raises; ValueError for a mask of another shape and beyond max_length, TypeError for a mask
+        that is not boolean.
         """
         if mask is not None:
+            if mask.dtype != torch.bool:
+                raise _refuse.dtypes("transformer", "a boolean mask, True = a real token", mask=mask)
             if mask.shape != ids.shape:
                 raise _refuse.shapes(
                     "transformer", "ids (... n) and a mask of the same shape", ids=ids, mask=mask
