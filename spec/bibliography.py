@@ -153,6 +153,21 @@ PAPERS = (
         "arXiv:1502.03044",
     ),
     Reference(
+        "wu2016",
+        "Wu et al.",
+        "Google's Neural Machine Translation System: Bridging the Gap between Human and Machine Translation",
+        2016,
+        "arXiv:1609.08144",
+    ),
+    Reference("fan2018", "Fan, Lewis & Dauphin", "Hierarchical Neural Story Generation", 2018, "arXiv:1805.04833"),
+    Reference(
+        "holtzman2020",
+        "Holtzman et al.",
+        "The Curious Case of Neural Text Degeneration",
+        2020,
+        "arXiv:1904.09751",
+    ),
+    Reference(
         "zhang2019", "Zhang & Sennrich", "Root Mean Square Layer Normalization", 2019, "arXiv:1910.07467"
     ),
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ LIKELIEST = 0.6
 RESOLUTION = 2.0**-24
 """A uniform number in float32 has 24 bits, so any probability may be off by this."""
 
-PRIMES = (3, 2, 5, 7, 11, 13)
+PRIMES = (3, 2, 5, 7, 11, 13, 17, 19)
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,10 @@ class Situation:
     dtype: str = "float32"
     copies: int = 4096
     """Repetitions of the positions in one call."""
+    others: int = 0
+    """Where in the primes the sizes begin that are neither positions nor outcomes."""
+    numbers: tuple[float, ...] = (1.0,)
+    """The Python numbers, one after the other and again from the first."""
 
 
 @dataclass
@@ -85,15 +90,16 @@ def situations() -> tuple[Situation, ...]:
     )
     return (
         Situation("main", 4, 5, main),
-        Situation("masks", 8, 7, 30_000, masked=True),
-        Situation("peaked", 4, 7, 30_000, scale=3.0),
-        Situation("alike", 2, 11, 30_000, scale=0.0),
-        Situation("two outcomes", 3, 2, 30_000),
-        Situation("many outcomes", 2, 101, 60_000, dtype="float64"),
+        Situation("masks", 8, 7, 30_000, masked=True, others=3, numbers=(1.5, 1.0)),
+        Situation("peaked", 4, 7, 30_000, scale=3.0, numbers=(2.0, 0.9)),
+        Situation("sharpened", 5, 7, 30_000, others=2, numbers=(0.5, 0.75)),
+        Situation("alike", 2, 11, 30_000, scale=0.0, numbers=(1.0, 0.3)),
+        Situation("two outcomes", 3, 2, 30_000, numbers=(0.75, 0.8)),
+        Situation("many outcomes", 2, 101, 60_000, dtype="float64", others=5, numbers=(1.25, 0.6)),
         Situation("very many outcomes", 1, 1031, 20_000, copies=512),
         Situation("huge inputs", 64, 5, 500, scale=1e5, masked=True, copies=64),
-        Situation("one outcome", 2, 1, 2_000, copies=500),
-        Situation("a batch", 3, 3, 30_000, masked=True, batch=(2, 3), copies=1024),
+        Situation("one outcome", 2, 1, 2_000, copies=500, numbers=(1.0, 0.1)),
+        Situation("a batch", 3, 3, 30_000, masked=True, batch=(2, 3), copies=1024, numbers=(1.0, 0.7)),
     )
 
 
@@ -103,7 +109,7 @@ def situations() -> tuple[Situation, ...]:
 def drawn_inputs(formula: Formula, situation: Situation, seed: int, masks: bool) -> dict[str, Any]:
     """The inputs of a situation, each position once; real ones hold values of the situation's type."""
     random = np.random.default_rng([seed, situation.positions, situation.outcomes])
-    sizes = sizes_in(formula, situation)
+    sizes, numbers = sizes_in(formula, situation), cycle(situation.numbers)
     inputs: dict[str, Any] = {}
     for item in formula.inputs:
         if is_size(item):
@@ -114,7 +120,7 @@ def drawn_inputs(formula: Formula, situation: Situation, seed: int, masks: bool)
         if item.role == "mask":
             inputs[item.name] = _masks(random, shape) if situation.masked and masks else None
         elif item.role == "number":
-            inputs[item.name] = 1.0
+            inputs[item.name] = next(numbers)
         elif item.domain == "boolean":
             inputs[item.name] = random.random(shape) < 0.5
         elif item.domain == "integer":
@@ -130,7 +136,7 @@ def sizes_in(formula: Formula, situation: Situation) -> dict[Size, int]:
     law = law_of(formula)
     given = {law.over[-1][1]: situation.positions, law.probability.shape[-1]: situation.outcomes}
     others = (s for s in sizes_of_formula(formula) if s not in given)
-    return {**given, **dict(zip(others, PRIMES, strict=False))}
+    return {**given, **dict(zip(others, PRIMES[situation.others :], strict=False))}
 
 
 def _masks(random: np.random.Generator, shape: tuple[int, ...]) -> Any:

@@ -189,6 +189,8 @@ class Space:
             elif item.role == "number":
                 offered = regimes.EPSILONS if item.name == "eps" else regimes.POSITIVE_NUMBERS
                 value = offered[recipe.number % len(offered)]
+                if item.below != 0 and value > item.below:  # it is the largest that the number may be
+                    value = float(item.below) / value
                 inputs[item.name] = value if item.domain == "positive" else float(random.standard_normal())
             else:
                 if lead in (item.name, "*") and (item.role == "data" or lead == item.name):

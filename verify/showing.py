@@ -104,7 +104,8 @@ def _symbols(formula: Formula, outputs: Iterable[Any]) -> Iterator[tuple[str, st
         if is_size(item):
             yield str(item), "", f"{formula.sizes.get(item, '')} (a size, at least 1)".strip()
             continue
-        kind = item.domain + (f" below {item.below}" if item.below != 0 else "")
+        limit = " below" if item.domain == "integer" else ", at most"
+        kind = item.domain + (f"{limit} {item.below}" if item.below != 0 else "")
         role = ROLES.get(item.role, item.role)
         yield _told(item, role if item.role == "generator" else f"{kind}; {role}")
     for item, value in formula.constants.items():

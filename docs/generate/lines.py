@@ -253,6 +253,8 @@ def _space(tensor: Tensor) -> str:
         return "–"
     if tensor.domain == "integer":
         entries = rf"\{{0, \ldots, {latex(tensor.below - 1)}\}}" if tensor.below != 0 else r"\mathbb{Z}"
+    elif tensor.below != 0:
+        entries = rf"(0, {latex(tensor.below)}]"
     else:
         entries = SETS[tensor.domain]
     sizes = (rf"({latex(n)})" if isinstance(n, sympy.Add) else latex(n) for n in tensor.shape)

@@ -22,7 +22,7 @@ class Tensor(Arithmetic, Leaf):
     A tensor of shape () is a value as it stands. ``meaning`` says in words what it holds; it is no part of what it is.
 
     ``domain`` is ``"real"``, ``"positive"``, ``"nonnegative"``, ``"boolean"``, or ``"integer"`` (entries lie in
-    ``0 … below-1``).
+    ``0 … below-1``). A positive number may be at most ``below``, where that is not 0.
     ``role`` says how an implementation receives it: ``data`` (leading batch dimensions allowed), ``parameter`` (none),
     ``mask`` (optional boolean data, absent = all True), ``number`` (a Python number), ``constant`` (fixed by the statement),
     ``generator`` (a random generator), ``internal`` (defined by a line).

@@ -18,6 +18,7 @@ SUBJECTS = (
     "positional",
     "normalization",
     "masking",
+    "decoding",
 )
 """The subjects, in the order in which they are read: packages of ``spec``, with one module for each formula."""
 

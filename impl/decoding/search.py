@@ -1,0 +1,176 @@
+"""Greedy and beam search over a step model, batched: every row gets what it gets alone.
+
+Letters: b prompts of up to n tokens, k beams, each expanded by its t best tokens, T tokens generated, vocabulary V.
+Log-probabilities are summed in float64, whatever the logits' type. Of equally good tokens the first in the vocabulary is
+taken, of equally good candidates the one from the better beam, so that a search has one result.
+"""
+
+from typing import NamedTuple, TypeVar
+
+import torch
+from jaxtyping import Float, Int64, Integer
+from torch import Tensor
+
+from impl.decoding.penalties import Penalty, penalised
+from impl.decoding.steps import State, StepModel, lengths_of
+
+__all__ = ["Beams", "Decoded", "beam", "greedy"]
+
+S = TypeVar("S", bound=State)
+
+
+class Decoded(NamedTuple):
+    """One continuation for each prompt.
+
+    ``tokens`` hold ``end`` from their first ``end`` on; ``lengths`` count the tokens up to and with it; ``log_probability``
+    is Σ log p of these.
+    """
+
+    tokens: Int64[Tensor, "b T"]
+    log_probability: Float[Tensor, " b"]
+    lengths: Int64[Tensor, " b"]
+
+
+class Beams(NamedTuple):
+    """The k continuations kept for each prompt, best score first; see ``Decoded``. Where there are fewer than k, what is
+    left has length 0 and log-probability −∞.
+    """
+
+    tokens: Int64[Tensor, "b k T"]
+    log_probability: Float[Tensor, "b k"]
+    score: Float[Tensor, "b k"]
+    lengths: Int64[Tensor, "b k"]
+
+
+@torch.no_grad()
+def greedy(
+    model: StepModel[S],
+    prompts: Integer[Tensor, "b n"],
+    lengths: Integer[Tensor, " b"] | None = None,
+    *,
+    max_length: int,
+    end: int | None = None,
+) -> Decoded:
+    """The likeliest token at each step, until every row has said ``end`` or has ``max_length`` tokens.
+    Statement: ``decoding.greedy``.
+
+    ``lengths`` says how many tokens of each prompt count (all, if not given); without ``end`` every row gets
+    ``max_length`` tokens. ValueError for sizes that do not fit.
+    """
+    lengths = _checked("decoding.greedy", prompts, lengths, max_length=max_length)
+    logits, state = model.start(prompts, lengths)
+    found, total, done = [], logits.new_zeros(len(logits), dtype=torch.float64), None
+    for turn in range(max_length):
+        word, gain = _best(logits, 1)
+        token, gain = word.squeeze(-1), gain.squeeze(-1)
+        if done is not None:
+            token, gain = token.masked_fill(done, end or 0), gain.masked_fill(done, 0.0)
+        found.append(token)
+        total = total + gain
+        if end is not None:
+            done = token == end
+            if done.all():
+                break
+        if turn + 1 < max_length:
+            logits, state = model.step(state, token)
+    tokens = torch.stack(found, -1)
+    return Decoded(tokens, total, _lengths(tokens, end))
+
+
+@torch.no_grad()
+def beam(
+    model: StepModel[S],
+    prompts: Integer[Tensor, "b n"],
+    lengths: Integer[Tensor, " b"] | None = None,
+    *,
+    width: int,
+    max_length: int,
+    top: int | None = None,
+    end: int | None = None,
+    alpha: float = 0.0,
+    penalty: Penalty = "gnmt",
+) -> Beams:
+    """The k = ``width`` continuations of best score that are found when each of k beams is expanded by its t = ``top`` best
+    tokens (all, if not given), and of all candidates the k best are kept. Statement: ``decoding.beam``.
+
+    A beam that has said ``end`` is finished: it stays as it is and competes with the others for its place. The score is that of
+    ``penalised``; it decides what is kept, and the order of what is returned. The search ends when all beams are finished or
+    have ``max_length`` tokens. ValueError for sizes that do not fit.
+    """
+    lengths = _checked("decoding.beam", prompts, lengths, max_length=max_length, width=width, top=top)
+    logits, state = model.start(prompts, lengths)
+    b, device = len(prompts), logits.device
+    t = logits.shape[-1] if top is None else min(top, logits.shape[-1])
+    total = torch.zeros(b, 1, dtype=torch.float64, device=device)
+    tokens = torch.zeros(b, 1, 0, dtype=torch.int64, device=device)
+    count = torch.zeros(b, 1, dtype=torch.int64, device=device)
+    done = torch.zeros(b, 1, dtype=torch.bool, device=device)
+    first = torch.arange(t, device=device) == 0
+    for turn in range(max_length):
+        word, gain = (x.view(b, -1, t) for x in _best(logits, t))
+        # A finished beam has one candidate, itself; the places of its others stay empty.
+        stays = done.unsqueeze(-1)
+        gain = torch.where(stays, torch.where(first, 0.0, -torch.inf), gain)
+        grown = (total.unsqueeze(-1) + gain).flatten(1)
+        longer = (count + ~done).unsqueeze(-1).expand(-1, -1, t).flatten(1)
+        score = penalised(grown, longer, alpha, penalty)
+        chosen = score.sort(dim=-1, descending=True, stable=True).indices[:, :width]
+        parent = chosen // t
+        total, count = grown.gather(1, chosen), longer.gather(1, chosen)
+        said = word.masked_fill(stays, end or 0).flatten(1).gather(1, chosen)
+        before = tokens.gather(1, parent.unsqueeze(-1).expand(-1, -1, turn))
+        tokens = torch.cat((before, said.unsqueeze(-1)), -1)
+        done = done.gather(1, parent) | total.isneginf()
+        if end is not None:
+            done = done | (said == end)
+            if done.all():
+                break
+        if turn + 1 < max_length:
+            rows = torch.arange(b, device=device).unsqueeze(-1) * (len(logits) // b) + parent
+            logits, state = model.step(state.reorder(rows.flatten()), said.flatten())
+    return _filled(tokens, total, penalised(total, count, alpha, penalty), count, width, end)
+
+
+def _checked(name: str, prompts: Tensor, lengths: Tensor | None, **sizes: int | None) -> Tensor:
+    """The prompts' lengths; refuse sizes below 1."""
+    if any(size is not None and size < 1 for size in sizes.values()):
+        raise ValueError(f"{name}: expected sizes >= 1; got {sizes}")
+    return lengths_of(name, prompts, lengths)
+
+
+def _best(logits: Float[Tensor, "r V"], t: int) -> tuple[Int64[Tensor, "r t"], Float[Tensor, "r t"]]:
+    """The t best tokens of each row, of equal ones the first, and their log-probabilities in float64."""
+    if logits.dtype.itemsize == 2:
+        logits = logits.float()
+    whole = logits.logsumexp(-1, keepdim=True)
+    if t == 1:
+        found = logits.max(-1, keepdim=True)
+        return found.indices, (found.values - whole).double()
+    values, index = logits.topk(min(t + 1, logits.shape[-1]))
+    if (values[:, 1:] == values[:, :-1]).any():  # topk leaves open which of equal ones it takes
+        index = logits.sort(dim=-1, descending=True, stable=True).indices
+        values = logits.gather(-1, index)
+    return index[:, :t], (values[:, :t] - whole).double()
+
+
+def _lengths(tokens: Int64[Tensor, "... T"], end: int | None) -> Int64[Tensor, "..."]:
+    """How many tokens stand up to the first ``end``, itself counted; all where there is none."""
+    T = tokens.shape[-1]
+    if end is None:
+        return torch.full(tokens.shape[:-1], T, dtype=torch.int64, device=tokens.device)
+    return ((tokens == end).cumsum(-1) == 0).sum(-1).add(1).clamp(max=T)
+
+
+def _filled(
+    tokens: Tensor, total: Tensor, score: Tensor, count: Tensor, width: int, end: int | None
+) -> Beams:
+    """The beams as they are returned: places that no candidate took are empty."""
+    empty = total.isneginf()
+    tokens = tokens.masked_fill(empty.unsqueeze(-1), end or 0)
+    count, score = count.masked_fill(empty, 0), score.masked_fill(empty, -torch.inf)
+    missing = width - total.shape[1]
+    if missing:
+        tokens = torch.nn.functional.pad(tokens, (0, 0, 0, missing), value=end or 0)
+        total, score = (torch.nn.functional.pad(x, (0, missing), value=-torch.inf) for x in (total, score))
+        count = torch.nn.functional.pad(count, (0, missing))
+    return Beams(tokens, total, score, count)

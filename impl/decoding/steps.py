@@ -1,0 +1,107 @@
+"""What a decoder asks of a model: a start from prompts, a step by one token, a state whose rows can be picked anew.
+
+A model with a cache keeps it in its state; one without is wrapped in ``Recomputed``, which reads everything again at each
+step. A decoder cannot tell one from the other, and by ``decoding.beam`` its results may not differ either.
+"""
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+import torch
+from jaxtyping import Float, Int64, Integer
+from torch import Tensor
+
+from impl import _refuse
+
+__all__ = ["State", "StepModel", "Recomputed", "Read"]
+
+Own = TypeVar("Own", bound="State")
+
+
+class State(Protocol):
+    """What a model remembers of r rows: keys and values, recurrent states, or the tokens themselves."""
+
+    def reorder(self: Own, index: Int64[Tensor, " s"]) -> Own:
+        """The state of s rows, row i of which is row ``index[i]`` of this one. This one is not used afterwards."""
+        ...
+
+
+S = TypeVar("S", bound=State)
+
+
+class StepModel(Protocol[S]):
+    """A model of the next token. Logits are those of the token after all that a row has read so far."""
+
+    def start(
+        self, prompts: Integer[Tensor, "b n"], lengths: Integer[Tensor, " b"]
+    ) -> tuple[Float[Tensor, "b V"], S]:
+        """Read each prompt, of which the first ``lengths`` tokens count; what stands behind them has no influence."""
+        ...
+
+    def step(self, state: S, tokens: Integer[Tensor, " r"]) -> tuple[Float[Tensor, "r V"], S]:
+        """Read one more token in every row. The state given is not used afterwards."""
+        ...
+
+
+class Read:
+    """The state of a model without a cache: the tokens read, and how many they are."""
+
+    def __init__(self, tokens: Integer[Tensor, "r n"], lengths: Integer[Tensor, " r"]) -> None:
+        self.tokens, self.lengths = tokens, lengths
+
+    def reorder(self, index: Int64[Tensor, " s"]) -> "Read":
+        """The rows that ``index`` picks."""
+        return Read(self.tokens[index], self.lengths[index])
+
+    def append(self, tokens: Integer[Tensor, " r"]) -> "Read":
+        """One more token behind the last of each row."""
+        n = self.tokens.shape[1]
+        wide = torch.cat((self.tokens, torch.zeros_like(self.tokens[:, :1])), 1)
+        behind = torch.arange(n + 1, device=wide.device) == self.lengths.unsqueeze(-1)
+        return Read(torch.where(behind, tokens.unsqueeze(-1).to(wide.dtype), wide), self.lengths + 1)
+
+
+class Recomputed:
+    """A step model of a causal function from tokens (r n) to logits (r n V): every step reads all tokens again.
+
+    Rows are padded behind their end, where a causal function cannot see it. The plain twin of any cache.
+    """
+
+    def __init__(self, logits: Callable[[Integer[Tensor, "r n"]], Float[Tensor, "r n V"]]) -> None:
+        self.logits = logits
+
+    def start(
+        self, prompts: Integer[Tensor, "b n"], lengths: Integer[Tensor, " b"]
+    ) -> tuple[Float[Tensor, "b V"], Read]:
+        """Logits after each prompt."""
+        mask = torch.arange(prompts.shape[1], device=prompts.device) < lengths.unsqueeze(-1)
+        state = Read(prompts.masked_fill(~mask, 0), lengths)
+        return self._last(state), state
+
+    def step(self, state: Read, tokens: Integer[Tensor, " r"]) -> tuple[Float[Tensor, "r V"], Read]:
+        """Logits after one more token."""
+        state = state.append(tokens)
+        return self._last(state), state
+
+    def _last(self, state: Read) -> Float[Tensor, "r V"]:
+        logits = self.logits(state.tokens)
+        at = (state.lengths - 1)[:, None, None].expand(-1, 1, logits.shape[-1])
+        return logits.gather(1, at.long()).squeeze(1)
+
+
+def lengths_of(
+    name: str, prompts: Integer[Tensor, "b n"], lengths: Integer[Tensor, " b"] | None
+) -> Integer[Tensor, " b"]:
+    """How many tokens of each prompt count: all, where nothing is said.
+
+    ValueError for prompts that are not (b n) with n >= 1, or lengths outside 1..n.
+    """
+    if prompts.dim() != 2 or not prompts.shape[1]:
+        raise _refuse.shapes(name, "prompts (b n), n >= 1", prompts=prompts)
+    if lengths is None:
+        return torch.full(prompts.shape[:1], prompts.shape[1], dtype=torch.int64, device=prompts.device)
+    if lengths.shape != prompts.shape[:1]:
+        raise _refuse.shapes(name, "prompts (b n), lengths (b)", prompts=prompts, lengths=lengths)
+    if ((lengths < 1) | (lengths > prompts.shape[1])).any():
+        raise ValueError(f"{name}: expected lengths in 1..{prompts.shape[1]}; got {lengths.tolist()}")
+    return lengths
