@@ -2,8 +2,8 @@
 
 ``TransformerConfig`` says what a model is made of, ``Transformer`` is the model; ``Encoder`` and ``Decoder`` are its stacks, over
 vectors; ``EncoderLayer`` and ``DecoderLayer`` what they are stacked of. ``Cache`` keeps keys and values while a target is written
-word by word. ``impl.transformer.adapters`` exchanges parameters with ``nn.Transformer``, ``impl.transformer.counts`` says how
-many there are.
+word by word, and ``Conditioned`` hands a model with its sources to ``impl.decoding``. ``impl.transformer.adapters`` exchanges
+parameters with ``nn.Transformer``, ``impl.transformer.counts`` says how many there are.
 
 Masks are boolean. One over words (... n) is **True for a real token**; what stands where it is False reaches neither the logits
 nor a gradient. One over pairs (... n m), which layers take, is True where a token may attend.
@@ -15,6 +15,7 @@ from impl.transformer.decoder import Decoder
 from impl.transformer.encoder import Encoder
 from impl.transformer.layers import DecoderLayer, EncoderLayer
 from impl.transformer.model import Transformer
+from impl.transformer.steps import Conditioned
 
 __all__ = [
     "TransformerConfig",
@@ -24,4 +25,5 @@ __all__ = [
     "EncoderLayer",
     "DecoderLayer",
     "Cache",
+    "Conditioned",
 ]

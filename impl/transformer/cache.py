@@ -79,9 +79,9 @@ class Cache:
         self.lengths = self.lengths + (n if lengths is None else lengths)
         self.taken += n
 
-    def reorder(self, rows: Integer[Tensor, " r"]) -> None:
+    def reorder(self, rows: Integer[Tensor, " r"]) -> "Cache":
         """Row i continues from what was row rows[i], as beams do when some win and others are given up. There may be more or
-        fewer rows afterwards.
+        fewer rows afterwards. What comes back is this cache itself.
         """
         if rows.dtype != torch.int64:
             raise _refuse.dtypes("transformer", "rows of dtype int64", rows=rows)
@@ -95,6 +95,7 @@ class Cache:
         if self.memory_mask is not None:
             self.memory_mask = self.memory_mask.index_select(0, rows)
         self.lengths = self.lengths.index_select(0, rows)
+        return self
 
     def reset(self) -> None:
         """Forget the tokens, and keep the memory: another continuation of the same sources."""

@@ -112,6 +112,7 @@ class DecoderLayer(nn.Module):
         weights: list[Tensor] = []
 
         def seen(x: Tensor) -> Tensor:
+            z: Tensor
             z, a = self.cross_attention(x, memory, memory_mask, return_weights=True)
             weights.append(a)
             return z
