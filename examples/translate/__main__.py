@@ -97,11 +97,9 @@ def summary(result: Result) -> str:
         f"{'':6}  {'as trained':>33}  {f'after {s.early} steps':>33}",
         f"{'width':>6}" + 2 * f"  {'to digits':>9}  {'to words':>9}  {'mean log p':>11}",
     ]
-    for each, before in zip(result.beams, result.early, strict=True):
-        figures = "  ".join(
-            f"{q.to_digits:9.1%}  {q.to_words:9.1%}  {q.log_probability:11.3f}" for q in (each, before)
-        )
-        lines.append(f"{each.width:6}  {figures}")
+    for pair in zip(result.beams, result.early, strict=True):
+        figures = (f"{q.to_digits:9.1%}  {q.to_words:9.1%}  {q.log_probability:11.3f}" for q in pair)
+        lines.append(f"{pair[0].width:6}  {'  '.join(figures)}")
     return "\n".join(
         [
             *lines,

@@ -125,7 +125,8 @@ class Run:
         self.optimizer.step()
         self.schedule.step()
         self.step += 1
-        return loss.item()
+        found: float = loss.item()
+        return found
 
     def train(
         self, path: Path | None = None, say: Callable[[int, Point | None], object] = lambda *_: None
