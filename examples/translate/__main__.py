@@ -54,22 +54,20 @@ def measure(run: Run) -> Result:
     begun, settings, device = time.perf_counter(), run.settings, run.device
     numbers = measured_numbers(settings.measured, run.held, generator(settings, MEASURED))
     batch = pairs(numbers).to(device)
-    to_digits, to_words = exact(run.model, batch)
-    some, trained = pairs(numbers[: settings.searched]).to(device), deepcopy(run.model.state_dict())
-    beams = qualities(run.model, some)
-    run.model.load_state_dict(run.early or trained)
-    early = qualities(run.model, some)
-    run.model.load_state_dict(trained)
+    model, early = run.trained(), deepcopy(run.model)
+    early.load_state_dict(run.early or run.recent[0])
+    to_digits, to_words = exact(model, batch)
+    some = pairs(numbers[: settings.searched]).to(device)
     return Result(
         settings,
-        parameters=sum(x.numel() for x in run.model.parameters()),
+        parameters=sum(x.numel() for x in model.parameters()),
         to_digits=to_digits,
         to_words=to_words,
         curve=run.curve,
-        beams=beams,
-        early=early,
-        examples=shown(run.model, numbers[:3], device),
-        alignment=alignment(run.model, max(numbers, key=lambda number: number % 1000 % 100 % 10), device),
+        beams=qualities(model, some),
+        early=qualities(early, some),
+        examples=shown(model, numbers[:3], device),
+        alignment=alignment(model, max(numbers, key=lambda number: number % 1000 % 100 % 10), device),
         training_seconds=round(run.seconds, 1),
         training_processor=round(run.processor, 1),
         measuring_seconds=round(time.perf_counter() - begun, 1),

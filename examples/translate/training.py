@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,10 @@ HOLDING, PARAMETERS, TRAINING, PROBE, MEASURED, DROPPING = range(6)
 """What is drawn, each from a generator of its own."""
 
 
+State = dict[str, Tensor]
+"""A model's parameters by name."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """What a run depends on, besides the versions of Python and torch and the machine."""
@@ -52,6 +57,8 @@ class Settings:
     """As many of these are searched with beams of all widths."""
     every: int = 50
     """Steps from one checkpoint, and one point of the curve, to the next."""
+    averaged: int = 5
+    """Checkpoints whose mean is the trained model."""
     early: int = 200
     """The step whose weights are kept, to compare beams where the model is still unsure."""
 
@@ -87,7 +94,8 @@ def warmup(step: int, d_model: int, warmup_steps: int) -> float:
     """The learning rate at a step, counted from 1: d_model^−½ · min(step^−½, step · warmup_steps^−3/2). Vaswani et al. 2017,
     equation 3.
     """
-    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+    rate: float = d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+    return rate
 
 
 class Run:
@@ -108,7 +116,8 @@ class Run:
         self.dropping = generator(settings, DROPPING, self.device).get_state()
         self.step, self.seconds, self.processor = 0, 0.0, 0.0
         self.curve: list[Point] = []
-        self.early: dict[str, Tensor] = {}
+        self.early: State = {}
+        self.recent: list[State] = []
 
     def advance(self) -> float:
         """One step of training: its loss."""
@@ -125,8 +134,7 @@ class Run:
         self.optimizer.step()
         self.schedule.step()
         self.step += 1
-        found: float = loss.item()
-        return found
+        return loss.item()
 
     def train(
         self, path: Path | None = None, say: Callable[[int, Point | None], object] = lambda *_: None
@@ -137,14 +145,27 @@ class Run:
             loss = self.advance()
             last = self.step == self.settings.steps
             if self.step == self.settings.early:
-                self.early = {name: x.clone() for name, x in self.model.state_dict().items()}
+                self.early = deepcopy(dict(self.model.state_dict()))
             if self.step % self.settings.every == 0 or last:
+                self.recent = [*self.recent, deepcopy(dict(self.model.state_dict()))][
+                    -self.settings.averaged :
+                ]
                 right = exact(self.model, self.probe)
                 self.curve.append(Point(self.step, round(loss, 4), *right))
                 self.seconds, self.processor = time.perf_counter() - begun, time.process_time() - used
                 if path is not None:
                     checkpoints.save(self.state(), path)
             say(self.step, self.curve[-1] if self.curve else None)
+
+    def trained(self) -> Transformer:
+        """The model as it is used: the mean of its last checkpoints' weights, as in Vaswani et al. 2017, section 6.1. At a rate
+        that is still high, each of them is off in another direction.
+        """
+        model = deepcopy(self.model)
+        model.load_state_dict(
+            {name: _mean([state[name] for state in self.recent]) for name in self.recent[0]}
+        )
+        return model.eval()
 
     def state(self) -> dict[str, Any]:
         """All of it, as tensors and plain values."""
@@ -155,6 +176,7 @@ class Run:
             "processor": self.processor,
             "curve": [asdict(point) for point in self.curve],
             "early": self.early,
+            "recent": self.recent,
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "schedule": self.schedule.state_dict(),
@@ -176,13 +198,17 @@ class Run:
             raise ValueError(f"{path} belongs to {was} and has {state['step']} steps; expected {settings}")
         run.step, run.seconds, run.processor = state["step"], state["seconds"], state["processor"]
         run.curve = [Point(**point) for point in state["curve"]]
-        run.early = state["early"]
+        run.early, run.recent = state["early"], state["recent"]
         run.model.load_state_dict(state["model"])
         run.optimizer.load_state_dict(state["optimizer"])
         run.schedule.load_state_dict(state["schedule"])
         run.numbers.set_state(state["numbers"])
         run.dropping = state["dropping"]
         return run
+
+
+def _mean(tensors: list[Tensor]) -> Tensor:
+    return torch.stack(tensors).mean(0)
 
 
 def generator(settings: Settings, use: int, device: torch.device | str = "cpu") -> Generator:

@@ -25,10 +25,11 @@ def _one_thread() -> None:
 
 
 def same(one: Run, other: Run) -> bool:
-    """Whether two runs have the same weights, bit for bit, and the same curve and early weights."""
-    states = [run.model.state_dict() for run in (one, other)] + [one.early, other.early]
-    equal = all(torch.equal(x, states[i + 1][name]) for i in (0, 2) for name, x in states[i].items())
-    return equal and one.curve == other.curve and one.early.keys() == other.early.keys() != set()
+    """Whether two runs have the same weights, bit for bit: the last, the mean, the early ones; and the same curve."""
+    states = [(run.model.state_dict(), run.trained().state_dict(), run.early) for run in (one, other)]
+    assert all(state for each in states for state in each)
+    equal = (torch.equal(x, mine[name]) for his, mine in zip(*states, strict=True) for name, x in his.items())
+    return all(equal) and one.curve == other.curve
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +55,22 @@ def test_training_follows_that_schedule() -> None:
     for step in range(1, 6):
         assert run.optimizer.param_groups[0]["lr"] == pytest.approx(warmup(step, TINY.width, TINY.warmup))
         run.advance()
+
+
+def test_the_trained_model_is_the_mean_of_the_last_checkpoints(tmp_path: Path) -> None:
+    """Of so many as are asked for, or of all there are."""
+    path, states, settings = tmp_path / "checkpoint.pt", [], replace(TINY, averaged=3)
+    run = Run(settings)
+
+    def say(step: int, point: object) -> None:
+        if step % settings.every == 0 or step == settings.steps:
+            states.append(checkpoints.load(path)["model"])
+
+    run.train(path, say)
+    assert len(states) == 4
+    for name, x in run.trained().state_dict().items():
+        torch.testing.assert_close(x, (states[1][name] + states[2][name] + states[3][name]) / 3)
+    assert not run.trained().training
 
 
 def test_a_seed_gives_one_run_and_another_seed_another(straight: Run) -> None:
