@@ -11,11 +11,10 @@ nor a gradient. One over pairs (... n m), which layers take, is True where a tok
 
 from impl.transformer.cache import Cache
 from impl.transformer.config import TransformerConfig
-from impl.transformer.decoder import Decoder
-from impl.transformer.encoder import Encoder
 from impl.transformer.layers import DecoderLayer, EncoderLayer
-from impl.transformer.model import Transformer
+from impl.transformer.stacks import Decoder, Encoder
 from impl.transformer.steps import Conditioned
+from impl.transformer.transformer import Transformer
 
 __all__ = [
     "TransformerConfig",

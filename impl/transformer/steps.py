@@ -4,7 +4,7 @@ from jaxtyping import Bool, Float, Integer
 from torch import Tensor
 
 from impl.transformer.cache import Cache
-from impl.transformer.model import Transformer
+from impl.transformer.transformer import Transformer
 
 __all__ = ["Conditioned"]
 

@@ -8,10 +8,9 @@ from impl import _refuse
 from impl.attention import MultiHeadAttention
 from impl.transformer.cache import Cache
 from impl.transformer.config import TransformerConfig
-from impl.transformer.decoder import Decoder
 from impl.transformer.embeddings import Embeddings
-from impl.transformer.encoder import Encoder
 from impl.transformer.layers import FeedForward
+from impl.transformer.stacks import Decoder, Encoder
 
 __all__ = ["Transformer"]
 
