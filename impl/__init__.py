@@ -13,6 +13,7 @@
 ``impl.masking``          ``mlm``: the corruption of masked language modelling
 ``impl.objectives``       ``cross_entropy``: what a model is trained for
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
+``impl.transformer``      the Transformer: layers, stacks, model, decoding with a cache
 ========================  =========================================================================
 
 Each function implements the statement of the same name (``impl.attention.causal`` is ``attention.causal``) and

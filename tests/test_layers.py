@@ -20,7 +20,7 @@ ALLOWED = {
     "spec": {"sympy", "numpy", "flint"},
     "impl": {"torch", "jaxtyping", "safetensors", "tokenizers", "triton"},
     "verify": {"spec", "impl", "torch", "numpy", "hypothesis", "pytest", "rich"} | PEERS,
-    "examples": {"impl", "torch", "matplotlib"},
+    "examples": {"impl", "torch", "matplotlib", "rich"},
 }
 
 

@@ -4,7 +4,7 @@ from typing import Literal, overload
 
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from impl import _refuse
 from impl.attention._blanking import blank_sequences
@@ -24,6 +24,9 @@ class MultiHeadAttention(nn.Module):
 
     d_k and d_v are d_model / h unless given (ValueError where h does not divide d_model, and for a size below 1). Weights are
     drawn as Glorot & Bengio 2010 do, biases are 0.
+
+    A call is ``project`` and then ``attend``. Who keeps keys and values from one call to the next (``impl.transformer``) calls
+    the two, with what was kept between them.
     """
 
     def __init__(
@@ -56,13 +59,16 @@ class MultiHeadAttention(nn.Module):
         self.out = nn.Linear(h_d_v, d_model, bias)
         self.reset_parameters()
 
-    def reset_parameters(self) -> None:
-        """Draw all weights anew, and set the biases to 0."""
+    def reset_parameters(self, generator: Generator | None = None) -> None:
+        """Draw all weights anew (from ``generator``, if one is given), and set the biases to 0."""
         parts = {"qkv": self.rows, "q": self.rows[:1], "kv": self.rows[1:], "out": [self.d_model]}
         for name, parameter in self.named_parameters():
             layer, kind = name.split(".")
             for part in parameter.detach().split(parts[layer]):
-                nn.init.xavier_uniform_(part) if kind == "weight" else nn.init.zeros_(part)
+                if kind == "weight":
+                    nn.init.xavier_uniform_(part, generator=generator)
+                else:
+                    nn.init.zeros_(part)
 
     @overload
     def forward(
@@ -106,20 +112,55 @@ class MultiHeadAttention(nn.Module):
         self._check(x, y, mask)
         check_backend("attention.multi_head", backend)
         x, y = blank_sequences(x, y, mask)
-        q, k, v = (split_heads(part, self.h) for part in self._projected(x, y))
-        concat, a = attend_heads(q, k, v, mask, return_weights, backend)
-        z = self.out(concat)
+        z, a = self._attend(*self.project(x, y), mask, return_weights, backend)
         return z if a is None else (z, a)
 
-    def _projected(self, x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
-        """Queries, keys and values, one head beside the other."""
+    def project(
+        self, x: Float[Tensor, "... n d_model"], y: Float[Tensor, "... m d_y"] | None = None
+    ) -> tuple[Float[Tensor, "... h n d_k"], Float[Tensor, "... h m d_k"], Float[Tensor, "... h m d_v"]]:
+        """Queries of x, keys and values of y (of x where no y is given), head by head."""
+        if self.d_y == self.d_model and (y is None or y is x):
+            q, k, v = self.qkv(x).split(self.rows, -1)
+            return split_heads(q, self.h), split_heads(k, self.h), split_heads(v, self.h)
+        return self.queries(x), *self.keys_and_values(x if y is None else y)
+
+    def queries(self, x: Float[Tensor, "... n d_model"]) -> Float[Tensor, "... h n d_k"]:
+        """The first of what ``project`` gives, by itself."""
         if self.d_y != self.d_model:
-            return self.q(x), *self.kv(y).split(self.rows[1:], -1)
-        if y is x:
-            return tuple(self.qkv(x).split(self.rows, -1))
-        W, b, first = self.qkv.weight, self.qkv.bias, self.rows[0]
-        b_q, b_kv = (None, None) if b is None else (b[:first], b[first:])
-        return F.linear(x, W[:first], b_q), *F.linear(y, W[first:], b_kv).split(self.rows[1:], -1)
+            return split_heads(self.q(x), self.h)
+        rows = slice(0, self.rows[0])
+        return split_heads(F.linear(x, *self._part(rows)), self.h)
+
+    def keys_and_values(
+        self, y: Float[Tensor, "... m d_y"]
+    ) -> tuple[Float[Tensor, "... h m d_k"], Float[Tensor, "... h m d_v"]]:
+        """The other two by themselves: what does not change while queries come."""
+        rows = slice(self.rows[0], None)
+        kv = self.kv(y) if self.d_y != self.d_model else F.linear(y, *self._part(rows))
+        k, v = kv.split(self.rows[1:], -1)
+        return split_heads(k, self.h), split_heads(v, self.h)
+
+    def attend(
+        self,
+        q: Float[Tensor, "... h n d_k"],
+        k: Float[Tensor, "... h m d_k"],
+        v: Float[Tensor, "... h m d_v"],
+        mask: Bool[Tensor, "... #n #m"] | None = None,
+        *,
+        backend: Backend = "auto",
+    ) -> Float[Tensor, "... n d_model"]:
+        """z, given what ``project`` gave. The mask holds for every head, and has no axis for them."""
+        return self._attend(q, k, v, mask, False, backend)[0]
+
+    def _attend(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, return_weights: bool, backend: Backend
+    ) -> tuple[Tensor, Tensor | None]:
+        concat, a = attend_heads(q, k, v, mask, return_weights, backend)
+        return self.out(concat), a
+
+    def _part(self, rows: slice) -> tuple[Tensor, Tensor | None]:
+        """Some rows of the packed projection: weight and bias."""
+        return self.qkv.weight[rows], None if self.qkv.bias is None else self.qkv.bias[rows]
 
     def _check(self, x: Tensor, y: Tensor, mask: Tensor | None) -> None:
         if min(x.dim(), y.dim()) < 2 or x.shape[-1] != self.d_model or y.shape[-1] != self.d_y:

@@ -42,9 +42,7 @@ def sample(
             # What stands before a token decides whether it is needed: the one that reaches p is the last that is.
             total = torch.where(total - share < p, total, total.new_zeros(()))
         whole = total.amax(-1, keepdim=True)
-        u = torch.rand(
-            (*x.shape[:-1], 1), generator=generator, dtype=torch.float64, device=x.device
-        )
+        u = torch.rand((*x.shape[:-1], 1), generator=generator, dtype=torch.float64, device=x.device)
         place = (total > u * whole).max(-1, keepdim=True).indices  # the first
         return token.gather(-1, place).squeeze(-1)
 

@@ -5,7 +5,7 @@ step. A decoder cannot tell one from the other, and by ``decoding.beam`` its res
 """
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int64, Integer
@@ -18,6 +18,7 @@ __all__ = ["State", "StepModel", "Recomputed", "Read"]
 Own = TypeVar("Own", bound="State")
 
 
+@runtime_checkable
 class State(Protocol):
     """What a model remembers of r rows: keys and values, recurrent states, or the tokens themselves."""
 
@@ -29,6 +30,7 @@ class State(Protocol):
 S = TypeVar("S", bound=State)
 
 
+@runtime_checkable
 class StepModel(Protocol[S]):
     """A model of the next token. Logits are those of the token after all that a row has read so far."""
 

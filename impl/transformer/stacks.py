@@ -1,0 +1,125 @@
+"""The two stacks. In the encoder every token attends to all of its sequence; in the decoder to those before it, and to the
+encoder's output (the memory). Both read vectors, not ids.
+"""
+
+from collections.abc import Iterable
+from typing import cast
+
+import torch
+from jaxtyping import Bool, Float, Integer
+from torch import Tensor, nn
+
+from impl.attention import causal_mask
+from impl.transformer.cache import Cache
+from impl.transformer.config import TransformerConfig
+from impl.transformer.layers import DecoderLayer, EncoderLayer
+
+__all__ = ["Encoder", "Decoder"]
+
+
+class Encoder(nn.Module):
+    """``encoder_layers`` layers, and a final LayerNorm where the configuration has one."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.norm = nn.LayerNorm(config.d_model, config.eps) if config.ends_in_norm else nn.Identity()
+
+    def forward(
+        self, x: Float[Tensor, "... n d_model"], mask: Bool[Tensor, "... n"] | None = None
+    ) -> Float[Tensor, "... n d_model"]:
+        """What the top layer says of each token. Where the mask is False stands padding: whatever it holds, NaN included, reaches
+        neither the tokens nor a gradient; what comes out there means nothing, and is finite.
+        """
+        if mask is not None:
+            x = torch.where(mask.unsqueeze(-1), x, 0.0)
+            mask = mask.unsqueeze(-2)
+        for layer in self.layers:
+            x = layer(x, mask)
+        encoded: Tensor = self.norm(x)
+        return encoded
+
+
+class Decoder(nn.Module):
+    """``decoder_layers`` layers, and a final LayerNorm where the configuration has one."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.norm = nn.LayerNorm(config.d_model, config.eps) if config.ends_in_norm else nn.Identity()
+
+    def forward(
+        self,
+        x: Float[Tensor, "... n d_model"],
+        memory: Float[Tensor, "... m d_model"],
+        mask: Bool[Tensor, "... n"] | None = None,
+        memory_mask: Bool[Tensor, "... m"] | None = None,
+    ) -> Float[Tensor, "... n d_model"]:
+        """What the top layer says of each token, given those before it and itself. Where a mask is False stands padding: whatever
+        it holds, NaN included, reaches neither the tokens nor a gradient.
+        """
+        x, memory, mask, memory_mask = self._blanked(x, memory, mask, memory_mask)
+        for layer in self._layers:
+            x = layer(x, memory, mask, memory_mask)
+        decoded: Tensor = self.norm(x)
+        return decoded
+
+    def alignments(
+        self,
+        x: Float[Tensor, "... n d_model"],
+        memory: Float[Tensor, "... m d_model"],
+        mask: Bool[Tensor, "... n"] | None = None,
+        memory_mask: Bool[Tensor, "... m"] | None = None,
+    ) -> list[Float[Tensor, "... h n m"]]:
+        """The weights that each layer's heads give to the memory, in the order of the layers."""
+        x, memory, mask, memory_mask = self._blanked(x, memory, mask, memory_mask)
+        found = []
+        for layer in self._layers:
+            x, a = layer.aligned(x, memory, mask, memory_mask)
+            found.append(a)
+        return found
+
+    def start(
+        self,
+        memory: Float[Tensor, "b m d_model"],
+        memory_mask: Bool[Tensor, "b m"] | None,
+        positions: Float[Tensor, "C d_model"],
+    ) -> Cache:
+        """A cache without tokens: the keys and values that every layer makes of the memory, and room for as many tokens as there
+        are vectors of positions.
+        """
+        if memory_mask is not None:
+            memory = torch.where(memory_mask.unsqueeze(-1), memory, 0.0)
+            memory_mask = memory_mask.unsqueeze(-2)
+        made = [layer.cross_attention.keys_and_values(memory) for layer in self._layers]
+        return Cache(made, memory_mask, positions)
+
+    def step(
+        self, x: Float[Tensor, "b n d_model"], cache: Cache, lengths: Integer[Tensor, " b"] | None = None
+    ) -> Float[Tensor, "b n d_model"]:
+        """As a call, for the n tokens that come next; the cache has those before them, and has these afterwards. Of row b only
+        the first lengths[b] are real, where that is given.
+        """
+        mask, n = cache.mask(x.shape[1]), x.shape[1]
+        for number, layer in enumerate(self._layers):
+            x = layer.step(x, cache, number, mask)
+        cache.advance(n, lengths)
+        decoded: Tensor = self.norm(x)
+        return decoded
+
+    @property
+    def _layers(self) -> Iterable[DecoderLayer]:
+        """The layers, as what they are."""
+        return cast(Iterable[DecoderLayer], self.layers)
+
+    def _blanked(
+        self, x: Tensor, memory: Tensor, mask: Tensor | None, memory_mask: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        """Both sequences with 0 in their padding, and the masks of both attentions."""
+        seen = causal_mask(x.shape[-2], x.shape[-2], device=x.device)
+        if mask is not None:
+            x, seen = torch.where(mask.unsqueeze(-1), x, 0.0), seen & mask.unsqueeze(-2)
+        if memory_mask is not None:
+            memory = torch.where(memory_mask.unsqueeze(-1), memory, 0.0)
+            memory_mask = memory_mask.unsqueeze(-2)
+        return x, memory, seen, memory_mask

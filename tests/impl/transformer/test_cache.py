@@ -1,0 +1,134 @@
+"""Decoding with a cache says what decoding without one says."""
+
+from copy import deepcopy
+
+import pytest
+import torch
+
+m, n = 7, 11
+SOURCE_MASK = torch.arange(m) < torch.tensor([4, m, 1])[:, None]
+CHOICES = pytest.mark.parametrize(
+    "changes", [{}, {"norm": "pre", "positions": "learned"}, {"tied": "output"}], ids=["post", "pre", "tied"]
+)
+
+
+@pytest.fixture
+def case(model):
+    """A model, sources and targets, and what it says without a cache, in any dtype."""
+
+    def build(**changes):
+        it, generator = model(**changes), torch.Generator().manual_seed(3)
+        source = torch.randint(13, (3, m), generator=generator)
+        target = torch.randint(17, (3, n), generator=generator)
+
+        def uncached(dtype):
+            return deepcopy(it).to(dtype)(source, target, SOURCE_MASK).double()
+
+        return it, source, target, uncached
+
+    return build
+
+
+def started(it, source, **options):
+    """A cache for the sources."""
+    return it.start(it.encode(source, SOURCE_MASK), SOURCE_MASK, **options)
+
+
+@CHOICES
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("widths", [[1] * n, [3, 1, 5, 2]], ids=["one by one", "some at a time"])
+def test_a_step_says_what_the_whole_target_says(changes, dtype, widths, case, allowed):
+    """At every length, however many words come at once."""
+    it, source, target, uncached = case(**changes)
+    want, limit = uncached(torch.float64), allowed(uncached, dtype)
+    it = it.to(dtype)
+    cache, at = started(it, source, capacity=n), 0
+    for width in widths:
+        logits = it.decode_step(target[:, at : at + width], cache)
+        at += width
+        assert (logits - want[:, at - 1]).abs().max() <= limit
+    assert cache.lengths.tolist() == [n] * 3
+
+
+@CHOICES
+def test_prompts_of_different_lengths_share_a_batch(changes, case, allowed):
+    """Each row goes on from its own last word, at its own position; what pads a prompt is never read."""
+    it, source, target, uncached = case(**changes)
+    want, limit = uncached(torch.float64), allowed(uncached, torch.float64)
+    cache, rows = started(it, source), torch.arange(3)
+    lengths = torch.tensor([2, 5, 3])
+    prompt = target[:, :5].masked_fill(torch.arange(5) >= lengths[:, None], -1)
+    logits = it.decode_step(prompt, cache, lengths)
+    assert (logits - want[rows, lengths - 1]).abs().max() <= limit
+    for _ in range(4):
+        logits = it.decode_step(target[rows, lengths][:, None], cache)
+        assert (logits - want[rows, lengths]).abs().max() <= limit
+        lengths = lengths + 1
+    # Several words at once, of different numbers again.
+    more, counts = (
+        torch.stack([target[rows, (lengths + i).clamp(max=n - 1)] for i in range(2)], 1),
+        torch.tensor([2, 1, 2]),
+    )
+    logits = it.decode_step(more, cache, counts)
+    assert (logits - want[rows, lengths + counts - 1]).abs().max() <= limit
+    assert cache.lengths.tolist() == (lengths + counts).tolist()
+
+
+@pytest.mark.parametrize("rows", [[2, 0, 1], [1, 1, 0], [0, 0, 2, 2, 1], [1]])
+def test_a_reordered_cache_is_that_of_the_reordered_rows(rows, case, allowed):
+    """Bit for bit, with the sources and their masks; more rows and fewer are taken."""
+    it, source, target, _ = case()
+    rows = torch.tensor(rows)
+    cache = started(it, source)
+    it.decode_step(target[:, :5], cache, torch.tensor([2, 5, 3]))
+    cache.reorder(rows)
+    other = it.start(it.encode(source, SOURCE_MASK)[rows], SOURCE_MASK[rows])
+    it.decode_step(target[rows, :5], other, torch.tensor([2, 5, 3])[rows])
+    more = target[: len(rows), 5:6] if len(rows) <= 3 else target[rows, 5:6]
+    got, want = it.decode_step(more, cache), it.decode_step(more, other)
+    assert (got - want).abs().max() <= allowed(
+        lambda dtype: deepcopy(it).to(dtype)(source, target).double(), torch.float64
+    )
+    assert torch.equal(cache.lengths, other.lengths)
+
+
+def test_a_cache_that_was_reset_begins_anew(case):
+    """With the same sources: bit for bit what a new one says."""
+    it, source, target, _ = case()
+    cache = started(it, source)
+    first = it.decode_step(target[:, :3], cache)
+    it.decode_step(target[:, 3:], cache)
+    cache.reset()
+    assert torch.equal(it.decode_step(target[:, :3], cache), first)
+    assert cache.lengths.tolist() == [3, 3, 3]
+
+
+def test_nothing_grows_while_decoding(case):
+    """Keys and values keep the place that they were given."""
+    it, source, target, _ = case()
+    cache = started(it, source, capacity=n)
+    before = [each.data_ptr() for each in (*cache.keys, *cache.values)]
+    for at in range(n):
+        it.decode_step(target[:, at : at + 1], cache)
+        cache.reorder(torch.tensor([2, 0, 1]))
+    assert [each.data_ptr() for each in (*cache.keys, *cache.values)] == before
+    assert cache.keys[0].shape[2] == cache.capacity == n
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_what_does_not_fit_is_refused_in_one_line(case):
+    """No room, no words, lengths beyond the words."""
+    it, source, target, _ = case()
+    cache = started(it, source, capacity=5)
+    it.decode_step(target[:, :3], cache)
+    with pytest.raises(ValueError, match=r"room for it in 5 slots; got 3 new after 3$"):
+        it.decode_step(target[:, :3], cache)
+    with pytest.raises(ValueError, match=r"got 0 new after 3$"):
+        it.decode_step(target[:, :0], cache)
+    for lengths in ([0, 1, 1], [1, 3, 1], [1, 1]):
+        with pytest.raises(ValueError, match=r"^transformer: expected lengths of 3 rows in 1..2; got \["):
+            it.decode_step(target[:, :2], cache, torch.tensor(lengths))
+    with pytest.raises(TypeError, match=r"^transformer: expected rows of dtype int64; got rows float32$"):
+        cache.reorder(torch.tensor([0.0]))
+    with pytest.raises(ValueError, match=r"^transformer: expected at most max_length 23 tokens; got 24$"):
+        started(it, source, capacity=24)
