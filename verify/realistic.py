@@ -26,7 +26,7 @@ WIDTHS = (67, 257, 1031)
 """How wide sums are, at least. In real models they run over 256 to a few thousand terms."""
 FEW = (3, 2, 5)
 """Sizes that no sum runs over."""
-STEPS = 4
+STEPS = 3
 """Steps of a recurrence: a line each, many times over."""
 BUDGET = 2e8
 """Entries that all lines of an example may run over; most of them are products inside a sum, which are never stored."""

@@ -132,16 +132,17 @@ class Space:
         """
         random = np.random.default_rng([seed, 7])
         variants = random.integers(2**31, size=(SIZE_KINDS, 1 + count // SHARING))
-        wide, long = (len(self.sizing.large), len(self.sizing.long)) if large else (0, 0)
-        done = 0
+        sizes = self.sizing
+        wide, long = (sizes.wide, len(sizes.long)) if large else (0, 0)
+        others, done = len(sizes.large) - long, 0
         for place in range(count):
             if wide and place % 8 == 5 and done < wide:
-                kind = SIZE_KINDS + (done if done < long else long + (done - long + seed) % (wide - long))
+                kind = SIZE_KINDS + (done if done < long else long + (done - long + seed) % others)
                 yield Recipe(kind, 0, 0, done % 2, done % 6, int(random.integers(2**31)))
                 done += 1
                 continue
             turn = place - done
-            kind = turn % SIZE_KINDS if turn >= len(self.pairs) else (turn * 7) % SIZE_KINDS
+            kind = sizes.kinds[(turn if turn >= len(self.pairs) else turn * 7) % len(sizes.kinds)]
             yield Recipe(
                 sizes=kind,
                 regime=turn % len(self.pairs),

@@ -27,8 +27,10 @@ LARGE = (1031, 257, 131, 67)
 """Primes above 1024, 256, 128 and 64, in which loops over blocks end in an incomplete block."""
 BUDGET, STEP = 3e5, 1e4
 """Entries that an example may cost, and how many entries one line of a recurrence counts for at each step."""
-LONGER = 24
-"""How many times the budget an example of many steps may cost: a recurrence that is right for a few may be cut after 20 or 35."""
+LONG, LONGEST = (67, 37, 23), 1.2e7
+"""Many steps of a recurrence, and what such an example may cost: one that is right for a few may be cut after 20 or 35."""
+FEWER, WIDE = (0, 2, 4, 6, 7), 3
+"""The kinds of small sizes, and how many large ones, for a statement of so many lines and steps that each is a cost of its own."""
 Term = tuple[tuple[Size, ...], float]
 """A part of the cost: the sizes that are multiplied, and by what."""
 
@@ -48,6 +50,9 @@ class Sizing:
         self.long = tuple(self._long())
         self.large = (*self.long, *self._large())
         self.squares = tuple(_squares(formula))
+        self.kinds = FEWER if self.budget > BUDGET else tuple(range(SIZE_KINDS))
+        self.wide = len(self.large) if self.budget <= BUDGET else min(len(self.large), len(self.long) + WIDE)
+        """How many of the large sizes one search tries."""
 
     def _sized(self, sizes: Sequence[int]) -> dict[Size, int]:
         """Sizes in order, steps of recurrences first."""
@@ -58,13 +63,15 @@ class Sizing:
         return sum(weight * math.prod(sizes.get(s, 1) for s in over) for over, weight in self.costs)
 
     def _long(self) -> Iterator[dict[Size, int]]:
-        """For each number of steps the least of :data:`LARGE`, if it is affordable while there is one of the others."""
+        """For each number of steps the largest of :data:`LONG` that is affordable while there is one of the others."""
         for symbol in (size for size in self.order if size in self.steps):
             few = dict(zip((s for s in self.order if s not in self.steps), cycle((2, 3)), strict=False))
             few |= dict.fromkeys(self.steps, 1)
-            trial = self.supported.settled({**few, symbol: LARGE[-1]})
-            if trial[symbol] == LARGE[-1] and self.cost(trial) <= LONGER * self.budget:
-                yield trial
+            for rung in LONG:
+                trial = self.supported.settled({**few, symbol: rung})
+                if trial[symbol] == rung and self.cost(trial) <= LONGEST:
+                    yield trial
+                    break
 
     def _large(self) -> Iterator[dict[Size, int]]:
         """For each other size the largest of :data:`LARGE` that is affordable while the rest are small, and the next smaller."""
@@ -171,4 +178,4 @@ def _steps(group: Group, outside: tuple[Size, ...]) -> Iterator[Term]:
         yield from _steps(inner, over)
 
 
-__all__ = ["LARGE", "LONGER", "PRIMES", "SIZE_KINDS", "Sizing", "sizing"]
+__all__ = ["LARGE", "LONG", "LONGEST", "PRIMES", "SIZE_KINDS", "Sizing", "sizing"]
