@@ -2,6 +2,8 @@ import pytest
 import torch
 
 from impl.transformer import decoder, decoder_layer, encoder, encoder_layer, model, output
+from spec.language.evaluation.evaluate import bound
+from spec.language.registry import find
 
 D, H, K, V, F, L, N, M, WORDS = 3, 2, 5, 7, 11, 2, 4, 3, 13
 EPS = 1e-3
@@ -49,23 +51,16 @@ def test_layers_are_those_stated_under_either_convention(which, drawn, stated, w
     assert within([decoder_layer(*inputs, norm=which)], said)
 
 
-def test_the_model_is_the_one_stated(drawn, stated, within):
-    """Within the statement's bound, a token of the source hidden."""
+def test_the_model_is_the_one_stated(drawn):
+    """Within the statement's bound, a token of the source hidden; weights are small, so that the bound stays so."""
     s, t = torch.tensor([1, 12, 0, 5]), torch.tensor([2, 2, 9])
     mask = torch.tensor([True, True, False, True])
-    weights = drawn((WORDS, D), *in_encoder(L), *in_decoder(L))
-    inputs = [s, t, *weights, EPS, mask]
-    from spec.language.evaluation.evaluate import bound
-    from spec.language.registry import find
-
-    ((value, limit),) = bound(
-        find("transformer.model"),
-        [x.numpy() if isinstance(x, torch.Tensor) else x for x in inputs],
-        None,
-        "float64",
-    )
-    assert limit.max() < 1e-6
-    assert ((model(*inputs).numpy() - value) <= limit).all()
+    weights = [W / 4 for W in drawn((WORDS, D), *in_encoder(1), *in_decoder(1))]
+    inputs = [s, t, *weights, 1.0, mask]
+    arrays = [x.numpy() if isinstance(x, torch.Tensor) else x for x in inputs]
+    ((value, limit),) = bound(find("transformer.model"), arrays, None, "float64")
+    assert (limit < value / 1000).all()
+    assert (abs(model(*inputs).numpy() - value) <= limit).all()
 
 
 def test_a_stack_is_its_layers_one_after_another(drawn):
@@ -92,9 +87,9 @@ def test_leading_dimensions_are_batches(drawn):
 def test_what_does_not_fit_is_refused_in_one_line(drawn, unchecked):
     """Stacks of different heights, and conventions that do not exist."""
     x, *W = drawn((N, D), *in_encoder(L))
-    with pytest.raises(ValueError, match="transformer.encoder: expected parameters of as many layers each"):
+    with pytest.raises(ValueError, match=r"transformer\.encoder: expected parameters of as many layers each"):
         encoder(x, *W[:-1], W[-1][:1], EPS)
-    with pytest.raises(ValueError, match="norm is 'post' or 'pre'; got 'both'"):
+    with pytest.raises(ValueError, match=r"norm is 'post' or 'pre'; got 'both'"):
         encoder_layer(x, *(part[0] for part in W), EPS, norm="both")
     with pytest.raises(ValueError, match=r"expected x \(... m d_model\), W_vocab \(d_model V\)"):
         output(*drawn((M, D), (WORDS, D)))
