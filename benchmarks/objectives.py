@@ -1,4 +1,4 @@
-"""Cross entropy of a linear layer, forward and backward, beside the logits held whole and torch's function: time, and peak memory."""
+"""Cross entropy of a linear layer, both passes, beside the logits held whole and torch's function: time, and peak memory."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
