@@ -9,7 +9,7 @@
 ``impl.positional``       ``sinusoidal``, ``learned``
 ``impl.normalization``    ``layer_norm``, ``rms_norm``
 ``impl.masking``          ``mlm``: the corruption of masked language modelling
-``impl.objectives``       ``cross_entropy``: what a model is trained for
+``impl.objectives``       cross entropy of logits and of a linear layer, distillation; probability of a text; warm-up
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ========================  =========================================================================
 
