@@ -11,7 +11,7 @@
 ``impl.feedforward``      ``relu``, ``gelu``: two layers, the same at every position
 ``impl.transformer``      encoder, decoder and their layers, ``output``, ``model``
 ``impl.masking``          ``mlm``: the corruption of masked language modelling
-``impl.objectives``       ``cross_entropy``: what a model is trained for
+``impl.objectives``       cross entropy of logits and of a linear layer, distillation; probability of a text; warm-up
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ``impl.transformer``      the Transformer: layers, stacks, model, decoding with a cache
 ========================  =========================================================================

@@ -1,5 +1,7 @@
 """Learning rates by the step of training."""
 
+import math
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -23,4 +25,5 @@ def warmup(step: Float[Tensor, "..."], d_model: int, warmup_steps: int) -> Float
             f"objectives.warmup: expected sizes of at least 1; got d_model {d_model}, warmup_steps {warmup_steps}"
         )
     steps = step.to(wide(step.dtype))
-    return (torch.minimum(steps * warmup_steps**-1.5, steps.rsqrt()) * d_model**-0.5).to(step.dtype)
+    line, falling = steps / (warmup_steps * math.sqrt(warmup_steps)), steps.rsqrt()
+    return (torch.minimum(line, falling) / math.sqrt(d_model)).to(step.dtype)

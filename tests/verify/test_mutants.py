@@ -54,6 +54,11 @@ WRONG = {
         "ordinary_words",
         "reseeded",
     ),
+    "objectives.cross_entropy": ("ignored_in_the_count", "others_only", "smoothing_detached"),
+    "objectives.linear_cross_entropy": ("mean_of_means", "last_part_only"),
+    "objectives.autoregressive": ("logarithm_of_the_product",),
+    "objectives.distillation": ("not_scaled", "swapped"),
+    "objectives.warmup": ("line_too_long",),
 }
 RIGHT = {
     "feedforward.gelu": ("by_complement",),
@@ -73,6 +78,11 @@ RIGHT = {
     "normalization.layer_norm": ("welford",),
     "normalization.rms_norm": ("shrunk_first",),
     "masking.mlm": ("one_by_one", "by_sorting"),
+    "objectives.cross_entropy": ("by_shares",),
+    "objectives.linear_cross_entropy": ("part_by_part_of_the_vocabulary",),
+    "objectives.autoregressive": ("by_log_sum_exp",),
+    "objectives.distillation": ("by_kl_div",),
+    "objectives.warmup": ("by_cases",),
 }
 
 FEW = {"attention": 40, "scores": 40, "recurrent": 24}

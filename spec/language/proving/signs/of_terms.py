@@ -98,7 +98,7 @@ def _structure(n: Normal, poly: Poly, facts: Facts) -> int:
 
 
 def _bounded(n: Normal, poly: Poly, facts: Facts) -> int:
-    """Terms against absolute values that they cannot exceed: |x·sin y| ≤ |x|, and so for cos; |x·tanh y| < |x| for x ≠ 0."""
+    """Terms against what they cannot exceed: |x·sin y| ≤ |x|, so for cos and shares; |x·tanh y| < |x| for x ≠ 0."""
     for factor, side in ((1, poly), (-1, -poly)):
         balance: dict[Mono, Fraction] = {}
         strict = False
@@ -121,6 +121,8 @@ def _size(n: Normal, mono: Mono, facts: Facts) -> Mono:
     out = Mono(mono.lits, (), mono.exponent)
     for atom, k in mono.pows:
         if atom.kind == "function" and atom.name in BOUNDED:
+            continue
+        if atom.kind == "entry" and n.domain(atom.name) == "share":
             continue
         value = atom.poly if k % 2 == 0 else n.function("abs", atom.poly, here)
         (part, _), *_ = value.ordered

@@ -7,6 +7,7 @@ import pytest
 
 from spec.language import (
     Node,
+    Sum,
     Tensor,
     Theorem,
     absolute,
@@ -15,6 +16,7 @@ from spec.language import (
     exp,
     le,
     lift,
+    log,
     lt,
     sigmoid,
     sin,
@@ -34,6 +36,9 @@ n, m = sizes("n m")
 i, j = indices("i j")
 x, y = Tensor("x", (n,), "real", "given"), Tensor("y", (n,), "real", "given")
 p = Tensor("p", (n,), "positive", "given")
+
+(k,) = indices(k=n)
+WHOLE, MEAN, RAISED = Sum(p[k], k), Sum(p[k] * x[k], k), Sum(p[k] * exp(x[k]), k)
 
 
 def proved(
@@ -63,6 +68,10 @@ RIGHT = {
     "an index below a size, and something positive": lt(0, m - j + p[i]),
     "an exponential lies above its tangent": le(1 + x[i], exp(x[i])),
     "also at a square": le(1 - x[i] ** 2, exp(-(x[i] ** 2))),
+    "a mean of exponentials is at least the exponential of the mean": le(exp(MEAN / WHOLE), RAISED / WHOLE),
+    "so with logarithms": le(MEAN / WHOLE, log(RAISED / WHOLE)),
+    "logarithms that count alike": le((log(p[i]) - log(p[i] + 1)) / 2, 0),
+    "three of them": le(log(p[i]) + log(p[i] + 1) - log((p[i] + 1) ** 2), 0),
 }
 WRONG = {
     "a sine is below 1": lt(sin(x[i]), 1),
@@ -76,6 +85,16 @@ WRONG = {
     "an exponential lies below its tangent": le(exp(x[i]), 1 + x[i]),
     "an exponential lies above a steeper line": le(1 + 2 * x[i], exp(x[i])),
     "an exponential lies strictly above its tangent": lt(1 + x[i], exp(x[i])),
+    "a mean of exponentials is at most the exponential of the mean": le(RAISED / WHOLE, exp(MEAN / WHOLE)),
+    "a mean of exponentials is above the exponential of twice the mean": le(
+        exp(2 * MEAN / WHOLE), RAISED / WHOLE
+    ),
+    "also with weights of any sign": le(
+        exp(Sum(y[k] * x[k], k) / Sum(y[k], k)), Sum(y[k] * exp(x[k]), k) / Sum(y[k], k)
+    ),
+    "logarithms that do not count alike": le((log(p[i]) - 2 * log(p[i] + 1)) / 2, -1),
+    "a logarithm of half a number is at least 0": le(0, log(p[i]) / 2),
+    "three logarithms the other way": le(0, log(p[i]) + log(p[i] + 1) - log((p[i] + 1) ** 2)),
     "a difference of exponentials lies above that of their tangents": le(x[i] - y[i], exp(x[i]) - exp(y[i])),
 }
 
