@@ -9,6 +9,7 @@
 ``impl.positional``       ``sinusoidal``, ``learned``
 ``impl.normalization``    ``layer_norm``, ``rms_norm``
 ``impl.masking``          ``mlm``: the corruption of masked language modelling
+``impl.decoding``         ``greedy``, ``beam``, ``sample``: a text from a model of the next token
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ========================  =========================================================================
 
@@ -23,6 +24,7 @@ from types import ModuleType
 
 __all__ = [
     "attention",
+    "decoding",
     "embedding",
     "masking",
     "normalization",

@@ -5,7 +5,7 @@ step. A decoder cannot tell one from the other, and by ``decoding.beam`` its res
 """
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int64, Integer
@@ -18,6 +18,7 @@ __all__ = ["State", "StepModel", "Recomputed", "Read"]
 Own = TypeVar("Own", bound="State")
 
 
+@runtime_checkable
 class State(Protocol):
     """What a model remembers of r rows: keys and values, recurrent states, or the tokens themselves."""
 
@@ -29,6 +30,7 @@ class State(Protocol):
 S = TypeVar("S", bound=State)
 
 
+@runtime_checkable
 class StepModel(Protocol[S]):
     """A model of the next token. Logits are those of the token after all that a row has read so far."""
 
@@ -89,13 +91,15 @@ class Recomputed:
         return logits.gather(1, at.long()).squeeze(1)
 
 
-def lengths_of(
-    name: str, prompts: Integer[Tensor, "b n"], lengths: Integer[Tensor, " b"] | None
+def checked(
+    name: str, prompts: Integer[Tensor, "b n"], lengths: Integer[Tensor, " b"] | None, **sizes: int | None
 ) -> Integer[Tensor, " b"]:
     """How many tokens of each prompt count: all, where nothing is said.
 
-    ValueError for prompts that are not (b n) with n >= 1, or lengths outside 1..n.
+    ValueError for prompts that are not (b n) with n >= 1, lengths outside 1..n, or sizes below 1.
     """
+    if any(size is not None and size < 1 for size in sizes.values()):
+        raise ValueError(f"{name}: expected sizes >= 1; got {sizes}")
     if prompts.dim() != 2 or not prompts.shape[1]:
         raise _refuse.shapes(name, "prompts (b n), n >= 1", prompts=prompts)
     if lengths is None:
@@ -105,3 +109,11 @@ def lengths_of(
     if ((lengths < 1) | (lengths > prompts.shape[1])).any():
         raise ValueError(f"{name}: expected lengths in 1..{prompts.shape[1]}; got {lengths.tolist()}")
     return lengths
+
+
+def lengths_to_end(tokens: Int64[Tensor, "... T"], end: int | None) -> Int64[Tensor, "..."]:
+    """How many tokens stand up to the first ``end``, itself counted; all where there is none."""
+    T = tokens.shape[-1]
+    if end is None:
+        return torch.full(tokens.shape[:-1], T, dtype=torch.int64, device=tokens.device)
+    return ((tokens == end).cumsum(-1) == 0).sum(-1).add(1).clamp(max=T)

@@ -110,7 +110,9 @@ def _aside(problem: Problem, prompt: Text) -> tuple[list[Beam], float]:
             margin = min(margin, gap)
         # Twice as many as are kept, so that k go on even if k of them end; all have one length, so log p ranks as the score does.
         best, gap = kept(problem, candidates, 2 * problem.width)
-        aside, other = kept(problem, aside + [b for b in best[: problem.width] if over(problem, b[1])], problem.width)
+        aside, other = kept(
+            problem, aside + [b for b in best[: problem.width] if over(problem, b[1])], problem.width
+        )
         beams = [b for b in best if not over(problem, b[1])][: problem.width]
         margin = min(margin, gap, other)
     return aside, margin
@@ -147,9 +149,7 @@ def _ordered(problem: Problem, solve: Solve) -> str:
             return f"prompt {list(prompt)} gets {len(row)} continuations at width {problem.width}"
         if len({one.tokens for one in row}) < len(row):
             return f"prompt {list(prompt)} gets one continuation twice: {'; '.join(map(str, row))}"
-        scores = [
-            score(problem, (log_probability(problem, prompt, one.tokens), one.tokens)) for one in row
-        ]
+        scores = [score(problem, (log_probability(problem, prompt, one.tokens), one.tokens)) for one in row]
         for place in range(1, len(scores)):
             if scores[place] > scores[place - 1] and not problem.same(*scores[place - 1 : place + 1]):
                 return f"prompt {list(prompt)}: number {place}, {row[place]}, is better than {row[place - 1]} before it"
@@ -186,7 +186,9 @@ PENALISED = Requirement(
     _penalised,
     "score(y) = log p(y | x) / ((5 + L)/6)^α",
 )
-ORDERED = Requirement("ordered", "at most k different continuations are returned, the best score first", _ordered)
+ORDERED = Requirement(
+    "ordered", "at most k different continuations are returned, the best score first", _ordered
+)
 ONE_IS_GREEDY = Requirement("one_is_greedy", "with k = t = 1 it is greedy decoding", _one_is_greedy)
 EXACT = Requirement(
     "wide_is_exact",
@@ -225,9 +227,14 @@ beam = Procedure(
     requirements=(FORM, RECOMPUTED, PENALISED, ORDERED, ONE_IS_GREEDY, EXACT, ALONE, CACHED),
     conventions=(PENALTY, FINISHED),
     pitfalls=(
-        pitfall("the cache keeps the order of the beams before they were ranked", mutant="cache_not_reordered"),
+        pitfall(
+            "the cache keeps the order of the beams before they were ranked", mutant="cache_not_reordered"
+        ),
         pitfall("the prompt counted in the length penalty", mutant="prompt_counted"),
-        pitfall("beams of different lengths ranked without the penalty, which comes at the end", mutant="pruned_unpenalised"),
+        pitfall(
+            "beams of different lengths ranked without the penalty, which comes at the end",
+            mutant="pruned_unpenalised",
+        ),
         pitfall("finished beams expanded further", mutant="finished_expanded"),
         pitfall("a finished beam kept among the k, or laid aside: both are in use", convention="finished"),
     ),

@@ -27,7 +27,9 @@ class Table:
     def __init__(self, vocabulary: int, seed: int, tied: bool = False) -> None:
         self.vocabulary = vocabulary
         random = torch.Generator().manual_seed(seed)
-        table = SPREADS[seed % len(SPREADS)] * torch.randn(vocabulary, vocabulary, dtype=torch.float64, generator=random)
+        table = SPREADS[seed % len(SPREADS)] * torch.randn(
+            vocabulary, vocabulary, dtype=torch.float64, generator=random
+        )
         self.table = table.sign() if tied else table
 
     def __call__(self, tokens: Tensor) -> Tensor:

@@ -53,7 +53,12 @@ def _language_model(family: str, vocabulary: int) -> nn.Module:
     if family == "gpt2":
         return transformers.GPT2LMHeadModel(
             transformers.GPT2Config(
-                vocab_size=vocabulary, n_positions=POSITIONS, n_embd=WIDTH, n_layer=LAYERS, n_head=HEADS, **ids
+                vocab_size=vocabulary,
+                n_positions=POSITIONS,
+                n_embd=WIDTH,
+                n_layer=LAYERS,
+                n_head=HEADS,
+                **ids,
             )
         )
     return transformers.LlamaForCausalLM(
@@ -174,7 +179,12 @@ def beam_search() -> Callable[..., Any]:
         if width > model.inner.net.num_tokens:  # type: ignore[union-attr]
             raise NotImplementedError("it takes its k best words from one row, which has fewer")
         tokens, scores = model.inner.beam_search(  # type: ignore[operator]
-            prompts, max_length, beams=width, return_beams_and_scores=True, cache_kv=model.cached, prompt_lens=lengths
+            prompts,
+            max_length,
+            beams=width,
+            return_beams_and_scores=True,
+            cache_kv=model.cached,
+            prompt_lens=lengths,
         )
         return tokens.movedim(0, 1), scores.mT
 
