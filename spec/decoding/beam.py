@@ -57,10 +57,7 @@ def score(problem: Problem, beam: Beam) -> float:
 def kept(problem: Problem, candidates: list[Beam], k: int) -> tuple[list[Beam], float]:
     """The k best candidates, of equal ones the first, and by how much the last of them is better than the best that is not."""
     ranked = sorted((c for c in candidates if c[0] > -math.inf), key=lambda c: -score(problem, c))
-    gaps = [
-        score(problem, one) - score(problem, other)
-        for one, other in zip(ranked[:k], ranked[1 : k + 1], strict=False)
-    ]
+    gaps = [score(problem, one) - score(problem, other) for one, other in itertools.pairwise(ranked[: k + 1])]
     return ranked[:k], min(gaps, default=math.inf)
 
 
@@ -120,7 +117,7 @@ def _aside(problem: Problem, prompt: Text) -> tuple[list[Beam], float]:
 
 def optimum(problem: Problem, prompt: Text) -> Continuation:
     """The best score of all complete continuations there are, by looking at every one."""
-    best = (-math.inf, -math.inf, ())
+    best: tuple[float, float, Text] = (-math.inf, -math.inf, ())
     for length in range(1, problem.max_length + 1):
         for tokens in itertools.product(range(problem.vocabulary), repeat=length):
             if problem.end in tokens[:-1] or not over(problem, tokens):
@@ -217,7 +214,7 @@ beam = Procedure(
     },
     steps=(
         "Begin with one beam, of no tokens and log-probability 0.",
-        "Expand each beam that is not finished by its t likeliest tokens; the log-probability of a candidate is its beam's plus its "
+        "Expand each beam that is not finished by its t likeliest tokens; a candidate's log-probability is its beam's plus its "
         "last token's. A finished beam is a candidate as it stands.",
         "Keep the k candidates of the best scores; of equal ones those of the better beam, then the token that is first in the "
         "vocabulary.",

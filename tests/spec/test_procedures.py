@@ -117,5 +117,5 @@ def test_an_unknown_convention_is_refused_with_what_is_known() -> None:
     """As for a formula."""
     with pytest.raises(ValueError, match="convention penalty is one of gnmt, power"):
         procedures()["decoding.beam"].choose({"penalty": "none"})
-    with pytest.raises(ValueError, match="decoding.greedy has no convention 'eps'; it has: none"):
+    with pytest.raises(ValueError, match=r"decoding\.greedy has no convention 'eps'; it has: none"):
         procedures()["decoding.greedy"].choose({"eps": "inside"})

@@ -97,6 +97,7 @@ def cases(
         n = draw(st.integers(1, 5))
         one = st.lists(token, min_size=n, max_size=n)
     prompts = draw(st.lists(one, min_size=fewest, max_size=max(fewest, 3)))
+    end: int | None
     if pressing:
         length, end, alpha = draw(st.integers(4, 6)), draw(token), ALPHAS[-1]
     else:

@@ -67,7 +67,7 @@ def check_procedure(
     clock = Clock(time_limit)
     report = Report(
         procedure.id,
-        name or getattr(fn, "__name__", type(fn).__name__),
+        name or str(getattr(fn, "__name__", type(fn).__name__)),
         chosen,
         notes=decoder.notes,
         seed=seed,

@@ -143,10 +143,8 @@ def _continuation(row: list[int], numbers: list[float], problem: Problem) -> Con
     if numbers and numbers[0] == -math.inf:
         return None
     length = row.index(problem.end) + 1 if problem.end in row else len(row)
-    # A batch may be wider than a row that reached its greatest length would need; nothing else can stand there.
-    return Continuation(
-        tuple(row[:length]), *numbers, *([None] * (2 - len(numbers))), behind=tuple(row[length:])
-    )
+    log_p, score, *_ = (*numbers, None, None)
+    return Continuation(tuple(row[:length]), log_p, score, tuple(row[length:]))
 
 
 def logits_of(model: Callable[[Tensor], Tensor]) -> Callable[[tuple[int, ...]], list[float]]:

@@ -196,7 +196,8 @@ def searched(
         counted = n * extra_length
 
         def penalised(p: float, tokens: list[int], counted: int = counted) -> float:
-            return p / ((5 + len(tokens) + counted) / 6) ** alpha if divide else p * len(tokens) ** alpha
+            base: float = (5 + len(tokens) + counted) / 6 if divide else 1 / len(tokens)
+            return float(p / base**alpha)
 
         for _ in range(max_length):
             log_p = logits.log_softmax(-1)

@@ -9,6 +9,7 @@ from impl.decoding import Recomputed, greedy, sample, sampled
 
 
 def generator(seed=0):
+    """A generator of this seed."""
     return torch.Generator().manual_seed(seed)
 
 
@@ -56,7 +57,7 @@ def test_a_continuation_is_drawn_token_by_token_and_reports_the_models_log_proba
 @pytest.mark.usefixtures("unchecked")
 def test_what_cannot_be_drawn_from_is_refused(T, k, p):
     """Temperature, k and p outside their ranges, in a line."""
-    with pytest.raises(ValueError, match="decoding.sample: expected T > 0, k >= 1, 0 < p <= 1"):
+    with pytest.raises(ValueError, match=r"decoding\.sample: expected T > 0, k >= 1, 0 < p <= 1"):
         sample(torch.zeros(2, 3), T, k, p, generator())
-    with pytest.raises(TypeError, match="decoding.sample: expected a torch.Generator"):
+    with pytest.raises(TypeError, match=r"decoding\.sample: expected a torch.Generator"):
         sample(torch.zeros(2, 3), 1.0, 1, 1.0, None)

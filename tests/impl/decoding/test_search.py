@@ -13,6 +13,7 @@ END = 2
 
 
 def model(table=TABLE):
+    """The table as a step model."""
     return Recomputed(lambda tokens: table[tokens])
 
 
@@ -89,5 +90,5 @@ def test_the_penalty_is_that_of_the_paper_or_a_power():
 @pytest.mark.usefixtures("unchecked")
 def test_what_does_not_fit_is_refused_in_a_line(said, prompts, more):
     """The procedure, what was expected, what was given."""
-    with pytest.raises(ValueError, match=f"decoding.beam: expected {said}"):
+    with pytest.raises(ValueError, match=rf"decoding\.beam: expected {said}"):
         beam(model(), torch.tensor(prompts), **more)
