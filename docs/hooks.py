@@ -19,7 +19,7 @@ from mkdocs.structure.files import File
 sys.path.insert(
     0, str(Path(__file__).parents[1])
 )  # spec, impl and verify, where the distribution is not installed
-from generate import directives, pages
+from generate import directives, pages, procedure_page
 from generate.caching import Cache
 from generate.holding import Held
 from generate.markup import maths
@@ -36,19 +36,19 @@ CACHE, HELD = Cache(), Held()
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the formulas into the navigation, subject by subject."""
+    """Put formulas and procedures into the navigation, subject by subject."""
     # MkDocs takes back what a hook adds to the path while it is loaded; the processes that make the pages inherit this.
     sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
     assert config.nav is not None
     (formulas,) = (part["Formulas"] for part in config.nav if isinstance(part, dict) and "Formulas" in part)
-    for subject, members in directives.subjects().items():
+    for subject, members in directives.statements().items():
         formulas.append({directives.title_of(subject): [{f.title: f"{f.id}.md"} for f in members]})
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the page of every formula; its address is the formula's ID."""
-    for formula_id, page in pages.all_pages(CACHE).items():
+    """Add the page of every formula and procedure; its address is its ID."""
+    for formula_id, page in (pages.all_pages(CACHE) | procedure_page.all_pages()).items():
         files.append(File.generated(config, f"{formula_id}.md", content=page))
     return files
 

@@ -12,6 +12,7 @@
 ``impl.transformer``      encoder, decoder and their layers, ``output``, ``model``
 ``impl.masking``          ``mlm``: the corruption of masked language modelling
 ``impl.objectives``       cross entropy of logits and of a linear layer, distillation; probability of a text; warm-up
+``impl.decoding``         ``greedy``, ``beam``, ``sample``: a text from a model of the next token
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ``impl.transformer``      the Transformer: layers, stacks, model, decoding with a cache
 ========================  =========================================================================
@@ -27,6 +28,7 @@ from types import ModuleType
 
 __all__ = [
     "attention",
+    "decoding",
     "embedding",
     "feedforward",
     "masking",

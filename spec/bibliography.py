@@ -194,7 +194,9 @@ PAPERS = (
         2016,
         "arXiv:1609.08144",
     ),
-    Reference("fan2018", "Fan, Lewis & Dauphin", "Hierarchical Neural Story Generation", 2018, "arXiv:1805.04833"),
+    Reference(
+        "fan2018", "Fan, Lewis & Dauphin", "Hierarchical Neural Story Generation", 2018, "arXiv:1805.04833"
+    ),
     Reference(
         "holtzman2020",
         "Holtzman et al.",

@@ -111,7 +111,11 @@ def procedure_lines(procedure: Procedure) -> Iterator[tuple[str, str]]:
         yield from _wrapped("", procedure.notes, 2)
     yield "", ""
     yield "bold", "Inputs and what is returned"
-    rows = [(name, "", meaning) for part in (procedure.inputs, procedure.returns) for name, meaning in part.items()]
+    rows = [
+        (name, "", meaning)
+        for part in (procedure.inputs, procedure.returns)
+        for name, meaning in part.items()
+    ]
     for name, _, meaning in _aligned(rows):
         yield from _wrapped("", f"{name} {meaning}", 2, hanging=len(name) + 1)
     if procedure.conventions:

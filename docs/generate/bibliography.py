@@ -6,7 +6,7 @@ from html import escape
 
 from spec.bibliography import DECKS, PAPERS
 from spec.language.formula import Reference, Source
-from spec.language.registry import formulas
+from spec.language.registry import statement, statement_ids
 
 from .markup import code
 
@@ -31,7 +31,7 @@ def _entry(work: Reference) -> str:
     text = f"{label}{escape(work.authors)}{year}: <i>{escape(work.title)}</i>{about}."
     if work.link:
         text += f' <a href="{_address(work.link)}">{escape(work.link)}</a>.'
-    uses = [f.id for f in formulas().values() if any(s.reference is work for s in f.sources)]
+    uses = [i for i in statement_ids() if any(s.reference is work for s in statement(i).sources)]
     links = ", ".join(f'<a href="{i}.html">{code(i)}</a>' for i in uses)
     return f'- <span id="{work.key.lower()}"></span>{text}' + (f" Cited by {links}." if uses else "")
 

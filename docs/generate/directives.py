@@ -8,7 +8,9 @@ from collections.abc import Callable
 from importlib import import_module
 
 from spec.language.formula import Formula
-from spec.language.registry import formulas
+from spec.language.procedure import ASSURANCE, Procedure
+from spec.language.registry import formulas, statement_ids
+from spec.language.registry import statement as one
 from spec.language.render import statement as lines_of
 from spec.language.theorem import Assurance
 
@@ -36,11 +38,12 @@ def fill(markdown: str) -> str:
     return CALL.sub(lambda m: DIRECTIVES[m[1]](*m[2].split()), markdown)
 
 
-def subjects() -> dict[str, list[Formula]]:
-    """The formulas by subject."""
-    found: dict[str, list[Formula]] = {}
-    for formula in formulas().values():
-        found.setdefault(formula.module, []).append(formula)
+def statements() -> dict[str, list[Formula | Procedure]]:
+    """Formulas and procedures by subject."""
+    found: dict[str, list[Formula | Procedure]] = {}
+    for statement_id in statement_ids():
+        stated = one(statement_id)
+        found.setdefault(stated.module, []).append(stated)
     return found
 
 
@@ -52,7 +55,7 @@ def title_of(subject: str) -> str:
 def catalogue() -> str:
     """Every formula: its title, how many theorems it has at which assurance, and who is held to it."""
     parts = []
-    for subject, members in subjects().items():
+    for subject, members in statements().items():
         said = (import_module(f"spec.{subject}").__doc__ or "").strip()
         rows = []
         for f in members:
@@ -60,7 +63,9 @@ def catalogue() -> str:
             rows.append(
                 (
                     f'<a href="{f.id}.html">{f.title}</a><br>{code(f.id)}',
-                    theorems.summary(f) or "–",
+                    f"{len(f.requirements)} requirements, {ASSURANCE}"
+                    if isinstance(f, Procedure)
+                    else theorems.summary(f) or "–",
                     ", ".join(held) or badge("stated", "stated", "no implementation is held to it yet"),
                 )
             )

@@ -14,6 +14,7 @@ from spec.language.arrays import NO_LABEL, Tensor
 from spec.language.expr import Delta, Negative, Node, Times
 from spec.language.flatten import own_lines
 from spec.language.formula import Formula
+from spec.language.procedure import Procedure
 from spec.language.lines import Definition
 from spec.language.render import Line as Numbered
 from spec.language.render import latex, numbered
@@ -41,7 +42,7 @@ SETS = {
 }
 
 
-def pitfalls(formula: Formula) -> str:
+def pitfalls(formula: Formula | Procedure) -> str:
     """What implementations get wrong, each with what shows it."""
     rows = []
     for pitfall in formula.pitfalls:
@@ -169,7 +170,7 @@ def _written(sections: list[Section], before: Collection[tuple[str, str]] | None
     return "\n\n".join(part for part in parts if part)
 
 
-def conventions_table(formula: Formula) -> str:
+def conventions_table(formula: Formula | Procedure) -> str:
     """Each convention's options, which of them is ours, and who follows which."""
     rows = []
     for convention in formula.conventions:

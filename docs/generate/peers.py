@@ -5,19 +5,20 @@ from __future__ import annotations
 from html import escape
 
 from spec.language.formula import Convention, Formula
-from spec.language.registry import formulas
+from spec.language.procedure import Procedure
+from spec.language.registry import statement, statement_ids
 from verify.known import deviations
 from verify.targets import TARGETS, Target
 
 from .markup import code, table
 
 
-def targets_of(formula: Formula) -> list[Target]:
-    """The implementations held to a formula."""
+def targets_of(formula: Formula | Procedure) -> list[Target]:
+    """The implementations held to a formula or a procedure."""
     return [t for t in TARGETS if t.formula_id == formula.id]
 
 
-def following(formula: Formula, convention: Convention, option: str) -> list[str]:
+def following(formula: Formula | Procedure, convention: Convention, option: str) -> list[str]:
     """The targets that follow an option of a convention."""
     return list(
         dict.fromkeys(
@@ -34,7 +35,7 @@ def every_convention() -> str:
 
     parts = [
         f"### [{f.title}]({f.id}.md) {{#{f.id}}}\n\n{conventions_table(f)}"
-        for f in formulas().values()
+        for f in map(statement, statement_ids())
         if f.conventions
     ]
     return "\n\n".join(parts)

@@ -8,8 +8,8 @@ from jaxtyping import Float, Int64, Integer
 from torch import Generator, Tensor
 
 from impl import _refuse
-from impl.decoding.search import Decoded, _checked, _lengths
-from impl.decoding.steps import State, StepModel
+from impl.decoding.search import Decoded
+from impl.decoding.steps import State, StepModel, checked, lengths_to_end
 
 __all__ = ["sample", "sampled"]
 
@@ -64,7 +64,7 @@ def sampled(
 
     ``log_probability`` is the model's own, before temperature, top-k and nucleus. Errors are those of ``greedy`` and ``sample``.
     """
-    lengths = _checked("decoding.sample", prompts, lengths, max_length=max_length)
+    lengths = checked("decoding.sample", prompts, lengths, max_length=max_length)
     logits, state = model.start(prompts, lengths)
     top_k = logits.shape[-1] if top_k is None else top_k
     found, total, done = [], logits.new_zeros(len(logits), dtype=torch.float64), None
@@ -82,4 +82,4 @@ def sampled(
         if turn + 1 < max_length:
             logits, state = model.step(state, token)
     tokens = torch.stack(found, -1)
-    return Decoded(tokens, total, _lengths(tokens, end))
+    return Decoded(tokens, total, lengths_to_end(tokens, end))

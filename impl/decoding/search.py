@@ -12,7 +12,7 @@ from jaxtyping import Float, Int64, Integer
 from torch import Tensor
 
 from impl.decoding.penalties import Penalty, penalised
-from impl.decoding.steps import State, StepModel, lengths_of
+from impl.decoding.steps import State, StepModel, checked, lengths_to_end
 
 __all__ = ["Beams", "Decoded", "beam", "greedy"]
 
@@ -57,7 +57,7 @@ def greedy(
     ``lengths`` says how many tokens of each prompt count (all, if not given); without ``end`` every row gets
     ``max_length`` tokens. ValueError for sizes that do not fit.
     """
-    lengths = _checked("decoding.greedy", prompts, lengths, max_length=max_length)
+    lengths = checked("decoding.greedy", prompts, lengths, max_length=max_length)
     logits, state = model.start(prompts, lengths)
     found, total, done = [], logits.new_zeros(len(logits), dtype=torch.float64), None
     for turn in range(max_length):
@@ -74,7 +74,7 @@ def greedy(
         if turn + 1 < max_length:
             logits, state = model.step(state, token)
     tokens = torch.stack(found, -1)
-    return Decoded(tokens, total, _lengths(tokens, end))
+    return Decoded(tokens, total, lengths_to_end(tokens, end))
 
 
 @torch.no_grad()
@@ -97,7 +97,7 @@ def beam(
     ``penalised``; it decides what is kept, and the order of what is returned. The search ends when all beams are finished or
     have ``max_length`` tokens. ValueError for sizes that do not fit.
     """
-    lengths = _checked("decoding.beam", prompts, lengths, max_length=max_length, width=width, top=top)
+    lengths = checked("decoding.beam", prompts, lengths, max_length=max_length, width=width, top=top)
     logits, state = model.start(prompts, lengths)
     b, device = len(prompts), logits.device
     t = logits.shape[-1] if top is None else min(top, logits.shape[-1])
@@ -131,13 +131,6 @@ def beam(
     return _filled(tokens, total, penalised(total, count, alpha, penalty), count, width, end)
 
 
-def _checked(name: str, prompts: Tensor, lengths: Tensor | None, **sizes: int | None) -> Tensor:
-    """The prompts' lengths; refuse sizes below 1."""
-    if any(size is not None and size < 1 for size in sizes.values()):
-        raise ValueError(f"{name}: expected sizes >= 1; got {sizes}")
-    return lengths_of(name, prompts, lengths)
-
-
 def _best(logits: Float[Tensor, "r V"], t: int) -> tuple[Int64[Tensor, "r t"], Float[Tensor, "r t"]]:
     """The t best tokens of each row, of equal ones the first, and their log-probabilities in float64."""
     if logits.dtype.itemsize == 2:
@@ -151,14 +144,6 @@ def _best(logits: Float[Tensor, "r V"], t: int) -> tuple[Int64[Tensor, "r t"], F
         index = logits.sort(dim=-1, descending=True, stable=True).indices
         values = logits.gather(-1, index)
     return index[:, :t], (values[:, :t] - whole).double()
-
-
-def _lengths(tokens: Int64[Tensor, "... T"], end: int | None) -> Int64[Tensor, "..."]:
-    """How many tokens stand up to the first ``end``, itself counted; all where there is none."""
-    T = tokens.shape[-1]
-    if end is None:
-        return torch.full(tokens.shape[:-1], T, dtype=torch.int64, device=tokens.device)
-    return ((tokens == end).cumsum(-1) == 0).sum(-1).add(1).clamp(max=T)
 
 
 def _filled(

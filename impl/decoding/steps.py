@@ -91,13 +91,15 @@ class Recomputed:
         return logits.gather(1, at.long()).squeeze(1)
 
 
-def lengths_of(
-    name: str, prompts: Integer[Tensor, "b n"], lengths: Integer[Tensor, " b"] | None
+def checked(
+    name: str, prompts: Integer[Tensor, "b n"], lengths: Integer[Tensor, " b"] | None, **sizes: int | None
 ) -> Integer[Tensor, " b"]:
     """How many tokens of each prompt count: all, where nothing is said.
 
-    ValueError for prompts that are not (b n) with n >= 1, or lengths outside 1..n.
+    ValueError for prompts that are not (b n) with n >= 1, lengths outside 1..n, or sizes below 1.
     """
+    if any(size is not None and size < 1 for size in sizes.values()):
+        raise ValueError(f"{name}: expected sizes >= 1; got {sizes}")
     if prompts.dim() != 2 or not prompts.shape[1]:
         raise _refuse.shapes(name, "prompts (b n), n >= 1", prompts=prompts)
     if lengths is None:
@@ -107,3 +109,11 @@ def lengths_of(
     if ((lengths < 1) | (lengths > prompts.shape[1])).any():
         raise ValueError(f"{name}: expected lengths in 1..{prompts.shape[1]}; got {lengths.tolist()}")
     return lengths
+
+
+def lengths_to_end(tokens: Int64[Tensor, "... T"], end: int | None) -> Int64[Tensor, "..."]:
+    """How many tokens stand up to the first ``end``, itself counted; all where there is none."""
+    T = tokens.shape[-1]
+    if end is None:
+        return torch.full(tokens.shape[:-1], T, dtype=torch.int64, device=tokens.device)
+    return ((tokens == end).cumsum(-1) == 0).sum(-1).add(1).clamp(max=T)

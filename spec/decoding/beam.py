@@ -57,10 +57,7 @@ def score(problem: Problem, beam: Beam) -> float:
 def kept(problem: Problem, candidates: list[Beam], k: int) -> tuple[list[Beam], float]:
     """The k best candidates, of equal ones the first, and by how much the last of them is better than the best that is not."""
     ranked = sorted((c for c in candidates if c[0] > -math.inf), key=lambda c: -score(problem, c))
-    gaps = [
-        score(problem, one) - score(problem, other)
-        for one, other in zip(ranked[:k], ranked[1 : k + 1], strict=False)
-    ]
+    gaps = [score(problem, one) - score(problem, other) for one, other in itertools.pairwise(ranked[: k + 1])]
     return ranked[:k], min(gaps, default=math.inf)
 
 
@@ -110,7 +107,9 @@ def _aside(problem: Problem, prompt: Text) -> tuple[list[Beam], float]:
             margin = min(margin, gap)
         # Twice as many as are kept, so that k go on even if k of them end; all have one length, so log p ranks as the score does.
         best, gap = kept(problem, candidates, 2 * problem.width)
-        aside, other = kept(problem, aside + [b for b in best[: problem.width] if over(problem, b[1])], problem.width)
+        aside, other = kept(
+            problem, aside + [b for b in best[: problem.width] if over(problem, b[1])], problem.width
+        )
         beams = [b for b in best if not over(problem, b[1])][: problem.width]
         margin = min(margin, gap, other)
     return aside, margin
@@ -118,7 +117,7 @@ def _aside(problem: Problem, prompt: Text) -> tuple[list[Beam], float]:
 
 def optimum(problem: Problem, prompt: Text) -> Continuation:
     """The best score of all complete continuations there are, by looking at every one."""
-    best = (-math.inf, -math.inf, ())
+    best: tuple[float, float, Text] = (-math.inf, -math.inf, ())
     for length in range(1, problem.max_length + 1):
         for tokens in itertools.product(range(problem.vocabulary), repeat=length):
             if problem.end in tokens[:-1] or not over(problem, tokens):
@@ -147,9 +146,7 @@ def _ordered(problem: Problem, solve: Solve) -> str:
             return f"prompt {list(prompt)} gets {len(row)} continuations at width {problem.width}"
         if len({one.tokens for one in row}) < len(row):
             return f"prompt {list(prompt)} gets one continuation twice: {'; '.join(map(str, row))}"
-        scores = [
-            score(problem, (log_probability(problem, prompt, one.tokens), one.tokens)) for one in row
-        ]
+        scores = [score(problem, (log_probability(problem, prompt, one.tokens), one.tokens)) for one in row]
         for place in range(1, len(scores)):
             if scores[place] > scores[place - 1] and not problem.same(*scores[place - 1 : place + 1]):
                 return f"prompt {list(prompt)}: number {place}, {row[place]}, is better than {row[place - 1]} before it"
@@ -186,7 +183,9 @@ PENALISED = Requirement(
     _penalised,
     "score(y) = log p(y | x) / ((5 + L)/6)^α",
 )
-ORDERED = Requirement("ordered", "at most k different continuations are returned, the best score first", _ordered)
+ORDERED = Requirement(
+    "ordered", "at most k different continuations are returned, the best score first", _ordered
+)
 ONE_IS_GREEDY = Requirement("one_is_greedy", "with k = t = 1 it is greedy decoding", _one_is_greedy)
 EXACT = Requirement(
     "wide_is_exact",
@@ -215,7 +214,7 @@ beam = Procedure(
     },
     steps=(
         "Begin with one beam, of no tokens and log-probability 0.",
-        "Expand each beam that is not finished by its t likeliest tokens; the log-probability of a candidate is its beam's plus its "
+        "Expand each beam that is not finished by its t likeliest tokens; a candidate's log-probability is its beam's plus its "
         "last token's. A finished beam is a candidate as it stands.",
         "Keep the k candidates of the best scores; of equal ones those of the better beam, then the token that is first in the "
         "vocabulary.",
@@ -225,9 +224,14 @@ beam = Procedure(
     requirements=(FORM, RECOMPUTED, PENALISED, ORDERED, ONE_IS_GREEDY, EXACT, ALONE, CACHED),
     conventions=(PENALTY, FINISHED),
     pitfalls=(
-        pitfall("the cache keeps the order of the beams before they were ranked", mutant="cache_not_reordered"),
+        pitfall(
+            "the cache keeps the order of the beams before they were ranked", mutant="cache_not_reordered"
+        ),
         pitfall("the prompt counted in the length penalty", mutant="prompt_counted"),
-        pitfall("beams of different lengths ranked without the penalty, which comes at the end", mutant="pruned_unpenalised"),
+        pitfall(
+            "beams of different lengths ranked without the penalty, which comes at the end",
+            mutant="pruned_unpenalised",
+        ),
         pitfall("finished beams expanded further", mutant="finished_expanded"),
         pitfall("a finished beam kept among the k, or laid aside: both are in use", convention="finished"),
     ),

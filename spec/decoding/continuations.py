@@ -164,9 +164,13 @@ RECOMPUTED = Requirement(
     _recomputed,
     "log p(y | x) = Σ[t=1…L] log p(y[t] | x, y[1…t-1])",
 )
-ALONE = Requirement("batch", "a prompt in a batch gets what it gets alone, whatever the others' lengths", _alone)
+ALONE = Requirement(
+    "batch", "a prompt in a batch gets what it gets alone, whatever the others' lengths", _alone
+)
 CACHED = Requirement(
-    "cache", "with a cache and without one the results are the same, token for token and score for score", _cached
+    "cache",
+    "with a cache and without one the results are the same, token for token and score for score",
+    _cached,
 )
 
 

@@ -78,8 +78,12 @@ greedy = Procedure(
     reference=reference,
     requirements=(FORM, RECOMPUTED, LIKELIEST, ALONE, CACHED),
     pitfalls=(
-        pitfall("rows that have ended are continued: their text and its probability change", mutant="goes_on"),
-        pitfall("positions that begin anew behind the prompt, once there is a cache", mutant="positions_restart"),
+        pitfall(
+            "rows that have ended are continued: their text and its probability change", mutant="goes_on"
+        ),
+        pitfall(
+            "positions that begin anew behind the prompt, once there is a cache", mutant="positions_restart"
+        ),
         pitfall("the logits of a padded row's last place, not of its last token", mutant="reads_padding"),
         pitfall("the probability of `end` itself left out of the sum", mutant="end_free"),
     ),

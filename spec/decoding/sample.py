@@ -8,7 +8,12 @@ i, j, l = indices(i=n, j=V, l=V)
 
 x = data("x", n, V, meaning="logits: the model's unnormalised log-probabilities of the next token")
 T = number("T", domain="positive", meaning="temperature: below 1 sharpens, above 1 flattens")
-p = number("p", domain="positive", below=1, meaning="probability that the nucleus has to reach; 1 leaves all tokens in")
+p = number(
+    "p",
+    domain="positive",
+    below=1,
+    meaning="probability that the nucleus has to reach; 1 leaves all tokens in",
+)
 generator = Tensor("generator", (), "generator", "generator", meaning="where the draws come from")
 z = tensor("z", n, V, meaning="logits at the temperature")
 r = tensor("r", n, V, meaning="rank: how many tokens are likelier, or alike and earlier in the vocabulary")
@@ -64,8 +69,14 @@ sample = Formula(
         ),
     ),
     pitfalls=(
-        pitfall("the nucleus cut before its last member: less than p is left, and at a small p nothing", mutant="cut_before_last"),
-        pitfall("the temperature applied after top-k and nucleus, which then are those of T = 1", mutant="temperature_last"),
+        pitfall(
+            "the nucleus cut before its last member: less than p is left, and at a small p nothing",
+            mutant="cut_before_last",
+        ),
+        pitfall(
+            "the temperature applied after top-k and nucleus, which then are those of T = 1",
+            mutant="temperature_last",
+        ),
         pitfall("k + 1 tokens kept, or k − 1", mutant="one_more"),
     ),
     sources=(

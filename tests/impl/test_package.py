@@ -9,7 +9,15 @@ import pytest
 import impl
 from spec.language.registry import formulas
 
-PARTS = {"attend", "causal_mask", "key_padding_mask", "log_weight", "additive_of_halves"}
+PARTS = {
+    "attend",
+    "causal_mask",
+    "key_padding_mask",
+    "log_weight",
+    "additive_of_halves",
+    "sampled",
+    "penalised",
+}
 """Functions that have no statement of their own: their docstring names the function they are a part of."""
 
 
@@ -44,7 +52,9 @@ def test_inputs_have_the_names_that_the_statement_gives_them(formula):
 
 def test_an_unknown_module_is_an_attribute_error_that_lists_the_modules():
     """As for any other attribute, and helpful."""
-    with pytest.raises(AttributeError, match="no attribute 'atention'; its modules are attention, embedding"):
+    with pytest.raises(
+        AttributeError, match="no attribute 'atention'; its modules are attention, decoding, embedding"
+    ):
         _ = impl.atention
 
 

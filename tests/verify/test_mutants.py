@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from spec.language.registry import formulas
+from spec.language.registry import statement, statement_ids
 from verify.checking import check
 from verify.mutants import Variant, variants
 from verify.mutating import judged, until_falsified
@@ -59,6 +59,9 @@ WRONG = {
     "objectives.autoregressive": ("logarithm_of_the_product",),
     "objectives.distillation": ("not_scaled", "swapped"),
     "objectives.warmup": ("line_too_long",),
+    "decoding.sample": ("cut_before_last",),
+    "decoding.greedy": ("positions_restart", "ties_at_random"),
+    "decoding.beam": ("cache_not_reordered", "pruned_unpenalised", "members_mixed"),
 }
 RIGHT = {
     "feedforward.gelu": ("by_complement",),
@@ -83,6 +86,7 @@ RIGHT = {
     "objectives.autoregressive": ("by_log_sum_exp",),
     "objectives.distillation": ("by_kl_div",),
     "objectives.warmup": ("by_cases",),
+    "decoding.beam": ("prompt_by_prompt", "best_alone"),
 }
 
 FEW = {"attention": 40, "scores": 40, "recurrent": 24}
@@ -120,7 +124,10 @@ def test_every_formula_has_wrong_and_right_variants() -> None:
     """Each formula has at least eight wrong variants and a right one, each with a sentence, and unique names."""
     wrong = Counter(v.formula_id for v in variants() if not v.is_right)
     right = Counter(v.formula_id for v in variants() if v.is_right)
-    assert all(wrong[formula_id] >= 8 and right[formula_id] >= 1 for formula_id in formulas()), (wrong, right)
+    assert all(wrong[formula_id] >= 8 and right[formula_id] >= 1 for formula_id in statement_ids()), (
+        wrong,
+        right,
+    )
     assert all(v.says.endswith(".") or v.says.endswith(")") for v in variants())
     names = Counter((v.formula_id, v.name) for v in variants())
     assert max(names.values()) == 1
@@ -129,7 +136,7 @@ def test_every_formula_has_wrong_and_right_variants() -> None:
 def test_a_variant_that_a_pitfall_names_is_a_wrong_one_of_its_formula() -> None:
     """What a page says goes wrong can be seen going wrong."""
     wrong = {(v.formula_id, v.name) for v in variants() if not v.is_right}
-    named = {(f.id, p.mutant) for f in formulas().values() for p in f.pitfalls if p.mutant}
+    named = {(i, p.mutant) for i in statement_ids() for p in statement(i).pitfalls if p.mutant}
     assert named
     assert named <= wrong, named - wrong
 
@@ -137,7 +144,7 @@ def test_a_variant_that_a_pitfall_names_is_a_wrong_one_of_its_formula() -> None:
 @pytest.mark.parametrize("variant", variants(), ids=lambda v: f"{v.formula_id}-{v.name}")
 def test_conventions_of_a_variant_exist(variant: Variant) -> None:
     """The conventions under which a variant is judged are its formula's."""
-    formulas()[variant.formula_id].choose(variant.conventions)
+    statement(variant.formula_id).choose(variant.conventions)
 
 
 def test_an_exception_alone_does_not_count() -> None:

@@ -84,22 +84,34 @@ def cases(
     small: bool = False,
     fewest: int = 1,
 ) -> Case:
-    """Cases that a callable which takes these options can be asked; ``fewest`` prompts at least."""
-    V = draw(st.integers(2, SMALL["vocabulary"] if small else 7))
+    """Cases that a callable which takes these options can be asked; ``fewest`` prompts at least.
+
+    One in three is *pressing*: few words, an end, a long text and much reward for its length, so that finished and unfinished
+    beams compete to the last step.
+    """
+    pressing = not small and {"end", "alpha"} <= takes and draw(st.integers(0, 2)) == 2
+    V = draw(st.integers(2, SMALL["vocabulary"] if small or pressing else 7))
     token = st.integers(0, V - 1)
     one = st.lists(token, min_size=1, max_size=5)
     if "lengths" not in takes:
         n = draw(st.integers(1, 5))
         one = st.lists(token, min_size=n, max_size=n)
     prompts = draw(st.lists(one, min_size=fewest, max_size=max(fewest, 3)))
+    end: int | None
+    if pressing:
+        length, end, alpha = draw(st.integers(4, 6)), draw(token), ALPHAS[-1]
+    else:
+        length = draw(st.integers(1, SMALL["length"] if small else 6))
+        end = draw(st.sampled_from((None, *range(V)))) if "end" in takes else None
+        alpha = draw(st.sampled_from(ALPHAS)) if "alpha" in takes else 0.0
     return Case(
         draw(st.sampled_from(kinds)),
         V,
         draw(st.integers(0, 9999)),
         tuple(map(tuple, prompts)),
-        draw(st.integers(1, SMALL["length"] if small else 6)),
-        draw(st.sampled_from((None, *range(V)))) if "end" in takes else None,
+        length,
+        end,
         draw(st.integers(1, 4)) if "width" in takes else 1,
         draw(st.none() | st.integers(1, V)) if "top" in takes else None,
-        draw(st.sampled_from(ALPHAS)) if "alpha" in takes else 0.0,
+        alpha,
     )

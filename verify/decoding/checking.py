@@ -16,14 +16,23 @@ from verify.decoding.cases import Case, cases
 from verify.decoding.contract import Decoder
 from verify.decoding.judging import REPEATS, VALUE, Judge, Seen, kinds_for
 from verify.faults import Unsupported, Unusable
-from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Kind, Report, versions
+from verify.report import (
+    CONFORMS,
+    FALSIFIED,
+    INCONCLUSIVE,
+    CheckResult,
+    Counterexample,
+    Kind,
+    Report,
+    versions,
+)
 from verify.reproduce import importable
 from verify.searching import Clock
 from verify.state import listening, one_thread
 
 SHARE = 0.3
 """The share of the examples that each requirement gets; the comparison with the reference gets all."""
-SECONDS = 10.0
+SECONDS = 4.0
 """How long a counterexample is made smaller."""
 DTYPE = "float64"
 
@@ -58,7 +67,7 @@ def check_procedure(
     clock = Clock(time_limit)
     report = Report(
         procedure.id,
-        name or getattr(fn, "__name__", type(fn).__name__),
+        name or str(getattr(fn, "__name__", type(fn).__name__)),
         chosen,
         notes=decoder.notes,
         seed=seed,

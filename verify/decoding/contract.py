@@ -118,7 +118,9 @@ class Decoder:
             tokens, numbers = tokens.unsqueeze(1), [x.unsqueeze(1) for x in numbers]
         b = len(problem.prompts)
         if tokens.dim() != 3 or len(tokens) != b or tokens.is_floating_point():
-            raise Fault(f"returned tokens {tuple(tokens.shape)} of {tokens.dtype}; expected integers for {b} prompts")
+            raise Fault(
+                f"returned tokens {tuple(tokens.shape)} of {tokens.dtype}; expected integers for {b} prompts"
+            )
         if any(x.shape != tokens.shape[:2] for x in numbers):
             shapes = ", ".join(str(tuple(x.shape)) for x in numbers)
             raise Fault(f"returned numbers {shapes} beside tokens {tuple(tokens.shape)}")
@@ -141,8 +143,8 @@ def _continuation(row: list[int], numbers: list[float], problem: Problem) -> Con
     if numbers and numbers[0] == -math.inf:
         return None
     length = row.index(problem.end) + 1 if problem.end in row else len(row)
-    # A batch may be wider than a row that reached its greatest length would need; nothing else can stand there.
-    return Continuation(tuple(row[:length]), *numbers, *([None] * (2 - len(numbers))), behind=tuple(row[length:]))
+    log_p, score, *_ = (*numbers, None, None)
+    return Continuation(tuple(row[:length]), log_p, score, tuple(row[length:]))
 
 
 def logits_of(model: Callable[[Tensor], Tensor]) -> Callable[[tuple[int, ...]], list[float]]:

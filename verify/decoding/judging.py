@@ -92,7 +92,9 @@ class Judge:
             if not row:
                 return Seen(f"{begin} gets nothing; expected {right[0]}")
             if not isinstance(found, Alone) and len(row) != len(right):
-                return Seen(f"{begin} gets {len(row)} continuations; expected {len(right)}, from {right[0]} on")
+                return Seen(
+                    f"{begin} gets {len(row)} continuations; expected {len(right)}, from {right[0]} on"
+                )
             for place, (one, other) in enumerate(zip(row, right, strict=False)):
                 if one.tokens != other.tokens:
                     return Seen(f"{begin}: number {place} is {one}; expected {other}")

@@ -27,7 +27,9 @@ class Table:
     def __init__(self, vocabulary: int, seed: int, tied: bool = False) -> None:
         self.vocabulary = vocabulary
         random = torch.Generator().manual_seed(seed)
-        table = SPREADS[seed % len(SPREADS)] * torch.randn(vocabulary, vocabulary, dtype=torch.float64, generator=random)
+        table = SPREADS[seed % len(SPREADS)] * torch.randn(
+            vocabulary, vocabulary, dtype=torch.float64, generator=random
+        )
         self.table = table.sign() if tied else table
 
     def __call__(self, tokens: Tensor) -> Tensor:
@@ -77,7 +79,8 @@ class Attention:
         logits = self(prompts)
         keys, values = self._kept(self.E[prompts] + self.position[: prompts.shape[1]])
         room = LONGEST - prompts.shape[1]
-        cache = Cache(*(torch.nn.functional.pad(x, (0, 0, 0, room)) for x in (keys, values)), lengths)
+        keys, values = (torch.nn.functional.pad(x, (0, 0, 0, room)) for x in (keys, values))
+        cache = Cache(keys, values, lengths)
         return logits[torch.arange(len(prompts)), lengths - 1], cache
 
     def step(self, state: Cache, tokens: Tensor) -> tuple[Tensor, Cache]:
@@ -95,7 +98,8 @@ class Attention:
 
     def _attended(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         scores = (x @ self.W_q @ keys.mT).masked_fill(~mask, -torch.inf)
-        return (x + 2 * torch.softmax(scores, -1) @ values) @ self.W_o.mT
+        read: Tensor = x + 2 * torch.softmax(scores, -1) @ values
+        return read @ self.W_o.mT
 
 
 class Cache:

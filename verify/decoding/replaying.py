@@ -56,7 +56,11 @@ def script(subject: Report | CheckResult, target: str, procedure_id: str) -> str
 
 
 def again(
-    fn: Callable[..., Any], procedure_id: str, check: str, case: Mapping[str, Any], conventions: Mapping[str, str]
+    fn: Callable[..., Any],
+    procedure_id: str,
+    check: str,
+    case: Mapping[str, Any],
+    conventions: Mapping[str, str],
 ) -> int:
     """Play one case again; prints what is seen and returns 1 if it still fails, else 0."""
     procedure = procedures()[procedure_id]

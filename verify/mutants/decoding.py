@@ -88,7 +88,9 @@ def least_likely_step(
     model: Any, prompts: Tensor, *, lengths: Tensor, max_length: int, end: int | None
 ) -> Found:
     """The log-probability returned is that of the least likely token, not the sum."""
-    return stepped(model, prompts, lengths, max_length, end, joined=lambda total, gain: torch.minimum(total, gain))
+    return stepped(
+        model, prompts, lengths, max_length, end, joined=lambda total, gain: torch.minimum(total, gain)
+    )
 
 
 @wrong(GREEDY)
@@ -106,7 +108,9 @@ def second_best(model: Any, prompts: Tensor, *, lengths: Tensor, max_length: int
 
 
 @wrong(GREEDY)
-def ties_at_random(model: Any, prompts: Tensor, *, lengths: Tensor, max_length: int, end: int | None) -> Found:
+def ties_at_random(
+    model: Any, prompts: Tensor, *, lengths: Tensor, max_length: int, end: int | None
+) -> Found:
     """Of equally likely tokens one is drawn."""
 
     def pick(logits: Tensor) -> Tensor:
@@ -192,7 +196,8 @@ def searched(
         counted = n * extra_length
 
         def penalised(p: float, tokens: list[int], counted: int = counted) -> float:
-            return p / ((5 + len(tokens) + counted) / 6) ** alpha if divide else p * len(tokens) ** alpha
+            base: float = (5 + len(tokens) + counted) / 6 if divide else 1 / len(tokens)
+            return float(p / base**alpha)
 
         for _ in range(max_length):
             log_p = logits.log_softmax(-1)
@@ -218,10 +223,16 @@ def searched(
         beams.sort(key=lambda b: -penalised(b[0], b[1]))
         missing = width - len(beams)
         fill = end or 0
-        rows.append([t + [fill] * (max_length - len(t)) for _, t, _ in beams] + [[fill] * max_length] * missing)
+        rows.append(
+            [t + [fill] * (max_length - len(t)) for _, t, _ in beams] + [[fill] * max_length] * missing
+        )
         totals.append([p for p, *_ in beams] + [-math.inf] * missing)
         scores.append([penalised(p, t) for p, t, _ in beams] + [-math.inf] * missing)
-    return torch.tensor(rows), torch.tensor(totals, dtype=torch.float64), torch.tensor(scores, dtype=torch.float64)
+    return (
+        torch.tensor(rows),
+        torch.tensor(totals, dtype=torch.float64),
+        torch.tensor(scores, dtype=torch.float64),
+    )
 
 
 def _variant(name: str, says: str, **flags: Any) -> Any:

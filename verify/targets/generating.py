@@ -49,11 +49,16 @@ class HuggingFace(nn.Module):
 def _language_model(family: str, vocabulary: int) -> nn.Module:
     import transformers
 
-    ids = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": None}
+    ids: dict[str, Any] = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": None}
     if family == "gpt2":
         return transformers.GPT2LMHeadModel(
             transformers.GPT2Config(
-                vocab_size=vocabulary, n_positions=POSITIONS, n_embd=WIDTH, n_layer=LAYERS, n_head=HEADS, **ids
+                vocab_size=vocabulary,
+                n_positions=POSITIONS,
+                n_embd=WIDTH,
+                n_layer=LAYERS,
+                n_head=HEADS,
+                **ids,
             )
         )
     return transformers.LlamaForCausalLM(
@@ -132,7 +137,8 @@ def warpers() -> Callable[..., Any]:
         every = LogitsProcessorList(
             [TemperatureLogitsWarper(float(T)), TopKLogitsWarper(k), TopPLogitsWarper(float(p))]
         )
-        warped = every(torch.zeros(1, 0, dtype=torch.int64), x.reshape(-1, x.shape[-1]))
+        seen: Any = torch.zeros(1, 0, dtype=torch.int64)  # the text so far, which these three do not look at
+        warped: Any = every(seen, x.reshape(-1, x.shape[-1]))  # type: ignore[arg-type]
         drawn = torch.multinomial(torch.softmax(warped, -1), 1, generator=generator)
         return drawn.reshape(x.shape[:-1])
 
@@ -150,6 +156,7 @@ class XTransformers(nn.Module):
 
     def __init__(self, vocabulary: int, seed: int) -> None:
         super().__init__()
+        self.vocabulary = vocabulary
         self.inner = _seeded(lambda: _wrapped(vocabulary), seed, torch.float32)
 
     def forward(self, tokens: Tensor) -> Tensor:
@@ -171,10 +178,15 @@ def beam_search() -> Callable[..., Any]:
     def search(
         model: XTransformers, prompts: Tensor, *, lengths: Tensor, max_length: int, width: int
     ) -> tuple[Tensor, Tensor]:
-        if width > model.inner.net.num_tokens:  # type: ignore[union-attr]
+        if width > model.vocabulary:
             raise NotImplementedError("it takes its k best words from one row, which has fewer")
         tokens, scores = model.inner.beam_search(  # type: ignore[operator]
-            prompts, max_length, beams=width, return_beams_and_scores=True, cache_kv=model.cached, prompt_lens=lengths
+            prompts,
+            max_length,
+            beams=width,
+            return_beams_and_scores=True,
+            cache_kv=model.cached,
+            prompt_lens=lengths,
         )
         return tokens.movedim(0, 1), scores.mT
 

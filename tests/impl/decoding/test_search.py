@@ -1,0 +1,94 @@
+"""Greedy and beam search: ends, ties, empty places, types, refusals. What any result satisfies is checked in tests/verify."""
+
+import math
+
+import pytest
+import torch
+
+from impl.decoding import Recomputed, beam, greedy, penalised
+
+# Rows: logits after each of three tokens. Token 2 ends.
+TABLE = torch.tensor([[0.0, 2.0, 1.0], [1.0, 0.0, 3.0], [0.0, 0.0, 0.0]], dtype=torch.float64)
+END = 2
+
+
+def model(table=TABLE):
+    """The table as a step model."""
+    return Recomputed(lambda tokens: table[tokens])
+
+
+def test_greedy_takes_the_likeliest_until_the_end_and_counts_it():
+    """From 0 to 1, from 1 to the end: two tokens, whose log-probabilities are summed; then nothing but the end."""
+    found = greedy(model(), torch.tensor([[0], [1]]), max_length=5, end=END)
+    log_p = TABLE.log_softmax(-1)
+    assert found.tokens.tolist() == [[1, 2], [2, 2]]
+    assert found.lengths.tolist() == [2, 1]
+    torch.testing.assert_close(found.log_probability, torch.stack((log_p[0, 1] + log_p[1, 2], log_p[1, 2])))
+
+
+def test_without_an_end_every_row_has_the_greatest_length():
+    """What looks like an end is a token like any other."""
+    assert greedy(model(), torch.tensor([[0]]), max_length=5).tokens.shape == (1, 5)
+    assert beam(model(), torch.tensor([[0]]), max_length=5, width=2).lengths.tolist() == [[5, 5]]
+
+
+def test_of_equal_tokens_the_first_is_taken_whatever_their_number():
+    """All tokens alike: greedily token 0, by beam search the first continuations in the order of the vocabulary."""
+    alike = model(torch.zeros(7, 7))
+    assert greedy(alike, torch.tensor([[3]]), max_length=2).tokens.tolist() == [[0, 0]]
+    found = beam(alike, torch.tensor([[3]]), max_length=2, width=3, top=3)
+    assert found.tokens.tolist() == [[[0, 0], [0, 1], [0, 2]]]
+
+
+def test_places_that_nothing_takes_are_empty():
+    """Two beams of one token each fill two of five places; the others have log-probability −∞, length 0 and hold the end."""
+    found = beam(model(), torch.tensor([[0]]), max_length=1, width=5, top=2, end=END, alpha=0.6)
+    assert found.lengths.tolist() == [[1, 1, 0, 0, 0]]
+    assert found.score.isneginf().tolist() == [[False, False, True, True, True]]
+    assert (found.tokens[0, 2:] == END).all()
+
+
+def test_a_token_of_probability_0_is_never_taken():
+    """Of three tokens one is excluded: two continuations of one token are left."""
+    table = TABLE.clone()
+    table[0, 1] = -math.inf
+    found = beam(model(table), torch.tensor([[0]]), max_length=1, width=3)
+    assert found.tokens[0, :2, 0].tolist() == [2, 0]
+    assert found.log_probability[0, 2] == -math.inf
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_sums_are_in_float64_whatever_the_logits(dtype):
+    """Logits that the type holds exactly give the sum that float64 gives, to float32's rounding of a log-softmax."""
+    given = model(TABLE.to(dtype))
+    found = beam(given, torch.tensor([[0]]), max_length=3, width=2, end=END)
+    wanted = beam(model(), torch.tensor([[0]]), max_length=3, width=2, end=END)
+    assert found.log_probability.dtype == torch.float64
+    assert (found.tokens == wanted.tokens).all()
+    # Three logarithms of sums near 2, each rounded some times.
+    assert (found.log_probability - wanted.log_probability).abs().max() <= 16 * torch.finfo(torch.float32).eps
+
+
+def test_the_penalty_is_that_of_the_paper_or_a_power():
+    """log p / ((5 + 7)/6)^α = log p / 2^α, and log p / 4^α."""
+    log_p = torch.tensor([-3.0], dtype=torch.float64)
+    assert penalised(log_p, torch.tensor([7]), 1.0).item() == -1.5
+    assert penalised(log_p, torch.tensor([4]), 0.5, "power").item() == -1.5
+    assert penalised(log_p, torch.tensor([4]), 0.0) is log_p
+
+
+@pytest.mark.parametrize(
+    ("said", "prompts", "more"),
+    [
+        ("sizes >= 1", [[0]], {"max_length": 0, "width": 1}),
+        ("sizes >= 1", [[0]], {"max_length": 1, "width": 0}),
+        ("sizes >= 1", [[0]], {"max_length": 1, "width": 1, "top": 0}),
+        ("lengths in 1..1", [[0]], {"max_length": 1, "width": 1, "lengths": torch.tensor([2])}),
+        ("prompts .b n., lengths .b.", [[0]], {"max_length": 1, "width": 1, "lengths": torch.tensor([1, 1])}),
+    ],
+)
+@pytest.mark.usefixtures("unchecked")
+def test_what_does_not_fit_is_refused_in_a_line(said, prompts, more):
+    """The procedure, what was expected, what was given."""
+    with pytest.raises(ValueError, match=rf"decoding\.beam: expected {said}"):
+        beam(model(), torch.tensor(prompts), **more)

@@ -1,0 +1,145 @@
+"""Checks of procedures: what is asked of a callable, what it may leave out, and failures that can be played again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+import verify
+from impl.decoding import beam, greedy
+from spec.language.registry import procedures
+from verify.decoding import check_procedure, script
+from verify.decoding.cases import Case
+from verify.decoding.contract import Decoder
+from verify.decoding.models import KINDS, Attention, Uncached
+from verify.faults import Fault, Unusable
+from verify.mutants.decoding import searched
+
+GREEDY, BEAM = procedures()["decoding.greedy"], procedures()["decoding.beam"]
+
+
+def plain(model: object, prompts: Tensor, *, max_length: int) -> Tensor:
+    """Greedy decoding with nothing but what has to be: tokens alone are returned."""
+    for _ in range(max_length):
+        prompts = torch.cat((prompts, model(prompts)[:, -1:].argmax(-1)), 1)  # type: ignore[operator]
+    return prompts[:, -max_length:]
+
+
+def test_ours_conform() -> None:
+    """From Python, by ID, as any formula."""
+    for function, name in ((greedy, "decoding.greedy"), (beam, "decoding.beam")):
+        report = verify.check(function, name, max_examples=30)
+        assert report.verdict == "conforms", str(report)
+        assert report.notes == []
+
+
+def test_what_a_callable_does_not_take_it_is_not_asked_for() -> None:
+    """Without lengths, without an end, tokens alone: it conforms, and the report says what was left out."""
+    report = check_procedure(plain, GREEDY, max_examples=20)
+    assert report.verdict == "conforms", str(report)
+    assert [note.split(":")[0] for note in report.notes] == ["it takes no lengths", "it takes no end"]
+
+
+def test_a_callable_that_lacks_what_is_needed_is_refused() -> None:
+    """One line says which."""
+    with pytest.raises(Unusable, match=r"decoding\.beam: the callable takes no width"):
+        Decoder.of(plain, "decoding.beam")
+    with pytest.raises(Unusable, match="not callable"):
+        Decoder.of(3, "decoding.beam")
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        ("text", "returned str"),
+        (torch.zeros(2, 3), "of torch.float32"),
+        (torch.zeros(5, 3, dtype=torch.int64), "for 1 prompts"),
+        ((torch.zeros(1, 3, dtype=torch.int64), torch.zeros(1, 3)), "returned numbers"),
+    ],
+)
+def test_a_result_of_another_form_is_a_fault_that_says_which(returned: object, said: str) -> None:
+    """Types and shapes are looked at before anything is compared."""
+    decoder = Decoder.of(lambda model, prompts, max_length: returned, "decoding.greedy")
+    case = Case("table", 3, 0, ((1,),), 3)
+    from verify.decoding.judging import Judge
+
+    problem = Judge(GREEDY, {}, decoder).problem(case)
+    with pytest.raises(Fault, match=said):
+        decoder.solve(case, problem)
+
+
+def test_a_callable_that_raises_is_falsified_and_one_that_declines_is_not() -> None:
+    """NotImplementedError says that a problem is not supported; where all are, nothing was said."""
+
+    def declines(model: object, prompts: Tensor, *, max_length: int) -> Tensor:
+        raise NotImplementedError("not today")
+
+    def breaks(model: object, prompts: Tensor, *, max_length: int) -> Tensor:
+        raise RuntimeError("broken")
+
+    assert check_procedure(declines, GREEDY, max_examples=5).verdict == "inconclusive"
+    report = check_procedure(breaks, GREEDY, max_examples=5)
+    assert report.verdict == "falsified"
+    assert "raised RuntimeError: broken" in report.falsified[0].message
+
+
+def unordered(model: object, prompts: Tensor, *, lengths: Tensor, max_length: int, width: int) -> object:
+    """A beam search whose cache keeps the order of the beams before they were ranked."""
+    return searched(model, prompts, lengths, max_length, None, width, None, 0.0, reorder=False)
+
+
+def test_a_cache_that_is_not_reordered_is_found_made_small_and_played_again(tmp_path: Path) -> None:
+    """The report shows one short prompt, and its script exits with 1 on the callable and with 0 once that is mended."""
+    report = check_procedure(unordered, BEAM, max_examples=60)
+    (found,) = (c for c in report.falsified if c.name == "requirement sum_of_log_p")
+    assert found.counterexample is not None
+    case = found.counterexample.calls["case"]
+    assert case["kind"] == "attention"
+    assert len(case["prompts"]) == 1
+    text = script(report, "unordered_beams:unordered", "decoding.beam")
+    (tmp_path / "again.py").write_text(text, encoding="utf-8")
+    body = (
+        "from verify.mutants.decoding import searched\n"
+        "def unordered(model, prompts, *, lengths, max_length, width):\n"
+        "    return searched(model, prompts, lengths, max_length, None, width, None, 0.0, reorder={})\n"
+    )
+    root = Path(verify.__file__).parents[1]
+    for reorder, status in ((False, 1), (True, 0)):
+        (tmp_path / "unordered_beams.py").write_text(body.format(reorder), encoding="utf-8")
+        ran = subprocess.run(
+            [sys.executable, str(tmp_path / "again.py")], env={"PYTHONPATH": f"{root}:{tmp_path}"},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert ran.returncode == status, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_says_the_same_by_steps_and_as_a_whole(kind: str) -> None:
+    """Prompts of different lengths, rows picked twice, with a cache and without."""
+    model = KINDS[kind](5, 2)  # type: ignore[operator]
+    prompts, lengths = torch.tensor([[1, 2, 3], [4, 0, 0]]), torch.tensor([3, 1])
+    for each in (model, Uncached(model)):
+        logits, state = each.start(prompts, lengths)
+        assert torch.allclose(logits[1], model(torch.tensor([[4]]))[0, -1])
+        logits, state = each.step(state.reorder(torch.tensor([1, 0, 1])), torch.tensor([2, 2, 3]))
+        for row, text in enumerate(([4, 2], [1, 2, 3, 2], [4, 3])):
+            assert torch.allclose(logits[row], model(torch.tensor([text]))[0, -1])
+
+
+def test_the_attention_model_depends_on_all_that_it_read() -> None:
+    """Otherwise no cache could be wrong: another first token changes the logits after the third."""
+    model = Attention(5, 0)
+    one, other = model(torch.tensor([[1, 2, 3], [4, 2, 3]]))[:, -1]
+    assert (one - other).abs().max() > 0.01
+
+
+def test_a_time_limit_ends_a_check() -> None:
+    """What did not finish says so."""
+    report = check_procedure(greedy, GREEDY, time_limit=0.0)
+    assert report.verdict == "inconclusive"
+    assert {c.message for c in report.checks} == {"the time limit came first"}
