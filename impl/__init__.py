@@ -7,7 +7,9 @@
 ``impl.scores``           query against key: dot, scaled, general, additive, location, cosine
 ``impl.attention``        soft, hard, local, causal; self-, cross-, multi-head; a decoder's steps; masks
 ``impl.positional``       ``sinusoidal``, ``learned``
-``impl.normalization``    ``layer_norm``, ``rms_norm``
+``impl.normalization``    ``layer_norm``, ``rms_norm``, ``residual``, ``add_norm``
+``impl.feedforward``      ``relu``, ``gelu``: two layers, the same at every position
+``impl.transformer``      encoder, decoder and their layers, ``output``, ``model``
 ``impl.masking``          ``mlm``: the corruption of masked language modelling
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ``impl.transformer``      the Transformer: layers, stacks, model, decoding with a cache
@@ -25,6 +27,7 @@ from types import ModuleType
 __all__ = [
     "attention",
     "embedding",
+    "feedforward",
     "masking",
     "normalization",
     "positional",

@@ -1,4 +1,4 @@
-"""Normalisation of a vector's entries.
+"""Normalisation of a vector's entries, and the sums around the sublayers of a Transformer.
 
 Letters are the statements': x has d entries, γ and β are the gain and the bias of each, ε keeps the root away from 0. Both go to
 torch's functions (``F.layer_norm``, ``F.rms_norm``), which hold 16-bit statistics in float32 and are compiled, batched and
@@ -10,8 +10,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from impl import _refuse
+from impl.feedforward import gelu
 
-__all__ = ["layer_norm", "rms_norm"]
+__all__ = ["add_norm", "layer_norm", "residual", "rms_norm"]
 
 
 def layer_norm(
@@ -55,6 +56,40 @@ def rms_norm(x: Float[Tensor, "... d"], gamma: Float[Tensor, " d"], eps: float) 
     if x.dtype != gamma.dtype or not x.is_floating_point():
         _refuse.check_floating("normalization.rms_norm", x=x, gamma=gamma)
     return torch.rms_norm(x, shape, gamma, eps)
+
+
+def residual(
+    x: Float[Tensor, "... d"],
+    W_1: Float[Tensor, "d f"],
+    b_1: Float[Tensor, " f"],
+    W_2: Float[Tensor, "f d"],
+    b_2: Float[Tensor, " d"],
+) -> Float[Tensor, "... d"]:
+    """y = x + feedforward.gelu(x, W_1, b_1, W_2, b_2): a row, and what a layer adds to it. Statement: ``normalization.residual``.
+
+    Errors are those of the layer. Source: He et al. 2016, "Deep Residual Learning for Image Recognition", equation 1.
+    """
+    return x + gelu(x, W_1, b_1, W_2, b_2)
+
+
+def add_norm(
+    x: Float[Tensor, "... d"],
+    r: Float[Tensor, "... d"],
+    gamma: Float[Tensor, " d"],
+    beta: Float[Tensor, " d"],
+    eps: float,
+) -> Float[Tensor, "... d"]:
+    """y = ``layer_norm(x + r, gamma, beta, eps)``, r what a sublayer gave for x. Statement: ``normalization.add_norm``.
+
+    In 16 bits the sum is held in float32 until it is normalised. ValueError for shapes that do not fit, TypeError unless x and r
+    share one floating dtype; else errors are those of ``layer_norm``. Source: Vaswani et al. 2017, section 3.1.
+    """
+    if x.shape[-1:] != r.shape[-1:]:
+        raise _refuse.shapes("normalization.add_norm", "x (... d), r (... d)", x=x, r=r)
+    _refuse.check_floating("normalization.add_norm", x=x, r=r)
+    if x.dtype.itemsize == 2:
+        return layer_norm(x.float() + r.float(), gamma.float(), beta.float(), eps).to(x.dtype)
+    return layer_norm(x + r, gamma, beta, eps)
 
 
 def _check_eps(formula: str, eps: float) -> None:

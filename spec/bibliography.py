@@ -93,6 +93,20 @@ PAPERS = (
     ),
     Reference("graves2014", "Graves, Wayne & Danihelka", "Neural Turing Machines", 2014, "arXiv:1410.5401"),
     Reference(
+        "he2016",
+        "He, Zhang, Ren & Sun",
+        "Deep Residual Learning for Image Recognition",
+        2016,
+        "arXiv:1512.03385",
+    ),
+    Reference(
+        "hendrycks2016",
+        "Hendrycks & Gimpel",
+        "Gaussian Error Linear Units (GELUs)",
+        2016,
+        "arXiv:1606.08415",
+    ),
+    Reference(
         "hochreiter1997",
         "Hochreiter & Schmidhuber",
         "Long Short-Term Memory",

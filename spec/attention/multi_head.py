@@ -160,3 +160,58 @@ multi_head.theorem(
     given=(pi, rho),
     conventions=OURS,
 )
+
+real, asked = given("real", m, domain="boolean"), given("asked", n, domain="boolean")
+shown = each(mask[i, j] & real[j], i, j)
+
+multi_head.theorem(
+    "padding",
+    "Tokens hidden from all queries, such as padding, might as well be 0, and so might the other queries",
+    claim(
+        multi_head(x, y, *W, W_o, shown)[i, l],
+        "=",
+        multi_head(
+            each(case(asked[i], x[i, l], 0), i, l), each(case(real[j], y[j, l], 0), j, l), *W, W_o, shown
+        )[i, l],
+        where=asked[i],
+    )
+    .step(by_heads(cross(x, y, *W_t, shown)[i, e]), "the sum over the heads")
+    .because("in each head the query is that of token i, and hidden tokens are in no sum"),
+    given=(real, asked),
+    conventions=OURS,
+)
+
+rows, extra, more = sizes("rows extra more")
+first, causal = (i, rows), each(le(j, i), i, j)
+
+multi_head.theorem(
+    "first_queries",
+    "What the first tokens gather does not depend on the queries of those after them",
+    claim(z[i, l], "=", multi_head(x[:rows], y, *W, W_o, mask[:rows])[i, l], first, l)
+    .step(
+        by_heads(cross(x[:rows], y, *W_t, mask[:rows])[i, e]),
+        "in each head the query is that of token i alone",
+    )
+    .because("the sum over the heads again"),
+    sizes={n: rows + extra},
+    conventions=OURS,
+)
+
+multi_head.theorem(
+    "prefix",
+    "Where each query sees the keys up to its own place, the first tokens gather what they would gather alone",
+    claim(
+        multi_head(x, y, *W, W_o, causal)[i, l],
+        "=",
+        multi_head(x[:rows], y[:rows], *W, W_o, causal[:rows, :rows])[i, l],
+        first,
+        l,
+    )
+    .step(
+        by_heads(cross(x[:rows], y[:rows], *W_t, causal[:rows, :rows])[i, e]),
+        "in each head token i sees keys up to its own place, and these are among the first",
+    )
+    .because("the sum over the heads again"),
+    sizes={n: rows + extra, m: rows + more},
+    conventions=OURS,
+)

@@ -21,7 +21,7 @@ from sympy.core.symbol import Str
 from spec.language.exact import exact
 from spec.language.symbols import Index, span
 
-FUNCTIONS = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "abs", "round")
+FUNCTIONS = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "erf", "abs", "round")
 
 
 class Arithmetic:
@@ -332,7 +332,7 @@ def _function(name: str) -> Callable[[Any], Node]:
     return build
 
 
-exp, log, sqrt, sin, cos, tanh, sigmoid, absolute, rounded = map(_function, FUNCTIONS)
+exp, log, sqrt, sin, cos, tanh, sigmoid, erf, absolute, rounded = map(_function, FUNCTIONS)
 
 
 def as_index(value: Any) -> Any:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import sympy
 
 from spec.language.arrays import Tensor
 from spec.language.calls import Applied, Call, argument
-from spec.language.expr import Ref
+from spec.language.expr import Node, Ref, lift
 from spec.language.flatten import Flat, flatten
 from spec.language.known import add, known
 from spec.language.law import Law
@@ -52,6 +53,14 @@ def constant(name: str, domain: str = "positive", meaning: str = "") -> Tensor:
 def tensor(name: str, *shape: Any, domain: str = "real", meaning: str = "") -> Tensor:
     """A tensor that a line of the formula defines."""
     return Tensor(name, shape, domain, "internal", meaning=meaning)
+
+
+def parameters(formula: Formula) -> Node:
+    """How many numbers the parameters of a formula hold: the sum of their declared sizes, as they stand."""
+    counts = (
+        reduce(operator.mul, map(lift, part.shape)) for part in formula.tensors if part.role == "parameter"
+    )
+    return reduce(operator.add, counts)
 
 
 @dataclass(frozen=True)

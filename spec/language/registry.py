@@ -17,6 +17,8 @@ SUBJECTS = (
     "attention",
     "positional",
     "normalization",
+    "feedforward",
+    "transformer",
     "masking",
     "decoding",
 )

@@ -13,7 +13,10 @@ from typing import Any
 import sympy
 
 from spec.language.arrays import Tensor
+from spec.language.calls import Applied
+from spec.language.cited import Cited, cite
 from spec.language.expr import TRUE, Node, lift
+from spec.language.known import Stated
 from spec.language.symbols import Letter, span
 from spec.language.trees import free_symbols, walk
 
@@ -58,6 +61,8 @@ class Proof:
         induction: what is shown by induction first, and then known in every step; see :class:`Induction`.
         point: for a witness, sizes and inputs by name.
         definition: whether the claim follows from the definition alone, so that there is no line between its sides.
+        kept: formulas, by ID, that are not looked into: of them it is used only that equal inputs give equal outputs.
+        cited: theorems that are used; the formulas that they are about are kept.
     """
 
     steps: tuple[Step, ...] = ()
@@ -68,6 +73,8 @@ class Proof:
     induction: Induction | None = None
     point: Mapping[str, Any] = field(default_factory=dict, hash=False)
     definition: bool = False
+    kept: frozenset[str] = frozenset()
+    cited: tuple[Cited, ...] = ()
 
     def step(self, to: Any, why: str) -> Proof:
         """The expression before equals ``to``."""
@@ -105,6 +112,28 @@ class Proof:
         base, step = ((part,) if isinstance(part, Proof) else part for part in (base, step))
         shown = Induction(over, sympy.sympify(first), sympy.sympify(last), claims, base, step)
         return replace(self, induction=shown)
+
+    def keeping(self, *formulas: Stated) -> Proof:
+        """These formulas are not looked into: of them it is used only that equal inputs give equal outputs."""
+        return replace(self, kept=self.kept | {formula.id for formula in formulas})
+
+    def citing(self, name: str, applied: Applied, **given: Any) -> Proof:
+        """A theorem of the formula applied is used at these arguments, and at what it is ``given`` by name.
+
+        Raises:
+            LookupError: the formula has no theorem of this name so far, or it is given something else.
+        """
+        used = cite(name, applied, given)
+        return replace(self, cited=(*self.cited, used), kept=self.kept | {used.call.formula_id})
+
+    @property
+    def every_cited(self) -> tuple[Cited, ...]:
+        """All theorems used, those in its inductions included."""
+        found, shown = self.cited, self.induction
+        if shown is not None:
+            for part in (*shown.base, *shown.step, *(one.proof for one in shown.claims)):
+                found = (*found, *part.every_cited)
+        return found
 
     def by_witness(self, **point: Any) -> Proof:
         """The sides differ at this point: sizes and inputs by name."""
@@ -170,6 +199,14 @@ class Claim:
     def by_induction(self, over: sympy.Symbol, *claims: Claim, **how: Any) -> Claim:
         """See :meth:`Proof.by_induction`."""
         return self.proved(self.proof.by_induction(over, *claims, **how))
+
+    def keeping(self, *formulas: Stated) -> Claim:
+        """See :meth:`Proof.keeping`."""
+        return self.proved(self.proof.keeping(*formulas))
+
+    def citing(self, name: str, applied: Applied, **given: Any) -> Claim:
+        """See :meth:`Proof.citing`."""
+        return self.proved(self.proof.citing(name, applied, **given))
 
     def by_witness(self, **point: Any) -> Claim:
         """See :meth:`Proof.by_witness`."""

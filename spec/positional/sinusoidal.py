@@ -257,3 +257,12 @@ sinusoidal.theorem(
     assuming=(lt(1, b),),
     runs=False,
 )
+
+rows, extra = sizes("rows extra")
+
+sinusoidal.theorem(
+    "prefix",
+    "A longer table begins with the shorter one: a position's vector does not depend on how many there are",
+    claim(PE[t, c], "=", sinusoidal(rows, d)[t, c], (t, rows), c).by_definition("n is in no entry"),
+    sizes={n: rows + extra},
+)

@@ -1,6 +1,6 @@
 """Recurrent networks in both directions: one state has read what came before, the other what comes after."""
 
-from spec.recurrent.over_sequences import parameters, within_one
+from spec.recurrent.over_sequences import within_one
 from spec.recurrent.rnn import rnn
 from spec.recurrent.step import step
 from spec.vocabulary import *

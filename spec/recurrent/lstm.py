@@ -3,7 +3,7 @@
 from spec.recurrent.gates import BLOCKS, GATE_ORDER, a, block, c, d, e, p
 from spec.recurrent.lstm_cell import lstm_cell
 from spec.recurrent.lstm_step import W_h, W_x, b, lstm_step
-from spec.recurrent.over_sequences import agree, parameters, prefix, resumes, rows, within_one
+from spec.recurrent.over_sequences import agree, prefix, resumes, rows, within_one
 from spec.vocabulary import *
 
 (T,) = sizes("T")

@@ -2,7 +2,7 @@
 
 from spec.recurrent.gates import GATE_ORDER
 from spec.recurrent.lstm import lstm
-from spec.recurrent.over_sequences import parameters, within_one
+from spec.recurrent.over_sequences import within_one
 from spec.vocabulary import *
 
 T, p, d = sizes("T p d")

@@ -1,7 +1,7 @@
 """The cell of a long short-term memory: one step from a state and an element to the next state."""
 
 from spec.recurrent.gates import BLOCKS, KEEP_AND_SHOW, f, g, h, h_new, i, o, s, s_new, x
-from spec.recurrent.over_sequences import parameters, within_one
+from spec.recurrent.over_sequences import within_one
 from spec.vocabulary import *
 
 p, d = sizes("p d")

@@ -3,7 +3,7 @@
 from spec.recurrent.gates import GATE_ORDER
 from spec.recurrent.lstm import lstm
 from spec.recurrent.lstm_step import lstm_step
-from spec.recurrent.over_sequences import another_layer, deep_prefix, parameters, within_one
+from spec.recurrent.over_sequences import another_layer, deep_prefix, within_one
 from spec.vocabulary import *
 
 T, p, d, L = sizes("T p d L")

@@ -5,8 +5,6 @@ stands after n elements, in a stacked network row n of each layer. The theorems 
 """
 
 from collections.abc import Callable
-from functools import reduce
-from operator import add, mul
 from typing import Any
 
 from spec.language.theorem import Proof
@@ -14,12 +12,6 @@ from spec.vocabulary import *
 
 Place = tuple[Index, ...]
 rows, more, fewer = sizes("rows more fewer")
-
-
-def parameters(formula: Formula) -> Node:
-    """How many numbers the parameters of a formula hold: the sum of their declared sizes, as they stand."""
-    counts = (reduce(mul, map(lift, part.shape)) for part in formula.tensors if part.role == "parameter")
-    return reduce(add, counts)
 
 
 def within_one(entry: Node, why: str) -> tuple[Claim, Claim]:

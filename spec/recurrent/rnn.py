@@ -1,7 +1,7 @@
 """A recurrent network over a sequence: one state, carried from element to element."""
 
 from spec.attention.softmax import softmax
-from spec.recurrent.over_sequences import parameters, prefix, resumes, within_one
+from spec.recurrent.over_sequences import prefix, resumes, within_one
 from spec.recurrent.step import step
 from spec.vocabulary import *
 

@@ -1,6 +1,6 @@
 """The cell of a recurrent network: one step from a state and an element to the next state, and an output."""
 
-from spec.recurrent.over_sequences import parameters, within_one
+from spec.recurrent.over_sequences import within_one
 from spec.recurrent.step import W_hh, W_xh, a, c, d, e, h, h_new, p, step, x
 from spec.vocabulary import *
 

@@ -1,6 +1,6 @@
 """Recurrent networks in layers: each reads the states of the one below."""
 
-from spec.recurrent.over_sequences import agree, another_layer, deep_prefix, parameters, within_one
+from spec.recurrent.over_sequences import agree, another_layer, deep_prefix, within_one
 from spec.recurrent.rnn import rnn
 from spec.recurrent.step import step
 from spec.vocabulary import *

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import sympy
 from sympy.core.symbol import Str
 
 from spec.language.expr import (
@@ -102,6 +103,10 @@ def _func(node: Any, d: list[Node | None]) -> Node | None:
         "cos": lambda: Negative(Func(Str("sin"), argument)),
         "tanh": lambda: Minus(lift(1), Times(node, node)),
         "sigmoid": lambda: Times(node, Minus(lift(1), node)),
+        "erf": lambda: Times(
+            Over(lift(2), Func(Str("sqrt"), lift(sympy.pi))),
+            Func(Str("exp"), Negative(Times(argument, argument))),
+        ),
     }
     if node.name not in slopes:
         raise TypeError(f"{node.name} cannot be differentiated: {node}")

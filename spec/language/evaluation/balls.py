@@ -25,6 +25,7 @@ _METHODS: dict[str, Any] = {
         "cos": lambda x: x.cos(),
         "tanh": lambda x: x.tanh(),
         "sigmoid": lambda x: 1 / (1 + (-x).exp()),
+        "erf": lambda x: x.erf(),
         "abs": abs,
         "round": lambda x: flint.arb(_half_even(x)),
     }.items()
@@ -91,6 +92,10 @@ class BallArithmetic:
     def rational(self, p: int, q: int) -> Balls:
         """The rational number p/q."""
         return self._scalar(flint.arb(flint.fmpq(p, q)))
+
+    def pi(self) -> Balls:
+        """The number π."""
+        return self._scalar(flint.arb.pi())
 
     @staticmethod
     def _scalar(x: Any) -> Balls:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spec.language.evaluation.numbers import UNIT64, Floats, Num, Rounding, between, either, largest
-from spec.language.evaluation.precision import FUNCTION_ROUNDINGS, POWER_ROUNDINGS
+from spec.language.evaluation.precision import ERF_ROUNDINGS, FUNCTION_ROUNDINGS, POWER_ROUNDINGS
 
 LARGEST_EXPONENT = 600.0
 """Relative errors are capped at e to this power: beyond it nothing is known anyway, and nothing may overflow."""
@@ -43,7 +44,9 @@ class Functions(Rounding):
         if name in ("sigmoid", "abs"):
             low = np.zeros_like(value)
         out = Num(value, error, None, low, lost)
-        return out if name in ("abs", "round") else self.rounded(out, FUNCTION_ROUNDINGS)
+        if name in ("abs", "round"):
+            return out
+        return self.rounded(out, ERF_ROUNDINGS if name == "erf" else FUNCTION_ROUNDINGS)
 
     def _log(self, a: Num) -> Num:
         """ln a, also of numbers beyond the float64 range: the logarithm of a sum of exponentials of ±10⁴ is ±10⁴."""
@@ -181,6 +184,16 @@ def _sigmoid(x: Floats, e: Floats | None) -> tuple[Floats, Any, Any]:
     return value, fall / (1 + fall) ** 2 * (1 + 16 * UNIT64), np.maximum(value, 1 - value)
 
 
+_ERF = np.frompyfunc(math.erf, 1, 1)
+
+
+def _erf(x: Floats, e: Floats | None) -> tuple[Floats, Any, Any]:
+    """As :func:`_tanh`; the slope is 2/√π·exp(−x²)."""
+    value = np.asarray(_ERF(x), np.float64)
+    slope = 2 / math.sqrt(math.pi) * np.exp(-(_nearest_zero(x, e) ** 2))
+    return value, slope * (1 + 16 * UNIT64), 1 + np.abs(value)
+
+
 def _wave(value: Floats, slope: Floats, e: Floats | None) -> tuple[Floats, Any, Any]:
     """A sine or cosine: its slope changes by no more than the error of its argument."""
     steepest = np.abs(slope) + (0 if e is None else e) + 4 * UNIT64
@@ -192,6 +205,7 @@ _FUNCTIONS: dict[str, Callable[[Floats, Floats | None], tuple[Floats, Any, Any]]
     "cos": lambda x, e: _wave(np.cos(x), np.sin(x), e),
     "tanh": _tanh,
     "sigmoid": _sigmoid,
+    "erf": _erf,
     "abs": lambda x, e: (np.abs(x), 1.0, np.inf),
     "round": lambda x, e: (np.rint(x), 0.0, np.inf),
 }

@@ -219,6 +219,8 @@ class Evaluator(Scope):
         expr = node.value
         if expr.is_Rational:
             return self.scalar(self.arithmetic.rational(int(expr.p), int(expr.q)))
+        if expr == sympy.pi:
+            return self.scalar(self.arithmetic.pi())
         over, under = fraction(expr)
         top = self.index(over)
         numerator = self.arithmetic.exact(top.astype(np.float64), positive=bool((top >= 0).all()))

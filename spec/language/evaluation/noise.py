@@ -14,6 +14,7 @@ two, on average over all x a third larger than it is. What a type holds exactly 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -76,6 +77,10 @@ class Noise(Walk):
     def rational(self, p: int, q: int) -> Num:
         """A constant; libraries keep it in float64."""
         return Num(np.asarray(float(p) / float(q)))
+
+    def pi(self) -> Num:
+        """The number π, as :meth:`rational`."""
+        return Num(np.asarray(math.pi))
 
     def undefined(self) -> Num:
         """A value about which nothing is said."""

@@ -10,6 +10,7 @@ Without a precision the same class is plain float64 arithmetic with that extende
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -147,6 +148,11 @@ class Rounding:
         """The rational number p/q, rounded unless it is an integer."""
         number = self.exact(float(p) / float(q), positive=p >= 0)
         return number if q == 1 or not self.tracks else self.rounded(number, 1)
+
+    def pi(self) -> Num:
+        """The number π, rounded."""
+        number = self.exact(math.pi, positive=True)
+        return self.rounded(number, 1) if self.tracks else number
 
     def zeros(self, shape: tuple[int, ...]) -> Num:
         """Zeros."""

@@ -51,6 +51,10 @@ FUNCTION_ROUNDINGS = 4
 """Roundings charged to an elementary function, a division or a root: fast vector libraries promise 1 to 2 ulp, that is up
 to 4 unit roundoffs; a quotient may be formed as a product with a rounded reciprocal."""
 
+ERF_ROUNDINGS = 20
+"""Roundings charged to the error function: libraries offer it to 1 ulp, and fused kernels to 20 (the GELU of torch on a CPU,
+whose erf was found up to 12 unit roundoffs away)."""
+
 SUM_SLACK = 4
 """Roundings charged to every term of a sum beyond the additions: a factor outside the sum (a scale split between both
 operands of a product, a reciprocal of a size) may be applied to its terms instead."""

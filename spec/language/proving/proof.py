@@ -92,11 +92,31 @@ def check(theorem: Theorem, formula: Formula, guard: bool = True) -> Checked:
     claims = []
     for claim in theorem.claims:
         try:
-            claims.append(_claim(theorem, formula, claim, checked))
+            refused = _not_established(claim.proof)
+            claims.append(
+                CheckedClaim(claim, Assurance.REFUSED, (), refused)
+                if refused
+                else _claim(theorem, formula, claim, checked)
+            )
         except Exception as error:
             claims.append(CheckedClaim(claim, Assurance.REFUSED, (), _said(error)))
     found = Checked(theorem, formula, tuple(claims))
     return _guarded(found) if guard and found.assurance > Assurance.REFUSED and not theorem.exists else found
+
+
+_ESTABLISHED: dict[tuple[str, str], tuple[Theorem, Assurance]] = {}
+"""Theorems that were cited, as far as they were checked."""
+
+
+def _not_established(proof: Proof) -> str:
+    """Which of the theorems that a proof cites is not proved; empty if all are. A theorem cites earlier ones, so this ends."""
+    for cited in proof.every_cited:
+        key = (cited.formula.id, cited.name)
+        if key not in _ESTABLISHED or _ESTABLISHED[key][0] is not cited.theorem:
+            _ESTABLISHED[key] = cited.theorem, check(cited.theorem, cited.formula).assurance
+        if _ESTABLISHED[key][1] is not Assurance.PROVED:
+            return f"it cites {cited}, which is {_ESTABLISHED[key][1]}"
+    return ""
 
 
 def _guarded(checked: Checked) -> Checked:

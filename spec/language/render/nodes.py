@@ -143,6 +143,7 @@ def _func_latex(p: Latex, node: Func) -> tuple[str, int]:
     if node.name == "round":
         return rf"\left\lfloor {argument} \right\rceil", ATOM
     known = {"log": r"\ln", "sin": r"\sin", "cos": r"\cos", "tanh": r"\tanh", "sigmoid": r"\sigma"}
+    known |= {"erf": r"\operatorname{erf}"}
     return rf"{known[node.name]}\left({argument}\right)", ATOM
 
 

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import sympy
 
 from spec.language.calls import Call, Pullback
 from spec.language.evaluation.compiled.conditions import Conditions, Value, guarded
@@ -83,6 +84,9 @@ class Values(Conditions):
         expr = node.value
         if expr.is_Rational:
             return self._rational(int(expr.p), int(expr.q), around)
+        if expr == sympy.pi:
+            scalar = _reshaped((1,) * around.depth)
+            return lambda frame: frame.arithmetic.view(frame.arithmetic.pi(), scalar)
         over, under = fraction(expr)
         numerator = self._whole(self.index(over, around))
         if under == 1:

@@ -108,6 +108,7 @@ def derived(goal: Goal, proof: Proof) -> CheckedClaim:
         return CheckedClaim(
             goal.claim, Assurance.REFUSED, (), "a part of an induction is shown by derivation"
         )
+    goal = goal.proved_by(proof)
     induction = None
     if proof.induction is not None:
         if proof.sizes:
@@ -178,7 +179,7 @@ def _inducted(goal: Goal, induction: Induction) -> tuple[CheckedInduction, tuple
         return CheckedInduction(
             (symbol, first, last), claims, note="a part of an induction is not shown at listed sizes"
         ), ()
-    key = (outer, goal.known, claims, symbol, first, last, induction)
+    key = (outer, goal.known, goal.kept, goal.cited, claims, symbol, first, last, induction)
     if key not in goal.checked:
         goal.checked[key] = induction, _shown(around, induction, (symbol, first, last), claims)
     return goal.checked[key][1]

@@ -12,8 +12,10 @@ import sympy
 
 from spec.language.abbreviations import meant
 from spec.language.arrays import Tensor, each
+from spec.language.cited import Cited
 from spec.language.expr import TRUE, AnyOf, Compare, Node, Not, lift
 from spec.language.formula import Formula
+from spec.language.proving.deciding.citing import instance
 from spec.language.proving.deciding.equality import vanishes
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.knowledge.schemes import Lemma, Scheme
@@ -27,7 +29,10 @@ from spec.language.proving.terms.polynomials import ZERO, Atom, Poly, number
 from spec.language.proving.terms.replacing import Change, rebuild
 from spec.language.proving.terms.writing import condition_text, text
 from spec.language.symbols import indices
-from spec.language.theorem import Claim, Step, Theorem
+from spec.language.theorem import Claim, Proof, Step, Theorem
+
+MOST_REWRITINGS = 3
+"""How often what is known is put in, one thing after another."""
 
 Range = tuple[sympy.Symbol, sympy.Expr, sympy.Expr]
 """An index, its first and its last value."""
@@ -54,6 +59,8 @@ class Goal:
     claim: Claim
     outer: tuple[Range, ...] = ()
     known: tuple[Given, ...] = ()
+    kept: frozenset[str] = frozenset()
+    cited: tuple[Cited, ...] = ()
     checked: dict[Any, Any] = field(default_factory=dict, compare=False)
 
     @property
@@ -64,6 +71,10 @@ class Goal:
     def knowing(self, *more: Given) -> Goal:
         """The same goal where more is known."""
         return replace(self, known=(*self.known, *more))
+
+    def proved_by(self, proof: Proof) -> Goal:
+        """The same goal, with what its proof keeps and cites."""
+        return replace(self, kept=self.kept | proof.kept, cited=(*self.cited, *proof.cited))
 
 
 class Place:
@@ -175,7 +186,11 @@ class Place:
             found = (lemma.applied(reader.n, atom, known) for lemma in self.lemmas)
             return next((value for value in found if value is not None), None)
 
-        return rebuild(reader.n, value, Change(states=apply), facts)
+        for _ in range(MOST_REWRITINGS):
+            before, value = value, rebuild(reader.n, value, Change(states=apply), facts)
+            if value == before:
+                break
+        return value
 
     # Settings ------------------------------------------------------------------------------------------------------------
 
@@ -192,7 +207,8 @@ class Place:
             raise Unprovable("the assumptions contradict one another, so nothing is claimed")
 
     def _reader(self) -> tuple[Reader, Frame]:
-        reader = Reader(unroll=bool(self.sizes), fixed=frozenset(t.name for t in self.theorem.at))
+        fixed = frozenset(t.name for t in self.theorem.at)
+        reader = Reader(unroll=bool(self.sizes), fixed=fixed, kept=self.goal.kept)
         facts = reader.n.empty
         frame = Frame(conventions=self.formula.choose(self.conventions))
         frame = frame.bind({s: reader.index(sympy.Integer(v), frame, facts) for s, v in self.sizes.items()})
@@ -243,6 +259,8 @@ class Place:
         self.lemmas = self.lemmas[:0]
         for known in (*universal, *self.goal.known):
             self._use(reader, known, frame, facts)
+        for cited in self.goal.cited:
+            self._cite(reader, cited, frame, facts)
         inside = [self._inside(reader, lemma, facts) for lemma in self.lemmas]
         self.lemmas = (*self.lemmas, *(new for new in inside if new not in self.lemmas))
         return reader, frame, facts
@@ -258,8 +276,21 @@ class Place:
             )
         return out
 
-    def _use(self, reader: Reader, known: Given, frame: Frame, facts: Facts) -> None:
-        """Make something known usable: an equation about a state as a rewriting, an inequality as a sign."""
+    def _cite(self, reader: Reader, cited: Cited, frame: Frame, facts: Facts) -> None:
+        """Make the claims of a theorem usable at the arguments at which it is cited."""
+        there = instance(reader, cited, self.formula, frame, facts)
+        for claim in cited.theorem.claims:
+            ranges = tuple((s, sympy.S.Zero, size - 1) for s, size in claim.over)
+            self._use(reader, Given(claim, ranges), there, facts, cited.formula)
+
+    def _use(
+        self, reader: Reader, known: Given, frame: Frame, facts: Facts, formula: Formula | None = None
+    ) -> None:
+        """Make something known usable: an equation about a state as a rewriting, an inequality as a sign.
+
+        It is written in the letters of the formula at hand, or of another one.
+        """
+        formula = formula or self.formula
         variables, here = [], facts
         for symbol, first, last in known.ranges:
             variable = reader.n.fresh(symbol.name)
@@ -267,12 +298,12 @@ class Place:
             here = reader.within(variable.poly, low, high, here)
             frame = frame.bind({symbol: variable.poly})
             variables.append(variable)
-        here = self._assumed(reader, known.claim.where, frame, here)
+        here = self._assumed(reader, meant(known.claim.where, formula), frame, here)
         if here.impossible:
             return
         lits = here.added[len(facts.added) :]
         left, right = (
-            reader.value(self._meant(side), frame, here) for side in (known.claim.left, known.claim.right)
+            reader.value(meant(side, formula), frame, here) for side in (known.claim.left, known.claim.right)
         )
         if known.claim.relation != "=":
             mask = POSITIVE if known.claim.relation == "<" else NONNEGATIVE
@@ -282,8 +313,8 @@ class Place:
         state = left.atom
         if state is None or state.kind != "state":
             raise Unprovable(
-                f"what is shown by induction of {reader.text(known.claim.left, frame)} cannot be used: "
-                "its left side is not a state of a recurrence"
+                f"what is known of {reader.text(known.claim.left, frame)} cannot be used: "
+                "its left side is neither a state of a recurrence nor a formula that is kept"
             )
         self.lemmas = (*self.lemmas, Lemma(state, right, tuple(variables), lits))
 

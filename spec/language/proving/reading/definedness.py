@@ -74,13 +74,12 @@ class Definedness:
             lines: dict[str, tuple[Definition, ...]] = {}
             for line in own_lines(spec.formula, dict(spec.conventions)):
                 lines[line.name] = (*lines.get(line.name, ()), line)
-            reader = type(self.reader)()
             frame = Frame(lines=lines, conventions=dict(spec.conventions), where=spec.formula.id)
-            try:
-                reader.unfolding.recurrences.definedness.read(spec, frame, reader.n.empty)
-                _EVERYWHERE[key] = True
-            except (Undischarged, Unprovable):
-                _EVERYWHERE[key] = False
+            # What it applies need not be looked into where that is defined at all inputs itself.
+            _EVERYWHERE[key] = any(
+                _reads(spec, frame, type(self.reader)(opened=opened))
+                for opened in (frozenset((spec.formula.id,)), None)
+            )
         return _EVERYWHERE[key]
 
     def _lines(self, spec: Recurring, frame: Frame, facts: Facts) -> None:
@@ -106,3 +105,12 @@ class Definedness:
             frame = frame.bind({symbol: at})
         if not facts.impossible:
             self.reader.read(line.right, frame, facts)
+
+
+def _reads(spec: Recurring, frame: Frame, reader: Reader) -> bool:
+    """Whether a reader finds the lines of a recurrence defined."""
+    try:
+        reader.unfolding.recurrences.definedness.read(spec, frame, reader.n.empty)
+    except (Undischarged, Unprovable):
+        return False
+    return True

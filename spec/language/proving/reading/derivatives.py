@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from spec.language.proving.rules.normal import Normal
 
 
+PI = Atom("function", "pi").poly
+
+
 def derivative(n: Normal, poly: Poly, name: str, index: tuple[Poly, ...], facts: Facts) -> Poly:
     """∂poly/∂name[index]."""
     names = frozenset((name,))
@@ -107,6 +110,9 @@ def _outer(n: Normal, atom: Atom, facts: Facts) -> Poly:
         return ONE - n.power(own, 2, facts)
     if atom.name == "sigmoid":
         return own - n.power(own, 2, facts)
+    if atom.name == "erf":
+        bell = n.exp(-n.power(value, 2, facts), facts)
+        return n.product([bell, n.inverse(n.root(PI, facts), facts)], facts).scaled(Fraction(2))
     if atom.name == "log":
         return n.inverse(value, facts)
     raise Unprovable(f"{atom.name} is not differentiable everywhere")

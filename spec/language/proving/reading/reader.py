@@ -54,27 +54,50 @@ from spec.language.proving.rules.normal import Normal
 from spec.language.proving.signs.of_trees import TreeSigns
 from spec.language.proving.signs.sets import NEGATIVE, NULL, POSITIVE
 from spec.language.proving.terms.polynomials import ONE, Atom, Poly, number, total, whole
+from spec.language.proving.terms.writing import text
 from spec.language.render import unicode
 from spec.language.wellformed.letters import is_size
 
 
 class Reader:
-    """Reads trees into terms. ``unroll`` writes sums over numeric ranges out; ``fixed`` are inputs a theorem fixes."""
+    """Reads trees into terms.
+
+    ``unroll`` writes sums over numeric ranges out; ``fixed`` are inputs a theorem fixes; ``kept`` are formulas, by ID, that are
+    not looked into where they are applied, or all but those of ``opened``.
+    """
 
     def __init__(
-        self, normal: Normal | None = None, unroll: bool = False, fixed: frozenset[str] = frozenset()
+        self,
+        normal: Normal | None = None,
+        unroll: bool = False,
+        fixed: frozenset[str] = frozenset(),
+        kept: frozenset[str] = frozenset(),
+        opened: frozenset[str] | None = None,
     ) -> None:
         self.n = normal or Normal()
-        self.unroll, self.fixed = unroll, fixed
+        self.unroll, self.fixed, self.kept, self.opened = unroll, fixed, kept, opened
         self.unfolding = Unfolding(self)
         self.conditions = Conditions(self)
         self.signs = TreeSigns(self)
         self._memo: dict[tuple[Any, Frame, Facts], Poly] = {}
 
+    def keeps(self, formula_id: str) -> bool:
+        """Whether a formula is not looked into where it is applied."""
+        return formula_id in self.kept if self.opened is None else formula_id not in self.opened
+
     def text(self, node: Any, frame: Frame, relation: str = "") -> str:
         """A tree as a reader sees it, what is said of it, and the formula it is written in."""
-        parts = [unicode(node), relation, f"in {frame.where}" if frame.where else ""]
+        shown = self.shown(node)
+        parts = [
+            shown if isinstance(shown, str) else unicode(shown),
+            relation,
+            f"in {frame.where}" if frame.where else "",
+        ]
         return " ".join(part for part in parts if part)
+
+    def shown(self, node: Any) -> Any:
+        """A tree as messages have it: what is in normal form already as its text."""
+        return text(self.n, self.n.held[str(node.args[0])]) if isinstance(node, Known) else node
 
     # Values ------------------------------------------------------------------------------------------------------------
 

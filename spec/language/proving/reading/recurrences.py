@@ -32,6 +32,7 @@ from spec.language.proving.reading.derivatives import derivative
 from spec.language.proving.reading.frames import Frame, Origin
 from spec.language.proving.reading.states import Recurring, before, cycles, sequence, states_in
 from spec.language.proving.signs.sets import POSITIVE
+from spec.language.proving.terms.applying import applied
 from spec.language.proving.terms.binders import listed
 from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly
 from spec.language.proving.terms.replacing import Change, rebuild
@@ -70,15 +71,16 @@ class Recurrences:
         if tensor.name not in frame.lines:
             return None
         key = (frame.where, tuple(sorted(frame.conventions.items())))
+        if self.reader.keeps(frame.where):
+            formula, alone = known(frame.where), frozenset((tensor.name,))
+            return Recurring(formula, key[1], tensor, alone, (), _own_sizes(formula, frame), kept=True)
         if key not in self._cycles:
             self._cycles[key] = cycles(known(frame.where), frame.conventions)
         if tensor.name not in self._cycles[key]:
             return None
         cycle, steps = self._cycles[key][tensor.name]
         formula = known(frame.where)
-        sizes = sorted((s for s in frame.symbols if s.is_positive), key=str)
-        own = [s for s in sizes if s in _sizes(formula)]
-        return Recurring(formula, key[1], tensor, cycle, steps, tuple(own))
+        return Recurring(formula, key[1], tensor, cycle, steps, _own_sizes(formula, frame))
 
     # Reading -------------------------------------------------------------------------------------------------------------
 
@@ -87,12 +89,13 @@ class Recurrences:
         spec = self.of(tensor, frame)
         if spec is None or self._at_hand(spec, index, frame, facts):
             return None
-        if self._ends(tensor, index, frame, facts, spec):
+        if not spec.kept and self._ends(tensor, index, frame, facts, spec):
             return None
         if frame.origin.arrays is None:  # otherwise it is the frame of a state that was read
             self.definedness.check(spec, frame, facts)
         sizes = tuple(frame.symbols[s] for s in spec.sizes)
-        return self.atom(spec, (*index, *sizes, *self._inputs(spec, frame, facts))).poly
+        atom = self.atom(spec, (*index, *sizes, *self._inputs(spec, frame, facts)))
+        return applied(self.n, atom, facts, lambda state, _: state.poly)
 
     def atom(self, spec: Recurring, args: tuple[Poly, ...]) -> Atom:
         """A state."""
@@ -257,7 +260,9 @@ class Recurrences:
         for atom in states_in(poly):
             spec = self.n.states[atom.name]
             place = spec.place(atom)
-            if not any("~" in s.name or "‹" in s.name for part in place for s in part.symbols):
+            if not spec.kept and not any(
+                "~" in s.name or "‹" in s.name for part in place for s in part.symbols
+            ):
                 places.setdefault(sequence(spec, atom), {})[tuple(p.key for p in place)] = place
         return {
             (family, key)
@@ -275,6 +280,12 @@ def held_entry(n: Normal, array: Poly, index: tuple[Poly, ...], facts: Facts) ->
     assert atom is not None
     bound, _, body = n.opened(atom)
     return n.replaced(body, dict(zip(bound, index, strict=True)), facts)
+
+
+def _own_sizes(formula: Formula, frame: Frame) -> tuple[sympy.Symbol, ...]:
+    """The sizes of the formula, among the symbols of a frame."""
+    own = _sizes(formula)
+    return tuple(sorted((s for s in frame.symbols if s.is_positive and s in own), key=str))
 
 
 def _sizes(formula: Formula) -> set[sympy.Symbol]:

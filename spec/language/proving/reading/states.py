@@ -21,6 +21,7 @@ class Recurring:
 
     ``steps`` are the axes that the recurrence steps through, outermost first, each with whether it ascends. The arguments of
     the atom are the index (for a derivative, also that of the input's entry), the sizes, and the inputs.
+    A formula that is ``kept`` has states, too, which are never unfolded.
     """
 
     formula: Formula
@@ -30,6 +31,7 @@ class Recurring:
     steps: tuple[tuple[int, bool], ...]
     sizes: tuple[sympy.Symbol, ...]
     wrt: Tensor | None = None
+    kept: bool = False
 
     @cached_property
     def name(self) -> str:

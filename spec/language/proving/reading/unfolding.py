@@ -159,13 +159,16 @@ class Unfolding:
                         f"{reader.text(node, inner)} {relation}, as {callee.id} asks of {item.name}"
                     )
                 asked = f"is {item.domain}, as {callee.id} asks of {item.name}"
-                reader.n.ledger.met(node, asked, "its form", inner.where)
+                reader.n.ledger.met(reader.shown(node), asked, "its form", inner.where)
             elif item.domain == "integer" and item.below != 0:
                 place = reader.index(node, inner, here)
                 below = reader.index(
                     item.below, Frame(sizes, caller.tensors, strict=True, origin=caller.origin), here
                 )
-                if not (here.nonnegative(place) and here.nonnegative(below - place - 1)):
+                if not all(
+                    known_.nonnegative(at) and known_.nonnegative(below - at - 1)
+                    for at, known_ in _cases(place, here)
+                ):
                     raise Undischarged(
                         f"{reader.text(node, inner)} lies in 0 … {item.below} - 1, as {callee.id} asks"
                     )
@@ -212,6 +215,16 @@ class Unfolding:
         """The entry of an array: a tensor's, or a comprehension's."""
         if value == ABSENT:
             return ONE
+        lit = next((poly.conditions[0] for poly in index if poly.conditions), None)
+        if lit is not None:  # which entry it is depends on a condition
+            yes, no = (
+                self.entry(
+                    value, tuple(poly.at(lit, holds) for poly in index), frame, facts.assume(lit, holds)
+                )
+                for holds in (True, False)
+            )
+            self.n.note("cases")
+            return self.n.mul(lit.poly, yes - no, facts) + no
         key = (value, index, frame, facts)
         if key in self._entries:
             return self._entries[key]
@@ -294,3 +307,15 @@ class Unfolding:
             value, frame = frame.tensors[value.name]
         assert isinstance(value, Tensor)
         return value, frame
+
+
+def _cases(poly: Poly, facts: Facts) -> Iterator[tuple[Poly, Facts]]:
+    """What a term is in each case that its conditions distinguish, with what is known there."""
+    if not poly.conditions:
+        yield poly, facts
+        return
+    lit = poly.conditions[0]
+    for holds in (True, False):
+        here = facts.assume(lit, holds)
+        if not here.impossible:
+            yield from _cases(poly.at(lit, holds), here)

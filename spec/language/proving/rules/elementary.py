@@ -116,8 +116,11 @@ def function(n: Normal, name: str, poly: Poly, facts: Facts) -> Poly:
         return n.lifted(lambda p, f: n.function(name, p, f), poly, facts)
     if name in ("sin", "cos"):
         return _angle(n, name, poly, facts)
-    if not poly and name in ("abs", "tanh", "round"):
+    if not poly and name in ("abs", "tanh", "erf", "round"):
         return ZERO
+    if name in ("tanh", "erf") and poly.ordered[0][1] < 0:
+        n.note("odd")
+        return -Atom("function", name, (-poly,)).poly
     if name == "abs":
         mask = n.sign(poly, facts)
         if not mask & ~(POSITIVE | NULL):

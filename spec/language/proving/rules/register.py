@@ -23,6 +23,7 @@ from spec.language.expr import (
     cos,
     delta,
     eq,
+    erf,
     exp,
     expected,
     le,
@@ -302,11 +303,17 @@ def permuted() -> Law:
 
 @rule(
     "bounded",
-    "Sines and cosines lie between -1 and 1, hyperbolic tangents and sigmoids strictly, so |x·sin y| ≤ |x|.",
+    "Sines and cosines lie between -1 and 1, hyperbolic tangents, error functions and sigmoids strictly, so |x·sin y| ≤ |x|.",
 )
 def bounded() -> Law:
     """Bounded functions do not enlarge."""
     return Law(a * sin(b) * tanh(b), absolute(a), (), TRUE, "<=")
+
+
+@rule("odd", "The hyperbolic tangent and the error function are odd: tanh(−x) = −tanh x, erf(−x) = −erf x.")
+def odd() -> Law:
+    """Signs are taken out of odd functions."""
+    return Law(tanh(-a) + erf(f[i] - a), -tanh(a) - erf(a - f[i]), ((i, n),))
 
 
 @rule("absolute", "|x y| = |x| |y|.")

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from spec.language.proving.rules.normal import Normal
 
 
-BOUNDED = ("sin", "cos", "tanh", "sigmoid")
+BOUNDED = ("sin", "cos", "tanh", "sigmoid", "erf")
 """Functions whose values lie between -1 and 1."""
 
-SATURATING = ("tanh", "sigmoid")
+SATURATING = ("tanh", "sigmoid", "erf")
 """Those of them that never reach the ends."""
 
 MOST_ESTIMATES = 6
@@ -260,7 +260,7 @@ def _function_sign(n: Normal, atom: Atom, facts: Facts) -> int:
     inner = n.sign(atom.args[0], facts)
     if atom.name == "abs":
         return power_sign(inner, 2)
-    if atom.name == "tanh":
+    if atom.name in ("tanh", "erf"):
         return inner
     if atom.name == "log":
         return n.sign(atom.args[0] - 1, facts)

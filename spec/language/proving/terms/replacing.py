@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from spec.language.proving.terms.applying import applied
 from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly, conjuncts, number, total
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ class Change:
     again: bool = False
     states: Callable[[Atom, Facts], Poly | None] | None = None
     into_arrays: bool = True
+
+    def state(self, atom: Atom, facts: Facts) -> Poly:
+        """What a state becomes."""
+        found = None if self.states is None else self.states(atom, facts)
+        return atom.poly if found is None else found
 
     def leaves(self, atom: Atom) -> bool:
         """Whether the atom cannot be affected."""
@@ -87,9 +93,7 @@ def rebuild_atom(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
     if kind == "floor":
         return n.floor(args[0])
     if kind == "state":
-        state = Atom("state", atom.name, args)
-        found = None if change.states is None else change.states(state, facts)
-        return state.poly if found is None else found
+        return applied(n, Atom("state", atom.name, args), facts, change.state)
     _transfer(n, atom, change, args[0] if args else ZERO, facts)
     if kind == "inverse":
         return n.inverse(args[0], facts)

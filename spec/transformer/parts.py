@@ -1,0 +1,62 @@
+"""What the formulas of the Transformer share: sizes, and where the normalization stands."""
+
+from spec.vocabulary import *
+
+n, m, d_model, d_k, d_v, d_ff, h, L, V = sizes("n m d_model d_k d_v d_ff h L V")
+WIDTHS = {
+    h: "heads",
+    d_model: "width of a token",
+    d_k: "width of queries and keys",
+    d_v: "width of values",
+    d_ff: "inner units of the feed-forward network",
+}
+
+NORM = Convention(
+    "norm",
+    {
+        "post": "after each sum: layer_norm(x + sublayer(x))",
+        "pre": "before each sublayer: x + sublayer(layer_norm(x))",
+    },
+    default="post",
+)
+ZERO = {"fully_masked": "zero"}
+"""The convention under which theorems about masks are stated."""
+
+
+def attention(q: str, k: str, v: str, o: str, of: str, *layers: Node) -> tuple[Tensor, ...]:
+    """The weights of one multi-head attention, in a stack for each of so many ``layers``."""
+    each_ = "for each layer and head" if layers else "for each head"
+    return (
+        parameter(q, *layers, h, d_model, d_k, meaning=f"{each_}, what makes the queries of the {of}"),
+        parameter(k, *layers, h, d_model, d_k, meaning=f"{each_}, what makes its keys"),
+        parameter(v, *layers, h, d_model, d_v, meaning=f"{each_}, what makes its values"),
+        parameter(o, *layers, h * d_v, d_model, meaning="joins what its heads found"),
+    )
+
+
+def network(first: int, *layers: Node) -> tuple[Tensor, ...]:
+    """The weights of one feed-forward network, in a stack for each of so many ``layers``."""
+    inner, outer = first, first + 1
+    return (
+        parameter(f"W_{inner}", *layers, d_model, d_ff, meaning="inner layer of the feed-forward network"),
+        parameter(f"b_{inner}", *layers, d_ff, meaning="its bias"),
+        parameter(f"W_{outer}", *layers, d_ff, d_model, meaning="outer layer of the feed-forward network"),
+        parameter(f"b_{outer}", *layers, d_model, meaning="its bias"),
+    )
+
+
+def normalization(number: int, beside: str, *layers: Node) -> tuple[Tensor, Tensor]:
+    """Gain and bias of one layer normalization, in a stack for each of so many ``layers``."""
+    return (
+        parameter(
+            f"gamma_{number}", *layers, d_model, meaning=f"gain of the normalization beside the {beside}"
+        ),
+        parameter(f"beta_{number}", *layers, d_model, meaning="its bias"),
+    )
+
+
+def epsilon() -> Tensor:
+    """The ε that all normalizations share."""
+    return number(
+        "eps", "positive", meaning="a small number that keeps the divisors of all normalizations away from 0"
+    )
