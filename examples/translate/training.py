@@ -47,7 +47,8 @@ class Settings:
     hidden: int = 128
     heads: int = 4
     layers: int = 2
-    dropout: float = 0.05
+    dropout: float = 0.0
+    """None: every batch is new, so that nothing can be learned by heart."""
     smoothing: float = 0.1
     warmup: int = 400
     probe: int = 100
@@ -145,11 +146,9 @@ class Run:
             loss = self.advance()
             last = self.step == self.settings.steps
             if self.step == self.settings.early:
-                self.early = deepcopy(dict(self.model.state_dict()))
+                self.early = _kept(self.model)
             if self.step % self.settings.every == 0 or last:
-                self.recent = [*self.recent, deepcopy(dict(self.model.state_dict()))][
-                    -self.settings.averaged :
-                ]
+                self.recent = [*self.recent, _kept(self.model)][-self.settings.averaged :]
                 right = exact(self.model, self.probe)
                 self.curve.append(Point(self.step, round(loss, 4), *right))
                 self.seconds, self.processor = time.perf_counter() - begun, time.process_time() - used
@@ -205,6 +204,11 @@ class Run:
         run.numbers.set_state(state["numbers"])
         run.dropping = state["dropping"]
         return run
+
+
+def _kept(model: Transformer) -> State:
+    """Its parameters as they are now."""
+    return {name: x.to("cpu", copy=True) for name, x in model.state_dict().items()}
 
 
 def _mean(tensors: list[Tensor]) -> Tensor:

@@ -1,11 +1,13 @@
-"""The Transformer: encoder and decoder as layers, stacks and a model, with a cache for decoding.
+"""The Transformer: as functions of its weights, and as modules with a cache for decoding.
 
-``TransformerConfig`` says what a model is made of, ``Transformer`` is the model; ``Encoder`` and ``Decoder`` are its stacks, over
-vectors; ``EncoderLayer`` and ``DecoderLayer`` what they are stacked of. ``Cache`` keeps keys and values while a target is written
-word by word, and ``Conditioned`` hands a model with its sources to ``impl.decoding``. ``impl.transformer.adapters`` exchanges
-parameters with ``nn.Transformer``, ``impl.transformer.counts`` says how many there are.
+The functions are the statements': ``encoder_layer``, ``encoder``, ``decoder_layer``, ``decoder``, ``output``, ``model``. They
+take every weight as an argument, and have neither dropout nor biases in attention.
 
-The functions are the statements, one each: parameters are arguments, in the statement's order and letters.
+Of the modules, ``TransformerConfig`` says what a model is made of, ``Transformer`` is the model; ``Encoder`` and ``Decoder`` are
+its stacks, over vectors; ``EncoderLayer`` and ``DecoderLayer`` what they are stacked of. ``Cache`` keeps keys and values while a
+target is written word by word, and ``Conditioned`` hands a model with its sources to ``impl.decoding``.
+``impl.transformer.adapters`` exchanges parameters with ``nn.Transformer`` and hands them to ``model``;
+``impl.transformer.counts`` says how many there are.
 
 Masks are boolean. One over words (... n) is **True for a real token**; what stands where it is False reaches neither the logits
 nor a gradient. One over pairs (... n m), which layers take, is True where a token may attend.

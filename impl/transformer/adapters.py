@@ -1,7 +1,7 @@
-"""Parameters of ``nn.Transformer`` as ours and ours as its, as state dicts (``module.state_dict()``).
+"""Parameters of ``nn.Transformer`` as ours, and ours as its or as the statement's; as state dicts (``module.state_dict()``).
 
-Both ways take the state of a whole model, of a stack (``nn.TransformerEncoder``, ``Encoder``) or of a layer. Numbers are taken
-over as they are: going there and back changes none.
+``from_torch`` and ``to_torch`` take the state of a model, of a stack (``nn.TransformerEncoder``, ``Encoder``) or of a layer.
+Numbers are taken over as they are: going there and back changes none.
 
 ``nn.Transformer`` has no tables of words: theirs is loaded into a ``Transformer`` with ``strict=False``, and what ours has beside
 the stacks is left out on the way back. It has a LayerNorm behind each stack whatever ``norm_first`` says: ``final_norm=True``.
@@ -11,11 +11,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
+import torch
 from torch import Tensor
 
 from impl.attention import layouts
 
-__all__ = ["from_torch", "to_torch"]
+__all__ = ["from_torch", "to_torch", "to_model"]
 
 State = dict[str, Tensor]
 
@@ -64,6 +65,62 @@ def to_torch(state: Mapping[str, Tensor]) -> State:
                 parameters = _biased(layouts.to_torch(parameters))
             theirs |= {f"{layer}{back[part]}.{name}": x for name, x in parameters.items()}
     return theirs
+
+
+def to_model(state: Mapping[str, Tensor], h: int) -> State:
+    """The weights of ``impl.transformer.model`` by its letters, given those of a ``Transformer`` of h heads without biases in
+    attention, tied to one table, post-norm and without final norms. What such a model does not have is left out.
+    """
+    sources = _stacked(state, "encoder")
+    targets = _stacked(state, "decoder")
+    return (
+        {"E": state["source.E"]}
+        | _attention(sources, "self_attention", h, "W")
+        | _norm(sources, "residual_self", 1)
+        | _network(sources, 1)
+        | _norm(sources, "residual_feed_forward", 2)
+        | _attention(targets, "self_attention", h, "U")
+        | _norm(targets, "residual_self", 3)
+        | _attention(targets, "cross_attention", h, "C")
+        | _norm(targets, "residual_cross", 4)
+        | _network(targets, 3)
+        | _norm(targets, "residual_feed_forward", 5)
+    )
+
+
+def _stacked(state: Mapping[str, Tensor], stack: str) -> State:
+    """A stack's parameters by their name in a layer, the layers in front."""
+    found: dict[str, dict[int, Tensor]] = defaultdict(dict)
+    for name, x in state.items():
+        if match := re.fullmatch(rf"{stack}\.layers\.(\d+)\.(.+)", name):
+            found[match[2]][int(match[1])] = x
+    return {name: torch.stack([layers[i] for i in sorted(layers)]) for name, layers in found.items()}
+
+
+def _attention(layers: State, name: str, h: int, letter: str) -> State:
+    """W_q, W_k, W_v and W_o of each layer, head by head."""
+    packed, out = layers[f"{name}.qkv.weight"], layers[f"{name}.out.weight"]
+    each = [
+        layouts.to_per_head({"qkv.weight": qkv, "out.weight": W_o}, h)
+        for qkv, W_o in zip(packed, out, strict=True)
+    ]
+    parts = (torch.stack(part) for part in zip(*each, strict=True))
+    return {f"{letter}_{part}": W for part, W in zip("qkvo", parts, strict=True)}
+
+
+def _norm(layers: State, name: str, number: int) -> State:
+    return {f"gamma_{number}": layers[f"{name}.norm.weight"], f"beta_{number}": layers[f"{name}.norm.bias"]}
+
+
+def _network(layers: State, number: int) -> State:
+    """Our linear layers multiply from the other side."""
+    found: State = {}
+    for i, name in enumerate(("expand", "contract"), number):
+        found |= {
+            f"W_{i}": layers[f"feed_forward.{name}.weight"].mT,
+            f"b_{i}": layers[f"feed_forward.{name}.bias"],
+        }
+    return found
 
 
 def _by_layer(state: Mapping[str, Tensor], parts: Iterable[str]) -> dict[str, dict[str, State]]:

@@ -6,27 +6,27 @@ Normalization in the Transformer Architecture", figure 1 (b).
 
 from collections.abc import Callable
 
-import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
+from impl import feedforward
 from impl.attention import MultiHeadAttention
 from impl.transformer.cache import Cache
 from impl.transformer.config import TransformerConfig
 
 __all__ = ["FeedForward", "Residual", "EncoderLayer", "DecoderLayer"]
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+NETWORKS = {"relu": feedforward.relu, "gelu": feedforward.gelu}
 
 
 class FeedForward(nn.Module):
-    """Two linear layers with an activation between them: the same for every token, and each token by itself."""
+    """``feedforward.relu`` or ``feedforward.gelu`` with its weights: two linear layers with an activation between them."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.expand = nn.Linear(config.d_model, config.d_ff)
         self.contract = nn.Linear(config.d_ff, config.d_model)
-        self.activation = ACTIVATIONS[config.activation]
+        self.network = NETWORKS[config.activation]
 
     def reset_parameters(self, generator: Generator | None = None) -> None:
         """Weights as Glorot & Bengio 2010 draw them, biases 0."""
@@ -35,9 +35,9 @@ class FeedForward(nn.Module):
             nn.init.zeros_(layer.bias)
 
     def forward(self, x: Float[Tensor, "... d_model"]) -> Float[Tensor, "... d_model"]:
-        """W_2 f(W_1 x + b_1) + b_2."""
-        y: Tensor = self.contract(self.activation(self.expand(x)))
-        return y
+        """What the network makes of each token by itself."""
+        first, second = self.expand, self.contract
+        return self.network(x, first.weight.mT, first.bias, second.weight.mT, second.bias)
 
 
 class Residual(nn.Module):

@@ -23,6 +23,7 @@ TINY = Settings(
     probe=2,
     every=2,
     early=3,
+    dropout=0.1,
     measured=7,
     searched=3,
 )

@@ -14,7 +14,9 @@ import torch
 from examples.translate import checkpoints
 from examples.translate.training import Run, Settings, warmup
 
-TINY = Settings(steps=7, batch=5, width=6, hidden=7, heads=2, layers=1, warmup=3, probe=2, every=2, early=3)
+TINY = Settings(
+    steps=7, batch=5, width=6, hidden=7, heads=2, layers=1, warmup=3, probe=2, every=2, early=3, dropout=0.1
+)
 ROOT = Path(__file__).parents[3]
 
 

@@ -98,6 +98,32 @@ def test_padding_reaches_neither_real_tokens_nor_gradients(bad, backend, grad, m
     assert all(torch.equal(got, want) for got, want in zip(results(bad), results(0.0), strict=True))
 
 
+@BIAS
+@pytest.mark.parametrize("width", [d_model, d_y], ids=["packed", "apart"])
+def test_a_call_is_projecting_and_attending(bias, width, made, normal):
+    """Bit for bit; queries by themselves, and keys and values, are those of the whole, up to another order of summation."""
+    module, x, y = made(bias=bias, d_y=width), normal(2, n, d_model), normal(2, m, width)
+    q, k, v = module.project(x, y)
+    assert q.shape == (2, h, n, d_k)
+    assert (k.shape, v.shape) == ((2, h, m, d_k), (2, h, m, d_v))
+    mask = torch.arange(m) < 7
+    assert torch.equal(module.attend(q, k, v, mask[None]), module(x, y, mask[None]))
+    torch.testing.assert_close((module.queries(x), *module.keys_and_values(y)), (q, k, v))
+    if width == d_model:
+        torch.testing.assert_close(module.project(x), (module.queries(x), *module.keys_and_values(x)))
+
+
+def test_a_generator_decides_the_weights():
+    """Whatever torch's own has drawn."""
+    module = MultiHeadAttention(d_model, h, d_k=d_k, d_v=d_v)
+    drawn = []
+    for seed in (1, 1, 2):
+        module.reset_parameters(torch.Generator().manual_seed(seed))
+        drawn.append(module.qkv.weight.detach().clone())
+    assert torch.equal(drawn[0], drawn[1])
+    assert not torch.equal(drawn[0], drawn[2])
+
+
 @pytest.mark.parametrize("training", [True, False])
 def test_weights_returned_change_nothing_else(training, made, normal):
     """The same z, and the same in training and evaluation."""
