@@ -30,7 +30,7 @@ BUDGET, STEP = 3e5, 1e4
 LONG, LONGEST = (67, 37, 23), 1.2e7
 """Many steps of a recurrence, and what such an example may cost: one that is right for a few may be cut after 20 or 35."""
 FEWER, WIDE = (0, 2, 4, 6, 7), 3
-"""The kinds of small sizes, and how many large ones, for a statement of so many lines and steps that each is a cost of its own."""
+"""The kinds of small sizes, and how many large ones, for a statement of so many lines and steps that each costs something."""
 Term = tuple[tuple[Size, ...], float]
 """A part of the cost: the sizes that are multiplied, and by what."""
 

@@ -75,7 +75,8 @@ def _module(
     }
 
     def layer() -> nn.Module:
-        return made[kind](width, heads, inside, dropout=0.0, batch_first=True, norm_first=first)
+        one: nn.Module = made[kind](width, heads, inside, dropout=0.0, batch_first=True, norm_first=first)
+        return one
 
     def stack() -> nn.Module:
         if kind == "encoder":

@@ -86,8 +86,8 @@ def check(theorem: Theorem, formula: Formula, guard: bool = True) -> Checked:
         check_theorem(formula, theorem)
     except Exception as error:
         note = _said(error)
-        refused = (CheckedClaim(claim, Assurance.REFUSED, (), note) for claim in theorem.claims)
-        return Checked(theorem, formula, tuple(refused), note)
+        none = tuple(CheckedClaim(claim, Assurance.REFUSED, (), note) for claim in theorem.claims)
+        return Checked(theorem, formula, none, note)
     checked: dict[Any, Any] = {}
     claims = []
     for claim in theorem.claims:
