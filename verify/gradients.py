@@ -69,7 +69,7 @@ def gradient_question(
     return gradient.flat, {**inputs, **gradient.seeded(cotangents, sizes_at(judge.flat, inputs))}
 
 
-def announce(judge: Judge, examples: Iterable[Example]) -> None:
+def announce(judge: Judge, examples: Iterable[Example], more: bool = False) -> None:
     """Announce examples whose gradients will be asked for soon, so that those of equal sizes are evaluated together."""
     names = differentiable(judge)
     questions = []
@@ -80,7 +80,7 @@ def announce(judge: Judge, examples: Iterable[Example]) -> None:
             questions.append((*gradient_question(judge, single, seeds, names), example.dtype))
             if judge.partial:
                 questions.append((judge.flat, single, example.dtype))
-    judge.oracle.ahead(questions)
+    judge.oracle.ahead(questions, more)
 
 
 def with_cotangents(judge: Judge, example: Example, seed: int) -> Example:

@@ -106,13 +106,14 @@ class Judge:
             other.oracle = self.oracle
         return self._others[key]
 
-    def ahead(self, examples: Iterable[Example]) -> None:
+    def ahead(self, examples: Iterable[Example], more: bool = False) -> None:
         """Announce examples whose values will be asked for soon, so that those of equal sizes are evaluated together."""
-        self.oracle.ahead(
+        questions = (
             (self.flat, example.single(self.formula, place), example.dtype)
             for example in examples
             for place in members(example.batch)
         )
+        self.oracle.ahead(questions, more)
 
     def silent(self, inputs: Mapping[str, Any], dtype: str = "") -> bool:
         """Whether the statement says nothing about some entry at these inputs (0/0 and NaN included)."""

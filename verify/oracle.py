@@ -74,9 +74,10 @@ class Oracle:
         """Begin another check: what was announced is forgotten, and the first question is answered alone; answers stay."""
         self.waiting, self.turn = {}, 0
 
-    def ahead(self, questions: Iterable[tuple[Flat, Asked, str]]) -> None:
-        """Announce what will be asked soon, in place of what was announced before: statement, inputs, and the type's name."""
-        self.waiting = {}
+    def ahead(self, questions: Iterable[tuple[Flat, Asked, str]], more: bool = False) -> None:
+        """Announce what will be asked soon: statement, inputs, and the type's name; ``more`` of it, or in place of the former."""
+        if not more:
+            self.waiting = {}
         for flat, inputs, dtype in questions:
             group = (flat, dtype, _shapes(flat, inputs))
             self.waiting.setdefault(group, []).append((content(flat, inputs), inputs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from spec.language.arrays import Tensor
@@ -14,7 +14,7 @@ from verify.calling import Caller, Unsupported
 from verify.gradients import JUDGED, announce, differentiable, judge_gradient, with_cotangents
 from verify.judging import Judge, Outcome, judge_value
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Kind
-from verify.robustness import Scenario
+from verify.robustness import Scenario, applicable
 from verify.sampling import Example, Recipe, Space, members
 from verify.searching import Clock, Found, Probe, search
 from verify.shrinking import SECONDS, Shrinker, declarations
@@ -26,7 +26,8 @@ LEAST_SHRINKING = 0.3
 @dataclass
 class Setting:
     """What all checks of one report share; ``shrinking``: the seconds left for making counterexamples small; ``violated``:
-    when the first violation of all was seen.
+    when the first violation of all was seen; ``searched``: whether a search has ended; ``scenes``: examples of the scenarios that
+    are to come.
     """
 
     judge: Judge
@@ -36,6 +37,8 @@ class Setting:
     clock: Clock
     shrinking: float = 4.0
     violated: float | None = None
+    searched: bool = False
+    scenes: dict[str, list[Example]] = field(default_factory=dict)
 
     def space(self, moderate: bool = False) -> Space:
         """The examples to draw from."""
@@ -53,7 +56,9 @@ def value_check(setting: Setting, dtype: str) -> CheckResult:
     def probe(example: Example) -> Outcome:
         return judge_value(judge, caller, example)
 
-    found = search(space, make, probe, setting.max_examples, setting.seed, setting.clock, judge.ahead)
+    examples, at_once = setting.max_examples, setting.searched
+    found = search(space, make, probe, examples, setting.seed, setting.clock, judge.ahead, at_once)
+    setting.searched = True
     name = f"value in {dtype}" if judge.real else "value"
     return concluded(setting, name, "value", dtype, found, probe)
 
@@ -76,7 +81,8 @@ def gradient_check(setting: Setting, dtype: str) -> CheckResult | None:
 
     ratios: list[float] = []
     count = max(1, setting.max_examples // 2)
-    found = search(space, make, probe, count, setting.seed + 1, setting.clock, partial(announce, judge))
+    told = partial(announce, judge)
+    found = search(space, make, probe, count, setting.seed + 1, setting.clock, told, setting.searched)
     result = concluded(setting, f"gradient in {dtype}", "gradient", dtype, found, probe)
     if dtype not in JUDGED and result.verdict == CONFORMS:
         result.verdict, result.worst_ratio = INCONCLUSIVE, max(ratios, default=None)
@@ -90,8 +96,9 @@ def scenario_examples(
     """The examples on which a scenario is played."""
     count = max(4, setting.max_examples // 12)
     before: Recipe | None = None
+    together = 4 if space.sizing.dear else 2  # so many share their sizes, and are evaluated together
     for turn, recipe in enumerate(space.plan(count, setting.seed + 3)):
-        if turn % 2 and before is not None:  # two and two share their sizes, and are evaluated together
+        if turn % together and before is not None:
             recipe = recipe._replace(sizes=before.sizes, variant=before.variant)
         before = recipe
         sizes = scenario.sizes if scenario.sizes is not None and turn % 2 == 0 else recipe.sizes
@@ -100,15 +107,33 @@ def scenario_examples(
             recipe._replace(
                 sizes=3 if sizes == recipe.sizes and scenario.sizes is not None else sizes, mask=mask
             ),
-            dtypes[turn // 2 % len(dtypes)],
+            dtypes[turn // together % len(dtypes)],
             scenario.batch,
         )
         yield with_cotangents(setting.judge, example, recipe.seed) if scenario.gradients else example
 
 
+def _scenes(setting: Setting, scenario: Scenario, dtypes: list[str]) -> list[Example]:
+    """The examples of a scenario. Those of all others of its kind are drawn and announced along with the first's: many of them
+    share their sizes.
+    """
+    judge = setting.judge
+    if scenario.name not in setting.scenes:
+        space = setting.space(moderate=scenario.gradients)
+        kind = [other for other in applicable(judge) if other.gradients == scenario.gradients]
+        drawn = {other.name: list(scenario_examples(setting, other, space, dtypes)) for other in kind}
+        called = [
+            each for other in kind for example in drawn[other.name] for each in other.calls(judge, example)
+        ]
+        told = partial(announce, judge) if scenario.gradients else judge.ahead
+        told(called, more=bool(setting.scenes))
+        setting.scenes |= drawn
+    return setting.scenes.pop(scenario.name)
+
+
 def robustness_check(setting: Setting, scenario: Scenario, dtypes: list[str]) -> CheckResult | None:
     """A scenario; examples on which a plain call already fails are not held against it. None where it never applies."""
-    judge, caller, space = setting.judge, setting.caller, setting.space(moderate=scenario.gradients)
+    judge, caller = setting.judge, setting.caller
     plain = judge_gradient if scenario.gradients else judge_value
 
     def plainly_wrong(example: Example) -> bool:
@@ -135,9 +160,7 @@ def robustness_check(setting: Setting, scenario: Scenario, dtypes: list[str]) ->
         return outcome
 
     found = Found()
-    examples = list(scenario_examples(setting, scenario, space, dtypes))
-    called = [each for example in examples for each in scenario.calls(judge, example)]
-    (partial(announce, judge) if scenario.gradients else judge.ahead)(called)
+    examples = _scenes(setting, scenario, dtypes)
     try:
         for example in examples:
             if found.over or setting.clock.over:

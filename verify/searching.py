@@ -21,8 +21,8 @@ from verify.sizing import SIZE_KINDS
 
 PLANNED = 0.7
 """The share of examples that are planned; Hypothesis searches with the others."""
-GENERATION = 6
-"""Examples of equal sizes that Hypothesis draws at a time."""
+GENERATION, LARGER_GENERATION = 6, 15
+"""Examples of equal sizes that Hypothesis draws at a time; and of a statement that is dear to evaluate at any sizes."""
 
 _T = TypeVar("_T")
 Probe = Callable[[Example], Outcome]
@@ -86,10 +86,13 @@ class Clock:
         return time.monotonic() >= self.end
 
 
-def windows(items: Iterable[_T]) -> Iterator[list[_T]]:
-    """Items in groups, in order: one, three, then all that are left. The first must not wait for the others to be drawn."""
+def windows(items: Iterable[_T], at_once: bool = False) -> Iterator[list[_T]]:
+    """Items in groups, in order: one, three, then all that are left. The first must not wait for the others to be drawn.
+
+    ``at_once``: in one group, since a violation that no search before has seen is not likely to be in the first.
+    """
     left = iter(items)
-    for count in (1, 3, None):
+    for count in (None,) if at_once else (1, 3, None):
         part = list(islice(left, count))
         if part:
             yield part
@@ -103,8 +106,12 @@ def search(
     seed: int,
     clock: Clock,
     announce: Callable[[list[Example]], None] = lambda examples: None,
+    at_once: bool = False,
 ) -> Found:
-    """Judge up to ``count`` examples; stops at the first violation. Examples are announced before they are judged."""
+    """Judge up to ``count`` examples; stops at the first violation. Examples are announced before they are judged.
+
+    ``at_once``: all that are planned are announced together; see :func:`windows`.
+    """
     found = Found()
 
     def judge(recipes: list[Recipe]) -> None:
@@ -130,7 +137,7 @@ def search(
             found.see(example, outcome)
 
     planned = count if count < 4 else max(1, int(PLANNED * count))
-    for recipes in windows(space.plan(planned, seed, large=True)):
+    for recipes in windows(space.plan(planned, seed, large=True), at_once):
         judge(recipes)
     if not found.over and count > planned:
         _hunt(space, judge, found, count - planned, seed)
@@ -139,6 +146,7 @@ def search(
 
 def _hunt(space: Space, judge: Callable[[list[Recipe]], None], found: Found, count: int, seed: int) -> None:
     """Hypothesis draws generations of recipes that share their sizes, so that they are evaluated together."""
+    together = LARGER_GENERATION if space.sizing.dear else GENERATION
     one = st.tuples(
         st.integers(0, len(space.pairs) - 1),
         st.integers(0, len(space.data_regimes) - 1),
@@ -149,9 +157,9 @@ def _hunt(space: Space, judge: Callable[[list[Recipe]], None], found: Found, cou
     generation = st.tuples(
         st.integers(0, SIZE_KINDS - 1),
         st.integers(0, 2**31 - 1),
-        st.lists(one, min_size=GENERATION, max_size=GENERATION),
+        st.lists(one, min_size=together, max_size=together),
     )
-    generations = -(-count // GENERATION)
+    generations = -(-count // together)
     left = count
 
     def property_(drawn: tuple[int, int, list[tuple[int, int, int, int, int]]]) -> None:

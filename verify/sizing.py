@@ -50,8 +50,10 @@ class Sizing:
         self.long = tuple(self._long())
         self.large = (*self.long, *self._large())
         self.squares = tuple(_squares(formula))
-        self.kinds = FEWER if self.budget > BUDGET else tuple(range(SIZE_KINDS))
-        self.wide = len(self.large) if self.budget <= BUDGET else min(len(self.large), len(self.long) + WIDE)
+        self.dear = self.budget > BUDGET
+        """Whether each evaluation is dear, whatever the sizes."""
+        self.kinds = FEWER if self.dear else tuple(range(SIZE_KINDS))
+        self.wide = min(len(self.large), len(self.long) + WIDE) if self.dear else len(self.large)
         """How many of the large sizes one search tries."""
 
     def _sized(self, sizes: Sequence[int]) -> dict[Size, int]:

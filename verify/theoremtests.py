@@ -92,7 +92,7 @@ def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> Chec
             drawn = theorem_examples(
                 judge, theorem, dtype, count, setting.seed + 2, caller.takes_mask, caller.sizes
             )
-            for window in windows(drawn):
+            for window in windows(drawn, setting.searched):
                 if found.over or setting.clock.over:
                     break
                 kept = Kept()
