@@ -149,7 +149,8 @@ def gelu_without_inner_bias(x: Tensor, W_1: Tensor, b_1: Tensor, W_2: Tensor, b_
 def gate_detached(x: Tensor, W_1: Tensor, b_1: Tensor, W_2: Tensor, b_2: Tensor) -> Tensor:
     """Φ(a) taken for a constant: the gradient misses a·φ(a)."""
     a = x @ W_1 + b_1
-    return a * torch.special.ndtr(a.detach()) @ W_2 + b_2
+    y: Tensor = a * torch.special.ndtr(a.detach()) @ W_2 + b_2
+    return y
 
 
 @wrong(GELU)

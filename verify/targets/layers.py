@@ -75,7 +75,8 @@ def _module(
     }
 
     def layer() -> nn.Module:
-        return made[kind](width, heads, inside, dropout=0.0, batch_first=True, norm_first=first)
+        layer_: nn.Module = made[kind](width, heads, inside, dropout=0.0, batch_first=True, norm_first=first)
+        return layer_
 
     def stack() -> nn.Module:
         if kind == "encoder":
