@@ -14,8 +14,8 @@ from spec.language.arrays import Tensor
 from spec.language.expr import Delta, Negative, Node, Times
 from spec.language.flatten import own_lines
 from spec.language.formula import Formula
-from spec.language.procedure import Procedure
 from spec.language.lines import Definition
+from spec.language.procedure import Procedure
 from spec.language.render import Line as Numbered
 from spec.language.render import latex, numbered
 from spec.language.render import statement as lines_of

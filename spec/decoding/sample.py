@@ -86,7 +86,7 @@ sample = Formula(
     ),
     worked=(
         Worked(
-            "Logits 3, 2, 1 and 1, the three likeliest: 0.665, 0.245 and 0.090, of which two reach 0.8; the first takes 1/(1 + e⁻¹)",
+            "Logits 3, 2, 1 and 1, the three likeliest: 0.665, 0.245, 0.090, of which two reach 0.8; the first takes 1/(1 + e⁻¹)",
             {"x": [[3, 2, 1, 1]], "T": 1, "k": 3, "p": "4/5"},
             [["0.7311", "0.2689", "0.0000", "0.0000"]],
             4,

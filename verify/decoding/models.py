@@ -99,7 +99,8 @@ class Attention:
     def _attended(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         scores = (x @ self.W_q @ keys.mT).masked_fill(~mask, -torch.inf)
         read: Tensor = x + 2 * torch.softmax(scores, -1) @ values
-        return read @ self.W_o.mT
+        logits: Tensor = read @ self.W_o.mT
+        return logits
 
 
 class Cache:

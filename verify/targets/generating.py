@@ -138,7 +138,7 @@ def warpers() -> Callable[..., Any]:
             [TemperatureLogitsWarper(float(T)), TopKLogitsWarper(k), TopPLogitsWarper(float(p))]
         )
         seen: Any = torch.zeros(1, 0, dtype=torch.int64)  # the text so far, which these three do not look at
-        warped: Any = every(seen, x.reshape(-1, x.shape[-1]))  # type: ignore[arg-type]
+        warped: Any = every(seen, x.reshape(-1, x.shape[-1]))
         drawn = torch.multinomial(torch.softmax(warped, -1), 1, generator=generator)
         return drawn.reshape(x.shape[:-1])
 
@@ -161,7 +161,7 @@ class XTransformers(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Logits (r n V)."""
-        return self.inner.net(tokens)  # type: ignore[no-any-return, operator, union-attr]
+        return self.inner.net(tokens)
 
 
 def _wrapped(vocabulary: int) -> nn.Module:
