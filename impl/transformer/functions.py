@@ -6,7 +6,8 @@ means "may attend"; what stands in a token that is hidden from all others reache
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Literal
 
 import torch
@@ -84,8 +85,9 @@ def encoder(
     as many layers; else errors are those of a layer. Source: Vaswani et al. 2017, section 3.1.
     """
     weights = (W_q, W_k, W_v, W_o, gamma_1, beta_1, W_1, b_1, W_2, b_2, gamma_2, beta_2)
+    layer: Callable[..., Tensor] = partial(encoder_layer, eps=eps, mask=mask, norm=norm)
     for own in _layers("transformer.encoder", weights):
-        x = encoder_layer(x, *own, eps, mask, norm=norm)
+        x = layer(x, *own)
     return x
 
 
@@ -167,8 +169,9 @@ def decoder(
     """
     self_, cross = (W_q, W_k, W_v, W_o, gamma_1, beta_1), (C_q, C_k, C_v, C_o, gamma_2, beta_2)
     weights = (*self_, *cross, W_1, b_1, W_2, b_2, gamma_3, beta_3)
+    layer: Callable[..., Tensor] = partial(decoder_layer, eps=eps, mask=mask, norm=norm)
     for own in _layers("transformer.decoder", weights):
-        y = decoder_layer(y, x, *own, eps, mask, norm=norm)
+        y = layer(y, x, *own)
     return y
 
 

@@ -28,7 +28,7 @@ relu = Formula(
     "and however many such layers are stacked, no feature of a single position is ever computed. So each layer goes on with "
     "a small network, the same at every position. Its first layer asks f questions of the row; max(0, ·) lets through "
     "those that are answered yes; its second layer adds, for each of them, what follows from it. Without the bend between "
-    "them the two layers would be one matrix. Two thirds of a Transformer layer's parameters are here.",
+    "them the two layers would be one matrix.",
     sizes=SIZES,
     inputs=(x, W_1, b_1, W_2, b_2),
     lines=(REACHED, define(h[u], case(lt(0, a[u]), a[u], 0)), JOINED),
@@ -106,13 +106,7 @@ relu.theorem(
 
 relu.theorem(
     "backward",
-    "With g the gradient of what comes out, active units pass on W_2 g, and the others nothing",
-    claim(
-        whole.pullback(g, x)[c], "=", Sum(W_1[c, u] * case(lt(0, a[u]), Sum(W_2[u, e] * g[e], e), 0), u)
-    ).by_definition("the chain rule; the derivative of max(0, a) is 1 where a > 0, else 0"),
-    claim(whole.pullback(g, b_1)[u], "=", case(lt(0, a[u]), Sum(W_2[u, e] * g[e], e), 0)).by_definition(
-        "unit u is reached by b₁ᵤ and something free of it"
-    ),
+    "The gradient of W_2 is that of what comes out times how active each unit is, that of b_2 is itself",
     claim(whole.pullback(g, W_2)[u, e], "=", h[u] * g[e]).by_definition("what comes out is linear in W_2"),
     claim(whole.pullback(g, b_2)[e], "=", g[e]).by_definition(
         "what comes out is b₂ plus something free of it"

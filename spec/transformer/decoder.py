@@ -4,7 +4,7 @@ Inputs: those of a decoder layer, each parameter with one axis more in front, it
 """
 
 from spec.attention.masks import FULLY_MASKED
-from spec.transformer.decoder_layer import decoder_layer
+from spec.transformer.decoder_layer import ONE_TOKEN, decoder_layer
 from spec.transformer.parts import (
     NORM,
     WIDTHS,
@@ -78,6 +78,14 @@ decoder = Formula(
         deck(2, "decoder: N = 6 identical layers"),
         deck(3, "decoder"),
         paper("vaswani2017", "section 3.1"),
+    ),
+    worked=(
+        Worked(
+            "One layer on one token: as in the layer itself",
+            {name: value if name in ("y", "x", "eps") else [value] for name, value in ONE_TOKEN.items()},
+            [["-0.1738", "0.1738"]],
+            4,
+        ),
     ),
     notes="All layers ask the same x, which is what the encoder's top layer returned.",
 )

@@ -54,6 +54,30 @@ f = tensor("f", m, d_model, meaning="what the feed-forward network makes of each
 z = tensor("z", m, d_model, meaning="the tokens after all sublayers")
 causal = each(le(j, i), i, j)
 
+ONE_TOKEN = {
+    "y": [[1, 0]],
+    "x": [[0, 1]],
+    "W_q": [[[0], [0]]],
+    "W_k": [[[0], [0]]],
+    "W_v": [[[2], [0]]],
+    "W_o": [[1, 0]],
+    "gamma_1": [1, 1],
+    "beta_1": [0, 0],
+    "C_q": [[[0], [0]]],
+    "C_k": [[[0], [0]]],
+    "C_v": [[[0], [2]]],
+    "C_o": [[0, 1]],
+    "gamma_2": [1, 1],
+    "beta_2": [0, 0],
+    "W_1": [[1], [0]],
+    "b_1": [0],
+    "W_2": [[3, 0]],
+    "b_2": [0, 0],
+    "gamma_3": [1, 1],
+    "beta_3": [0, 0],
+    "eps": "3/4",
+}
+
 decoder_layer = Formula(
     "transformer.decoder_layer",
     "Decoder layer",
@@ -110,32 +134,16 @@ decoder_layer = Formula(
         Worked(
             "One token of the target, (1, 0), which gathers (2, 0) from itself and (0, 2) from the one token of the source; "
             "normalised with ε = 3/4",
-            {
-                "y": [[1, 0]],
-                "x": [[0, 1]],
-                "W_q": [[[0], [0]]],
-                "W_k": [[[0], [0]]],
-                "W_v": [[[2], [0]]],
-                "W_o": [[1, 0]],
-                "gamma_1": [1, 1],
-                "beta_1": [0, 0],
-                "C_q": [[[0], [0]]],
-                "C_k": [[[0], [0]]],
-                "C_v": [[[0], [2]]],
-                "C_o": [[0, 1]],
-                "gamma_2": [1, 1],
-                "beta_2": [0, 0],
-                "W_1": [[1], [0]],
-                "b_1": [0],
-                "W_2": [[3, 0]],
-                "b_2": [0, 0],
-                "gamma_3": [1, 1],
-                "beta_3": [0, 0],
-                "eps": "3/4",
-            },
+            ONE_TOKEN,
             [["0.8660", "-0.8660"]],
             4,
             output="s",
+        ),
+        Worked(
+            "Its first entry is negative after that, so the network is silent, and what is left is normalised once more",
+            ONE_TOKEN,
+            [["-0.1738", "0.1738"]],
+            4,
         ),
     ),
 )

@@ -84,6 +84,22 @@ def embedded(ids: Tensor, place: Index, length: Node) -> Node:
     )
 
 
+ONE, TWO = [0], [0, 0]
+IDLE = {
+    "s": [0],
+    "t": [0, 1],
+    "E": [[1, 0], [0, 1]],
+    **{f"{of}_{what}": [[[ONE, ONE]]] for of in "WUC" for what in "qkv"},
+    **{f"{of}_o": [[TWO]] for of in "WUC"},
+    **{f"gamma_{k}": [[1, 1]] for k in range(1, 6)},
+    **{f"beta_{k}": [TWO] for k in range(1, 6)},
+    **{f"W_{k}": [[ONE, ONE]] for k in (1, 3)},
+    **{f"b_{k}": [ONE] for k in (1, 3)},
+    **{f"W_{k}": [[TWO]] for k in (2, 4)},
+    **{f"b_{k}": [TWO] for k in (2, 4)},
+    "eps": "1/1000000000",
+}
+
 model = Formula(
     "transformer.model",
     "The Transformer",
@@ -126,7 +142,10 @@ model = Formula(
             "the source's padding hidden from the encoder, but not from the decoder",
             mutant="padding_in_cross",
         ),
-        pitfall("the table read with its rows off by one, a padding token having been added", mutant="table_shifted"),
+        pitfall(
+            "the table read with its rows off by one, a padding token having been added",
+            mutant="table_shifted",
+        ),
     ),
     sources=(
         deck(0, "the Transformer"),
@@ -135,6 +154,21 @@ model = Formula(
         deck(3, "Transformer"),
         deck(4, "Transformer"),
         paper("vaswani2017", "figure 1, sections 3.1 to 3.5"),
+    ),
+    worked=(
+        Worked(
+            "Layers of 0 leave the target as it is: √2·(1, 0) + (sin 0, cos 0) and √2·(0, 1) + (sin 1, cos 1)",
+            IDLE,
+            [["1.4142", "1.0000"], ["0.8415", "1.9545"]],
+            4,
+            output="Y",
+        ),
+        Worked(
+            "Normalised they are (1, −1) and (−1, 1), compared with the rows of the table: each token foretells itself",
+            IDLE,
+            [["0.8808", "0.1192"], ["0.1192", "0.8808"]],
+            4,
+        ),
     ),
     notes="One table for source, target and output, as in section 3.4 of the paper; all layers are normalised after their "
     "sublayers, as there, so that neither stack ends with a normalization of its own. The base model, of width 512 with 8 heads, "

@@ -9,6 +9,7 @@ from spec.language import (
     define,
     delta,
     each,
+    erf,
     exp,
     given,
     le,
@@ -66,6 +67,7 @@ def pulled(formula, inner):
 SINE, x_sin = mapped("sine", lambda value: sin(value))
 COSINE, x_cos = mapped("cosine", lambda value: cos(value))
 TANH, x_tanh = mapped("tanh", lambda value: tanh(value))
+ERF, x_erf = mapped("erf", lambda value: erf(value))
 SIGMOID, x_sig = mapped("sigmoid", lambda value: sigmoid(value))
 CUBE, x_cube = mapped("cube", lambda value: value**3)
 
@@ -151,6 +153,7 @@ false(
     TANH,
     assuming=(Every(lt(0, g[l]), l),),
 )
+false("the derivative of erf", lambda: claim(pulled(ERF, x_erf), "=", g[i] * exp(-(x_erf[i] ** 2))), ERF)
 false(
     "the derivative of sigmoid", lambda: claim(pulled(SIGMOID, x_sig), "=", g[i] * sigmoid(x_sig[i])), SIGMOID
 )

@@ -1,6 +1,6 @@
 """Roots and logarithms: of squares, of sums, outside their domain."""
 
-from spec.language import absolute, case, claim, exp, lift, log, lt, sigmoid, sqrt, tanh
+from spec.language import absolute, case, claim, erf, exp, lift, log, lt, sigmoid, sqrt, tanh
 from spec.language.expr import Sum
 from tests.attack.board import a, b, c, category, f, i, l, m, n, ok, p, s
 
@@ -73,4 +73,7 @@ false("the square of an exponential", lambda: claim(exp(a) ** 2, "=", exp(a**2))
 false("tanh of a negative", lambda: claim(tanh(-a), "=", tanh(a)))
 false("sigmoid of a negative", lambda: claim(sigmoid(-a), "=", -sigmoid(a)))
 false("sigmoid and tanh", lambda: claim(tanh(a), "=", 2 * sigmoid(a) - 1))
+false("erf of a negative", lambda: claim(erf(-a), "=", erf(a)))
+false("erf is tanh", lambda: claim(erf(a), "=", tanh(a)))
+false("erf of a sum", lambda: claim(erf(a + 1), "=", erf(a) + erf(lift(1))))
 false("the square of tanh", lambda: claim(tanh(a) ** 2, "=", 1 - 1 / (exp(a) + exp(-a)) ** 2))

@@ -1,6 +1,22 @@
 """Signs: what is positive, nonnegative or of unknown sign."""
 
-from spec.language import absolute, case, claim, cos, delta, exp, le, lift, log, lt, sigmoid, sin, sqrt, tanh
+from spec.language import (
+    absolute,
+    case,
+    claim,
+    cos,
+    delta,
+    erf,
+    exp,
+    le,
+    lift,
+    log,
+    lt,
+    sigmoid,
+    sin,
+    sqrt,
+    tanh,
+)
 from spec.language.expr import Every, Sum
 from tests.attack.board import B, F, G, a, b, c, category, f, g, i, j, l, m, n, ok, p, q, s, y, z
 
@@ -24,6 +40,9 @@ false(
 false("tanh is at least 0", lambda: claim(0, "<=", tanh(a)))
 false("tanh is below one half", lambda: claim(tanh(a), "<", lift(1) / 2))
 false("sigmoid is at least one half", lambda: claim(lift(1) / 2, "<=", sigmoid(a)))
+false("erf is at least 0", lambda: claim(0, "<=", erf(a)))
+false("erf is below one half", lambda: claim(erf(a), "<", lift(1) / 2))
+false("1 + erf is above 1", lambda: claim(1, "<", 1 + erf(a)))
 false("sigmoid exceeds a tanh", lambda: claim(tanh(a), "<", sigmoid(a) - lift(1) / 4))
 false("a sine is at least 0", lambda: claim(0, "<=", sin(a)))
 false("a cosine is positive", lambda: claim(0, "<", cos(a)))

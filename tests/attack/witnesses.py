@@ -1,7 +1,7 @@
 """Witnesses: an existential claim is shown by a point that meets every hypothesis and breaks the relation."""
 
 from spec.attention.softmax import softmax
-from spec.language import absolute, claim, delta, eq, exp, le, lift, lt, sigmoid, sqrt, tanh
+from spec.language import absolute, claim, delta, eq, erf, exp, le, lift, lt, sigmoid, sqrt, tanh
 from spec.language.expr import Every, Max, Sum
 from tests.attack.board import a, at, c, category, f, i, j, k, l, m, n, p, pi, s
 
@@ -109,6 +109,7 @@ FAR = float("inf")
 some("some exponential is 0 at infinity", lambda: claim(0, "<", exp(-a)).by_witness(a=FAR))
 some("some entry's exponential is 0 at infinity", lambda: claim(0, "<", exp(f[0])).by_witness(n=1, f=[-FAR]))
 some("some tanh is 1 at infinity", lambda: claim(tanh(a), "<", 1).by_witness(a=FAR))
+some("some erf is 1 at infinity", lambda: claim(erf(a), "<", 1).by_witness(a=FAR))
 some("some sigmoid is 1 at infinity", lambda: claim(sigmoid(a), "<", 1).by_witness(a=FAR))
 some("some reciprocal is 0 at infinity", lambda: claim(0, "<", 1 / c).by_witness(c=FAR))
 from spec.language import indices  # noqa: E402  (the letters of softmax's own sizes)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from impl.normalization import layer_norm, rms_norm
+from impl.normalization import add_norm, layer_norm, residual, rms_norm
 from spec.language.evaluation.evaluate import bound
 from spec.language.registry import find
 
@@ -204,3 +204,24 @@ class TestRmsNorm:
         """torch.compile takes the function whole."""
         y = torch.compile(rms_norm, fullgraph=True)(normal(3, 7), normal(7), EPS)
         assert y.shape == (3, 7)
+
+
+def test_the_sums_are_those_stated(normal, stated, within):
+    """Values and gradients within the statements' bounds, in float64."""
+    for name, function, shapes, rest in (
+        ("residual", residual, ((3,), (3, 5), (5,), (5, 3), (3,)), []),
+        ("add_norm", add_norm, ((7,), (7,), (7,), (7,)), [EPS]),
+    ):
+        inputs = [normal(*shape, dtype=torch.float64, grad=True) for shape in shapes]
+        y = function(*inputs, *rest)
+        g = normal(*y.shape, dtype=torch.float64)
+        got = [y.detach(), *torch.autograd.grad(y, inputs, g)]
+        assert within(got, stated(f"normalization.{name}", [*inputs, *rest], g))
+
+
+def test_a_sum_of_rows_that_do_not_fit_is_refused(normal, unchecked):
+    """In one line, with the formula's name."""
+    with pytest.raises(ValueError, match=r"normalization.add_norm: expected x \(... d\), r \(... d\)"):
+        add_norm(normal(7), normal(5), normal(7), normal(7), EPS)
+    with pytest.raises(TypeError, match="one floating dtype"):
+        add_norm(normal(7), normal(7).double(), normal(7), normal(7), EPS)

@@ -26,6 +26,13 @@ WRONG = {
     "scores.scaled_dot": ("scale_in_single", "cached_by_shape"),
     "scores.additive": ("key_first", "square_transposed"),
     "scores.cosine": ("lengths_detached",),
+    "feedforward.relu": ("straight_through",),
+    "feedforward.gelu": ("gate_detached",),
+    "normalization.residual": ("row_detached",),
+    "normalization.add_norm": ("mean_of_both",),
+    "transformer.encoder_layer": ("one_norm_for_both",),
+    "transformer.decoder_layer": ("sees_the_next",),
+    "transformer.output": ("not_shifted",),
     "attention.multi_head": ("output_transposed", "viewed_without_transpose", "first_head_masked"),
     "attention.softmax": ("small_fill", "denominator_detached"),
     "attention.scaled_dot_product": ("scale_of_values",),
@@ -49,6 +56,9 @@ WRONG = {
     ),
 }
 RIGHT = {
+    "feedforward.gelu": ("by_complement",),
+    "normalization.add_norm": ("means_added",),
+    "transformer.output": ("by_logarithms",),
     "similarity.cosine": ("unit_vectors",),
     "scores.dot": ("left_to_right",),
     "recurrent.lstm": ("torch_reordered",),

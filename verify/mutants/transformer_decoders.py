@@ -188,7 +188,8 @@ def varied(
 @wrong(DECODER)
 def shared_layers(y: Tensor, x: Tensor, *inputs: Any) -> Tensor:
     """The first layer's weights in every layer."""
-    return stack(y, x, *inputs, order=[0] * depth(inputs)) + 0 * sum(W.sum() for W in inputs[:18])
+    made: Tensor = stack(y, x, *inputs, order=[0] * depth(inputs)) + 0 * sum(W.sum() for W in inputs[:18])
+    return made
 
 
 @wrong(DECODER)
@@ -226,7 +227,8 @@ def normed_again(y: Tensor, x: Tensor, *inputs: Any) -> Tensor:
 def last_layer_left_out(y: Tensor, x: Tensor, *inputs: Any) -> Tensor:
     """One layer too few, where there is more than one."""
     left = max(depth(inputs) - 1, 1)
-    return stack(y, x, *inputs, order=range(left)) + 0 * sum(W.sum() for W in inputs[:18])
+    made: Tensor = stack(y, x, *inputs, order=range(left)) + 0 * sum(W.sum() for W in inputs[:18])
+    return made
 
 
 @wrong(DECODER)

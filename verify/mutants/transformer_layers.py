@@ -165,7 +165,8 @@ def projected_at_once(x: Tensor, *inputs: Any) -> Tensor:
 @right(LAYER, norm="pre")
 def normalised_before_by_name(x: Tensor, *inputs: Any) -> Tensor:
     """Normalised before each sublayer, under that convention."""
-    return normalised_before(x, *inputs)
+    made: Tensor = normalised_before(x, *inputs)
+    return made
 
 
 # Stacks -------------------------------------------------------------------------------------------------------------------
@@ -192,7 +193,8 @@ def stack(x: Tensor, *inputs: Any, order: Any = None) -> Tensor:
 @wrong(ENCODER)
 def shared_layers(x: Tensor, *inputs: Any) -> Tensor:
     """The first layer's weights in every layer."""
-    return stack(x, *inputs, order=[0] * depth(inputs)) + 0 * sum(W.sum() for W in inputs[:12])
+    made: Tensor = stack(x, *inputs, order=[0] * depth(inputs)) + 0 * sum(W.sum() for W in inputs[:12])
+    return made
 
 
 @wrong(ENCODER)
@@ -205,7 +207,8 @@ def layers_reversed(x: Tensor, *inputs: Any) -> Tensor:
 def last_layer_left_out(x: Tensor, *inputs: Any) -> Tensor:
     """One layer too few, where there is more than one."""
     left = max(depth(inputs) - 1, 1)
-    return stack(x, *inputs, order=range(left)) + 0 * sum(W.sum() for W in inputs[:12])
+    made: Tensor = stack(x, *inputs, order=range(left)) + 0 * sum(W.sum() for W in inputs[:12])
+    return made
 
 
 @wrong(ENCODER)

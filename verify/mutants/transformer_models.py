@@ -136,7 +136,8 @@ def run(
     first, second, eps, mask = parts(inputs)
     x = encoder(X, *first, eps, seen(mask, X.shape[-2]) if hide[0] else None)
     y = write(Y, x, *second, eps, seen(mask, Y.shape[-2]) if hide[1] else None)
-    return y @ table.mT
+    made: Tensor = y @ table.mT
+    return made
 
 
 @wrong(MODEL)
@@ -217,4 +218,5 @@ def written_one_by_one(s: Tensor, t: Tensor, E: Tensor, *inputs: Any) -> Tensor:
 @right(MODEL, embedding_scale="one")
 def not_scaled_by_name(s: Tensor, t: Tensor, E: Tensor, *inputs: Any) -> Tensor:
     """Embeddings as they stand in the table, under that convention."""
-    return not_scaled(s, t, E, *inputs)
+    made: Tensor = not_scaled(s, t, E, *inputs)
+    return made

@@ -45,6 +45,9 @@ FURTHER = (
     _ours("attention.multi_head", backend="math"),
     _ours("attention.local", {"window": "whole"}, window="whole"),
     _ours("positional.sinusoidal", {"layout": "concatenated"}, layout="concatenated"),
+    _ours("feedforward.gelu", {"approximation": "tanh"}, approximation="tanh"),
+    _ours("transformer.encoder_layer", {"norm": "pre"}, norm="pre"),
+    _ours("transformer.decoder_layer", {"norm": "pre"}, norm="pre"),
     _ours("masking.mlm", {"selection": "exact_count"}, selection="exact_count"),
 )
 """Ours once more, under another convention or on another path."""
@@ -168,6 +171,53 @@ TORCH = (
     _torch("F.layer_norm", "normalization.layer_norm", "pytorch:layer_norm"),
     _torch("nn.LayerNorm", "normalization.layer_norm", "pytorch:layer_norm_module"),
     _torch("F.rms_norm", "normalization.rms_norm", "pytorch:rms_norm"),
+    *(
+        _torch(
+            f"{name}({how})" if how else name,
+            f"transformer.{formula}",
+            f"layers:{formula.removesuffix('_layer')}",
+            {"norm": "pre"} if options.get("norm_first") else {},
+            f"{POLARITY}; {NO_BIAS} in attention; a fully masked row is 0",
+            ONE_WIDTH,
+            stacked=not formula.endswith("_layer"),
+            **options,
+        )
+        for name, formula, how, options in (
+            ("nn.TransformerEncoderLayer", "encoder_layer", "", {"training": True}),
+            (
+                "nn.TransformerEncoderLayer",
+                "encoder_layer",
+                "norm_first",
+                {"training": True, "norm_first": True},
+            ),
+            ("nn.TransformerDecoderLayer", "decoder_layer", "", {"training": True}),
+            (
+                "nn.TransformerDecoderLayer",
+                "decoder_layer",
+                "norm_first",
+                {"training": True, "norm_first": True},
+            ),
+            ("nn.TransformerEncoder", "encoder", "", {"training": True}),
+            ("nn.TransformerDecoder", "decoder", "", {"training": True}),
+        )
+    ),
+    _torch(
+        "nn.TransformerEncoderLayer(fast path)",
+        "transformer.encoder_layer",
+        "layers:encoder",
+        UNSPECIFIED,
+        f"torch._transformer_encoder_layer_fwd, without gradients; {POLARITY}; {NO_BIAS} in attention; {NAN}",
+        {"h": "2|4", **ONE_WIDTH},
+        stacked=False,
+        gradients=False,
+    ),
+    _torch(
+        "nn.Transformer",
+        "transformer.model",
+        "layers:transformer",
+        differs=f"without its last normalizations; embeddings and output beside it; {POLARITY}; {NO_BIAS} in attention",
+        sizes=ONE_WIDTH,
+    ),
     _torch("nn.RMSNorm", "normalization.rms_norm", "pytorch:rms_norm_module"),
 )
 
