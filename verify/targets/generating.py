@@ -162,7 +162,6 @@ class XTransformers(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         """Logits (r n V)."""
         return self.inner.net(tokens)  # type: ignore[no-any-return, operator]
-        return self.inner.net(tokens)
 
 
 def _wrapped(vocabulary: int) -> nn.Module:

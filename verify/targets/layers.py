@@ -77,8 +77,6 @@ def _module(
     def layer() -> nn.Module:
         one: nn.Module = made[kind](width, heads, inside, dropout=0.0, batch_first=True, norm_first=first)
         return one
-        layer_: nn.Module = made[kind](width, heads, inside, dropout=0.0, batch_first=True, norm_first=first)
-        return layer_
 
     def stack() -> nn.Module:
         if kind == "encoder":
