@@ -9,7 +9,7 @@
 ``impl.positional``       ``sinusoidal``, ``learned``
 ``impl.normalization``    ``layer_norm``, ``rms_norm``, ``residual``, ``add_norm``
 ``impl.feedforward``      ``relu``, ``gelu``: two layers, the same at every position
-``impl.transformer``      encoder, decoder and their layers, ``output``, ``model``
+``impl.transformer``      encoder, decoder and their layers, ``output``, ``model``; ``cost``
 ``impl.masking``          ``mlm``: the corruption of masked language modelling
 ``impl.objectives``       cross entropy of logits and of a linear layer, distillation; probability of a text; warm-up
 ``impl.decoding``         ``greedy``, ``beam``, ``sample``: a text from a model of the next token
