@@ -66,7 +66,8 @@ cost = Formula(
             theorem="with_projections",
         ),
         pitfall(
-            "heads multiplied: h heads of width d/h cost as much as one of width d", mutant="width_in_each_head"
+            "heads multiplied: h heads of width d/h cost as much as one of width d",
+            mutant="width_in_each_head",
         ),
         pitfall("a multiply-add counted as two, as counters of FLOPs do", mutant="flops"),
         pitfall("of the two products of attention one forgotten", mutant="one_product"),
@@ -200,7 +201,9 @@ cost.theorem(
     "twice_as_long",
     "Twice as long a sequence takes self-attention four times the operations, the others twice",
     claim(cost(2 * n, d, k), "=", 4 * attention).by_definition("the square of the length"),
-    claim(cost(2 * n, d, k).output(recurrence), "=", 2 * recurrence).by_definition("each place costs the same"),
+    claim(cost(2 * n, d, k).output(recurrence), "=", 2 * recurrence).by_definition(
+        "each place costs the same"
+    ),
     claim(cost(2 * n, d, k).output(convolution), "=", 2 * convolution).by_definition(
         "each place costs the same"
     ),
@@ -209,9 +212,11 @@ cost.theorem(
 
 cost.theorem(
     "stack",
-    "Each convolution of a stack reaches r = k − 1 places further back: what lies beyond the layers below, by at most r, takes one "
-    "layer more; there are never more layers than places, and never fewer than attention has",
-    claim(path[2], "=", 1 + below).by_definition("n − 2 is r times the layers below, and a rest smaller than r"),
+    "Each convolution of a stack reaches r = k − 1 places further back: what lies beyond the layers below, by at most r, takes "
+    "one more; there are never more layers than places, and never fewer than attention has",
+    claim(path[2], "=", 1 + below).by_definition(
+        "n − 2 is r times the layers below, and a rest smaller than r"
+    ),
     claim(path[2], "<=", path[1]).by_definition("each layer reaches back at least one place"),
     claim(path[0], "<=", path[2]).by_definition("attention needs one layer"),
     sizes={k: r + 1, n: below * r + rest + 1},
@@ -229,6 +234,8 @@ cost.theorem(
 cost.theorem(
     "waiting",
     "Recurrence waits for n steps, and the others for none: each of its steps takes two products with a matrix",
-    claim(steps[1] * (2 * lift(d) ** 2), "=", recurrence).by_definition("n steps of d rows and columns, twice"),
+    claim(steps[1] * (2 * lift(d) ** 2), "=", recurrence).by_definition(
+        "n steps of d rows and columns, twice"
+    ),
     claim(steps[0], "=", steps[2]).by_definition("all places side by side"),
 )

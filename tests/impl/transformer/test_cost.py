@@ -1,7 +1,5 @@
 """What layers cost is what PyTorch counts when they run: on the meta device, so that nothing is computed."""
 
-from math import prod
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -52,7 +50,7 @@ def test_with_projections_attention_takes_four_products_more(n, d, k, h):
 
 @every_size
 def test_recurrence_takes_a_product_with_the_row_and_one_with_the_state(n, d, k):
-    """A loop of ``nn.RNNCell``; with four gates, ``nn.LSTMCell``, it takes four times as many."""
+    """``nn.RNNCell`` in a loop, and ours, whose output is one number here; an LSTM takes four times as many."""
     n = min(n, 101)
     expected = cost(n, d, k)[1]
 
@@ -61,6 +59,8 @@ def test_recurrence_takes_a_product_with_the_row_and_one_with_the_state(n, d, k)
             state = cell(row, state)
             yield
 
+    x, h, W, W_hy = made(1, n, d), made(1, d), made(d, d), made(1, d)
+    assert multiply_adds(lambda: rnn(x, h, W, W, W_hy, backend="loop")) == expected + n * d
     rnn_cell, lstm_cell = (cell(d, d, device="meta") for cell in (torch.nn.RNNCell, torch.nn.LSTMCell))
     assert multiply_adds(lambda: list(run(rnn_cell, made(1, d)))) == expected
     assert multiply_adds(lambda: list(run(lstm_cell, (made(1, d), made(1, d))))) == 4 * expected
@@ -105,6 +105,7 @@ def test_sizes_below_one_are_refused(sizes):
         cost(*sizes)
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_other_projections_are_refused():
     """In one line."""
     with pytest.raises(ValueError, match=r"transformer.cost: projections is"):
