@@ -74,7 +74,9 @@ cost = Formula(
         pitfall("a convolution thought to reach all places at once", mutant="one_layer_suffices"),
     ),
     sources=(
+        deck(0, "self-attention is quadratic in the length of the sequence"),
         deck(1, "training of recurrent networks is sequential"),
+        deck(2, "self-attention beside convolution and recurrence"),
         deck(4, "computation over tokens is sequential; long dependencies"),
         paper("vaswani2017", "section 4, table 1"),
     ),
@@ -122,7 +124,7 @@ ALONE = {"projections": "none"}
 
 cost.theorem(
     "counted",
-    "They are the products in the sums: for each pair of places one for each entry, twice; for each place one for each weight",
+    "Operations are the products in the sums: one for each pair of places and entry, twice; one for each place and weight",
     claim(attention, "=", Sum(1, i, j, c) + Sum(1, i, j, c)).by_definition(
         "a query and a key are multiplied entry by entry, and a weight with each entry of a value"
     ),
@@ -173,7 +175,9 @@ cost.theorem(
 cost.theorem(
     "with_projections",
     "With its projections self-attention always has more operations than recurrence, by 2·n·d·(n + d)",
-    claim(attention - recurrence, "=", 2 * n * d * (lift(n) + d)).by_definition("four products against two"),
+    claim(attention - recurrence, "=", 2 * n * d * (lift(n) + d)).by_definition(
+        "four products with weights against two, and the two without"
+    ),
     claim(recurrence, "<", attention)
     .step(attention - 2 * n * d * (lift(n) + d), "the difference, as above")
     .because("it is positive"),
@@ -182,7 +186,7 @@ cost.theorem(
 
 cost.theorem(
     "four_gates",
-    "It has 2·n·d·(2·d − n) fewer than a cell with four gates: fewer in all where n < 2·d",
+    "With its projections it has 2·n·d·(2·d − n) fewer than a cell with four gates: they cross at n = 2·d",
     claim(4 * recurrence - attention, "=", 2 * n * d * (2 * lift(d) - n)).by_definition(
         "eight products with weights against four"
     ),
