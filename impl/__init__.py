@@ -13,7 +13,7 @@
 ``impl.objectives``       cross entropy of logits and of a linear layer, distillation; probability of a text; warm-up
 ``impl.decoding``         ``greedy``, ``beam``, ``sample``: a text from a model of the next token
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
-``impl.transformer``      the Transformer: layers, stacks, ``model`` as functions and as modules, decoding with a cache
+``impl.transformer``      the Transformer: layers, stacks, ``model``, ``cost``; as functions and as modules, with a cache
 ========================  =========================================================================
 
 Each function implements the statement of the same name (``impl.attention.causal`` is ``attention.causal``) and

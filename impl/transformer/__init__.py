@@ -7,7 +7,7 @@ Of the modules, ``TransformerConfig`` says what a model is made of, ``Transforme
 its stacks, over vectors; ``EncoderLayer`` and ``DecoderLayer`` what they are stacked of. ``Cache`` keeps keys and values while a
 target is written word by word, and ``Conditioned`` hands a model with its sources to ``impl.decoding``.
 ``impl.transformer.adapters`` exchanges parameters with ``nn.Transformer`` and hands them to ``model``;
-``impl.transformer.counts`` says how many there are.
+``impl.transformer.counts`` says how many there are, and its ``cost`` how many operations a layer takes.
 
 Masks are boolean. One over words (... n) is **True for a real token**; what stands where it is False reaches neither the logits
 nor a gradient. One over pairs (... n m), which layers take, is True where a token may attend.
@@ -15,6 +15,7 @@ nor a gradient. One over pairs (... n m), which layers take, is True where a tok
 
 from impl.transformer.cache import Cache
 from impl.transformer.config import TransformerConfig
+from impl.transformer.counts import cost
 from impl.transformer.functions import decoder, decoder_layer, encoder, encoder_layer, model, output
 from impl.transformer.layers import DecoderLayer, EncoderLayer
 from impl.transformer.stacks import Decoder, Encoder
@@ -28,6 +29,7 @@ __all__ = [
     "decoder",
     "output",
     "model",
+    "cost",
     "TransformerConfig",
     "Transformer",
     "Encoder",

@@ -1,8 +1,14 @@
-"""How many numbers a Transformer learns, from its sizes alone: nothing is built."""
+"""How many numbers a Transformer learns, and how many operations a layer takes, from sizes alone: nothing is built."""
+
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from impl.transformer.config import TransformerConfig
 
-__all__ = ["parameter_count"]
+__all__ = ["cost", "parameter_count"]
 
 
 def parameter_count(config: TransformerConfig) -> int:
@@ -23,3 +29,26 @@ def parameter_count(config: TransformerConfig) -> int:
     positions = 2 * config.max_length if config.positions == "learned" else 0
     stacks = config.encoder_layers * encoder_layer + config.decoder_layers * decoder_layer + final
     return stacks + (words + positions) * d
+
+
+def cost(
+    n: int, d: int, k: int, *, projections: Literal["none", "counted"] = "none"
+) -> tuple[Float[Tensor, ""], Float[Tensor, ""], Float[Tensor, ""], Float[Tensor, "3"], Float[Tensor, "3"]]:
+    """(attention, recurrence, convolution, steps, path) of layers over n rows of d entries. Statement: ``transformer.cost``.
+
+    The first three are the multiply-adds of a layer's matrix products, half of what ``torch.utils.flop_counter`` says; k is the
+    width of the convolution's kernel. ``projections="counted"`` adds those that make queries, keys, values and the output.
+    ``steps`` and ``path`` are of the three layers in this order: what runs one after another, and what lies between the first
+    place and the last (0 where nothing connects them). In float64, exact up to 2⁵³. ValueError unless all sizes are at least 1,
+    and for other projections. Source: Vaswani et al. 2017, table 1.
+    """
+    if min(n, d, k) < 1:
+        raise ValueError(f"transformer.cost: expected sizes of at least 1; got n {n}, d {d}, k {k}")
+    if projections not in ("none", "counted"):
+        raise ValueError(f"transformer.cost: projections is 'none' or 'counted'; got {projections!r}")
+    attention = 2 * n * n * d + (4 * n * d * d if projections == "counted" else 0)
+    recurrence, convolution = 2 * n * d * d, k * n * d * d
+    layers = max(1, -(-(n - 1) // (k - 1))) if k > 1 else 0
+    made = (attention, recurrence, convolution, (1, n, 1), (1, n, layers))
+    first, second, third, steps, path = (torch.tensor(x, dtype=torch.float64) for x in made)
+    return first, second, third, steps, path

@@ -48,6 +48,7 @@ FURTHER = (
     _ours("feedforward.gelu", {"approximation": "tanh"}, approximation="tanh"),
     _ours("transformer.encoder_layer", {"norm": "pre"}, norm="pre"),
     _ours("transformer.decoder_layer", {"norm": "pre"}, norm="pre"),
+    _ours("transformer.cost", {"projections": "counted"}, projections="counted"),
     _ours("objectives.linear_cross_entropy", block=64),
     _ours("objectives.distillation", {"divergence": "cross_entropy"}, divergence="cross_entropy"),
     _ours("masking.mlm", {"selection": "exact_count"}, selection="exact_count"),
