@@ -80,7 +80,7 @@ def gradient_check(setting: Setting, dtype: str) -> CheckResult | None:
         return outcome
 
     ratios: list[float] = []
-    count = max(1, setting.max_examples // 2)
+    count = max(1, setting.max_examples // (4 if space.sizing.dear else 2))
     told = partial(announce, judge)
     found = search(space, make, probe, count, setting.seed + 1, setting.clock, told, setting.searched)
     result = concluded(setting, f"gradient in {dtype}", "gradient", dtype, found, probe)
@@ -94,9 +94,9 @@ def scenario_examples(
     setting: Setting, scenario: Scenario, space: Space, dtypes: list[str]
 ) -> Iterator[Example]:
     """The examples on which a scenario is played."""
-    count = max(4, setting.max_examples // 12)
+    count = max(4, setting.max_examples // (24 if space.sizing.dear else 12))
     before: Recipe | None = None
-    together = 4 if space.sizing.dear else 2  # so many share their sizes, and are evaluated together
+    together = 2  # so many share their sizes, and are evaluated together
     for turn, recipe in enumerate(space.plan(count, setting.seed + 3)):
         if turn % together and before is not None:
             recipe = recipe._replace(sizes=before.sizes, variant=before.variant)

@@ -86,7 +86,8 @@ def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> Chec
         if not dtypes:
             return "it is about gradients, which are judged in float64 and float32 only"
     found = Found()
-    count = max(4, setting.max_examples // (5 * len(dtypes)))
+    share = 10 if setting.space().sizing.dear else 5
+    count = max(4, setting.max_examples // (share * len(dtypes)))
     try:
         for dtype in dtypes:
             drawn = theorem_examples(
