@@ -29,8 +29,8 @@ class Tensor(Arithmetic, Leaf):
     A tensor of shape () is a value as it stands. ``meaning`` says in words what it holds; it is no part of what it is.
 
     ``domain`` is ``"real"``, ``"positive"``, ``"nonnegative"``, ``"share"`` (from 0 to 1), ``"boolean"``, ``"integer"``
-    (entries lie in ``0 … below-1``), or ``"label"`` (the same, or :data:`NO_LABEL` where there is none). A positive number may be at
-    most ``below``, where that is not 0.
+    (entries lie in ``0 … below-1``), or ``"label"`` (the same, or :data:`NO_LABEL` where there is none). A positive number may
+    be at most ``below``, where that is not 0.
     ``role`` says how an implementation receives it: ``data`` (leading batch dimensions allowed), ``parameter`` (none),
     ``mask`` (optional boolean data, absent = all True), ``number`` (a Python number), ``constant`` (fixed by the statement),
     ``generator`` (a random generator), ``internal`` (defined by a line).

@@ -92,10 +92,10 @@ def check(theorem: Theorem, formula: Formula, guard: bool = True) -> Checked:
     claims = []
     for claim in theorem.claims:
         try:
-            refused = _not_established(claim.proof)
+            lacking = _not_established(claim.proof)
             claims.append(
-                CheckedClaim(claim, Assurance.REFUSED, (), refused)
-                if refused
+                CheckedClaim(claim, Assurance.REFUSED, (), lacking)
+                if lacking
                 else _claim(theorem, formula, claim, checked)
             )
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Whether a formula has a derivative: a state stays a name for itself, and so does its derivative, so its lines are differentiated.
+"""Whether a formula has a derivative: that of a state stays a name for itself, so the lines it comes from are differentiated.
 
 It is asked once for all inputs: one input becomes a tensor of its own in the neighbourhood that the derivative speaks of, the
 others are any of their domains.
