@@ -73,7 +73,6 @@ states(shares, "shifted", claim(shares(each(v[i] + shift, i))[i], "=", y[i]), gi
 states(shares, "permuted", claim(shares(each(v[pi[i]], i))[i], "=", y[pi[i]]), given=pi)
 states(shares, "below", claim(y[i], "<=", 1))
 states(shares, "wrong", claim(y[i], "=", 0))
-states(shares, "alone", claim(y[0], "=", 1).only_at({n: 1}))
 states(
     shares,
     "flat",
@@ -164,7 +163,6 @@ false(
     lambda: claim(shares(each(2 * f[l], l))[i], "=", shares(f)[i]).citing("shifted", shares(f), shift=a),
 )
 false("a refused theorem", lambda: claim(shares(f)[i], "=", 0).citing("wrong", shares(f)))
-false("a theorem at listed sizes", lambda: claim(shares(f)[0], "=", 1).citing("alone", shares(f)))
 places = formula("places", (v,), define(y[i], i + 0 * v[i]), outputs=(y,))
 states(places, "later", claim(1, "<=", y[i], where=lt(0, i)))
 false("beyond the condition", lambda: claim(1, "<=", places(f)[i]).citing("later", places(f)))

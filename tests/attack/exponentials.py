@@ -120,7 +120,10 @@ false("one value next to it", lambda: claim(Sum(f[l], (l, i, i)), "=", f[i - 1])
 false("one value where it does not hold", lambda: claim(Sum(f[l], (l, i, i), where=ok[l]), "=", f[i]))
 false("two values", lambda: claim(Sum(f[l], (l, i, r)), "=", f[i]))
 false("none", lambda: claim(Sum(f[l], (l, i, i - 1)), "=", f[i]))
-false("one value of two letters", lambda: claim(Sum(Sum(F[l, j], (j, k, k)), (l, i, i)), "=", F[i, 0]), **M)
+false(
+    "one value of two letters",
+    lambda: claim(Sum(Sum(F[l, j], (j, 0, 0)), (l, i, i)), "=", F[0, 0]),
+)
 false("one value, twice", lambda: claim(Sum(f[l] * Sum(f[r], (r, l, l)), l), "=", Sum(f[l], l) ** 2))
 false("the last of a range of one", lambda: claim(Sum(f[l], (l, n - 1, n - 1)), "=", f[0]))
 

@@ -139,6 +139,16 @@ def test_a_theorem_that_is_not_proved_cannot_be_cited():
     assert "it cites test.shares, wrong, which is refused" in refusal
 
 
+def test_a_theorem_that_is_shown_at_listed_sizes_only_cannot_be_cited():
+    """It may hold at all others, too; that is not known."""
+    one = shares()
+    one.theorem("listed", "At most 1", claim(y[i], "<=", 1).by_definition("a share").only_at({n: 2}))
+    one.theorem("all", "At most 1", claim(one(x)[i], "<=", 1).citing("listed", one(x)).by_definition("cited"))
+    assurance, refusal = proved(one, "all")
+    assert assurance == Assurance.REFUSED
+    assert "it cites test.shares, listed, which is" in refusal
+
+
 def test_a_theorem_says_nothing_of_other_sizes():
     """A theorem for n = rows + extra is cited with sizes that add up to n, or not at all."""
     one = shares()
