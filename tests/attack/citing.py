@@ -97,13 +97,14 @@ scaled = formula("scaled", (v, w), define(y[i], w * exp(v[i])), outputs=(y,))
 states(scaled, "positive", claim(0, "<", y[i]))
 states(scaled, "other", claim(0, "<", scaled(v, positive)[i]), given=positive)
 
+F0 = data("F0", n, m)
 label = data("label", n, domain="label", below=m)
-number_of = formula("number_of", (label,), define(y[i], label[i]), outputs=(y,))
+number_of = formula("number_of", (label, F0), define(y[i], label[i] + 0 * F0[i, 0]), outputs=(y,))
 states(number_of, "small", claim(y[i], "<=", m - 1))
 given_label = given("given_label", n, domain="label", below=m)
 longer = given("longer", n, domain="label", below=2 * m)
 ids = data("ids", n, domain="integer", below=m)
-counted = formula("counted", (ids, F0 := data("F0", n, m)), define(y[i], ids[i] + 0 * F0[i, 0]), outputs=(y,))
+counted = formula("counted", (ids, F0), define(y[i], ids[i] + 0 * F0[i, 0]), outputs=(y,))
 states(counted, "small", claim(y[i], "<=", m - 1))
 more_ids = given("more_ids", n, domain="integer", below=2 * m)
 labelled = formula("labelled", (v, F0), define(y[i], 1 + 0 * v[i] * F0[i, 0]), outputs=(y,))
@@ -210,7 +211,7 @@ false(
 )
 false(
     "labels of a longer list, given to it",
-    lambda: claim(number_of(longer)[i], "<=", m - 1).citing("small", number_of(longer)),
+    lambda: claim(number_of(longer, F)[i], "<=", m - 1).citing("small", number_of(longer, F)),
 )
 false(
     "integers of a longer list, given to it",
@@ -309,4 +310,9 @@ false(
         "ignored_without_influence", CE, r=s_ce
     ),
     cross_entropy,
+)
+far_labels = given("far_labels", n, domain="label", below=m**2)
+false(
+    "labels of a longer list, squared",
+    lambda: claim(number_of(far_labels, F)[i], "<=", m - 1).citing("small", number_of(far_labels, F)),
 )

@@ -5,7 +5,7 @@ from spec.attention.softmax import j as j_soft
 from spec.attention.softmax import mask as mask_soft
 from spec.attention.softmax import s as s_soft
 from spec.attention.softmax import softmax
-from spec.language import case, claim, each, exp, expected, le, lt
+from spec.language import case, claim, each, exp, expected, given, le, lt
 from spec.language.expr import Some
 from spec.normalization.layer_norm import beta, eps, gamma, layer_norm
 from spec.normalization.layer_norm import i as i_ln
@@ -14,8 +14,21 @@ from spec.objectives.cross_entropy import cross_entropy, epsilon
 from spec.objectives.cross_entropy import s as s_ce
 from spec.objectives.cross_entropy import t as t_ce
 from spec.objectives.cross_entropy import y as y_ce
-from tests.attack.board import B, F, T, a, c, category, f, g, i, j, l, n, ok, running, t, x
-from tests.attack.citing import CE, cases_of, chosen, k_T, mass, pair, partial, scaled, shares, uses, v
+from tests.attack.board import B, E, F, T, a, c, category, f, g, i, j, l, lookup, m, n, ok, running, t, x
+from tests.attack.citing import (
+    CE,
+    cases_of,
+    chosen,
+    counted,
+    k_T,
+    mass,
+    pair,
+    partial,
+    scaled,
+    shares,
+    uses,
+    v,
+)
 from tests.attack.recurrences import behind, by_state, divided, logs
 
 false = category("keeping")
@@ -170,4 +183,23 @@ false(
     ).keeping(cross_entropy),
     cross_entropy,
     conventions={"none_asked": "zero"},
+)
+far = given("far", T, domain="integer", below=n**2)
+M = {"undefined": True, "meaningless": True}
+false(
+    "a kept look-up of what may lie outside",
+    lambda: claim(0 * lookup(far, E)[t, j], "=", 0).keeping(lookup),
+    lookup,
+    **M,
+)
+false(
+    "a look-up of what may lie outside",
+    lambda: claim(0 * lookup(far, E)[t, j], "=", 0),
+    lookup,
+    **M,
+)
+far_ids = given("far_ids", n, domain="integer", below=m**2)
+false(
+    "a cited integer that may lie outside",
+    lambda: claim(counted(far_ids, F)[i], "<=", m - 1).citing("small", counted(far_ids, F)),
 )

@@ -147,9 +147,15 @@ class Unfolding:
         if edges and isinstance(plain, Tensor) and plain.name in reader.fixed:
             return  # a theorem may fix an input at the edge of its domain: ε = 0
         found = self._written(value, caller, facts)
+        below = ZERO
+        if item.domain in ("integer", "label"):
+            inside = Frame(sizes, caller.tensors, strict=True, origin=caller.origin)
+            below = reader.index(item.below, inside, facts)
         if found is None:
             if value.domain != item.domain:
                 raise Undischarged(f"{value.name}, which is {value.domain}, is {item.domain}")
+            if below and not facts.nonnegative(below - reader.index(value.below, caller, facts)):
+                raise Undischarged(f"{value.name} stays below {item.below}, as {callee.id} asks")
             return
         for node, inner, here in found:
             if item.domain == "share" and reader.sign(lift(1) - node, inner, here) & ~(POSITIVE | NULL):
@@ -163,11 +169,8 @@ class Unfolding:
                     )
                 asked = f"is {item.domain}, as {callee.id} asks of {item.name}"
                 reader.n.ledger.met(reader.shown(node), asked, "its form", inner.where)
-            elif item.domain in ("integer", "label") and item.below != 0:
+            elif below:
                 place = reader.index(node, inner, here)
-                below = reader.index(
-                    item.below, Frame(sizes, caller.tensors, strict=True, origin=caller.origin), here
-                )
                 free = item.domain == "label" and _is_label(node)
                 if not all(
                     (free or known_.nonnegative(at)) and known_.nonnegative(below - at - 1)
