@@ -24,6 +24,8 @@ from verify.supporting import Supported
 
 WIDTHS = (67, 257, 1031)
 """How wide sums are, at least. In real models they run over 256 to a few thousand terms."""
+NARROW, OVER = 31, 5
+"""As wide as a whole model whose least of these costs more than so many times what is affordable."""
 FEW = (3, 2, 5)
 """Sizes that no sum runs over."""
 STEPS = 3
@@ -49,7 +51,10 @@ def ladder(
         and _entries(formula, sizes) <= most
         and _entries(formula, sizes, "data") <= DATA
     ]
-    return tuple(fine) or (made[0],)
+    if fine:
+        return tuple(fine)
+    dear = drawn.cost(made[0]) > OVER * (budget + drawn.budget)
+    return (_widened(formula, drawn, supported, NARROW) if dear else made[0],)
 
 
 def _entries(formula: Formula, sizes: Mapping[Size, int], role: str = "") -> int:

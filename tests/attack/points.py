@@ -10,7 +10,7 @@ import flint
 import numpy as np
 import sympy
 
-from spec.language.arrays import Tensor
+from spec.language.arrays import NO_LABEL, Tensor
 from spec.language.expr import Expectation
 from spec.language.theorem import Theorem
 from spec.language.trees import free_symbols, substitute, walk
@@ -106,7 +106,16 @@ def drawn(
     if tensor.domain == "integer":
         below = int(substitute(tensor.below, sizes))
         return random.integers(0, below, shape) if below > 0 else random.integers(-3, 4, shape)
+    if tensor.domain == "label":
+        found = random.integers(0, int(substitute(tensor.below, sizes)), shape)
+        return np.where(random.random(shape) < random.choice([0.0, 0.4, 1.0]), NO_LABEL, found)
     values = np.asarray(style(random, shape), dtype=float)
     if tensor.domain == "real":
         return values
-    return np.abs(values) if tensor.domain == "nonnegative" else np.where(values == 0, 0.25, np.abs(values))
+    if tensor.domain == "share" or tensor.below != 0:
+        values = np.minimum(np.abs(values) / 2, float(substitute(tensor.below, sizes)) or 1)
+    return (
+        np.abs(values)
+        if tensor.domain in ("nonnegative", "share")
+        else np.where(values == 0, 0.25, np.abs(values))
+    )

@@ -17,7 +17,7 @@ import numpy as np
 import sympy
 
 from spec.language.abbreviations import meant
-from spec.language.arrays import Tensor
+from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.balls import BallArithmetic, precision
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.interpreter import Evaluator
@@ -232,7 +232,7 @@ class _Judge:
         for tensor, value in arrays.items():
             if tensor.domain == "boolean":
                 out.booleans[tensor.name] = value
-            elif tensor.domain in ("integer", "permutation"):
+            elif tensor.domain in WHOLE:
                 out.integers[tensor.name] = value
             else:
                 out.reals[tensor.name] = value

@@ -8,8 +8,8 @@ from typing import Any
 from sympy.core.basic import Basic
 
 from spec.language.abbreviations import meant
-from spec.language.arrays import Tensor
-from spec.language.calls import Call, shape_of
+from spec.language.arrays import Comprehension, Tensor
+from spec.language.calls import ABSENT, Call, shape_of
 from spec.language.cited import Cited
 from spec.language.formula import Formula
 from spec.language.proving.knowledge.facts import Facts
@@ -17,6 +17,7 @@ from spec.language.proving.obligations import Unprovable
 from spec.language.proving.reading.frames import Frame, Origin
 from spec.language.proving.reading.reader import Reader
 from spec.language.trees import free_symbols
+from spec.language.wellformed.letters import is_condition
 
 
 def instance(reader: Reader, cited: Cited, formula: Formula, frame: Frame, facts: Facts) -> Frame:
@@ -35,6 +36,7 @@ def instance(reader: Reader, cited: Cited, formula: Formula, frame: Frame, facts
             raise Unprovable(
                 f"{cited} is a theorem under {name}={option}, and is cited under {plain.conventions[name]}"
             )
+    _within_its_domains(reader, cited, call, plain, frame, facts)
     plain = _sized(reader, cited, plain, frame, facts)
     tensors = dict(plain.tensors)
     for item in theorem.given:
@@ -44,6 +46,23 @@ def instance(reader: Reader, cited: Cited, formula: Formula, frame: Frame, facts
     return replace(plain, tensors=tensors, lines={}, origin=Origin(plain.origin.facts))
 
 
+def _within_its_domains(
+    reader: Reader, cited: Cited, call: Call, plain: Frame, frame: Frame, facts: Facts
+) -> None:
+    """A theorem speaks of sizes from 1 on, of inputs within their domains, and of the constants as the statement has them.
+
+    Whoever cites it may apply the formula to a part that is empty, or fix an input at the edge of its domain.
+    """
+    for size, value in plain.symbols.items():
+        if not facts.nonnegative(value - 1):
+            raise Unprovable(f"{cited} is cited where {size} is not known to be at least 1")
+    if frame.constants:
+        raise Unprovable(f"{cited} is cited where a constant is fixed to another value than its own")
+    for item, value in zip(cited.formula.inputs, call.arguments, strict=True):
+        if isinstance(item, Tensor) and value != ABSENT:
+            reader.unfolding.fits(cited.formula, item, value, frame, facts, plain.symbols, edges=False)
+
+
 def _sized(reader: Reader, cited: Cited, plain: Frame, frame: Frame, facts: Facts) -> Frame:
     """The frame with the sizes that the theorem writes others by, which are what it says."""
     sizes = cited.theorem.sizes
@@ -51,6 +70,8 @@ def _sized(reader: Reader, cited: Cited, plain: Frame, frame: Frame, facts: Fact
         value = reader.index(dict(cited.given)[size.name], frame, facts)
         if not facts.nonnegative(value - 1):
             raise Unprovable(f"{cited} is cited with a {size} that is not known to be at least 1")
+        if size in plain.symbols and not facts.same_index(plain.symbols[size], value):
+            raise Unprovable(f"{cited} is cited with another {size} than it has there")
         plain = plain.bind({size: value})
     for size, value in sizes.items():
         if not facts.same_index(plain.symbols[size], reader.index(value, plain, facts)):
@@ -76,12 +97,15 @@ def _check(
         for size, own in zip(shape, wanted, strict=True)
     ):
         raise Unprovable(f"{cited} is given {item.name} of another shape")
+    body = value.body if isinstance(value, Comprehension) else value
+    if (item.domain == "boolean") != is_condition(body):
+        raise Unprovable(f"{cited} is given {item.name}, which has to be {item.domain}")
     if item.domain in ("real", "boolean"):
         return
-    below = reader.index(item.below, plain, facts)
     if not isinstance(value, Tensor) or value.domain != item.domain:
         raise Unprovable(f"{cited} is given {item.name}, which has to be a letter that is {item.domain}")
-    if item.domain == "integer" and not facts.nonnegative(below - reader.index(value.below, frame, facts)):
+    below, own_below = reader.index(item.below, plain, facts), reader.index(value.below, frame, facts)
+    if item.below != 0 and (value.below == 0 or not facts.nonnegative(below - own_below)):
         raise Unprovable(f"{cited} is given {item.name}, which may be as large as it must not be")
 
 

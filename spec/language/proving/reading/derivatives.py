@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from spec.language.arrays import DISCRETE
+from spec.language.arrays import DISCRETE, Tensor
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.reading.states import Recurring
@@ -81,6 +81,8 @@ def _of_state(n: Normal, atom: Atom, name: str, index: tuple[Poly, ...], facts: 
         if spec.wrt is not None or item.domain in DISCRETE:
             raise Unprovable(f"the derivative of {spec.name} with respect to {name} is not taken")
         more = replace(spec, wrt=item)
+        if n.smooth is None or not n.smooth(spec, item, nearby(n, item, array, facts)):
+            raise Unprovable(f"{spec.name} is not seen to have a derivative with respect to {item.name}")
         n.recurring(more)
         bound, lits, body = n.opened(array.atom) if item.shape and array.atom is not None else ((), (), array)
         here = facts.assume_all(lits)
@@ -90,6 +92,14 @@ def _of_state(n: Normal, atom: Atom, name: str, index: tuple[Poly, ...], facts: 
         product = n.mul(outer, inner, here)
         out = out + (n.summed(bound, lits, product, facts) if bound else product)
     return out
+
+
+def nearby(n: Normal, item: Tensor, array: Poly, facts: Facts) -> str:
+    """The domain of an input in a neighbourhood of an array: positive only where the array is known to be."""
+    if item.domain not in ("positive", "nonnegative", "share"):
+        return item.domain
+    _, lits, body = n.opened(array.atom) if item.shape and array.atom is not None else ((), (), array)
+    return "positive" if n.sign(body, facts.assume_all(lits)) == POSITIVE else "real"
 
 
 def _outer(n: Normal, atom: Atom, facts: Facts) -> Poly:

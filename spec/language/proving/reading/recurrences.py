@@ -28,10 +28,10 @@ from spec.language.lines import Definition
 from spec.language.proving.obligations import Undischarged
 from spec.language.proving.reading.definedness import Definedness
 from spec.language.proving.reading.defining import by_lines
-from spec.language.proving.reading.derivatives import derivative
+from spec.language.proving.reading.derivatives import derivative, nearby
 from spec.language.proving.reading.frames import Frame, Origin
+from spec.language.proving.reading.smoothness import smooth
 from spec.language.proving.reading.states import Recurring, before, cycles, sequence, states_in
-from spec.language.proving.signs.sets import POSITIVE
 from spec.language.proving.terms.applying import applied
 from spec.language.proving.terms.binders import listed
 from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly
@@ -60,7 +60,7 @@ class Recurrences:
 
     def __init__(self, reader: Reader) -> None:
         self.reader, self.n = reader, reader.n
-        self.n.unfolds_by(self.stepped)
+        self.n.unfolds_by(self.stepped, lambda *asked: smooth(reader, *asked))
         self.definedness = Definedness(reader)
         self._cycles: dict[Any, Any] = {}
         self._arrays: dict[Any, tuple[Poly, ...]] = {}
@@ -212,7 +212,7 @@ class Recurrences:
         plain = replace(spec, wrt=None)
         frame = self._frame(plain, sizes, arrays)
         shape = tuple(self.reader.index(size, frame, facts) for size in item.shape)
-        domain = self._nearby(item, arrays[place], facts)
+        domain = nearby(n, item, arrays[place], facts)
         alone = Tensor(n.fresh(item.name, "*").name, item.shape, domain, "given", item.below)
         n.declare(alone.name, domain, shape)
         symbols, here = [], facts
@@ -232,15 +232,6 @@ class Recurrences:
         slope = derivative(n, value, alone.name, index[rank:], facts)
         back = Change(entries={alone.name: lambda at, known_: held_entry(n, arrays[place], at, known_)})
         return rebuild(n, slope, back, facts)
-
-    def _nearby(self, item: Tensor, array: Poly, facts: Facts) -> str:
-        """The domain of an input in a neighbourhood of an array: positive only where the array is known to be."""
-        if item.domain not in ("positive", "nonnegative", "share"):
-            return item.domain
-        _, lits, body = (
-            self.n.opened(array.atom) if item.shape and array.atom is not None else ((), (), array)
-        )
-        return "positive" if self.n.sign(body, facts.assume_all(lits)) == POSITIVE else "real"
 
     def stepped(self, poly: Poly, facts: Facts) -> Poly:
         """The term with the latest states of each of its recurrences unfolded once; the term itself if it has none."""

@@ -115,7 +115,7 @@ class Unfolding:
             if isinstance(item, Tensor):
                 tensors[item.name] = (fixed.get(item.name, value), caller)
                 if item.name not in fixed:
-                    self._fits(callee, item, value, caller, facts, sizes)
+                    self.fits(callee, item, value, caller, facts, sizes)
         for constant, number in callee.constants.items():
             self.n.constant(constant, number)
             if constant in caller.constants:  # a theorem may fix a constant's value
@@ -129,7 +129,7 @@ class Unfolding:
             sizes, tensors, lines, chosen, callee.id, strict=True, constants=constants, origin=origin
         )
 
-    def _fits(
+    def fits(
         self,
         callee: Formula,
         item: Tensor,
@@ -137,18 +137,25 @@ class Unfolding:
         caller: Frame,
         facts: Facts,
         sizes: Mapping[sympy.Symbol, Poly],
+        edges: bool = True,
     ) -> None:
-        """The argument lies in the input's declared domain."""
+        """The argument lies in the input's declared domain, or (``edges``) is fixed by the theorem, to the edge of it even."""
         if value == ABSENT or item.role == "generator" or item.domain in ("real", "boolean"):
             return
         reader = self.reader
         plain = value.tensor if isinstance(value, Ref) else value
-        if isinstance(plain, Tensor) and plain.name in reader.fixed:
+        if edges and isinstance(plain, Tensor) and plain.name in reader.fixed:
             return  # a theorem may fix an input at the edge of its domain: ε = 0
         found = self._written(value, caller, facts)
+        below = ZERO
+        if item.domain in ("integer", "label"):
+            inside = Frame(sizes, caller.tensors, strict=True, origin=caller.origin)
+            below = reader.index(item.below, inside, facts)
         if found is None:
             if value.domain != item.domain:
                 raise Undischarged(f"{value.name}, which is {value.domain}, is {item.domain}")
+            if below and not facts.nonnegative(below - reader.index(value.below, caller, facts)):
+                raise Undischarged(f"{value.name} stays below {item.below}, as {callee.id} asks")
             return
         for node, inner, here in found:
             if item.domain == "share" and reader.sign(lift(1) - node, inner, here) & ~(POSITIVE | NULL):
@@ -162,11 +169,8 @@ class Unfolding:
                     )
                 asked = f"is {item.domain}, as {callee.id} asks of {item.name}"
                 reader.n.ledger.met(reader.shown(node), asked, "its form", inner.where)
-            elif item.domain in ("integer", "label") and item.below != 0:
+            elif below:
                 place = reader.index(node, inner, here)
-                below = reader.index(
-                    item.below, Frame(sizes, caller.tensors, strict=True, origin=caller.origin), here
-                )
                 free = item.domain == "label" and _is_label(node)
                 if not all(
                     (free or known_.nonnegative(at)) and known_.nonnegative(below - at - 1)
@@ -243,9 +247,6 @@ class Unfolding:
         key = (value, index, frame, facts)
         if key in self._entries:
             return self._entries[key]
-        open_ = [lit for place in index for lit in place.conditions]
-        if open_:
-            return self._by_cases(open_[0], value, index, frame, facts)
         self._in_range(value, index, frame, facts)
         state = (
             self.recurrences.entry(value, index, frame, facts)
@@ -281,18 +282,6 @@ class Unfolding:
             read = self.entry(node, (), inner, here) if plain else self.reader.read(node, inner, here)
             parts.append(self.n.mul(condition, read, facts))
         return total(parts)
-
-    def _by_cases(self, lit: Atom, value: Basic, index: tuple[Poly, ...], frame: Frame, facts: Facts) -> Poly:
-        """The entry at an index that a condition chooses: the one where it holds, or the one where it fails."""
-
-        def where(truth: bool) -> Poly:
-            at = tuple(place.at(lit, truth) for place in index)
-            return self.entry(value, at, frame, facts.assume(lit, truth))
-
-        held = facts.decide(lit)
-        if held is not None:
-            return where(held)
-        return self.n.mul(lit.poly, where(True), facts) + self.n.mul(ONE - lit.poly, where(False), facts)
 
     def _declare(self, tensor: Tensor, frame: Frame, facts: Facts) -> None:
         known = self.n.originals.get(tensor.name)

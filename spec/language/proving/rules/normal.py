@@ -52,6 +52,7 @@ class Normal:
         self.held: dict[str, Poly] = {}  # arrays and values given as terms, by their keys
         self.schemes: tuple[Scheme, ...] = ()
         self.stepped: Callable[[Poly, Facts], Poly] | None = None  # unfolds the latest states of recurrences
+        self.smooth: Callable[[Recurring, Tensor, str], bool] | None = None  # which states have a derivative
         self.limits = Limits()
         self.signs = Signs(self)
         self.size_forms: tuple[Form, ...] = ()
@@ -66,9 +67,11 @@ class Normal:
         """Record that a rule was used."""
         self.used.add(rule)
 
-    def unfolds_by(self, stepped: Callable[[Poly, Facts], Poly]) -> None:
-        """How the latest states of recurrences are unfolded."""
-        self.stepped = stepped
+    def unfolds_by(
+        self, stepped: Callable[[Poly, Facts], Poly], smooth: Callable[[Recurring, Tensor, str], bool]
+    ) -> None:
+        """How the latest states of recurrences are unfolded, and which have a derivative, by input and its domain."""
+        self.stepped, self.smooth = stepped, smooth
 
     def recurring(self, state: Recurring) -> None:
         """Remember what states of this name are."""

@@ -8,6 +8,8 @@ from spec.language import (
     Assurance,
     Formula,
     Sum,
+    Tensor,
+    absolute,
     case,
     claim,
     data,
@@ -18,6 +20,7 @@ from spec.language import (
     indices,
     lt,
     sizes,
+    tanh,
     tensor,
 )
 from spec.language.proving.proof import check
@@ -136,6 +139,16 @@ def test_a_theorem_that_is_not_proved_cannot_be_cited():
     assert "it cites test.shares, wrong, which is refused" in refusal
 
 
+def test_a_theorem_that_is_shown_at_listed_sizes_only_cannot_be_cited():
+    """It may hold at all others, too; that is not known."""
+    one = shares()
+    one.theorem("listed", "At most 1", claim(y[i], "<=", 1).by_definition("a share").only_at({n: 2}))
+    one.theorem("all", "At most 1", claim(one(x)[i], "<=", 1).citing("listed", one(x)).by_definition("cited"))
+    assurance, refusal = proved(one, "all")
+    assert assurance == Assurance.REFUSED
+    assert "it cites test.shares, listed, which is" in refusal
+
+
 def test_a_theorem_says_nothing_of_other_sizes():
     """A theorem for n = rows + extra is cited with sizes that add up to n, or not at all."""
     one = shares()
@@ -179,3 +192,63 @@ def test_a_kept_formula_is_split_by_a_condition_on_its_whole_input():
     )
     assert proved(twice, "chosen") == (Assurance.PROVED, "")
     assert proved(twice, "mixed")[0] == Assurance.REFUSED
+
+
+def mass() -> Formula:
+    """The sum of exponentials, which is positive, times a positive constant."""
+    scale = Tensor("scale", (), "positive", "constant")
+    total = tensor("total")
+    made = Formula(
+        "test.mass",
+        "Mass",
+        inputs=(x,),
+        lines=(define(total, scale * Sum(exp(x[i]), i)),),
+        outputs=(total,),
+        constants={scale: 2},
+    )
+    made.theorem("positive", "It is positive", claim(0, "<", total).by_definition("exponentials are"))
+    return made
+
+
+def test_a_theorem_is_cited_of_a_part_that_is_not_empty():
+    """The first i entries may be none; the first i + 1 are at least one."""
+    one = mass()
+    for length, assurance in ((i, Assurance.REFUSED), (i + 1, Assurance.PROVED)):
+        part = one(each(x[j], (j, length)))
+        name = f"to_{length}".replace(" + ", "_")
+        one.theorem(name, "A part", claim(0, "<", part).citing("positive", part).by_definition("cited"))
+        assert proved(one, name)[0] == assurance
+    assert "n is not known to be at least 1" in proved(one, "to_i")[1]
+
+
+def test_a_theorem_says_nothing_where_a_constant_is_fixed_to_another_value():
+    """It may be the edge of what the constant can be: twice the mass is positive, and 0 times the mass is not."""
+    one = mass()
+    (scale,) = one.constants
+    stated = claim(0, "<", one(x)).citing("positive", one(x)).by_definition("cited")
+    one.theorem("at_0", "Nothing of it", stated, at={scale: 0})
+    assert "a constant is fixed to another value" in proved(one, "at_0")[1]
+
+
+def bent(function) -> Formula:
+    """A function of each entry."""
+    line = define(y[i], function(x[i]))
+    return Formula("test.bent", "Bent", inputs=(x,), lines=(line,), outputs=(y,))
+
+
+def running(function) -> Formula:
+    """A recurrence by a function of its state."""
+    state = tensor("state", n + 1)
+    lines = (define(state[0], 0), define(state[i], function(state[i - 1]) + x[i - 1], (i, 1, n)))
+    return Formula("test.bent_steps", "Bent steps", inputs=(x,), lines=lines, outputs=(state,))
+
+
+@pytest.mark.parametrize(("function", "assurance"), [(tanh, Assurance.PROVED), (absolute, Assurance.REFUSED)])
+@pytest.mark.parametrize(("build", "size"), [(bent, n), (running, n + 1)])
+def test_the_derivative_of_what_stays_a_name_needs_one_everywhere(build, size, function, assurance):
+    """Be it a formula that is kept, or the state of a recurrence: tanh has a derivative at 0, and |x| has none."""
+    one, g = build(function), given("g", size)
+    slope = one(x).pullback(g, x)[i]
+    one.theorem("same", "It", claim(slope, "=", slope).keeping(one).by_definition("it is itself"), given=g)
+    one.theorem("seen", "It", claim(slope, "=", slope).by_definition("it is itself"), given=g)
+    assert [proved(one, name)[0] for name in ("same", "seen")] == [assurance] * 2

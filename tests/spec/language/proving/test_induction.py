@@ -306,7 +306,7 @@ def _() -> str:
     )
 
 
-@false("a hypothesis whose left side is no state", "its left side is not a state")
+@false("a hypothesis whose left side is no state", "its left side is neither a state")
 def _() -> str:
     squared = derive().by_induction(n, claim(nothing[n, c] ** 2, "=", 0, (c, d)), last=T)
     return refusal(claim(nothing[T, c], "=", 0, (c, d)), proof=squared)
