@@ -27,6 +27,7 @@ from . import (
     seq2seq,
     source,
     theorems,
+    translate,
 )
 from .markup import Line, badge, code, statement, table
 
@@ -128,6 +129,7 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "scale_error": samples.scale_error,
     "elmo": elmo.part,
     "reversing": seq2seq.part,
+    "translate": translate.part,
     "mlm_readings": law.readings_table,
     "mlm_observed": law.observed_table,
     "mlm_half": law.conditional,

@@ -12,7 +12,6 @@ import pytest
 import torch
 
 from examples.translate import checkpoints
-from examples.translate.numerals import pairs
 from examples.translate.training import Run, Settings
 from impl.objectives import warmup
 
