@@ -99,7 +99,7 @@ def _matrix(value: Any) -> str:
 
 
 def _entry(value: Any) -> str:
-    return str(sympy.latex(sympy.sympify(value), fold_short_frac=True))
+    return str(sympy.latex(sympy.sympify(value), fold_short_frac=True, ln_notation=True))
 
 
 __all__ = ["agrees", "section"]

@@ -27,25 +27,30 @@ def test_what_the_page_claims_of_training_is_what_was_recorded() -> None:
 
 
 def test_what_the_page_claims_of_beams_is_what_was_recorded() -> None:
-    """As trained all widths do alike; early a second beam helps, and a wider one finds likelier texts and no more right ones."""
-    result, _ = translate.records()[0]
-    assert len({(each.to_digits, each.to_words) for each in result.beams}) == 1
-    likelier = [each.log_probability for each in result.beams]
-    assert max(likelier) - min(likelier) < 1e-3
-    one, two, *wider = result.early
-    assert two.to_digits > one.to_digits
-    assert one.log_probability < two.log_probability < wider[0].log_probability
-    assert {(each.to_digits, each.to_words) for each in wider} == {(two.to_digits, two.to_words)}
+    """As trained all widths do alike. Early a second beam helps; a wider one finds likelier texts, and hardly another right one."""
+    for result, _ in translate.records():
+        assert len({(each.to_digits, each.to_words) for each in result.beams}) == 1
+        likelier = [each.log_probability for each in result.beams]
+        assert max(likelier) - min(likelier) < 1e-3
+        one, two, *wider = result.early
+        assert two.to_digits > one.to_digits
+        assert one.log_probability < two.log_probability < wider[0].log_probability
+        for each in wider:  # one number of those searched, in one direction
+            assert (
+                abs(each.to_digits - two.to_digits) + abs(each.to_words - two.to_words)
+                < 1.5 / result.settings.searched
+            )
 
 
 def test_what_the_page_claims_of_the_alignment_is_what_was_recorded() -> None:
-    """The last layer has nine tenths of its weight on one word for each digit; no digit has that in the layer before."""
+    """The last layer has most of its weight on one word for each digit, another each time; the layer before it has not."""
     found = translate.records()[0][0].alignment
     *_, before, last = found.layers
     digits = [row for row, word in enumerate(found.written) if word.isdigit()]
     assert len(digits) == 6
     assert all(max(last[row]) > 0.9 for row in digits)
-    assert all(max(before[row]) < 0.9 for row in digits)
+    assert len({last[row].index(max(last[row])) for row in digits}) == len(digits)
+    assert all(max(before[row]) < 0.6 for row in digits)
 
 
 def test_records_are_read_by_seed(tmp_path: Path) -> None:
