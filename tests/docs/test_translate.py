@@ -27,7 +27,7 @@ def test_what_the_page_claims_of_training_is_what_was_recorded() -> None:
 
 
 def test_what_the_page_claims_of_beams_is_what_was_recorded() -> None:
-    """As trained all widths do alike. Early a second beam helps; a wider one finds likelier texts, and hardly another right one."""
+    """Trained, all widths do alike. Early a second beam helps; a wider one finds likelier texts, and hardly a right one more."""
     for result, _ in translate.records():
         assert len({(each.to_digits, each.to_words) for each in result.beams}) == 1
         likelier = [each.log_probability for each in result.beams]
