@@ -190,7 +190,7 @@ def _aligned(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, s
 
 
 def _theorem(formula: Formula, theorem: Theorem) -> Iterator[tuple[str, str]]:
-    """The sentence with its assurance, what it is about, and the claims."""
+    """The sentence with its assurance, what it is about, the claims, and what their proofs cite and keep."""
     from spec.language.proving.proof import check
     from spec.language.render import claim_text, hypotheses
 
@@ -201,6 +201,10 @@ def _theorem(formula: Formula, theorem: Theorem) -> Iterator[tuple[str, str]]:
     conventions = formula.choose(theorem.conventions)
     for claim in theorem.claims:
         yield from _wrapped("cyan", claim_text(claim, "unicode", conventions, theorem.exists), 6)
+    if theorem.cited:
+        yield from _wrapped("", f"citing {'; '.join(map(str, theorem.cited))}", 6)
+    if theorem.kept:
+        yield from _wrapped("", f"keeping whole {', '.join(theorem.kept)}", 6)
 
 
 def _wrapped(style: str, text: str, indent: int, hanging: int = 4) -> Iterator[tuple[str, str]]:

@@ -48,7 +48,7 @@ class Sources:
         self._files: dict[str, Path | None] = {}
         self._read: dict[Path, bytes] = {}
         self._hashes: dict[Path, bytes] = {}
-        self._essences: dict[tuple[Path, str], bytes] = {}
+        self._essences: dict[tuple[Path, frozenset[str]], bytes] = {}
         self._taken: dict[str, Taken] = {}
         self._led: dict[str, Step] = {}
         self._wholes: dict[str, set[str]] = {}
@@ -172,10 +172,12 @@ class Sources:
             self._wholes[package] = {module for module, part in found if not part and self.file(module)}
         return self._wholes[package]
 
-    def digest(self, files: Iterable[Path], *more: str, bare: Mapping[Path, str] | None = None) -> str:
+    def digest(
+        self, files: Iterable[Path], *more: str, bare: Mapping[Path, frozenset[str]] | None = None
+    ) -> str:
         """A digest of files, where they lie and what they hold, of what is installed, and of what else is given.
 
-        Files in ``bare`` are modules of statements that count without their reasons, and with no theorem but the one named.
+        Files in ``bare`` are modules of statements that count without their reasons, and with no theorems but those named.
         """
         whole = hashlib.sha256(repr((installed(), more)).encode())
         for path in sorted(files):
@@ -183,16 +185,16 @@ class Sources:
             whole.update(f"{path.relative_to(self._root)}\n".encode() + held)
         return whole.hexdigest()
 
-    def _essence(self, path: Path, theorem: str) -> bytes:
-        """A digest of what a module states, and of how it states one theorem."""
-        if (path, theorem) not in self._essences:
+    def _essence(self, path: Path, theorems: frozenset[str]) -> bytes:
+        """A digest of what a module states, and of how it states some theorems."""
+        if (path, theorems) not in self._essences:
             tree = ast.parse(self.read(path))
-            tree.body = [node for node in tree.body if _theorem(node) in (None, theorem)]
+            tree.body = [node for node in tree.body if _theorem(node) in (None, *theorems)]
             for node in ast.walk(tree):
                 if isinstance(node, ast.Call):
                     node.keywords = [each for each in node.keywords if each.arg not in REASONS]
-            self._essences[path, theorem] = hashlib.sha256(ast.dump(tree).encode()).digest()
-        return self._essences[path, theorem]
+            self._essences[path, theorems] = hashlib.sha256(ast.dump(tree).encode()).digest()
+        return self._essences[path, theorems]
 
 
 def _absolute(module: str, path: Path, node: ast.ImportFrom) -> str:

@@ -1,4 +1,4 @@
-"""Derivations on a page: each step with its one written reason; inductions in full; what the checker noted, in one record."""
+"""Derivations on a page: each step with its one written reason; inductions in full; what a proof rests on; one record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spec.language.known import known
 from spec.language.proving.obligations import Obligation
 from spec.language.proving.proof import Checked, CheckedClaim, CheckedInduction, CheckedStep
 from spec.language.render import claim_text, latex
-from spec.language.theorem import Assurance, Claim
+from spec.language.theorem import Assurance, Claim, Theorem
 from spec.language.trees import walk
 
 from .markup import Line, inline, maths, sentence
@@ -119,6 +119,31 @@ def record(item: Checked) -> str:
     return f'<div class="record" data-search-exclude>{"".join(parts)}</div>'
 
 
+def rests(theorem: Theorem) -> str:
+    """The theorems that its proofs cite, each linked, and the formulas that they keep whole; empty where there are neither."""
+    cited = [
+        f'<li><a href="{one.call.formula_id}.html#{anchor(one.name)}">{escape(one.formula.title)}, '
+        f"{escape(spoken(one.name))}</a>: {escape(one.theorem.title)}.</li>"
+        for one in theorem.cited
+    ]
+    kept = ", ".join(f'<a href="{i}.html">{escape(known(i).title)}</a>' for i in theorem.kept)
+    parts = [f'<p><a href="proofs.html#citing-and-keeping">Cited</a>:</p><ul>{"".join(cited)}</ul>'] * bool(
+        cited
+    )
+    parts += [f'<p><a href="proofs.html#citing-and-keeping">Kept whole</a>: {kept}.</p>'] * bool(kept)
+    return f'<div class="rests" data-search-exclude>{"".join(parts)}</div>' if parts else ""
+
+
+def anchor(name: str) -> str:
+    """The link target of a theorem of this name on its formula's page."""
+    return f"theorem-{name.replace('_', '-')}"
+
+
+def spoken(name: str) -> str:
+    """A theorem's name in words."""
+    return name.replace("_", " ").replace("-", " ")
+
+
 def _obligation(met: Obligation) -> str:
     said = (
         escape(met.sentence)
@@ -130,13 +155,13 @@ def _obligation(met: Obligation) -> str:
 
 
 def _unfolded(item: Checked) -> list[str]:
-    """The formulas with a page that a theorem's claims and steps apply, by ID."""
-    trees = (
-        tree
-        for claim in item.claims
-        for tree in (claim.claim.left, claim.claim.right, *(s.right for s in claim.every_step))
-    )
-    return [i for i in applied(trees) if not known(i).auxiliary]
+    """The formulas with a page that a theorem's claims and steps apply and that their proofs look into, by ID."""
+    found: dict[str, None] = {}
+    for claim in item.claims:
+        trees = (claim.claim.left, claim.claim.right, *(s.right for s in claim.every_step))
+        kept = claim.claim.proof.every_kept
+        found |= dict.fromkeys(i for i in applied(trees) if i not in kept and not known(i).auxiliary)
+    return list(found)
 
 
 def applied(trees: Iterable[Basic]) -> list[str]:

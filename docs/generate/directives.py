@@ -9,7 +9,7 @@ from importlib import import_module
 
 from spec.language.formula import Formula
 from spec.language.procedure import ASSURANCE, Procedure
-from spec.language.registry import formulas, statement_ids
+from spec.language.registry import formulas, procedures, statement_ids
 from spec.language.registry import statement as one
 from spec.language.render import statement as lines_of
 from spec.language.theorem import Assurance
@@ -27,6 +27,7 @@ from . import (
     seq2seq,
     source,
     theorems,
+    translate,
 )
 from .markup import Line, badge, code, statement, table
 
@@ -89,13 +90,14 @@ def reference(module: str, *names: str) -> str:
 
 
 def counted(what: str) -> str:
-    """A count: of formulas, theorems, or proved theorems."""
+    """A count: of formulas, procedures, theorems, or proved theorems."""
     every = Counter[Assurance]()
     for formula_id in formulas():
         every.update(theorems.counts(formula_id))
     return str(
         {
             "formulas": len(formulas()),
+            "procedures": len(procedures()),
             "theorems": every.total(),
             "proved": every[Assurance.PROVED],
         }[what]
@@ -128,6 +130,7 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "scale_error": samples.scale_error,
     "elmo": elmo.part,
     "reversing": seq2seq.part,
+    "translate": translate.part,
     "mlm_readings": law.readings_table,
     "mlm_observed": law.observed_table,
     "mlm_half": law.conditional,

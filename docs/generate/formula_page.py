@@ -44,7 +44,8 @@ def _statement(formula: Formula) -> str:
         if links := ", ".join(f"[`{f.id}`]({f.id}.md)" for f in formula.applied if not f.auxiliary):
             parts.append(f"It applies {links}.")
         flat = formula.flat().lines
-        parts.append(folded("All of it in primitive lines", statement(lines.as_lines(flat)), "abstract"))
+        title = f"All of it in {len(flat)} primitive lines"
+        parts.append(folded(title, statement(lines.as_lines(flat)), "abstract"))
     if formula.law is not None:
         parts.append(_axioms(formula))
     return "\n\n".join(part for part in parts if part)
@@ -119,8 +120,9 @@ def _gradient(formula: Formula) -> str:
         "with respect to what stands under it; *seed* is the one that arrives from outside."
     )
     down, up = statement(lines.as_lines(forward)), statement(lines.as_lines(backward, len(forward) + 1))
+    title = f"The {len(gradient.flat.lines)} lines of the gradient"
     body = f"Forward, with every sum named:\n\n{down}\n\nBackward:\n\n{up}"
-    return f"## Gradient\n\n{said}\n\n{folded('The lines of the gradient', body, 'abstract')}"
+    return f"## Gradient\n\n{said}\n\n{folded(title, body, 'abstract')}"
 
 
 def _errors(formula: Formula) -> str:

@@ -78,7 +78,9 @@ def by_convention(formula: Formula) -> str:
             body = _written(there, before)
             if all((x.equation, x.ranges) in before for section in there for x in section.lines):
                 links = " and ".join(
-                    f"[{f.title.lower()}]({f.id}.md)" for f in formula.applied if not f.auxiliary
+                    f"[{f.title.lower()}]({f.id}.md)"
+                    for f in formula.applied
+                    if not f.auxiliary and any(c.name == convention.name for c in f.conventions)
                 )
                 body += f"\n\nThe lines read the same; the difference is inside {links}, which they apply."
             tabs.append(tab(f"{convention.name} = {option}", f"{meaning[0].upper()}{meaning[1:]}.\n\n{body}"))

@@ -35,12 +35,15 @@ class Origins:
         return [(kind, name) for kind, names in listed.items() for name in names]
 
     def digest(self, piece: Piece) -> str:
-        """A digest of all that a piece is made from; of the statement of another formula, not its theorems and reasons."""
+        """A digest of all that a piece is made from; of the statement of another formula, not its reasons, and of its theorems
+        those that are cited.
+        """
         kind, name = piece
         records = [found for found in self._records if kind == "page" and found[1].formula == name]
         own, _, theorem = name.rpartition(".") if kind == "theorem" else (name, "", "")
+        told = _relied(own, theorem) if theorem else {}
         bare = {
-            path: theorem if formula_id == own else ""
+            path: frozenset(told.get(formula_id, ()))
             for path, formula_id in self._statements.items()
             if kind == "theorem" or formula_id != own
         }
@@ -104,3 +107,15 @@ class Origins:
     @cached_property
     def _records(self) -> list[tuple[str, evidence.Record]]:
         return evidence.read()
+
+
+def _relied(formula_id: str, theorem: str) -> dict[str, set[str]]:
+    """A theorem, those that its proof cites, and those that their proofs cite: the names, by formula."""
+    found: dict[str, set[str]] = {}
+    queue = [(formula_id, theorem)]
+    while queue:
+        own, name = queue.pop()
+        if name not in found.setdefault(own, set()):
+            found[own].add(name)
+            queue += [(one.call.formula_id, one.name) for one in formulas()[own].theorems[name].cited]
+    return found

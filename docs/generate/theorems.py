@@ -19,7 +19,7 @@ from spec.language.registry import formulas
 from spec.language.render import hypotheses, latex, numbered
 from spec.language.theorem import Assurance, Theorem
 
-from .derivations import AT_ONCE, SIGNS, Derivations, applied, record, row
+from .derivations import AT_ONCE, SIGNS, Derivations, anchor, applied, record, rests, row, spoken
 from .lines import helper
 from .markup import Line, badge, folded, inline, maths, sentence, statement, table
 
@@ -35,11 +35,6 @@ SHORT = 4
 """Steps up to which a derivation is open when the page is opened."""
 MADE: dict[str, dict[str, str]] = {}
 """What :func:`make` gave, by ``formula.theorem``: here or in a process of this build or of an earlier one."""
-
-
-def anchor(theorem: Theorem) -> str:
-    """The link target of a theorem on its formula's page."""
-    return f"theorem-{theorem.name.replace('_', '-')}"
 
 
 def section(formula: Formula) -> str:
@@ -135,9 +130,8 @@ def written(item: Checked) -> str:
     """A theorem as Markdown, with its derivation."""
     theorem = item.theorem
     made = Derivations(item.formula.choose(theorem.conventions), theorem.exists)
-    name = theorem.name.replace("_", " ").replace("-", " ")
     parts = [
-        f"### {sentence(name)} {{#{anchor(theorem)}}}",
+        f"### {sentence(spoken(theorem.name))} {{#{anchor(theorem.name)}}}",
         f"{_mark(item)} {sentence(theorem.title).rstrip('.')}.",
         _hypotheses(theorem, item.formula),
         statement(
@@ -146,7 +140,7 @@ def written(item: Checked) -> str:
     ]
     if item.refusal:
         parts.append(f"``` {{ .text .said }}\n{item.refusal}\n```")
-    parts += _derivation(item, made)
+    parts += [*_derivation(item, made), rests(theorem)]
     parts.append(folded("The checker’s record", record(item), "record"))
     return "\n\n".join(part for part in parts if part)
 

@@ -79,6 +79,10 @@ def _matrix(value: Any) -> str:
     array = np.array(value, dtype=object)
     if array.ndim == 0:
         return _entry(array.item())
+    if array.ndim > 2 and (array == array.flat[0]).all():
+        # A 0 and a shape say more than brackets within brackets.
+        shape = r" \times ".join(map(str, array.shape))
+        return f"{_entry(array.flat[0])}_{{{shape}}}"
     if array.ndim > 2:
         return rf"\left( {', '.join(map(_matrix, array))} \right)"
     rows = [array] if array.ndim == 1 else list(array)
@@ -95,7 +99,7 @@ def _matrix(value: Any) -> str:
 
 
 def _entry(value: Any) -> str:
-    return str(sympy.latex(sympy.sympify(value), fold_short_frac=True))
+    return str(sympy.latex(sympy.sympify(value), fold_short_frac=True, ln_notation=True))
 
 
 __all__ = ["agrees", "section"]

@@ -13,29 +13,32 @@ from examples.translate.training import Point
 
 __all__ = ["draw", "paint_alignment", "paint_beams", "paint_training"]
 
-COLOURS = {"to_digits": "C0", "to_words": "C1"}
+COLOURS = ("C0", "C1", "0.6")
+"""Of either direction, and of the loss."""
 NAMES = {"to_digits": "words to digits", "to_words": "digits to words"}
 
 
-def paint_training(axes: Axes, curve: Sequence[Point]) -> None:
+def paint_training(axes: Axes, curve: Sequence[Point], colours: Sequence[str] = COLOURS) -> None:
     """Held-out numbers that come out right, step by step, and the loss."""
     steps = [point.step for point in curve]
-    for name, colour in COLOURS.items():
-        axes.plot(steps, [getattr(point, name) for point in curve], color=colour, label=NAMES[name])
+    for (name, label), colour in zip(NAMES.items(), colours, strict=False):
+        axes.plot(steps, [getattr(point, name) for point in curve], color=colour, label=label)
     axes.set(ylim=(-0.03, 1.03), xlabel="training step", ylabel="held-out numbers right")
     loss = axes.twinx()
-    loss.plot(steps, [point.loss for point in curve], color="0.6", label="loss", zorder=0)
+    loss.plot(steps, [point.loss for point in curve], color=colours[2], label="loss", zorder=0)
     loss.set(ylabel="loss", ylim=(0, None))
     lines = [*axes.get_lines(), *loss.get_lines()]
     axes.legend(lines, [str(line.get_label()) for line in lines], loc="center right")
 
 
-def paint_beams(axes: Axes, beams: Sequence[Quality], early: Sequence[Quality]) -> None:
+def paint_beams(
+    axes: Axes, beams: Sequence[Quality], early: Sequence[Quality], colours: Sequence[str] = COLOURS
+) -> None:
     """Held-out numbers whose best beam is right, by the width of the beam: of the model as trained, and early in training."""
     for found, style, when in ((beams, "o-", ""), (early, "o--", ", early")):
-        for name, colour in COLOURS.items():
+        for (name, label), colour in zip(NAMES.items(), colours, strict=False):
             shares = [getattr(each, name) for each in found]
-            axes.plot([each.width for each in found], shares, style, color=colour, label=NAMES[name] + when)
+            axes.plot([each.width for each in found], shares, style, color=colour, label=label + when)
     axes.set(ylim=(-0.03, 1.03), xlabel="width of the beam (1: greedy)", ylabel="held-out numbers right")
     axes.legend(loc="lower right")
 

@@ -40,7 +40,7 @@ LIMIT = 1_000_000
 VOCABULARY = ("<begin>", "<end>", *"0123456789", *SMALL, *TENS, "hundred", "thousand", "and")
 BEGIN, END = 0, 1
 IGNORED = -100
-"""The target behind a sequence's end; what ``F.cross_entropy`` leaves out."""
+"""The target behind a sequence's end; what ``impl.objectives.cross_entropy`` leaves out."""
 ID = {word: i for i, word in enumerate(VOCABULARY)}
 LONGEST = 11
 """Words of the longest number: "nine hundred and ninety nine thousand nine hundred and ninety nine"."""

@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Generator, Tensor
 
 from examples.translate import checkpoints
 from examples.translate.measuring import exact
 from examples.translate.numerals import (
-    IGNORED,
     LONGEST,
     VOCABULARY,
     held_out,
@@ -25,6 +23,7 @@ from examples.translate.numerals import (
     pairs,
     training_numbers,
 )
+from impl.objectives import cross_entropy, warmup
 from impl.transformer import Transformer, TransformerConfig
 
 HOLDING, PARAMETERS, TRAINING, PROBE, MEASURED, DROPPING = range(6)
@@ -91,14 +90,6 @@ class Point:
     to_words: float
 
 
-def warmup(step: int, d_model: int, warmup_steps: int) -> float:
-    """The learning rate at a step, counted from 1: d_model^−½ · min(step^−½, step · warmup_steps^−3/2). Vaswani et al. 2017,
-    equation 3.
-    """
-    rate: float = d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
-    return rate
-
-
 class Run:
     """A model in training, with all that its next step depends on: what a checkpoint holds."""
 
@@ -108,7 +99,8 @@ class Run:
         self.model = Transformer(settings.config, generator=generator(settings, PARAMETERS)).to(self.device)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1.0, betas=(0.9, 0.98), eps=1e-9)
         self.schedule = torch.optim.lr_scheduler.LambdaLR(
-            self.optimizer, lambda done: warmup(done + 1, settings.width, settings.warmup)
+            self.optimizer,
+            lambda done: warmup(torch.tensor(done + 1.0), settings.width, settings.warmup).item(),
         )
         self.numbers = generator(settings, TRAINING)
         self.probe = pairs(measured_numbers(settings.probe, self.held, generator(settings, PROBE))).to(
@@ -127,9 +119,8 @@ class Run:
         self.model.train()
         with _drawing_from(self):
             logits = self.model(batch.source, batch.previous, batch.source_mask)
-        loss = F.cross_entropy(
-            logits.flatten(0, 1), batch.target.flatten(), ignore_index=IGNORED, label_smoothing=s.smoothing
-        )
+        # Flat: the mean is over all words of the batch, and not first over those of each number.
+        loss = cross_entropy(logits.flatten(0, 1), batch.target.flatten(), s.smoothing)
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()

@@ -239,5 +239,5 @@ beam = Procedure(
         deck(2, "output symbol generation, method 2: beam size k, top beams t"),
         paper("wu2016", "section 7, equation 14: length normalisation"),
     ),
-    notes="Step 2 and 3 are those of the convention finished = stay.",
+    notes="Steps 2 and 3 are those of the convention finished = stay.",
 )

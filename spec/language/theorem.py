@@ -127,13 +127,21 @@ class Proof:
         return replace(self, cited=(*self.cited, used), kept=self.kept | {used.call.formula_id})
 
     @property
+    def parts(self) -> tuple[Proof, ...]:
+        """The proof itself, then those in its inductions."""
+        shown = self.induction
+        inner = () if shown is None else (*shown.base, *shown.step, *(one.proof for one in shown.claims))
+        return (self, *(part for proof in inner for part in proof.parts))
+
+    @property
     def every_cited(self) -> tuple[Cited, ...]:
         """All theorems used, those in its inductions included."""
-        found, shown = self.cited, self.induction
-        if shown is not None:
-            for part in (*shown.base, *shown.step, *(one.proof for one in shown.claims)):
-                found = (*found, *part.every_cited)
-        return found
+        return tuple(cited for part in self.parts for cited in part.cited)
+
+    @property
+    def every_kept(self) -> frozenset[str]:
+        """All formulas, by ID, that are not looked into, those of its inductions included."""
+        return frozenset().union(*(part.kept for part in self.parts))
 
     def by_witness(self, **point: Any) -> Proof:
         """The sides differ at this point: sizes and inputs by name."""
@@ -319,6 +327,17 @@ class Theorem:
     conventions: Mapping[str, str] = field(default_factory=dict)
     runs: bool = True
     exists: bool = False
+
+    @property
+    def cited(self) -> tuple[Cited, ...]:
+        """The theorems that its proofs use, each once, wherever it is used."""
+        return tuple({str(one): one for claim in self.claims for one in claim.proof.every_cited}.values())
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The formulas, by ID, that a proof of its keeps whole and of which none cites a theorem."""
+        every = frozenset().union(*(claim.proof.every_kept for claim in self.claims))
+        return tuple(sorted(every - {one.call.formula_id for one in self.cited}))
 
 
 def given(name: str, *shape: Any, domain: str = "real", below: Any = 0) -> Tensor:

@@ -15,7 +15,7 @@ from spec.language.formula import Formula, Worked
 
 
 def ball(value: Any) -> Any:
-    """An exact expression, such as ``2``, ``"6/7"`` or ``"2*sqrt(3)"``, as a ball."""
+    """An exact expression, such as ``2``, ``"6/7"``, ``"2*sqrt(3)"`` or ``"log(4)"``, as a ball."""
     expr = sympy.sympify(value)
     if expr.is_Rational:
         return flint.arb(flint.fmpq(int(expr.p), int(expr.q)))
@@ -26,7 +26,11 @@ def ball(value: Any) -> Any:
         return result
     if isinstance(expr, sympy.Pow) and expr.exp == sympy.Rational(1, 2):
         return ball(expr.base).sqrt()
-    raise ValueError(f"a worked example holds rational numbers and square roots; {value!r} was given")
+    if isinstance(expr, sympy.log):
+        return ball(expr.args[0]).log()
+    raise ValueError(
+        f"a worked example holds rational numbers, square roots and logarithms; {value!r} was given"
+    )
 
 
 def inputs_of(formula: Formula, worked: Worked) -> dict[str, Any]:

@@ -73,7 +73,7 @@ distillation = Formula(
     worked=(
         Worked(
             "The teacher gives 4/5 and 1/5, the student a half each: 0.8·ln 1.6 + 0.2·ln 0.4",
-            {"z": [[0, 0]], "u": [["1.3862943611198906", 0]], "tau": 1},
+            {"z": [[0, 0]], "u": [["log(4)", 0]], "tau": 1},
             "0.1927",
             4,
         ),

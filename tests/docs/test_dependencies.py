@@ -132,17 +132,30 @@ def changed(module: str, old: bytes = b"", new: bytes = b"\nmore = 1\n") -> set[
 
 
 def test_a_change_of_one_statement_changes_what_is_made_from_it() -> None:
-    """A formula that no other applies: its page, its theorems, and what the checker prints about it."""
-    module, _ = OURS.statement("normalization.layer_norm")
+    """A formula that no other applies: its page and its theorems. One that others apply: theirs, too."""
+    module, _ = OURS.statement("normalization.rms_norm")
     found = changed(module)
-    assert {name for kind, name in found if kind == "page"} == {"normalization.layer_norm"}
+    assert {name for kind, name in found if kind == "page"} == {"normalization.rms_norm"}
     theorems = {name for kind, name in found if kind == "theorem"}
-    assert theorems == {
-        f"normalization.layer_norm.{name}" for name in find("normalization.layer_norm").theorems
-    }
+    assert theorems == {f"normalization.rms_norm.{name}" for name in find("normalization.rms_norm").theorems}
     module, _ = OURS.statement("attention.softmax")
     dependents = {("theorem", "attention.scaled_dot_product.convex_hull"), ("page", "attention.causal")}
     assert dependents <= changed(module)
+
+
+def test_a_change_of_a_cited_theorem_changes_those_that_rest_on_it() -> None:
+    """And those that rest on these; another theorem of the same formula is not changed by it."""
+    title = find("attention.multi_head").theorems["padding"].title.encode()
+    before = Origins(OURS)
+    after = Origins(Edited("spec.attention.multi_head", title, b"Something else"))
+    rests = (
+        "attention.multi_head.padding",
+        "transformer.encoder_layer.padding",
+        "transformer.encoder.padding",
+    )
+    for name in (*rests, "transformer.encoder_layer.permutation_equivariant"):
+        piece = ("theorem", name)
+        assert (before.digest(piece) != after.digest(piece)) == (name in rests), name
 
 
 def test_a_change_of_reasons_changes_one_page() -> None:
@@ -167,9 +180,12 @@ def test_a_change_of_a_line_changes_every_theorem_of_its_formula() -> None:
 
 
 def test_an_implementation_has_no_part_in_proofs() -> None:
-    """A change of it changes the pages on which it is shown and measured, and no section of theorems."""
+    """A change of it changes the pages on which it, or what calls it, is shown and measured, and no section of theorems."""
     found = changed("impl.normalization")
-    assert found == {("page", "normalization.layer_norm"), ("page", "normalization.rms_norm")}
+    shown = {"normalization.layer_norm", "normalization.rms_norm", "transformer.encoder_layer"}
+    assert shown <= {name for _, name in found}
+    assert {kind for kind, _ in found} == {"page"}
+    assert ("page", "attention.softmax") not in found
 
 
 def test_a_change_of_the_language_changes_everything() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import escape
 
 import pytest
-from generate import bibliography, formula_page, lines, source, theorems, worked
+from generate import bibliography, derivations, formula_page, lines, source, theorems, worked
 
 import impl.attention
 from spec.language import define, indices, sizes
@@ -62,7 +62,7 @@ def test_what_goes_wrong_says_what_shows_it(formula: Formula) -> None:
     """A row for each mistake; a theorem that shows it is linked where the page has it."""
     text = lines.pitfalls(formula)
     assert all(f"<td>{escape(p.text)}</td>" in text for p in formula.pitfalls)
-    anchors = {theorems.anchor(theorem) for theorem in formula.theorems.values()} | {"conventions"}
+    anchors = {derivations.anchor(theorem.name) for theorem in formula.theorems.values()} | {"conventions"}
     assert set(re.findall(r'href="#([^"]+)"', text)) <= anchors
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from generate import figures, theorems
+from generate import derivations, figures, theorems
 
 from spec.language import Assurance, Theorem, claim, indices, sizes
 from spec.language.registry import formulas
@@ -100,7 +100,7 @@ def test_every_theorem_is_shown_as_proved(site: Path, formula_id: str) -> None:
     """Each theorem's badge on the page is the word that the checker gives (tests/spec/test_theorems.py holds it to that)."""
     text = (site / f"{formula_id}.html").read_text(encoding="utf-8")
     for theorem in formulas()[formula_id].theorems.values():
-        start = text.index(f'id="{theorems.anchor(theorem)}"')
+        start = text.index(f'id="{derivations.anchor(theorem.name)}"')
         shown = re.search(r'class="badge badge--[a-z-]+"[^>]*>([^<]+)<', text[start:])
         assert shown is not None
         assert shown[1] == str(Assurance.PROVED), theorem.name

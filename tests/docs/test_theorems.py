@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generate import theorems
+from generate import derivations, theorems
 
 from spec.language.proving.proof import check
 from spec.language.registry import find
@@ -26,3 +26,23 @@ def test_a_claim_is_written_for_one_option_of_a_convention_that_it_leaves_open()
     shown = section_of("recurrent.lstm", "one_step")
     assert "written for <code>gate_order=ifgo</code>" in shown
     assert "iofg" not in shown
+
+
+def test_a_proof_names_what_it_cites_and_what_it_keeps() -> None:
+    """Each cited theorem is a link to where it stands; what is kept whole is not said to be unfolded."""
+    shown = section_of("transformer.encoder_layer", "padding")
+    rests, _, record = shown.partition("The checker’s record")
+    cited = find("attention.multi_head").theorems["padding"]
+    assert f'href="attention.multi_head.html#{derivations.anchor("padding")}"' in rests
+    assert cited.title in rests
+    kept = rests.partition("Kept whole")[2]
+    assert 'href="normalization.layer_norm.html"' in kept
+    assert "multi_head.html" not in kept
+    unfolded = record.partition("Statements unfolded")[2].partition("</p>")[0]
+    assert 'href="transformer.encoder_layer.html"' in unfolded
+    assert "layer_norm" not in unfolded
+
+
+def test_a_proof_that_uses_nothing_of_others_names_nothing() -> None:
+    """Neither cited nor kept."""
+    assert derivations.rests(find("attention.softmax").theorems["jacobian"]) == ""

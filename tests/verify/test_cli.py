@@ -318,6 +318,21 @@ def test_show_says_what_a_theorem_is_stated_for(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.usefixtures("unproved")
+def test_show_says_what_a_proof_cites_and_keeps(capsys: pytest.CaptureFixture[str]) -> None:
+    """Below the claims: theorems of other formulas, those of an induction included, and formulas that it does not look into."""
+    assert main(["show", "transformer.encoder"]) == 0
+    out = capsys.readouterr().out.partition("Theorems\n")[2]
+    padding, another = (
+        out.partition(f"  {name}: ")[2].partition("[proved]")[2].partition("[proved]")[0]
+        for name in ("padding", "another_layer")
+    )
+    assert "      citing transformer.encoder_layer, padding\n" in padding
+    assert "keeping" not in padding
+    assert "      keeping whole transformer.encoder_layer\n" in another
+    assert "citing" not in another
+
+
+@pytest.mark.usefixtures("unproved")
 def test_show_lists_the_step_that_a_recurrence_applies(capsys: pytest.CaptureFixture[str]) -> None:
     """A formula without a page of its own is shown where it is applied."""
     assert main(["show", "recurrent.rnn"]) == 0

@@ -72,9 +72,19 @@ def _tensor(p: Printer, node: Tensor) -> tuple[str, int]:
 
 @rule(Literal, Latex, Unicode)
 def _literal(p: Printer, node: Literal) -> tuple[str, int]:
-    return p.index(node.value, SUM), SUM if isinstance(node.value, sympy.Add) else PRODUCT if _compound(
-        node.value
-    ) else ATOM
+    text = _decimal(node.value) or p.index(node.value, SUM)
+    return text, SUM if isinstance(node.value, sympy.Add) else PRODUCT if _compound(node.value) else ATOM
+
+
+def _decimal(value: sympy.Expr) -> str:
+    """A number as papers print it, such as 0.044715, where its fraction would be unwieldy; empty for all others."""
+    if not (value.is_Rational and value.is_positive and value.q >= 1000):
+        return ""
+    places = max(sympy.multiplicity(2, value.q), sympy.multiplicity(5, value.q))
+    if 10**places % value.q:
+        return ""
+    whole, rest = divmod(value.p * 10**places // value.q, 10**places)
+    return f"{whole}.{rest:0{places}d}"
 
 
 def _compound(value: sympy.Expr) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from sympy import Rational
 
 from spec.language import data, each, indices, sizes, tensor
+from spec.language.expr import lift
 from spec.language.registry import find, formulas
 from spec.language.render import claim_text, latex, statement, unicode
 
@@ -53,6 +55,17 @@ def test_latex_puts_parentheses_where_the_tree_has_them() -> None:
     a = x[i, c]
     assert latex(a - (a - a)) == r"x_{i, c} - \left(x_{i, c} - x_{i, c}\right)"
     assert latex((a + a) * a) == r"\left(x_{i, c} + x_{i, c}\right)\,x_{i, c}"
+
+
+@pytest.mark.parametrize(
+    ("fraction", "text"),
+    [((44715, 10**6), "0.044715"), ((2001, 2000), "1.0005"), ((1, 2), "1/2"), ((1, 3000), "1/3000")],
+)
+def test_a_fraction_that_papers_print_as_a_decimal_is_printed_as_one(
+    fraction: tuple[int, int], text: str
+) -> None:
+    """Where it ends, and its fraction would be unwieldy."""
+    assert unicode(lift(Rational(*fraction))) == text
 
 
 PARTS = {

@@ -167,7 +167,8 @@ class Unfolding:
                     raise Undischarged(
                         f"{reader.text(node, inner)} {relation}, as {callee.id} asks of {item.name}"
                     )
-                asked = f"is {item.domain}, as {callee.id} asks of {item.name}"
+                said = "at most 1, and at least 0" if item.domain == "share" else item.domain
+                asked = f"is {said}, as {callee.id} asks of {item.name}"
                 reader.n.ledger.met(reader.shown(node), asked, "its form", inner.where)
             elif below:
                 place = reader.index(node, inner, here)

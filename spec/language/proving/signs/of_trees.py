@@ -183,7 +183,7 @@ class TreeSigns:
         if isinstance(node, Func) and node.name == "sqrt":
             return "the root of a positive number"
         if isinstance(node, Literal):
-            return "sizes are at least 1"
+            return "sizes are at least 1" if node.value.free_symbols else "a number"
         if isinstance(node, Plus):
             return "a sum of numbers that are at least 0, one of them positive"
         return "its form and the assumptions"
