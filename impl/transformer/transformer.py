@@ -122,7 +122,7 @@ class Transformer(nn.Module):
                     f"transformer: expected lengths of {b} rows in 1..{n}; got {lengths.tolist()}"
                 )
             mask = torch.arange(n, device=ids.device) < lengths[:, None]
-        x = self.target(ids, mask, cache.positions[cache.slots(n)])
+        x = self.target(ids, mask, cache.positions[cache.places(n)])
         x = self.decoder.step(x, cache, lengths)
         last = x[:, -1] if lengths is None else x[torch.arange(b, device=x.device), lengths - 1]
         return self._logits(last)
