@@ -68,7 +68,7 @@ class Cache:
             )
         return self.lengths[:, None] + torch.arange(n, device=self.lengths.device)
 
-    def mask(self, n: int) -> Bool[Tensor, "g w*{n} m"] | None:
+    def mask(self, n: int) -> Bool[Tensor, "g n_w m"] | None:
         """What the next n tokens of each row may attend to, the rows of a source one behind the other: all before them in their
         row, and themselves. None where that is everything.
         """
