@@ -133,7 +133,9 @@ def _renamed(name: str, x: Tensor) -> Iterator[tuple[str, Tensor]]:
     for ours, theirs in NAMES.items():
         name = name.replace(ours, theirs)
     if ".qkv." in name:
-        yield from ((name.replace("qkv", f"{part}_proj"), y) for part, y in zip("qkv", x.chunk(3), strict=True))
+        yield from (
+            (name.replace("qkv", f"{part}_proj"), y) for part, y in zip("qkv", x.chunk(3), strict=True)
+        )
     else:
         yield name, x
 

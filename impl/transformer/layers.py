@@ -123,8 +123,8 @@ class DecoderLayer(nn.Module):
     def step(
         self, x: Float[Tensor, "g n d_model"], cache: Cache, layer: int, mask: Bool[Tensor, "g n m"] | None
     ) -> Float[Tensor, "g n d_model"]:
-        """As a call, for the n tokens that come next to each source: keys and values of those before them, and of the memory, are in the cache,
-        where this layer has the number ``layer``.
+        """As a call, for the n tokens that come next to each source: keys and values of those before them, and of the memory,
+        are in the cache, where this layer has the number ``layer``.
         """
 
         def continued(x: Tensor) -> Tensor:
