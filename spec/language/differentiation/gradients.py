@@ -300,9 +300,7 @@ def pull_back(
     done = run(gradient.flat, Walk(precision.operations), bind(gradient.flat, every), precision.storage)
     found = {name: done.tensors[tensor.name] for name, tensor in gradient.gradients.items()}
     made = {name: (number.floats(), number.bounds()) for name, number in found.items()}
-    if not all(
-        np.isfinite(far).all() for _, far in made.values()
-    ):  # where nothing bounds the error, the value is float64's
+    if not all(np.isfinite(far).all() for _, far in made.values()):  # where nothing bounds the error, the value is float64's
         plain = run(gradient.flat, Walk(), bind(gradient.flat, every))
         for name, tensor in gradient.gradients.items():
             (value, far), other = made[name], plain.tensors[tensor.name].floats()
