@@ -36,6 +36,7 @@ SUBJECTS = (
     "positional",
     "checking",
     "oracle",
+    "decoding",
 )
 
 

@@ -2,11 +2,11 @@
 
 from typing import Literal, overload
 
-import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
 from impl import _refuse
+from impl._linear import linear
 from impl.attention._blanking import blank_sequences
 from impl.attention._checks import Backend, check_backend, check_mask
 from impl.attention._heads import attend_heads, split_heads
@@ -120,7 +120,7 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Float[Tensor, "... h n d_k"], Float[Tensor, "... h m d_k"], Float[Tensor, "... h m d_v"]]:
         """Queries of x, keys and values of y (of x where no y is given), head by head."""
         if self.d_y == self.d_model and (y is None or y is x):
-            q, k, v = self.qkv(x).split(self.rows, -1)
+            q, k, v = linear(x, self.qkv.weight, self.qkv.bias).split(self.rows, -1)
             return split_heads(q, self.h), split_heads(k, self.h), split_heads(v, self.h)
         return self.queries(x), *self.keys_and_values(x if y is None else y)
 
@@ -129,14 +129,14 @@ class MultiHeadAttention(nn.Module):
         if self.d_y != self.d_model:
             return split_heads(self.q(x), self.h)
         rows = slice(0, self.rows[0])
-        return split_heads(F.linear(x, *self._part(rows)), self.h)
+        return split_heads(linear(x, *self._part(rows)), self.h)
 
     def keys_and_values(
         self, y: Float[Tensor, "... m d_y"]
     ) -> tuple[Float[Tensor, "... h m d_k"], Float[Tensor, "... h m d_v"]]:
         """The other two by themselves: what does not change while queries come."""
         rows = slice(self.rows[0], None)
-        kv = self.kv(y) if self.d_y != self.d_model else F.linear(y, *self._part(rows))
+        kv = self.kv(y) if self.d_y != self.d_model else linear(y, *self._part(rows))
         k, v = kv.split(self.rows[1:], -1)
         return split_heads(k, self.h), split_heads(v, self.h)
 
@@ -156,7 +156,7 @@ class MultiHeadAttention(nn.Module):
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, return_weights: bool, backend: Backend
     ) -> tuple[Tensor, Tensor | None]:
         concat, a = attend_heads(q, k, v, mask, return_weights, backend)
-        return self.out(concat), a
+        return linear(concat, self.out.weight, self.out.bias), a
 
     def _part(self, rows: slice) -> tuple[Tensor, Tensor | None]:
         """Some rows of the packed projection: weight and bias."""

@@ -100,7 +100,8 @@ def beam(
     lengths = checked("decoding.beam", prompts, lengths, max_length=max_length, width=width, top=top)
     logits, state = model.start(prompts, lengths)
     b, device = len(prompts), logits.device
-    t = logits.shape[-1] if top is None else min(top, logits.shape[-1])
+    # Of one beam no more than ``width`` are kept, its best, however many it proposes.
+    t = min(width, logits.shape[-1], *(() if top is None else (top,)))
     total = torch.zeros(b, 1, dtype=torch.float64, device=device)
     tokens = torch.zeros(b, 1, 0, dtype=torch.int64, device=device)
     count = torch.zeros(b, 1, dtype=torch.int64, device=device)

@@ -1,7 +1,8 @@
 """What decoding keeps from one token to the next: keys and values, so that no token is projected twice.
 
-Letters: b rows (sources, or their beams), L layers, h heads, C slots in a row, of which the first lengths[b] are taken; m
-entries of the memory. All tensors have their final size from the beginning.
+Letters: g sources, each with w rows (its beams; one to begin with), r = g·w rows in all; L layers, h heads; C places in a row,
+S slots for keys and values; m entries of the memory. All tensors have their final size from the beginning, and are made anew
+only where reordering changes how many rows there are.
 """
 
 from collections.abc import Sequence
@@ -16,41 +17,50 @@ __all__ = ["Cache"]
 
 
 class Cache:
-    """Keys and values of a decoder's L layers: of the tokens so far, row by row, and of the memory.
+    """Keys and values of a decoder's L layers: of the tokens so far, and of the memory.
 
-    A row's tokens stand in its slots 0, 1, 2, …, with no gap: a token's slot is its position. Rows may have different lengths. A
-    new token is written to the slot behind its row's last, so that what a shorter prompt leaves behind its end is overwritten,
-    and until then is seen by no token.
+    The rows of a source share its slots and its memory. Each step takes as many slots as it has tokens, row after row, and
+    ``mask`` says which of them a row's tokens may attend to: those of its own past. So beams that win or are given up move no
+    keys or values: what was written stays where it is, and only the mask's rows are picked anew. What pads a shorter prompt
+    has slots too, which no token sees; ``lengths`` count the others.
 
-    ``memory`` holds (keys, values) of each layer, (b h m d_k) and (b h m d_v); ``positions`` the vectors of the C positions.
+    ``memory`` holds (keys, values) of each layer, (g h m d_k) and (g h m d_v); ``positions`` the vectors of the C positions.
     """
 
     def __init__(
         self,
-        memory: Sequence[tuple[Float[Tensor, "b h m d_k"], Float[Tensor, "b h m d_v"]]],
-        memory_mask: Bool[Tensor, "b #n m"] | None,
+        memory: Sequence[tuple[Float[Tensor, "g h m d_k"], Float[Tensor, "g h m d_v"]]],
+        memory_mask: Bool[Tensor, "g #n m"] | None,
         positions: Float[Tensor, "C d_model"],
     ) -> None:
         self._memory, self.memory_mask, self.positions = list(memory), memory_mask, positions
         C = len(positions)
-        self.keys = [k.new_zeros(*k.shape[:2], C, k.shape[3]) for k, _ in memory]
-        self.values = [v.new_zeros(*v.shape[:2], C, v.shape[3]) for _, v in memory]
-        rows = memory[0][0].shape[0]
-        self.lengths = torch.zeros(rows, dtype=torch.int64, device=positions.device)
+        self.keys = [k.new_empty(*k.shape[:2], C, k.shape[3]) for k, _ in memory]
+        self.values = [v.new_empty(*v.shape[:2], C, v.shape[3]) for _, v in memory]
+        self.lengths = torch.zeros(len(memory[0][0]), dtype=torch.int64, device=positions.device)
+        self.beams = 1
+        """w: how many rows share a source."""
         self.taken = 0
         """No row has more tokens than that: known without waiting for the device."""
+        self._used = 0  # slots
+        self._seen: Tensor | None = None  # (r used): the slots of each row's past; None where these are all
 
     @property
     def capacity(self) -> int:
-        """The number of slots in a row."""
+        """The number of tokens that a row can have."""
         return len(self.positions)
 
-    def memory(self, layer: int) -> tuple[Float[Tensor, "b h m d_k"], Float[Tensor, "b h m d_v"]]:
+    @property
+    def sources(self) -> int:
+        """g: how many sources there are, each with its slots."""
+        return len(self.keys[0])
+
+    def memory(self, layer: int) -> tuple[Float[Tensor, "g h m d_k"], Float[Tensor, "g h m d_v"]]:
         """Keys and values that a layer made of the encoder's output."""
         return self._memory[layer]
 
-    def slots(self, n: int) -> Integer[Tensor, "b {n}"]:
-        """Where the next n tokens of each row will stand. ValueError where they would not fit."""
+    def places(self, n: int) -> Integer[Tensor, "r {n}"]:
+        """The positions of the next n tokens of each row. ValueError where there is no room for them."""
         if n < 1 or self.taken + n > self.capacity:
             raise ValueError(
                 f"transformer: expected at least 1 new token and room for it in {self.capacity} slots; "
@@ -58,45 +68,79 @@ class Cache:
             )
         return self.lengths[:, None] + torch.arange(n, device=self.lengths.device)
 
-    def mask(self, n: int) -> Bool[Tensor, "b {n} m"]:
-        """What the next n tokens of each row may attend to: all before them in their row, and themselves."""
-        seen = torch.arange(self.taken + n, device=self.lengths.device)
-        return seen <= self.slots(n)[..., None]
+    def mask(self, n: int) -> Bool[Tensor, "g n_w m"] | None:
+        """What the next n tokens of each row may attend to, the rows of a source one behind the other: all before them in their
+        row, and themselves. None where that is everything.
+        """
+        if self._seen is None and self.beams == n == 1:
+            return None
+        g, w = self.sources, self.beams
+        new = torch.arange(w * n, device=self.lengths.device)
+        own = (new[:, None] // n == new // n) & (new[:, None] >= new)
+        past = self._past().view(g, w, 1, -1).expand(-1, -1, n, -1).flatten(1, 2)
+        return torch.cat((past, own.expand(g, -1, -1)), -1)
 
     def append(
-        self, layer: int, k: Float[Tensor, "b h n d_k"], v: Float[Tensor, "b h n d_v"]
-    ) -> tuple[Float[Tensor, "b h m d_k"], Float[Tensor, "b h m d_v"]]:
-        """Write a layer's keys and values of the next n tokens, and get them with all before them. ``advance`` makes it final."""
-        n = k.shape[2]
-        rows, slots = torch.arange(len(k), device=k.device)[:, None], self.slots(n)
-        for kept, new in ((self.keys[layer], k), (self.values[layer], v)):
-            kept[rows, :, slots] = new.transpose(1, 2).to(kept.dtype)
-        m = self.taken + n
-        return self.keys[layer][:, :, :m], self.values[layer][:, :, :m]
+        self, layer: int, k: Float[Tensor, "g h new d_k"], v: Float[Tensor, "g h new d_v"]
+    ) -> tuple[Float[Tensor, "g h m d_k"], Float[Tensor, "g h m d_v"]]:
+        """Write a layer's keys and values of the next tokens, and get them with all before them. ``advance`` makes it final."""
+        end = self._used + k.shape[2]
+        keys, values = self.keys[layer], self.values[layer]
+        keys[:, :, self._used : end] = k
+        values[:, :, self._used : end] = v
+        return keys[:, :, :end], values[:, :, :end]
 
-    def advance(self, n: int, lengths: Integer[Tensor, " b"] | None = None) -> None:
-        """The next n tokens are appended in every layer; of row b only the first lengths[b] are real, if that is given."""
+    def advance(self, n: int, lengths: Integer[Tensor, " r"] | None = None) -> None:
+        """The next n tokens are appended in every layer; of row i only the first lengths[i] are real, if that is given."""
+        g, w, device = self.sources, self.beams, self.lengths.device
+        if self._seen is not None or w > 1 or lengths is not None:
+            real = torch.ones_like(self.lengths) * n if lengths is None else lengths
+            real = (torch.arange(n, device=device) < real[:, None]).view(g, w, 1, n)
+            new = torch.eye(w, dtype=torch.bool, device=device).unsqueeze(-1) & real
+            self._seen = torch.cat((self._past(), new.view(g * w, w * n)), -1)
         self.lengths = self.lengths + (n if lengths is None else lengths)
-        self.taken += n
+        self.taken, self._used = self.taken + n, self._used + w * n
 
-    def reorder(self, rows: Integer[Tensor, " r"]) -> "Cache":
+    def reorder(self, rows: Integer[Tensor, " s"]) -> "Cache":
         """Row i continues from what was row rows[i], as beams do when some win and others are given up. There may be more or
         fewer rows afterwards. What comes back is this cache itself.
+
+        Rows that stay with their sources, equally many of each, share slots; only others have their keys and values moved.
         """
         if rows.dtype != torch.int64:
             raise _refuse.dtypes("transformer", "rows of dtype int64", rows=rows)
-        if len(rows) == len(self.lengths):
-            for kept in (*self.keys, *self.values):  # the rest holds nothing
-                kept[:, :, : self.taken] = kept[:, :, : self.taken].index_select(0, rows)
-        else:
-            self.keys = [kept.index_select(0, rows) for kept in self.keys]
-            self.values = [kept.index_select(0, rows) for kept in self.values]
-        self._memory = [(k.index_select(0, rows), v.index_select(0, rows)) for k, v in self._memory]
-        if self.memory_mask is not None:
-            self.memory_mask = self.memory_mask.index_select(0, rows)
+        every = torch.arange(self.sources, device=rows.device)
+        w, sources = len(rows) // self.sources, rows // self.beams
+        if not torch.equal(sources, every.repeat_interleave(w)):
+            w = 1
+            self._memory = [(k.index_select(0, sources), v.index_select(0, sources)) for k, v in self._memory]
+            if self.memory_mask is not None:
+                self.memory_mask = self.memory_mask.index_select(0, sources)
+            self._move(sources, w)
+        elif w != self.beams:
+            self._move(every, w)
+        if self._seen is not None or w > 1:
+            self._seen = self._past().index_select(0, rows)
         self.lengths = self.lengths.index_select(0, rows)
         return self
 
     def reset(self) -> None:
         """Forget the tokens, and keep the memory: another continuation of the same sources."""
-        self.lengths, self.taken = torch.zeros_like(self.lengths), 0
+        self.lengths, self.taken, self._used, self._seen = torch.zeros_like(self.lengths), 0, 0, None
+
+    def _move(self, sources: Integer[Tensor, " g"], w: int) -> None:
+        """Source i gets the slots of what was source sources[i], and room for w rows: in place, where that suffices."""
+        used, C = self._used, self.capacity
+        room = self.keys[0].shape[2] if w == self.beams else max(w * C, used + w * (C - self.taken))
+        for tensors in (self.keys, self.values):
+            for layer, kept in enumerate(tensors):
+                if w != self.beams or len(sources) != len(kept):
+                    tensors[layer] = kept.new_empty(len(sources), kept.shape[1], room, kept.shape[3])
+                tensors[layer][:, :, :used] = kept[:, :, :used].index_select(0, sources)
+        self.beams = w
+
+    def _past(self) -> Bool[Tensor, "r used"]:
+        """Which of the slots that are in use each row sees."""
+        if self._seen is None:
+            return self.lengths.new_ones(len(self.lengths), self._used, dtype=torch.bool)
+        return self._seen

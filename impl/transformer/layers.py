@@ -121,10 +121,10 @@ class DecoderLayer(nn.Module):
         return x, weights[0]
 
     def step(
-        self, x: Float[Tensor, "b n d_model"], cache: Cache, layer: int, mask: Bool[Tensor, "b n m"]
-    ) -> Float[Tensor, "b n d_model"]:
-        """As a call, for the n tokens that come next: keys and values of those before them, and of the memory, are in the cache,
-        where this layer has the number ``layer``.
+        self, x: Float[Tensor, "g n d_model"], cache: Cache, layer: int, mask: Bool[Tensor, "g n m"] | None
+    ) -> Float[Tensor, "g n d_model"]:
+        """As a call, for the n tokens that come next to each source: keys and values of those before them, and of the memory,
+        are in the cache, where this layer has the number ``layer``.
         """
 
         def continued(x: Tensor) -> Tensor:

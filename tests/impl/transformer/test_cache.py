@@ -92,6 +92,52 @@ def test_a_reordered_cache_is_that_of_the_reordered_rows(rows, case, allowed):
     assert torch.equal(cache.lengths, other.lengths)
 
 
+def test_beams_share_the_slots_of_their_source(case, allowed):
+    """Whatever beams win, and however many there are: each row's logits are those of its own text, read as a whole. As long as
+    rows stay with their sources, nothing is moved.
+    """
+    it, source, target, uncached = case()
+    limit, generator = allowed(uncached, torch.float64), torch.Generator().manual_seed(5)
+    cache, lengths = started(it, source), [2, 5, 3]
+    it.decode_step(target[:, :5], cache, torch.tensor(lengths))
+    texts = [(i, target[i, :length].tolist()) for i, length in enumerate(lengths)]
+    place = None
+    for rows, counts in (
+        ([0, 0, 1, 1, 2, 2], [1] * 6),
+        ([1, 0, 3, 3, 4, 4], [1] * 6),
+        ([0, 0, 3, 2, 5, 4], [2, 1, 2, 2, 1, 2]),
+        ([1, 1, 2, 3, 4, 4], [1] * 6),
+        ([0, 1, 0, 2, 2, 3, 5, 4, 4], [1] * 9),  # three beams of each source
+        ([7, 0, 2, 2], [1] * 4),  # each row by itself
+        ([3, 3, 0, 0, 1, 1, 2, 2], [1, 2] * 4),
+    ):
+        cache.reorder(torch.tensor(rows))
+        now = cache.keys[0].data_ptr()
+        assert len(rows) != 6 or place in (None, now)
+        place = now
+        words = torch.randint(17, (len(rows), max(counts)), generator=generator)
+        texts = [
+            (texts[row][0], texts[row][1] + more[:count].tolist())
+            for row, more, count in zip(rows, words, counts, strict=True)
+        ]
+        logits = it.decode_step(words, cache, torch.tensor(counts))
+        for (i, text), found in zip(texts, logits, strict=True):
+            want = it(source[i : i + 1], torch.tensor([text]), SOURCE_MASK[i : i + 1])[0, -1]
+            assert (found - want).abs().max() <= limit
+        assert cache.lengths.tolist() == [len(text) for _, text in texts]
+
+
+def test_a_cache_of_beams_has_all_its_room_again_after_a_reset(case):
+    """Slots that the beams shared are free."""
+    it, source, target, _ = case()
+    cache = started(it, source, capacity=5)
+    it.decode_step(target[:, :3], cache)
+    cache.reorder(torch.tensor([0, 0, 1, 1, 2, 2])).reset()
+    for at in range(5):
+        logits = it.decode_step(target.repeat_interleave(2, 0)[:, at : at + 1], cache)
+    assert torch.equal(logits[::2], logits[1::2])
+
+
 def test_a_cache_that_was_reset_begins_anew(case):
     """With the same sources: bit for bit what a new one says."""
     it, source, target, _ = case()
