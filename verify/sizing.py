@@ -45,8 +45,9 @@ class Sizing:
         self.costs = [term for group in groups for term in _costs(group)]
         self.steps = {size for group in groups for over, _ in _steps(group, ()) for size in over}
         self.order = tuple(sorted(self.symbols, key=lambda size: size not in self.steps))
-        # A formula of many steps may cost what its fewest telling ones cost.
-        self.budget = max(BUDGET, self.cost(self._sized((3, 2, 5, 7, 11, 13, 17, 19))))
+        # A formula of many steps may cost what its fewest telling ones cost, were all sizes supported.
+        fewest = dict(zip(self.order, cycle((3, 2, 5, 7, 11, 13, 17, 19)), strict=False))
+        self.budget = max(BUDGET, self.cost(fewest))
         self.long = tuple(self._long())
         self.large = (*self.long, *self._large())
         self.squares = tuple(_squares(formula))
