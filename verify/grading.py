@@ -278,7 +278,10 @@ def _count(setting: Setting, example: Example, kind: str, wide: bool, grade: Gra
         return False
     bounds = {} if wide else bounds_at(judge, example, dtype, kind)
     own = Grade(dtype, rare=RARE[kind])
-    graded(judge, compared, dtype, WIDE_SAMPLES[kind] if wide else SAMPLES, setting.seed, own, bounds)
+    samples = WIDE_SAMPLES[kind] if wide else SAMPLES
+    if setting.space().sizing.dear and kind == "gradient":
+        samples //= 2  # hundreds of lines, each of which is kept for every sample
+    graded(judge, compared, dtype, samples, setting.seed, own, bounds)
     own.sizes = {str(s): v for s, v in example.sizes.items()}
     grade.join(own)
     if wide and math.isinf(own.sigma):

@@ -24,8 +24,8 @@ from verify.supporting import Supported
 
 WIDTHS = (67, 257, 1031)
 """How wide sums are, at least. In real models they run over 256 to a few thousand terms."""
-NARROW, OVER = 31, 5
-"""As wide as a whole model whose least of these costs more than so many times what is affordable."""
+NARROW, OVER, LEAST = 31, 2, 2e7
+"""How wide a whole model is, whose least of these costs more than so many times what is affordable, and more than so much."""
 FEW = (3, 2, 5)
 """Sizes that no sum runs over."""
 STEPS = 3
@@ -53,7 +53,7 @@ def ladder(
     ]
     if fine:
         return tuple(fine)
-    dear = drawn.cost(made[0]) > OVER * (budget + drawn.budget)
+    dear = drawn.cost(made[0]) > max(OVER * budget, LEAST)
     return (_widened(formula, drawn, supported, NARROW) if dear else made[0],)
 
 
