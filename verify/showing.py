@@ -214,7 +214,7 @@ def _wrapped(style: str, text: str, indent: int, hanging: int = 4) -> Iterator[t
         WIDTH,
         initial_indent=" " * indent,
         subsequent_indent=" " * (indent + hanging),
-        break_long_words=False,
+        break_long_words=True,  # a count written without spaces
         break_on_hyphens=False,
     )
     return ((style, line) for line in lines)

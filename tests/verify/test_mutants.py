@@ -91,7 +91,7 @@ RIGHT = {
     "decoding.beam": ("prompt_by_prompt", "best_alone"),
 }
 
-FEW = {"attention": 40, "scores": 40, "recurrent": 24}
+FEW = {"attention": 40, "scores": 40, "recurrent": 24, "decoding": 100}
 """How many examples each check has, by subject: fewer where one takes longer."""
 
 
