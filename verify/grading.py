@@ -61,6 +61,8 @@ PLACING, ALIKE = 4, 3.0
 BACKWARD, ENTRIES = 0.02, 6e5
 """For gradients, and for the additional ones of few entries: the share of the budget for the widest values, as there are many
 more lines; and the most entries that inputs have, for their gradients have as many in every sample."""
+MODEL = 9e5
+"""What an example of a stack of layers or of a whole model costs at least (:mod:`verify.sizing`)."""
 PATIENCE = 2.0
 """Seconds of processor time that a call may take: a callable of many small steps is graded at smaller sizes."""
 
@@ -279,7 +281,7 @@ def _count(setting: Setting, example: Example, kind: str, wide: bool, grade: Gra
     bounds = {} if wide else bounds_at(judge, example, dtype, kind)
     own = Grade(dtype, rare=RARE[kind])
     samples = WIDE_SAMPLES[kind] if wide else SAMPLES
-    if setting.space().sizing.dear and kind == "gradient":
+    if setting.space().sizing.budget > MODEL and kind == "gradient":
         samples //= 2  # hundreds of lines, each of which is kept for every sample
     graded(judge, compared, dtype, samples, setting.seed, own, bounds)
     own.sizes = {str(s): v for s, v in example.sizes.items()}
