@@ -8,8 +8,8 @@ from jaxtyping import Float, Int64, Integer
 from torch import Generator, Tensor
 
 from impl import _refuse
-from impl.decoding.search import Decoded
-from impl.decoding.steps import State, StepModel, checked, lengths_to_end
+from impl.decoding.search import Decoded, word_by_word
+from impl.decoding.steps import State, StepModel, checked
 
 __all__ = ["sample", "sampled"]
 
@@ -65,21 +65,10 @@ def sampled(
     ``log_probability`` is the model's own, before temperature, top-k and nucleus. Errors are those of ``greedy`` and ``sample``.
     """
     lengths = checked("decoding.sample", prompts, lengths, max_length=max_length)
-    logits, state = model.start(prompts, lengths)
-    top_k = logits.shape[-1] if top_k is None else top_k
-    found, total, done = [], logits.new_zeros(len(logits), dtype=torch.float64), None
-    for turn in range(max_length):
-        token = sample(logits, temperature, top_k, top_p, generator)
-        gain = logits.double().log_softmax(-1).gather(-1, token.unsqueeze(-1)).squeeze(-1)
-        if done is not None:
-            token, gain = token.masked_fill(done, end or 0), gain.masked_fill(done, 0.0)
-        found.append(token)
-        total = total + gain
-        if end is not None:
-            done = token == end
-            if done.all():
-                break
-        if turn + 1 < max_length:
-            logits, state = model.step(state, token)
-    tokens = torch.stack(found, -1)
-    return Decoded(tokens, total, lengths_to_end(tokens, end))
+
+    def draw(logits: Tensor) -> tuple[Tensor, Tensor]:
+        k = logits.shape[-1] if top_k is None else top_k
+        token = sample(logits, temperature, k, top_p, generator)
+        return token, logits.double().log_softmax(-1).gather(-1, token.unsqueeze(-1)).squeeze(-1)
+
+    return word_by_word(model, prompts, lengths, draw, max_length, end)

@@ -5,6 +5,7 @@ Log-probabilities are summed in float64, whatever the logits' type. Of equally g
 taken, of equally good candidates the one from the better beam, so that a search has one result.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 import torch
@@ -58,11 +59,30 @@ def greedy(
     ``max_length`` tokens. ValueError for sizes that do not fit.
     """
     lengths = checked("decoding.greedy", prompts, lengths, max_length=max_length)
+
+    def best(logits: Tensor) -> tuple[Tensor, Tensor]:
+        token, gain = _best(logits, 1)
+        return token.squeeze(-1), gain.squeeze(-1)
+
+    return word_by_word(model, prompts, lengths, best, max_length, end)
+
+
+def word_by_word(
+    model: StepModel[S],
+    prompts: Integer[Tensor, "b n"],
+    lengths: Integer[Tensor, " b"],
+    choose: Callable[[Tensor], tuple[Tensor, Tensor]],
+    max_length: int,
+    end: int | None,
+) -> Decoded:
+    """One continuation for each prompt, until every row has said ``end`` or has ``max_length`` tokens.
+
+    ``choose`` makes of logits (b V) the next token of each row, and its log-probability in float64.
+    """
     logits, state = model.start(prompts, lengths)
     found, total, done = [], logits.new_zeros(len(logits), dtype=torch.float64), None
     for turn in range(max_length):
-        word, gain = _best(logits, 1)
-        token, gain = word.squeeze(-1), gain.squeeze(-1)
+        token, gain = choose(logits)
         if done is not None:
             token, gain = token.masked_fill(done, end or 0), gain.masked_fill(done, 0.0)
         found.append(token)
