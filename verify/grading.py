@@ -55,7 +55,7 @@ LEAST = 0.1
 """An entry whose error is expected to be less than this share of its output's typical one is measured by that share: which of
 the roundings an implementation spares there, by chance or by cancellation, is its own affair."""
 EXAMPLES, SAMPLES, WIDE_SAMPLES = 2, 24, {"value": 12, "gradient": 8}
-"""Examples at default sizes, and random evaluations for each of these and for a wide one."""
+"""Examples at default sizes (one of a dear statement), and random evaluations for each of these and for a wide one."""
 PLACING, ALIKE = 4, 3.0
 """Samples that tell how large an error of sums in the storage type would be, and by what factor another may differ from it."""
 BACKWARD, ENTRIES = 0.02, 6e5
@@ -231,7 +231,7 @@ def _seconds(caller: Caller, arguments: list[Any]) -> float:
 def _default(setting: Setting, dtype: str) -> Iterator[Example]:
     """Planned examples with their sizes, masks and numbers, of ordinary data: how a row that cancels rounds is chance."""
     space = setting.space(moderate=True)
-    for recipe in space.plan(max(2, min(EXAMPLES, setting.max_examples // 16)), setting.seed + 17):
+    for recipe in space.plan(1 if space.sizing.dear else EXAMPLES, setting.seed + 17):
         yield space.example(recipe._replace(regime=0, other=0), dtype)
 
 
@@ -281,8 +281,8 @@ def _count(setting: Setting, example: Example, kind: str, wide: bool, grade: Gra
     bounds = {} if wide else bounds_at(judge, example, dtype, kind)
     own = Grade(dtype, rare=RARE[kind])
     samples = WIDE_SAMPLES[kind] if wide else SAMPLES
-    if setting.space().sizing.budget > MODEL and kind == "gradient":
-        samples //= 2  # hundreds of lines, each of which is kept for every sample
+    if setting.space().sizing.budget > MODEL:  # hundreds of lines, each of which is kept for every sample
+        samples = 2 * samples // 3 if kind == "value" else samples // 2
     graded(judge, compared, dtype, samples, setting.seed, own, bounds)
     own.sizes = {str(s): v for s, v in example.sizes.items()}
     grade.join(own)

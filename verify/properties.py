@@ -21,6 +21,9 @@ from verify.shrinking import SECONDS, Shrinker, declarations
 
 LEAST_SHRINKING = 0.3
 """Seconds that every counterexample gets, even when the report's share is used up."""
+LATER = 4
+"""The share of the examples that the values of a dear statement are tried at in a second type: what is wrong in both was seen in
+the first, and how far rounding goes is for the grades to tell."""
 
 
 @dataclass
@@ -57,6 +60,8 @@ def value_check(setting: Setting, dtype: str) -> CheckResult:
         return judge_value(judge, caller, example)
 
     examples, at_once = setting.max_examples, setting.searched
+    if space.sizing.dear and setting.searched:
+        examples = max(1, examples // LATER)
     found = search(space, make, probe, examples, setting.seed, setting.clock, judge.ahead, at_once)
     setting.searched = True
     name = f"value in {dtype}" if judge.real else "value"

@@ -162,9 +162,7 @@ class Space:
     ) -> Example:
         """The example that a recipe describes (``sizes`` given: at these)."""
         random = np.random.default_rng([*recipe])
-        sizes = dict(
-            sizes or self.sizing.draw(recipe.sizes, np.random.default_rng([recipe.sizes, recipe.variant]))
-        )
+        sizes = dict(sizes or self.sizing.drawn(recipe.sizes, recipe.variant))
         lead, regime = self.pairs[recipe.regime % len(self.pairs)]
         other = self.data_regimes[recipe.other % len(self.data_regimes)]
         mask = self.masks[recipe.mask % len(self.masks)]

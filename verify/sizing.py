@@ -42,7 +42,7 @@ class Sizing:
         self.formula, self.supported = formula, supported
         self.symbols = sizes_of_formula(formula)
         groups = formula.flat(None).groups
-        self.costs = [term for group in groups for term in _costs(group)]
+        self.costs = _gathered(term for group in groups for term in _costs(group))
         self.steps = {size for group in groups for over, _ in _steps(group, ()) for size in over}
         self.order = tuple(sorted(self.symbols, key=lambda size: size not in self.steps))
         # A formula of many steps may cost what its fewest telling ones cost, were all sizes supported.
@@ -54,6 +54,7 @@ class Sizing:
         self.dear = self.budget > BUDGET
         """Whether each evaluation is dear, whatever the sizes."""
         self.kinds = FEWER if self.dear else tuple(range(SIZE_KINDS))
+        self._drawn: dict[tuple[int, int], dict[Size, int]] = {}
         self.wide = min(len(self.large), len(self.long) + WIDE) if self.dear else len(self.large)
         """How many of the large sizes one search tries."""
 
@@ -90,6 +91,13 @@ class Sizing:
             for fine in offered:
                 if rank < len(fine):
                     yield fine[rank]
+
+    def drawn(self, kind: int, variant: int) -> dict[Size, int]:
+        """Sizes of one kind, the same for the same variant; worked out once."""
+        found = self._drawn.get((kind, variant))
+        if found is None:
+            found = self._drawn[kind, variant] = self.draw(kind, np.random.default_rng([kind, variant]))
+        return found
 
     def draw(self, kind: int, random: np.random.Generator) -> dict[Size, int]:
         """Sizes of one kind."""
@@ -150,6 +158,14 @@ def _squares(formula: Formula) -> Iterator[tuple[Size, Any]]:
             for symbol in item.shape:
                 if is_size(symbol) and not is_size(composite) and symbol not in symbols_in(composite):
                     yield symbol, composite
+
+
+def _gathered(terms: Iterator[Term]) -> list[Term]:
+    """Terms of the same sizes as one."""
+    found: dict[tuple[Size, ...], float] = {}
+    for over, weight in terms:
+        found[over] = found.get(over, 0.0) + weight
+    return list(found.items())
 
 
 def _costs(group: Group) -> Iterator[Term]:

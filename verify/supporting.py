@@ -11,6 +11,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from spec.language.arrays import Tensor
@@ -40,13 +41,13 @@ class Rule:
         """The size, given the others."""
         if self.expression is None:
             return self.options[sizes[self.size] % len(self.options)]
-        return _evaluated(self.expression, {str(s): v for s, v in sizes.items()})
+        return _evaluated(self.expression, {s.name: v for s, v in sizes.items()})
 
-    @property
-    def names(self) -> set[str]:
+    @cached_property
+    def names(self) -> frozenset[str]:
         """The sizes it speaks of."""
         inside = ast.walk(self.expression) if self.expression is not None else ()
-        return {str(self.size)} | {node.id for node in inside if isinstance(node, ast.Name)}
+        return frozenset((self.size.name, *(node.id for node in inside if isinstance(node, ast.Name))))
 
     def __str__(self) -> str:
         return f"{self.size} = {self.text}"
@@ -93,8 +94,9 @@ class Supported:
     def settled(self, sizes: Mapping[Size, int]) -> dict[Size, int]:
         """The nearest supported sizes: those that a rule determines are replaced, in the rules' order."""
         found = dict(sizes)
+        known = {s.name for s in found}
         for rule in self.rules:
-            if rule.names <= {str(s) for s in found}:
+            if rule.names <= known:
                 found[rule.size] = rule.value(found)
         return found
 

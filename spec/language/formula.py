@@ -288,12 +288,22 @@ class Formula:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the statement, so that evidence recorded for another statement is recognised as stale."""
-        parts: list[str] = [self.id]
-        for options in _all_choices(self.conventions):
-            flat = self.flat(options)
-            parts += [
-                sympy.srepr(line.left) + sympy.srepr(line.right) + repr(line.ranges) for line in flat.lines
-            ]
+        parts = [
+            self.id,
+            *(
+                f"{convention.name} {list(convention.options)} {convention.default}"
+                for convention in self.conventions
+            ),
+        ]
+        parts += [f"{item} {item.shape} {item.domain} {item.below}" for item in self.tensors]
+        for item in self.lines:
+            options = item.options.items() if isinstance(item, LineChoice) else (("", (item,)),)
+            for choice, lines in options:
+                parts += [
+                    f"{choice} {sympy.srepr(line.left)} {sympy.srepr(line.right)} {line.ranges} {line.accumulate}"
+                    for line in lines
+                ]
+        parts += [callee.fingerprint for callee in self.applied]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
     def let(self, left: Ref | Tensor, right: Any, *spans: Any) -> None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Any
 
 import sympy
 from sympy.core.basic import Basic
+from sympy.utilities.iterables import strongly_connected_components
 
 from spec.language.arrays import Tensor
 from spec.language.expr import Bound, Node, Ref
@@ -54,33 +56,40 @@ def _arranged(
     lines: tuple[Definition, ...], graph: Mapping[str, set[str]], reads: list[_Read] | None
 ) -> tuple[Group, ...]:
     """The groups of some lines; ``reads`` is what lines of a recurrence read of it at the same step, if they are some."""
-    reach = {name: _reachable(name, graph) for name in graph}
+    place = {name: number for number, name in enumerate(graph)}
+    edges = [(name, other) for name, used in graph.items() for other in used if other in place]
+    cycles = {min(map(place.__getitem__, cycle)): set(cycle) for cycle in _cycles(list(graph), edges)}
+    cycle_of = {name: first for first, cycle in cycles.items() for name in cycle}
+    needs: dict[int, set[int]] = {first: set() for first in cycles}
+    needed_by: dict[int, set[int]] = {first: set() for first in cycles}
+    for name, other in edges:
+        if cycle_of[name] != cycle_of[other]:
+            needs[cycle_of[name]].add(cycle_of[other])
+            needed_by[cycle_of[other]].add(cycle_of[name])
+    of: dict[str, list[Definition]] = {name: [] for name in graph}
+    for line in lines:
+        of[line.name].append(line)
+    ready = [first for first in sorted(cycles) if not needs[first]]
     groups: list[Group] = []
-    done: set[str] = set()
-    remaining = list(graph)
-    while remaining:
-        for name in remaining:
-            cycle = {other for other in graph if other in reach[name] and name in reach[other]} | {name}
-            needs = set().union(*(graph[member] & graph.keys() for member in cycle)) - cycle
-            if needs <= done:
-                break
+    while ready:  # whatever depends on nothing that is left, in the order in which lines stand
+        first = heappop(ready)
+        cycle = cycles[first]
+        names = sorted(cycle, key=place.__getitem__)
+        if len(cycle) > 1 or names[0] in graph[names[0]]:
+            members = tuple(line for line in lines if line.name in cycle)
+            groups.append(_recurrence(members, cycle, reads))
         else:
-            raise ValueError(f"lines {remaining} cannot be put in an order")
-        members = tuple(line for line in lines if line.name in cycle)
-        groups.append(_recurrence(members, cycle, reads) if name in reach[name] else Group(members))
-        done |= cycle
-        remaining = [other for other in remaining if other not in cycle]
+            groups.append(Group(tuple(of[names[0]])))
+        for after in needed_by[first]:
+            needs[after].discard(first)
+            if not needs[after]:
+                heappush(ready, after)
     return tuple(groups)
 
 
-def _reachable(name: str, graph: Mapping[str, set[str]]) -> set[str]:
-    found: set[str] = set()
-    frontier = [name]
-    while frontier:
-        for other in graph.get(frontier.pop(), ()):
-            if other not in found:
-                found.add(other)
-                frontier.append(other)
+def _cycles(names: list[str], edges: list[tuple[str, str]]) -> list[list[str]]:
+    """Names that depend on each other, together; any other alone."""
+    found: list[list[str]] = strongly_connected_components((names, edges))
     return found
 
 

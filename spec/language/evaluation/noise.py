@@ -8,8 +8,9 @@ Careful arithmetic means: each operation's result is held in the storage type, a
 it; sums, the products inside them, and functions run in the accumulation type and round once. The convention ``intermediates``
 does not change that: it tells what is allowed, not what is careful.
 
-A rounding to nearest is ``x(1 + u·ξ)``, ξ uniform in (-1, 1) and u the unit roundoff: as large as for x just above a power of
-two, on average over all x a third larger than it is. What a type holds exactly does not round.
+A rounding to nearest is ``x(1 + u·ξ)``, ξ as spread as if uniform in (-1, 1) and u the unit roundoff: as large as for x just
+above a power of two, on average over all x a third larger than it is. Only its spread matters for that of the result, so ξ is one
+of two numbers, ±1/√3, which are the cheapest to draw. What a type holds exactly does not round.
 """
 
 from __future__ import annotations
@@ -89,19 +90,15 @@ class Noise(Walk):
 
     # Rounding ------------------------------------------------------------------------------------------------------------
 
-    def _drawn(self, like: Floats, roundings: int = 1) -> npt.NDArray[np.float32]:
-        """Errors of so many roundings in units of the roundoff, for every sample and entry of an array."""
+    def _signs(self, like: Floats) -> npt.NDArray[np.float32]:
+        """1 or -1 for every sample and entry of an array."""
         shape = (self.samples, *like.shape[1:]) if like.ndim and like.shape[0] == 1 else like.shape
-        found = self.random.random(shape, np.float32)  # its own digits are enough for an error
-        for _ in range(roundings - 1):
-            found += self.random.random(shape, np.float32)
+        entries = math.prod(shape)
+        drawn = np.frombuffer(self.random.bytes((entries + 7) // 8), np.uint8)
+        found = np.unpackbits(drawn, count=entries).astype(np.float32)
         found *= 2
-        found -= roundings
-        return found
-
-    def _normal(self, like: Floats) -> npt.NDArray[np.float32]:
-        shape = (self.samples, *like.shape[1:]) if like.ndim and like.shape[0] == 1 else like.shape
-        return self.random.standard_normal(shape, np.float32)
+        found -= 1
+        return found.reshape(shape)
 
     def rounded(self, a: Num, roundings: float, tiny: Any = True) -> Num:
         """``a`` rounded at random, once or as functions do; what the storage type holds exactly stays as it is."""
@@ -109,10 +106,11 @@ class Noise(Walk):
             return a
         inexact = _inexact(a.value, self.unit)
         if inexact.any():
-            drawn = self._drawn(a.value, 1 if roundings == 1 else CAREFUL_ROUNDINGS)
+            drawn = self._signs(a.value)
             if not inexact.all():
-                drawn = drawn * inexact
-            a.value = a.value + a.value * (self.unit * drawn)
+                drawn *= inexact
+            spread = self.unit * SPREAD * math.sqrt(1 if roundings == 1 else CAREFUL_ROUNDINGS)
+            a.value = a.value + a.value * (spread * drawn)
         return a
 
     def stored(self, a: Num, storage: Format) -> Num:
@@ -142,7 +140,7 @@ class Noise(Walk):
         variance = variance + squares * ((terms + 1) / 6 - 1 / terms + products)
         spread = np.sqrt(np.maximum(variance, 0.0, out=variance), out=variance)
         spread *= _inexact(total, max(self.inner, PLAIN))
-        return total + self._normal(spread) * (self.inner * SPREAD * spread)
+        return total + self._signs(spread) * (self.inner * SPREAD * spread)
 
     def sum(self, a: Num, where: Truth | None) -> Num:
         """The sum over the last axis in a random order."""
@@ -208,11 +206,11 @@ class Noise(Walk):
         return self.folded(self.rounded(out, CAREFUL_ROUNDINGS))
 
     def _off(self, a: Num, relative: Floats) -> Num:
-        """``a`` with a random relative error up to ``relative``."""
+        """``a`` with a random relative error as spread as one up to ``relative``."""
         if not relative.any():
             return a
-        drawn = self._drawn(np.broadcast_to(relative, np.broadcast_shapes(relative.shape, a.value.shape)))
-        return Num(a.value * np.exp(relative * drawn), None, a.scale)
+        drawn = self._signs(np.broadcast_to(relative, np.broadcast_shapes(relative.shape, a.value.shape)))
+        return Num(a.value * np.exp(relative * (SPREAD * drawn)), None, a.scale)
 
 
 def _inexact(values: Floats, unit: float) -> npt.NDArray[np.bool_]:
