@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from verify.checking import check
     from verify.faults import Unusable
+    from verify.output.script import script
     from verify.report import CheckResult, Counterexample, Report
-    from verify.reproduce import script
 
 __all__ = ["CheckResult", "Counterexample", "Report", "Unusable", "check", "script"]
 
@@ -23,7 +23,7 @@ _HOMES = {
     "CheckResult": "report",
     "Counterexample": "report",
     "Unusable": "faults",
-    "script": "reproduce",
+    "script": "output.script",
 }
 
 

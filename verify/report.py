@@ -41,7 +41,7 @@ class Counterexample:
         got: the entry found (None where the call itself failed).
         expected: the entry of the statement.
         tolerance: how far a right implementation may be from it.
-        calls: the calls in which it shows, where it takes more than one plain call (see :mod:`verify.reproduce`).
+        calls: the calls in which it shows, where it takes more than one plain call (see :mod:`verify.output.script`).
         regime: how the inputs were drawn.
         generator_seed: the seed of the generator passed, if one was.
     """

@@ -8,10 +8,10 @@ import pytest
 
 from spec.language.registry import statement, statement_ids
 from verify.checking import check
+from verify.command.mutants import judged, until_falsified
+from verify.command.workers import Outcome, Task
 from verify.mutants import Variant, variants
-from verify.mutating import judged, until_falsified
 from verify.report import CheckResult, Counterexample, Report
-from verify.running import Outcome, Task
 
 # One of each kind of mistake: value, gradient, mask, convention, law, in-place damage, precision; and one right one each.
 WRONG = {

@@ -11,12 +11,12 @@ import torch
 import impl
 from spec.language.formula import Formula
 from spec.language.registry import find, procedures, statement, statement_ids
-from verify.calling import Caller
 from verify.decoding.cases import Case
 from verify.decoding.contract import Decoder
 from verify.decoding.judging import VALUE, Judge, kinds_for
-from verify.sampling import Example, Space
-from verify.supporting import Supported
+from verify.inputs.examples import Example, Space
+from verify.inputs.size_rules import Supported
+from verify.subject.caller import Caller
 from verify.targets import PACKAGES, TARGETS, Target, chosen, peer_version
 from verify.targets.ours import implemented
 

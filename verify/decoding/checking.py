@@ -11,7 +11,6 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, Verbosity
 
 from spec.language.procedure import Procedure
-from verify.asking import whole_number
 from verify.decoding.cases import Case, cases
 from verify.decoding.contract import Decoder
 from verify.decoding.judging import REPEATS, VALUE, Judge, Seen, kinds_for
@@ -26,9 +25,10 @@ from verify.report import (
     Report,
     versions,
 )
-from verify.reproduce import importable
-from verify.searching import Clock
-from verify.state import listening, one_thread
+from verify.search.search import Clock
+from verify.subject.callables import importable
+from verify.subject.options import whole_number
+from verify.subject.sandbox import listening, one_thread
 
 SHARE = 0.3
 """The share of the examples that each requirement gets; the comparison with the reference gets all."""
