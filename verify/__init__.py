@@ -31,3 +31,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'verify' has no attribute {name!r}; it offers {', '.join(__all__)}")
     return getattr(import_module(f"verify.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

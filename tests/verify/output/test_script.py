@@ -10,7 +10,6 @@ import torch
 
 from verify import check, script
 from verify.output.script import PLACEHOLDER, literal
-from verify.subject.callables import importable
 
 ROOT = Path(__file__).parents[3]
 MODULE = """
@@ -111,12 +110,6 @@ def test_nothing_falsified_is_nothing_to_reproduce():
     """No counterexample: a clear error."""
     with pytest.raises(ValueError, match="nothing to reproduce"):
         script(check(lambda q, k: q @ k.mT, "scores.dot", max_examples=5))
-
-
-def test_what_can_be_imported():
-    """Functions of modules can, lambdas, modules and partials cannot."""
-    assert importable(torch.nn.functional.layer_norm) == "torch.nn.functional:layer_norm"
-    assert importable(lambda: 0) == importable(torch.nn.ReLU()) == ""
 
 
 def test_literals_are_exact():
