@@ -27,7 +27,7 @@ from verify.search.theorem_checks import theorem_check
 from verify.subject.callables import importable
 from verify.subject.caller import Caller
 from verify.subject.options import (
-    JUDGED,
+    DEFAULT_TYPES,
     choices,
     found_formula,
     positive,
@@ -231,7 +231,7 @@ def _scenario(setting: Setting, scenario: Scenario, report: Report, kinds: list[
 def _usable(report: Report, kinds: list[str]) -> list[str]:
     """The types that the value checks did not find unsupported (all, if none is left)."""
     out = {c.dtype for c in report.checks if c.kind == "value" and c.verdict == INCONCLUSIVE}
-    narrow = [k for k in kinds if k not in out and k in JUDGED] or [k for k in kinds if k not in out]
+    narrow = [k for k in kinds if k not in out and k in DEFAULT_TYPES] or [k for k in kinds if k not in out]
     return narrow or kinds
 
 

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import impl
 import spec
 import verify
+from verify.faults import Unusable
 
 CONFORMS, FALSIFIED, UNUSABLE, NOTHING = 0, 1, 2, 3
 DTYPES = ("float64", "float32", "bfloat16", "float16")
@@ -32,10 +33,6 @@ The details of a check of the kind "accuracy" hold sigma (the largest error besi
 (decimal digits lost against it), grades (by values, gradients and sizes), and place (of what is imprecise).
 Numbers that are not finite are the strings "inf", "-inf" and "nan".
 """
-
-
-class Unusable(Exception):  # noqa: N818 it says what the input is
-    """What was asked for cannot be done; the message is one line."""
 
 
 class Parser(argparse.ArgumentParser):

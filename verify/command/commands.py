@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verify.command.cli import CONFORMS, FALSIFIED, NOTHING, Unusable
+from verify.command.cli import CONFORMS, FALSIFIED, NOTHING
 from verify.command.files import record, write
+from verify.faults import Unusable
 from verify.targets import PACKAGES, TARGETS, Target, chosen, peer_version
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from spec.language.formula import Formula
     from spec.language.procedure import Procedure
-    from verify.command.workers import Outcome
+    from verify.command.workers import TaskResult
     from verify.report import Report
 
 
@@ -131,13 +132,9 @@ def checked_options(given: argparse.Namespace) -> dict[str, Any]:
         Unusable: a device that cannot be used.
     """
     if given.device != "cpu":
-        from verify.faults import Unusable as Refused
         from verify.subject.options import usable_device
 
-        try:
-            usable_device(given.device)
-        except Refused as error:
-            raise Unusable(str(error)) from None
+        usable_device(given.device)
     return {
         "max_examples": given.max_examples,
         "seed": given.seed,
@@ -187,7 +184,7 @@ def do_verify(given: argparse.Namespace) -> int:
     workers = given.jobs or min(2, os.cpu_count() or 1)
     with progress(len(tasks), "verifying") as step:
 
-        def tell(outcome: Outcome) -> None:
+        def tell(outcome: TaskResult) -> None:
             said = outcome.report.verdict if outcome.report else "could not be run"
             step(f"{outcome.task.label}: {said}, {outcome.seconds:.1f} s")
 
@@ -226,7 +223,6 @@ def do_check(given: argparse.Namespace) -> int:
     # Everything of ours, and what it stands on, is imported before the user's directory comes onto the path.
     from verify.checking import check as run_check
     from verify.deviations import Judgement
-    from verify.faults import Unusable as Uncallable
     from verify.inputs.size_rules import pairs
     from verify.output.table import print_falsified, print_imprecise, table
     from verify.subject.loading import Unloadable, callable_at
@@ -236,15 +232,12 @@ def do_check(given: argparse.Namespace) -> int:
     except Unloadable as error:
         raise Unusable(str(error)) from None
     err = console(stderr=True)
-    try:
-        more = {**options, "conventions": conventions, "sizes": pairs(given.sizes), "name": given.where}
-        if sys.stderr.isatty():
-            with err.status(f"checking {given.where} against {formula.id} …"):
-                report = run_check(call, formula.id, **more)
-        else:
+    more = {**options, "conventions": conventions, "sizes": pairs(given.sizes), "name": given.where}
+    if sys.stderr.isatty():
+        with err.status(f"checking {given.where} against {formula.id} …"):
             report = run_check(call, formula.id, **more)
-    except Uncallable as error:
-        raise Unusable(str(error)) from None
+    else:
+        report = run_check(call, formula.id, **more)
     report.target = given.where
     out = console()
     out.print(table([report]))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verify.command.cli import Unusable
+from verify.faults import Unusable
 from verify.output.document import document, dump
 
 if TYPE_CHECKING:

@@ -9,12 +9,13 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from verify.command.cli import CONFORMS, FALSIFIED, Unusable
+from verify.command.cli import CONFORMS, FALSIFIED
 from verify.command.commands import checked_options, console, expanded
 from verify.command.files import record
+from verify.faults import Unusable
 
 if TYPE_CHECKING:
-    from verify.command.workers import Outcome
+    from verify.command.workers import TaskResult
     from verify.report import Report
 
 
@@ -34,7 +35,7 @@ def do_mutants(given: argparse.Namespace) -> int:
     tasks = [Task("variant", v.name, v.formula_id, options) for v in every]
     by_task = {(v.formula_id, v.name): v for v in every}
 
-    def told(outcome: Outcome) -> str:
+    def told(outcome: TaskResult) -> str:
         """What is said of a variant as soon as it is done: one that is misjudged is not kept for the end."""
         variant = by_task[outcome.task.formula_id, outcome.task.label]
         fine, verdict, _ = judged(variant.is_right, outcome)
@@ -95,7 +96,7 @@ def until_falsified(reports: Sequence[Report]) -> str:
     return f"time to the first counterexample: median {statistics.median(times):.2f} s, 95 % within {within:.2f} s"
 
 
-def judged(is_right: bool, outcome: Outcome) -> tuple[bool, str, str]:
+def judged(is_right: bool, outcome: TaskResult) -> tuple[bool, str, str]:
     """Whether a variant was judged as it should be, its verdict, and the checks that caught it.
 
     A wrong one must be caught by something compared, not by an exception alone.

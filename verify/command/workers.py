@@ -28,7 +28,7 @@ class Task:
 
 
 @dataclass
-class Outcome:
+class TaskResult:
     """What came of a task: a report, or why there is none (``error``), and how long it took."""
 
     task: Task
@@ -37,7 +37,7 @@ class Outcome:
     seconds: float = 0.0
 
 
-def perform(task: Task) -> Outcome:
+def perform(task: Task) -> TaskResult:
     """Run one task in this process."""
     began = time.perf_counter()
     try:
@@ -46,12 +46,12 @@ def perform(task: Task) -> Outcome:
         call, more = _find(task)
         report = check(call, task.formula_id, **{**task.options, **more, "name": task.label})
         report.target = task.label
-        outcome = Outcome(task, report)
+        outcome = TaskResult(task, report)
     except KeyboardInterrupt:
         raise
     except Exception as error:
         said = str(error).strip().splitlines()
-        outcome = Outcome(task, error=f"{type(error).__name__}: {said[0] if said else ''}")
+        outcome = TaskResult(task, error=f"{type(error).__name__}: {said[0] if said else ''}")
     outcome.seconds = time.perf_counter() - began
     return outcome
 
@@ -75,9 +75,11 @@ def _begin(threads: int) -> None:
     torch.set_num_threads(threads)
 
 
-def run(tasks: Sequence[Task], workers: int, tell: Callable[[Outcome], None]) -> tuple[list[Outcome], bool]:
+def run(
+    tasks: Sequence[Task], workers: int, tell: Callable[[TaskResult], None]
+) -> tuple[list[TaskResult], bool]:
     """Run tasks and tell each as it is done; returns what is done, in the tasks' order, and whether it was interrupted."""
-    done: dict[int, Outcome] = {}
+    done: dict[int, TaskResult] = {}
     interrupted = False
     if workers <= 1 or len(tasks) <= 1:
         try:
@@ -89,7 +91,7 @@ def run(tasks: Sequence[Task], workers: int, tell: Callable[[Outcome], None]) ->
         return [done[place] for place in sorted(done)], interrupted
     queue = Queue(tasks)
     lanes = [_lane(workers) for _ in range(min(workers, len(tasks)))]
-    pending: dict[Future[Outcome], tuple[int, int]] = {}
+    pending: dict[Future[TaskResult], tuple[int, int]] = {}
 
     def begin(lane: int) -> None:
         place = queue.next(lane)
@@ -107,7 +109,7 @@ def run(tasks: Sequence[Task], workers: int, tell: Callable[[Outcome], None]) ->
                     done[place] = future.result()
                 except Exception as error:  # the process is gone, and with it its pool
                     said = f"the worker process failed: {error or type(error).__name__}"
-                    done[place] = Outcome(tasks[place], error=said)
+                    done[place] = TaskResult(tasks[place], error=said)
                     lanes[lane].shutdown(wait=False)
                     lanes[lane] = _lane(workers)
                 tell(done[place])

@@ -28,7 +28,7 @@ _OPERATIONS: dict[type, Callable[[int, int], int]] = {
 
 
 @dataclass(frozen=True)
-class Rule:
+class SizeRule:
     """What one size is: one of ``options``, or the value of an expression of other sizes."""
 
     size: Size
@@ -65,7 +65,7 @@ def _evaluated(node: ast.expr, sizes: Mapping[str, int]) -> int:
 class Supported:
     """The rules of a callable; none by default, so that every size is supported."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[SizeRule, ...] = ()
 
     @classmethod
     def of(cls, formula: Formula, given: Any) -> Supported:
@@ -123,11 +123,11 @@ EVERY_SIZE = Supported()
 """No rules."""
 
 
-def _rule(formula: Formula, known: Mapping[str, Size], name: str, text: str) -> Rule:
+def _rule(formula: Formula, known: Mapping[str, Size], name: str, text: str) -> SizeRule:
     if re.fullmatch(r"\s*\d+(\s*\|\s*\d+)*\s*", text):
         options = tuple(int(part) for part in text.split("|"))
         if min(options) >= 1:
-            return Rule(known[name], " or ".join(map(str, options)), options)
+            return SizeRule(known[name], " or ".join(map(str, options)), options)
     wrong = Unusable(
         f"{formula.id}: {name} = {text} is no rule for a size; expected sizes, whole numbers, + - * //, or numbers 2|4"
     )
@@ -147,7 +147,7 @@ def _rule(formula: Formula, known: Mapping[str, Size], name: str, text: str) -> 
         if isinstance(node, ast.operator | ast.expr_context):
             continue
         raise wrong
-    return Rule(known[name], ast.unparse(tree), (), tree)
+    return SizeRule(known[name], ast.unparse(tree), (), tree)
 
 
 def sizes_of_formula(formula: Formula) -> tuple[Size, ...]:
@@ -177,4 +177,4 @@ def pairs(given: Iterable[str]) -> dict[str, str]:
     return made
 
 
-__all__ = ["EVERY_SIZE", "Rule", "Supported", "pairs", "sizes_of_formula"]
+__all__ = ["EVERY_SIZE", "SizeRule", "Supported", "pairs", "sizes_of_formula"]

@@ -24,8 +24,8 @@ from verify.laws.draws import (
     Bools,
     Broken,
     Ints,
+    Layout,
     Pointwise,
-    Regime,
     Sample,
     arguments,
     designs,
@@ -42,16 +42,14 @@ SHIFT, CORRELATION = 0.01, 0.05
 """The alternatives: a rate or a share that is off by 0.01 (14 or 16 for 15 %, 9 for 10 %), and adjacent correlation."""
 
 LEAST = 600_000
-"""Free positions drawn in the main regime at least."""
-
-Caller = Callable[..., Any]
+"""Free positions drawn in the main layout at least."""
 
 
-def plan(formula: Formula, conventions: Mapping[str, str] | None) -> tuple[Regime, ...]:
-    """The regimes, the main one large enough for the stated power, computed from the statement's own probabilities."""
+def plan(formula: Formula, conventions: Mapping[str, str] | None) -> tuple[Layout, ...]:
+    """The layouts, the main one large enough for the stated power, computed from the statement's own probabilities."""
     from verify.laws.draws import statement
 
-    trial = Regime("main", 48, 1009, 0, 64)
+    trial = Layout("main", 48, 1009, 0, 64)
     _, rate, given, level, values = statement(formula, conventions, designs(formula, trial, 0))
     usual = float(rate[0].mean())  # of a row without any marked position
     shares = [
@@ -69,17 +67,17 @@ def plan(formula: Formula, conventions: Mapping[str, str] | None) -> tuple[Regim
         LEAST,
     )
     return (
-        Regime("main", 48, 1009, free, 64),
-        Regime("small vocabulary", 48, 8, 60_000, 32),
+        Layout("main", 48, 1009, free, 64),
+        Layout("small vocabulary", 48, 8, 60_000, 32),
         # Where a random word is the original, or [MASK], with a probability that shows.
-        Regime("two words", 48, 2, 60_000, 32),
-        Regime("three words", 48, 3, 60_000, 32),
-        Regime("large vocabulary", 8, 30_522, 30_000, 256),
+        Layout("two words", 48, 2, 60_000, 32),
+        Layout("three words", 48, 3, 60_000, 32),
+        Layout("large vocabulary", 8, 30_522, 30_000, 256),
     )
 
 
 def check_law(
-    caller: Caller,
+    caller: Callable[..., Any],
     formula: Formula,
     conventions: Mapping[str, str] | None = None,
     seed: int = 0,
@@ -112,8 +110,8 @@ def check_law(
     state = global_state()
     try:
         samples += [
-            draw(caller, formula, conventions, regime, seed, device, hold)
-            for regime in plan(formula, conventions)
+            draw(caller, formula, conventions, layout, seed, device, hold)
+            for layout in plan(formula, conventions)
         ]
         if global_state() != state:
             kept.append("the global random state was used: draw from the generator that is passed")
@@ -134,7 +132,7 @@ def check_law(
         if found is not None:
             t, r, i = found
             said = (
-                f"{sample.regime.name}: id {sample.ids[r, i]} at position {i} became word {sample.word[t, r, i]}, "
+                f"{sample.layout.name}: id {sample.ids[r, i]} at position {i} became word {sample.word[t, r, i]}, "
                 f"{'selected' if sample.chosen[t, r, i] else 'not selected'}: the statement gives this probability 0"
             )
             return [*checks, exact("law: possible outcomes", tokens, said)]
@@ -151,9 +149,9 @@ def check_law(
     return checks
 
 
-def _generator(caller: Caller, formula: Formula, seed: int, device: str) -> list[str]:
+def _generator(caller: Callable[..., Any], formula: Formula, seed: int, device: str) -> list[str]:
     """What is wrong with the use of the generator."""
-    rows = designs(formula, Regime("generator", 48, 1009, 0, 8), seed + 1)
+    rows = designs(formula, Layout("generator", 48, 1009, 0, 8), seed + 1)
     return misused(
         lambda generator: arguments(formula, rows, 8, generator, device),
         lambda inputs: returned(formula, caller(*inputs), inputs),

@@ -18,7 +18,7 @@ from verify.laws.statistics import Tally, binomial_p, chernoff_p, poisson_binomi
 def selection(sample: Sample, independent: bool, tally: Tally) -> None:
     """How often positions are chosen: in all, at each position of each design, and by the id that stands there."""
     rate, hits = sample.rate, sample.chosen.sum(0)
-    T, name = sample.times, sample.regime.name
+    T, name = sample.times, sample.layout.name
     free = rate > 0
     if independent:
         k, N, low, high = int(hits[free].sum()), int(free.sum()) * T, rate[free].min(), rate[free].max()
@@ -35,7 +35,7 @@ def selection(sample: Sample, independent: bool, tally: Tally) -> None:
 
 def counts(sample: Sample, independent: bool, tally: Tally) -> None:
     """How many positions of a row are chosen: their distribution if independent, else exactly the statement's count."""
-    T, name = sample.times, sample.regime.name
+    T, name = sample.times, sample.layout.name
     for r, rate in enumerate(sample.rate):
         number = sample.chosen[:, r].sum(-1)
         if not independent:
@@ -60,7 +60,7 @@ def independence(sample: Sample, independent: bool, tally: Tally) -> None:
 
     Pairs are disjoint. Chosen without replacement they are negatively associated, and Chernoff's bound judges them.
     """
-    Y, rate, name = sample.chosen, sample.rate, sample.regime.name
+    Y, rate, name = sample.chosen, sample.rate, sample.layout.name
     n = rate.shape[1]
 
     def judge(what: str, both: Ints, joint: Any, trials: int, headline: bool = False) -> None:
@@ -120,7 +120,7 @@ def outcomes(sample: Sample, independent: bool, tally: Tally) -> None:
 
     Given what is chosen, outcomes are independent under every convention.
     """
-    name = sample.regime.name
+    name = sample.layout.name
     t, r, i = np.nonzero(sample.chosen)
     kind = sample.level[r, i, sample.word[t, r, i]]
     kinds = len(sample.values)
@@ -165,7 +165,7 @@ def outcomes(sample: Sample, independent: bool, tally: Tally) -> None:
 
 def words(sample: Sample, independent: bool, tally: Tally) -> None:
     """Among words that are alike likely: each word or range of words has its share, and no draw repeats another."""
-    name, V = sample.regime.name, sample.probability.shape[2]
+    name, V = sample.layout.name, sample.probability.shape[2]
     t, r, i = np.nonzero(sample.chosen)
     w = sample.word[t, r, i]
     kind = sample.level[r, i, w]

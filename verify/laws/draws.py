@@ -1,6 +1,6 @@
-"""Drawing from an implementation of a probability law: regimes of inputs, the calls, and what the statement says of them.
+"""Drawing from an implementation of a probability law: layouts of inputs, the calls, and what the statement says of them.
 
-A regime is a batch of different rows (designs), each repeated, so that the statement's distribution is evaluated once a
+A layout is a batch of different rows (designs), each repeated, so that the statement's distribution is evaluated once a
 design. Nothing here knows masking: inputs, outcomes and probabilities all come from the formula and its law.
 """
 
@@ -34,7 +34,7 @@ class Broken(Exception):  # noqa: N818 it says what the results are
 
 
 @dataclass(frozen=True)
-class Regime:
+class Layout:
     """Rows of ``length`` over a vocabulary of ``words``; ``tokens`` free positions in all, ``copies`` of each design a call."""
 
     name: str
@@ -52,7 +52,7 @@ class Sample:
     probability of being chosen, ``given[r, i, w]`` that of word w where chosen, ``level`` its level set (−1: impossible).
     """
 
-    regime: Regime
+    layout: Layout
     ids: Ints
     chosen: Bools
     word: Ints
@@ -69,11 +69,11 @@ class Sample:
         return int(self.chosen.shape[0])
 
 
-def designs(formula: Formula, regime: Regime, seed: int) -> list[dict[str, Any]]:
-    """The rows of a regime: inputs by name. Boolean inputs hold True nowhere, at the ends, in a tail, …, everywhere."""
+def designs(formula: Formula, layout: Layout, seed: int) -> list[dict[str, Any]]:
+    """The rows of a layout: inputs by name. Boolean inputs hold True nowhere, at the ends, in a tail, …, everywhere."""
     law = _law(formula)
-    rng = np.random.default_rng((seed, regime.length, regime.words))
-    n = regime.length
+    rng = np.random.default_rng((seed, layout.length, layout.words))
+    n = layout.length
     marks = [np.zeros(n, bool) for _ in range(12)]
     if n >= 16:
         marks[1][[0, -1]] = True
@@ -92,7 +92,7 @@ def designs(formula: Formula, regime: Regime, seed: int) -> list[dict[str, Any]]
     constant: dict[str, Any] = {}
     for item in formula.inputs:
         if is_size(item):
-            constant[str(item)] = sizes[item] = regime.words
+            constant[str(item)] = sizes[item] = layout.words
     rows = []
     for mark in marks:
         row = dict(constant)
@@ -234,40 +234,40 @@ def draw(
     caller: Callable[..., Any],
     formula: Formula,
     conventions: Mapping[str, str] | None,
-    regime: Regime,
+    layout: Layout,
     seed: int,
     device: str,
     on_call: Callable[[int, list[Any], list[Ints], dict[str, Any]], None] | None = None,
 ) -> Sample:
-    """Draw a regime's sample; ``on_call`` sees each call's arguments and results (to hold axioms against them).
+    """Draw a layout's sample; ``on_call`` sees each call's arguments and results (to hold axioms against them).
 
     Raises:
         Broken: results that cannot be a sample.
     """
     law = _law(formula)
-    rows = designs(formula, regime, seed)
+    rows = designs(formula, layout, seed)
     P, rate, given, level, values = statement(formula, conventions, rows)
     free = int((rate > 0).sum())
-    calls = max(2, -(-regime.tokens // (free * regime.copies)))
+    calls = max(2, -(-layout.tokens // (free * layout.copies)))
     generator = torch.Generator(device=device).manual_seed(seed)
     chosen, words = [], []
     for call in range(calls):
-        inputs = arguments(formula, rows, regime.copies, generator, device)
+        inputs = arguments(formula, rows, layout.copies, generator, device)
         results = returned(formula, caller(*inputs), inputs)
         if on_call is not None:
             on_call(call, inputs, results, rows[0])
         at = Pointwise(formula, rows[0], named(formula, inputs, results))
-        shape = (regime.copies, len(rows), regime.length)
+        shape = (layout.copies, len(rows), layout.length)
         words.append(at.whole(law.outcome[0]).reshape(shape))
         chosen.append(at.whole(law.outcome[-1]).reshape(shape) != 0)
     name = next(t.name for t in formula.tensors if t.domain == "integer" and t.shape)
     ids = np.stack([row[name] for row in rows])
     return Sample(
-        regime,
+        layout,
         ids,
         np.concatenate(chosen),
         np.concatenate(words),
-        regime.copies,
+        layout.copies,
         P,
         rate,
         given,
@@ -321,7 +321,7 @@ def _law(formula: Formula) -> Law:
 __all__ = [
     "Broken",
     "Pointwise",
-    "Regime",
+    "Layout",
     "Sample",
     "arguments",
     "designs",

@@ -48,7 +48,7 @@ def _results(caller: Caller, example: Example, arguments: list[Any]) -> list[tor
     return caller.results(arguments, example.sizes, example.batch, example.dtype)
 
 
-def plain(judge: Judge, caller: Caller, example: Example) -> Outcome:
+def one_backward(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """The gradients of one call, as :func:`verify.properties.gradients.judge_gradient` judges them."""
     return judge_gradient(judge, caller, example)
 
@@ -89,7 +89,7 @@ def turned(x: torch.Tensor) -> torch.Tensor:
     return x.mT.contiguous().mT if x.ndim >= 2 else x
 
 
-def expanded(x: torch.Tensor) -> torch.Tensor:
+def of_stride_0(x: torch.Tensor) -> torch.Tensor:
     """A tensor of equal entries as a sum passes it back: one number, expanded with stride 0."""
     return x.flatten()[:1].squeeze(0).expand(x.shape) if x.numel() else x
 
@@ -99,7 +99,7 @@ def stored_otherwise(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """Cotangents that are not contiguous, then those that a sum over the outputs passes back."""
     ones = {name: np.ones_like(value) for name, value in example.cotangents.items()}
     outcomes = []
-    for case, ways in ((example, (scattered, turned)), (replace(example, cotangents=ones), (expanded,))):
+    for case, ways in ((example, (scattered, turned)), (replace(example, cotangents=ones), (of_stride_0,))):
         expected: Any = None
         for stored in ways:
             arguments = _leaves(caller, case)
@@ -131,9 +131,9 @@ def with_a_call_between(others: Callable[[Judge, Example], Example]) -> Scene:
 
 __all__ = [
     "Scene",
-    "expanded",
+    "of_stride_0",
     "one_at_a_time",
-    "plain",
+    "one_backward",
     "scattered",
     "stored_otherwise",
     "turned",

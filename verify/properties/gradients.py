@@ -16,7 +16,7 @@ from spec.language.evaluation.dimensions import whole
 from spec.language.evaluation.precision import Precision
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example, members, rounded
-from verify.oracle import Kind, Question
+from verify.oracle import Arithmetic, Question
 from verify.properties.values import Expected, Judge, Outcome, compare, explain, worst
 from verify.subject.caller import Caller
 from verify.subject.returned import values
@@ -46,9 +46,9 @@ def expected_gradients_at(
 ) -> list[dict[str, Expected]]:
     """The derived gradients at points (inputs, cotangents), with their bounds. Only here the language is asked for them."""
     gradient = vjp(judge.formula, wrt, judge.conventions)
-    kind = Kind(Precision.of(dtype, judge.conventions["intermediates"]))
+    arithmetic = Arithmetic(Precision.of(dtype, judge.conventions["intermediates"]))
     asked = [gradient_question(judge, inputs, cotangents, wrt)[1] for inputs, cotangents in points]
-    answers = judge.oracle.ask(gradient.flat, asked, kind, dtype)
+    answers = judge.oracle.ask(gradient.flat, asked, arithmetic, dtype)
     result = []
     for (inputs, _), answer in zip(points, answers, strict=True):
         # What the walk cannot say (NaN beside an infinite bound) is not judged. An entry about which the statement says nothing

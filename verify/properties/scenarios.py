@@ -17,14 +17,12 @@ import torch
 from verify.faults import Fault
 from verify.inputs.examples import Example, rounded
 from verify.properties import gradient_scenarios
-from verify.properties.gradient_scenarios import scattered, turned
+from verify.properties.gradient_scenarios import Scene, scattered, turned
 from verify.properties.gradients import REAL, differentiable
 from verify.properties.leaks import UNREAD, nan_in_masked_slots
 from verify.properties.values import Judge, Outcome, compare, explain, judge_call, judge_value, worst
 from verify.subject.caller import Caller
 from verify.subject.returned import values
-
-Scene = Callable[[Judge, Caller, Example], Outcome]
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ def _tensors(arguments: Sequence[Any], change: Callable[[torch.Tensor], torch.Te
     return [change(a) if isinstance(a, torch.Tensor) else a for a in arguments]
 
 
-def plain(judge: Judge, caller: Caller, example: Example) -> Outcome:
+def one_call(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """One plain call."""
     return judge_value(judge, caller, example)
 
@@ -67,7 +65,7 @@ def non_contiguous(judge: Judge, caller: Caller, example: Example) -> Outcome:
     return worst([judge_call(judge, caller, example, _tensors(_passed(caller, example), c)) for c in changes])
 
 
-def expanded(judge: Judge, caller: Caller, example: Example) -> Outcome:
+def expanded_batch(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """A batch of three that is one member, expanded with stride 0."""
     copies = (3,)
     arguments = [
@@ -207,12 +205,12 @@ def drawn(change: Callable[[torch.Tensor], torch.Tensor]) -> Scene:
 
 
 VALUES: tuple[Scenario, ...] = (
-    Scenario("a batch equals its members", plain, (5,)),
-    Scenario("two leading dimensions", plain, (2, 3)),
-    Scenario("a batch of one", plain, (1,)),
-    Scenario("sizes of one", plain, sizes=6),
+    Scenario("a batch equals its members", one_call, (5,)),
+    Scenario("two leading dimensions", one_call, (2, 3)),
+    Scenario("a batch of one", one_call, (1,)),
+    Scenario("sizes of one", one_call, sizes=6),
     Scenario("non-contiguous inputs", non_contiguous),
-    Scenario("expanded inputs", expanded),
+    Scenario("expanded inputs", expanded_batch),
     Scenario("same shapes, other values", again_with_others, calls=_both),
     Scenario("same inputs twice", twice),
     Scenario(
@@ -223,7 +221,7 @@ VALUES: tuple[Scenario, ...] = (
     ),
     Scenario("with and without gradients", with_grad_on_and_off),
     Scenario(UNREAD, nan_in_masked_slots, mask=3),
-    Scenario("gradients of a batch", gradient_scenarios.plain, (3,), gradients=True),
+    Scenario("gradients of a batch", gradient_scenarios.one_backward, (3,), gradients=True),
     Scenario("gradients of one input at a time", gradient_scenarios.one_at_a_time, gradients=True),
     Scenario(
         "gradients from cotangents stored otherwise", gradient_scenarios.stored_otherwise, gradients=True

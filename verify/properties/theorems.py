@@ -28,7 +28,7 @@ from spec.language.theorem import Claim, Theorem
 from spec.language.trees import free_symbols
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example, rounded
-from verify.oracle import Kind, Question
+from verify.oracle import Arithmetic, Question
 from verify.properties.substitutions import CallableApplications, Kept, NotRunnable, Replay
 from verify.properties.values import Judge, Outcome
 from verify.subject.caller import Caller
@@ -67,9 +67,9 @@ def rehearse(judge: Judge, caller: Caller, theorem: Theorem, examples: Iterable[
             for flat, inputs in put_down:
                 questions.setdefault((example.dtype, flat), []).append(inputs)
     for (dtype, flat), every in questions.items():
-        kind = Kind(Precision.of(dtype, judge.conventions["intermediates"]))
+        arithmetic = Arithmetic(Precision.of(dtype, judge.conventions["intermediates"]))
         with suppress(ArithmeticError, LookupError, ValueError):
-            judge.oracle.ask(flat, every, kind, dtype)
+            judge.oracle.ask(flat, every, arithmetic, dtype)
 
 
 def judge_theorem(

@@ -21,7 +21,7 @@ from spec.language.formula import Formula
 from spec.language.trees import walk
 from verify.faults import Fault
 from verify.inputs.examples import Example, members
-from verify.oracle import BALLS, PLAIN, Answer, Kind, Oracle, content, oracle_for
+from verify.oracle import BALLS, PLAIN, Answer, Arithmetic, Oracle, content, oracle_for
 from verify.subject.caller import Caller
 from verify.subject.returned import values
 
@@ -150,8 +150,8 @@ class Judge:
         ``rigorous`` None takes balls for float64 where the work is small. Otherwise the float64 walk is the reference: its
         own error is part of the bound.
         """
-        kind = Kind(Precision.of(dtype, self.conventions["intermediates"]))
-        walked = self.oracle.ask(self.flat, every, kind, dtype)
+        arithmetic = Arithmetic(Precision.of(dtype, self.conventions["intermediates"]))
+        walked = self.oracle.ask(self.flat, every, arithmetic, dtype)
         exact = list(walked)
         small = [
             place

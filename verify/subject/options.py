@@ -14,7 +14,7 @@ from verify.faults import Unusable
 from verify.inputs.dtypes import DTYPES
 from verify.subject.wording import shown
 
-JUDGED = ("float64", "float32")
+DEFAULT_TYPES = ("float64", "float32")
 """The types checked where none are named."""
 
 
@@ -79,7 +79,7 @@ def types(dtypes: Any) -> list[str]:
         Unusable: no sequence, an empty one, or a type that cannot be checked.
     """
     if dtypes is None:
-        return list(JUDGED)
+        return list(DEFAULT_TYPES)
     if isinstance(dtypes, str | bytes | Mapping) or not isinstance(dtypes, Iterable):
         raise Unusable(f"dtypes is a sequence of names, such as ['float32']; got {shown(dtypes)}")
     names = [str(d).removeprefix("torch.") if isinstance(d, torch.dtype) else d for d in dtypes]
@@ -127,7 +127,7 @@ def usable_device(device: Any) -> str:
 
 
 __all__ = [
-    "JUDGED",
+    "DEFAULT_TYPES",
     "choices",
     "found_formula",
     "positive",

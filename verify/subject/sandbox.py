@@ -181,7 +181,7 @@ _COMPILERS = ("TORCH", "PYTORCH", "TRITON", "KMP_", "OMP_")
 
 
 def _environment(saved: dict[Any, Any]) -> None:
-    for name in [name for name in _variables() if name not in saved and not _a_compilers(name)]:
+    for name in [name for name in environment_variables() if name not in saved and not _a_compilers(name)]:
         del os.environ[os.fsdecode(name)]
     os.environ.update({os.fsdecode(name): os.fsdecode(value) for name, value in saved.items()})
 
@@ -194,7 +194,8 @@ _KEPT: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)
 """Where Python keeps the environment: reading it there takes no decoding, and it is read twice for every call."""
 
 
-def _variables() -> dict[Any, Any]:
+def environment_variables() -> dict[Any, Any]:
+    """What is in the environment, encoded as the operating system has it."""
     return dict(_KEPT)
 
 
@@ -227,7 +228,7 @@ _ITEMS = (
     _Item("Python's global random state", random.getstate, random.setstate),
     _Item("NumPy's error handling", np.geterr, lambda saved: np.seterr(**saved)),
     _Item("the working directory", os.getcwd, _cwd),
-    _Item("the environment", _variables, _environment, _same_variables),
+    _Item("the environment", environment_variables, _environment, _same_variables),
 )
 
 _CUDA = _Item(

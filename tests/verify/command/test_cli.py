@@ -15,8 +15,9 @@ from spec.language import Assurance, Theorem, claim, indices, sizes
 from spec.language.proving import proof
 from spec.language.proving.deciding.derivations import CheckedClaim
 from spec.language.registry import formulas
-from verify.command.cli import Unusable, main
+from verify.command.cli import main
 from verify.command.commands import expanded
+from verify.faults import Unusable
 from verify.targets import TARGETS
 
 ROOT = Path(__file__).parents[3]

@@ -53,9 +53,9 @@ def test_a_vectorised_implementation_takes_seconds() -> None:
 
 def test_expected_probabilities_carry_the_vocabulary() -> None:
     """With 8 words, [MASK] has 0.8 + 0.1/8: the probabilities come from the statement, 1/V terms included."""
-    regime = plan(mlm, None)[1]
-    assert regime.words == 8
-    _, rate, given, _, values = statement(mlm, None, designs(mlm, regime, 0))
+    layout = plan(mlm, None)[1]
+    assert layout.words == 8
+    _, rate, given, _, values = statement(mlm, None, designs(mlm, layout, 0))
     # A probability is a few products and a sum of at most 8 words' shares, each rounded once: 16 roundings at most.
     rounding = 16 * 2.0**-53
     assert rate[0] == pytest.approx(0.15, rel=rounding)
@@ -74,7 +74,7 @@ def test_a_random_word_may_be_any_word(name: str) -> None:
 
 
 def test_the_plan_reaches_its_power() -> None:
-    """The main regime's size suffices for every alternative at the level of a headline test, by exact computation."""
+    """The main layout's size suffices for every alternative at the level of a headline test, by exact computation."""
     main = plan(mlm, None)[0]
     level = ALPHA / 2 / 5
     chosen = 0.15 * main.tokens - 6 * math.sqrt(main.tokens * 0.15 * 0.85)

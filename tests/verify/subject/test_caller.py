@@ -21,7 +21,7 @@ from verify import check
 from verify.faults import Fault, Unsupported, Unusable
 from verify.subject import caller, returned, sandbox, wording
 from verify.subject.caller import Caller
-from verify.subject.sandbox import _variables
+from verify.subject.sandbox import environment_variables
 
 LN, SOFTMAX = find("normalization.layer_norm"), find("attention.softmax")
 ROW = {"x": np.array([1.0, 2.0, 4.0]), "gamma": np.ones(3), "beta": np.zeros(3), "eps": 1e-5}
@@ -314,7 +314,7 @@ def test_meddling_with_global_state_is_undone_and_reported(name):
             torch.get_default_dtype(),
             torch.is_grad_enabled(),
             Path.cwd(),
-            _variables(),
+            environment_variables(),
             torch.get_num_threads(),
         ]
 
