@@ -61,19 +61,24 @@ if sys.argv[2:] != ["imports"]:
 """
 IMPORTS = """
 import importlib, sys
-import verify.checking, verify.commands, verify.loading
+import verify.checking
+for name in ("command.commands", "subject.loading"):
+    try:
+        importlib.import_module(f"verify.{name}")
+    except ModuleNotFoundError:  # the older tree has no rooms
+        importlib.import_module(f"verify.{name.partition('.')[2]}")
 from spec.language.registry import find
 importlib.import_module(sys.argv[1])
 find(sys.argv[2])
 """
 TARGETS = "import json; from verify.targets import TARGETS; print(json.dumps([(t.label, t.formula_id) for t in TARGETS]))"
 VERIFY = """
-import json, sys
+import json, runpy, sys
 import verify.targets as targets
 kept = {tuple(pair) for pair in json.load(open(sys.argv[1]))}
 targets.TARGETS = type(targets.TARGETS)(t for t in targets.TARGETS if (t.label, t.formula_id) in kept)
-from verify.cli import main
-sys.exit(main(["verify"]))
+sys.argv = ["attnspec", "verify"]
+runpy.run_module("verify", run_name="__main__")
 """
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from verify.checking import check
     from verify.faults import Unusable
+    from verify.output.script import script
     from verify.report import CheckResult, Counterexample, Report
-    from verify.reproduce import script
 
 __all__ = ["CheckResult", "Counterexample", "Report", "Unusable", "check", "script"]
 
@@ -23,7 +23,7 @@ _HOMES = {
     "CheckResult": "report",
     "Counterexample": "report",
     "Unusable": "faults",
-    "script": "reproduce",
+    "script": "output.script",
 }
 
 
@@ -31,3 +31,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'verify' has no attribute {name!r}; it offers {', '.join(__all__)}")
     return getattr(import_module(f"verify.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

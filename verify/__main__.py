@@ -2,6 +2,6 @@
 
 import sys
 
-from verify.cli import main
+from verify.command.cli import main
 
 sys.exit(main())

@@ -12,8 +12,22 @@ import torch
 from spec.language.formula import Formula
 from spec.language.procedure import Procedure
 from spec.language.registry import procedures
-from verify.asking import (
-    JUDGED,
+from verify.accuracy.grades import GRADED, USUAL, accuracy_check
+from verify.faults import Fault, Unsupported, Unusable
+from verify.inputs.size_rules import Supported
+from verify.properties.gradients import differentiable
+from verify.properties.leaks import leaks
+from verify.properties.scenarios import Scenario, applicable
+from verify.properties.values import Judge
+from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Report, versions
+from verify.search.checks import Setting, gradient_check, robustness_check, value_check
+from verify.search.hints import hint
+from verify.search.search import Clock
+from verify.search.theorem_checks import theorem_check
+from verify.subject.callables import importable
+from verify.subject.caller import Caller
+from verify.subject.options import (
+    DEFAULT_TYPES,
     choices,
     found_formula,
     positive,
@@ -22,20 +36,7 @@ from verify.asking import (
     usable_device,
     whole_number,
 )
-from verify.calling import Caller, Fault, Unsupported, Unusable
-from verify.gradients import differentiable
-from verify.grading import GRADED, USUAL, accuracy_check
-from verify.hints import hint
-from verify.judging import Judge
-from verify.properties import Setting, gradient_check, robustness_check, value_check
-from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Report, versions
-from verify.reproduce import importable
-from verify.robustness import Scenario, applicable
-from verify.searching import Clock
-from verify.state import listening, one_thread, what_exists_kept
-from verify.supporting import Supported
-from verify.theoremtests import theorem_check
-from verify.unread import leaks
+from verify.subject.sandbox import listening, one_thread, what_exists_kept
 
 COARSER = 2.0**17
 """Error/bound up to which a coarser type may be the reason: bfloat16's roundoff beside float32's, and some room."""
@@ -230,12 +231,12 @@ def _scenario(setting: Setting, scenario: Scenario, report: Report, kinds: list[
 def _usable(report: Report, kinds: list[str]) -> list[str]:
     """The types that the value checks did not find unsupported (all, if none is left)."""
     out = {c.dtype for c in report.checks if c.kind == "value" and c.verdict == INCONCLUSIVE}
-    narrow = [k for k in kinds if k not in out and k in JUDGED] or [k for k in kinds if k not in out]
+    narrow = [k for k in kinds if k not in out and k in DEFAULT_TYPES] or [k for k in kinds if k not in out]
     return narrow or kinds
 
 
 def _laws(setting: Setting) -> list[CheckResult]:
-    from verify.laws import check_law
+    from verify.laws.checking import check_law
 
     judge, caller = setting.judge, setting.caller
     try:

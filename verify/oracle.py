@@ -50,14 +50,14 @@ REMEMBERED = 4_000_000
 
 
 @dataclass(frozen=True)
-class Kind:
+class Arithmetic:
     """In which arithmetic a question is answered: for a precision, in balls (rigorous), or in plain float64 (neither)."""
 
     precision: Precision | None = None
     balls: bool = False
 
 
-PLAIN, BALLS = Kind(), Kind(balls=True)
+PLAIN, BALLS = Arithmetic(), Arithmetic(balls=True)
 
 
 class Oracle:
@@ -82,7 +82,7 @@ class Oracle:
             group = (flat, dtype, _shapes(flat, inputs))
             self.waiting.setdefault(group, []).append((content(flat, inputs), inputs))
 
-    def ask(self, flat: Flat, every: Sequence[Asked], kind: Kind, dtype: str) -> list[Answer]:
+    def ask(self, flat: Flat, every: Sequence[Asked], arithmetic: Arithmetic, dtype: str) -> list[Answer]:
         """What a statement says at each of these inputs.
 
         Raises:
@@ -92,16 +92,16 @@ class Oracle:
         groups: dict[Any, list[tuple[bytes, Asked]]] = {}
         found: dict[bytes, Answer] = {}
         for digest, inputs in zip(digests, every, strict=True):
-            known = self.answers.get((flat, kind, digest))
+            known = self.answers.get((flat, arithmetic, digest))
             if known is not None:
-                self.answers.move_to_end((flat, kind, digest))
+                self.answers.move_to_end((flat, arithmetic, digest))
                 found[digest] = known
             else:
                 groups.setdefault(_shapes(flat, inputs), []).append((digest, inputs))
         for shapes, missing in groups.items():
             wanted = dict(missing)
-            others = self._others(flat, kind, (flat, dtype, shapes), wanted)
-            found |= self._answered(flat, kind, wanted, others)
+            others = self._others(flat, arithmetic, (flat, dtype, shapes), wanted)
+            found |= self._answered(flat, arithmetic, wanted, others)
         return [found[digest] for digest in digests]
 
     def error(
@@ -116,7 +116,7 @@ class Oracle:
         return tuple(known)
 
     def _others(
-        self, flat: Flat, kind: Kind, group: Any, wanted: Mapping[bytes, Asked]
+        self, flat: Flat, arithmetic: Arithmetic, group: Any, wanted: Mapping[bytes, Asked]
     ) -> dict[bytes, Asked]:
         """Announced questions that may be answered together with those asked, more of them from turn to turn."""
         self.turn += 1
@@ -124,12 +124,12 @@ class Oracle:
         waiting = [
             (digest, inputs)
             for digest, inputs in self.waiting.get(group, ())
-            if digest not in wanted and (flat, kind, digest) not in self.answers
+            if digest not in wanted and (flat, arithmetic, digest) not in self.answers
         ]
         return dict(waiting[: max(room, 0)])
 
     def _answered(
-        self, flat: Flat, kind: Kind, wanted: Mapping[bytes, Asked], others: Mapping[bytes, Asked]
+        self, flat: Flat, arithmetic: Arithmetic, wanted: Mapping[bytes, Asked], others: Mapping[bytes, Asked]
     ) -> dict[bytes, Answer]:
         together = [*wanted.items(), *others.items()]
         sizes = bind(flat, together[0][1]).sizes
@@ -140,16 +140,16 @@ class Oracle:
             if first >= len(wanted) and first:  # the others are answered along with those asked, or later
                 break
             try:
-                answers = self._evaluated(flat, kind, [inputs for _, inputs in part])
+                answers = self._evaluated(flat, arithmetic, [inputs for _, inputs in part])
             except (ArithmeticError, LookupError, ValueError):
                 if len(part) == 1:
                     raise
                 # One of them cannot be evaluated, and must not speak for the others.
                 part = [(digest, inputs) for digest, inputs in part if digest in wanted]
-                answers = [self._evaluated(flat, kind, [inputs])[0] for _, inputs in part]
+                answers = [self._evaluated(flat, arithmetic, [inputs])[0] for _, inputs in part]
             for (digest, _), answer in zip(part, answers, strict=True):
                 found[digest] = answer
-                self._keep((flat, kind, digest), answer)
+                self._keep((flat, arithmetic, digest), answer)
         return found
 
     def _keep(self, key: Any, answer: Answer) -> None:
@@ -158,18 +158,18 @@ class Oracle:
         while self.kept > REMEMBERED and len(self.answers) > 1:
             self.kept -= _numbers(self.answers.popitem(last=False)[1])
 
-    def _evaluated(self, flat: Flat, kind: Kind, every: list[Asked]) -> list[Answer]:
+    def _evaluated(self, flat: Flat, arithmetic: Arithmetic, every: list[Asked]) -> list[Answer]:
         self.evaluations += 1
         alone = len(every) == 1
         statement = flat if alone else batched(flat)
         bindings = bind(flat, every[0]) if alone else bind_all(flat, every)
         outputs: list[tuple[Reals, Reals]] = []
-        if kind.balls:
+        if arithmetic.balls:
             with precision(BITS):
                 done = run(statement, BallArithmetic(), bindings)
             outputs = [(midpoints(b), radii(b)) for b in (done.tensors[t.name] for t in statement.outputs)]
         else:
-            model = kind.precision
+            model = arithmetic.precision
             formats = (None, None) if model is None else (model.operations, model.storage)
             done = run(statement, Walk(formats[0]), bindings, formats[1])
             with np.errstate(all="ignore"):  # what does not fit into float64 is infinite, that is unjudged
@@ -245,4 +245,4 @@ def _product(flat: Flat, extents: tuple[tuple[Any, ...], tuple[Any, ...]], sizes
     )
 
 
-__all__ = ["BALLS", "PLAIN", "Answer", "Kind", "Oracle", "content", "oracle_for", "widest"]
+__all__ = ["BALLS", "PLAIN", "Answer", "Arithmetic", "Oracle", "content", "oracle_for", "widest"]

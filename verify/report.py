@@ -41,7 +41,7 @@ class Counterexample:
         got: the entry found (None where the call itself failed).
         expected: the entry of the statement.
         tolerance: how far a right implementation may be from it.
-        calls: the calls in which it shows, where it takes more than one plain call (see :mod:`verify.reproduce`).
+        calls: the calls in which it shows, where it takes more than one plain call (see :mod:`verify.output.script`).
         regime: how the inputs were drawn.
         generator_seed: the seed of the generator passed, if one was.
     """
@@ -62,7 +62,7 @@ class Counterexample:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values."""
-        return {name: plain(value) for name, value in vars(self).items()}
+        return {name: jsonable(value) for name, value in vars(self).items()}
 
     def lines(self) -> list[str]:
         """The counterexample as short lines of text."""
@@ -107,7 +107,7 @@ class CheckResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values."""
-        found = {name: plain(value) for name, value in vars(self).items() if name != "counterexample"}
+        found = {name: jsonable(value) for name, value in vars(self).items() if name != "counterexample"}
         found["counterexample"] = None if self.counterexample is None else self.counterexample.to_dict()
         return found
 
@@ -166,7 +166,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON-ready values."""
-        found = {name: plain(value) for name, value in vars(self).items() if name != "checks"}
+        found = {name: jsonable(value) for name, value in vars(self).items() if name != "checks"}
         return {"verdict": self.verdict, **found, "checks": [check.to_dict() for check in self.checks]}
 
     def __str__(self) -> str:
@@ -209,16 +209,16 @@ def show(value: Any) -> str:
     return repr(value)
 
 
-def plain(value: Any) -> Any:
+def jsonable(value: Any) -> Any:
     """A value as JSON has it; numbers that are not finite become words."""
     if isinstance(value, Mapping):
-        return {str(name): plain(part) for name, part in value.items()}
+        return {str(name): jsonable(part) for name, part in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(part) for part in value]
+        return [jsonable(part) for part in value]
     if isinstance(value, np.ndarray):
-        return plain(value.tolist())
+        return jsonable(value.tolist())
     if isinstance(value, np.generic):
-        return plain(value.item())
+        return jsonable(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if value is None or isinstance(value, str | int | float | bool):

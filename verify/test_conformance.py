@@ -12,7 +12,7 @@ from functools import cache
 import pytest
 
 from spec.language.registry import find
-from verify.known import judge
+from verify.deviations import judge
 from verify.report import Report
 from verify.targets import TARGETS
 

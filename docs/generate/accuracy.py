@@ -15,12 +15,12 @@ import impl.attention
 from spec.language.evaluation.evaluate import bound
 from spec.language.evaluation.noise import expected_error
 from spec.language.registry import find
-from verify.calling import Caller
-from verify.grading import accuracy_check
-from verify.judging import Judge
+from verify.accuracy.grades import accuracy_check
 from verify.mutants import variants
-from verify.properties import Setting
-from verify.searching import Clock
+from verify.properties.values import Judge
+from verify.search.checks import Setting
+from verify.search.search import Clock
+from verify.subject.caller import Caller
 
 from .drawing import FOUR, ONE, TWO, draw, label_lines
 from .markup import code, number, table

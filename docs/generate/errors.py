@@ -13,7 +13,7 @@ from spec.language.evaluation.evaluate import bound
 from spec.language.evaluation.precision import FORMATS, Precision
 from spec.language.formula import Formula
 from spec.language.registry import find
-from verify.regimes import DATA, Regime
+from verify.inputs.regimes import DATA, Regime
 
 from . import examples
 from .drawing import Reals

@@ -9,8 +9,8 @@ import torch
 
 import impl.masking
 from spec.language.registry import find
-from verify.laws import ALPHA, POWER
-from verify.statistics import sample_size
+from verify.laws.results import ALPHA, POWER
+from verify.laws.statistics import sample_size
 
 from .markup import table
 

@@ -7,7 +7,7 @@ from html import escape
 from spec.language.formula import Convention, Formula
 from spec.language.procedure import Procedure
 from spec.language.registry import statement, statement_ids
-from verify.known import deviations
+from verify.deviations import deviations
 from verify.targets import TARGETS, Target
 
 from .markup import code, table

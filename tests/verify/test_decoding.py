@@ -66,9 +66,9 @@ def test_a_result_of_another_form_is_a_fault_that_says_which(returned: object, s
     """Types and shapes are looked at before anything is compared."""
     decoder = Decoder.of(lambda model, prompts, max_length: returned, "decoding.greedy")
     case = Case("table", 3, 0, ((1,),), 3)
-    from verify.decoding.judging import Judge
+    from verify.decoding.judging import CaseJudge
 
-    problem = Judge(GREEDY, {}, decoder).problem(case)
+    problem = CaseJudge(GREEDY, {}, decoder).problem(case)
     with pytest.raises(Fault, match=said):
         decoder.solve(case, problem)
 

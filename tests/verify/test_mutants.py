@@ -8,10 +8,10 @@ import pytest
 
 from spec.language.registry import statement, statement_ids
 from verify.checking import check
+from verify.command.mutants import judged, until_falsified
+from verify.command.workers import Task, TaskResult
 from verify.mutants import Variant, variants
-from verify.mutating import judged, until_falsified
 from verify.report import CheckResult, Counterexample, Report
-from verify.running import Outcome, Task
 
 # One of each kind of mistake: value, gradient, mask, convention, law, in-place damage, precision; and one right one each.
 WRONG = {
@@ -101,11 +101,11 @@ def picked(names: dict[str, tuple[str, ...]]) -> list[Variant]:
     return [found[formula_id, name] for formula_id, chosen in names.items() for name in chosen]
 
 
-def run(variant: Variant) -> Outcome:
+def run(variant: Variant) -> TaskResult:
     """Check a variant with few examples."""
     few = FEW.get(variant.formula_id.split(".")[0], 80)
     report = check(variant.call, variant.formula_id, max_examples=few, **variant.options)
-    return Outcome(Task("variant", variant.name, variant.formula_id), report)
+    return TaskResult(Task("variant", variant.name, variant.formula_id), report)
 
 
 @pytest.mark.parametrize("variant", picked(WRONG), ids=lambda v: f"{v.formula_id}-{v.name}")
@@ -152,8 +152,8 @@ def test_conventions_of_a_variant_exist(variant: Variant) -> None:
 def test_an_exception_alone_does_not_count() -> None:
     """A mutant that only raises, or a checker that fails, is misjudged; a compared entry counts."""
 
-    def outcome(*checks: CheckResult) -> Outcome:
-        return Outcome(Task("variant", "x", "scores.dot"), Report("scores.dot", "x", {}, list(checks)))
+    def outcome(*checks: CheckResult) -> TaskResult:
+        return TaskResult(Task("variant", "x", "scores.dot"), Report("scores.dot", "x", {}, list(checks)))
 
     raised = CheckResult(
         "value in float64", "value", "falsified", message="scores.dot: x raised ValueError: no"
@@ -163,20 +163,20 @@ def test_an_exception_alone_does_not_count() -> None:
     assert not judged(False, outcome(raised))[0]
     assert judged(False, outcome(raised, compared))[0]
     assert not judged(True, outcome(compared))[0]
-    assert not judged(False, Outcome(Task("variant", "x", "scores.dot"), error="ZeroDivisionError"))[0]
+    assert not judged(False, TaskResult(Task("variant", "x", "scores.dot"), error="ZeroDivisionError"))[0]
     assert not judged(False, outcome(CheckResult("value", "value", "conforms")))[0]
 
 
 def test_a_right_variant_is_not_imprecise_unless_it_declares_coarse_sums() -> None:
     """A wrong one may be caught by its accuracy; a right one is careful, or says that its sums are coarse."""
 
-    def outcome(intermediates: str) -> Outcome:
+    def outcome(intermediates: str) -> TaskResult:
         checks = [CheckResult("accuracy in float16", "accuracy", "imprecise")]
         report = Report("scores.dot", "x", {"intermediates": intermediates}, checks)
-        return Outcome(Task("variant", "x", "scores.dot"), report)
+        return TaskResult(Task("variant", "x", "scores.dot"), report)
 
     assert (
-        judged(False, Outcome(Task("variant", "x", "scores.dot"), outcome("accumulate").report))[1]
+        judged(False, TaskResult(Task("variant", "x", "scores.dot"), outcome("accumulate").report))[1]
         == "imprecise"
     )
     assert not judged(True, outcome("accumulate"))[0]

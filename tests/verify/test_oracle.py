@@ -12,10 +12,10 @@ from spec.language.evaluation.precision import Precision
 from spec.language.flatten import Flat
 from spec.language.registry import find
 from verify import oracle
-from verify.judging import Judge
-from verify.oracle import BALLS, Kind, Oracle, widest
+from verify.oracle import BALLS, Arithmetic, Oracle, widest
+from verify.properties.values import Judge
 
-SINGLE = Kind(Precision.of("float32"))
+SINGLE = Arithmetic(Precision.of("float32"))
 DOT = Judge(find("similarity.dot")).flat
 
 

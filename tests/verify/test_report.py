@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from verify.report import CheckResult, Counterexample, Report, plain
+from verify.report import CheckResult, Counterexample, Report, jsonable
 
 
 def made(*verdicts, kind="value"):
@@ -80,4 +80,4 @@ def test_a_report_reads_well():
 
 def test_plain_leaves_nothing_that_json_lacks():
     """Sets, tuples and objects become lists and text."""
-    assert plain({"a": (1, {2}), 3: object}) == {"a": [1, [2]], "3": str(object)}
+    assert jsonable({"a": (1, {2}), 3: object}) == {"a": [1, [2]], "3": str(object)}

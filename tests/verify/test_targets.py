@@ -11,12 +11,12 @@ import torch
 import impl
 from spec.language.formula import Formula
 from spec.language.registry import find, procedures, statement, statement_ids
-from verify.calling import Caller
 from verify.decoding.cases import Case
 from verify.decoding.contract import Decoder
-from verify.decoding.judging import VALUE, Judge, kinds_for
-from verify.sampling import Example, Space
-from verify.supporting import Supported
+from verify.decoding.judging import VALUE, CaseJudge, kinds_for
+from verify.inputs.examples import Example, Space
+from verify.inputs.size_rules import Supported
+from verify.subject.caller import Caller
 from verify.targets import PACKAGES, TARGETS, Target, chosen, peer_version
 from verify.targets.ours import implemented
 
@@ -42,7 +42,7 @@ def takes_a_case(target: Target) -> None:
     decoder = Decoder.of(target.load(), target.formula_id)
     kind = kinds_for(decoder, VALUE)[0]
     case = Case(kind, 5, 1, ((1, 2), (3, 0)), 3, width=2 if decoder.beams else 1)
-    judge = Judge(statement(target.formula_id), target.conventions, decoder)
+    judge = CaseJudge(statement(target.formula_id), target.conventions, decoder)
     found = decoder.solve(case, judge.problem(case))
     assert [len(row) for row in found] == [case.width] * 2
     assert all(len(one.tokens) == 3 for row in found for one in row)

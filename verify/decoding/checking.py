@@ -11,10 +11,9 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, Verbosity
 
 from spec.language.procedure import Procedure
-from verify.asking import whole_number
 from verify.decoding.cases import Case, cases
 from verify.decoding.contract import Decoder
-from verify.decoding.judging import REPEATS, VALUE, Judge, Seen, kinds_for
+from verify.decoding.judging import REPEATS, VALUE, CaseJudge, Seen, kinds_for
 from verify.faults import Unsupported, Unusable
 from verify.report import (
     CONFORMS,
@@ -26,9 +25,10 @@ from verify.report import (
     Report,
     versions,
 )
-from verify.reproduce import importable
-from verify.searching import Clock
-from verify.state import listening, one_thread
+from verify.search.search import Clock
+from verify.subject.callables import importable
+from verify.subject.options import whole_number
+from verify.subject.sandbox import listening, one_thread
 
 SHARE = 0.3
 """The share of the examples that each requirement gets; the comparison with the reference gets all."""
@@ -62,7 +62,7 @@ def check_procedure(
         chosen = procedure.choose(conventions)
     except ValueError as error:
         raise Unusable(str(error)) from None
-    judge = Judge(procedure, chosen, decoder)
+    judge = CaseJudge(procedure, chosen, decoder)
     began = time.perf_counter()
     clock = Clock(time_limit)
     report = Report(
@@ -86,8 +86,8 @@ def check_procedure(
     return report
 
 
-def _search(judge: Judge, check: str, count: int, seed: int, clock: Clock) -> CheckResult:
-    search = Search(judge, check, clock)
+def _search(judge: CaseJudge, check: str, count: int, seed: int, clock: Clock) -> CheckResult:
+    search = CaseSearch(judge, check, clock)
     strategy = cases(
         judge.decoder.takes,
         kinds_for(judge.decoder, check),
@@ -113,10 +113,10 @@ def _search(judge: Judge, check: str, count: int, seed: int, clock: Clock) -> Ch
     return search.result()
 
 
-class Search:
+class CaseSearch:
     """What the cases of one check came to."""
 
-    def __init__(self, judge: Judge, check: str, clock: Clock) -> None:
+    def __init__(self, judge: CaseJudge, check: str, clock: Clock) -> None:
         self.judge, self.check, self.clock = judge, check, clock
         self.seen = self.idle = 0
         self.worst: float | None = None

@@ -34,7 +34,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Judge:
+class CaseJudge:
     """A procedure under its conventions, and the callable held to it."""
 
     procedure: Procedure
@@ -125,4 +125,4 @@ def kinds_for(decoder: Decoder, check: str) -> tuple[str, ...]:
     return ("tied", "table", "attention") if check == REPEATS else ("table", "attention")
 
 
-__all__ = ["COMPARED", "REPEATS", "SINGLE", "VALUE", "Judge", "Seen", "kinds_for"]
+__all__ = ["COMPARED", "REPEATS", "SINGLE", "VALUE", "CaseJudge", "Seen", "kinds_for"]

@@ -28,7 +28,7 @@ class Target:
         adapter: ``module:function``; calling the function with ``keywords`` gives the adapted callable.
         conventions: what it does by its own convention; ours where not given.
         differs: what is legitimately different, in a sentence.
-        sizes: the sizes it supports, where not all, as rules by name (see :mod:`verify.supporting`).
+        sizes: the sizes it supports, where not all, as rules by name (see :mod:`verify.inputs.size_rules`).
     """
 
     peer: str

@@ -30,7 +30,7 @@ from spec.language.known import forget
 from spec.language.proving.proof import check
 from spec.language.theorem import Assurance
 from spec.language.wellformed.formulas import IllFormed
-from verify.sampling import Space
+from verify.inputs.examples import Space
 
 T, V = sizes("T V")
 t, v = indices(t=T, v=V)

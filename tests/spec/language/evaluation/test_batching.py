@@ -15,9 +15,9 @@ from spec.language.evaluation.precision import FORMATS
 from spec.language.evaluation.walk import Walk
 from spec.language.flatten import Flat
 from spec.language.registry import find, ids
-from verify.gradients import differentiable, with_cotangents
-from verify.judging import Judge
-from verify.sampling import Space
+from verify.inputs.examples import Space
+from verify.properties.gradients import differentiable, with_cotangents
+from verify.properties.values import Judge
 
 DOUBLE = FORMATS["float64"]
 COUNT = 7

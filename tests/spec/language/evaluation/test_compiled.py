@@ -28,7 +28,7 @@ from spec.language.lines import Definition
 from spec.language.registry import find, formulas
 from tests.spec.language.evaluation.random_statements import inputs, statement
 from tests.spec.language.recurrent_cases import backwards, grid, mutual, remembering, running
-from verify.sampling import Space
+from verify.inputs.examples import Space
 
 ROUNDINGS = 2.0**-44
 """Slices and look-ups lay arrays out differently, and NumPy adds in the order of the layout."""

@@ -1,0 +1,381 @@
+"""Accuracy grades: careful callables stay near careful arithmetic, coarse ones are named, with the line that is coarse.
+
+Everything is drawn from fixed seeds, so that what holds once holds always. Where a new draw would be unlucky is said: a careful
+callable's largest error is below 12 sigma over all that was measured, the limit is 32; a coarse line makes more than 100.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from spec.language.registry import find
+from verify.accuracy.grades import TYPICAL, WORST, Grade, accuracy_check
+from verify.accuracy.lost_digits import placed
+from verify.checking import check
+from verify.command.commands import do_check
+from verify.inputs.examples import rounded
+from verify.inputs.realistic_examples import BUDGET, ladder, realistic
+from verify.inputs.size_rules import EVERY_SIZE, Supported
+from verify.inputs.sizes import sizing
+from verify.mutants import precision, variants
+from verify.mutants.precision import held
+from verify.output.table import accuracy, overall, table, verdict_of
+from verify.properties.values import Judge
+from verify.report import CheckResult, Report
+from verify.search.checks import Setting
+from verify.search.search import Clock
+from verify.subject.caller import Caller
+
+ATTENTION, SOFTMAX = "attention.scaled_dot_product", "attention.softmax"
+
+
+def graded(fn: Any, formula_id: str, dtype: str = "float32", seed: int = 0, **options: Any) -> CheckResult:
+    """The accuracy check of a callable alone."""
+    formula = find(formula_id)
+    setting = Setting(Judge(formula), Caller(fn, formula), seed, 32, Clock(None))
+    return accuracy_check(setting, dtype, **options)
+
+
+def coarse_scores(dtype: torch.dtype, from_: int = 128) -> Any:
+    """Attention whose scores are held in another type from so many keys on."""
+
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        return held(q @ k.mT / q.shape[-1] ** 0.5, dtype, from_).softmax(-1) @ v
+
+    return attention
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize(
+    ("fn", "formula_id"),
+    [
+        (F.scaled_dot_product_attention, ATTENTION),
+        (lambda s: s.softmax(-1), SOFTMAX),
+        (lambda x, g, b, eps: F.layer_norm(x, x.shape[-1:], g, b, eps), "normalization.layer_norm"),
+        (lambda x, y: (x * y).sum(-1), "similarity.dot"),
+    ],
+)
+def test_careful_callables_are_graded_as_careful(fn: Any, formula_id: str, dtype: str) -> None:
+    """PyTorch's own in both types: a few sigma, no digits lost, and it says at which sizes."""
+    found = graded(fn, formula_id, dtype)
+    assert found.verdict == "conforms"
+    assert 0 < found.details["sigma"] < 12
+    assert found.details["digits"] < 0.2
+    assert max(found.details["grades"]["value, wide sizes"]["sizes"].values()) > 256
+
+
+@pytest.mark.parametrize("coarse", [torch.float16, torch.bfloat16])
+def test_scores_held_in_a_coarser_type_are_imprecise_and_named(coarse: torch.dtype) -> None:
+    """More than a digit lost at realistic sizes, with the line and its type; at default sizes nothing shows."""
+    found = graded(coarse_scores(coarse), ATTENTION)
+    name = str(coarse).removeprefix("torch.")
+    assert found.verdict == "imprecise"
+    assert found.details["sigma"] > 100
+    assert found.details["digits"] > 1
+    assert found.details["place"] == f"as if `s` were held in {name}"
+    assert found.details["explained"]
+    assert found.details["grades"]["value, default sizes"]["sigma"] < 12
+    assert f"as if `s` were held in {name}" in found.message
+
+
+def test_a_sum_accumulated_in_bfloat16_stands_out_from_eager_bfloat16() -> None:
+    """Of the variants in bfloat16 the accumulator is imprecise, and the eager ones are not."""
+    named = {v.name: v for v in variants() if v.call.__module__ == precision.__name__}
+    found = {
+        name: graded(named[name].call, named[name].formula_id, "bfloat16")
+        for name in ("accumulated_in_bfloat16", "eager_softmax_in_bfloat16", "eager_in_bfloat16")
+    }
+    verdicts = {name: result.verdict for name, result in found.items()}
+    assert verdicts == {
+        "accumulated_in_bfloat16": "imprecise",
+        "eager_softmax_in_bfloat16": "conforms",
+        "eager_in_bfloat16": "conforms",
+    }
+    assert "sums were accumulated in bfloat16" in found["accumulated_in_bfloat16"].details["place"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_single_number_that_is_held_in_float16_is_found_at_any_seed(seed: int) -> None:
+    """One inner product may lie on a float16 number by chance, so it is graded at many examples."""
+
+    def rounded_last(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        product = (x * y).sum(-1)
+        return product if x.shape[-1] < 128 else product.to(torch.float16).to(x.dtype)
+
+    result = graded(rounded_last, "similarity.dot", seed=seed)
+    assert result.verdict == "imprecise", result.message
+    assert result.details["grades"]["value, wide sizes"]["entries"] >= 32
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_softmax_whose_gradient_goes_through_the_maximum_is_careful(dtype: str) -> None:
+    """The roundings of a row meet in the entry of its largest score; a single entry of a row makes no gradient imprecise."""
+
+    def plainly(s: torch.Tensor) -> torch.Tensor:
+        e = (s - s.amax(-1, keepdim=True)).exp()
+        return e / e.sum(-1, keepdim=True)
+
+    results = [graded(plainly, "attention.softmax", dtype, seed) for seed in range(4)]
+    assert [result.verdict for result in results] == ["conforms"] * 4
+    assert max(result.details["sigma"] for result in results) > 8, "the entry shows in what is reported"
+
+
+def test_nan_at_the_sizes_of_real_models_is_falsified_not_imprecise() -> None:
+    """Where even the bound is finite, what is no number is no question of accuracy."""
+
+    def breaks(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        product = (x * y).sum(-1)
+        return product if x.shape[-1] < 257 else product * math.nan
+
+    result = graded(breaks, "similarity.dot")
+    assert result.verdict == "falsified"
+    assert "not finite" in result.message
+
+
+def test_a_limit_of_the_user_makes_it_a_failure() -> None:
+    """``accuracy=N``: beyond N sigma falsified, below it as it was; without it imprecise at most."""
+    fn = coarse_scores(torch.float16)
+    assert graded(fn, ATTENTION, limit=1e9).verdict == "imprecise"
+    assert graded(fn, ATTENTION, limit=32).verdict == "falsified"
+    assert graded(F.scaled_dot_product_attention, ATTENTION, limit=0.001).verdict == "falsified"
+
+
+def test_check_reports_the_grades_and_the_word() -> None:
+    """A report is imprecise where nothing but the accuracy is at fault; it says so in text, JSON and table."""
+    named = next(v for v in variants(("normalization.layer_norm",)) if v.name == "mean_in_half")
+    report = check(named.call, named.formula_id, dtypes=["float32"], max_examples=20)
+    assert report.verdict == overall(report) == "imprecise"
+    assert not report.falsified
+    sigma, digits = report.grades["float32"]
+    assert sigma > WORST["float32"]
+    assert digits > 0.5
+    assert "imprecise    accuracy in float32" in str(report)
+    assert "held in float16" in str(report)
+    accurate = next(c for c in report.to_dict()["checks"] if c["kind"] == "accuracy")
+    assert accurate["details"]["sigma"] == sigma
+    assert verdict_of(report, "accuracy") == "imprecise"
+    assert accuracy(report).startswith("f32 ")
+    assert "in sigma" in [str(column.header) for column in table([report]).columns]
+
+
+def test_what_is_another_value_gets_no_grade_but_what_is_coarse_gets_its_line() -> None:
+    """A wrong scale is no matter of accuracy; float16 scores at every size are falsified, and the grade says why."""
+    wrong = check(lambda q, k, v: (q @ k.mT).softmax(-1) @ v, ATTENTION, dtypes=["float32"], max_examples=10)
+    assert wrong.verdict == "falsified"
+    assert not wrong.grades
+    coarse = check(coarse_scores(torch.float16, 0), ATTENTION, dtypes=["float32"], max_examples=10)
+    assert coarse.verdict == "falsified"
+    places = [c.details["place"] for c in coarse.checks if c.kind == "accuracy"]
+    assert places == ["as if `s` were held in float16"]
+
+
+def test_inconclusive_checks_in_sixteen_bits_show_the_grade_instead() -> None:
+    """Gradients in bfloat16 are not judged; what is said of them is the grade."""
+    report = check(F.scaled_dot_product_attention, ATTENTION, dtypes=["bfloat16"], max_examples=10)
+    (gradient,) = [c for c in report.checks if c.kind == "gradient"]
+    assert gradient.verdict == "inconclusive"
+    assert "graded instead: within" in gradient.message
+
+
+def test_types_are_graded_as_asked() -> None:
+    """float32 and bfloat16 by default, else those asked for; float64 is the reference and has no grade."""
+
+    def dot(x: Any, y: Any) -> Any:
+        return (x * y).sum(-1)
+
+    assert set(check(dot, "similarity.dot", max_examples=4).grades) == {"float32", "bfloat16"}
+    assert not check(dot, "similarity.dot", max_examples=4, dtypes=["float64"]).grades
+    assert set(check(dot, "similarity.dot", max_examples=4, dtypes=["float16"]).grades) <= {"float16"}
+
+
+def test_a_type_that_nobody_asked_for_is_reported_not_judged() -> None:
+    """Running sums are careful in float32; what they lose in bfloat16 is said, and does not count unless it was asked for."""
+    named = next(v for v in variants(("scores.scaled_dot",)) if v.name == "accumulated_one_by_one")
+    report = check(named.call, named.formula_id, max_examples=10)
+    assert report.verdict == "conforms"
+    assert report.grades["bfloat16"][0] > WORST["bfloat16"]
+    (short,) = [c for c in report.checks if c.kind == "accuracy" and c.dtype == "bfloat16"]
+    assert short.verdict == "inconclusive"
+    assert short.message.startswith("reported, not judged: ")
+
+
+def test_a_row_that_cancels_is_graded_by_a_spread_that_any_order_of_its_sum_has() -> None:
+    """The mean of two numbers near -2,565 may be exact in one order and is not in a running one: neither is far off."""
+    from spec.language.evaluation.noise import expected_error
+
+    x = np.array([-2565.44287109375, -2566.1044921875])
+    inputs = {"x": x, "gamma": np.ones(2), "beta": np.zeros(2), "eps": 1e-12}
+    ((value, sigma),) = expected_error(find("normalization.layer_norm"), inputs)
+    made, gamma, beta = (torch.tensor(inputs[name], dtype=torch.float32) for name in ("x", "gamma", "beta"))
+    got = F.layer_norm(made, (2,), gamma, beta, 1e-12).double().numpy()
+    assert (np.abs(got - value) / sigma).max() < 12
+
+
+def test_a_type_that_is_not_supported_is_silent_unless_asked_for() -> None:
+    """A callable for float32 and float64 has one grade, and nothing inconclusive beside it."""
+
+    def dot(x: Any, y: Any) -> Any:
+        if x.dtype == torch.bfloat16:
+            raise NotImplementedError('"dot" not implemented for bfloat16')
+        return (x * y).sum(-1)
+
+    report = check(dot, "similarity.dot", max_examples=4)
+    assert report.verdict == "conforms"
+    assert [c.name for c in report.checks if c.kind == "accuracy"] == ["accuracy in float32"]
+
+
+# What a grade is ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_grade_counts_errors_in_sigma_and_digits_in_root_mean_squares() -> None:
+    """Ten times sigma everywhere is 10 sigma and one digit; exact zeros and unjudged entries do not count."""
+    grade, value = Grade("float32"), np.ones(64)
+    judged = np.arange(64) > 0
+    got = value + 10e-7
+    got[0] = np.nan
+    grade.see("y", got, value, np.full(64, 1e-7), judged)
+    assert grade.sigma == pytest.approx(10)
+    assert grade.digits == pytest.approx(1)
+    assert grade.entries == 63
+    few, many = grade.imprecise, Grade("float32")
+    many.join(grade)
+    many.join(grade)
+    assert (few, many.imprecise) == (False, True)  # of few entries a root mean square says nothing
+    grade = many
+    assert grade.sigma < WORST["float32"]
+    assert grade.typical > TYPICAL
+
+
+def test_nan_where_there_is_a_value_is_infinitely_far_off() -> None:
+    """It is never careful."""
+    grade = Grade("float32")
+    grade.see("y", np.array([np.nan]), np.ones(1), np.ones(1), True)
+    assert math.isinf(grade.sigma)
+    assert grade.imprecise
+
+
+def test_an_entry_that_hardly_rounds_is_measured_by_its_neighbours() -> None:
+    """An error of a tenth of the others' is no fault where none was expected."""
+    grade = Grade("float32")
+    sigma = np.array([1e-20, 1.0, 1.0, 1.0])
+    grade.see("y", np.full(4, 0.1), np.zeros(4), sigma, True)
+    assert grade.sigma < 2
+
+
+# Realistic examples ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("formula_id", "sums", "few"),
+    [
+        (ATTENTION, {"d_k", "m"}, {"n", "d_v"}),
+        ("normalization.layer_norm", {"d"}, set()),
+        ("recurrent.lstm", {"p", "d"}, {"T"}),
+        ("scores.additive", {"a"}, {"n", "m"}),
+    ],
+)
+def test_sizes_that_sums_run_over_are_those_of_real_models(
+    formula_id: str, sums: set[str], few: set[str]
+) -> None:
+    """Every sum has 257 terms or more at the widest, within the budget; the rest is small."""
+    formula = find(formula_id)
+    rungs = ladder(formula, EVERY_SIZE)
+    widest = {str(size): value for size, value in rungs[-1].items()}
+    assert all(widest[name] >= 257 for name in sums)
+    assert all(widest[name] <= 5 for name in few)
+    costs = [sizing(formula, EVERY_SIZE).cost(sizes) for sizes in rungs]
+    assert costs == sorted(costs)
+    assert costs[-1] <= BUDGET + sizing(formula, EVERY_SIZE).budget
+
+
+def test_only_supported_sizes_are_wide() -> None:
+    """A rule of the callable holds at realistic sizes, too."""
+    formula = find("attention.multi_head")
+    supported = Supported.of(formula, {"d_model": "h*d_k", "d_v": "d_k", "h": "2|4"})
+    for sizes in ladder(formula, supported):
+        assert supported.fits(sizes)
+
+
+def test_weights_are_scaled_by_what_a_sum_runs_over() -> None:
+    """Sums of unit-normal data times weights stay of size 1: each weight has a variance of one over its terms."""
+    formula = find("attention.multi_head")
+    example = realistic(formula, ladder(formula, EVERY_SIZE)[0], "float32", 0, False)
+    sizes = {str(size): value for size, value in example.sizes.items()}
+    for name, fan in (("W_q", sizes["d_model"]), ("W_o", sizes["h"] * sizes["d_v"])):
+        # The variance of thousands of normal numbers is known to 3 %, and 1/fan of the other sizes would be off by 100 %.
+        assert np.var(example.inputs[name]) * fan == pytest.approx(1, rel=0.3)
+    assert np.var(example.inputs["x"]) == pytest.approx(1, rel=0.5)
+
+
+# The place ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("line", "dtype"), [("s", "float16"), ("a", "bfloat16"), ("k", "float16")])
+def test_the_line_that_was_rounded_is_found_entry_by_entry(line: str, dtype: str) -> None:
+    """Attention with one tensor rounded, whichever it is: that one explains nearly all of the error."""
+    formula = find(ATTENTION)
+    example = realistic(formula, ladder(formula, EVERY_SIZE)[0], "float32", 0, False)
+    q, k, v = (example.inputs[name] for name in "qkv")
+    k_used = rounded(k, dtype) if line == "k" else k
+    s = q @ k_used.T / math.sqrt(q.shape[-1])
+    s = rounded(s, dtype) if line == "s" else s
+    e = np.exp(s - s.max(-1, keepdims=True))
+    a = e / e.sum(-1, keepdims=True)
+    z = (rounded(a, dtype) if line == "a" else a) @ v
+    exact = np.exp(q @ k.T / math.sqrt(q.shape[-1]))
+    error = z - exact / exact.sum(-1, keepdims=True) @ v
+    found = placed(formula.flat(), example.inputs, {"z": error}, {"z": np.ones_like(error)}, "float32")
+    assert (found.name, found.dtype) == (line, dtype)
+    assert found.share > 0.9
+
+
+def test_an_error_that_no_line_explains_is_described_by_its_size() -> None:
+    """Random errors of a size are 'about as large as if', never 'as if'."""
+    formula = find(ATTENTION)
+    example = realistic(formula, ladder(formula, EVERY_SIZE)[0], "float32", 0, False)
+    error = 1e-4 * np.random.default_rng(0).standard_normal(
+        (example.inputs["q"].shape[0], example.inputs["v"].shape[1])
+    )
+    found = placed(formula.flat(), example.inputs, {"z": error}, {"z": np.ones_like(error)}, "float32")
+    assert not found.certain
+    assert str(found).startswith("an error about as large as if `")
+
+
+def test_a_report_that_is_falsified_is_not_called_imprecise() -> None:
+    """The worse word counts."""
+    checks = [CheckResult("value", "value", "falsified"), CheckResult("accuracy", "accuracy", "imprecise")]
+    assert Report("scores.dot", "f", {}, checks).verdict == "falsified"
+    assert Report("scores.dot", "f", {}, checks[1:]).verdict == "imprecise"
+
+
+@pytest.mark.parametrize(("options", "status"), [((), 0), (("--accuracy", "32"), 1)])
+def test_the_command_exits_0_for_imprecise_and_1_beyond_a_limit(
+    options: tuple[str, ...], status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``attnspec check``: the word and the line are printed either way."""
+    from verify.command.cli import parser
+
+    where = "verify.mutants.precision:mean_in_half"
+    given = parser().parse_args(
+        [
+            "check",
+            where,
+            "--formula",
+            "normalization.layer_norm",
+            "--dtype",
+            "float32",
+            "--max-examples",
+            "20",
+            *options,
+        ]
+    )
+    assert do_check(given) == status
+    said = capsys.readouterr().out
+    assert "held in float16" in said.replace("\n", " ")
+    assert ("imprecise" if status == 0 else "falsified") in said

@@ -1,0 +1,403 @@
+"""The command: exit statuses, one clear line for unusable input, output formats, and the user's own files."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spec.language import Assurance, Theorem, claim, indices, sizes
+from spec.language.proving import proof
+from spec.language.proving.deciding.derivations import CheckedClaim
+from spec.language.registry import formulas
+from verify.command.cli import main
+from verify.command.commands import expanded
+from verify.faults import Unusable
+from verify.targets import TARGETS
+
+ROOT = Path(__file__).parents[3]
+RIGHT = """
+import torch.nn.functional as F
+
+def my_layer_norm(x, gamma, beta, eps):
+    return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
+
+def annotated(x, gamma, beta, eps):
+    return gamma * (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + eps) + beta
+
+def forgets_bias(x, gamma, beta, eps):
+    return F.layer_norm(x, x.shape[-1:], gamma, None, eps)
+
+def two_arguments(x, gamma):
+    return x
+
+def raises(x, gamma, beta, eps):
+    raise RuntimeError("boom")
+
+def nan(x, gamma, beta, eps):
+    return x * float("nan")
+
+def wrong_shape(x, gamma, beta, eps):
+    return x.sum(-1)
+
+def wrong_dtype(x, gamma, beta, eps):
+    return F.layer_norm(x, x.shape[-1:], gamma, beta, eps).half()
+
+def unsupported(x, gamma, beta, eps):
+    raise NotImplementedError("float64 and float32 are not supported")
+
+class Norm:
+    pass
+
+number = 3
+"""
+FEW = ["--formula", "normalization.layer_norm", "--max-examples", "15"]
+
+
+def attnspec(
+    *arguments: str, cwd: Path, code: str | None = None, **more: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command in a directory, as a user would (from the source tree, without installing it)."""
+    program = code or "import sys; from verify.command.cli import main; sys.exit(main(sys.argv[1:]))"
+    # Like an installed command, it finds attnspec before the user's directory.
+    begin = f"import sys; sys.path[0] = {str(ROOT)!r}; "
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", **more}
+    return subprocess.run(
+        [sys.executable, "-c", begin + program, *arguments],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's directory with a module of theirs, and the path as it was afterwards."""
+    (tmp_path / "mymodule.py").write_text(RIGHT)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in ("mymodule", "broken"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    yield tmp_path
+    for name in ("mymodule", "broken"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "the following arguments are required: command"),
+        (["verfy"], "invalid choice"),
+        (["verify", "attention.sofmax"], "did you mean attention.softmax"),
+        (["verify", "--target", "jax"], "no target is called 'jax'"),
+        (["verify", "--target", "F.layernorm"], "did you mean"),
+        (["verify", "scores.dot", "--max-examples", "0"], "at least 1"),
+        (["verify", "scores.dot", "--max-examples", "ten"], "at least 1, got ten"),
+        (["verify", "scores.dot", "--seed", "-1"], "at least 0, got -1"),
+        (["verify", "scores.dot", "--seed", "1.5"], "at least 0, got 1.5"),
+        (["verify", "scores.dot", "--device", "meta"], "device 'meta' cannot be used"),
+        (["check", "mymodule:my_layer_norm", *FEW, "--sizes", "e=d"], "no size 'e'; it has: d"),
+        (["verify", "scores.dot", "--device", "quantum"], "device 'quantum' cannot be used"),
+        (["verify", "scores.dot", "--dtype", "int8"], "invalid choice: 'int8'"),
+        (["show", "layer_norm"], "did you mean normalization.layer_norm"),
+        (["mutants", "nothing"], "no formula has the ID 'nothing'"),
+        (["check", "mymodule:my_layer_norm"], "required: --formula"),
+        (
+            ["check", "mymodule:my_layer_norm", "--formula", "normalisation.layer_norm"],
+            "did you mean normalization.layer_norm",
+        ),
+        (["check", "mymodule", *FEW], "expected MODULE:CALLABLE"),
+        (["check", "nowhere:f", *FEW], "there is no module 'nowhere'"),
+        (["check", "./nowhere.py:f", *FEW], "there is no file nowhere.py"),
+        (["check", "mymodule:my_layernorm", *FEW], "mymodule has no 'my_layernorm'; it offers my_layer_norm"),
+        (["check", "mymodule:number", *FEW], "is not callable: it is an int"),
+        (["check", "mymodule:Norm", *FEW], "is a class"),
+        (["check", "mymodule:two_arguments", *FEW], "is called positionally with (x, gamma, beta, eps)"),
+        (
+            ["check", "mymodule:my_layer_norm", *FEW, "--convention", "eps"],
+            "expected --convention name=option",
+        ),
+        (
+            ["check", "mymodule:my_layer_norm", *FEW, "--convention", "eps=middle"],
+            "convention eps is one of inside, outside",
+        ),
+        (
+            ["check", "mymodule:my_layer_norm", *FEW, "--convention", "epsilon=inside"],
+            "has no convention 'epsilon'",
+        ),
+        (["check", "broken:f", *FEW], "broken does not import: ZeroDivisionError: division by zero"),
+        (["check", "broken_syntax:f", *FEW], "SyntaxError"),
+        (["check", "leaves:f", *FEW], "leaves does not import: SystemExit: 0"),
+        (
+            ["check", "needs:f", *FEW],
+            "needs does not import: ModuleNotFoundError: No module named 'nothing_like_it'",
+        ),
+    ],
+    ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else "",
+)
+def test_unusable_input_is_one_clear_line(
+    here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    """What cannot be used ends 2, with one line on stderr and no traceback."""
+    (here / "broken.py").write_text("1 / 0\n")
+    (here / "broken_syntax.py").write_text("def f(:\n")
+    (here / "leaves.py").write_text("import sys\nsys.exit(0)\n")
+    (here / "needs.py").write_text("import nothing_like_it\n")
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert error.startswith("attnspec: ")
+    assert error.count("\n") == 1
+
+
+def test_a_right_function_conforms(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A right function in the current directory ends 0, by module and by path, and under its own conventions."""
+    assert main(["check", "mymodule:my_layer_norm", *FEW]) == 0
+    assert "conforms" in capsys.readouterr().out
+    assert main(["check", "./mymodule.py:my_layer_norm", *FEW]) == 0
+    assert main(["check", "mymodule:annotated", *FEW, "--convention", "eps=outside", "divisor=unbiased"]) == 0
+    assert "eps=outside" in capsys.readouterr().out
+
+
+def test_a_wrong_function_is_falsified_and_its_script_reproduces_it(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A wrong function ends 1; the counterexample is shown, and the script fails on its own."""
+    assert main(["check", "mymodule:forgets_bias", *FEW, "--script", "again.py"]) == 1
+    out = capsys.readouterr().out
+    assert "falsified" in out
+    assert re.search(r"expected .* ± .*, got", out)
+    done = subprocess.run([sys.executable, "again.py"], cwd=here, capture_output=True, text=True)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "says"),
+    [
+        ("raises", 1, "boom"),
+        ("nan", 1, "nan"),
+        ("wrong_shape", 1, "has shape"),
+        ("wrong_dtype", 1, "has dtype torch.float16"),
+        ("unsupported", 3, "inconclusive"),
+    ],
+)
+def test_faults_are_told(
+    here: Path, capsys: pytest.CaptureFixture[str], name: str, status: int, says: str
+) -> None:
+    """An exception, NaN, a wrong shape or dtype is the function's fault (1); a type it declines is inconclusive (3)."""
+    assert main(["check", f"mymodule:{name}", *FEW]) == status
+    captured = capsys.readouterr()
+    assert says in captured.out
+    assert "Traceback" not in captured.out + captured.err
+
+
+def test_the_table_as_a_picture_loads_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--svg writes the table; no font or anything else is fetched by whoever looks at it."""
+    assert main(["verify", "scores.dot", "--target", "impl", "--max-examples", "5", "--svg", "a.svg"]) == 0
+    picture = (here / "a.svg").read_text()
+    assert "impl.scores.dot" in picture.replace("&#160;", " ")
+    assert "url(http" not in picture
+    capsys.readouterr()
+
+
+def test_json_and_html(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--json holds the documented fields; --html is one page without requests to others."""
+    arguments = [
+        "verify",
+        "scores.dot",
+        "--target",
+        "impl",
+        "--max-examples",
+        "15",
+        "--json",
+        "a.json",
+        "--html",
+        "a.html",
+    ]
+    assert main(arguments) == 0
+    found = json.loads((here / "a.json").read_text())
+    assert found["exit"] == 0
+    assert found["reports"][0]["target"] == "impl.scores.dot"
+    assert found["reports"][0]["verdict"] == "conforms"
+    assert {"name", "kind", "verdict", "examples", "worst_ratio", "message"} <= found["reports"][0]["checks"][
+        0
+    ].keys()
+    page = (here / "a.html").read_text()
+    assert "impl.scores.dot" in page
+    assert not re.search(r"(src|href)=|url\(|@import|https?://", page)
+    assert main([*arguments[:-1], "missing/a.html"]) == 2
+    assert "cannot write missing/a.html" in capsys.readouterr().err
+
+
+def test_absent_peers_are_listed(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A peer that is not installed is listed as absent, in verify and in list."""
+    from verify.targets import PACKAGES
+
+    monkeypatch.setitem(PACKAGES, "transformers", "surely_not_installed")
+    assert main(["verify", "positional.sinusoidal", "--max-examples", "5"]) in (0, 3)
+    assert "absent: transformers MarianSinusoidalPositionalEmbedding" in capsys.readouterr().out
+    assert main(["list"]) == 0
+    assert "transformers: absent" in capsys.readouterr().out
+
+
+def test_a_formula_that_nothing_implements_is_stated(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is listed so; verify says so, and ends 3 where there is nothing else; what else was asked for is verified."""
+    few = tuple(t for t in TARGETS if t.formula_id != "scores.cosine")
+    for module in ("verify.command.commands", "verify.targets"):
+        monkeypatch.setattr(f"{module}.TARGETS", few)
+    assert main(["list"]) == 0
+    assert re.search(r"^scores.cosine .* stated *$", capsys.readouterr().out, re.MULTILINE)
+    assert main(["verify", "scores.cosine"]) == 3
+    assert "stated: scores.cosine" in capsys.readouterr().out
+    assert main(["verify", "scores.cosine", "scores.dot", "--max-examples", "5", "--jobs", "1"]) == 0
+    assert "stated: scores.cosine" in capsys.readouterr().out
+    assert main(["verify", "scores.cosine", "--target", "impl"]) == 2
+    assert "no target implements these formulas" in capsys.readouterr().err
+
+
+@pytest.fixture
+def unproved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Theorems are taken for proved: what is looked at is how they are shown."""
+    monkeypatch.setattr(
+        proof,
+        "check",
+        lambda theorem, formula: proof.Checked(
+            theorem, formula, (CheckedClaim(theorem.claims[0], Assurance.PROVED, ()),)
+        ),
+    )
+
+
+@pytest.mark.usefixtures("unproved")
+@pytest.mark.parametrize("formula_id", formulas())
+def test_show(capsys: pytest.CaptureFixture[str], formula_id: str) -> None:
+    """Every formula can be shown: statement, symbols, conventions, theorems, sources."""
+    assert main(["show", formula_id]) == 0
+    out = capsys.readouterr().out
+    assert formula_id in out
+    assert "(1)" in out
+    assert "Sources" in out
+    theorems = out.partition("Theorems\n")[2]
+    assert theorems.count("[proved]") == len(formulas()[formula_id].theorems)
+    assert max(map(len, theorems.splitlines()), default=0) <= 120
+    assert not re.search(r"<\w+: ", theorems), "a choice is shown as one option, with its name"
+
+
+def test_show_gives_each_theorem_the_checkers_word(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """True theorems are called proved, a false one among them refused."""
+    dot, (n, m), (i, j) = formulas()["scores.dot"], sizes("n m"), indices("i j")
+    zero = claim(dot(*dot.inputs)[i, j], "=", 0, (i, n), (j, m))
+    monkeypatch.setitem(dot.theorems, "always_zero", Theorem("always_zero", "Every score is 0", (zero,)))
+    assert main(["show", "scores.dot"]) == 0
+    words = re.findall(r"^  (\w+): .*\[(\w+)\]$", capsys.readouterr().out, re.MULTILINE)
+    assert words == [(name, "refused" if name == "always_zero" else "proved") for name in dot.theorems]
+
+
+@pytest.mark.usefixtures("unproved")
+def test_show_says_what_a_theorem_is_stated_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """Sizes, assumptions, conventions; and an existential theorem is shown as the inequality that it is."""
+    assert main(["show", "attention.causal"]) == 0
+    matters = capsys.readouterr().out.partition("order_matters")[2].partition("Sources")[0]
+    assert "for some inputs" in matters
+    assert "≠ causal" in matters
+    assert main(["show", "recurrent.rnn"]) == 0
+    assert "assuming" in capsys.readouterr().out.partition("vanishes")[2].partition("explodes")[0]
+    assert main(["show", "recurrent.lstm"]) == 0
+    assert "for T = 1, written for gate_order=ifgo, as for every other option:" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("unproved")
+def test_show_says_what_a_proof_cites_and_keeps(capsys: pytest.CaptureFixture[str]) -> None:
+    """Below the claims: theorems of other formulas, those of an induction included, and formulas that it does not look into."""
+    assert main(["show", "transformer.encoder"]) == 0
+    out = capsys.readouterr().out.partition("Theorems\n")[2]
+    padding, another = (
+        out.partition(f"  {name}: ")[2].partition("[proved]")[2].partition("[proved]")[0]
+        for name in ("padding", "another_layer")
+    )
+    assert "      citing transformer.encoder_layer, padding\n" in padding
+    assert "keeping" not in padding
+    assert "      keeping whole transformer.encoder_layer\n" in another
+    assert "citing" not in another
+
+
+@pytest.mark.usefixtures("unproved")
+def test_show_lists_the_step_that_a_recurrence_applies(capsys: pytest.CaptureFixture[str]) -> None:
+    """A formula without a page of its own is shown where it is applied."""
+    assert main(["show", "recurrent.rnn"]) == 0
+    out = capsys.readouterr().out
+    assert "H[t] = step(x[t-1], H[t-1], W_xh, W_hh)" in out
+    assert "where step(x, h, W_xh, W_hh) gives h', with" in out
+    assert "h'[c] = tanh(" in out
+
+
+def test_help_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    """--help of every command has examples and the exit statuses."""
+    for command in ([], ["verify"], ["check"], ["list"], ["show"], ["mutants"]):
+        assert main([*command, "--help"]) == 0
+        out = capsys.readouterr().out
+        assert "examples:" in out
+        assert "exit status: 0 conforms" in out
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["--help"]])
+def test_quick_commands_do_not_import_torch(tmp_path: Path, arguments: list[str]) -> None:
+    """list and --help stay quick because they import neither torch nor the other heavy packages."""
+    code = (
+        "from verify.command.cli import main; status = main(sys.argv[1:]); "
+        "print([m for m in ('torch', 'transformers', 'hypothesis') if m in sys.modules], file=sys.stderr); sys.exit(status)"
+    )
+    done = attnspec(*arguments, cwd=tmp_path, code=code)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.strip().splitlines()[-1] == "[]"
+
+
+def test_a_users_own_folders_do_not_shadow_ours(tmp_path: Path) -> None:
+    """With spec/, verify/ and impl.py of the user's in the current directory, ours are used, and theirs can be checked."""
+    for name in ("spec", "verify", "spec/language"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise RuntimeError('the wrong package')\n")
+    (tmp_path / "impl.py").write_text(RIGHT)
+    (tmp_path / "mine.py").write_text(RIGHT)
+    code = (
+        "from verify.command.cli import main; names, more = sys.argv[1].split(), sys.argv[2:]; "
+        "sys.exit(repr([main(['check', name, *more]) for name in names]))"
+    )
+    names = "mine:my_layer_norm impl:my_layer_norm ./impl.py:my_layer_norm"
+    done = attnspec(names, *FEW, cwd=tmp_path, code=code)
+    assert done.stderr.splitlines()[-1] == "[0, 2, 0]", done.stderr
+    assert "for your file write ./impl.py:my_layer_norm" in done.stderr
+
+
+def test_a_foreign_spec_is_one_clear_line(tmp_path: Path) -> None:
+    """A package named spec that was imported first gives one line and exit 2."""
+    (tmp_path / "spec").mkdir()
+    (tmp_path / "spec" / "__init__.py").write_text("")
+    code = f"sys.path.insert(0, {str(tmp_path)!r}); import spec; from verify.command.cli import main; sys.exit(main(['list']))"
+    done = attnspec(cwd=tmp_path, code=code)
+    assert done.returncode == 2
+    assert "another package named 'spec'" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_subject_stands_for_all_its_formulas() -> None:
+    """Each once, in the order of the registry, beside formulas named one by one."""
+    assert expanded(["similarity", "scores.dot", "similarity.dot"]) == [
+        "similarity.dot",
+        "similarity.cosine",
+        "scores.dot",
+    ]
+    with pytest.raises(Unusable, match="no formula has the ID 'similar'; did you mean"):
+        expanded(["similar"])

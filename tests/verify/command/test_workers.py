@@ -1,0 +1,33 @@
+"""Which process does what, when many checks run side by side."""
+
+from __future__ import annotations
+
+from verify.command.workers import Queue, Task
+
+
+def tasks(**counts: int) -> list[Task]:
+    """So many tasks for each formula."""
+    return [Task("target", f"{name} {turn}", name) for name, n in counts.items() for turn in range(n)]
+
+
+def test_a_process_stays_with_a_formula_until_nothing_of_it_is_left() -> None:
+    """Its oracle remembers what it has answered for the target before."""
+    every = tasks(a=2, b=3, c=1)
+    queue = Queue(every)
+    first = [every[queue.next(0) or 0].formula_id for _ in range(3)]
+    assert first == ["b", "b", "b"]
+    assert every[queue.next(0) or 0].formula_id == "a"
+
+
+def test_processes_begin_with_different_formulas_and_share_one_at_the_end() -> None:
+    """None waits while something is left."""
+    every = tasks(a=5, b=1)
+    queue = Queue(every)
+    took = [[queue.next(lane) for lane in (0, 1)] for _ in range(3)]
+    assert [[every[place or 0].formula_id for place in pair] for pair in took] == [
+        ["a", "b"],
+        ["a", "a"],
+        ["a", "a"],
+    ]
+    assert queue.next(0) is None
+    assert sorted(place for pair in took for place in pair if place is not None) == list(range(6))

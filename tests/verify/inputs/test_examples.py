@@ -1,0 +1,89 @@
+"""Examples: every regime on purpose, sizes that tell axes apart, values of the type."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+
+from spec.language.evaluation.evaluate import bound
+from spec.language.registry import formulas
+from verify.inputs import regimes
+from verify.inputs.dtypes import DTYPES
+from verify.inputs.examples import Recipe, Space, rounded, sizes_of
+
+VALUES = {k: f for k, f in formulas().items() if f.law is None}
+
+
+@pytest.mark.parametrize("formula_id", VALUES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_examples_fit_the_declaration(formula_id, dtype):
+    """Every planned example can be evaluated, and its values are values of the type."""
+    formula = VALUES[formula_id]
+    space = Space(formula)
+    for recipe in space.plan(40, 0):
+        example = space.example(recipe, dtype)
+        bound(formula, example.inputs, None, dtype)
+        assert sizes_of(formula, example.inputs).items() <= example.sizes.items()
+        for value in example.inputs.values():
+            if isinstance(value, np.ndarray) and value.dtype == np.float64:
+                kept = torch.from_numpy(value).to(DTYPES[dtype]).double().numpy()
+                assert np.array_equal(kept, value)
+
+
+@pytest.mark.parametrize("formula_id", VALUES)
+def test_every_regime_and_mask_occurs_early(formula_id):
+    """Each data regime and each mask occurs among the first examples of a default check."""
+    space = Space(VALUES[formula_id])
+    seen = Counter(space.pairs[r.regime][1].name for r in space.plan(70, 0))
+    masks = Counter(r.mask for r in space.plan(70, 0))
+    if space.data:
+        assert {r.name for r in regimes.DATA} <= set(seen)
+    assert set(masks) == set(range(len(regimes.MASKS)))
+
+
+def test_sizes_tell_axes_apart():
+    """Most examples have distinct sizes; sizes of one, equal sizes, wide ones, n > m and n < m all occur."""
+    space = Space(VALUES["attention.scaled_dot_product"])
+    found = [space.example(r, "float64").sizes for r in space.plan(100, 1)]
+    values = [tuple(s.values()) for s in found]
+    assert sum(len(set(v)) == len(v) for v in values) > 50
+    assert any(set(v) == {1} for v in values)
+    assert any(len(set(v)) == 1 and v[0] > 1 for v in values)
+    assert any(max(v) > 16 for v in values)
+    n, m = (next(x for x in found[0] if str(x) == name) for name in "nm")
+    assert any(s[n] > s[m] for s in found)
+    assert any(s[n] < s[m] for s in found)
+
+
+def test_a_recipe_determines_its_example():
+    """Equal recipes give equal arrays, batches too."""
+    space = Space(VALUES["attention.softmax"])
+    recipe = Recipe(0, 3, 1, 2, 0, 99)
+    a, b = (space.example(recipe, "float32", (2, 3)) for _ in range(2))
+    assert np.array_equal(a.inputs["s"], b.inputs["s"])
+    assert a.inputs["s"].shape[:2] == (2, 3)
+    assert a.single(space.formula, (1, 2))["s"].shape == a.inputs["s"].shape[2:]
+
+
+def test_without_masks_there_are_none():
+    """A space without masks never draws one."""
+    space = Space(VALUES["attention.softmax"], masks=False)
+    assert all(space.example(r, "float64").inputs["mask"] is None for r in space.plan(20, 0))
+
+
+def test_rounding_keeps_narrow_types_finite():
+    """float16 inputs are cut to its range, float64 is left alone."""
+    assert np.isfinite(rounded(np.array([1e10, -1e10]), "float16")).all()
+    assert rounded(np.array([0.1]), "float64")[0] == 0.1
+    assert rounded(np.array([0.1]), "bfloat16")[0] == float(torch.tensor(0.1).bfloat16())
+
+
+@pytest.mark.parametrize("below", [2, 300, 70_000])
+def test_the_largest_id_is_drawn(below):
+    """In every kind but "all the same", so that an id held in a narrow type shows."""
+    random = np.random.default_rng(0)
+    for kind in (0, 1, 3):
+        found = regimes.identifiers(random, (11,), below, kind)
+        assert found.min() >= 0
+        assert found.max() == below - 1

@@ -1,0 +1,125 @@
+"""Sizes that a callable supports: rules, and checks that keep to them and say so."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import impl.attention
+import impl.scores
+from spec.language.registry import find
+from verify import Unusable, check
+from verify.inputs.size_rules import Supported, pairs
+
+ATTENTION = find("attention.scaled_dot_product")
+
+
+def square(q, k, v, mask=None):
+    """Attention for d_v = d_k only."""
+    if v.shape[-1] != k.shape[-1]:
+        raise ValueError("one width only")
+    return impl.attention.scaled_dot_product(q, k, v, mask)
+
+
+def test_rules_determine_sizes():
+    """Numbers first, then expressions in order; what a rule does not speak of stays."""
+    n, d_k, m, d_v = (s for s in _sizes())
+    rules = Supported.of(ATTENTION, {"d_v": "2*d_k + 1", "d_k": "4 | 8", "m": 3})
+    found = rules.settled({n: 5, d_k: 3, m: 11, d_v: 2})
+    assert found == {n: 5, d_k: 8, m: 3, d_v: 17}
+    assert rules.fits(found)
+    assert not rules.fits({**found, d_v: 16})
+    assert not rules.fits({**found, d_k: 5, d_v: 11})
+    assert rules.fits({n: 5})
+    assert rules.symbols == {"d_v", "d_k", "m"}
+    assert str(rules) == "d_k = 4 or 8, m = 3, d_v = 2 * d_k + 1"
+
+
+def _sizes():
+    from verify.inputs.size_rules import sizes_of_formula
+
+    return sizes_of_formula(ATTENTION)
+
+
+@pytest.mark.parametrize(
+    ("rules", "says"),
+    [
+        ({"w": "d_k"}, "no size 'w'; it has: n, d_k, m, d_v"),
+        ({"d_v": "width"}, "is no rule for a size"),
+        ({"d_v": "d_v"}, "is no rule for a size"),
+        ({"d_v": "d_k ** 2"}, "is no rule for a size"),
+        ({"d_v": "__import__('os')"}, "is no rule for a size"),
+        ({"d_v": "0"}, "is no rule for a size"),
+        ({"d_v": "d_k +"}, "is no rule for a size"),
+        ({"d_v": "d_k - 7"}, "no sizes were found"),
+        ([("d_v", "d_k")], "sizes map names to rules"),
+    ],
+    ids=str,
+)
+def test_a_rule_that_is_none_is_refused(rules, says):
+    """One line, before any call; nothing but sizes and whole numbers is evaluated."""
+    with pytest.raises(Unusable, match=says):
+        check(square, "attention.scaled_dot_product", sizes=rules)
+
+
+def test_a_check_keeps_to_the_sizes_supported_and_says_so():
+    """Every call has d_v = d_k, large sizes and theorems included; the report names the rule."""
+    report = check(square, "attention.scaled_dot_product", sizes={"d_v": "d_k"}, max_examples=40)
+    assert report.verdict == "conforms", str(report)
+    assert report.sizes == "d_v = d_k"
+    assert "where d_v = d_k" in str(report).splitlines()[0]
+    assert sum(c.kind == "theorem" and c.verdict == "conforms" for c in report.checks) >= 3
+    assert check(square, "attention.scaled_dot_product", max_examples=10).verdict == "falsified"
+
+
+def test_a_mistake_is_found_and_shrunk_within_the_sizes_supported():
+    """A counterexample has supported sizes."""
+
+    def wrong(q, k, v, mask=None):
+        return square(q, k, v, mask) * 1.001
+
+    report = check(wrong, "attention.scaled_dot_product", sizes={"d_v": "d_k"}, dtypes=["float64"])
+    found = report.falsified[0].counterexample
+    assert found.inputs["v"].shape[-1] == found.inputs["k"].shape[-1]
+
+
+def test_the_command_line_takes_rules(tmp_path: Path):
+    """--sizes name=rule; the last line says where it conforms."""
+    (tmp_path / "mine.py").write_text(
+        "import torch\ndef dot(q, k):\n    assert q.shape[-2] == k.shape[-2]\n    return q @ k.mT\n"
+    )
+    where = [
+        sys.executable,
+        "-m",
+        "verify",
+        "check",
+        str(tmp_path / "mine.py") + ":dot",
+        "--formula",
+        "scores.dot",
+    ]
+    done = subprocess.run(
+        [*where, "--max-examples", "10", "--sizes", "m=n"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "conforms where m = n" in done.stdout
+    done = subprocess.run([*where, "--sizes", "m"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert pairs(["m = n"]) == {"m": "n"}
+
+
+def test_what_is_asked_of_torch_is_the_same():
+    """A rule changes which examples are drawn, not what is said of them."""
+    report = check(
+        lambda q, k: torch.matmul(q, k.mT),
+        "scores.dot",
+        sizes={"d_k": "2|4"},
+        dtypes=["float64"],
+        max_examples=20,
+    )
+    assert report.verdict == "conforms"
+    assert report.sizes == "d_k = 2 or 4"

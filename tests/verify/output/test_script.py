@@ -1,0 +1,128 @@
+"""Scripts that reproduce a falsification on their own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from verify import check, script
+from verify.output.script import PLACEHOLDER, literal
+
+ROOT = Path(__file__).parents[3]
+MODULE = """
+import torch
+import torch.nn.functional as F
+
+def outside(x, gamma, beta, eps):
+    return gamma * (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0).sqrt() + eps) + beta
+
+def detached(x, gamma, beta, eps):
+    mu, var = x.mean(-1, keepdim=True).detach(), x.var(-1, keepdim=True, correction=0).detach()
+    return gamma * (x - mu) / (var + eps).sqrt() + beta
+
+def first_only(x, gamma, beta, eps):
+    out = F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
+    return out if out.ndim == 1 else out[(0,) * (out.ndim - 1)].expand(out.shape)
+
+class Times(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, gamma):
+        ctx.save_for_backward(x, gamma)
+        return x * gamma
+
+    @staticmethod
+    def backward(ctx, g):
+        x, gamma = ctx.saved_tensors
+        return g * gamma, (g * x).reshape(-1, x.shape[-1]).mean(0)
+
+def averaged(x, gamma, beta, eps):
+    return Times.apply(F.layer_norm(x, x.shape[-1:], eps=eps), gamma) + beta
+
+def damaging(x, gamma, beta, eps):
+    out = F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
+    with torch.no_grad():
+        x.add_(1)
+    return out
+
+def raising(x, gamma, beta, eps):
+    if x.shape[-1] > 3:
+        raise ValueError("too wide")
+    return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
+
+def shapeless(x, gamma, beta, eps):
+    return F.layer_norm(x, x.shape[-1:], gamma, beta, eps).sum()
+
+def right(x, gamma, beta, eps):
+    return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
+"""
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """A user's module in a folder of its own."""
+    (tmp_path / "mymodule_for_reproduce.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    sys.modules.pop("mymodule_for_reproduce", None)
+    import mymodule_for_reproduce
+
+    yield mymodule_for_reproduce
+    sys.modules.pop("mymodule_for_reproduce", None)
+
+
+def played(text, folder):
+    """The exit code and output of a script run in a fresh process."""
+    path = Path(folder) / "again.py"
+    path.write_text(text)
+    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
+    done = subprocess.run(
+        [sys.executable, str(path)], capture_output=True, text=True, env=environment, timeout=120, check=False
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize(
+    "name", ["outside", "detached", "first_only", "averaged", "damaging", "raising", "shapeless"]
+)
+def test_the_script_fails_again_and_passes_when_mended(module, tmp_path, name):
+    """Values, gradients, batches of both, damage, exception, shape: the script shows it, and exits 0 for a right function."""
+    report = check(getattr(module, name), "normalization.layer_norm", max_examples=40)
+    text = script(report)
+    assert f"from mymodule_for_reproduce import {name}" in text
+    code, out = played(text, tmp_path)
+    assert code == 1, out
+    mended = text.replace(f"import {name}", "import right").replace(f"function = {name}", "function = right")
+    assert played(mended, tmp_path)[0] == 0
+
+
+def test_a_function_nobody_can_import_gets_a_placeholder():
+    """A lambda: the script says where to put the function."""
+    report = check(lambda q, k: 2 * q @ k.mT, "scores.dot", max_examples=10)
+    assert report.importable == ""
+    assert PLACEHOLDER.split(":")[0] in script(report)
+    assert "from other import f" in script(report, target="other:f")
+
+
+def test_nothing_falsified_is_nothing_to_reproduce():
+    """No counterexample: a clear error."""
+    with pytest.raises(ValueError, match="nothing to reproduce"):
+        script(check(lambda q, k: q @ k.mT, "scores.dot", max_examples=5))
+
+
+def test_literals_are_exact():
+    """Tensors are written bit for bit, special values and empty ones included."""
+    for value in (
+        torch.tensor([[0.1, float("nan")], [float("-inf"), -0.0]]),
+        torch.zeros(0, 3),
+        torch.tensor(7),
+    ):
+        array = value.double().numpy() if value.is_floating_point() else value.numpy()
+        made = eval(literal(array, "float32"), {"torch": torch})
+        assert made.dtype == value.dtype
+        assert made.shape == value.shape
+        assert torch.equal(made.nan_to_num(9), value.nan_to_num(9))
+    assert literal(None, "float32") == "None"
+    assert literal(1e-5, "float32") == "1e-05"

@@ -1,0 +1,148 @@
+"""Gradients as they are asked for in use: each scene finds the backward pass that forgets it, and refuses no right one."""
+
+import numpy as np
+import pytest
+import torch
+
+import impl.scores
+from spec.language.registry import find
+from verify import check
+from verify.inputs.examples import Recipe, Space
+from verify.properties.gradients import differentiable, expected_batch, expected_gradients, with_cotangents
+from verify.properties.values import Judge
+
+
+class Product(torch.autograd.Function):
+    """q kᵀ and its gradients, right."""
+
+    @staticmethod
+    def forward(ctx, q, k):
+        """The product."""
+        ctx.save_for_backward(q, k)
+        return q @ k.mT
+
+    @staticmethod
+    def backward(ctx, g):
+        """Both gradients."""
+        q, k = ctx.saved_tensors
+        return g @ k, g.mT @ q
+
+
+class ReadsByPointer(Product):
+    """Reads the cotangent's storage as if it were contiguous."""
+
+    @staticmethod
+    def backward(ctx, g):
+        """Both gradients."""
+        return Product.backward(ctx, torch.as_strided(g, g.shape, torch.empty(g.shape).stride()))
+
+
+class NeedsTheFirst(Product):
+    """Stops where its first input needs no gradient."""
+
+    @staticmethod
+    def backward(ctx, g):
+        """Both gradients, or none."""
+        return Product.backward(ctx, g) if ctx.needs_input_grad[0] else (None, None)
+
+
+class KeptInOnePlace(Product):
+    """Keeps what the backward pass needs in one place for all calls."""
+
+    kept: tuple
+
+    @staticmethod
+    def forward(ctx, q, k):
+        """The product."""
+        KeptInOnePlace.kept = q, k
+        return q @ k.mT
+
+    @staticmethod
+    def backward(ctx, g):
+        """Both gradients."""
+        q, k = KeptInOnePlace.kept
+        return g @ k, g.mT @ q
+
+
+class Weighted(torch.autograd.Function):
+    """x W; the gradient of W is averaged over a batch where it has to be summed."""
+
+    @staticmethod
+    def forward(ctx, x, W):
+        """The product."""
+        ctx.save_for_backward(x, W)
+        return x @ W
+
+    @staticmethod
+    def backward(ctx, g):
+        """The gradients of both."""
+        x, W = ctx.saved_tensors
+        every = (x.mT @ g).reshape(-1, *W.shape)
+        return g @ W.mT, every.mean(0)
+
+
+def falsified(fn, formula_id, seed=0):
+    """Names of the falsified checks."""
+    report = check(fn, formula_id, max_examples=60, seed=seed)
+    return [c.name.removeprefix("robustness: ") for c in report.falsified]
+
+
+@pytest.mark.parametrize(
+    ("function", "by"),
+    [
+        (ReadsByPointer, "gradients from cotangents stored otherwise"),
+        (NeedsTheFirst, "gradients of one input at a time"),
+        (KeptInOnePlace, "gradients after another call"),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_each_scene_finds_what_it_is_for(function, by):
+    """Values and single gradients are right; nothing but the scene falsifies it."""
+    assert falsified(lambda q, k: function.apply(q, k), "scores.dot") == [by]
+
+
+def test_a_parameter_is_summed_over_the_batch():
+    """A mean over the members shows in a batch only."""
+    found = falsified(lambda q, k, W: Weighted.apply(q, W) @ k.mT, "scores.general")
+    assert found == ["gradients of a batch"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_right_backward_pass_conforms(seed):
+    """Written by hand or by autograd."""
+    assert not falsified(lambda q, k: Product.apply(q, k), "scores.dot", seed)
+    assert not falsified(impl.scores.general, "scores.general", seed)
+
+
+def test_without_a_gradient_no_scene_is_played():
+    """Where the gradient is wrong or missing already, the report does not say so four times more."""
+    for fn in (lambda q, k: (q @ k.mT).detach(), lambda q, k: q.detach() @ k.mT + 0 * q.sum()):
+        report = check(fn, "scores.dot", max_examples=60)
+        assert not [c for c in report.checks if c.name.startswith("robustness: gradients")]
+
+
+@pytest.mark.parametrize("batch", [(3,), (2, 2)])
+def test_the_gradients_of_a_batch_are_those_of_its_members(batch):
+    """Stacked for data, summed for parameters, with a bound that is finite and no smaller than the members'."""
+    formula = find("scores.general")
+    judge = Judge(formula)
+    example = with_cotangents(judge, Space(formula).example(Recipe(0, 0, 0, 0, 0, 3), "float32", batch), 5)
+    names = differentiable(judge)
+    found = expected_batch(judge, example, names)
+    members = {
+        at: expected_gradients(
+            judge,
+            example.single(formula, at),
+            {name: value[at] for name, value in example.cotangents.items()},
+            names,
+            "float32",
+        )
+        for at in np.ndindex(*batch)
+    }
+    for at, member in members.items():
+        assert np.array_equal(found["q"].value[at], member["q"].value)
+        assert np.array_equal(found["q"].bound[at], member["q"].bound)
+    total = sum(member["W"].value for member in members.values())
+    assert np.allclose(found["W"].value, total, rtol=1e-14)
+    assert (found["W"].bound >= sum(member["W"].bound for member in members.values())).all()
+    assert np.isfinite(found["W"].bound).all()

@@ -1,0 +1,200 @@
+"""Robustness scenarios: each finds what it is there for, and none refuses a right implementation."""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+import impl.attention
+import impl.masking
+import impl.scores
+from impl.attention._blanking import blank
+from spec.language.registry import find
+from verify import check
+from verify.inputs.examples import Example
+from verify.properties.gradient_scenarios import scattered, turned
+from verify.properties.leaks import unread
+from verify.properties.scenarios import applicable
+from verify.properties.values import Judge
+
+
+def falsified(fn, formula_id, **more):
+    """Names of the falsified checks."""
+    return {
+        c.name.removeprefix("robustness: ") for c in check(fn, formula_id, max_examples=60, **more).falsified
+    }
+
+
+def no_batch(q, k):
+    """Refuses leading dimensions."""
+    if q.ndim > 2:
+        raise ValueError("only two axes")
+    return impl.scores.dot(q, k)
+
+
+def strided(q, k):
+    """Reads the storage as if it were contiguous."""
+    if q.is_contiguous() and k.is_contiguous():
+        return impl.scores.dot(q, k)
+    return impl.scores.dot(torch.as_strided(q, q.shape, torch.empty(q.shape).stride()), k)
+
+
+class Buffer:
+    """Returns the same buffer at every call."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def __call__(self, q, k):
+        """The product, in a buffer."""
+        out = impl.scores.dot(q, k)
+        if out.requires_grad:
+            return out
+        return self.kept.setdefault((out.shape, out.dtype), torch.empty_like(out)).copy_(out)
+
+
+class ByPointer:
+    """Remembers results by the storage of its inputs."""
+
+    def __init__(self):
+        self.kept, self.alive = {}, []
+
+    def __call__(self, q, k):
+        """The remembered product."""
+        self.alive += [q, k]  # so that no address is used again
+        return self.kept.setdefault((q.data_ptr(), k.data_ptr(), q.shape, k.shape), impl.scores.dot(q, k))
+
+
+class LastWeights:
+    """Keeps the transpose of the last k it saw, by identity."""
+
+    def __init__(self):
+        self.k = self.turned = None
+
+    def __call__(self, q, k):
+        """The product with what was kept."""
+        if self.k is not k:
+            self.k, self.turned = k, k.detach().mT.clone()
+        return q @ (k.mT if k.requires_grad else self.turned)
+
+
+def self_shortcut(q, k):
+    """Takes one tensor passed twice for a sequence of unit vectors."""
+    s = impl.scores.dot(q, k)
+    return s if q is not k else s + torch.eye(len(q), dtype=q.dtype) if q.ndim == 2 else s
+
+
+def first_only(q, k):
+    """Every member of a batch gets the first member's result."""
+    out = impl.scores.dot(q, k)
+    return out if out.ndim == 2 else out[(0,) * (out.ndim - 2)].expand(out.shape)
+
+
+def noisy(q, k):
+    """Adds noise from a generator of its own."""
+    generator = torch.Generator()
+    generator.seed()
+    return impl.scores.dot(q, k) * (1 + 1e-3 * torch.rand((), generator=generator))
+
+
+@pytest.mark.parametrize(
+    ("fn", "by"),
+    [
+        (no_batch, "a batch equals its members"),
+        (strided, "non-contiguous inputs"),
+        (Buffer(), "same shapes, other values"),
+        (ByPointer(), "same shapes, other values"),
+        (LastWeights(), "same shapes, other values"),
+        (self_shortcut, "one tensor for several inputs"),
+        (first_only, "a batch equals its members"),
+        (noisy, "value in float64"),
+    ],
+    ids=lambda x: getattr(x, "__name__", str(type(x).__name__)),
+)
+def test_each_scenario_finds_what_it_is_for(fn, by):
+    """Batches, strides, buffers, caches by address and by identity, aliases, randomness."""
+    found = falsified(fn, "scores.dot")
+    assert by in found, found
+
+
+def test_nan_behind_a_mask_must_stay_there():
+    """Torch's kernel lets NaN through slots that no query may see; ours does not."""
+
+    def kernel(q, k, v, mask=None):
+        z = F.scaled_dot_product_attention(q, k, v, mask)
+        return z if mask is None else torch.where(mask.any(-1, keepdim=True), z, 0.0)
+
+    assert "NaN where nothing is read" in falsified(kernel, "attention.scaled_dot_product")
+    assert not falsified(impl.attention.scaled_dot_product, "attention.scaled_dot_product")
+
+
+def test_what_is_never_read_follows_from_the_statement():
+    """Keys and values hidden from all queries, queries that see nothing, and nothing else."""
+    judge = Judge(find("attention.scaled_dot_product"))
+    random = np.random.default_rng(0)
+    q, k, v = random.standard_normal((2, 3)), random.standard_normal((4, 3)), random.standard_normal((4, 2))
+    mask = np.array([[True, False, False, True], [False] * 4])
+    found = unread(judge, Example({"q": q, "k": k, "v": v, "mask": mask}, "float64", {}))
+    assert set(found) == {("q", 0, 1), ("k", 0, 1), ("k", 0, 2), ("v", 0, 1), ("v", 0, 2)}
+
+
+def test_what_is_compared_is_read_and_what_is_idle_altogether_is_not_hidden():
+    """Beside a zero vector any other may stand, but that hides none of its entries."""
+    judge = Judge(find("similarity.cosine"))
+    for x, y in ((2.0, 0.0), (0.0, 0.0), (2.0, 3.0)):
+        assert unread(judge, Example({"x": np.array([x]), "y": np.array([y])}, "float64", {})) == []
+
+
+def test_a_cosine_may_divide_each_vector_by_its_own_norm():
+    """A NaN beside a zero vector is then NaN: no fault."""
+
+    def scores(q, k):
+        q, k = (torch.where((n := x.norm(dim=-1, keepdim=True)) > 0, x / n, 0.0) for x in (q, k))
+        return q @ k.mT
+
+    assert "NaN where nothing is read" not in falsified(scores, "scores.cosine")
+
+
+def test_a_scenario_is_not_blamed_for_a_wrong_value_among_its_calls():
+    """Where one of its calls is wrong when made plainly, the scenario says nothing."""
+
+    def only_small(q, k):
+        s = impl.scores.dot(q, k)
+        return torch.where(s.abs() > 1e3, 0.99 * s, s)
+
+    assert "same shapes, other values" not in falsified(only_small, "scores.dot")
+
+
+def test_leaks_between_rows_are_noted_not_judged():
+    """NaN in a slot that some queries see may reach the others: a note."""
+
+    def weighted(q, k, v, mask=None):
+        if mask is not None:
+            q, k, v = blank(q, k, v, mask)
+        return impl.attention.softmax(impl.scores.scaled_dot(q, k), mask) @ v
+
+    report = check(weighted, "attention.scaled_dot_product", max_examples=30)
+    assert report.verdict == "conforms", str(report)
+    assert any("reported, not judged" in note for note in report.notes)
+
+
+def test_rearranged_tensors_hold_the_same_values():
+    """Scattered and turned tensors differ in strides only."""
+    x = torch.arange(12.0).reshape(3, 4)
+    for change in (scattered, turned):
+        assert torch.equal(change(x), x)
+        assert not change(x).is_contiguous()
+    assert scattered(torch.tensor(1.0)).shape == ()
+
+
+def test_a_law_has_its_own_scenarios():
+    """For a law: same seed, same result; batches; strides."""
+    judge = Judge(find("masking.mlm"))
+    assert {"same seed, same result", "non-contiguous inputs"} <= {s.name for s in applicable(judge)}
+
+
+def test_a_batch_of_compiled_calls(monkeypatch):
+    """With ``compile`` the compiled callable is held to the statement, too (here with a stand-in for the compiler)."""
+    monkeypatch.setattr(torch, "compile", lambda fn: lambda q, k: 2 * fn(q, k))
+    report = check(impl.scores.dot, "scores.dot", max_examples=10, compile=True)
+    assert [c.name for c in report.falsified] == ["robustness: compiled (value in float32)"]

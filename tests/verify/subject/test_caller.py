@@ -1,0 +1,366 @@
+"""Calling whatever is checked, and surviving it."""
+
+import functools
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from spec.language.registry import find
+from verify import check
+from verify.faults import Fault, Unsupported, Unusable
+from verify.subject import caller, returned, sandbox, wording
+from verify.subject.caller import Caller
+from verify.subject.sandbox import environment_variables
+
+LN, SOFTMAX = find("normalization.layer_norm"), find("attention.softmax")
+ROW = {"x": np.array([1.0, 2.0, 4.0]), "gamma": np.ones(3), "beta": np.zeros(3), "eps": 1e-5}
+SIZES = {LN.inputs[0].shape[0]: 3}
+
+
+def right(x, gamma, beta, eps):
+    """Torch's own."""
+    return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
+
+
+def call(fn, dtype="float64", formula=LN):
+    """One call on a small row."""
+    caller = Caller(fn, formula)
+    return caller, caller.results(caller.arguments(ROW, dtype), SIZES, (), dtype)
+
+
+def raising(error):
+    """A callable that raises."""
+
+    def fn(x, gamma, beta, eps):
+        raise error
+
+    return fn
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [lambda x: x, lambda a, b, c, d, e: a, lambda *, x: x, 3, None],
+    ids=["too few", "too many", "by keyword only", "a number", "nothing"],
+)
+def test_what_cannot_be_called_is_unusable(fn):
+    """A signature that cannot take the inputs is refused before any call, in one line that names formula and inputs."""
+    with pytest.raises(Unusable) as caught:
+        check(fn, "normalization.layer_norm")
+    assert "normalization.layer_norm" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_things_are_unusable():
+    """An unknown formula, convention, option, type or device is one clear line."""
+    for formula, more, says in [
+        ("normalization.layer_nrom", {}, "did you mean"),
+        ("normalization.layer_norm", {"conventions": {"epsilon": "inside"}}, "no convention"),
+        ("normalization.layer_norm", {"conventions": {"eps": "below"}}, "one of"),
+        ("normalization.layer_norm", {"dtypes": ["float8"]}, "float8"),
+        ("normalization.layer_norm", {"device": "quantum"}, "quantum"),
+    ]:
+        with pytest.raises(Unusable, match=says):
+            check(right, formula, **more)
+
+
+class Norm(torch.nn.Module):
+    """A module."""
+
+    def forward(self, x, gamma, beta, eps):
+        """Torch's own."""
+        return right(x, gamma, beta, eps)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [Norm(), functools.partial(right), lambda *a: right(*a), lambda x, g, b, e, more=1: right(x, g, b, e)],
+)
+def test_every_kind_of_callable_is_called(fn):
+    """Modules, partial functions, variadic functions and functions with further defaults can be checked."""
+    _, (out,) = call(fn)
+    assert out.shape == (3,)
+
+
+def test_a_builtin_without_a_signature_is_tried():
+    """A builtin that tells nothing about itself is called; without a mask if it takes none."""
+    report = check(torch.relu, "attention.softmax", max_examples=10)
+    assert report.verdict == "falsified"
+    with pytest.raises(Unusable):
+        check(torch.matmul, "normalization.layer_norm", max_examples=10)
+
+
+def test_a_callable_without_mask_is_checked_without_and_the_report_says_so():
+    """No mask parameter, no masks; a note."""
+    report = check(lambda s: torch.softmax(s, -1), "attention.softmax", max_examples=20)
+    assert report.verdict == "conforms"
+    assert any("takes no mask" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("no\nway"),
+        SystemExit(0),
+        KeyboardInterrupt(),
+        RuntimeError("Float but found Double"),
+        MemoryError(),
+        GeneratorExit(),
+        AssertionError(),
+    ],
+    ids=lambda e: type(e).__name__,
+)
+def test_whatever_it_raises_is_a_fault_in_one_line(error):
+    """Exceptions, exits and a KeyboardInterrupt nobody pressed become one line naming formula, inputs and the error."""
+    report = check(raising(error), "normalization.layer_norm", max_examples=5)
+    assert report.verdict == "falsified"
+    message = report.falsified[0].message
+    assert "\n" not in message
+    assert type(error).__name__ in message
+    assert "x (" in message
+
+
+def test_where_ctrl_c_is_ignored_nobody_has_pressed_it():
+    """In a job that a script runs in the background SIGINT is ignored; a KeyboardInterrupt is then the callable's own."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        report = check(raising(KeyboardInterrupt()), "normalization.layer_norm", max_examples=5)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert report.verdict == "falsified"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        NotImplementedError("later"),
+        RuntimeError("\"addmm_impl_cpu_\" not implemented for 'Half'"),
+        TypeError("expected float32; got float64"),
+    ],
+    ids=repr,
+)
+def test_a_type_declared_unsupported_is_not_held_against_it(error):
+    """NotImplementedError, torch's 'not implemented for', and a TypeError naming the type are inconclusive."""
+
+    def fn(x, gamma, beta, eps):
+        if x.dtype == torch.float64:
+            raise error
+        return right(x, gamma, beta, eps)
+
+    report = check(fn, "normalization.layer_norm", max_examples=12)
+    verdicts = {c.name: c.verdict for c in report.checks}
+    assert verdicts["value in float64"] == verdicts["gradient in float64"] == "inconclusive"
+    assert verdicts["value in float32"] == "conforms"
+    assert report.verdict == "conforms"
+
+
+def test_a_call_that_fails_now_and_then_is_no_unsupported_type():
+    """After a success in a type, NotImplementedError there is a fault."""
+    caller, _ = call(right)
+    caller.fn = raising(NotImplementedError())
+    with pytest.raises(Fault):
+        caller(*caller.arguments(ROW, "float64"))
+    with pytest.raises(Unsupported):
+        caller(*caller.arguments(ROW, "float32"))
+
+
+@pytest.mark.parametrize(
+    ("fn", "says"),
+    [
+        (lambda x, g, b, e: None, "must return a tensor; got NoneType"),
+        (lambda x, g, b, e: 1.5, "got float"),
+        (lambda x, g, b, e: x.numpy(), "got ndarray"),
+        (lambda x, g, b, e: (x, x), "got tuple of Tensor, Tensor"),
+        (lambda x, g, b, e: x[:1], r"shape \(1,\); expected \(3,\)"),
+        (lambda x, g, b, e: x.float(), "dtype torch.float32; expected torch.float64"),
+        (lambda x, g, b, e: x.int(), "dtype torch.int32"),
+        (lambda x, g, b, e: x.to("meta"), "on meta; expected cpu"),
+        (lambda x, g, b, e: x.to_sparse(), "sparse"),
+        (lambda x, g, b, e: torch.nested.nested_tensor([x]), "is a nested tensor"),
+        (lambda x, g, b, e: torch.nested.nested_tensor([x], layout=torch.jagged), "is a nested tensor"),
+        (lambda x, g, b, e: x.to(torch.complex128), "dtype torch.complex128"),
+        (lambda x, g, b, e: FakeTensorMode().from_tensor(x), "FakeTensor whose values cannot be read"),
+    ],
+)
+def test_a_wrong_output_is_a_fault_that_says_expected_and_got(fn, says):
+    """Type, number, shape, dtype, device and layout are held."""
+    with pytest.raises(Fault, match=says):
+        call(fn)
+
+
+def test_a_hang_ends(monkeypatch):
+    """A call that does not return is interrupted, even if it swallows exceptions; another's timer goes on afterwards."""
+    monkeypatch.setattr(caller, "LIMIT", 0.3)
+
+    def stuck(x, gamma, beta, eps):
+        while True:
+            try:
+                time.sleep(0.05)
+            except Exception:
+                continue
+
+    handler = signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.setitimer(signal.ITIMER_REAL, 100.0)
+    try:
+        with pytest.raises(Fault, match=r"did not return within 0\.3 s"):
+            call(stuck)
+        assert 90 < signal.getitimer(signal.ITIMER_REAL)[0] <= 100
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+
+
+def test_a_hang_is_waited_for_once(monkeypatch):
+    """After a call that did not return no further check is begun, and the report says so."""
+    monkeypatch.setattr(caller, "LIMIT", 0.5)
+    asked = []
+
+    def stuck(q, k):
+        asked.append(q)
+        time.sleep(60)
+
+    report = check(stuck, "scores.dot")
+    assert len(asked) == 1
+    assert report.verdict == "falsified"
+    assert "did not return within 0.5 s" in report.falsified[0].message
+    assert any("not begun" in note for note in report.notes)
+
+
+def test_time_in_which_the_process_stands_still_does_not_count(monkeypatch):
+    """A process that is stopped for longer than the limit, and goes on, was not hung."""
+    monkeypatch.setattr(caller, "LIMIT", 0.8)
+    pause = f"kill -STOP {os.getpid()}; sleep 2; kill -CONT {os.getpid()}"
+
+    def stopped(x, gamma, beta, eps):
+        subprocess.run(["sh", "-c", pause], check=True)
+        return right(x, gamma, beta, eps)
+
+    began = time.monotonic()
+    call(stopped)
+    assert time.monotonic() - began > 1.5
+
+
+def test_imports_and_compilers_are_waited_for(monkeypatch):
+    """A slow import or compilation inside a call is no hang; one without end is."""
+    source = "import time\nend = time.monotonic() + {0}\nwhile time.monotonic() < end: pass\n"
+
+    def slow(x, gamma, beta, eps):
+        exec(compile(source.format(1.5), "torch/_inductor/codegen.py", "exec"), {})
+        return right(x, gamma, beta, eps)
+
+    monkeypatch.setattr(caller, "LIMIT", 0.3)
+    call(slow)
+    monkeypatch.setattr(sandbox, "PATIENCE", 0.6)
+    with pytest.raises(Fault, match="did not return"):
+        call(slow)
+
+
+def test_a_result_in_the_storage_of_an_input_is_noted():
+    """Returning an input, or a view of it, conforms where the values do; the report says what an in-place write would do."""
+    report = check(lambda pos, W_PE: W_PE[pos], "positional.learned", max_examples=10)
+    assert not any("lies in the storage" in note for note in report.notes)
+
+    def own_table(pos, W_PE):
+        return W_PE if pos.ndim == 1 and torch.equal(pos, torch.arange(len(W_PE))) else W_PE[pos]
+
+    report = check(own_table, "positional.learned", max_examples=40)
+    assert report.verdict == "conforms", str(report)
+    assert any("lies in the storage of the input W_PE" in note for note in report.notes)
+
+
+def test_a_sparse_gradient_is_a_gradient():
+    """Look-ups may return sparse gradients: they are compared like any others."""
+    report = check(
+        lambda pos, W_PE: F.embedding(pos, W_PE, sparse=True), "positional.learned", max_examples=20
+    )
+    assert report.verdict == "conforms", str(report)
+
+
+MEDDLERS = {
+    "default dtype": lambda: torch.set_default_dtype(torch.float64),
+    "grad mode": lambda: torch.set_grad_enabled(False),
+    "deterministic": lambda: torch.use_deterministic_algorithms(True),
+    "threads": lambda: torch.set_num_threads(2),
+    "torch's global random": lambda: torch.rand(1),
+    "NumPy's global random": lambda: np.random.rand(),  # noqa: NPY002
+    "Python's global random": random.random,
+    "default device": lambda: torch.set_default_device("meta"),
+    "environment": lambda: os.environ.__setitem__("ATTNSPEC_TEST", "1"),
+    "working directory": lambda: os.chdir("/"),
+}
+
+
+@pytest.mark.parametrize("name", MEDDLERS)
+def test_meddling_with_global_state_is_undone_and_reported(name):
+    """Global state is set back after each call, and what was touched is named."""
+
+    def fn(x, gamma, beta, eps):
+        out = right(x, gamma, beta, eps)
+        MEDDLERS[name]()
+        return out
+
+    def now():
+        return [
+            torch.get_default_dtype(),
+            torch.is_grad_enabled(),
+            Path.cwd(),
+            environment_variables(),
+            torch.get_num_threads(),
+        ]
+
+    before = now()
+    report = check(fn, "normalization.layer_norm", max_examples=5)
+    assert before == now()
+    (bad,) = report.falsified
+    assert bad.name == "robustness: leaves global state alone"
+    assert name in bad.message
+
+
+def test_damage_to_inputs_is_reported_and_values_are_judged_on_the_pristine_ones():
+    """In-place damage is a check of its own; NaN equals itself in the comparison."""
+
+    def fn(x, gamma, beta, eps):
+        out = right(x, gamma, beta, eps)
+        with torch.no_grad():
+            x.mul_(2)
+        return out
+
+    report = check(fn, "normalization.layer_norm", max_examples=5)
+    verdicts = {c.name: c.verdict for c in report.checks}
+    assert verdicts["value in float64"] == "conforms"
+    assert verdicts["robustness: leaves its inputs alone"] == "falsified"
+
+
+def test_identical_is_bitwise():
+    """NaN is identical to itself, 0 is not identical to −0."""
+    nan = torch.tensor([float("nan")])
+    assert returned.identical(nan, nan.clone())
+    assert not returned.identical(torch.tensor([0.0]), torch.tensor([-0.0]))
+    assert not returned.identical(nan, nan[None])
+
+
+def test_warnings_in_user_code_are_no_errors():
+    """Warnings, even as errors outside, pass."""
+
+    def fn(x, gamma, beta, eps):
+        warnings.warn("careful", stacklevel=1)
+        return right(x, gamma, beta, eps)
+
+    assert check(fn, "normalization.layer_norm", max_examples=5).verdict == "conforms"
+
+
+def test_a_callable_has_a_name():
+    """Functions, partials, modules and instances are named."""
+    assert wording.called(functools.partial(right)).endswith("right")
+    assert "Norm" in wording.called(Norm())
+    assert wording.called(sys.exit) == "sys.exit"

@@ -1,0 +1,88 @@
+"""The list of known deviations: what is expected, what is news, what should have failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from verify.deviations import Deviation, deviations, judge
+from verify.report import CheckResult, Report
+from verify.targets import TARGETS
+
+LEAK = Deviation("torch F.x", "attention.x", "robustness: NaN*", "0·NaN", "torch 2.13", "pytorch#101967")
+
+
+def report(**verdicts: str) -> Report:
+    """A report of torch F.x whose checks have these verdicts."""
+    checks = [
+        CheckResult(name.replace("_", " "), "robustness", verdict) for name, verdict in verdicts.items()
+    ]  # type: ignore[arg-type]
+    for check in checks:
+        check.name = f"robustness: {check.name}"
+    return Report("attention.x", "torch F.x", {}, checks)
+
+
+def test_a_listed_falsification_is_expected() -> None:
+    """Listed and falsified: fine, and told with its reason."""
+    found = judge([report(NaN_leak="falsified", value="conforms")], [LEAK])
+    assert found.fine
+    assert [d.reason for _, _, d in found.expected] == ["0·NaN"]
+
+
+def test_a_new_falsification_is_news() -> None:
+    """Not listed and falsified: fails the run, also beside a listed one."""
+    found = judge([report(NaN_leak="falsified", other="falsified")], [LEAK])
+    assert not found.fine
+    assert [c.name for _, c in found.new] == ["robustness: other"]
+
+
+def test_a_listed_one_that_conforms_fails_the_run() -> None:
+    """Listed and conforming: an unexpected pass."""
+    found = judge([report(NaN_leak="conforms")], [LEAK])
+    assert not found.fine
+    assert found.passed == [LEAK]
+
+
+def test_what_was_not_run_or_hardly_says_nothing() -> None:
+    """A listed check that did not run, was inconclusive, had few examples, or belongs to a target left out, fails nothing."""
+    few = report(NaN_leak="conforms")
+    few.max_examples = 20
+    assert judge([few], [LEAK]).unseen == [LEAK]
+    assert judge([report(value="conforms")], [LEAK]).unseen == [LEAK]
+    assert judge([report(NaN_leak="inconclusive")], [LEAK]).fine
+    assert judge([], [LEAK]).fine
+
+
+def test_a_deviation_excuses_its_own_target_only() -> None:
+    """The same check of another target is news."""
+    other = report(NaN_leak="falsified")
+    other.target = "impl.attention.x"
+    assert not judge([other], [LEAK]).fine
+
+
+def test_every_entry_names_a_target_and_says_why() -> None:
+    """The list's entries name existing targets with their formulas, a reason and versions; none is ours."""
+    known = {(t.label, t.formula_id): t for t in TARGETS}
+    assert deviations()
+    for entry in deviations():
+        assert (entry.target, entry.formula) in known
+        assert known[entry.target, entry.formula].peer != "impl"
+        assert len(entry.reason) > 20
+        assert entry.versions
+
+
+def test_the_leak_of_torchs_kernel_is_listed() -> None:
+    """SDPA's NaN leak stands in the list with its upstream report."""
+    assert any(
+        d.target == "torch F.scaled_dot_product_attention" and d.report == "pytorch#101967"
+        for d in deviations()
+    )
+
+
+def test_a_wrong_entry_is_named(tmp_path: Path) -> None:
+    """An entry with an unknown or a missing field is refused by its number."""
+    path = tmp_path / "known.toml"
+    path.write_text('[[deviation]]\ntarget = "torch F.x"\nformular = "attention.x"\n')
+    with pytest.raises(ValueError, match=r"known\.toml: entry 1"):
+        deviations(path)

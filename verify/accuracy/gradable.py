@@ -1,0 +1,50 @@
+"""Which entries can be graded at all: what the bound says of an output, beside what a callable made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from spec.language.differentiation.gradients import vjp
+from verify.inputs.examples import Example
+from verify.properties.gradients import differentiable, expected_gradients
+from verify.properties.values import Judge, Reals
+
+LINEAR = 0.1
+"""At default sizes weights may saturate a softmax. An output is graded where even its bound is at most this share of it, both as
+root mean squares: there errors are proportional to the roundings, and their spread says what to expect."""
+
+
+def bounds_at(judge: Judge, example: Example, dtype: str, kind: str) -> dict[str, Any]:
+    """Where an implementation may overflow is not graded: there the bound is infinite."""
+    if kind == "value":
+        return {e.name: e.bound for e in judge.expect(example.inputs, dtype, rigorous=False)}
+    wrt = differentiable(judge)
+    found = expected_gradients(judge, example.inputs, example.cotangents, wrt, dtype)
+    names = vjp(judge.formula, wrt, judge.conventions).gradients
+    return {names[name].name: e.bound for name, e in found.items()}
+
+
+def gradable(value: Reals, got: Any, bound: Any) -> Any:
+    """Which entries of an output are graded: not what may overflow, nor what is chaotic or plainly another value."""
+    if bound is None:
+        return np.ones(value.shape, bool)
+    finite = np.isfinite(bound) & np.isfinite(value)
+    with np.errstate(all="ignore"):
+        wrong = (np.abs(got - value) > bound) & finite
+        chaotic = np.sum(bound[finite] ** 2) > LINEAR**2 * np.sum(value[finite] ** 2)
+    return np.zeros(value.shape, bool) if chaotic or wrong.any() else finite
+
+
+def broken(bounds: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    """Whether an entry is no finite number where no right implementation overflows."""
+    return any(
+        got.shape == np.shape(bounds[name]) and bool((~np.isfinite(got) & np.isfinite(bounds[name])).any())
+        for name, got in found.items()
+        if name in bounds
+    )
+
+
+__all__ = ["bounds_at", "broken", "gradable"]

@@ -1,0 +1,344 @@
+"""Accuracy grades: how far a callable is from the exact value, counted in the error of careful arithmetic.
+
+The rigorous bound says what no right implementation exceeds. It grows with every term of a sum, and at the sizes of real models
+it lets through an implementation that keeps its scores in half the digits. The *expected error* does not: it is what careful
+arithmetic makes of the same example (:mod:`spec.language.evaluation.noise`). An error of many times that is no violation of the
+statement; it is called *imprecise*.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from spec.language.differentiation.gradients import vjp
+from spec.language.evaluation.noise import expected
+from spec.language.evaluation.precision import Precision
+from spec.language.flatten import Flat
+from verify.accuracy.gradable import bounds_at, broken, gradable
+from verify.accuracy.lost_digits import Explained, placed
+from verify.faults import Fault, Unsupported
+from verify.inputs.examples import Example
+from verify.inputs.realistic_examples import BUDGET, ladder, realistic, repeats
+from verify.inputs.sizes import sizing
+from verify.properties.gradients import backward, differentiable, gradient_question, unsaid, with_cotangents
+from verify.properties.values import Judge, Reals
+from verify.report import CONFORMS, FALSIFIED, IMPRECISE, INCONCLUSIVE, CheckResult
+from verify.search.checks import Setting
+from verify.subject.caller import Caller
+from verify.subject.returned import values
+
+GRADED = ("float32", "bfloat16", "float16")
+"""Types that are graded: the value in float64 must be exact beside the error."""
+USUAL = ("float32", "bfloat16")
+"""Types that are graded where the user names none."""
+WORST = {"float32": 32.0, "bfloat16": 12.0, "float16": 12.0}
+"""From how many sigma on an entry makes a callable imprecise. Careful ones stay below 13 in float32 and 7 in bfloat16. A line
+held in a coarser type than float32 makes hundreds; a sum of a thousand terms held in a 16-bit type, term by term, 16 to 50 of
+that type's. One that is rounded to it every 16 terms or fewer times stays below 8, and is not told from a careful one.
+"""
+TYPICAL = 8.0
+"""The same for the root mean square over all entries, where careful implementations stay below 3. All entries may share one error
+(of a row's length), whose sigma a few samples tell: more than 8 is then as rare as 10⁻⁷.
+"""
+MANY = 64
+"""Entries from which on a root mean square says something: a few may be several sigma off, or right, by chance. An output
+of fewer is graded at several wide examples."""
+RARE = {"value": 0.0, "gradient": 0.02}
+"""The share of entries beyond :data:`WORST` that is no matter. Where autograd goes through the maximum that a softmax subtracts,
+the roundings of a whole row meet in that one entry of a gradient: 30 sigma in float32, and 60 where the sum is a plain loop.
+"""
+LEAST = 0.1
+"""An entry whose error is expected to be less than this share of its output's typical one is measured by that share: which of
+the roundings an implementation spares there, by chance or by cancellation, is its own affair."""
+EXAMPLES, SAMPLES, WIDE_SAMPLES = 2, 24, {"value": 12, "gradient": 8}
+"""Examples at default sizes (one of a dear statement), and random evaluations for each of these and for a wide one."""
+PLACING, ALIKE = 4, 3.0
+"""Samples that tell how large an error of sums in the storage type would be, and by what factor another may differ from it."""
+BACKWARD, ENTRIES = 0.02, 6e5
+"""For gradients, and for the additional ones of few entries: the share of the budget for the widest values, as there are many
+more lines; and the most entries that inputs have, for their gradients have as many in every sample."""
+MODEL = 9e5
+"""What an example of a stack of layers or of a whole model costs at least (:mod:`verify.inputs.sizes`)."""
+PATIENCE = 2.0
+"""Seconds of processor time that a call may take: a callable of many small steps is graded at smaller sizes."""
+
+
+@dataclass
+class Grade:
+    """The largest error in sigma over all entries, and what is needed for the root mean squares of both.
+
+    ``broken``: whether there was an entry that is no finite number where even the bound is one; ``beyond``: how many entries are
+    beyond the limit, and ``rare``: up to what share of all they are no matter.
+    """
+
+    dtype: str
+    sigma: float = 0.0
+    what: str = ""
+    errors: float = 0.0
+    sigmas: float = 0.0
+    entries: int = 0
+    sizes: dict[str, int] = field(default_factory=dict)
+    place: Explained = field(default_factory=Explained)
+    broken: bool = False
+    rare: float = 0.0
+    beyond: int = 0
+
+    @property
+    def typical(self) -> float:
+        """The root mean square of the errors beside that of careful arithmetic."""
+        return math.sqrt(self.errors / self.sigmas) if self.sigmas else 0.0
+
+    @property
+    def digits(self) -> float:
+        """Decimal digits lost against careful arithmetic."""
+        return max(0.0, math.log10(self.typical)) if self.typical else 0.0
+
+    @property
+    def imprecise(self) -> bool:
+        """Whether careful arithmetic does not make such errors."""
+        far = self.beyond > self.rare * self.entries
+        return (self.sigma > WORST[self.dtype] and far) or (self.typical > TYPICAL and self.entries >= MANY)
+
+    def see(self, name: str, got: Any, value: Reals, sigma: Reals, judged: Any) -> None:
+        """Count the entries of one output that are judged."""
+        judged = np.broadcast_to(judged & np.isfinite(value) & np.isfinite(sigma), value.shape)
+        if got.shape != value.shape or not judged.any():
+            return
+        with np.errstate(all="ignore"):
+            error = np.where(np.isnan(got), np.inf, np.abs(got - value))[judged]
+            spread = sigma[judged]
+            spread = np.maximum(spread, LEAST * math.sqrt(float(np.mean(spread**2))))
+            ratios = np.where(error == 0, 0.0, error / spread)
+            # Squares relative to the sigma of the output, so that outputs of all scales count alike.
+            typical = float(np.mean(spread**2)) or 1.0
+            self.errors += float(np.sum(error**2)) / typical
+            self.sigmas += float(np.sum(spread**2)) / typical
+        self.entries += int(judged.sum())
+        self.beyond += int((ratios > WORST[self.dtype]).sum())
+        ratio = float(ratios.max())
+        if ratio > self.sigma:
+            self.sigma, self.what = ratio, name
+
+    def join(self, other: Grade) -> None:
+        """Count another example's grade; what is kept of where is the worse one's."""
+        if other.sigma >= self.sigma:
+            self.sigma, self.what, self.sizes = other.sigma, other.what, other.sizes
+        self.errors, self.sigmas = self.errors + other.errors, self.sigmas + other.sigmas
+        self.entries, self.beyond = self.entries + other.entries, self.beyond + other.beyond
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is reported."""
+        return {
+            "sigma": self.sigma,
+            "typical": self.typical,
+            "digits": self.digits,
+            "entries": self.entries,
+            "sizes": self.sizes,
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a callable made of an example, and the lines that say what it should be."""
+
+    flat: Flat
+    inputs: Mapping[str, Any]
+    got: Mapping[str, Any]
+    names: Mapping[str, str]
+
+
+def _values(judge: Judge, caller: Caller, example: Example) -> Comparison:
+    arguments = caller.arguments(example.inputs, example.dtype, generator_seed=example.generator_seed)
+    found = caller.results(arguments, example.sizes, example.batch, example.dtype)
+    named = [t.name for t in judge.flat.outputs]
+    got = dict(zip(named, map(values, found), strict=True))
+    return Comparison(judge.flat, example.inputs, got, dict(zip(named, named, strict=True)))
+
+
+def _gradients(judge: Judge, caller: Caller, example: Example) -> Comparison | None:
+    if unsaid(judge, example):
+        return None
+    arguments = caller.arguments(
+        example.inputs, example.dtype, grad=True, generator_seed=example.generator_seed
+    )
+    outputs = caller.results(arguments, example.sizes, example.batch, example.dtype)
+    if not any(out.requires_grad for out in outputs):
+        return None
+    found = backward(caller, example, arguments, outputs)
+    gradients = vjp(judge.formula, list(found), judge.conventions).gradients
+    flat, asked = gradient_question(judge, example.inputs, example.cotangents, list(found))
+    got, names = {}, {}
+    for name, tensor in gradients.items():
+        if found[name] is not None:
+            got[tensor.name], names[tensor.name] = values(found[name]), f"the gradient of {name}"
+    return Comparison(flat, asked, got, names)
+
+
+def graded(
+    judge: Judge,
+    compared: Comparison,
+    dtype: str,
+    samples: int,
+    seed: int,
+    grade: Grade,
+    bounds: Mapping[str, Any],
+) -> None:
+    """Count every output of an example."""
+    found = judge.oracle.error(compared.flat, compared.inputs, Precision.of(dtype), samples, seed)
+    for output, (value, sigma) in zip(compared.flat.outputs, found, strict=True):
+        if output.name in compared.got:
+            got = compared.got[output.name]
+            grade.see(
+                compared.names[output.name], got, value, sigma, gradable(value, got, bounds.get(output.name))
+            )
+
+
+def _wide(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+    """A wide example, as wide as the budget and the callable's own speed allow."""
+    judge, caller = setting.judge, setting.caller
+    limits = (BUDGET,) if kind == "value" else (BACKWARD * BUDGET, ENTRIES)
+    rungs = ladder(judge.formula, caller.sizes, *limits)
+    cost, spent, each = sizing(judge.formula, caller.sizes).cost, 0.0, 0.0
+    chosen = rungs[0]
+    for before, sizes in zip((rungs[0], *rungs), rungs, strict=False):
+        longer = spent * cost(sizes) / max(cost(before), 1.0)
+        if longer > PATIENCE:
+            break
+        chosen, each = sizes, longer
+        if sizes is not rungs[-1]:
+            trial = realistic(judge.formula, sizes, dtype, setting.seed, masks=False)
+            arguments = caller.arguments(trial.inputs, dtype, generator_seed=trial.generator_seed)
+            spent = min(_seconds(caller, arguments) for _ in range(2))  # the first may set something up
+    turns = 1
+    if kind == "value":
+        affordable = min(BACKWARD * BUDGET / cost(chosen), PATIENCE / each if each else math.inf)
+        turns = max(1, min(repeats(judge.formula, chosen, MANY), int(affordable)))
+    for turn in range(turns):
+        yield realistic(judge.formula, chosen, dtype, setting.seed + turn, masks=False)
+
+
+def _seconds(caller: Caller, arguments: list[Any]) -> float:
+    """The processor time of a call, so that a busy machine chooses no other sizes."""
+    began = time.process_time()
+    caller(*arguments)
+    return time.process_time() - began
+
+
+def _default(setting: Setting, dtype: str) -> Iterator[Example]:
+    """Planned examples with their sizes, masks and numbers, of ordinary data: how a row that cancels rounds is chance."""
+    space = setting.space(moderate=True)
+    for recipe in space.plan(1 if space.sizing.dear else EXAMPLES, setting.seed + 17):
+        yield space.example(recipe._replace(regime=0, other=0), dtype)
+
+
+def accuracy_check(
+    setting: Setting, dtype: str, gradients: bool = True, limit: float | None = None
+) -> CheckResult:
+    """The accuracy of values and gradients in a type, at default sizes and at realistic ones.
+
+    Args:
+        setting: what is checked.
+        dtype: the type.
+        gradients: whether gradients are graded, too.
+        limit: beyond how many sigma the check fails; without it, it is imprecise at most.
+    """
+    judge, caller = setting.judge, setting.caller
+    found: dict[str, Grade] = {}
+    result = CheckResult(f"accuracy in {dtype}", "accuracy", CONFORMS, dtype=dtype)
+    kinds = ["value"] + (["gradient"] if gradients and differentiable(judge) else [])
+    try:
+        for kind in kinds:
+            for wide in (True, False):
+                grade = Grade(dtype, rare=RARE[kind])
+                for example in _wide(setting, dtype, kind) if wide else _default(setting, dtype):
+                    if (
+                        not setting.clock.over
+                        and not caller.hung
+                        and _count(setting, example, kind, wide, grade)
+                    ):
+                        result.examples += 1
+                if grade.entries:
+                    found[f"{kind}, {'wide' if wide else 'default'} sizes"] = grade
+    except (Fault, Unsupported) as said:
+        result.verdict, result.message = INCONCLUSIVE, str(said)
+        return result
+    _concluded(setting, result, found, limit)
+    return result
+
+
+def _count(setting: Setting, example: Example, kind: str, wide: bool, grade: Grade) -> bool:
+    """Count one example; False where there is nothing to compare."""
+    judge, caller, dtype = setting.judge, setting.caller, example.dtype
+    if kind == "gradient":
+        example = with_cotangents(judge, example, setting.seed)
+    compared = (_values if kind == "value" else _gradients)(judge, caller, example)
+    if compared is None:
+        return False
+    bounds = {} if wide else bounds_at(judge, example, dtype, kind)
+    own = Grade(dtype, rare=RARE[kind])
+    samples = WIDE_SAMPLES[kind] if wide else SAMPLES
+    if setting.space().sizing.budget > MODEL:  # hundreds of lines, each of which is kept for every sample
+        samples = 2 * samples // 3 if kind == "value" else samples // 2
+    graded(judge, compared, dtype, samples, setting.seed, own, bounds)
+    own.sizes = {str(s): v for s, v in example.sizes.items()}
+    grade.join(own)
+    if wide and math.isinf(own.sigma):
+        grade.broken |= broken(bounds_at(judge, example, dtype, kind), compared.got)
+    if own.imprecise and not grade.place.name:
+        grade.place = _place(judge, compared, dtype, setting.seed)
+    return True
+
+
+def _concluded(
+    setting: Setting, result: CheckResult, found: Mapping[str, Grade], limit: float | None
+) -> None:
+    if not found:
+        result.verdict, result.message = INCONCLUSIVE, "no example was graded"
+        return
+    judge, dtype = setting.judge, result.dtype
+    worst = max(found.values(), key=lambda grade: (grade.broken, grade.imprecise, grade.sigma))
+    sigma, digits = max(g.sigma for g in found.values()), max(g.digits for g in found.values())
+    result.details.update(
+        sigma=sigma, digits=digits, sizes=worst.sizes, grades={name: g.to_dict() for name, g in found.items()}
+    )
+    result.message = f"within {sigma:.2g} sigma of careful arithmetic in {dtype}"
+    fails = worst.broken or (limit is not None and sigma > limit)
+    if fails or worst.imprecise:
+        result.verdict = FALSIFIED if fails else IMPRECISE
+        at = ", ".join(f"{size} = {value}" for size, value in worst.sizes.items())
+        result.details.update(place=str(worst.place), explained=worst.place.certain)
+        off = f"{worst.sigma:.3g} sigma off careful arithmetic in {dtype}, {digits:.1f} digits lost"
+        result.message = (
+            f"{judge.formula.id}: {setting.caller.name}: {worst.what} is "
+            f"{f'not finite in {dtype}' if worst.broken else off}, at {at}"
+            + (f": {worst.place}" if worst.place.name and not worst.broken else "")
+        )
+
+
+def _place(judge: Judge, compared: Comparison, dtype: str, seed: int) -> Explained:
+    told = expected(compared.flat, compared.inputs, Precision.of(dtype), PLACING, seed)
+    both = {
+        o.name: pair for o, pair in zip(compared.flat.outputs, told, strict=True) if o.name in compared.got
+    }
+    errors = {name: compared.got[name] - value for name, (value, _) in both.items()}
+    spreads = {name: sigma for name, (_, sigma) in both.items()}
+    found = placed(compared.flat, compared.inputs, errors, spreads, dtype)
+    if found.name or Precision.of(dtype).operations is Precision.of(dtype).storage:
+        return found
+    coarse = expected(compared.flat, compared.inputs, Precision.of(dtype, "storage"), PLACING, seed)
+    off = sum(float(np.sum(error**2)) for error in errors.values())
+    size = sum(
+        float(np.sum(sigma**2))
+        for o, (_, sigma) in zip(compared.flat.outputs, coarse, strict=True)
+        if o.name in both
+    )
+    return Explained("", dtype, 0.0, size / off) if 1 / ALIKE**2 < size / off < ALIKE**2 else found
+
+
+__all__ = ["GRADED", "USUAL", "Grade", "accuracy_check"]

@@ -1,0 +1,116 @@
+"""Where the digits are lost: which line of a statement, held in a coarser type, makes an error such as the one observed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spec.language.arrays import DISCRETE
+from spec.language.differentiation.gradients import ADJOINT
+from spec.language.evaluation.binding import bind
+from spec.language.evaluation.evaluate import run
+from spec.language.evaluation.numbers import Num
+from spec.language.evaluation.precision import FORMATS
+from spec.language.evaluation.stepping import Place
+from spec.language.evaluation.walk import Walk
+from spec.language.flatten import Flat
+from verify.inputs.examples import rounded
+from verify.properties.values import Reals
+
+COARSE = ("float16", "bfloat16")
+"""Types in which a line may have been held."""
+MOST = 0.5
+"""The share of the error's square above which a line is said to be its cause."""
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A line held in a coarser type; ``share`` is what that explains of the error's square, ``size`` how large its effect is
+    beside the error.
+    """
+
+    name: str = ""
+    dtype: str = ""
+    share: float = 0.0
+    size: float = 0.0
+
+    @property
+    def certain(self) -> bool:
+        """Whether it explains the error entry by entry, not by its size alone."""
+        return self.share > MOST
+
+    def __str__(self) -> str:
+        if not self.name:
+            return (
+                f"an error about as large as if sums were accumulated in {self.dtype}" if self.dtype else ""
+            )
+        what = f"the gradient by {self.name[len(ADJOINT) :]}" if self.name.startswith(ADJOINT) else self.name
+        said = f"as if `{what}` were held in {self.dtype}"
+        return said if self.certain else f"an error about as large {said}"
+
+
+def placed(
+    flat: Flat,
+    inputs: Mapping[str, Any],
+    errors: Mapping[str, Reals],
+    spreads: Mapping[str, Reals],
+    dtype: str,
+) -> Explained:
+    """The line that explains the errors of outputs best: entry by entry, or else by its size.
+
+    ``spreads`` tells what error is expected: outputs of different scales count alike.
+    """
+    exact = run(flat, Walk(), bind(flat, inputs)).tensors
+    weights = {name: 1 / math.sqrt(float(np.mean(spread**2))) for name, spread in spreads.items()}
+
+    def length(parts: Mapping[str, Reals]) -> float:
+        with np.errstate(all="ignore"):
+            return float(sum(np.sum((part * weights[name]) ** 2) for name, part in parts.items()))
+
+    whole = length(errors)
+    if not math.isfinite(whole) or not whole:
+        return Explained()
+    tried = []
+    for name in _names(flat, inputs):
+        for coarse in COARSE:
+            if FORMATS[coarse].unit <= FORMATS[dtype].unit:
+                continue
+            made = _held(flat, inputs, name, coarse)
+            change = {out: made[out].floats() - exact[out].floats() for out in errors}
+            size = length(change)
+            if not math.isfinite(size) or not size:
+                continue
+            left = length({out: errors[out] - part for out, part in change.items()})
+            tried.append(Explained(name, coarse, 1 - left / whole, size / whole))
+    if not tried:
+        return Explained()
+    best = max(tried, key=lambda each: (round(each.share, 3), -len(each.name)))
+    if best.certain:
+        return best
+    return min(tried, key=lambda each: abs(math.log(each.size)))
+
+
+def _names(flat: Flat, inputs: Mapping[str, Any]) -> Iterator[str]:
+    """The real tensors: lines, and inputs that are arrays."""
+    yield from dict.fromkeys(line.name for line in flat.lines if line.left.tensor.domain not in DISCRETE)
+    for item in flat.inputs:
+        value = inputs.get(str(item))
+        if isinstance(value, np.ndarray) and value.dtype == np.float64 and not str(item).startswith("seed_"):
+            yield str(item)
+
+
+def _held(flat: Flat, inputs: Mapping[str, Any], name: str, dtype: str) -> dict[str, Any]:
+    """Every tensor, with one of them rounded to a type."""
+    changed = {**inputs, name: rounded(inputs[name], dtype)} if name in inputs else inputs
+
+    def finish(line: str, value: Any, place: Place | None) -> Any:
+        return Num(rounded(value.floats(), dtype)) if line == name else value
+
+    return run(flat, Walk(), bind(flat, changed), finish=finish).tensors
+
+
+__all__ = ["Explained", "placed"]

@@ -1,0 +1,256 @@
+"""The command ``attnspec``: verify, check, list, show, mutants.
+
+It exits 0 if all conforms (imprecise or not), 1 if something is falsified, 2 on unusable input, 3 if nothing conclusive was said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+# Ours first, before a user's directory can come onto the path: a `spec/` of theirs must not stand in for it.
+import impl
+import spec
+import verify
+from verify.faults import Unusable
+
+CONFORMS, FALSIFIED, UNUSABLE, NOTHING = 0, 1, 2, 3
+DTYPES = ("float64", "float32", "bfloat16", "float16")
+
+EXITS = (
+    "exit status: 0 conforms (or is imprecise, which is said), 1 falsified, 2 unusable input (one line on stderr),\n"
+    "3 nothing conclusive"
+)
+JSON = """
+JSON (--json F): {command, exit, seed, max_examples, dtypes, device, versions, reports, known_deviations, unexpected_passes,
+absent, errors, interrupted}. A report holds formula_id, target, conventions, sizes, verdict, overall (verdict, or "known"),
+kinds, checks (name, kind, dtype, verdict, examples, worst_ratio = error/bound, effective, message, counterexample) and notes.
+The details of a check of the kind "accuracy" hold sigma (the largest error beside the spread of careful arithmetic's), digits
+(decimal digits lost against it), grades (by values, gradients and sizes), and place (of what is imprecise).
+Numbers that are not finite are the strings "inf", "-inf" and "nan".
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse, in one line."""
+        raise Unusable(f"{message} (see {self.prog} --help)")
+
+
+def parser() -> Parser:
+    """The command line."""
+    raw = argparse.RawDescriptionHelpFormatter
+    top = Parser(
+        prog="attnspec",
+        formatter_class=raw,
+        description="Check implementations against symbolic statements, with tolerances derived from the statement.",
+        epilog="examples:\n  attnspec verify\n  attnspec check mymodule:my_layer_norm --formula normalization.layer_norm\n"
+        "  attnspec show attention.causal\n\n" + EXITS,
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="command")
+
+    def command(name: str, about: str, examples: str) -> argparse.ArgumentParser:
+        return commands.add_parser(
+            name,
+            help=about,
+            description=about,
+            formatter_class=raw,
+            epilog=f"examples:\n{examples}\n\n{EXITS}",
+        )
+
+    def options(to: argparse.ArgumentParser) -> None:
+        to.add_argument(
+            "--max-examples",
+            type=_count,
+            default=100,
+            metavar="N",
+            help="examples for each check (default 100)",
+        )
+        to.add_argument(
+            "--seed",
+            type=_natural,
+            default=0,
+            metavar="S",
+            help="seed of everything drawn (default 0)",
+        )
+        to.add_argument(
+            "--dtype",
+            nargs="+",
+            action="extend",
+            choices=DTYPES,
+            help="types to check (default float64 float32)",
+        )
+        to.add_argument(
+            "--accuracy",
+            type=_positive,
+            metavar="SIGMA",
+            help="fail where an error exceeds so many sigma of careful arithmetic's (default: say imprecise, exit 0)",
+        )
+        to.add_argument("--device", default="cpu", metavar="D", help="a torch device (default cpu)")
+        to.add_argument("--json", type=Path, metavar="F", help="write everything found as JSON")
+        to.add_argument("--html", type=Path, metavar="F", help="write it as one self-contained page")
+        to.add_argument("--svg", type=Path, metavar="F", help="write the table as a picture")
+
+    one = command(
+        "verify",
+        "verify our implementations and those of peers; listed deviations (verify/known.toml) are expected",
+        "  attnspec verify\n  attnspec verify recurrent --jobs 2\n"
+        "  attnspec verify attention.softmax --target torch --max-examples 500\n" + JSON,
+    )
+    one.add_argument(
+        "ids", nargs="*", metavar="ID", help="formulas, or subjects such as recurrent (default: all)"
+    )
+    one.add_argument(
+        "--target",
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        help="impl, torch, transformers, or a target's full name",
+    )
+    one.add_argument(
+        "--jobs", type=_count, default=0, metavar="J", help="worker processes (default: up to 2)"
+    )
+    options(one)
+
+    two = command(
+        "check",
+        "check a function of yours, in the current directory or anywhere on the path",
+        "  attnspec check mymodule:my_layer_norm --formula normalization.layer_norm\n"
+        "  attnspec check ./norms.py:annotated --formula normalization.layer_norm --convention eps=outside divisor=unbiased\n"
+        + JSON,
+    )
+    two.add_argument(
+        "where", metavar="MODULE:CALLABLE", help="a module or the path of a .py file, and a function in it"
+    )
+    two.add_argument(
+        "--formula", required=True, metavar="ID", help="the statement it is held to (see attnspec list)"
+    )
+    two.add_argument(
+        "--convention",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="k=v",
+        help="its conventions, where not ours",
+    )
+    two.add_argument(
+        "--sizes",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="k=rule",
+        help="the sizes it supports, where not all: d_v=d_k, d_model=h*d_k, h=2|4",
+    )
+    two.add_argument(
+        "--script", type=Path, metavar="F", help="write a script that reproduces the first failure"
+    )
+    options(two)
+
+    command("list", "list formulas and targets", "  attnspec list")
+    show = command(
+        "show",
+        "show a formula: statement, symbols, conventions, theorems, sources",
+        "  attnspec show attention.causal",
+    )
+    show.add_argument("id", metavar="ID")
+    last = command(
+        "mutants",
+        "run the tests of the tests: wrong variants must be falsified, right ones conform",
+        "  attnspec mutants\n  attnspec mutants normalization.layer_norm",
+    )
+    last.add_argument(
+        "ids", nargs="*", metavar="ID", help="formulas, or subjects such as recurrent (default: all)"
+    )
+    last.add_argument(
+        "--jobs", type=_count, default=0, metavar="J", help="worker processes (default: up to 2)"
+    )
+    options(last)
+    return top
+
+
+def _count(text: str) -> int:
+    return _at_least(1, text)
+
+
+def _natural(text: str) -> int:
+    return _at_least(0, text)
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a positive number, got {text}")
+    return value
+
+
+def _at_least(least: int, text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if value < least:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}, got {text}")
+    return value
+
+
+def _ours(package: Any) -> None:
+    home = Path(__file__).resolve().parents[2]
+    file = getattr(package, "__file__", None)
+    if file is None or Path(file).resolve().parents[1] != home:
+        where = file or next(iter(getattr(package, "__path__", ["?"])))
+        raise Unusable(
+            f"another package named {package.__name__!r} ({where}) was imported in place of attnspec's; "
+            "run `attnspec` rather than `python -m verify` from that directory, or take it off PYTHONPATH"
+        )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    try:
+        for package in (spec, impl, verify):
+            _ours(package)
+        given = parser().parse_args(argv)
+        from importlib import import_module
+
+        home = import_module(
+            "verify.command.mutants" if given.command == "mutants" else "verify.command.commands"
+        )
+        return int(getattr(home, f"do_{given.command}")(given))
+    except Unusable as error:
+        print(f"attnspec: {error}", file=sys.stderr)  # noqa: T201
+        return UNUSABLE
+    except KeyboardInterrupt:
+        print("attnspec: interrupted", file=sys.stderr)  # noqa: T201
+        return 130
+    except BrokenPipeError:  # the reader (`| head`) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CONFORMS
+    except SystemExit as stop:  # --help
+        return stop.code if isinstance(stop.code, int) else CONFORMS
+    except ModuleNotFoundError as error:
+        if os.environ.get("ATTNSPEC_TRACEBACK"):
+            raise
+        print(f"attnspec: {error}: install attnspec's requirements (pip install .)", file=sys.stderr)  # noqa: T201
+        return UNUSABLE
+    except Exception as error:
+        if os.environ.get("ATTNSPEC_TRACEBACK"):
+            raise
+        said = " ".join(str(error).split())[:200]
+        print(  # noqa: T201
+            f"attnspec: a fault of attnspec itself: {type(error).__name__}: {said} (ATTNSPEC_TRACEBACK=1 shows where)",
+            file=sys.stderr,
+        )
+        return NOTHING
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+"""The command ``attnspec mutants``: wrong variants must be falsified, right ones conform."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import statistics
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from verify.command.cli import CONFORMS, FALSIFIED
+from verify.command.commands import checked_options, console, expanded
+from verify.command.files import record
+from verify.faults import Unusable
+
+if TYPE_CHECKING:
+    from verify.command.workers import TaskResult
+    from verify.report import Report
+
+
+def do_mutants(given: argparse.Namespace) -> int:
+    """Run the wrong and the right variants."""
+    from rich.table import Table
+    from rich.text import Text
+
+    ids = expanded(given.ids)
+    options = checked_options(given)
+    from verify.command.workers import Task, progress, run
+    from verify.mutants import variants
+
+    every = variants(tuple(ids))
+    if not every:
+        raise Unusable("these formulas have no variants")
+    tasks = [Task("variant", v.name, v.formula_id, options) for v in every]
+    by_task = {(v.formula_id, v.name): v for v in every}
+
+    def told(outcome: TaskResult) -> str:
+        """What is said of a variant as soon as it is done: one that is misjudged is not kept for the end."""
+        variant = by_task[outcome.task.formula_id, outcome.task.label]
+        fine, verdict, _ = judged(variant.is_right, outcome)
+        said = f"{outcome.task.formula_id} {outcome.task.label}"
+        return said if fine else f"{said}: {verdict}, but is {'right' if variant.is_right else 'wrong'}"
+
+    with progress(len(tasks), "variants") as step:
+        outcomes, interrupted = run(
+            tasks, given.jobs or min(2, os.cpu_count() or 1), lambda outcome: step(told(outcome))
+        )
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("formula", "variant", "meant to be", "verdict", "caught by", "what it is"):
+        made.add_column(name, overflow="fold")
+    wrong_ones = bad = 0
+    last = ""
+    for outcome in outcomes:
+        variant = by_task[outcome.task.formula_id, outcome.task.label]
+        fine, verdict, by = judged(variant.is_right, outcome)
+        wrong_ones += not variant.is_right
+        bad += not fine
+        style = "green" if fine else "bold red"
+        first = variant.formula_id if variant.formula_id != last else ""
+        last = variant.formula_id
+        made.add_row(
+            first,
+            variant.name,
+            "right" if variant.is_right else "wrong",
+            Text(verdict, style=style),
+            by,
+            Text(variant.says, style="dim"),
+        )
+    out = console()
+    out.print(made)
+    refused = f"{wrong_ones} wrong and {len(outcomes) - wrong_ones} right variants: "
+    out.print(
+        "\n" + refused + ("each judged as it should be" if not bad else f"{bad} misjudged"),
+        style="green" if not bad else "bold red",
+    )
+    if said := until_falsified([o.report for o in outcomes if o.report is not None]):
+        out.print(said)
+    if interrupted:
+        out.print(f"interrupted: {len(outcomes)} of {len(tasks)} variants done", style="yellow")
+        return 130
+    reports = [o.report for o in outcomes if o.report is not None]
+    from verify.deviations import Judgement
+
+    status = FALSIFIED if bad else CONFORMS
+    record(given, "mutants", status, reports, Judgement(), [], [o.error for o in outcomes if o.error], False)
+    return status
+
+
+def until_falsified(reports: Sequence[Report]) -> str:
+    """How long the first counterexamples took, of the reports that have one; empty where none has."""
+    times = sorted(r.first_violation for r in reports if r.first_violation is not None)
+    if not times:
+        return ""
+    within = times[math.ceil(0.95 * len(times)) - 1]
+    return f"time to the first counterexample: median {statistics.median(times):.2f} s, 95 % within {within:.2f} s"
+
+
+def judged(is_right: bool, outcome: TaskResult) -> tuple[bool, str, str]:
+    """Whether a variant was judged as it should be, its verdict, and the checks that caught it.
+
+    A wrong one must be caught by something compared, not by an exception alone.
+    """
+    report = outcome.report
+    if report is None:
+        return False, "the checker failed", outcome.error
+    names = list(dict.fromkeys(c.kind for c in report.checks if c.verdict in ("falsified", "imprecise")))
+    by = ", ".join(names)
+    if is_right:
+        first = report.falsified[0] if report.falsified else None
+        # Who declares that sums round to the storage type, too, is right in doing so, and imprecise.
+        declared = report.conventions.get("intermediates") == "storage" and report.verdict == "imprecise"
+        said = f"{first.name}: {first.message}" if first else ""
+        return report.verdict == "conforms" or declared, report.verdict, said
+    compared = any(
+        c.kind == "law"
+        or (c.counterexample is not None and c.counterexample.got is not None)
+        or "raised" not in c.message
+        for c in report.falsified
+    )
+    if report.verdict == "falsified" and not compared:
+        return False, "only an exception", by
+    return report.verdict in ("falsified", "imprecise"), report.verdict, by

@@ -1,0 +1,187 @@
+"""Running many checks: in worker processes, with progress on stderr, so that Ctrl-C leaves what is done."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from verify.report import Report
+
+
+@dataclass(frozen=True)
+class Task:
+    """One check to run: a target's label, or a variant's name, and how."""
+
+    kind: str
+    label: str
+    formula_id: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class TaskResult:
+    """What came of a task: a report, or why there is none (``error``), and how long it took."""
+
+    task: Task
+    report: Report | None = None
+    error: str = ""
+    seconds: float = 0.0
+
+
+def perform(task: Task) -> TaskResult:
+    """Run one task in this process."""
+    began = time.perf_counter()
+    try:
+        from verify.checking import check
+
+        call, more = _find(task)
+        report = check(call, task.formula_id, **{**task.options, **more, "name": task.label})
+        report.target = task.label
+        outcome = TaskResult(task, report)
+    except KeyboardInterrupt:
+        raise
+    except Exception as error:
+        said = str(error).strip().splitlines()
+        outcome = TaskResult(task, error=f"{type(error).__name__}: {said[0] if said else ''}")
+    outcome.seconds = time.perf_counter() - began
+    return outcome
+
+
+def _find(task: Task) -> tuple[Callable[..., Any], dict[str, Any]]:
+    if task.kind == "variant":
+        from verify.mutants import variants
+
+        variant = next(v for v in variants((task.formula_id,)) if v.name == task.label)
+        return variant.call, variant.options
+    from verify.targets import TARGETS
+
+    target = next(t for t in TARGETS if t.label == task.label and t.formula_id == task.formula_id)
+    return target.load(), {"conventions": target.conventions, "sizes": target.sizes}
+
+
+def _begin(threads: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    import torch
+
+    torch.set_num_threads(threads)
+
+
+def run(
+    tasks: Sequence[Task], workers: int, tell: Callable[[TaskResult], None]
+) -> tuple[list[TaskResult], bool]:
+    """Run tasks and tell each as it is done; returns what is done, in the tasks' order, and whether it was interrupted."""
+    done: dict[int, TaskResult] = {}
+    interrupted = False
+    if workers <= 1 or len(tasks) <= 1:
+        try:
+            for place, task in enumerate(tasks):
+                done[place] = perform(task)
+                tell(done[place])
+        except KeyboardInterrupt:
+            interrupted = True
+        return [done[place] for place in sorted(done)], interrupted
+    queue = Queue(tasks)
+    lanes = [_lane(workers) for _ in range(min(workers, len(tasks)))]
+    pending: dict[Future[TaskResult], tuple[int, int]] = {}
+
+    def begin(lane: int) -> None:
+        place = queue.next(lane)
+        if place is not None:
+            pending[lanes[lane].submit(perform, tasks[place])] = (lane, place)
+
+    try:
+        for lane in range(len(lanes)):
+            begin(lane)
+        while pending:
+            ready, _ = wait(pending, return_when=FIRST_COMPLETED)
+            for future in ready:
+                lane, place = pending.pop(future)
+                try:
+                    done[place] = future.result()
+                except Exception as error:  # the process is gone, and with it its pool
+                    said = f"the worker process failed: {error or type(error).__name__}"
+                    done[place] = TaskResult(tasks[place], error=said)
+                    lanes[lane].shutdown(wait=False)
+                    lanes[lane] = _lane(workers)
+                tell(done[place])
+                begin(lane)
+        for pool in lanes:
+            pool.shutdown()
+    except KeyboardInterrupt:
+        interrupted = True
+        for pool in lanes:
+            workers_alive = list((getattr(pool, "_processes", None) or {}).values())
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in workers_alive:
+                process.terminate()
+    return [done[place] for place in sorted(done)], interrupted
+
+
+def _lane(workers: int) -> ProcessPoolExecutor:
+    """One process with its share of the threads."""
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(1, context, initializer=_begin, initargs=(threads,))
+
+
+class Queue:
+    """What is left to do, formula by formula: a process stays with one, since its oracle remembers what it has answered."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self.left: dict[str, list[int]] = {}
+        for place, task in enumerate(tasks):
+            self.left.setdefault(task.formula_id, []).append(place)
+        self.at: dict[int, str] = {}
+
+    def next(self, lane: int) -> int | None:
+        """The number of the next task of a process: of its formula; else of that with most left, if need be shared."""
+        if not self.left.get(self.at.get(lane, "")):
+            left = {formula_id: len(places) for formula_id, places in self.left.items() if places}
+            if not left:
+                return None
+            alone = {formula_id: n for formula_id, n in left.items() if formula_id not in self.at.values()}
+            self.at[lane] = max(alone or left, key=lambda formula_id: left[formula_id])
+        return self.left[self.at[lane]].pop(0)
+
+
+@contextmanager
+def progress(total: int, title: str) -> Iterator[Callable[[str], None]]:
+    """A bar on a terminal's stderr, sparse lines elsewhere; call what it yields with a word on each finished step."""
+    if not sys.stderr.isatty():
+        began, count = time.monotonic(), 0
+
+        def line(what: str) -> None:
+            nonlocal count
+            count += 1
+            print(  # noqa: T201
+                f"[{count}/{total}] {what}  ({time.monotonic() - began:.0f} s)", file=sys.stderr, flush=True
+            )
+
+        yield line
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    columns = (
+        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("[dim]{task.fields[last]}"),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        step = bar.add_task(title, total=total, last="")
+        yield lambda what: bar.update(step, advance=1, last=what[:60])

@@ -1,0 +1,239 @@
+"""Examples: sizes, regimes and arrays for the inputs of any formula, from its declaration alone.
+
+A :class:`Recipe` is a handful of small integers. The first ones of a check are planned, so that every regime, mask, number and
+kind of sizes occurs early and evenly; the others are Hypothesis's to search. A recipe fully determines its :class:`Example`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from spec.language.arrays import WHOLE, Tensor
+from spec.language.evaluation.dimensions import Size, is_size, solved_all, whole
+from spec.language.formula import Formula
+from verify.inputs import regimes
+from verify.inputs.dtypes import DTYPES
+from verify.inputs.regimes import Regime
+from verify.inputs.size_rules import EVERY_SIZE, Supported
+from verify.inputs.sizes import SIZE_KINDS, Sizing, sizing
+
+SHARING = 100
+"""For every so many planned examples, one more choice of sizes of each kind: examples of equal sizes are evaluated together."""
+LARGEST = {"float16": 3e4}
+"""Magnitudes that inputs do not exceed, in types with a narrow range."""
+
+
+class Recipe(NamedTuple):
+    """What distinguishes one example from another, as small integers; ``variant``: which sizes of their kind."""
+
+    sizes: int
+    regime: int
+    other: int
+    mask: int
+    number: int
+    seed: int
+    variant: int = 0
+
+
+@dataclass
+class Example:
+    """Inputs of a formula: arrays (real ones float64, holding values of ``dtype``), Python numbers, None for no mask."""
+
+    inputs: dict[str, Any]
+    dtype: str
+    sizes: dict[Size, int]
+    regime: str = ""
+    batch: tuple[int, ...] = ()
+    generator_seed: int | None = None
+    cotangents: dict[str, Any] = field(default_factory=dict)
+
+    def single(self, formula: Formula, place: tuple[int, ...]) -> dict[str, Any]:
+        """The inputs of one member of the batch."""
+        if not self.batch:
+            return self.inputs
+        found = dict(self.inputs)
+        for item in formula.tensors:
+            value = found.get(item.name)
+            if item.role in ("data", "mask") and isinstance(value, np.ndarray):
+                found[item.name] = value[place]
+        return found
+
+    def changed(self, **inputs: Any) -> Example:
+        """The same example with some inputs replaced."""
+        return replace(self, inputs={**self.inputs, **inputs})
+
+
+def rounded(values: Any, dtype: str) -> Any:
+    """Values rounded to a type, as float64."""
+    array = np.asarray(values, dtype=np.float64)
+    if dtype == "float64":
+        return array
+    if dtype == "float32":
+        with np.errstate(over="ignore"):
+            return array.astype(np.float32).astype(np.float64)
+    limit = LARGEST.get(dtype, np.inf)
+    clipped = torch.as_tensor(np.clip(array, -limit, limit))
+    return clipped.to(DTYPES[dtype]).double().numpy()
+
+
+class Space:
+    """The examples of one formula."""
+
+    def __init__(
+        self,
+        formula: Formula,
+        masks: bool = True,
+        moderate: bool = False,
+        supported: Supported = EVERY_SIZE,
+    ) -> None:
+        self.formula, self.moderate, self.supported = formula, moderate, supported
+        self.masks = regimes.MASKS if masks else regimes.MASKS[:1]
+        self.data_regimes = tuple(r for r in regimes.DATA if r.moderate or not moderate)
+        real = ("real", "positive", "nonnegative")
+        self.data = [t.name for t in formula.tensors if t.role == "data" and t.domain in real]
+        self.parameters = [t.name for t in formula.tensors if t.role == "parameter" and t.domain in real]
+        self.numbers = [t for t in formula.tensors if t.role == "number"]
+        self.masked = any(t.role == "mask" for t in formula.tensors)
+
+    @property
+    def sizing(self) -> Sizing:
+        """How sizes are drawn."""
+        return sizing(self.formula, self.supported)
+
+    @property
+    def symbols(self) -> tuple[Size, ...]:
+        """The sizes to choose, in order of appearance."""
+        return self.sizing.symbols
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[str, Regime], ...]:
+        """Every (input, regime), the most telling first; the input ``*`` stands for all data inputs together."""
+        found: list[tuple[str, Regime]] = []
+        if self.data:
+            found += [("*", regime) for regime in self.data_regimes]
+        for regime in regimes.PARAMETER:
+            found += [(name, regime) for name in self.parameters]
+        if len(self.data) > 1:
+            for turn in range(len(self.data)):
+                for place, regime in enumerate(self.data_regimes):
+                    found.append((self.data[(place + turn) % len(self.data)], regime))
+        return tuple(found) or (("", regimes.UNIT),)
+
+    def plan(self, count: int, seed: int, large: bool = False) -> Iterator[Recipe]:
+        """The first ``count`` recipes: regimes, masks, numbers and kinds of sizes each in turn, at coprime paces.
+
+        With ``large`` one in eight is about a large size instead, on unit normal data: many steps first, then each size in turn.
+        """
+        random = np.random.default_rng([seed, 7])
+        variants = random.integers(2**31, size=(SIZE_KINDS, 1 + count // SHARING))
+        sizes = self.sizing
+        wide, long = (sizes.wide, len(sizes.long)) if large else (0, 0)
+        others, done = len(sizes.large) - long, 0
+        for place in range(count):
+            if wide and place % 8 == 5 and done < wide:
+                kind = SIZE_KINDS + (done if done < long else long + (done - long + seed) % others)
+                yield Recipe(kind, 0, 0, done % 2, done % 6, int(random.integers(2**31)))
+                done += 1
+                continue
+            turn = place - done
+            kind = sizes.kinds[(turn if turn >= len(self.pairs) else turn * 7) % len(sizes.kinds)]
+            yield Recipe(
+                sizes=kind,
+                regime=turn % len(self.pairs),
+                other=0 if turn < len(self.pairs) else int(random.integers(len(self.data_regimes))),
+                mask=(turn + turn // len(self.masks)) % len(self.masks),
+                number=(turn + turn // 6) % len(regimes.POSITIVE_NUMBERS),
+                seed=int(random.integers(2**31)),
+                variant=int(variants[kind, turn // SIZE_KINDS % variants.shape[1]]),
+            )
+
+    def example(
+        self,
+        recipe: Recipe,
+        dtype: str,
+        batch: tuple[int, ...] = (),
+        sizes: Mapping[Size, int] | None = None,
+    ) -> Example:
+        """The example that a recipe describes (``sizes`` given: at these)."""
+        random = np.random.default_rng([*recipe])
+        sizes = dict(sizes or self.sizing.drawn(recipe.sizes, recipe.variant))
+        lead, regime = self.pairs[recipe.regime % len(self.pairs)]
+        other = self.data_regimes[recipe.other % len(self.data_regimes)]
+        mask = self.masks[recipe.mask % len(self.masks)]
+        inputs: dict[str, Any] = {}
+        for item in self.formula.inputs:
+            if is_size(item):
+                inputs[str(item)] = sizes[item]
+                continue
+            shape = tuple(whole(size, sizes) for size in item.shape)
+            if item.role in ("data", "mask"):
+                shape = (*batch, *shape)
+            if item.role == "mask":
+                inputs[item.name] = mask.draw(random, shape)
+            elif item.role == "generator":
+                continue
+            elif item.domain in WHOLE:
+                below = whole(item.below, sizes) if item.below != 0 else 1
+                made = regimes.identifiers(random, shape, below, recipe.number)
+                if item.domain == "label":
+                    made = regimes.some_without(random, made, recipe.mask)
+                inputs[item.name] = int(made) if item.role == "number" else made
+            elif item.domain == "boolean":
+                kind = regimes.BOOLEANS[recipe.mask % len(regimes.BOOLEANS)]
+                inputs[item.name] = kind.draw(random, shape)
+            elif item.role == "number":
+                inputs[item.name] = self._number(item, recipe, random)
+            else:
+                if lead in (item.name, "*") and (item.role == "data" or lead == item.name):
+                    chosen = regime
+                else:
+                    chosen = other if item.role == "data" else regimes.PARAMETER[0]
+                inputs[item.name] = rounded(fitted(item, chosen.draw(random, shape)), dtype)
+        said = [f"{'all data' if lead == '*' else lead}: {regime.name}"] if lead else []
+        if self.masked and mask.name != "no mask":
+            said.append(mask.name)
+        return Example(inputs, dtype, sizes, ", ".join(said), batch, recipe.seed % 2**31)
+
+    def _number(self, item: Tensor, recipe: Recipe, random: np.random.Generator) -> float:
+        """A number: of the first, each that is offered in its turn; the others are drawn beside it."""
+        if item.domain == "real":
+            return float(random.standard_normal())
+        offered = regimes.SHARES if item.domain == "share" else regimes.POSITIVE_NUMBERS
+        if item.name == "eps":
+            offered = regimes.EPSILONS
+        place = recipe.number if item == self.numbers[0] else int(random.integers(len(offered)))
+        value = float(offered[place % len(offered)])
+        if item.below != 0 and value > item.below:  # it is the largest that the number may be
+            value = float(item.below) / value
+        return value
+
+
+def fitted(item: Tensor, values: Any) -> Any:
+    """Real values moved into the input's domain."""
+    if item.domain == "positive":
+        return np.abs(values) + 2.0**-10
+    return np.abs(values) if item.domain == "nonnegative" else values
+
+
+def members(batch: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Every place of a batch."""
+    return iter(np.ndindex(*batch))
+
+
+def sizes_of(formula: Formula, inputs: Mapping[str, Any], batch: tuple[int, ...] = ()) -> dict[Size, int]:
+    """The sizes, read off the inputs."""
+    found: dict[Size, int] = {}
+    shapes: list[tuple[Any, int]] = []
+    for item in formula.inputs:
+        if is_size(item):
+            found[item] = int(inputs[str(item)])
+        elif inputs.get(item.name) is not None and item.shape:
+            lead = len(batch) if item.role in ("data", "mask") else 0
+            shapes += zip(item.shape, np.shape(inputs[item.name])[lead:], strict=True)
+    return solved_all(shapes, found)

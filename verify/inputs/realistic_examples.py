@@ -1,0 +1,158 @@
+"""Examples as wide as real models: every size that a sum runs over is large, data are unit normal, weights keep it so.
+
+Which sizes these are, and over how many entries a weight is summed, is read off the statement.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from spec.language.evaluation.dimensions import Size, symbols_in, whole
+from spec.language.expr import Func, Ref, SumOf
+from spec.language.formula import Formula
+from spec.language.trees import free_symbols, walk
+from verify.inputs.examples import Example, Recipe, Space, rounded
+from verify.inputs.size_rules import Supported
+from verify.inputs.sizes import Sizing, sizing
+
+WIDTHS = (67, 257, 1031)
+"""How wide sums are, at least. In real models they run over 256 to a few thousand terms."""
+NARROW, OVER, LEAST = 31, 2, 2e7
+"""How wide a whole model is, whose least of these costs more than so many times what is affordable, and more than so much."""
+FEW = (3, 2, 5)
+"""Sizes that no sum runs over."""
+STEPS = 3
+"""Steps of a recurrence: a line each, many times over."""
+BUDGET = 2e8
+"""Entries that all lines of an example may run over; most of them are products inside a sum, which are never stored."""
+MOST, DATA = 5e6, 3e5
+"""Entries that the inputs of an example may have, all together; and its data, of which every sample makes arrays as large."""
+REAL = ("real", "positive", "nonnegative")
+
+
+@lru_cache(maxsize=256)
+def ladder(
+    formula: Formula, supported: Supported, budget: float = BUDGET, most: float = MOST
+) -> tuple[Mapping[Size, int], ...]:
+    """Realistic sizes, ever wider, as far as is affordable (inputs of ``most`` entries included); the first always is."""
+    drawn = sizing(formula, supported)
+    made = [_widened(formula, drawn, supported, least) for least in WIDTHS]
+    fine = [
+        sizes
+        for sizes in made
+        if drawn.cost(sizes) <= budget + drawn.budget
+        and _entries(formula, sizes) <= most
+        and _entries(formula, sizes, "data") <= DATA
+    ]
+    if fine:
+        return tuple(fine)
+    dear = drawn.cost(made[0]) > max(OVER * budget, LEAST)
+    return (_widened(formula, drawn, supported, NARROW) if dear else made[0],)
+
+
+def _entries(formula: Formula, sizes: Mapping[Size, int], role: str = "") -> int:
+    """The entries of the inputs, or of those of one role."""
+    return sum(
+        math.prod(whole(size, sizes) for size in item.shape)
+        for item in formula.tensors
+        if not role or item.role == role
+    )
+
+
+def _widened(formula: Formula, drawn: Sizing, supported: Supported, least: int) -> dict[Size, int]:
+    start = {size: FEW[place % len(FEW)] for place, size in enumerate(drawn.symbols)}
+    sizes = supported.settled({**start, **dict.fromkeys(drawn.steps & set(start), STEPS)})
+    lengths = sorted(
+        dict.fromkeys(_lengths(formula)), key=lambda length: (len(symbols_in(length)), str(length))
+    )
+    width = least
+    for length in lengths:
+        now = whole(length, sizes)
+        if now >= least:
+            continue
+        offered = []
+        for size in symbols_in(length):
+            if size in drawn.steps or size not in sizes:
+                continue
+            for value in (
+                math.ceil(width * sizes[size] / max(now, 1)),
+                width,
+            ):  # a factor of the length, or a term
+                more = supported.settled({**sizes, size: value})
+                if whole(length, more) >= least and supported.fits(more):
+                    offered.append(more)
+                    break
+        if offered:
+            sizes = min(offered, key=drawn.cost)
+            width = _next_prime(width)  # sizes that differ cannot be taken for one another
+    return sizes
+
+
+def _next_prime(number: int) -> int:
+    return next(n for n in count(number + 1) if all(n % k for k in range(2, math.isqrt(n) + 1)))
+
+
+def _lengths(formula: Formula) -> Iterator[Any]:
+    """How many terms the sums of a statement have."""
+    for line in formula.flat(None).lines:
+        for part in walk(line.right):
+            if isinstance(part, SumOf):
+                length = part.last - part.first + 1
+                if free_symbols(length) <= set(symbols_in(length)):
+                    yield length
+
+
+def _fans(formula: Formula, sizes: Mapping[Size, int]) -> dict[str, int]:
+    """For each parameter over how many of its entries a sum runs."""
+    found: dict[str, dict[int, int]] = {}
+    for line in formula.flat(None).lines:
+        for part in walk(line.right):
+            if not isinstance(part, SumOf):
+                continue
+            for entry in _outside_functions(part.body):
+                if entry.tensor.role == "parameter":
+                    for axis, index in enumerate(entry.index):
+                        if part.var in free_symbols(index):
+                            size = whole(entry.tensor.shape[axis], sizes)
+                            found.setdefault(entry.tensor.name, {})[axis] = size
+    return {name: math.prod(axes.values()) for name, axes in found.items()}
+
+
+def _outside_functions(node: Any) -> Iterator[Ref]:
+    """The entries that a sum adds up, those inside a function left out: a function starts anew."""
+    if isinstance(node, Ref):
+        yield node
+    elif not isinstance(node, Func):
+        for part in node.args:
+            yield from _outside_functions(part)
+
+
+def realistic(formula: Formula, sizes: Mapping[Size, int], dtype: str, seed: int, masks: bool) -> Example:
+    """An example at realistic sizes; ``masks`` draws a random mask where the statement has one."""
+    space, sizes = Space(formula, masks), dict(sizes)
+    recipe = Recipe(0, 0, 0, int(masks), 0, seed)
+    example = space.example(recipe, dtype, sizes=sizes)
+    random, fans = np.random.default_rng([seed, 13]), _fans(formula, sizes)
+    made = {}
+    for item in formula.tensors:
+        if item.role == "parameter" and item.domain in REAL:
+            drawn = random.standard_normal(np.shape(example.inputs[item.name]))
+            drawn = np.abs(drawn) if item.domain != "real" else drawn
+            made[item.name] = rounded(drawn / math.sqrt(fans.get(item.name, 1)), dtype)
+    return replace(example.changed(**made), regime="as wide as real models")
+
+
+def repeats(formula: Formula, sizes: Mapping[Size, int], entries: int) -> int:
+    """How many examples of these sizes have so many entries in their outputs."""
+    each = sum(math.prod(whole(size, sizes) for size in item.shape) for item in formula.outputs)
+    return math.ceil(entries / max(each, 1))
+
+
+__all__ = ["BUDGET", "ladder", "realistic", "repeats"]

@@ -1,0 +1,170 @@
+"""Checking an implementation that draws at random against the law of a formula.
+
+Every check is an exact or conservative test on a fixed sample; its size follows from the power stated here and does not
+depend on ``max_examples``. A check raises a false alarm with probability at most :data:`ALPHA` in all (its tests share
+that); :data:`POWER` is reached against the alternatives in :func:`plan`. All expected probabilities are evaluated from the
+statement's lines. A check's figure is ln p / ln level of its worst test: above 1 it is falsified.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from spec.language.formula import Formula
+from verify.faults import Fault, Unsupported
+from verify.laws.choice_check import check_choices
+from verify.laws.draw_tests import counts, independence, outcomes, selection, words
+from verify.laws.draws import (
+    Bools,
+    Broken,
+    Ints,
+    Layout,
+    Pointwise,
+    Sample,
+    arguments,
+    designs,
+    draw,
+    impossible,
+    named,
+    returned,
+)
+from verify.laws.results import ALPHA, POWER, exact, global_state, judged, misused
+from verify.laws.statistics import Tally, sample_size
+from verify.report import CheckResult
+
+SHIFT, CORRELATION = 0.01, 0.05
+"""The alternatives: a rate or a share that is off by 0.01 (14 or 16 for 15 %, 9 for 10 %), and adjacent correlation."""
+
+LEAST = 600_000
+"""Free positions drawn in the main layout at least."""
+
+
+def plan(formula: Formula, conventions: Mapping[str, str] | None) -> tuple[Layout, ...]:
+    """The layouts, the main one large enough for the stated power, computed from the statement's own probabilities."""
+    from verify.laws.draws import statement
+
+    trial = Layout("main", 48, 1009, 0, 64)
+    _, rate, given, level, values = statement(formula, conventions, designs(formula, trial, 0))
+    usual = float(rate[0].mean())  # of a row without any marked position
+    shares = [
+        float(given[0, 0][level[0, 0] == each].sum())
+        for each in range(len(values))
+        if (level[0, 0] == each).any()
+    ]
+    headline = ALPHA / 2 / max(4, len(values) + 2)
+    joint = usual * usual
+    free = max(
+        sample_size(usual, usual - SHIFT, headline, POWER),
+        sample_size(usual, usual + SHIFT, headline, POWER),
+        math.ceil(sample_size(min(shares), min(shares) - SHIFT, headline, POWER) / usual * 1.03),
+        3 * sample_size(joint, joint + CORRELATION * usual * (1 - usual), headline, POWER),
+        LEAST,
+    )
+    return (
+        Layout("main", 48, 1009, free, 64),
+        Layout("small vocabulary", 48, 8, 60_000, 32),
+        # Where a random word is the original, or [MASK], with a probability that shows.
+        Layout("two words", 48, 2, 60_000, 32),
+        Layout("three words", 48, 3, 60_000, 32),
+        Layout("large vocabulary", 8, 30_522, 30_000, 256),
+    )
+
+
+def check_law(
+    caller: Callable[..., Any],
+    formula: Formula,
+    conventions: Mapping[str, str] | None = None,
+    seed: int = 0,
+    device: str = "cpu",
+) -> list[CheckResult]:
+    """Check what ``caller`` draws against the law of ``formula``.
+
+    ``caller`` takes the formula's inputs in declared order, in batches, and returns the tensors the law names.
+    """
+    law = formula.law
+    assert law is not None, f"{formula.id} states no law"
+    if not law.selects:
+        return check_choices(caller, formula, conventions, seed, device)
+    independent = formula.choose(conventions)[law.convention or ""] in law.independent
+    axioms = {axiom.name: 0 for axiom in law.axioms}
+    broken: dict[str, str] = {}
+    kept: list[str] = []
+
+    def hold(call: int, inputs: list[Any], results: list[Ints], row: dict[str, Any]) -> None:
+        at = Pointwise(formula, row, named(formula, inputs, results))
+        for axiom in law.axioms:
+            held = at.holds(axiom.condition)
+            axioms[axiom.name] += held.size
+            if axiom.name not in broken and not held.all():
+                broken[axiom.name] = (
+                    f"{axiom.sentence}; call {call}, {_where(formula, inputs, results, held)}"
+                )
+
+    samples: list[Sample] = []
+    state = global_state()
+    try:
+        samples += [
+            draw(caller, formula, conventions, layout, seed, device, hold)
+            for layout in plan(formula, conventions)
+        ]
+        if global_state() != state:
+            kept.append("the global random state was used: draw from the generator that is passed")
+        kept += _generator(caller, formula, seed, device)
+    except (Broken, Fault) as error:
+        return [exact("law: results", 0, str(error))]
+    except Unsupported as error:
+        return [CheckResult("law: results", "law", "inconclusive", message=str(error))]
+    except Exception as error:
+        said = (str(error).splitlines() or [""])[0]
+        return [exact("law: results", 0, f"{formula.id} raised {type(error).__name__}: {said}")]
+
+    checks = [exact(f"law: {name}", count, broken.get(name)) for name, count in axioms.items()]
+    checks.append(exact("law: generator", 4, "; ".join(kept) or None, "calls"))
+    tokens = sum(s.word.size for s in samples)
+    for sample in samples:
+        found = impossible(sample)
+        if found is not None:
+            t, r, i = found
+            said = (
+                f"{sample.layout.name}: id {sample.ids[r, i]} at position {i} became word {sample.word[t, r, i]}, "
+                f"{'selected' if sample.chosen[t, r, i] else 'not selected'}: the statement gives this probability 0"
+            )
+            return [*checks, exact("law: possible outcomes", tokens, said)]
+    checks.append(exact("law: possible outcomes", tokens, None))
+
+    def tests(test: Callable[[Sample, bool, Tally], None]) -> list[Callable[[Tally], None]]:
+        return [partial(test, sample, independent) for sample in samples]
+
+    checks.append(judged("law: selection", tokens, tests(selection)))
+    checks.append(judged("law: counts", tokens, tests(counts)))
+    checks.append(judged("law: independence", tokens, tests(independence)))
+    checks.append(judged("law: outcomes", tokens, tests(outcomes)))
+    checks.append(judged("law: words", tokens, tests(words)))
+    return checks
+
+
+def _generator(caller: Callable[..., Any], formula: Formula, seed: int, device: str) -> list[str]:
+    """What is wrong with the use of the generator."""
+    rows = designs(formula, Layout("generator", 48, 1009, 0, 8), seed + 1)
+    return misused(
+        lambda generator: arguments(formula, rows, 8, generator, device),
+        lambda inputs: returned(formula, caller(*inputs), inputs),
+        [str(item) for item in formula.inputs],
+        device,
+    )
+
+
+def _where(formula: Formula, inputs: list[Any], results: list[Ints], held: Bools) -> str:
+    place = int(np.argmin(held))
+    first = next(x for x in inputs if isinstance(x, torch.Tensor))
+    row, column = divmod(place, first.shape[-1])
+    values = named(formula, inputs, results)
+    return f"row {row}, position {column}: " + ", ".join(
+        f"{name} {value[place]}" for name, value in values.items()
+    )

@@ -1,0 +1,231 @@
+"""Drawing choices from an implementation, every result held to the law's axioms, and judging the sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from spec.language.evaluation.binding import bind
+from spec.language.evaluation.dimensions import Size
+from spec.language.evaluation.evaluate import Evaluator
+from spec.language.evaluation.walk import Walk
+from spec.language.expr import Node
+from spec.language.flatten import chosen
+from spec.language.formula import Formula
+from verify.faults import Fault, Unsupported
+from verify.laws.choice_tests import independence, outcomes, steadiness
+from verify.laws.choices import (
+    RESOLUTION,
+    Draws,
+    Ints,
+    Reals,
+    Situation,
+    arguments,
+    drawn_inputs,
+    law_of,
+    repeated,
+    situations,
+    sizes_in,
+)
+from verify.laws.results import exact, global_state, judged, misused
+from verify.properties.values import Judge
+from verify.report import CheckResult
+from verify.subject.returned import held, values
+
+
+class Member:
+    """One member of a batch: conditions and outcomes of the law, evaluated at all its positions."""
+
+    def __init__(self, judge: Judge, inputs: Mapping[str, Any], results: Sequence[Any]) -> None:
+        self.law = law_of(judge.formula)
+        bindings = bind(judge.flat, inputs)
+        for item, value in zip(self.law.returns, results, strict=True):
+            bindings.tensor(judge.formula.id, item, value)
+        self.evaluator = Evaluator(Walk(), bindings)
+
+    def broken(self, condition: Node, over: Sequence[tuple[Size, Any]]) -> tuple[int, dict[str, int] | None]:
+        """At how many indices a condition was asked for, and the first at which it fails."""
+        evaluator = self.evaluator
+        with evaluator.within([(symbol, 0, size - 1) for symbol, size in over], None):
+            extent = tuple(len(evaluator.ranges[symbol]) for symbol, _ in over)
+            holds = np.broadcast_to(evaluator.condition(condition), extent)
+        if holds.all():
+            return holds.size, None
+        place = np.unravel_index(int(np.argmin(holds)), extent)
+        return holds.size, {str(symbol): int(at) for (symbol, _), at in zip(over, place, strict=True)}
+
+    def outcome(self) -> Ints:
+        """The outcome at every position."""
+        evaluator = self.evaluator
+        (symbol, size) = self.law.over[-1]
+        with evaluator.within([(symbol, 0, size - 1)], None):
+            extent = (len(evaluator.ranges[symbol]),)
+            return np.array(np.broadcast_to(evaluator.index(self.law.outcome[0]), extent), np.int64)
+
+
+class Drawing:
+    """Draws from an implementation situation by situation, holding every result to the law's axioms."""
+
+    def __init__(
+        self,
+        caller: Callable[..., Any],
+        formula: Formula,
+        conventions: Mapping[str, str] | None,
+        seed: int,
+        device: str,
+    ) -> None:
+        self.caller, self.formula, self.seed, self.device = caller, formula, seed, device
+        self.law, self.judge = law_of(formula), Judge(formula, conventions)
+        self.masks = bool(getattr(caller, "takes_mask", True))
+        self.axioms = {axiom.name: 0 for axiom in self.law.axioms}
+        self.broken: dict[str, str] = {}
+
+    def call(self, inputs: Mapping[str, Any], situation: Situation, passed: list[Any]) -> list[Any]:
+        """The results of one call as arrays, held to the declared shapes and types."""
+        batch = situation.batch
+        sizes = sizes_in(self.formula, situation)
+        name, size = self.law.over[-1][1], next(t for t in self.formula.tensors if t.shape)
+        axis = size.shape.index(name) - len(size.shape) if name in size.shape else None
+        assert axis is not None, f"{self.formula.id}: {size.name} has no axis of positions"
+        sizes[name] = int(np.shape(inputs[size.name])[axis])
+        begin = f"{self.formula.id}: {getattr(self.caller, 'name', 'the callable')}"
+        found = held(
+            self.caller(*passed), self.law.returns, sizes, batch, situation.dtype, self.device, begin,
+            f"the situation “{situation.name}”",
+        )  # fmt: skip
+        return [values(x) for x in found]
+
+    def draw(self, situation: Situation) -> Draws:
+        """Draw a situation's sample."""
+        once = drawn_inputs(self.formula, situation, self.seed, self.masks)
+        many = repeated(self.formula, once, situation.copies)
+        calls = max(2, -(-situation.draws // situation.copies))
+        generator = torch.Generator(device=self.device).manual_seed(self.seed)
+        members = list(np.ndindex(*situation.batch))
+        chosen = []
+        for call in range(calls):
+            passed = arguments(self.formula, many, generator, situation.dtype, self.device, self.masks)
+            results = self.call(many, situation, passed)
+            taken = []
+            for place in members:
+                member = Member(self.judge, self.single(many, place), [r[place] for r in results])
+                self._hold(member, f"{situation.name}: call {call}" + (f", member {place}" if place else ""))
+                taken.append(member.outcome().reshape(situation.copies, situation.positions))
+            chosen.append(np.stack(taken))
+        low, high = zip(
+            *(self.probabilities(self.single(once, place), situation.dtype) for place in members), strict=True
+        )
+        return Draws(situation, np.stack(chosen), np.stack(low), np.stack(high))
+
+    def single(self, inputs: Mapping[str, Any], place: tuple[int, ...]) -> dict[str, Any]:
+        """The inputs of one member of the batch."""
+        found = dict(inputs)
+        for item in self.formula.tensors:
+            if place and item.role in ("data", "mask") and isinstance(found.get(item.name), np.ndarray):
+                found[item.name] = found[item.name][place]
+        return found
+
+    def probabilities(self, inputs: Mapping[str, Any], dtype: str) -> tuple[Reals, Reals]:
+        """The statement's probabilities, as an interval that covers the rounding of an implementation in ``dtype``."""
+        name = self.law.probability.name
+        (found,) = (e for e in self.judge.expect(inputs, dtype, rigorous=False) if e.name == name)
+        # What underflows is as good as impossible; what is impossible has no rounding.
+        slack = np.where((found.value > 0) | (found.bound > 0), found.bound + RESOLUTION, 0.0)
+        said = found.value.sum(-1, keepdims=True) > 0
+        low, high = np.maximum(found.value - slack, 0.0), np.minimum(found.value + slack, 1.0)
+        return np.where(said, low, 0.0), np.where(said, high, 0.0)
+
+    def _hold(self, member: Member, where: str) -> None:
+        for axiom in self.law.axioms:
+            condition = chosen(axiom.condition, self.judge.conventions)
+            count, wrong = member.broken(condition, axiom.over or self.law.over)
+            self.axioms[axiom.name] += count
+            if wrong is not None and axiom.name not in self.broken:
+                at = ", ".join(f"{name} = {value}" for name, value in wrong.items())
+                self.broken[axiom.name] = f"{axiom.sentence}; {where}, {at}: {self._said(member, wrong)}"
+
+    def _said(self, member: Member, at: Mapping[str, int]) -> str:
+        parts = []
+        for item in self.law.returns:
+            store = member.evaluator.integers if item.domain == "integer" else member.evaluator.tensors
+            array = store[item.name] if item.domain == "integer" else store[item.name].floats()
+            first = at[str(self.law.over[-1][0])]
+            parts.append(f"{item.name} {array[first]}")
+        return ", ".join(parts)
+
+    def generator(self) -> list[str]:
+        """What is wrong with the use of the generator."""
+        situation = Situation("generator", 4, 5, 0, copies=64)
+        many = repeated(
+            self.formula, drawn_inputs(self.formula, situation, self.seed, self.masks), situation.copies
+        )
+        return misused(
+            lambda generator: arguments(
+                self.formula, many, generator, situation.dtype, self.device, self.masks
+            ),
+            lambda passed: self.call(many, situation, passed),
+            [str(item) for item in self.formula.inputs],
+            self.device,
+        )
+
+
+def impossible(draws: Draws) -> str:
+    """The first outcome to which the statement gives probability 0, in words; empty if there is none."""
+    count = draws.low.shape[-1]
+    said = draws.high.sum(-1) > 0
+    inside = (draws.chosen >= 0) & (draws.chosen < count)
+    member, position = np.indices(said.shape)
+    held_ = draws.high[
+        member[:, None, :], position[:, None, :], np.clip(draws.chosen, 0, count - 1)
+    ]  # (t, b, c, r)
+    wrong = (~inside | (held_ <= 0)) & said[:, None, :]
+    if not wrong.any():
+        return ""
+    t, b, _, r = (int(x) for x in np.argwhere(wrong)[0])
+    drawn = int(draws.chosen[tuple(np.argwhere(wrong)[0])])
+    where = f" of member {b}" if draws.situation.batch else ""
+    return f"{draws.situation.name}: position {r}{where} drew {drawn} in call {t}: the statement gives this probability 0"
+
+
+def check_choices(
+    caller: Callable[..., Any],
+    formula: Formula,
+    conventions: Mapping[str, str] | None = None,
+    seed: int = 0,
+    device: str = "cpu",
+) -> list[CheckResult]:
+    """Check what ``caller`` draws against a law in which every position has an outcome of its own; see :func:`check_law`."""
+    kept: list[str] = []
+    drawing = Drawing(caller, formula, conventions, seed, device)
+    state = global_state()
+    try:
+        samples = [drawing.draw(situation) for situation in situations()]
+        if global_state() != state:
+            kept.append("the global random state was used: draw from the generator that is passed")
+        kept += drawing.generator()
+    except Fault as error:
+        return [exact("law: results", 0, str(error))]
+    except Unsupported as error:
+        return [CheckResult("law: results", "law", "inconclusive", message=str(error))]
+    except Exception as error:
+        said = (str(error).splitlines() or [""])[0]
+        return [exact("law: results", 0, f"{formula.id} raised {type(error).__name__}: {said}")]
+    total = sum(sample.total for sample in samples)
+    checks = [
+        exact(f"law: {name}", count, drawing.broken.get(name)) for name, count in drawing.axioms.items()
+    ]
+    checks.append(exact("law: generator", 4, "; ".join(kept) or None, "calls"))
+    wrong = next((said for said in map(impossible, samples) if said), "")
+    checks.append(exact("law: possible outcomes", total, wrong or None, "draws"))
+    if wrong:
+        return checks
+    for name, test in (("outcomes", outcomes), ("steadiness", steadiness), ("independence", independence)):
+        checks.append(judged(f"law: {name}", total, [partial(test, sample) for sample in samples]))
+    return checks
+
+
+__all__ = ["Drawing", "Member", "check_choices", "impossible"]

@@ -1,0 +1,159 @@
+"""The tests of a sample of choices against its law: outcomes, steadiness, independence. All are exact (binomial)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verify.laws.draws import pairs
+from verify.laws.results import seen
+from verify.laws.statistics import Tally, binomial_p
+
+if TYPE_CHECKING:
+    from verify.laws.choices import Draws
+
+LAGS = (1, 2, 3, 5)
+"""Distances between positions at which pairs are looked at, beside that of the same position's next repetition."""
+
+PARTS = 8
+"""Parts of a call, in each of which the distribution must be the same."""
+
+
+def outcomes(draws: Draws, tally: Tally) -> None:
+    """How often each position draws each outcome, one of the first outcomes, and one of every other."""
+    N = draws.chosen.shape[0] * draws.chosen.shape[2]
+    for b, r in _positions(draws):
+        count = np.bincount(draws.chosen[:, b, :, r].ravel(), minlength=draws.low.shape[-1])
+        low, high = draws.low[b, r], draws.high[b, r]
+        for what, group in _groups(len(low)):
+            if group.sum() > 0 and (group.sum() < len(low) or len(low) == 1):
+                tally.add(
+                    binomial_p(int(count[group].sum()), N, *_together(low, high, group)),
+                    seen(_where(draws, b, r), what, int(count[group].sum()), N, *_together(low, high, group)),
+                    headline=draws.situation.name == "main" and what.startswith("outcome"),
+                )
+
+
+def steadiness(draws: Draws, tally: Tally) -> None:
+    """The distribution is the same in every part of a call, and in the first and the last calls."""
+    calls = draws.chosen.shape[0]
+    for b, r in _positions(draws):
+        group = _half(draws, b, r)
+        inside = group[draws.chosen[:, b, :, r]]
+        ends = _together(draws.low[b, r], draws.high[b, r], group)
+        parts = {
+            f"part {k + 1} of {PARTS} of a call": part
+            for k, part in enumerate(np.array_split(inside, PARTS, 1))
+        }
+        parts |= {"the first calls": inside[: calls // 2], "the last calls": inside[calls // 2 :]}
+        for what, part in parts.items():
+            if part.size:
+                k = int(part.sum())
+                tally.add(
+                    binomial_p(k, part.size, *ends),
+                    seen(_where(draws, b, r), f"likelier half in {what}", k, part.size, *ends),
+                )
+
+
+def independence(draws: Draws, tally: Tally) -> None:
+    """Pairs of neighbours: the same outcome, and both in their likelier halves; over positions, members and calls.
+
+    Pairs are disjoint, so that their number among N is binomial.
+    """
+    calls, members, copies, positions = draws.chosen.shape
+    flat = draws.chosen.reshape(calls, members, copies * positions)
+    for lag in dict.fromkeys((*LAGS, positions, 2 * positions)):
+        first = np.array(list(pairs(copies * positions, lag)), np.int64)
+        for b in range(members):
+            for r in range(positions):
+                at = first[first % positions == r]
+                other = (r + lag) % positions
+                what = (
+                    f"positions {lag} apart" if lag % positions else f"repetitions {lag // positions} apart"
+                )
+                _pair(
+                    draws,
+                    tally,
+                    (b, r),
+                    (b, other),
+                    flat[:, b, at],
+                    flat[:, b, at + lag],
+                    what,
+                    lag == positions,
+                )
+    for b in range(0, members - 1, 2):
+        for r in range(positions):
+            _pair(
+                draws,
+                tally,
+                (b, r),
+                (b + 1, r),
+                draws.chosen[:, b, :, r],
+                draws.chosen[:, b + 1, :, r],
+                "members",
+            )
+    half = calls // 2 * 2
+    for b in range(members):
+        for r in range(positions):
+            one, two = draws.chosen[0:half:2, b, :, r], draws.chosen[1:half:2, b, :, r]
+            _pair(draws, tally, (b, r), (b, r), one, two, "neighbouring calls")
+
+
+def _pair(
+    draws: Draws,
+    tally: Tally,
+    a: tuple[int, int],
+    b: tuple[int, int],
+    one: Any,
+    two: Any,
+    what: str,
+    headline: bool = False,
+) -> None:
+    if not one.size or not (draws.high[a].any() and draws.high[b].any()):
+        return
+    name = f"{draws.situation.name}: positions {a[1]} and {b[1]}"
+    same = float(draws.low[a] @ draws.low[b]), min(1.0, float(draws.high[a] @ draws.high[b]))
+    k = int((one == two).sum())
+    tally.add(binomial_p(k, one.size, *same), seen(name, f"equal outcomes at {what}", k, one.size, *same))
+    left, right = _half(draws, *a), _half(draws, *b)
+    ends = [_together(draws.low[place], draws.high[place], group) for place, group in ((a, left), (b, right))]
+    both = ends[0][0] * ends[1][0], ends[0][1] * ends[1][1]
+    k = int((left[one] & right[two]).sum())
+    tally.add(
+        binomial_p(k, one.size, *both),
+        seen(name, f"both in their likelier halves at {what}", k, one.size, *both),
+        headline=headline and draws.situation.name == "main",
+    )
+
+
+def _positions(draws: Draws) -> Iterator[tuple[int, int]]:
+    """The members and positions of which the law says something."""
+    return iter((int(b), int(r)) for b, r in np.argwhere(draws.high.sum(-1) > 0))
+
+
+def _groups(count: int) -> Iterator[tuple[str, Any]]:
+    index = np.arange(count)
+    for j in range(count):
+        yield f"outcome {j}", index == j
+    for j in range(1, count - 1):
+        yield f"outcome {j} or less", index <= j
+    yield "an even outcome", index % 2 == 0
+
+
+def _half(draws: Draws, b: int, r: int) -> Any:
+    """First outcomes with about half of the probability."""
+    total = np.cumsum((draws.low[b, r] + draws.high[b, r]) / 2)
+    return np.arange(len(total)) <= int(np.argmin(np.abs(total - 0.5)))
+
+
+def _together(low: Any, high: Any, group: Any) -> tuple[float, float]:
+    """An interval for the probability of a group of outcomes, which is 1 minus that of the others."""
+    least = max(float(low[group].sum()), 1 - float(high[~group].sum()))
+    return max(0.0, least), min(1.0, float(high[group].sum()), 1 - float(low[~group].sum()))
+
+
+def _where(draws: Draws, b: int, r: int) -> str:
+    member = f" of member {b}" if draws.situation.batch else ""
+    return f"{draws.situation.name}: position {r}{member}"

@@ -1,0 +1,211 @@
+"""Laws in which every position draws one of finitely many outcomes: the situations, the draws, and what the statement says.
+
+A situation is a handful of positions with inputs of their own; each is repeated many times along the positions' axis, so that
+the statement's distribution is evaluated once a position and drawn many times a call. Inputs, outcomes, probabilities and
+axioms all come from the formula and its law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from spec.language.arrays import Tensor
+from spec.language.evaluation.dimensions import Size, is_size, whole
+from spec.language.formula import Formula
+from spec.language.law import Law
+from verify.inputs.dtypes import DTYPES
+from verify.inputs.examples import fitted, rounded
+from verify.inputs.size_rules import sizes_of_formula
+from verify.laws.results import ALPHA, POWER
+from verify.laws.statistics import sample_size
+
+Ints = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
+
+SHIFT, CORRELATION = 0.01, 0.05
+"""The alternatives, both in the main situation: a probability off by 0.01, and a correlation between neighbouring repetitions."""
+
+LIKELIEST = 0.6
+"""Up to what probability of the outcomes counted as one half the planned correlation is seen with the stated power."""
+
+RESOLUTION = 2.0**-24
+"""A uniform number in float32 has 24 bits, so any probability may be off by this."""
+
+PRIMES = (3, 2, 5, 7, 11, 13, 17, 19)
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Inputs of one kind: positions and outcomes, the scale of real inputs, masks, and how often each position is drawn."""
+
+    name: str
+    positions: int
+    outcomes: int
+    draws: int
+    scale: float = 1.0
+    masked: bool = False
+    batch: tuple[int, ...] = ()
+    dtype: str = "float32"
+    copies: int = 4096
+    """Repetitions of the positions in one call."""
+    others: int = 0
+    """Where in the primes the sizes begin that are neither positions nor outcomes."""
+    numbers: tuple[float, ...] = (1.0,)
+    """The Python numbers, one after the other and again from the first."""
+
+
+@dataclass
+class Draws:
+    """What was drawn: ``chosen[t, b, c, r]``, the outcome of position r in repetition c of member b in call t.
+
+    ``low`` and ``high`` (b, r, outcome) enclose the statement's probabilities for an implementation in the situation's type;
+    both are 0 in a row about which the law says nothing but its axioms.
+    """
+
+    situation: Situation
+    chosen: Ints
+    low: Reals
+    high: Reals
+
+    @property
+    def total(self) -> int:
+        """How many draws there are."""
+        return int(self.chosen.size)
+
+
+def situations() -> tuple[Situation, ...]:
+    """The situations, the main one large enough for the stated power against any probability."""
+    level = ALPHA / 2 / (4 * 5)  # of a headline test: the outcomes of the main situation
+    joint = LIKELIEST**2
+    main = max(
+        sample_size(0.5, 0.5 + SHIFT, level, POWER),
+        2 * sample_size(joint, joint + CORRELATION * LIKELIEST * (1 - LIKELIEST), level, POWER),
+    )
+    return (
+        Situation("main", 4, 5, main),
+        Situation("masks", 8, 7, 30_000, masked=True, others=3, numbers=(1.5, 1.0)),
+        Situation("peaked", 4, 7, 30_000, scale=3.0, numbers=(2.0, 0.9)),
+        Situation("sharpened", 5, 7, 30_000, others=2, numbers=(0.5, 0.75)),
+        Situation("alike", 2, 11, 30_000, scale=0.0, numbers=(1.0, 0.3)),
+        Situation("two outcomes", 3, 2, 30_000, numbers=(0.75, 0.8)),
+        Situation("many outcomes", 2, 101, 60_000, dtype="float64", others=5, numbers=(1.25, 0.6)),
+        Situation("very many outcomes", 1, 1031, 20_000, copies=512),
+        Situation("huge inputs", 64, 5, 500, scale=1e5, masked=True, copies=64),
+        Situation("one outcome", 2, 1, 2_000, copies=500, numbers=(1.0, 0.1)),
+        Situation("a batch", 3, 3, 30_000, masked=True, batch=(2, 3), copies=1024, numbers=(1.0, 0.7)),
+    )
+
+
+# Inputs -------------------------------------------------------------------------------------------------------------------
+
+
+def drawn_inputs(formula: Formula, situation: Situation, seed: int, masks: bool) -> dict[str, Any]:
+    """The inputs of a situation, each position once; real ones hold values of the situation's type."""
+    random = np.random.default_rng([seed, situation.positions, situation.outcomes])
+    sizes, numbers = sizes_in(formula, situation), cycle(situation.numbers)
+    inputs: dict[str, Any] = {}
+    for item in formula.inputs:
+        if is_size(item):
+            inputs[str(item)] = sizes[item]
+            continue
+        shape = tuple(whole(size, sizes) for size in item.shape)
+        shape = (*situation.batch, *shape) if item.role in ("data", "mask") else shape
+        if item.role == "mask":
+            inputs[item.name] = _masks(random, shape) if situation.masked and masks else None
+        elif item.role == "number":
+            inputs[item.name] = next(numbers)
+        elif item.domain == "boolean":
+            inputs[item.name] = random.random(shape) < 0.5
+        elif item.domain in ("integer", "label"):
+            inputs[item.name] = random.integers(0, whole(item.below, sizes), shape)
+        elif item.role != "generator":
+            drawn = fitted(item, situation.scale * random.standard_normal(shape))
+            inputs[item.name] = rounded(drawn, situation.dtype)
+    return inputs
+
+
+def sizes_in(formula: Formula, situation: Situation) -> dict[Size, int]:
+    """Positions and outcomes as the situation has them, small primes for the other sizes."""
+    law = law_of(formula)
+    given = {law.over[-1][1]: situation.positions, law.probability.shape[-1]: situation.outcomes}
+    others = (s for s in sizes_of_formula(formula) if s not in given)
+    return {**given, **dict(zip(others, PRIMES[situation.others :], strict=False))}
+
+
+def _masks(random: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """All True; some; a single one; none; the first half; the second half; all but one; some."""
+    mask = random.random(shape) < 0.6
+    rows, columns = np.arange(shape[-2]) % 8, np.arange(shape[-1])
+    kinds = {
+        0: columns >= 0,
+        2: columns == shape[-1] // 2,
+        3: columns < 0,
+        4: columns < (shape[-1] + 1) // 2,
+        5: columns >= shape[-1] // 2,
+        6: columns != 0,
+    }
+    for kind, row in kinds.items():
+        mask[..., rows == kind, :] = row
+    return mask
+
+
+def repeated(formula: Formula, inputs: Mapping[str, Any], copies: int) -> dict[str, Any]:
+    """The inputs with every position repeated along its axis: 0, 1, …, 0, 1, … ."""
+    symbol = law_of(formula).over[-1][1]
+    found = dict(inputs)
+    for item in formula.tensors:
+        value = found.get(item.name)
+        if isinstance(value, np.ndarray) and symbol in item.shape:
+            repeats = [1] * value.ndim
+            repeats[item.shape.index(symbol) - len(item.shape)] = copies
+            found[item.name] = np.tile(value, repeats)
+    return found
+
+
+def arguments(
+    formula: Formula,
+    inputs: Mapping[str, Any],
+    generator: torch.Generator,
+    dtype: str,
+    device: str,
+    masks: bool,
+) -> list[Any]:
+    """One call's arguments in declared order."""
+    made: list[Any] = []
+    for item in formula.inputs:
+        value = inputs.get(str(item))
+        if isinstance(item, Tensor) and item.role == "generator":
+            made.append(generator)
+        elif isinstance(item, Tensor) and item.role == "mask" and not masks:
+            continue
+        elif isinstance(value, np.ndarray):
+            tensor = torch.from_numpy(value.copy()).to(device)
+            made.append(tensor.to(DTYPES[dtype]) if tensor.is_floating_point() else tensor)
+        else:
+            made.append(value)
+    return made
+
+
+def law_of(formula: Formula) -> Law:
+    """The law that a formula states."""
+    assert formula.law is not None, f"{formula.id} states no law"
+    return formula.law
+
+
+__all__ = [
+    "Draws",
+    "Situation",
+    "arguments",
+    "drawn_inputs",
+    "law_of",
+    "repeated",
+    "situations",
+    "sizes_in",
+]

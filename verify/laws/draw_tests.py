@@ -1,0 +1,228 @@
+"""The tests of a sample against its law: selection, counts, independence, outcomes, words.
+
+Each adds p-values to a tally; all are exact (binomial, Poisson-binomial) or conservative (stochastic dominance, Chernoff's
+bound under negative association).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from verify.laws.draws import Bools, Ints, Sample, pairs
+from verify.laws.results import seen as _seen
+from verify.laws.statistics import Tally, binomial_p, chernoff_p, poisson_binomial, upper_tail
+
+
+def selection(sample: Sample, independent: bool, tally: Tally) -> None:
+    """How often positions are chosen: in all, at each position of each design, and by the id that stands there."""
+    rate, hits = sample.rate, sample.chosen.sum(0)
+    T, name = sample.times, sample.layout.name
+    free = rate > 0
+    if independent:
+        k, N, low, high = int(hits[free].sum()), int(free.sum()) * T, rate[free].min(), rate[free].max()
+        tally.add(binomial_p(k, N, low, high), _seen(name, "selected", k, N, low, high), headline=True)
+        for what, part in _by_id(sample):
+            at = free & part
+            if at.any():
+                k, N = int(hits[at].sum()), int(at.sum()) * T
+                tally.add(binomial_p(k, N, low, high), _seen(name, f"selected where {what}", k, N, low, high))
+    for r, i in np.argwhere(free):
+        k, p = int(hits[r, i]), float(rate[r, i])
+        tally.add(binomial_p(k, T, p), _seen(name, f"selected at position {i} of design {r}", k, T, p))
+
+
+def counts(sample: Sample, independent: bool, tally: Tally) -> None:
+    """How many positions of a row are chosen: their distribution if independent, else exactly the statement's count."""
+    T, name = sample.times, sample.layout.name
+    for r, rate in enumerate(sample.rate):
+        number = sample.chosen[:, r].sum(-1)
+        if not independent:
+            wanted = round(float(rate.sum()))
+            wrong = number[number != wanted]
+            tally.add(
+                0.0 if wrong.size else 1.0,
+                f"{name}: design {r}: {wanted} selected in each row; seen {wrong[:1]}",
+            )
+            continue
+        pmf = poisson_binomial(rate[rate > 0])
+        for count, p in enumerate(pmf):
+            k = int((number == count).sum())
+            tally.add(
+                binomial_p(k, T, float(p)),
+                _seen(name, f"rows of design {r} with {count} selected", k, T, float(p)),
+            )
+
+
+def independence(sample: Sample, independent: bool, tally: Tally) -> None:
+    """Pairs both chosen: neighbours in a row, the same place in two rows, in two repetitions, in two calls.
+
+    Pairs are disjoint. Chosen without replacement they are negatively associated, and Chernoff's bound judges them.
+    """
+    Y, rate, name = sample.chosen, sample.rate, sample.layout.name
+    n = rate.shape[1]
+
+    def judge(what: str, both: Ints, joint: Any, trials: int, headline: bool = False) -> None:
+        """``both[r, …]`` and ``joint[r, …]``: pairs seen and the probability of one, over ``trials`` repetitions."""
+        if independent:
+            used = joint > 0
+            if used.any():
+                k, N, low, high = (
+                    int(both[used].sum()),
+                    int(used.sum()) * trials,
+                    joint[used].min(),
+                    joint[used].max(),
+                )
+                tally.add(binomial_p(k, N, low, high), _seen(name, what, k, N, low, high), headline=headline)
+            return
+        for r in range(joint.shape[0]):
+            for p in np.unique(joint[r][joint[r] > 0]):
+                at = joint[r] == p
+                k, N = int(both[r][at].sum()), int(at.sum()) * trials
+                tally.add(
+                    chernoff_p(k, N, float(p)),
+                    _seen(name, f"{what} (design {r})", k, N, float(p)),
+                    headline=headline,
+                )
+
+    for lag in (1, 2, 3, 5):
+        first = np.array(list(pairs(n, lag)), dtype=np.int64)
+        if not first.size:
+            continue
+        both = (Y[..., first] & Y[..., first + lag]).sum(0)
+        free = rate > 0
+        if independent:
+            joint = rate[:, first] * rate[:, first + lag]
+        else:
+            c, o = rate.sum(-1, keepdims=True), free.sum(-1, keepdims=True)
+            joint = c * (c - 1) / np.maximum(o * (o - 1), 1) * (free[:, first] & free[:, first + lag])
+        judge(f"both selected at distance {lag}", both, joint, sample.times, lag == 1)
+    rows = rate.shape[0] // 2 * 2
+    judge(
+        "both selected in neighbouring rows",
+        (Y[:, 0:rows:2] & Y[:, 1:rows:2]).sum(0),
+        rate[0:rows:2] * rate[1:rows:2],
+        sample.times,
+    )
+    for what, apart in (("repetitions of a row", 1), ("calls", sample.per_call)):
+        first = np.array(list(pairs(sample.times, apart)), dtype=np.int64)
+        judge(
+            f"both selected in neighbouring {what}",
+            (Y[first] & Y[first + apart]).sum(0),
+            rate * rate,
+            first.size,
+        )
+
+
+def outcomes(sample: Sample, independent: bool, tally: Tally) -> None:
+    """What chosen positions become, by kinds of equal probability: in all, by place, by rank, by id, and in succession.
+
+    Given what is chosen, outcomes are independent under every convention.
+    """
+    name = sample.layout.name
+    t, r, i = np.nonzero(sample.chosen)
+    kind = sample.level[r, i, sample.word[t, r, i]]
+    kinds = len(sample.values)
+    share = np.stack([np.where(sample.level == each, sample.given, 0).sum(-1) for each in range(kinds)], -1)
+    signature, group = np.unique(np.round(share, 9).reshape(-1, kinds), axis=0, return_inverse=True)
+    group = group.reshape(share.shape[:2])[r, i]
+    # The rank of a chosen position among those of its row, and whether it is the last.
+    row = t * sample.rate.shape[0] + r
+    fresh = np.r_[True, row[1:] != row[:-1]] if row.size else np.zeros(0, bool)
+    starts = np.nonzero(fresh)[0]
+    rank = np.arange(row.size) - np.repeat(starts, np.diff(np.r_[starts, row.size]))
+    last = np.r_[fresh[1:], True] if row.size else fresh
+    largest = int(np.bincount(group[group >= 0], minlength=len(signature)).argmax()) if row.size else 0
+    strata: list[tuple[str, Bools]] = [(f"at position {p}", i == p) for p in range(sample.rate.shape[1])]
+    strata += [(f"at place {p} of the selected", rank == p) for p in range(8)]
+    strata += [("at odd places of the selected", rank % 2 == 1), ("at the last of the selected", last)]
+    strata += [(f"in design {d}", r == d) for d in range(sample.rate.shape[0])]
+    strata += [(f"where {what}", part[r, i]) for what, part in _by_id(sample)]
+    for g, shares in enumerate(signature):
+        mine = group == g
+        for each, p in enumerate(shares):
+            if not 0 < p < 1 - 1e-12:
+                continue
+            p = float(p)
+            k, N = int((mine & (kind == each)).sum()), int(mine.sum())
+            what = f"outcomes of probability {sample.values[each]:.4g} each"
+            tally.add(binomial_p(k, N, p), _seen(name, what, k, N, p), headline=g == largest)
+            if g != largest:
+                continue
+            for where, part in strata:
+                N = int((mine & part).sum())
+                if N:
+                    k = int((mine & part & (kind == each)).sum())
+                    tally.add(binomial_p(k, N, p), _seen(name, f"{what} {where}", k, N, p))
+            seen = (kind == each)[mine]
+            half = seen.size // 2 * 2
+            k = int((seen[0:half:2] & seen[1:half:2]).sum())
+            tally.add(
+                binomial_p(k, half // 2, p * p), _seen(name, f"{what}, twice running", k, half // 2, p * p)
+            )
+
+
+def words(sample: Sample, independent: bool, tally: Tally) -> None:
+    """Among words that are alike likely: each word or range of words has its share, and no draw repeats another."""
+    name, V = sample.layout.name, sample.probability.shape[2]
+    t, r, i = np.nonzero(sample.chosen)
+    w = sample.word[t, r, i]
+    kind = sample.level[r, i, w]
+    every = np.arange(V)
+    bins = [(f"word {v}", every == v) for v in range(V)] if V <= 64 else []
+    if V > 64:
+        bins += [(f"words {b[0]}–{b[-1]}", np.isin(every, b)) for b in np.array_split(every, 32)]
+        bins += [(f"words ≡ {rest} mod 8", every % 8 == rest) for rest in range(8)]
+    for each in range(len(sample.values)):
+        member = sample.level == each
+        size = member.sum(-1)
+        if size.max() < 2:
+            continue
+        at = (kind == each) & (size[r, i] > 1)
+        if not at.any():
+            continue
+        for what, inside in bins:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                share = (member & inside).sum(-1) / size
+            p = share[r[at], i[at]]
+            able = p > 0
+            if able.any():
+                k, N = int(inside[w[at]][able].sum()), int(able.sum())
+                low, high = float(p[able].min()), float(p[able].max())
+                tally.add(
+                    binomial_p(k, N, low, high),
+                    _seen(name, f"{what} among words alike likely", k, N, low, high),
+                )
+        least = int(size[size > 1].min())
+        orders = {
+            "one after the other": np.arange(int(at.sum())),
+            "at the same place of a row": np.lexsort((t[at], i[at], r[at])),
+        }
+        for what, order in orders.items():
+            seen = w[at][order]
+            half = seen.size // 2 * 2
+            k = int((seen[0:half:2] == seen[1:half:2]).sum())
+            tally.add(
+                upper_tail(k, half // 2, 1 / least),
+                _seen(name, f"equal words drawn {what}", k, half // 2, 1 / least),
+            )
+        call = t[at] // sample.per_call
+        batches = [w[at][call == c] for c in range(int(call.max()) + 1)]
+        k = N = 0
+        for a, b in zip(batches[0::2], batches[1::2], strict=False):
+            both = min(a.size, b.size)
+            k, N = k + int((a[:both] == b[:both]).sum()), N + both
+        tally.add(
+            upper_tail(k, N, 1 / least),
+            _seen(name, "equal words drawn in neighbouring calls", k, N, 1 / least),
+        )
+
+
+def _by_id(sample: Sample) -> list[tuple[str, Bools]]:
+    V = sample.probability.shape[2]
+    return [
+        ("the id is even", sample.ids % 2 == 0),
+        ("the id is odd", sample.ids % 2 == 1),
+        *((f"the id is in quarter {q + 1} of the vocabulary", sample.ids * 4 // V == q) for q in range(4)),
+    ]

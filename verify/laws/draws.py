@@ -1,0 +1,334 @@
+"""Drawing from an implementation of a probability law: layouts of inputs, the calls, and what the statement says of them.
+
+A layout is a batch of different rows (designs), each repeated, so that the statement's distribution is evaluated once a
+design. Nothing here knows masking: inputs, outcomes and probabilities all come from the formula and its law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from spec.language.arrays import Tensor
+from spec.language.evaluation.binding import Bindings
+from spec.language.evaluation.dimensions import Size, is_size, whole
+from spec.language.evaluation.evaluate import Evaluator, evaluate
+from spec.language.evaluation.walk import Walk
+from spec.language.expr import Bound, Node
+from spec.language.formula import Formula
+from spec.language.law import Law
+from spec.language.trees import refs, walk
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Reals = npt.NDArray[np.float64]
+
+
+class Broken(Exception):  # noqa: N818 it says what the results are
+    """What came back cannot be judged as a sample of the law; the message says why."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Rows of ``length`` over a vocabulary of ``words``; ``tokens`` free positions in all, ``copies`` of each design a call."""
+
+    name: str
+    length: int
+    words: int
+    tokens: int
+    copies: int
+
+
+@dataclass
+class Sample:
+    """What was drawn: ``chosen[t, r, i]`` (the last component of the outcome) and ``word[t, r, i]`` (the first).
+
+    ``t`` counts repetitions of the designs ``r``, ``per_call`` of them in one call. ``rate[r, i]`` is the statement's
+    probability of being chosen, ``given[r, i, w]`` that of word w where chosen, ``level`` its level set (−1: impossible).
+    """
+
+    layout: Layout
+    ids: Ints
+    chosen: Bools
+    word: Ints
+    per_call: int
+    probability: Reals
+    rate: Reals
+    given: Reals
+    level: Ints
+    values: Reals
+
+    @property
+    def times(self) -> int:
+        """How often every design was drawn."""
+        return int(self.chosen.shape[0])
+
+
+def designs(formula: Formula, layout: Layout, seed: int) -> list[dict[str, Any]]:
+    """The rows of a layout: inputs by name. Boolean inputs hold True nowhere, at the ends, in a tail, …, everywhere."""
+    law = _law(formula)
+    rng = np.random.default_rng((seed, layout.length, layout.words))
+    n = layout.length
+    marks = [np.zeros(n, bool) for _ in range(12)]
+    if n >= 16:
+        marks[1][[0, -1]] = True
+        marks[2][0] = True
+        marks[3][n - n // 4 :] = True
+        marks[4][rng.permutation(n)[: n // 6]] = True
+        marks[5][rng.permutation(n)[: n // 2]] = True
+        marks[6][1::3] = True
+        marks[7][n - n // 5 :] = True
+        marks[8][10:] = True  # 10 and 30 free positions: 15 % of them is a tie between two whole counts
+        marks[9][rng.permutation(n)[: max(0, n - 30)]] = True
+        marks[10][:] = True
+        marks[10][n // 3] = False
+        marks[11][:] = True
+    sizes: dict[Size, int] = {law.over[-1][1]: n}
+    constant: dict[str, Any] = {}
+    for item in formula.inputs:
+        if is_size(item):
+            constant[str(item)] = sizes[item] = layout.words
+    rows = []
+    for mark in marks:
+        row = dict(constant)
+        for item in formula.tensors:
+            if item.domain == "boolean":
+                row[item.name] = mark.copy()
+            elif item.domain == "integer" and item.shape:
+                below = _below(item, sizes)
+                values = rng.integers(0, below, n)
+                # Marked positions hold few words, as [CLS], [SEP] and padding do.
+                row[item.name] = np.where(mark, values % max(1, below // 4), values)
+            elif item.domain == "integer":
+                below = _below(item, sizes)
+                row[item.name] = constant.setdefault(item.name, int(below // 2))
+        rows.append(row)
+    return rows
+
+
+def arguments(
+    formula: Formula, rows: Sequence[Mapping[str, Any]], copies: int, generator: torch.Generator, device: str
+) -> list[Any]:
+    """One call's arguments in declared order: every row ``copies`` times, interleaved, as one batch."""
+    made: list[Any] = []
+    for item in formula.inputs:
+        if isinstance(item, Tensor) and item.role == "generator":
+            made.append(generator)
+        elif isinstance(item, Tensor) and item.shape:
+            made.append(
+                torch.tensor(np.stack([row[item.name] for row in rows]), device=device).repeat(copies, 1)
+            )
+        else:
+            made.append(rows[0][str(item)])
+    return made
+
+
+def returned(formula: Formula, result: Any, like: Sequence[Any]) -> list[Ints]:
+    """An implementation's results as integer arrays.
+
+    Raises:
+        Broken: not as many tensors as the law returns, of another shape or kind, or not on the inputs' device.
+    """
+    law = _law(formula)
+    names = ", ".join(t.name for t in law.returns)
+    first = next(x for x in like if isinstance(x, torch.Tensor))
+    if not isinstance(result, tuple | list) or len(result) != len(law.returns):
+        got = f"{len(result)} values" if isinstance(result, tuple | list) else type(result).__name__
+        raise Broken(f"{formula.id} returns ({names}); expected {len(law.returns)} tensors, got {got}")
+    out = []
+    for tensor, value in zip(law.returns, result, strict=True):
+        if not isinstance(value, torch.Tensor):
+            raise Broken(f"{formula.id}: {tensor.name} must be a tensor; got {type(value).__name__}")
+        if value.shape != first.shape:
+            raise Broken(
+                f"{formula.id}: {tensor.name} has shape {tuple(value.shape)}; expected {tuple(first.shape)}"
+            )
+        if value.is_floating_point() or value.is_complex() or value.dtype == torch.bool:
+            raise Broken(f"{formula.id}: {tensor.name} must hold integers; got {value.dtype}")
+        if value.device.type != first.device.type:
+            raise Broken(
+                f"{formula.id}: {tensor.name} is on {value.device}; the inputs are on {first.device}"
+            )
+        out.append(value.detach().cpu().to(torch.int64).numpy())
+    return out
+
+
+class Pointwise:
+    """Evaluates conditions and outcomes of a law at every position of a batch at once.
+
+    They may refer to their own position only (``labels[i]``), so a batch is read as one long row.
+    """
+
+    def __init__(self, formula: Formula, row: Mapping[str, Any], given: Mapping[str, Ints | Bools]) -> None:
+        law = _law(formula)
+        (self.symbol, size) = law.over[-1]
+        total = next(iter(given.values())).size
+        bindings = Bindings(sizes={size: total})
+        for item in (*formula.inputs, *law.returns):
+            name = str(item)
+            if is_size(item):
+                bindings.sizes[item] = int(row[name])
+            elif item.role == "generator":
+                continue
+            else:
+                value = np.asarray(given[name]).reshape(-1) if name in given else np.asarray(row[name])
+                (bindings.booleans if item.domain == "boolean" else bindings.integers)[name] = value
+        self.total = total
+        self.evaluator = Evaluator(Walk(), bindings)
+
+    def _scope(self) -> Any:
+        return self.evaluator.within([(self.symbol, 0, self.total - 1)], None)
+
+    def holds(self, condition: Node) -> Bools:
+        """Where a condition holds."""
+        require_pointwise(condition, self.symbol)
+        with self._scope():
+            return np.broadcast_to(self.evaluator.condition(condition), (self.total,))
+
+    def whole(self, node: Node) -> Ints:
+        """A component of the outcome, as integers."""
+        require_pointwise(node, self.symbol)
+        with self._scope():
+            integral = isinstance(node, Tensor) or (getattr(node, "tensor", None) is not None)
+            values = (
+                self.evaluator.index(node) if integral else self.evaluator.floats(self.evaluator.value(node))
+            )
+            return np.broadcast_to(np.asarray(values).astype(np.int64), (self.total,))
+
+
+def require_pointwise(node: Node, symbol: Size) -> None:
+    """Refuse a condition that looks at other positions than its own.
+
+    Raises:
+        NotImplementedError: such a condition, which would have to be evaluated row by row.
+    """
+    if any(isinstance(part, Bound) for part in walk(node)) or any(
+        r.index not in ((symbol,), ()) for r in refs(node)
+    ):
+        raise NotImplementedError(f"{node} looks at other positions than {symbol}")
+
+
+def statement(
+    formula: Formula, conventions: Mapping[str, str] | None, rows: Sequence[Mapping[str, Any]]
+) -> tuple[Reals, Reals, Reals, Ints, Reals]:
+    """Probability, rate, conditional distribution, level sets and level values of every design, from the lines."""
+    flat = formula.flat(conventions)
+    names = [t.name for t in flat.outputs]
+    which = names.index(_law(formula).probability.name)
+    keys = {str(i) for i in formula.inputs}
+    P = np.stack([evaluate(flat, {k: v for k, v in row.items() if k in keys})[which] for row in rows])
+    rate = P[..., 1].sum(-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        given = np.where(rate[..., None] > 0, P[..., 1] / rate[..., None], 0.0)
+    values = np.unique(np.round(given[given > 0], 9))
+    level = np.where(given > 0, np.searchsorted(values, np.round(given, 9)), -1)
+    return P, rate, given, level.astype(np.int64), values.astype(np.float64)
+
+
+def draw(
+    caller: Callable[..., Any],
+    formula: Formula,
+    conventions: Mapping[str, str] | None,
+    layout: Layout,
+    seed: int,
+    device: str,
+    on_call: Callable[[int, list[Any], list[Ints], dict[str, Any]], None] | None = None,
+) -> Sample:
+    """Draw a layout's sample; ``on_call`` sees each call's arguments and results (to hold axioms against them).
+
+    Raises:
+        Broken: results that cannot be a sample.
+    """
+    law = _law(formula)
+    rows = designs(formula, layout, seed)
+    P, rate, given, level, values = statement(formula, conventions, rows)
+    free = int((rate > 0).sum())
+    calls = max(2, -(-layout.tokens // (free * layout.copies)))
+    generator = torch.Generator(device=device).manual_seed(seed)
+    chosen, words = [], []
+    for call in range(calls):
+        inputs = arguments(formula, rows, layout.copies, generator, device)
+        results = returned(formula, caller(*inputs), inputs)
+        if on_call is not None:
+            on_call(call, inputs, results, rows[0])
+        at = Pointwise(formula, rows[0], named(formula, inputs, results))
+        shape = (layout.copies, len(rows), layout.length)
+        words.append(at.whole(law.outcome[0]).reshape(shape))
+        chosen.append(at.whole(law.outcome[-1]).reshape(shape) != 0)
+    name = next(t.name for t in formula.tensors if t.domain == "integer" and t.shape)
+    ids = np.stack([row[name] for row in rows])
+    return Sample(
+        layout,
+        ids,
+        np.concatenate(chosen),
+        np.concatenate(words),
+        layout.copies,
+        P,
+        rate,
+        given,
+        level,
+        values,
+    )
+
+
+def named(formula: Formula, inputs: Sequence[Any], results: Sequence[Ints]) -> dict[str, Any]:
+    """Tensors passed and returned, as flat arrays by name."""
+    made: dict[str, Any] = {
+        str(item): value.detach().cpu().numpy().reshape(-1)
+        for item, value in zip(formula.inputs, inputs, strict=True)
+        if isinstance(value, torch.Tensor)
+    }
+    for tensor, value in zip(_law(formula).returns, results, strict=True):
+        made[tensor.name] = value.reshape(-1)
+    return made
+
+
+def impossible(sample: Sample) -> tuple[int, int, int] | None:
+    """The first (t, design, position) whose outcome has probability 0 in the statement, if any."""
+    _, R, n = sample.word.shape
+    V = sample.probability.shape[2]
+    inside = (sample.word >= 0) & (sample.word < V)
+    r, i = np.meshgrid(np.arange(R), np.arange(n), indexing="ij")
+    p = sample.probability[r, i, np.clip(sample.word, 0, V - 1), sample.chosen.astype(np.int64)]
+    wrong = ~inside | (p <= 0)
+    if not wrong.any():
+        return None
+    t, row, position = (int(x) for x in np.argwhere(wrong)[0])
+    return t, row, position
+
+
+def pairs(length: int, lag: int) -> Iterator[int]:
+    """First places of disjoint pairs at a distance: 0, 2, 4, … for 1; 0, 1, 4, 5, … for 2."""
+    return (i for i in range(length - lag) if (i // lag) % 2 == 0)
+
+
+def _below(item: Tensor, sizes: Mapping[Size, int]) -> int:
+    if item.below == 0:
+        return 1
+    return whole(item.below, sizes)
+
+
+def _law(formula: Formula) -> Law:
+    assert formula.law is not None, f"{formula.id} states no law"
+    return formula.law
+
+
+__all__ = [
+    "Broken",
+    "Pointwise",
+    "Layout",
+    "Sample",
+    "arguments",
+    "designs",
+    "draw",
+    "impossible",
+    "named",
+    "pairs",
+    "returned",
+    "statement",
+]

@@ -1,0 +1,101 @@
+"""What the checks of a law have in common: their error probabilities, their results, and the use of the random generator."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from verify.laws.statistics import Tally
+from verify.report import CheckResult
+
+ALPHA = 1e-9
+"""The false-alarm probability of one check, all its tests together."""
+
+POWER = 0.999
+"""The probability with which each planned alternative is seen."""
+
+
+def judged(name: str, draws: int, tests: Iterable[Callable[[Tally], None]], headline: int = 4) -> CheckResult:
+    """The result of a check made of tests that add p-values to a tally."""
+    tally = Tally(ALPHA, headline)
+    for test in tests:
+        test(tally)
+    fine, p, level, said = tally.verdict()
+    figure = math.log(p) / math.log(level) if p > 0 else math.inf
+    message = f"{said}; p = {p:.2g}, level {level:.1g} ({tally.count} tests, false alarm ≤ {ALPHA:g}, power ≥ {POWER})"
+    return result(name, draws, fine, figure, message)
+
+
+def exact(name: str, count: int, wrong: str | None, what: str = "positions") -> CheckResult:
+    """The result of a check that allows no exception."""
+    figure, said = (math.inf, wrong) if wrong else (0.0, f"exact in {count:,} {what}")
+    return result(name, count, not wrong, figure, said)
+
+
+def result(name: str, examples: int, fine: bool, figure: float, message: str) -> CheckResult:
+    """The result of a check of a law."""
+    return CheckResult(
+        name=name,
+        kind="law",
+        verdict="conforms" if fine else "falsified",
+        examples=examples,
+        worst_ratio=figure,
+        message=message,
+    )
+
+
+def seen(where: str, what: str, k: int, N: int, low: float, high: float | None = None) -> str:
+    """A count and what was expected, in words."""
+    share = f"{100 * k / N:.4g} %" if N else "none"
+    ends = dict.fromkeys(f"{100 * p:.4g}" for p in (low, low if high is None else high))
+    return f"{where}: {what}: {k:,} of {N:,} ({share}), expected {' to '.join(ends)} %"
+
+
+def global_state() -> tuple[Any, ...]:
+    """The state of the global random generators, which a law leaves alone."""
+    legacy = np.random.get_state(legacy=True)  # noqa: NPY002 the global state is what must not be touched
+    return (torch.get_rng_state().numpy().tobytes(), random.getstate(), legacy[1].tobytes(), legacy[2])  # type: ignore[index]
+
+
+def misused(
+    arguments: Callable[[torch.Generator], list[Any]],
+    call: Callable[[list[Any]], Sequence[Any]],
+    names: Sequence[str],
+    device: str,
+) -> list[str]:
+    """What is wrong with the use of the generator: equal seeds must give equal results, other states other results."""
+    wrong: list[str] = []
+
+    def once(generator: torch.Generator) -> Sequence[Any]:
+        inputs = arguments(generator)
+        before = [x.clone() if isinstance(x, torch.Tensor) else None for x in inputs]
+        results = call(inputs)
+        for item, old, new in zip(names, before, inputs, strict=False):
+            if old is not None and not torch.equal(old, new):
+                wrong.append(f"the input {item} was modified")
+        return results
+
+    def fresh(value: int) -> torch.Generator:
+        return torch.Generator(device=device).manual_seed(value)
+
+    used = fresh(11)
+    first, following = once(used), once(used)
+    again, other = once(fresh(11)), once(fresh(12))
+    alike = [
+        all(np.array_equal(a, b) for a, b in zip(first, x, strict=True)) for x in (again, other, following)
+    ]
+    if not alike[0]:
+        wrong.append("the same seed gave another result")
+    if alike[1]:
+        wrong.append("another seed gave the same result")
+    if alike[2]:
+        wrong.append("a second call with the same generator gave the same result: its state was not advanced")
+    return list(dict.fromkeys(wrong))
+
+
+__all__ = ["ALPHA", "POWER", "exact", "global_state", "judged", "misused", "result", "seen"]

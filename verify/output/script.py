@@ -1,0 +1,260 @@
+"""Scripts that reproduce a falsification on their own: inputs, call, expected value, tolerance; exit 1 when it fails again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from spec.language.formula import Formula
+from spec.language.registry import find, procedure_ids
+from verify.report import FALSIFIED, CheckResult, Counterexample, Report
+
+PLACEHOLDER = "your_module:your_function"
+
+
+def script(subject: Report | CheckResult, target: str | None = None, formula_id: str | None = None) -> str:
+    """A self-contained Python script for the first falsified check of a report, or for one check.
+
+    Args:
+        subject: a report, or a check that carries a counterexample.
+        target: ``module:callable`` to import; by default the report's, or a placeholder to fill in.
+        formula_id: needed with a check.
+
+    Raises:
+        ValueError: nothing is falsified, or there is no counterexample to write down.
+    """
+    if isinstance(subject, Report):
+        formula_id, target = subject.formula_id, target or subject.importable
+        candidates = [c for c in subject.checks if c.verdict == FALSIFIED and c.counterexample is not None]
+        order = {"value": 0, "gradient": 1, "theorem": 2}
+        if not candidates:
+            raise ValueError(
+                f"{subject.formula_id}: no check is falsified with a counterexample: nothing to reproduce"
+            )
+        chosen = min(candidates, key=lambda c: order.get(c.kind, 3))
+    else:
+        chosen = subject
+    example = chosen.counterexample
+    if formula_id in procedure_ids():
+        from verify.decoding import script as procedure_script
+
+        return procedure_script(subject, target or PLACEHOLDER, formula_id)
+    if example is None or formula_id is None:
+        raise ValueError(f"{chosen.name}: there is no counterexample to reproduce")
+    formula = find(formula_id)
+    simple = chosen.kind == "value" or (chosen.kind == "gradient" and example.got is not None)
+    body = _plain(formula, chosen, example) if simple else _again(formula, chosen, example)
+    return _head(formula, chosen, example, target or PLACEHOLDER) + body
+
+
+def _head(formula: Formula, check: CheckResult, example: Counterexample, target: str) -> str:
+    module, _, name = target.partition(":")
+    chosen = ", ".join(f"{key}={option}" for key, option in example.conventions.items())
+    note = "  # put your module and function here" if target == PLACEHOLDER else ""
+    root, _, rest = name.partition(".")
+    lines = [
+        f'"""Reproduces: {check.name} of {formula.id} ({chosen}).',
+        "",
+        _comment(check.message),
+        f"Violated: {_comment(example.violates)}",
+        '"""',
+        "import sys",
+        "",
+        "import torch",
+        "",
+        f"from {module} import {root}{note}",
+        "",
+        f"function = {root}{'.' + rest if rest else ''}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _comment(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"""', "'''")
+
+
+def literal(value: Any, dtype: str) -> str:
+    """An input as Python text that gives the same tensor, bit for bit."""
+    if value is None or isinstance(value, bool | int):
+        return repr(value)
+    if isinstance(value, float | np.floating):
+        return _number(float(value))
+    array = np.asarray(value)
+    kind = {"b": "torch.bool", "i": "torch.int64"}.get(array.dtype.kind, f"torch.{dtype}")
+    if array.size == 0:
+        return f"torch.zeros({tuple(array.shape)}, dtype={kind})"
+    return f"torch.tensor({_nested(array)}, dtype={kind})"
+
+
+def _number(x: float) -> str:
+    return repr(x) if np.isfinite(x) else f'float("{x}")'
+
+
+def _nested(array: Any) -> str:
+    if array.ndim == 0:
+        item = array.item()
+        return _number(item) if isinstance(item, float) else repr(item)
+    return "[" + ", ".join(_nested(part) for part in array) + "]"
+
+
+def _inputs(formula: Formula, example: Counterexample) -> tuple[str, list[str]]:
+    """Assignments of the inputs, and their names in declared order."""
+    lines, names = [], []
+    for item in formula.inputs:
+        name = str(item)
+        if getattr(item, "role", "") == "generator":
+            lines.append(f"{name} = torch.Generator().manual_seed({example.generator_seed or 0})")
+        else:
+            lines.append(f"{name} = {literal(example.inputs.get(name), example.dtype)}")
+        names.append(name)
+    return "\n".join(lines) + "\n", names
+
+
+def _plain(formula: Formula, check: CheckResult, example: Counterexample) -> str:
+    """A value or a gradient, with nothing but torch and the function."""
+    text, names = _inputs(formula, example)
+    if formula.is_mask(formula.inputs[-1]) and example.inputs.get(names[-1]) is None:
+        names = names[:-1]
+        text = text.rsplit("\n", 2)[0] + "\n"
+    call = f"function({', '.join(names)})"
+    outputs = [t.name for t in formula.outputs]
+    if example.got is None or example.expected is None:
+        return text + (
+            "try:\n"
+            f"    got = {call}\n"
+            "except BaseException as error:\n"
+            '    print(f"fails again: {type(error).__name__}: {error}")\n'
+            "    sys.exit(1)\n" + _shape_test(formula, example)
+        )
+    if check.kind == "gradient" and example.cotangents is not None:
+        real = [
+            n
+            for n in names
+            if isinstance(example.inputs.get(n), np.ndarray) and example.inputs[n].dtype == np.float64
+        ]
+        text += f"for leaf in ({', '.join(real)},):\n    leaf.requires_grad_()\n"
+        text += f"result = {call}\n"
+        text += "outputs = list(result) if isinstance(result, (tuple, list)) else [result]\n"
+        seeds = ", ".join(literal(example.cotangents[name], example.dtype) for name in outputs)
+        text += f"cotangents = [{seeds}]\n"
+        text += f"gradient = torch.autograd.grad(outputs, {example.what}, cotangents, allow_unused=True)[0]\n"
+        text += f"got = 0.0 if gradient is None else gradient[{example.index or ()!r}].item()\n"
+    else:
+        place = outputs.index(example.what) if example.what in outputs else 0
+        text += f"result = {call}\n"
+        text += f"output = result[{place}] if isinstance(result, (tuple, list)) else result\n"
+        text += f"got = output[{example.index or ()!r}].item()\n"
+    text += f"expected, tolerance = {_number(example.expected)}, {_number(example.tolerance or 0.0)}\n"
+    text += 'print(f"got {got!r}, expected {expected!r} ± {tolerance:.3g}")\n'
+    text += "sys.exit(0 if abs(got - expected) <= tolerance else 1)\n"
+    return text
+
+
+def _shape_test(formula: Formula, example: Counterexample) -> str:
+    """What is left to test when the call returned: number, type, shape and dtype of the outputs."""
+    return (
+        "from verify.output.script import again\n\n"
+        f"sys.exit(again(function, {formula.id!r}, {{'kind': 'value'}}, dict("
+        + ", ".join(f"{name}={literal(value, example.dtype)}" for name, value in example.inputs.items())
+        + f"), {example.dtype!r}, {example.conventions!r}, {example.generator_seed!r}))\n"
+    )
+
+
+def _again(formula: Formula, check: CheckResult, example: Counterexample) -> str:
+    """A theorem or a scenario: played again by the checker, at these inputs."""
+    if check.kind == "theorem":
+        what: dict[str, Any] = {
+            "kind": "theorem",
+            "theorem": check.name.removeprefix("theorem "),
+            **example.calls,
+        }
+    else:
+        what = {"kind": check.kind, **example.calls}
+    seeds = ", ".join(
+        f"{name}={literal(value, example.dtype)}" for name, value in (example.cotangents or {}).items()
+    )
+    lines = [
+        "from verify.output.script import again",
+        "",
+        "inputs = dict(",
+        *(f"    {name}={literal(value, example.dtype)}," for name, value in example.inputs.items()),
+        ")",
+        f"sys.exit(again(function, {formula.id!r}, {what!r}, inputs, {example.dtype!r}, {example.conventions!r}, "
+        f"{example.generator_seed!r}, dict({seeds})))",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def again(
+    fn: Callable[..., Any],
+    formula_id: str,
+    what: Mapping[str, Any],
+    inputs: Mapping[str, Any],
+    dtype: str,
+    conventions: Mapping[str, str],
+    generator_seed: int | None = None,
+    cotangents: Mapping[str, Any] | None = None,
+) -> int:
+    """Play one counterexample again; prints what is seen and returns 1 if it still fails, else 0."""
+    from verify.properties.gradients import judge_gradient
+    from verify.properties.scenarios import by_name
+    from verify.properties.theorems import judge_theorem
+    from verify.properties.values import Judge, judge_value
+    from verify.subject.caller import Caller
+
+    formula = find(formula_id)
+    judge, caller = Judge(formula, conventions), Caller(fn, formula)
+    example = _example(formula, inputs, dtype, generator_seed, what)
+    example.cotangents = _arrays(cotangents or {})
+    if what["kind"] == "theorem":
+        outcome = judge_theorem(judge, caller, formula.theorems[what["theorem"]], example)
+    elif what["kind"] == "gradient":
+        outcome = judge_gradient(judge, caller, example)
+    elif "scenario" in what:
+        outcome = by_name(judge, what["scenario"]).play(judge, caller, example)
+    else:
+        outcome = judge_value(judge, caller, example)
+    offence = caller.offences.get(what.get("offence", ""))
+    if offence is not None or outcome.fails:
+        sys.stdout.write(f"fails again: {offence.message if offence else outcome.message}\n")
+        return 1
+    sys.stdout.write("does not fail\n")
+    return 0
+
+
+def _arrays(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    from verify.subject.returned import values
+
+    return {
+        name: values(value) if isinstance(value, torch.Tensor) else value for name, value in inputs.items()
+    }
+
+
+def _example(
+    formula: Formula,
+    inputs: Mapping[str, Any],
+    dtype: str,
+    generator_seed: int | None,
+    what: Mapping[str, Any],
+) -> Any:
+    from verify.inputs.examples import Example, sizes_of
+    from verify.properties.theorems import sizes_needed
+
+    arrays = _arrays(inputs)
+    batch: tuple[int, ...] = ()
+    for tensor in formula.tensors:
+        if tensor.role == "data" and isinstance(arrays.get(tensor.name), np.ndarray):
+            batch = arrays[tensor.name].shape[: arrays[tensor.name].ndim - len(tensor.shape)]
+    sizes = sizes_of(formula, arrays, batch)
+    if what["kind"] == "theorem":
+        theorem = formula.theorems[what["theorem"]]
+        for symbol in (*sizes_needed(formula, theorem), *theorem.sizes):
+            if str(symbol) in what["sizes"]:
+                sizes[symbol] = int(what["sizes"][str(symbol)])
+    return Example(arrays, dtype, sizes, batch=batch, generator_seed=generator_seed)

@@ -1,0 +1,141 @@
+"""Gradients as they are asked for in use: of a batch, of some inputs, from cotangents stored in any way, a call in between.
+
+Each scene is played on an example with cotangents and judged against the derived gradients. What a backward pass written by hand
+forgets is here: to sum over the members, that an input may need no gradient, that a cotangent may be expanded, that another
+call may come before the backward pass.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import Any
+
+import numpy as np
+import torch
+
+from verify.faults import Fault
+from verify.inputs.examples import Example
+from verify.properties.gradients import backward, compared, expected_batch, judge_gradient, unsaid
+from verify.properties.values import Judge, Outcome, explain, worst
+from verify.subject.caller import Caller
+
+Scene = Callable[[Judge, Caller, Example], Outcome]
+
+
+def _judged(play: Scene) -> Scene:
+    """A fault is an infinite ratio; where the statement leaves something unsaid nothing is played."""
+
+    @wraps(play)
+    def scene(judge: Judge, caller: Caller, example: Example) -> Outcome:
+        if unsaid(judge, example):
+            return Outcome(idle=True)
+        try:
+            return explain(judge, caller, play(judge, caller, example), example)
+        except Fault as fault:
+            return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
+
+    return scene
+
+
+def _leaves(caller: Caller, example: Example) -> list[Any]:
+    return caller.arguments(example.inputs, example.dtype, grad=True, generator_seed=example.generator_seed)
+
+
+def _results(caller: Caller, example: Example, arguments: list[Any]) -> list[torch.Tensor]:
+    return caller.results(arguments, example.sizes, example.batch, example.dtype)
+
+
+def one_backward(judge: Judge, caller: Caller, example: Example) -> Outcome:
+    """The gradients of one call, as :func:`verify.properties.gradients.judge_gradient` judges them."""
+    return judge_gradient(judge, caller, example)
+
+
+@_judged
+def one_at_a_time(judge: Judge, caller: Caller, example: Example) -> Outcome:
+    """Only one input requires a gradient, each in turn."""
+    every = [
+        place
+        for place, value in enumerate(_leaves(caller, example))
+        if isinstance(value, torch.Tensor) and value.requires_grad
+    ]
+    names = [str(judge.formula.inputs[place]) for place in every]
+    expected = expected_batch(judge, example, names)
+    outcomes = []
+    for place in every:
+        arguments = _leaves(caller, example)
+        for other in every:
+            if other != place:
+                arguments[other] = arguments[other].detach()
+        found = backward(caller, example, arguments, _results(caller, example, arguments))
+        outcomes.append(compared(judge, caller, example, found, expected))
+    return worst(outcomes)
+
+
+def scattered(x: torch.Tensor) -> torch.Tensor:
+    """The same values with strides that are not those of a contiguous tensor."""
+    if not x.ndim:
+        return x
+    room = x.new_ones((*x.shape[:-1], 2 * x.shape[-1] + 1))
+    view = room[..., 1 : 2 * x.shape[-1] : 2]
+    view.copy_(x)
+    return view
+
+
+def turned(x: torch.Tensor) -> torch.Tensor:
+    """The same values, stored transposed."""
+    return x.mT.contiguous().mT if x.ndim >= 2 else x
+
+
+def of_stride_0(x: torch.Tensor) -> torch.Tensor:
+    """A tensor of equal entries as a sum passes it back: one number, expanded with stride 0."""
+    return x.flatten()[:1].squeeze(0).expand(x.shape) if x.numel() else x
+
+
+@_judged
+def stored_otherwise(judge: Judge, caller: Caller, example: Example) -> Outcome:
+    """Cotangents that are not contiguous, then those that a sum over the outputs passes back."""
+    ones = {name: np.ones_like(value) for name, value in example.cotangents.items()}
+    outcomes = []
+    for case, ways in ((example, (scattered, turned)), (replace(example, cotangents=ones), (of_stride_0,))):
+        expected: Any = None
+        for stored in ways:
+            arguments = _leaves(caller, case)
+            found = backward(caller, case, arguments, _results(caller, case, arguments), stored)
+            expected = expected or expected_batch(judge, case, list(found))
+            outcomes.append(compared(judge, caller, case, found, expected))
+    return worst(outcomes)
+
+
+def with_a_call_between(others: Callable[[Judge, Example], Example]) -> Scene:
+    """Two calls, and only then their backward passes; ``others`` gives the second one's inputs."""
+
+    @_judged
+    def play(judge: Judge, caller: Caller, example: Example) -> Outcome:
+        second = others(judge, example)
+        if unsaid(judge, second):
+            return Outcome(idle=True)
+        given = _leaves(caller, example), _leaves(caller, second)
+        made = _results(caller, example, given[0]), _results(caller, second, given[1])
+        outcomes = []
+        for case, arguments, outputs in zip((example, second), given, made, strict=True):
+            found = backward(caller, case, arguments, outputs)
+            expected = expected_batch(judge, case, list(found))
+            outcomes.append(compared(judge, caller, case, found, expected))
+        return worst(outcomes)
+
+    return play
+
+
+__all__ = [
+    "Scene",
+    "of_stride_0",
+    "one_at_a_time",
+    "one_backward",
+    "scattered",
+    "stored_otherwise",
+    "turned",
+    "with_a_call_between",
+]

@@ -1,0 +1,217 @@
+"""Gradients: autograd through the callable against the vector–Jacobian product derived from the statement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from spec.language.differentiation.gradients import vjp
+from spec.language.evaluation.binding import sizes_at
+from spec.language.evaluation.dimensions import whole
+from spec.language.evaluation.precision import Precision
+from verify.faults import Fault, Unsupported
+from verify.inputs.examples import Example, members, rounded
+from verify.oracle import Arithmetic, Question
+from verify.properties.values import Expected, Judge, Outcome, compare, explain, worst
+from verify.subject.caller import Caller
+from verify.subject.returned import values
+
+REAL = ("real", "positive", "nonnegative")
+JUDGED = ("float64", "float32")
+"""Gradients are judged in these types; in 16-bit types the ratio is only reported."""
+
+
+def differentiable(judge: Judge) -> list[str]:
+    """The inputs with respect to which there is a gradient."""
+    return [t.name for t in judge.formula.tensors if t.domain in REAL and t.role in ("data", "parameter")]
+
+
+def expected_gradients(
+    judge: Judge, inputs: Mapping[str, Any], cotangents: Mapping[str, Any], wrt: list[str], dtype: str
+) -> dict[str, Expected]:
+    """The derived gradients at a point, with their bounds."""
+    return expected_gradients_at(judge, [(inputs, cotangents)], wrt, dtype)[0]
+
+
+def expected_gradients_at(
+    judge: Judge,
+    points: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]],
+    wrt: list[str],
+    dtype: str,
+) -> list[dict[str, Expected]]:
+    """The derived gradients at points (inputs, cotangents), with their bounds. Only here the language is asked for them."""
+    gradient = vjp(judge.formula, wrt, judge.conventions)
+    arithmetic = Arithmetic(Precision.of(dtype, judge.conventions["intermediates"]))
+    asked = [gradient_question(judge, inputs, cotangents, wrt)[1] for inputs, cotangents in points]
+    answers = judge.oracle.ask(gradient.flat, asked, arithmetic, dtype)
+    result = []
+    for (inputs, _), answer in zip(points, answers, strict=True):
+        # What the walk cannot say (NaN beside an infinite bound) is not judged. An entry about which the statement says nothing
+        # may be NaN, and backward it reaches whatever that entry was made from, even through factors of 0.
+        unsaid = judge.silent(inputs, dtype)
+        result.append(
+            {
+                name: Expected(name, value, np.where(np.isfinite(value) & (not unsaid), bound, np.inf))
+                for name, (value, bound) in zip(gradient.gradients, answer, strict=True)
+            }
+        )
+    return result
+
+
+def gradient_question(
+    judge: Judge, inputs: Mapping[str, Any], cotangents: Mapping[str, Any], wrt: list[str]
+) -> Question:
+    """What the oracle is asked for a gradient: the lines of the derivative, and their inputs, cotangents among them."""
+    gradient = vjp(judge.formula, wrt, judge.conventions)
+    return gradient.flat, {**inputs, **gradient.seeded(cotangents, sizes_at(judge.flat, inputs))}
+
+
+def announce(judge: Judge, examples: Iterable[Example], more: bool = False) -> None:
+    """Announce examples whose gradients will be asked for soon, so that those of equal sizes are evaluated together."""
+    names = differentiable(judge)
+    questions = []
+    for example in examples:
+        for place in members(example.batch):
+            single = example.single(judge.formula, place)
+            seeds = {name: value[place] for name, value in example.cotangents.items()}
+            questions.append((*gradient_question(judge, single, seeds, names), example.dtype))
+            if judge.partial:
+                questions.append((judge.flat, single, example.dtype))
+    judge.oracle.ahead(questions, more)
+
+
+def with_cotangents(judge: Judge, example: Example, seed: int) -> Example:
+    """The example with a random cotangent for every output."""
+    random = np.random.default_rng([seed, 3])
+    made = {}
+    for tensor in judge.flat.outputs:
+        shape = (*example.batch, *(whole(size, example.sizes) for size in tensor.shape))
+        made[tensor.name] = rounded(random.standard_normal(shape), example.dtype)
+    return replace(example, cotangents=made)
+
+
+def expected_batch(judge: Judge, example: Example, wrt: list[str]) -> dict[str, Expected]:
+    """The derived gradients of a batch: those of data member by member, those of parameters summed over the members.
+
+    An implementation may add all the terms of a parameter's gradient in one sum, as many times longer as there are members;
+    what the members' own bounds charge to a term grows by that factor, and each member's share is one term more.
+    """
+    if not example.batch:
+        return expected_gradients(judge, example.inputs, example.cotangents, wrt, example.dtype)
+    points = [
+        (
+            example.single(judge.formula, place),
+            {name: value[place] for name, value in example.cotangents.items()},
+        )
+        for place in members(example.batch)
+    ]
+    every = expected_gradients_at(judge, points, wrt, example.dtype)
+    unit = Precision.of(example.dtype, judge.conventions["intermediates"]).operations.unit
+    data = {tensor.name for tensor in judge.formula.tensors if tensor.role == "data"}
+    found = {}
+    for name in wrt:
+        value = np.stack([part[name].value for part in every])
+        bound = np.stack([part[name].bound for part in every])
+        if name in data:
+            shape = (*example.batch, *value.shape[1:])
+            found[name] = Expected(name, value.reshape(shape), bound.reshape(shape))
+            continue
+        with np.errstate(all="ignore"):
+            room = len(every) * (bound + unit * np.abs(value)).sum(0)
+            found[name] = Expected(name, value.sum(0), np.where(np.isfinite(room), room, np.inf))
+    return found
+
+
+def pulled(caller: Caller, example: Example, arguments: list[Any]) -> dict[str, Any]:
+    """The gradients that autograd finds, by input; None where it finds no path.
+
+    Raises:
+        Fault: the call or the backward pass fails.
+        Unsupported: the output carries no gradient.
+    """
+    outputs = caller.results(arguments, example.sizes, example.batch, example.dtype)
+    if not any(out.requires_grad for out in outputs):
+        raise Unsupported(f"{caller.formula.id}: {caller.name}: the output carries no gradient")
+    return backward(caller, example, arguments, outputs)
+
+
+def backward(
+    caller: Caller,
+    example: Example,
+    arguments: list[Any],
+    outputs: list[torch.Tensor],
+    stored: Callable[[torch.Tensor], torch.Tensor] = lambda cotangent: cotangent,
+) -> dict[str, Any]:
+    """The backward pass from ``outputs`` to the arguments that require a gradient; ``stored`` lays the cotangents out.
+
+    Raises:
+        Fault: the backward pass fails.
+    """
+    carried = [
+        (out, stored(caller.tensor(tensor, example.cotangents[tensor.name], example.dtype)))
+        for tensor, out in zip(caller.returns, outputs, strict=True)
+        if out.requires_grad
+    ]
+    leaves = {
+        item.name: value
+        for item, value in zip(caller.formula.inputs, arguments, strict=False)
+        if isinstance(value, torch.Tensor) and value.requires_grad
+    }
+    if not carried:
+        return dict.fromkeys(leaves)
+    found = caller.guarded(
+        lambda: torch.autograd.grad(
+            [out for out, _ in carried],
+            list(leaves.values()),
+            [seed for _, seed in carried],
+            allow_unused=True,
+        ),
+        arguments,
+    )
+    return dict(zip(leaves, found, strict=True))
+
+
+def judge_gradient(judge: Judge, caller: Caller, example: Example) -> Outcome:
+    """Compare every gradient with the derived one; an input without a path to the output has gradient 0."""
+    arguments = caller.arguments(
+        example.inputs, example.dtype, grad=True, generator_seed=example.generator_seed
+    )
+    try:
+        found = pulled(caller, example, arguments)
+    except Fault as fault:
+        return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
+    if unsaid(judge, example):
+        return Outcome(idle=True)
+    return compared(judge, caller, example, found, expected_batch(judge, example, list(found)))
+
+
+def unsaid(judge: Judge, example: Example) -> bool:
+    """Whether the statement says nothing about some entry of some member."""
+    return judge.partial and any(
+        judge.silent(example.single(judge.formula, place), example.dtype) for place in members(example.batch)
+    )
+
+
+def compared(
+    judge: Judge,
+    caller: Caller,
+    example: Example,
+    found: Mapping[str, Any],
+    expected: Mapping[str, Expected],
+) -> Outcome:
+    """How far gradients are from the derived ones."""
+    outcomes = []
+    for name, gradient in found.items():
+        got = np.zeros(expected[name].value.shape) if gradient is None else values(gradient)
+        if got.shape != expected[name].value.shape:
+            said = f"{judge.formula.id}: {caller.name}: the gradient of {name} has shape {got.shape}"
+            return Outcome(ratio=math.inf, message=f"{said}; expected {expected[name].value.shape}")
+        outcomes.append(compare(expected[name], got))
+    outcome = worst(outcomes)
+    outcome.violates = f"the derivative of {judge.formula.id} with respect to {outcome.what}"
+    return explain(judge, caller, outcome, example, f"the gradient of {outcome.what}")

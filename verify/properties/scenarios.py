@@ -1,0 +1,269 @@
+"""Robustness: the ways in which right formulas are called wrongly served. Each scenario is judged against the statement.
+
+A scenario turns an example into one or more calls and compares every result with what the statement says there, within its bound;
+nothing is compared bitwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from verify.faults import Fault
+from verify.inputs.examples import Example, rounded
+from verify.properties import gradient_scenarios
+from verify.properties.gradient_scenarios import Scene, scattered, turned
+from verify.properties.gradients import REAL, differentiable
+from verify.properties.leaks import UNREAD, nan_in_masked_slots
+from verify.properties.values import Judge, Outcome, compare, explain, judge_call, judge_value, worst
+from verify.subject.caller import Caller
+from verify.subject.returned import values
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario: its name, how it is played, the batch its examples have, what it needs, and the inputs that are called.
+
+    One about ``gradients`` has cotangents in its examples, is played in regimes in which derivatives are judged, and only on
+    callables whose gradients conform.
+    """
+
+    name: str
+    play: Scene
+    batch: tuple[int, ...] = ()
+    sizes: int | None = None
+    mask: int | None = None
+    calls: Callable[[Judge, Example], tuple[Example, ...]] = lambda judge, example: (example,)
+    gradients: bool = False
+
+
+def _both(judge: Judge, example: Example) -> tuple[Example, ...]:
+    return example, others(judge, example)
+
+
+def _passed(caller: Caller, example: Example, grad: bool = False) -> list[Any]:
+    return caller.arguments(example.inputs, example.dtype, grad=grad, generator_seed=example.generator_seed)
+
+
+def _tensors(arguments: Sequence[Any], change: Callable[[torch.Tensor], torch.Tensor]) -> list[Any]:
+    return [change(a) if isinstance(a, torch.Tensor) else a for a in arguments]
+
+
+def one_call(judge: Judge, caller: Caller, example: Example) -> Outcome:
+    """One plain call."""
+    return judge_value(judge, caller, example)
+
+
+def non_contiguous(judge: Judge, caller: Caller, example: Example) -> Outcome:
+    """Inputs with gaps between their entries, then inputs stored transposed."""
+    changes = (scattered, turned)
+    return worst([judge_call(judge, caller, example, _tensors(_passed(caller, example), c)) for c in changes])
+
+
+def expanded_batch(judge: Judge, caller: Caller, example: Example) -> Outcome:
+    """A batch of three that is one member, expanded with stride 0."""
+    copies = (3,)
+    arguments = [
+        a.expand(*copies, *a.shape) if isinstance(a, torch.Tensor) and item.role in ("data", "mask") else a
+        for item, a in zip(judge.formula.inputs, _passed(caller, example), strict=False)
+    ]
+    every = {
+        t.name: np.broadcast_to(example.inputs[t.name], (*copies, *np.shape(example.inputs[t.name])))
+        for t in judge.formula.tensors
+        if t.role in ("data", "mask") and isinstance(example.inputs.get(t.name), np.ndarray)
+    }
+    return judge_call(
+        judge, caller, replace(example, inputs={**example.inputs, **every}, batch=copies), arguments
+    )
+
+
+def others(judge: Judge, example: Example) -> Example:
+    """Other values in the same shapes."""
+    changed: dict[str, Any] = {}
+    for tensor in judge.formula.tensors:
+        value = example.inputs.get(tensor.name)
+        if not isinstance(value, np.ndarray):
+            continue
+        if tensor.domain in REAL:
+            other = np.flip(value) * (0.5 if tensor.domain != "real" else -0.5)
+            other = other + (0.25 if tensor.domain == "real" else 0.0)
+            changed[tensor.name] = rounded(other, example.dtype)
+        elif tensor.domain == "boolean":
+            changed[tensor.name] = ~value
+        else:
+            changed[tensor.name] = np.flip(value).copy()
+    return example.changed(**changed)
+
+
+def again_with_others(judge: Judge, caller: Caller, example: Example) -> Outcome:
+    """Two calls with the same shapes and other values, both results looked at afterwards; then twice in the first's storage.
+
+    The last two follow one another: what was kept of a tensor is out of date once the tensor was written to, as weights are by
+    every step of an optimizer, and nothing else has taken its place in between.
+    """
+    first, second = others(judge, example), example
+    kind = example.dtype if judge.real else None
+    try:
+        arguments = _passed(caller, first)
+        before = caller.results(arguments, first.sizes, first.batch, kind)
+        after = caller.results(_passed(caller, second), second.sizes, second.batch, kind)
+        seen = [values(x) for x in before], [values(x) for x in after]
+        reused = []
+        for case in (second, first):
+            for old, new in zip(arguments, _passed(caller, case), strict=True):
+                if isinstance(old, torch.Tensor):
+                    old.copy_(new)
+                elif isinstance(old, torch.Generator):
+                    old.manual_seed(case.generator_seed or 0)
+            reused.append([values(x) for x in caller.results(arguments, case.sizes, case.batch, kind)])
+    except Fault as fault:
+        return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
+    returned = kind or str(before[0].dtype).removeprefix("torch.")
+    outcomes = []
+    for case, found in ((first, seen[0]), (second, seen[1]), (second, reused[0]), (first, reused[1])):
+        expected = judge.expect_batch(case, dtype=returned)
+        outcomes.append(worst([compare(e, g) for e, g in zip(expected, found, strict=True)]))
+    return explain(judge, caller, worst(outcomes), example)
+
+
+def alike(judge: Judge, example: Example) -> Example:
+    """The same values for all real data inputs of one shape."""
+    first: dict[Any, Any] = {}
+    same = {}
+    for tensor in judge.formula.tensors:
+        value = example.inputs.get(tensor.name)
+        if tensor.role == "data" and tensor.domain == "real" and isinstance(value, np.ndarray):
+            same[tensor.name] = first.setdefault(value.shape, value)
+    return example.changed(**same)
+
+
+def one_tensor_for_several(judge: Judge, caller: Caller, example: Example) -> Outcome:
+    """One tensor passed for several inputs, as self-attention passes its sequence."""
+    case = alike(judge, example)
+    if all(case.inputs[name] is value for name, value in example.inputs.items()):
+        return Outcome(idle=True)
+    made: dict[int, Any] = {}
+    arguments = []
+    for item, passed in zip(judge.formula.inputs, _passed(caller, case), strict=False):
+        value = case.inputs.get(str(item))
+        once = isinstance(value, np.ndarray) and value.shape
+        arguments.append(made.setdefault(id(value), passed) if once else passed)
+    return judge_call(judge, caller, case, arguments)
+
+
+def twice(judge: Judge, caller: Caller, example: Example) -> Outcome:
+    """Two calls with the same inputs."""
+    return worst([judge_value(judge, caller, example) for _ in range(2)])
+
+
+def with_grad_on_and_off(judge: Judge, caller: Caller, example: Example) -> Outcome:
+    """Inputs that require a gradient; then a call without grad mode."""
+    outcome = judge_call(judge, caller, example, _passed(caller, example, grad=True))
+    with torch.no_grad():
+        return worst([outcome, judge_value(judge, caller, example)])
+
+
+def same_generator_same_result(judge: Judge, caller: Caller, example: Example) -> Outcome:
+    """Two calls with generators in the same state give the same results; ids keep their type, batches their shape."""
+    try:
+        first, second = (
+            caller.results(_passed(caller, example), example.sizes, example.batch, None) for _ in range(2)
+        )
+    except Fault as fault:
+        return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
+    ids = next(
+        (v for v in _passed(caller, example) if isinstance(v, torch.Tensor) and v.dtype == torch.int64), None
+    )
+    for tensor, a, b in zip(caller.returns, first, second, strict=True):
+        if ids is not None and tensor.domain == "integer" and a.dtype != ids.dtype:
+            said = f"{judge.formula.id}: {caller.name}: output {tensor.name} has dtype {a.dtype}; expected {ids.dtype}"
+            return Outcome(ratio=math.inf, message=said, violates="ids keep their type")
+        if not torch.equal(a, b):
+            said = f"{judge.formula.id}: {caller.name}: {tensor.name} differs between two calls with the same seed"
+            return Outcome(
+                ratio=math.inf, message=said, violates="results depend on the inputs and the generator only"
+            )
+    return Outcome(effective=True)
+
+
+def drawn(change: Callable[[torch.Tensor], torch.Tensor]) -> Scene:
+    """A scenario for laws: inputs rearranged; shapes and types of the results are held, values are not compared."""
+
+    def play(judge: Judge, caller: Caller, example: Example) -> Outcome:
+        try:
+            caller.results(_tensors(_passed(caller, example), change), example.sizes, example.batch, None)
+        except Fault as fault:
+            return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
+        return Outcome(effective=True)
+
+    return play
+
+
+VALUES: tuple[Scenario, ...] = (
+    Scenario("a batch equals its members", one_call, (5,)),
+    Scenario("two leading dimensions", one_call, (2, 3)),
+    Scenario("a batch of one", one_call, (1,)),
+    Scenario("sizes of one", one_call, sizes=6),
+    Scenario("non-contiguous inputs", non_contiguous),
+    Scenario("expanded inputs", expanded_batch),
+    Scenario("same shapes, other values", again_with_others, calls=_both),
+    Scenario("same inputs twice", twice),
+    Scenario(
+        "one tensor for several inputs",
+        one_tensor_for_several,
+        sizes=5,
+        calls=lambda judge, example: (alike(judge, example),),
+    ),
+    Scenario("with and without gradients", with_grad_on_and_off),
+    Scenario(UNREAD, nan_in_masked_slots, mask=3),
+    Scenario("gradients of a batch", gradient_scenarios.one_backward, (3,), gradients=True),
+    Scenario("gradients of one input at a time", gradient_scenarios.one_at_a_time, gradients=True),
+    Scenario(
+        "gradients from cotangents stored otherwise", gradient_scenarios.stored_otherwise, gradients=True
+    ),
+    Scenario(
+        "gradients after another call",
+        gradient_scenarios.with_a_call_between(others),
+        calls=_both,
+        gradients=True,
+    ),
+)
+
+LAWS: tuple[Scenario, ...] = (
+    Scenario("same seed, same result", same_generator_same_result, (3,)),
+    Scenario("no leading dimension", same_generator_same_result),
+    Scenario("two leading dimensions", same_generator_same_result, (2, 3)),
+    Scenario("non-contiguous inputs", drawn(scattered), (3,)),
+)
+
+
+def applicable(judge: Judge) -> tuple[Scenario, ...]:
+    """The scenarios that mean something for a formula."""
+    if judge.formula.law is not None:
+        return LAWS
+    data = any(t.role == "data" for t in judge.formula.tensors)
+    some = any(t.shape for t in judge.formula.tensors)
+    needs_data = {"a batch equals its members", "two leading dimensions", "a batch of one", "expanded inputs"}
+    needs_data |= {"gradients of a batch", "one tensor for several inputs"}
+    needs_tensor = {"non-contiguous inputs", "same shapes, other values", "with and without gradients"}
+    return tuple(
+        s
+        for s in VALUES
+        if (data or s.name not in needs_data)
+        and (some or s.name not in needs_tensor)
+        and (judge.real or s.name != "with and without gradients")
+        and (not s.gradients or (judge.real and differentiable(judge)))
+    )
+
+
+def by_name(judge: Judge, name: str) -> Scenario:
+    """The scenario with this name."""
+    return next(s for s in applicable(judge) if s.name == name)
+
+
+__all__ = ["Scenario", "applicable", "by_name"]

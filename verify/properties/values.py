@@ -1,0 +1,288 @@
+"""Judging: what the statement says at given inputs, how far a right implementation may be from it, and how far this one is."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spec.language.evaluation.binding import bind
+from spec.language.evaluation.evaluate import run
+from spec.language.evaluation.precision import Precision
+from spec.language.evaluation.walk import Walk
+from spec.language.expr import Undefined
+from spec.language.formula import Formula
+from spec.language.trees import walk
+from verify.faults import Fault
+from verify.inputs.examples import Example, members
+from verify.oracle import BALLS, PLAIN, Answer, Arithmetic, Oracle, content, oracle_for
+from verify.subject.caller import Caller
+from verify.subject.returned import values
+
+Reals = npt.NDArray[np.float64]
+AFFORDABLE = 6000
+"""Entries of inputs and outputs (their product's size, roughly) up to which balls are evaluated."""
+RUNS = 128
+"""At how many inputs the tensors of all lines are kept: the claims of a theorem ask for several, and for each of them twice."""
+EFFECTIVE = 10.0
+"""An entry says something if its value is at least so many times its bound."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """One output of the statement: its value, and how far a right implementation may be from it (infinite: unjudged)."""
+
+    name: str
+    value: Any
+    bound: Reals
+
+
+@dataclass
+class Outcome:
+    """How a callable fared on one example; ``ratio`` is error/bound, infinite where the call itself failed.
+
+    ``idle``: the example gave nothing to compare. ``returned``: the type of what came back.
+    """
+
+    ratio: float = 0.0
+    effective: bool = False
+    idle: bool = False
+    message: str = ""
+    what: str = ""
+    index: tuple[int, ...] | None = None
+    got: float | None = None
+    expected: float | None = None
+    tolerance: float | None = None
+    violates: str = ""
+    returned: str = ""
+
+    @property
+    def fails(self) -> bool:
+        """Whether the statement is violated."""
+        return self.ratio > 1
+
+    def worse(self, other: Outcome) -> Outcome:
+        """The worse of two outcomes on the same example."""
+        best = other if other.ratio > self.ratio else self
+        best.effective = self.effective or other.effective
+        return best
+
+
+class Judge:
+    """A formula under a choice of conventions, ready to judge."""
+
+    def __init__(self, formula: Formula, conventions: Mapping[str, str] | None = None) -> None:
+        self.formula = formula
+        self.conventions = formula.choose(conventions)
+        self.flat = formula.flat(self.conventions)
+        self._others: dict[Any, Judge] = {}
+        self._lines: OrderedDict[Any, Mapping[str, Any]] = OrderedDict()
+        self.real = any(
+            t.domain in ("real", "positive", "nonnegative") and t.role in ("data", "parameter")
+            for t in formula.tensors
+        )
+
+    @cached_property
+    def partial(self) -> bool:
+        """Whether the statement leaves something unsaid under these conventions."""
+        return any(isinstance(part, Undefined) for line in self.flat.lines for part in walk(line.right))
+
+    @cached_property
+    def oracle(self) -> Oracle:
+        """What answers for the statement, and for others that its theorems apply."""
+        found = oracle_for(self.formula)
+        found.anew()
+        return found
+
+    def beside(self, formula: Formula, conventions: Mapping[str, str]) -> Judge:
+        """The judge of another formula, which theorems about this one apply; made once, with the same oracle."""
+        key = (formula.id, *sorted(conventions.items()))
+        if key not in self._others:
+            self._others[key] = other = Judge(formula, conventions)
+            other.oracle = self.oracle
+        return self._others[key]
+
+    def ahead(self, examples: Iterable[Example], more: bool = False) -> None:
+        """Announce examples whose values will be asked for soon, so that those of equal sizes are evaluated together."""
+        questions = (
+            (self.flat, example.single(self.formula, place), example.dtype)
+            for example in examples
+            for place in members(example.batch)
+        )
+        self.oracle.ahead(questions, more)
+
+    def silent(self, inputs: Mapping[str, Any], dtype: str = "") -> bool:
+        """Whether the statement says nothing about some entry at these inputs (0/0 and NaN included)."""
+        if not self.partial:
+            return False
+        (answer,) = self.oracle.ask(self.flat, [inputs], PLAIN, dtype)
+        return any(np.isnan(value).any() for value, _ in answer)
+
+    def line(self, inputs: Mapping[str, Any], dtype: str, name: str) -> Expected:
+        """What the statement says of the tensor of any of its lines, with the bound for an implementation in ``dtype``."""
+        key = (content(self.flat, inputs), dtype)
+        tensors = self._lines.get(key)
+        if tensors is None:
+            precision = Precision.of(dtype, self.conventions["intermediates"])
+            done = run(self.flat, Walk(precision.operations), bind(self.flat, inputs), precision.storage)
+            tensors = self._lines[key] = done.tensors
+            if len(self._lines) > RUNS:
+                self._lines.popitem(last=False)
+        with np.errstate(all="ignore"):
+            found = tensors[name]
+            return Expected(name, found.floats(), found.bounds())
+
+    def expect(self, inputs: Mapping[str, Any], dtype: str, rigorous: bool | None = None) -> list[Expected]:
+        """What the statement says at these inputs (without batch dimensions); see :meth:`expect_all`."""
+        return self.expect_all([inputs], dtype, rigorous)[0]
+
+    def expect_all(
+        self, every: Sequence[Mapping[str, Any]], dtype: str, rigorous: bool | None = None
+    ) -> list[list[Expected]]:
+        """What the statement says at each of these inputs.
+
+        ``rigorous`` None takes balls for float64 where the work is small. Otherwise the float64 walk is the reference: its
+        own error is part of the bound.
+        """
+        arithmetic = Arithmetic(Precision.of(dtype, self.conventions["intermediates"]))
+        walked = self.oracle.ask(self.flat, every, arithmetic, dtype)
+        exact = list(walked)
+        small = [
+            place
+            for place, (inputs, answer) in enumerate(zip(every, walked, strict=True))
+            if (self._affordable(inputs, answer, dtype) if rigorous is None else rigorous)
+        ]
+        if small:
+            balls = self.oracle.ask(self.flat, [every[place] for place in small], BALLS, dtype)
+            for place, answer in zip(small, balls, strict=True):
+                exact[place] = answer
+        return [
+            [
+                self._expected(tensor.name, mine, best, best is not mine)
+                for tensor, mine, best in zip(self.flat.outputs, answer, reference, strict=True)
+            ]
+            for answer, reference in zip(walked, exact, strict=True)
+        ]
+
+    def _affordable(self, inputs: Mapping[str, Any], answer: Answer, dtype: str) -> bool:
+        size = sum(np.size(v) for v in inputs.values() if isinstance(v, np.ndarray))
+        return dtype == "float64" and (size + 1) * sum(value.size for value, _ in answer) <= AFFORDABLE
+
+    def _expected(
+        self, name: str, walked: tuple[Reals, Reals], best: tuple[Reals, Reals], balls: bool
+    ) -> Expected:
+        value, radius = best if balls else (walked[0], np.zeros(()))
+        bounds = np.broadcast_to(walked[1], value.shape)
+        if not balls and np.isfinite(value).all():
+            return Expected(name, value, bounds)
+        with np.errstate(all="ignore"):
+            bounds = np.where(np.isfinite(value) & np.isfinite(radius), bounds + radius, np.inf)
+        return Expected(name, value, bounds)
+
+    def expect_batch(
+        self, example: Example, rigorous: bool | None = None, dtype: str | None = None
+    ) -> list[Expected]:
+        """What the statement says for each member of a batch, stacked."""
+        kind = dtype or example.dtype
+        if not example.batch:
+            return self.expect(example.inputs, kind, rigorous)
+        every = self.expect_all(
+            [example.single(self.formula, place) for place in members(example.batch)], kind, rigorous
+        )
+        stacked = []
+        for parts in zip(*every, strict=True):
+            shape = (*example.batch, *parts[0].value.shape)
+            value = np.stack([p.value for p in parts]).reshape(shape)
+            stacked.append(Expected(parts[0].name, value, np.stack([p.bound for p in parts]).reshape(shape)))
+        return stacked
+
+    def line_of(self, name: str) -> str:
+        """The statement's line that defines a tensor, as text."""
+        for line in self.formula.flat(self.conventions).lines:
+            if line.name == name:
+                return f"{line.left} = {line.right}"
+        return name
+
+
+def compare(expected: Expected, got: Any) -> Outcome:
+    """How far a returned array is from what is expected, in units of the bound; NaN never passes where a bound is finite."""
+    value, bound = expected.value, expected.bound
+    got = np.asarray(got, dtype=np.float64)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        error = np.abs(got - value)
+        ratio, telling = error / bound, np.abs(value) >= EFFECTIVE * bound
+        if not np.isfinite(ratio).all():  # else no number is NaN, and no bound is 0
+            ratio = np.where(error == 0, 0.0, ratio)
+            ratio = np.where(np.isnan(got) | np.isnan(ratio), np.inf, ratio)
+            ratio = np.where(np.isinf(bound), 0.0, ratio)
+            telling = np.isfinite(bound) & (telling | (bound == 0))
+    outcome = Outcome(what=expected.name, effective=bool(telling.any()))
+    if not ratio.size:
+        return outcome
+    worst = int(np.argmax(ratio))
+    outcome.ratio = float(ratio.flat[worst])
+    outcome.index = tuple(int(x) for x in np.unravel_index(worst, ratio.shape))
+    outcome.got, outcome.expected = float(got.flat[worst]), float(value.flat[worst])
+    outcome.tolerance = float(bound.flat[worst])
+    return outcome
+
+
+def worst(outcomes: Sequence[Outcome]) -> Outcome:
+    """The worst of several outcomes on one example."""
+    result = Outcome()
+    for outcome in outcomes:
+        result = result.worse(outcome)
+    return result
+
+
+def explain(judge: Judge, caller: Caller, outcome: Outcome, example: Example, what: str = "") -> Outcome:
+    """Give a failing outcome its one line."""
+    if not outcome.fails or outcome.message:
+        return outcome
+    place = "" if not outcome.index else "[" + ", ".join(map(str, outcome.index)) + "]"
+    inputs = ", ".join(
+        f"{name} {np.shape(value)}" if isinstance(value, np.ndarray) else f"{name} {value!r}"
+        for name, value in example.inputs.items()
+    )
+    times = "" if not math.isfinite(outcome.ratio) else f" ({outcome.ratio:.3g} times the bound)"
+    outcome.message = (
+        f"{judge.formula.id}: {caller.name}: {what or outcome.what}{place} is {outcome.got:.9g}; expected "
+        f"{outcome.expected:.9g} ± {outcome.tolerance:.2g}{times} for {inputs} in {example.dtype}"
+    )
+    outcome.violates = outcome.violates or judge.line_of(outcome.what)
+    return outcome
+
+
+def judge_value(judge: Judge, caller: Caller, example: Example) -> Outcome:
+    """Call on an example and compare every output; a fault of the call is an infinite ratio."""
+    arguments = caller.arguments(example.inputs, example.dtype, generator_seed=example.generator_seed)
+    return judge_call(judge, caller, example, arguments)
+
+
+def judge_call(
+    judge: Judge,
+    caller: Caller,
+    example: Example,
+    arguments: Sequence[Any],
+    expected: Sequence[Expected] | None = None,
+) -> Outcome:
+    """As :func:`judge_value`, with the arguments made by the caller of this function."""
+    try:
+        got = caller.results(arguments, example.sizes, example.batch, example.dtype if judge.real else None)
+    except Fault as fault:
+        return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
+    if not judge.real:  # without real inputs the callable chooses the type, and the bound follows it
+        example = replace(example, dtype=str(got[0].dtype).removeprefix("torch."))
+    expected = judge.expect_batch(example) if expected is None else expected
+    outcome = worst([compare(e, values(g)) for e, g in zip(expected, got, strict=True)])
+    outcome.returned = example.dtype
+    return explain(judge, caller, outcome, example)
+
+
+__all__ = ["Expected", "Judge", "Outcome", "compare", "explain", "judge_call", "judge_value", "worst"]

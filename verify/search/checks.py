@@ -1,0 +1,290 @@
+"""The checks of a report, one function for each kind: value, gradient, robustness; and what a search comes to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from spec.language.arrays import Tensor
+from spec.language.evaluation.dimensions import Size
+from spec.language.formula import INTERMEDIATES
+from verify.faults import Unsupported
+from verify.inputs.examples import Example, Recipe, Space, members
+from verify.properties.gradients import JUDGED, announce, differentiable, judge_gradient, with_cotangents
+from verify.properties.scenarios import Scenario, applicable
+from verify.properties.values import Judge, Outcome, judge_value
+from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Kind
+from verify.search.search import Clock, Found, Probe, search
+from verify.search.shrink import SECONDS, Shrinker, declarations
+from verify.subject.caller import Caller
+
+LEAST_SHRINKING = 0.3
+"""Seconds that every counterexample gets, even when the report's share is used up."""
+LATER = 4
+"""The share of the examples that the values of a dear statement are tried at in a second type: what is wrong in both was seen in
+the first, and how far rounding goes is for the grades to tell."""
+
+
+@dataclass
+class Setting:
+    """What all checks of one report share; ``shrinking``: the seconds left for making counterexamples small; ``violated``:
+    when the first violation of all was seen; ``searched``: whether a search has ended; ``scenes``: examples of the scenarios that
+    are to come.
+    """
+
+    judge: Judge
+    caller: Caller
+    seed: int
+    max_examples: int
+    clock: Clock
+    shrinking: float = 4.0
+    violated: float | None = None
+    searched: bool = False
+    scenes: dict[str, list[Example]] = field(default_factory=dict)
+
+    def space(self, moderate: bool = False) -> Space:
+        """The examples to draw from."""
+        return Space(self.judge.formula, self.caller.takes_mask, moderate, self.caller.sizes)
+
+
+def value_check(setting: Setting, dtype: str) -> CheckResult:
+    """The value against the statement."""
+    judge, caller, space = setting.judge, setting.caller, setting.space()
+    batches = any(t.role == "data" for t in judge.formula.tensors)
+
+    def make(recipe: Recipe) -> Example:
+        return space.example(recipe, dtype, (2,) if batches and recipe.seed % 8 == 0 else ())
+
+    def probe(example: Example) -> Outcome:
+        return judge_value(judge, caller, example)
+
+    examples, at_once = setting.max_examples, setting.searched
+    if space.sizing.dear and setting.searched:
+        examples = max(1, examples // LATER)
+    found = search(space, make, probe, examples, setting.seed, setting.clock, judge.ahead, at_once)
+    setting.searched = True
+    name = f"value in {dtype}" if judge.real else "value"
+    return concluded(setting, name, "value", dtype, found, probe)
+
+
+def gradient_check(setting: Setting, dtype: str) -> CheckResult | None:
+    """The gradient against the derived one; None where the formula has nothing to differentiate."""
+    judge, caller, space = setting.judge, setting.caller, setting.space(moderate=True)
+    if not differentiable(judge):
+        return None
+
+    def make(recipe: Recipe) -> Example:
+        return with_cotangents(judge, space.example(recipe, dtype), recipe.seed)
+
+    def probe(example: Example) -> Outcome:
+        outcome = judge_gradient(judge, caller, example)
+        if dtype not in JUDGED and not outcome.message.startswith(f"{judge.formula.id}: {caller.name} "):
+            ratios.append(outcome.ratio)
+            return Outcome(effective=outcome.effective)
+        return outcome
+
+    ratios: list[float] = []
+    count = max(1, setting.max_examples // (4 if space.sizing.dear else 2))
+    told = partial(announce, judge)
+    found = search(space, make, probe, count, setting.seed + 1, setting.clock, told, setting.searched)
+    result = concluded(setting, f"gradient in {dtype}", "gradient", dtype, found, probe)
+    if dtype not in JUDGED and result.verdict == CONFORMS:
+        result.verdict, result.worst_ratio = INCONCLUSIVE, max(ratios, default=None)
+        result.message = f"reported, not judged: gradients in {dtype}"
+    return result
+
+
+def scenario_examples(
+    setting: Setting, scenario: Scenario, space: Space, dtypes: list[str]
+) -> Iterator[Example]:
+    """The examples on which a scenario is played."""
+    count = max(4, setting.max_examples // (24 if space.sizing.dear else 12))
+    before: Recipe | None = None
+    together = 2  # so many share their sizes, and are evaluated together
+    for turn, recipe in enumerate(space.plan(count, setting.seed + 3)):
+        if turn % together and before is not None:
+            recipe = recipe._replace(sizes=before.sizes, variant=before.variant)
+        before = recipe
+        sizes = scenario.sizes if scenario.sizes is not None and turn % 2 == 0 else recipe.sizes
+        mask = recipe.mask if scenario.mask is None else (scenario.mask if turn % 3 else 2)
+        example = space.example(
+            recipe._replace(
+                sizes=3 if sizes == recipe.sizes and scenario.sizes is not None else sizes, mask=mask
+            ),
+            dtypes[turn // together % len(dtypes)],
+            scenario.batch,
+        )
+        yield with_cotangents(setting.judge, example, recipe.seed) if scenario.gradients else example
+
+
+def _scenes(setting: Setting, scenario: Scenario, dtypes: list[str]) -> list[Example]:
+    """The examples of a scenario. Those of all others of its kind are drawn and announced along with the first's: many of them
+    share their sizes.
+    """
+    judge = setting.judge
+    if scenario.name not in setting.scenes:
+        space = setting.space(moderate=scenario.gradients)
+        kind = [other for other in applicable(judge) if other.gradients == scenario.gradients]
+        drawn = {other.name: list(scenario_examples(setting, other, space, dtypes)) for other in kind}
+        called = [
+            each for other in kind for example in drawn[other.name] for each in other.calls(judge, example)
+        ]
+        told = partial(announce, judge) if scenario.gradients else judge.ahead
+        told(called, more=bool(setting.scenes))
+        setting.scenes |= drawn
+    return setting.scenes.pop(scenario.name)
+
+
+def robustness_check(setting: Setting, scenario: Scenario, dtypes: list[str]) -> CheckResult | None:
+    """A scenario; examples on which a plain call already fails are not held against it. None where it never applies."""
+    judge, caller = setting.judge, setting.caller
+    plain = judge_gradient if scenario.gradients else judge_value
+
+    def plainly_wrong(example: Example) -> bool:
+        singles = [
+            replace(
+                called,
+                inputs=called.single(judge.formula, at),
+                batch=(),
+                cotangents={name: value[at] for name, value in called.cotangents.items()},
+            )
+            for called in scenario.calls(judge, example)
+            for at in members(called.batch)
+        ]
+        return any(plain(judge, caller, single).fails for single in singles)
+
+    skipped = 0
+
+    def probe(example: Example) -> Outcome:
+        nonlocal skipped
+        outcome = scenario.play(judge, caller, example)
+        if outcome.fails and judge.formula.law is None and plainly_wrong(example):
+            skipped += 1
+            return Outcome()
+        return outcome
+
+    found = Found()
+    examples = _scenes(setting, scenario, dtypes)
+    try:
+        for example in examples:
+            if found.over or setting.clock.over:
+                break
+            outcome = probe(example)
+            if not outcome.idle:
+                found.see(example, outcome)
+    except Unsupported as said:
+        found.unsupported = str(said)
+    if not found.examples and not found.unsupported and not setting.clock.over:
+        return None
+    dtype = found.example.dtype if found.example else dtypes[0]
+    result = concluded(setting, f"robustness: {scenario.name}", "robustness", dtype, found, probe)
+    result.dtype = None
+    if result.counterexample is not None:
+        result.counterexample.calls = {"scenario": scenario.name}
+    if skipped and not found.effective and result.verdict != FALSIFIED:
+        result.verdict, result.message = INCONCLUSIVE, "plain calls fail on these examples already"
+    return result
+
+
+def concluded(
+    setting: Setting,
+    name: str,
+    kind: Kind,
+    dtype: str,
+    found: Found,
+    probe: Probe,
+    more: tuple[Tensor, ...] = (),
+    fixed: set[Size] | None = None,
+) -> CheckResult:
+    """The result of a search: shrinks a violation, names a vacuous check and an unsupported type."""
+    kept = dtype if setting.judge.real else found.returned or dtype
+    result = CheckResult(
+        name, kind, CONFORMS, found.examples, found.worst, found.share, dtype=kept, ratios=found.ratios
+    )
+    if found.outcome is not None and found.example is not None:
+        example, outcome = found.example, found.outcome
+        setting.violated = setting.violated or found.violated
+        declared = declarations(setting.judge.formula, *more)
+        rigid = {size for size in example.sizes if str(size) in setting.caller.sizes.symbols}
+        began = time.monotonic()
+        seconds = max(LEAST_SHRINKING, min(SECONDS, setting.shrinking))
+        if not setting.caller.hung:
+            shrinker = Shrinker(example, outcome, probe, declared, rigid | (fixed or set()), seconds)
+            example, outcome = shrinker.run()
+        setting.shrinking -= time.monotonic() - began
+        result.verdict, result.message = FALSIFIED, outcome.message
+        result.worst_ratio = max(found.worst or 0.0, outcome.ratio)
+        result.counterexample = counterexample(setting.judge, example, outcome)
+        if kind == "theorem":
+            result.counterexample.calls = {
+                "sizes": {str(size): value for size, value in example.sizes.items()}
+            }
+    elif found.unsupported:
+        result.verdict, result.message = INCONCLUSIVE, found.unsupported
+    elif not found.examples:
+        result.verdict, result.message = (
+            INCONCLUSIVE,
+            "no example was judged" + (" in the time given" if found.cut else ""),
+        )
+    elif not found.effective:
+        result.verdict, result.message = INCONCLUSIVE, "vacuous: the bound was never small against a value"
+    elif found.cut:
+        result.message = f"stopped after {found.examples} examples: the time was over"
+    return result
+
+
+def counterexample(judge: Judge, example: Example, outcome: Outcome) -> Counterexample:
+    """A failing example as it is reported."""
+    masked = judge.formula.inputs and judge.formula.is_mask(judge.formula.inputs[-1])
+    inputs = dict(example.inputs)
+    if masked:
+        inputs.setdefault(str(judge.formula.inputs[-1]), None)
+    generator = any(t.role == "generator" for t in judge.formula.tensors)
+    return Counterexample(
+        inputs=inputs,
+        dtype=example.dtype,
+        conventions=dict(judge.conventions),
+        violates=outcome.violates,
+        what=outcome.what,
+        index=outcome.index,
+        got=outcome.got,
+        expected=outcome.expected,
+        tolerance=outcome.tolerance,
+        regime=example.regime,
+        generator_seed=example.generator_seed if generator else None,
+        cotangents=dict(example.cotangents) or None,
+    )
+
+
+def conforming(
+    judge: Judge, caller: Caller, examples: list[Example], remake: Callable[[dict[str, str]], Judge]
+) -> str:
+    """The convention under which every example conforms, if a single other choice (or a pair) explains them all."""
+    if not any(judge_value(judge, caller, example).fails for example in examples):
+        return ""
+    conventions = (*judge.formula.conventions, INTERMEDIATES)
+    offered = {c.name: [o for o in c.options if o != judge.conventions[c.name]] for c in conventions}
+    singles = [{name: option} for name, options in offered.items() for option in options]
+    pairs = [
+        {**a, **b} for place, a in enumerate(singles) for b in singles[place + 1 :] if a.keys() != b.keys()
+    ]
+    for change in (*singles, *pairs):
+        other = remake({**judge.conventions, **change})
+        try:
+            if _all_conform(other, caller, examples):
+                return ", ".join(f"{name}={option}" for name, option in change.items())
+        except Unsupported:
+            continue
+    return ""
+
+
+def _all_conform(judge: Judge, caller: Caller, examples: list[Example]) -> bool:
+    effective = False
+    for example in examples:
+        outcome = judge_value(judge, caller, example)
+        if outcome.fails:
+            return False
+        effective |= outcome.effective
+    return effective

@@ -1,0 +1,183 @@
+"""Searching for a violation: planned examples first, then Hypothesis, driven towards a large error/bound."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TypeVar
+
+import hypothesis
+from hypothesis import HealthCheck, Phase, Verbosity
+from hypothesis import strategies as st
+
+from verify.faults import Unsupported
+from verify.inputs.examples import Example, Recipe, Space
+from verify.inputs.regimes import MASKS, POSITIVE_NUMBERS
+from verify.inputs.sizes import SIZE_KINDS
+from verify.properties.values import Outcome
+
+PLANNED = 0.7
+"""The share of examples that are planned; Hypothesis searches with the others."""
+GENERATION, LARGER_GENERATION = 6, 15
+"""Examples of equal sizes that Hypothesis draws at a time; and of a statement that is dear to evaluate at any sizes."""
+
+_T = TypeVar("_T")
+Probe = Callable[[Example], Outcome]
+
+
+@dataclass
+class Found:
+    """What a search saw; ``latest``: the worst ratio since it was last set to 0; ``violated``: when the violation was seen."""
+
+    examples: int = 0
+    effective: int = 0
+    worst: float | None = None
+    ratios: dict[str, float] = field(default_factory=dict)
+    example: Example | None = None
+    outcome: Outcome | None = None
+    latest: float = 0.0
+    unsupported: str = ""
+    cut: bool = False
+    returned: str = ""
+    violated: float | None = None
+
+    def see(self, example: Example, outcome: Outcome) -> None:
+        """Count one judged example."""
+        self.examples += 1
+        self.effective += outcome.effective
+        self.worst = max(self.worst or 0.0, outcome.ratio)
+        self.latest = max(self.latest, outcome.ratio)
+        self.returned = outcome.returned or self.returned
+        self.ratios[example.regime] = max(self.ratios.get(example.regime, 0.0), outcome.ratio)
+        if outcome.fails:
+            self.example, self.outcome, self.violated = example, outcome, time.monotonic()
+
+    def see_all(self, judged: Iterable[tuple[Example, Outcome]]) -> None:
+        """Count examples, up to the first violation."""
+        for example, outcome in judged:
+            self.see(example, outcome)
+            if self.over:
+                return
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing left to search for."""
+        return self.outcome is not None or bool(self.unsupported) or self.cut
+
+    @property
+    def share(self) -> float:
+        """The share of effective examples."""
+        return self.effective / self.examples if self.examples else 0.0
+
+
+class Clock:
+    """A limit on the whole of a check."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.began = time.monotonic()
+        self.end = math.inf if seconds is None else self.began + seconds
+
+    @property
+    def over(self) -> bool:
+        """Whether the time is up."""
+        return time.monotonic() >= self.end
+
+
+def windows(items: Iterable[_T], at_once: bool = False) -> Iterator[list[_T]]:
+    """Items in groups, in order: one, three, then all that are left. The first must not wait for the others to be drawn.
+
+    ``at_once``: in one group, since a violation that no search before has seen is not likely to be in the first.
+    """
+    left = iter(items)
+    for count in (None,) if at_once else (1, 3, None):
+        part = list(islice(left, count))
+        if part:
+            yield part
+
+
+def search(
+    space: Space,
+    make: Callable[[Recipe], Example],
+    probe: Probe,
+    count: int,
+    seed: int,
+    clock: Clock,
+    announce: Callable[[list[Example]], None] = lambda examples: None,
+    at_once: bool = False,
+) -> Found:
+    """Judge up to ``count`` examples; stops at the first violation. Examples are announced before they are judged.
+
+    ``at_once``: all that are planned are announced together; see :func:`windows`.
+    """
+    found = Found()
+
+    def judge(recipes: list[Recipe]) -> None:
+        if found.over:
+            return
+        examples = [make(recipe) for recipe in recipes]
+        if len(examples) > 1:
+            announce(examples)
+        for example in examples:
+            if not found.over:
+                one(example)
+
+    def one(example: Example) -> None:
+        if clock.over:
+            found.cut = True
+            return
+        try:
+            outcome = probe(example)
+        except Unsupported as said:
+            found.unsupported = str(said)
+            return
+        if not outcome.idle:
+            found.see(example, outcome)
+
+    planned = count if count < 4 else max(1, int(PLANNED * count))
+    for recipes in windows(space.plan(planned, seed, large=True), at_once):
+        judge(recipes)
+    if not found.over and count > planned:
+        _hunt(space, judge, found, count - planned, seed)
+    return found
+
+
+def _hunt(space: Space, judge: Callable[[list[Recipe]], None], found: Found, count: int, seed: int) -> None:
+    """Hypothesis draws generations of recipes that share their sizes, so that they are evaluated together."""
+    together = LARGER_GENERATION if space.sizing.dear else GENERATION
+    one = st.tuples(
+        st.integers(0, len(space.pairs) - 1),
+        st.integers(0, len(space.data_regimes) - 1),
+        st.integers(0, len(MASKS) - 1),
+        st.integers(0, len(POSITIVE_NUMBERS) - 1),
+        st.integers(0, 2**31 - 1),
+    )
+    generation = st.tuples(
+        st.integers(0, SIZE_KINDS - 1),
+        st.integers(0, 2**31 - 1),
+        st.lists(one, min_size=together, max_size=together),
+    )
+    generations = -(-count // together)
+    left = count
+
+    def property_(drawn: tuple[int, int, list[tuple[int, int, int, int, int]]]) -> None:
+        nonlocal left
+        sizes, variant, rest = drawn
+        before, found.latest = found.examples, 0.0
+        judge([Recipe(sizes, a, b, c, d, e, variant) for a, b, c, d, e in rest[:left]])
+        left -= min(left, len(rest))
+        if found.examples > before and not found.over:
+            hypothesis.target(min(found.latest, 1e6))
+
+    test = hypothesis.settings(
+        max_examples=generations,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.target),
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+        print_blob=False,
+    )(hypothesis.seed(seed)(hypothesis.given(generation)(property_)))
+    test()

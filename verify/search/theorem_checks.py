@@ -1,0 +1,125 @@
+"""Theorems with the callable in the formula's place: the examples at which they are tried, and the check of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from spec.language.calls import Pullback
+from spec.language.evaluation.dimensions import Size, symbols_in, whole
+from spec.language.theorem import Theorem
+from spec.language.trees import walk
+from verify.faults import Unsupported
+from verify.inputs.examples import Example, Space
+from verify.inputs.size_rules import EVERY_SIZE, Supported
+from verify.properties.gradients import JUDGED
+from verify.properties.substitutions import Kept, NotRunnable
+from verify.properties.theorems import assumed, draw_theorem, judge_theorem, rehearse, runnable, sizes_needed
+from verify.properties.values import Judge, Outcome
+from verify.report import CheckResult
+from verify.search.checks import Setting, concluded
+from verify.search.search import Found, windows
+
+SMALL = (2, 3, 5, 7)
+TOGETHER = 6
+"""Examples of a theorem that share their sizes."""
+
+
+def theorem_examples(
+    judge: Judge,
+    theorem: Theorem,
+    dtype: str,
+    count: int,
+    seed: int,
+    masks: bool = True,
+    supported: Supported = EVERY_SIZE,
+) -> Iterator[Example]:
+    """Examples for a theorem, small, in every regime in turn, at which its assumptions hold."""
+    space = Space(judge.formula, masks, supported=supported)
+    needed = sizes_needed(judge.formula, theorem)
+    random = np.random.default_rng([seed, 11])
+    latest: dict[str, list[list[int]]] = {}
+    for turn, recipe in enumerate(space.plan(count, seed)):
+        for attempt in range(6):
+            kind = "equal" if turn % 7 == 5 else "one" if turn % 4 == 2 and needed else "primes"
+            sizes = [int(x) for x in random.permutation(SMALL)[: len(needed)]]
+            sizes += [int(random.integers(1, 5)) for _ in needed[len(sizes) :]]
+            if kind == "one":
+                sizes[int(random.integers(len(needed)))] = 1
+            if kind == "equal":
+                sizes = [1] * len(needed) if attempt == 0 else [int(random.integers(1, 5))] * len(needed)
+            elif attempt == 0:  # examples of equal sizes are evaluated together
+                uses = latest.setdefault(kind, [])
+                sizes = uses[-1] if len(uses) % TOGETHER else sizes
+                uses.append(sizes)
+            redrawn = recipe._replace(seed=recipe.seed + attempt)
+            chosen = space.sizing.affordable(dict(zip(needed, sizes, strict=True)))
+            if supported and theorem.sizes:
+                every = {**chosen, **{size: whole(expr, chosen) for size, expr in theorem.sizes.items()}}
+                chosen = {size: value for size, value in supported.settled(every).items() if size in chosen}
+            example = draw_theorem(judge.formula, theorem, space.example, redrawn, chosen, dtype)
+            if supported.fits(example.sizes) and assumed(judge.formula, theorem, example):
+                yield example
+                break
+
+
+def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> CheckResult | str:
+    """A theorem with the callable in the formula's place; a string says why it was not run."""
+    judge, caller = setting.judge, setting.caller
+    why = runnable(theorem, judge)
+    if why:
+        return why
+
+    def probe(example: Example) -> Outcome:
+        if not assumed(judge.formula, theorem, example):
+            return Outcome()
+        return judge_theorem(judge, caller, theorem, example)
+
+    if any(
+        isinstance(part, Pullback)
+        for c in theorem.claims
+        for side in (c.left, c.right)
+        for part in walk(side)
+    ):
+        dtypes = [dtype for dtype in dtypes if dtype in JUDGED]
+        if not dtypes:
+            return "it is about gradients, which are judged in float64 and float32 only"
+    found = Found()
+    share = 10 if setting.space().sizing.dear else 5
+    count = max(4, setting.max_examples // (share * len(dtypes)))
+    try:
+        for dtype in dtypes:
+            drawn = theorem_examples(
+                judge, theorem, dtype, count, setting.seed + 2, caller.takes_mask, caller.sizes
+            )
+            for window in windows(drawn, setting.searched):
+                if found.over or setting.clock.over:
+                    break
+                kept = Kept()
+                if len(window) > 1:
+                    rehearse(judge, caller, theorem, window, kept)
+                found.see_all(
+                    (example, judge_theorem(judge, caller, theorem, example, kept)) for example in window
+                )
+    except NotRunnable as said:
+        return str(said)
+    except Unsupported as said:
+        found.unsupported = str(said)
+    if caller.sizes and not found.examples and not found.unsupported and not setting.clock.over:
+        return f"not where {caller.sizes}"
+    fixed = set[Size]().union(*(symbols_in(expr) for expr in theorem.sizes.values()))
+    fixed |= set(theorem.sizes)
+    for tensor in theorem.given:
+        if tensor.domain == "permutation":
+            fixed = fixed.union(*(symbols_in(size) for size in tensor.shape))
+    dtype = found.example.dtype if found.example else dtypes[0]
+    result = concluded(
+        setting, f"theorem {theorem.name}", "theorem", dtype, found, probe, theorem.given, fixed
+    )
+    result.dtype = None if found.example is None else dtype
+    result.details["title"] = theorem.title
+    return result
+
+
+__all__ = ["theorem_check", "theorem_examples"]

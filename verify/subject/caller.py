@@ -1,0 +1,234 @@
+"""Calling what is checked: binding its signature, passing the inputs of a formula, and surviving whatever it does.
+
+Nothing a callable does may crash the checker: an exception, ``SystemExit``, a hang, an output of the wrong type, shape, dtype or
+device is a :class:`Fault` with one clear line; a type it declares unsupported is :class:`Unsupported`. Inputs it damages and
+global state it meddles with are put right and kept as offences, which become checks of their own.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from spec.language.arrays import WHOLE, Tensor
+from spec.language.evaluation.dimensions import Size, is_size
+from spec.language.formula import Formula
+from verify.faults import Fault, Unusable, blamed
+from verify.inputs.dtypes import DTYPES, NAMES
+from verify.inputs.size_rules import EVERY_SIZE, Supported
+from verify.subject.callables import callable_for
+from verify.subject.returned import held, identical, shared, values
+from verify.subject.sandbox import Deadline, GlobalState, interrupted
+from verify.subject.wording import called, describe
+
+LIMIT, HUNG_LIMIT = 20.0, 0.5
+"""Seconds one call may take (imports and compilation apart), and once one has not returned in time."""
+
+
+@dataclass(frozen=True)
+class Offence:
+    """Something a callable did besides returning a value."""
+
+    name: str
+    message: str
+    inputs: dict[str, Any]
+    dtype: str
+
+
+@contextmanager
+def unable_to_exit() -> Iterator[None]:
+    """``os._exit`` in user code would end the checker without a word; here it is an error like any other."""
+
+    def refuse(status: int) -> None:
+        raise SystemExit(f"os._exit({status})")
+
+    saved, os._exit = os._exit, refuse  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        os._exit = saved
+
+
+class Caller:
+    """A callable under check, together with the formula it is held to."""
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        formula: Formula,
+        device: str = "cpu",
+        name: str | None = None,
+        sizes: Supported = EVERY_SIZE,
+    ) -> None:
+        self.fn, self.formula, self.device = callable_for(formula, fn), formula, device
+        self.name, self.sizes = name or called(fn), sizes
+        law = formula.law
+        self.returns: tuple[Tensor, ...] = formula.outputs if law is None else law.returns
+        self.takes_mask = self._bind()
+        self.offences: dict[str, Offence] = {}
+        self.aliases: dict[str, str] = {}
+        self.calls = 0
+        self.hung = False
+        self.supported: set[str] = set()
+
+    # The signature -------------------------------------------------------------------------------------------------------
+
+    def _bind(self) -> bool:
+        """Whether the callable takes the optional mask; raises if it cannot be called with the inputs at all."""
+        inputs = self.formula.inputs
+        masked = bool(inputs) and self.formula.is_mask(inputs[-1])
+        try:
+            signature = inspect.signature(
+                self.fn.forward if isinstance(self.fn, torch.nn.Module) else self.fn
+            )
+        except (ValueError, TypeError):  # builtins that tell nothing about themselves: the first call shows
+            return masked
+        for count in (len(inputs), len(inputs) - 1) if masked else (len(inputs),):
+            try:
+                signature.bind(*range(count))
+            except TypeError:
+                continue
+            return masked and count == len(inputs)
+        names = ", ".join(
+            str(item) + (" (optional)" if self.formula.is_mask(item) else "") for item in inputs
+        )
+        raise Unusable(
+            f"{self.formula.id} is called positionally with ({names}); {self.name}{signature} cannot be called so"
+        )
+
+    # Arguments -----------------------------------------------------------------------------------------------------------
+
+    def tensor(self, item: Tensor, value: Any, dtype: str, grad: bool = False) -> torch.Tensor:
+        """One input as a tensor on the device; real ones in ``dtype``."""
+        if item.domain == "boolean":
+            return torch.from_numpy(np.array(value, dtype=np.bool_)).to(self.device)
+        if item.domain in WHOLE:
+            return torch.from_numpy(np.array(value, dtype=np.int64)).to(self.device)
+        made = torch.from_numpy(np.array(value, dtype=np.float64)).to(device=self.device, dtype=DTYPES[dtype])
+        return made.requires_grad_() if grad else made
+
+    def arguments(
+        self, inputs: Mapping[str, Any], dtype: str, grad: bool = False, generator_seed: int | None = None
+    ) -> list[Any]:
+        """The inputs of an example as they are passed, in declared order (the mask left out where it is not taken)."""
+        passed: list[Any] = []
+        for item in self.formula.inputs:
+            value = inputs.get(item.name)
+            if is_size(item):
+                passed.append(int(value))  # type: ignore[arg-type]
+            elif item.role == "generator":
+                passed.append(torch.Generator(device=self.device).manual_seed(generator_seed or 0))
+            elif item.role == "mask":
+                if self.takes_mask:
+                    passed.append(None if value is None else self.tensor(item, value, dtype))
+            elif item.role == "number":
+                passed.append(int(value) if item.domain == "integer" else float(value))  # type: ignore[arg-type]
+            else:
+                passed.append(
+                    self.tensor(
+                        item, value, dtype, grad and item.domain in ("real", "positive", "nonnegative")
+                    )
+                )
+        return passed
+
+    # The call ------------------------------------------------------------------------------------------------------------
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call with ready-made arguments; whatever goes wrong is a :class:`Fault` or :class:`Unsupported`."""
+        return self.guarded(lambda: self.fn(*arguments), arguments)
+
+    def guarded(self, work: Callable[[], Any], arguments: Sequence[Any], shapes: str = "") -> Any:
+        """Run user code (the call, or the backward pass) and put right what it leaves behind.
+
+        ``shapes`` describes the arguments, if whoever calls has described them already.
+        """
+        kept = [(a, a.detach().clone()) for a in arguments if isinstance(a, torch.Tensor)]
+        shapes = shapes or describe(self.formula, arguments)
+        dtype = next((NAMES[a.dtype] for a, _ in kept if a.dtype in NAMES), "float32")
+        state = GlobalState(self.device)
+        limit = HUNG_LIMIT if self.hung else LIMIT
+        self.calls += 1
+        try:
+            with warnings.catch_warnings(), Deadline(limit), unable_to_exit():
+                warnings.simplefilter("ignore")
+                result = work()
+        except Deadline.Passed:
+            self.hung = True  # once is enough: no further check is begun
+            raise Fault(
+                f"{self.formula.id}: {self.name} did not return within {limit:g} s for {shapes}"
+            ) from None
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and interrupted():
+                raise
+            begin = f"{self.formula.id}: {self.name}"
+            raise blamed(error, begin, dtype, dtype in self.supported, shapes) from error
+        finally:
+            self._settle(state, kept, arguments, shapes, dtype)
+        self.supported.add(dtype)
+        return result
+
+    def _settle(
+        self,
+        state: GlobalState,
+        kept: Sequence[tuple[torch.Tensor, torch.Tensor]],
+        arguments: Sequence[Any],
+        shapes: str,
+        dtype: str,
+    ) -> None:
+        meddled = state.restore()
+        damaged = [place for place, (now, before) in enumerate(kept) if not identical(now, before)]
+        if not meddled and not damaged:
+            return
+        names = [
+            item.name
+            for item, value in zip(self.formula.inputs, arguments, strict=False)
+            if isinstance(value, torch.Tensor)
+        ]
+        before = dict(zip(names, (values(old) for _, old in kept), strict=True))
+        inputs: dict[str, Any] = {}
+        for item, value in zip(self.formula.inputs, arguments, strict=False):
+            plain = None if isinstance(value, torch.Generator) else value
+            inputs[str(item)] = before.get(str(item), plain)
+        if meddled:
+            said = f"{self.formula.id}: {self.name} changes global state: {'; '.join(meddled)}"
+            self.offences.setdefault(
+                "global state", Offence("leaves global state alone", said, inputs, dtype)
+            )
+        if damaged:
+            which = ", ".join(names[place] for place in damaged)
+            said = f"{self.formula.id}: {self.name} changes its input {which} in place, for {shapes}"
+            self.offences.setdefault("inputs", Offence("leaves its inputs alone", said, inputs, dtype))
+
+    # Results -------------------------------------------------------------------------------------------------------------
+
+    def results(
+        self, arguments: Sequence[Any], sizes: Mapping[Size, int], batch: tuple[int, ...], dtype: str | None
+    ) -> list[torch.Tensor]:
+        """Call, and hold what is returned to the declared number, shapes, dtypes and device.
+
+        ``dtype`` None accepts any floating type (formulas without a real input).
+
+        Raises:
+            Fault: with one line naming formula, inputs, expected and got.
+            Unsupported: the type is declared unsupported.
+        """
+        shapes = describe(self.formula, arguments)
+        result = self.guarded(lambda: self.fn(*arguments), arguments, shapes)
+        begin = f"{self.formula.id}: {self.name}"
+        found = held(result, self.returns, sizes, batch, dtype, self.device, begin, shapes)
+        names = [t.name for t in self.returns]
+        passed = [(item.name, value) for item, value in zip(self.formula.inputs, arguments, strict=False)]
+        for output, home in shared(list(zip(names, found, strict=True)), passed):
+            self.aliases.setdefault(output, home)
+        return found
+
+
+__all__ = ["Caller", "Offence"]

@@ -1,0 +1,129 @@
+"""What a callable returned, held to what its formula declares: number, kinds, shapes, dtypes, device, and where it is stored."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from spec.language.arrays import Tensor
+from spec.language.evaluation.dimensions import Size, whole
+from verify.faults import Fault
+from verify.inputs.dtypes import DTYPES, NAMES
+from verify.subject.wording import kind
+
+
+def held(
+    result: Any,
+    returns: Sequence[Tensor],
+    sizes: Mapping[Size, int],
+    batch: tuple[int, ...],
+    dtype: str | None,
+    device: str,
+    begin: str,
+    shapes: str,
+) -> list[torch.Tensor]:
+    """What was returned, as a list of dense tensors of the declared shapes, dtypes and device.
+
+    ``dtype`` None accepts any floating type; ``begin`` names formula and callable, ``shapes`` the inputs.
+
+    Raises:
+        Fault: anything else, with one line.
+    """
+    if inspect.iscoroutine(result):
+        result.close()
+    count = len(returns)
+    if count == 1 and not isinstance(result, tuple | list):
+        result = (result,)
+    if (
+        not isinstance(result, tuple | list)
+        or len(result) != count
+        or not all(isinstance(x, torch.Tensor) for x in result)
+    ):
+        plural = "a tensor" if count == 1 else f"{count} tensors ({', '.join(t.name for t in returns)})"
+        raise Fault(f"{begin} must return {plural}; got {kind(result, count)} for {shapes}")
+    for declared, value in zip(returns, result, strict=True):
+        said = _misfit(declared, value, sizes, batch, dtype, device)
+        if said:
+            raise Fault(f"{begin}: output {declared.name} {said} for {shapes}")
+    return list(result)
+
+
+def _misfit(
+    declared: Tensor,
+    value: torch.Tensor,
+    sizes: Mapping[Size, int],
+    batch: tuple[int, ...],
+    dtype: str | None,
+    device: str,
+) -> str:
+    """What does not fit, in a few words; empty if all does."""
+    if value.is_nested:  # asked first: a nested tensor's shape cannot even be looked at
+        return "is a nested tensor; expected a dense one"
+    if value.layout != torch.strided:
+        return f"has layout {value.layout}; expected a dense tensor"
+    expected = (*batch, *(whole(size, sizes) for size in declared.shape))
+    if tuple(value.shape) != expected:
+        return f"has shape {tuple(value.shape)}; expected {expected}"
+    if declared.domain == "integer":
+        wanted = "integers"
+        fits = not (value.is_floating_point() or value.is_complex() or value.dtype == torch.bool)
+    elif declared.domain == "boolean":
+        wanted, fits = "torch.bool", value.dtype == torch.bool
+    elif dtype is None:
+        wanted, fits = "a floating type", value.dtype in NAMES
+    else:
+        wanted, fits = str(DTYPES[dtype]), value.dtype == DTYPES[dtype]
+    if not fits:
+        return f"has dtype {value.dtype}; expected {wanted}"
+    if value.device.type != torch.device(device).type:
+        return f"is on {value.device}; expected {device}"
+    if type(value) is not torch.Tensor and not isinstance(value, torch.nn.Parameter):
+        try:
+            values(value)
+        except Exception as error:  # a subclass may do anything
+            return f"is a {type(value).__name__} whose values cannot be read ({type(error).__name__})"
+    return ""
+
+
+def values(result: torch.Tensor) -> np.ndarray[Any, Any]:
+    """A returned tensor as a NumPy array, exactly (real ones as float64); sparse ones (gradients may be) made dense."""
+    result = result.detach()
+    if result.layout != torch.strided:
+        result = result.to_dense()
+    return (result.double() if result.is_floating_point() else result).cpu().numpy()
+
+
+_INTEGERS = {8: torch.int64, 4: torch.int32, 2: torch.int16, 1: torch.int8}
+
+
+def bits(x: torch.Tensor) -> torch.Tensor:
+    """The bit patterns of a tensor, so that NaN equals itself and 0 differs from −0."""
+    if not x.is_floating_point():
+        return x
+    return x.detach().contiguous().view(_INTEGERS[x.element_size()])
+
+
+def identical(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors agree in shape, dtype and every bit."""
+    return a.shape == b.shape and a.dtype == b.dtype and torch.equal(bits(a), bits(b))
+
+
+def shared(
+    returned: Sequence[tuple[str, torch.Tensor]], passed: Sequence[tuple[str, Any]]
+) -> Iterator[tuple[str, str]]:
+    """The outputs that lie in the storage of an input, each with that input."""
+    homes: dict[int, str] = {}
+    for name, value in passed:
+        if isinstance(value, torch.Tensor) and value.numel():
+            homes[value.untyped_storage().data_ptr()] = name
+    for name, value in returned:
+        home = homes.get(value.untyped_storage().data_ptr()) if value.numel() else None
+        if home is not None:
+            yield name, home
+
+
+__all__ = ["bits", "held", "identical", "shared", "values"]

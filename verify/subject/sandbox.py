@@ -1,0 +1,262 @@
+"""Global state that a callable has to leave alone, and the time it may take."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import torch
+
+_pressed = False
+
+
+def interrupted() -> bool:
+    """Whether Ctrl-C was really pressed (a callable may raise ``KeyboardInterrupt`` by itself).
+
+    Where it is ignored, as in a job that a script runs in the background, nobody can have pressed it.
+    """
+    return _pressed or signal.getsignal(signal.SIGINT) not in (_note, signal.SIG_IGN)
+
+
+def _note(number: int, frame: FrameType | None) -> None:
+    global _pressed
+    _pressed = True
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def listening() -> Iterator[None]:
+    """Tell a real Ctrl-C from a raised ``KeyboardInterrupt``, in the main thread and with Python's own handler."""
+    global _pressed
+    plain = threading.current_thread() is threading.main_thread()
+    if not plain or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    _pressed = False
+    signal.signal(signal.SIGINT, _note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let torch work in one thread: examples are tiny, and waking threads for them costs more than the work."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def what_exists_kept() -> Iterator[None]:
+    """Let the garbage collector pass over all that exists already: modules and statements, which nobody throws away meanwhile."""
+    if gc.get_freeze_count():  # whoever froze something decides when that ends
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+PATIENCE = 180.0
+"""Seconds that imports and compilation may take within a call."""
+
+_BUSY = ("<frozen importlib", "_dynamo/convert_frame", "_inductor/", "triton/compiler", "utils/cpp_extension")
+"""Files in whose code a call that takes long is not hung but imports or compiles, however slow the machine."""
+
+
+def importing_or_compiling(frame: FrameType | None) -> bool:
+    """Whether a stack is inside an import or a compiler."""
+    while frame is not None:
+        if any(part in frame.f_code.co_filename.replace(os.sep, "/") for part in _BUSY):
+            return True
+        frame = frame.f_back
+    return False
+
+
+class Deadline:
+    """A time limit on a block, by a timer signal; only in the main thread, and a pending timer of others is kept.
+
+    Time is counted in beats of the timer, so that it stands still while the process does (stopped, or the machine asleep).
+    Imports and compilation are waited for, up to :data:`PATIENCE`.
+    """
+
+    class Passed(BaseException):
+        """The time is over."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.active = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
+
+    def __enter__(self) -> Deadline:
+        if self.active:
+            self.began = time.monotonic()
+            self.handler = signal.signal(signal.SIGALRM, self._ring)
+            self.beat, self.beats = min(1.0, self.seconds / 4), 0
+            # It goes on beating after the end: user code may swallow the first.
+            self.pending, self.interval = signal.setitimer(signal.ITIMER_REAL, self.beat, self.beat)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self.active:
+            return
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self.handler)
+        if self.pending:
+            left = max(self.pending - (time.monotonic() - self.began), 1e-3)
+            signal.setitimer(signal.ITIMER_REAL, left, self.interval)
+
+    def _ring(self, number: int, frame: FrameType | None) -> None:
+        self.beats += 1
+        passed = self.beats * self.beat
+        if passed < self.seconds or (passed < PATIENCE and importing_or_compiling(frame)):
+            return
+        raise Deadline.Passed
+
+
+class _Item:
+    """One piece of state: how to read it, compare it and set it back."""
+
+    def __init__(
+        self,
+        name: str,
+        read: Callable[[], Any],
+        write: Callable[[Any], Any],
+        same: Callable[[Any, Any], bool] = lambda a, b: a == b,
+    ) -> None:
+        self.name, self.read, self.write, self.same = name, read, write, same
+
+
+def _numpy_same(a: Any, b: Any) -> bool:
+    return a is b or bool(a[2] == b[2] and (a[1] == b[1]).all() and a[3:] == b[3:])
+
+
+class _NumPy:
+    """NumPy's global random state, read anew only where its generator has moved since: reading it takes long.
+
+    A normal variate that it keeps may be used up without the generator's moving: where there is one, all is read anew.
+    """
+
+    def __init__(self) -> None:
+        self.seen: tuple[Any, bytes] | None = None
+        self.state: Any = None
+
+    def __call__(self) -> Any:
+        """What ``numpy.random.get_state`` says."""
+        generator = np.random.get_bit_generator()  # type: ignore[attr-defined]
+        if not isinstance(generator, np.random.MT19937):
+            return np.random.get_state()  # noqa: NPY002
+        seen = generator, ctypes.string_at(generator.ctypes.state_address, _MT19937)
+        if self.seen is None or self.seen[0] is not generator or self.seen[1] != seen[1] or self.state[3]:
+            self.seen, self.state = seen, np.random.get_state()  # noqa: NPY002
+        return self.state
+
+
+_MT19937 = 4 * 624 + 4
+"""The bytes of a Mersenne twister: its words, and its place among them."""
+
+
+def _cwd(path: str) -> None:
+    os.chdir(path)
+
+
+_COMPILERS = ("TORCH", "PYTORCH", "TRITON", "KMP_", "OMP_")
+"""Prefixes of variables that torch's own compiler sets when it first runs."""
+
+
+def _environment(saved: dict[Any, Any]) -> None:
+    for name in [name for name in environment_variables() if name not in saved and not _a_compilers(name)]:
+        del os.environ[os.fsdecode(name)]
+    os.environ.update({os.fsdecode(name): os.fsdecode(value) for name, value in saved.items()})
+
+
+def _device(saved: torch.device) -> None:
+    torch.set_default_device(None if saved.type == "cpu" else saved)
+
+
+_KEPT: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)
+"""Where Python keeps the environment: reading it there takes no decoding, and it is read twice for every call."""
+
+
+def environment_variables() -> dict[Any, Any]:
+    """What is in the environment, encoded as the operating system has it."""
+    return dict(_KEPT)
+
+
+def _a_compilers(name: Any) -> bool:
+    return os.fsdecode(name).startswith(_COMPILERS)
+
+
+def _same_variables(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
+    return a == b or all(_a_compilers(name) for name, _ in a.items() ^ b.items())
+
+
+_ITEMS = (
+    _Item("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
+    _Item("torch's default device", torch.get_default_device, _device),
+    _Item("torch's grad mode", torch.is_grad_enabled, torch.set_grad_enabled),
+    _Item(
+        "torch's deterministic algorithms",
+        torch.are_deterministic_algorithms_enabled,
+        torch.use_deterministic_algorithms,
+    ),
+    _Item("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
+    _Item(
+        "torch's float32 matmul precision",
+        torch.get_float32_matmul_precision,
+        torch.set_float32_matmul_precision,
+    ),
+    _Item("torch's anomaly mode", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+    _Item("torch's global random state", torch.get_rng_state, torch.set_rng_state, torch.equal),
+    _Item("NumPy's global random state", _NumPy(), np.random.set_state, _numpy_same),
+    _Item("Python's global random state", random.getstate, random.setstate),
+    _Item("NumPy's error handling", np.geterr, lambda saved: np.seterr(**saved)),
+    _Item("the working directory", os.getcwd, _cwd),
+    _Item("the environment", environment_variables, _environment, _same_variables),
+)
+
+_CUDA = _Item(
+    "CUDA's random state",
+    lambda: torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None,
+    lambda saved: None if saved is None else torch.cuda.set_rng_state(saved),
+    lambda a, b: a is None or b is None or torch.equal(a, b),
+)
+
+
+class GlobalState:
+    """A snapshot; :meth:`restore` sets back what changed since and names it."""
+
+    def __init__(self, device: str = "cpu") -> None:
+        self.items = _ITEMS if torch.device(device).type != "cuda" else (*_ITEMS, _CUDA)
+        self.saved = [item.read() for item in self.items]
+
+    def restore(self) -> list[str]:
+        """Set everything back; the names of what had changed."""
+        meddled: list[str] = []
+        for item, before in zip(self.items, self.saved, strict=True):
+            try:
+                now = item.read()
+            except OSError:  # the working directory is gone
+                now = None
+            if now is None and before is None:
+                continue
+            if now is None or not item.same(before, now):
+                meddled.append(item.name)
+                item.write(before)
+        return meddled

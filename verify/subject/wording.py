@@ -1,0 +1,62 @@
+"""Words for reports: inputs, results and callables, in brief."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from spec.language.formula import Formula
+
+
+@functools.lru_cache(maxsize=256)
+def _names(formula: Formula) -> tuple[str, ...]:
+    return tuple(map(str, formula.inputs))
+
+
+def describe(formula: Formula, arguments: Sequence[Any]) -> str:
+    """The inputs of a call in a few words: shapes of tensors, values of numbers."""
+    parts = []
+    for name, value in zip(_names(formula), arguments, strict=False):
+        if isinstance(value, torch.Tensor):
+            kindred = _type(value.dtype)
+            parts.append(f"{name} {tuple(value.shape)} {kindred}")
+        elif isinstance(value, torch.Generator):
+            parts.append(f"{name} on {value.device}")
+        else:
+            parts.append(f"{name} {value!r}")
+    return ", ".join(parts)
+
+
+@functools.cache
+def _type(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def kind(result: Any, count: int = 1) -> str:
+    """What was returned, in a few words."""
+    if isinstance(result, tuple | list):
+        if count == 1 and len(result) == 1:
+            return type(result[0]).__name__
+        return f"{type(result).__name__} of {', '.join(type(x).__name__ for x in result) or 'nothing'}"
+    return type(result).__name__
+
+
+def shown(value: Any) -> str:
+    """A value in one short line."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # what cannot even be shown is named by its type
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 80 else text[:80] + " …"
+
+
+def called(fn: Any) -> str:
+    """A name for a callable."""
+    if isinstance(fn, functools.partial):
+        return called(fn.func)
+    name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None) or type(fn).__name__
+    module = getattr(fn, "__module__", "") or ""
+    return name if module in ("", "builtins", "__main__") or "<" in name else f"{module}.{name}"
