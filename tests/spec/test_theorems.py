@@ -152,9 +152,15 @@ CATALOGUE = {
     },
     "feedforward.gelu": {"units", "unit_permutation", "mirrored", "between", "backward", "parameters"},
     "transformer.encoder_layer": {"permutation_equivariant", "padding", "parameters"},
-    "transformer.encoder": {"permutation_equivariant", "padding", "another_layer", "parameters"},
+    "transformer.encoder": {
+        "permutation_equivariant",
+        "padding",
+        "order_matters",
+        "another_layer",
+        "parameters",
+    },
     "transformer.decoder_layer": {"prefix", "source_padding", "parameters"},
-    "transformer.decoder": {"prefix", "source_padding", "another_layer", "parameters"},
+    "transformer.decoder": {"prefix", "order_matters", "source_padding", "another_layer", "parameters"},
     "transformer.output": {"sums_to_one", "odds", "jacobian"},
     "transformer.model": {"sums_to_one", "prefix", "source_padding", "parameters"},
     "transformer.cost": {
