@@ -51,6 +51,9 @@ CATALOGUE = {
     "scores.cosine": {"pairwise", "bounded", "scale_invariant", "symmetric"},
     "attention.softmax": {
         "sums_to_one",
+        "sums_to_at_most_one",
+        "masked",
+        "ordered",
         "shift_invariant",
         "jacobian",
         "between_0_and_1",
@@ -207,6 +210,7 @@ CATALOGUE = {
         "shift_invariant",
         "gradient",
     },
+    "decoding.sample": {"scales", "shift_invariant", "probabilities", "cut_off", "ordered"},
     "objectives.distillation": {
         "gradient",
         "agreement",
