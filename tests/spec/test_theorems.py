@@ -219,6 +219,8 @@ CATALOGUE = {
         "shift_invariant",
         "scales",
         "logit_matching",
+        "nearly_matching",
+        "flattens",
     },
     "objectives.warmup": {"rises", "falls", "meets", "largest", "linear", "root"},
 }

@@ -1,4 +1,4 @@
-"""False theorems about hard and local attention and the decoder steps are refused, each with a reason."""
+"""False theorems about hard and local attention, the decoder steps, sampling and distillation are refused, each with a reason."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ from spec.language import (
     exp,
     given,
     le,
+    lift,
     lt,
 )
+from spec.objectives import distillation as distilling
 from tests.spec.language.proving.claims import Register, equal, refused, register_in
 
 OURS = {"polarity": "true_attends", "fully_masked": "zero"}
@@ -230,6 +232,27 @@ def _() -> Theorem:
 def _() -> Theorem:
     one = claim(2 * Sum(P[place, word], word), "<=", 1)
     return Theorem("claimed", "", (one.citing("sums_to_at_most_one", drawn).by_definition("a slip"),))
+
+
+# Distillation at a growing temperature ------------------------------------------------------------------------------------
+
+cool = distilling.tau
+at, entry = distilling.t, distilling.w
+
+
+@false("probabilities flatten twice as fast", distilling.distillation, "not visible")
+def _() -> Theorem:
+    half, many = distilling.D / (2 * cool), lift(distilling.V)
+    one = claim(1 - half, "<=", many * distilling.near[at, entry], at, entry).by_definition("a slip")
+    return Theorem("claimed", "", (one,), given=(distilling.D, distilling.y))
+
+
+@false("the upper bound of what distillation matches taken for the lower", distilling.distillation, "differ")
+def _() -> Theorem:
+    bound = distilling.above(distilling.z, distilling.p)
+    one = claim(bound, "<=", cool * (distilling.p[at, entry] - 1 / lift(distilling.V)), at, entry)
+    gap = distilling.z_high
+    return Theorem("claimed", "", (one.by_definition("a slip", gap=gap),))
 
 
 @pytest.mark.parametrize("name", FALSE)
