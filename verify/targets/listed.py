@@ -233,24 +233,17 @@ TORCH = (
         differs=f"without its last normalizations; embeddings and output beside it; {POLARITY}; {NO_BIAS} in attention",
         sizes=ONE_WIDTH,
     ),
-    *(
-        _torch(
-            f"nn.Transformer({how})",
-            "transformer.model",
-            "layers:transformer",
-            differs=f"{said}; no last normalizations; embeddings and output beside it; {POLARITY}; {NO_BIAS} in attention",
-            sizes={"h": "2|4", **ONE_WIDTH},
-            training=False,
-            nested=nested,
-        )
-        for how, said, nested in (
-            (
-                "fast path",
-                "in evaluation, without gradients: the encoder packs words without their padding",
-                True,
-            ),
-            ("fast path, padded", "in evaluation, without gradients, enable_nested_tensor=False", False),
-        )
+    _torch(
+        "nn.Transformer(fast path)",
+        "transformer.model",
+        "layers:transformer",
+        differs=(
+            "in evaluation, without gradients: the encoder packs words without their padding; no last normalizations; "
+            f"embeddings and output beside it; {POLARITY}; {NO_BIAS} in attention"
+        ),
+        sizes={"h": "2|4", **ONE_WIDTH},
+        training=False,
+        nested=True,
     ),
     _torch("nn.RMSNorm", "normalization.rms_norm", "pytorch:rms_norm_module"),
     _torch("F.cross_entropy", "objectives.cross_entropy", "objectives:cross_entropy", NONE_ASKED, ONE_MEAN),
