@@ -6,12 +6,16 @@ only where reordering changes how many rows there are.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Bool, Float, Integer
 from torch import Tensor
 
 from impl import _refuse
+
+if TYPE_CHECKING:
+    from impl.transformer.prepared import Prepared
 
 __all__ = ["Cache"]
 
@@ -42,6 +46,8 @@ class Cache:
         """w: how many rows share a source."""
         self.taken = 0
         """No row has more tokens than that: known without waiting for the device."""
+        self.prepared: Prepared | None = None
+        """The weights of the model that decodes with this cache, made ready for its steps."""
         self._used = 0  # slots
         self._seen: Tensor | None = None  # (r used): the slots of each row's past; None where these are all
 
