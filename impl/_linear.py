@@ -45,8 +45,8 @@ def prepared(
     """
     if W.dtype != torch.float32 or not W.is_cpu:
         return partial(linear, W=W, b=b)
-    if rows == 1:
-        columns = W.detach().mT.contiguous()  # read from the first number to the last, where W is read in strips
+    if rows == 1 and len(W) >= W.shape[1]:
+        columns = W.detach().mT.contiguous()  # whose rows are long
         return lambda x: x @ columns if b is None else torch.addmm(b, x, columns)
     if rows in PACKED and torch.backends.mkl.is_available() and hasattr(torch.ops.mkl, "_mkl_linear"):
         return _packed(W, b, rows)
@@ -57,13 +57,13 @@ def prepared(
 
 
 def _packed(W: Tensor, b: Tensor | None, rows: int) -> Callable[[Tensor], Tensor]:
-    more = -rows % 4
+    more, multiply = -rows % 4, torch.ops.mkl._mkl_linear.default
     packed = torch.ops.mkl._mkl_reorder_linear_weight(W, rows + more)
 
     def product(x: Tensor) -> Tensor:
         if more:
             x = F.pad(x, (0, 0, 0, more))
-        y: Tensor = torch.ops.mkl._mkl_linear(x, packed, W, b, rows + more)
+        y: Tensor = multiply(x, packed, W, b, rows + more)
         return y[:rows] if more else y
 
     return product

@@ -4,28 +4,29 @@ It says what ``Decoder.step`` says, up to the rounding of another order of summa
 a step of a small model is limited by how fast weights are read and by how many operations there are.
 """
 
+import math
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import cast
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from impl import feedforward
 from impl._linear import linear, prepared
 from impl._transforms import in_forward_mode, in_func
-from impl.attention import MultiHeadAttention, scaled_dot_product
+from impl.attention import MultiHeadAttention
 from impl.transformer.cache import Cache
 from impl.transformer.layers import DecoderLayer, FeedForward, Residual
 from impl.transformer.stacks import Decoder
 
 __all__ = ["Prepared"]
 
-EARLY = 8
-"""After so many steps of equally many rows weights are copied for them: that takes about as long as the copies save in twice
-so many steps, so that a short text costs little more than it must, and a long one too.
+EARLY = 4
+"""After so many steps of equally many rows weights are copied for them. That takes as long as the copies save in 8 to 30 steps:
+where a text ends before them, little was lost.
 """
 Weights = tuple[Tensor, Tensor | None]
 ORDINARY = {Decoder, DecoderLayer, MultiHeadAttention, FeedForward, Residual}
@@ -45,6 +46,7 @@ class Prepared:
         self._layers = [Layer(layer) for layer in cast(Iterable[DecoderLayer], decoder.layers)]
         self._logits: Weights = W_o, None
         self._rows = self._steps = 0
+        self._memory_of: object = None
 
     @classmethod
     def of(cls, decoder: Decoder, W_o: Float[Tensor, "V d_model"]) -> "Prepared | None":
@@ -77,11 +79,14 @@ class Prepared:
     def step(self, x: Float[Tensor, "r d_model"], cache: Cache) -> Float[Tensor, "r V"]:
         """Logits after one more word in each row, x with its place; the cache has it afterwards."""
         self._count(len(x))
+        if cache.memory(0) is not self._memory_of:  # at first, and where sources were picked anew
+            self._memory_of = cache.memory(0)
+            for number, layer in enumerate(self._layers):
+                layer.read(*cache.memory(number), cache.memory_mask)
         seen = cache.mask(1)
-        if seen is not None:
-            seen = x.new_zeros(seen.shape).masked_fill_(~seen, -torch.inf).unsqueeze(1)
+        hidden = None if seen is None else _hidden(seen, self._layers[0].h, x)
         for number, layer in enumerate(self._layers):
-            x = layer.step(x, cache, number, seen)
+            x = layer.step(x, cache, number, hidden)
         cache.advance(1)
         y: Tensor = self._last(self._decoder.norm(x))
         return y.contiguous()
@@ -115,44 +120,69 @@ class Layer:
             (network.contract.weight, network.contract.bias),
         ]
         residuals = layer.residual_self, layer.residual_cross, layer.residual_feed_forward
-        self._norms = [residual.norm for residual in residuals]
-        self._pre, self._h = layer.residual_self.pre, own.h
+        norms = (residual.norm for residual in residuals)
+        self._norms = [(norm.normalized_shape, norm.weight, norm.bias, norm.eps) for norm in norms]
+        self._pre, self.h = layer.residual_self.pre, own.h
+        self._scale = 1 / math.sqrt(own.rows[0] // own.h)
         self._active = F.relu if network.network is feedforward.relu else F.gelu
 
     def ready(self, rows: int | None) -> None:
         """Products of so many rows each, or of any number."""
         self._products = [_product(weights, rows) for weights in self._weights]
 
+    def read(
+        self, k: Float[Tensor, "g h m d_k"], v: Float[Tensor, "g h m d_v"], mask: Bool[Tensor, "g 1 m"] | None
+    ) -> None:
+        """Keys and values of the memory, laid out for a product with each head's queries."""
+        self._memory = k.flatten(0, 1).mT.contiguous(), v.flatten(0, 1).contiguous()
+        self._hidden = None
+        if mask is not None:
+            some = mask.any(-1, keepdim=True)  # a source of which nothing is seen: each head gives 0
+            self._memory = self._memory[0], torch.where(some[..., None], v, 0.0).flatten(0, 1).contiguous()
+            self._hidden = _hidden(mask | ~some, self.h, v)
+
     def step(
-        self, x: Float[Tensor, "r d_model"], cache: Cache, layer: int, seen: Float[Tensor, "g 1 w m"] | None
+        self, x: Float[Tensor, "r d_model"], cache: Cache, layer: int, hidden: Float[Tensor, "g_h w m"] | None
     ) -> Float[Tensor, "r d_model"]:
-        """``DecoderLayer.step`` of one word in each row; −∞ in ``seen`` stands where a row may not attend."""
+        """``DecoderLayer.step`` of one word in each row; −∞ in ``hidden`` stands where a row may not attend."""
         qkv, out, q_only, out_memory, expand, contract = self._products
-        g, w, h = cache.sources, cache.beams, self._h
+        g, w, h = cache.sources, cache.beams, self.h
 
         def to_itself(x: Tensor) -> Tensor:
-            q, k, v = qkv(x).contiguous().view(g, w, 3, h, -1).permute(2, 0, 3, 1, 4).unbind()
-            z = F.scaled_dot_product_attention(q, *cache.append(layer, k, v), seen)
-            return out(z.transpose(1, 2).reshape(x.shape))
+            q, k, v = qkv(x).view(g, w, 3, h, -1).permute(2, 0, 3, 1, 4).unbind()
+            k, v = cache.append(layer, k, v)
+            return out(self._attend(q, k.flatten(0, 1).mT, v.flatten(0, 1), hidden))
 
         def to_memory(x: Tensor) -> Tensor:
-            q, mask = q_only(x).contiguous().view(g, w, h, -1).transpose(1, 2), cache.memory_mask
-            if mask is None:
-                z = F.scaled_dot_product_attention(q, *cache.memory(layer))
-            else:  # which may leave nothing of a source: that is for our own function
-                z = scaled_dot_product(q, *cache.memory(layer), mask.unsqueeze(1))
-            return out_memory(z.transpose(1, 2).reshape(x.shape))
+            q = q_only(x).view(g, w, h, -1).transpose(1, 2)
+            return out_memory(self._attend(q, *self._memory, self._hidden))
 
         def network(x: Tensor) -> Tensor:
             return contract(self._active(expand(x)))
 
-        for norm, f in zip(self._norms, (to_itself, to_memory, network), strict=True):
-            x = x + f(_normal(norm, x)) if self._pre else _normal(norm, x + f(x))
+        for (shape, gamma, beta, eps), f in zip(self._norms, (to_itself, to_memory, network), strict=True):
+            if self._pre:
+                x = x + f(torch.layer_norm(x, shape, gamma, beta, eps))
+            else:
+                x = torch.layer_norm(x + f(x), shape, gamma, beta, eps)
         return x
 
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None) -> Tensor:
+        """What heads say one beside the other (r d_model), given queries (g h w d), keys (g·h d m) and values (g·h m d)."""
+        g, h, w, d = q.shape
+        q = q.reshape(g * h, w, d)
+        if hidden is None:
+            scores = torch.baddbmm(q.new_empty(()), q, k, beta=0, alpha=self._scale)
+        else:
+            scores = torch.baddbmm(hidden, q, k, alpha=self._scale)
+        z = torch.bmm(scores.softmax(-1), v)
+        return z.view(g, h, w, d).transpose(1, 2).reshape(g * w, h * d)
 
-def _normal(norm: nn.LayerNorm, x: Tensor) -> Tensor:
-    return torch.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+
+def _hidden(seen: Bool[Tensor, "g #w m"], h: int, x: Tensor) -> Float[Tensor, "g_h w m"]:
+    """What is added to scores: −∞ where a row does not see, 0 elsewhere; x has the dtype."""
+    hidden = x.new_zeros(seen.shape).masked_fill_(~seen, -torch.inf)
+    return hidden.repeat_interleave(h, 0)
 
 
 def _product(weights: Weights, rows: int | None) -> Callable[[Tensor], Tensor]:
