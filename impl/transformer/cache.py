@@ -157,7 +157,9 @@ class Cache:
         seen = self._past().view(self.sources, self.beams, -1)
         live = seen.any(1)
         self._used, self._swept = int(live.sum(-1).max()), self.taken
-        kept = (~live).byte().sort(stable=True).indices[:, : self._used]  # dead ones fill up where a source has fewer
+        kept = (
+            (~live).byte().sort(stable=True).indices[:, : self._used]
+        )  # dead ones fill up where a source has fewer
         for kv in (*self.keys, *self.values):
             slots = kept[:, None, :, None].expand(-1, kv.shape[1], -1, kv.shape[3])
             kv[:, :, : self._used] = kv.gather(2, slots)

@@ -72,7 +72,12 @@ class Prepared:
 
     def holds(self) -> bool:
         """Whether the weights are those of the beginning, and nothing traces, transforms or casts what is computed."""
-        if torch.compiler.is_compiling() or in_func() or in_forward_mode() or torch.is_autocast_enabled("cpu"):
+        if (
+            torch.compiler.is_compiling()
+            or in_func()
+            or in_forward_mode()
+            or torch.is_autocast_enabled("cpu")
+        ):
             return False
         return not self._decoder.training and self._versions() == self._state
 
