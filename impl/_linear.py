@@ -26,9 +26,11 @@ def linear(
     x: Float[Tensor, "... d"], W: Float[Tensor, "c d"], b: Float[Tensor, " c"] | None = None
 ) -> Float[Tensor, "... c"]:
     """y = x Wᵀ + b: ``F.linear``, and (W xᵀ)ᵀ + b where that is the faster of the two and nothing is differentiated."""
-    if not (x.is_cpu and x.dtype == torch.float32 and x.numel() // x.shape[-1] in FEW):
+    if (
+        torch.compiler.is_compiling() or torch.is_grad_enabled()
+    ):  # Dynamo looks no symbolic size up in a range
         return F.linear(x, W, b)
-    if torch.is_grad_enabled() or torch.compiler.is_compiling() or in_func():
+    if not (x.is_cpu and x.dtype == torch.float32 and x.numel() // x.shape[-1] in FEW) or in_func():
         return F.linear(x, W, b)
     columns = x.reshape(-1, x.shape[-1]).mT
     y = W @ columns if b is None else torch.addmm(b.unsqueeze(-1), W, columns)

@@ -98,7 +98,9 @@ class Transformer(nn.Module):
         source_mask: Bool[Tensor, "b m"] | None = None,
         capacity: int | None = None,
     ) -> Cache:
-        """A cache to decode sources with: room for ``capacity`` tokens in each row, ``config.max_length`` unless given."""
+        """A cache to decode sources with: room for ``capacity`` tokens in each row, ``config.max_length`` unless given. It may
+        hold a copy of the decoder's weights, too: ``impl.transformer.prepared``.
+        """
         if source_mask is not None and source_mask.shape != memory.shape[:-1]:
             raise _refuse.shapes(
                 "transformer", "memory (b m d_model), mask (b m)", memory=memory, mask=source_mask

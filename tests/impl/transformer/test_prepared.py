@@ -132,3 +132,20 @@ def test_prepared_weights_rest_while_something_else_is_at_work(model):
     assert seen == [False]
     it.train()
     assert not held.holds()
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_compiled_step_says_what_the_prepared_one_says(model, allowed):
+    """With sizes that are symbols: the compiler is given the modules' step."""
+    it, words = model(), torch.arange(9)[:, None]
+    step = torch.compile(it.decode_step, backend="eager", dynamic=True)
+    source = torch.arange(9 * m).view(9, m) % 13
+
+    def said(dtype):
+        return deepcopy(it).to(dtype)(source, words.expand(-1, 3))[:, -1].double()
+
+    cache = it.start(it.encode(source))
+    for _ in range(3):
+        found = step(words, cache)
+    assert cache.prepared is None
+    assert (found - said(torch.float64)).abs().max() <= allowed(said, torch.float64)
