@@ -16,16 +16,18 @@ from verify.accuracy.grades import GRADED, USUAL, accuracy_check
 from verify.faults import Fault, Unsupported, Unusable
 from verify.inputs.size_rules import Supported
 from verify.properties.gradients import differentiable
-from verify.properties.leaks import leaks
+from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
 from verify.properties.scenarios import Scenario, applicable
 from verify.properties.values import Judge
-from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Report, versions
+from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Report, versions
 from verify.search.checks import Setting, gradient_check, robustness_check, value_check
+from verify.search.edges import crossing, isolated, offences
 from verify.search.hints import hint
 from verify.search.search import Clock
 from verify.search.theorem_checks import theorem_check
 from verify.subject.callables import importable
 from verify.subject.caller import Caller
+from verify.subject.contract import UNREAD, split
 from verify.subject.options import (
     DEFAULT_TYPES,
     choices,
@@ -91,7 +93,7 @@ def check(
             fn,
             procedure,
             max_examples=max_examples,
-            conventions=conventions,
+            conventions=split(conventions or {})[1],
             seed=seed,
             time_limit=seconds(time_limit),
             name=name,
@@ -103,7 +105,8 @@ def check(
     wanted = [k for k in kinds if k in GRADED] if dtypes is not None else list(USUAL)
     clock = Clock(seconds(time_limit))
     try:
-        judge = Judge(formula, choices(formula, conventions))
+        edges, chosen = split(choices(formula, conventions))
+        judge = Judge(formula, chosen)
     except ValueError as error:
         raise Unusable(str(error)) from None
     supported = Supported.of(formula, sizes)
@@ -120,10 +123,11 @@ def check(
         versions=versions(),
         importable=importable(fn),
         sizes=str(supported),
+        edges=edges,
     )
     if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
         report.notes.append(f"{caller.name} takes no mask: checked without masks")
-    setting = Setting(judge, caller, seed, max_examples, clock)
+    setting = Setting(judge, caller, seed, max_examples, clock, edges=edges)
     with listening(), one_thread(), what_exists_kept():
         _first_call(setting, kinds[0])
         plan = _plan(setting, kinds, report, compile)
@@ -140,13 +144,9 @@ def check(
                 progress(title, place, len(plan))
             report.checks += work()
             _violated(setting, report)
-        _offences(setting, report)
+        offences(setting, report)
         _violated(setting, report)
         report.hint = hint(setting, report, kinds)
-    report.notes += [
-        f"output {output} lies in the storage of the input {home}: writing to one in place changes the other"
-        for output, home in caller.aliases.items()
-    ]
     report.seconds = time.perf_counter() - started
     return report
 
@@ -225,6 +225,11 @@ def _scenario(setting: Setting, scenario: Scenario, report: Report, kinds: list[
         usable = [kind for kind in usable if kind in fine]
         if not usable:  # there is none, or it is wrong already
             return []
+    if scenario.name == UNREAD_SCENARIO:
+        if setting.edges.get(UNREAD) == "ignored":
+            return []
+        result = robustness_check(setting, scenario, usable)
+        return [] if result is None else [isolated(setting, report, result, usable[0])]
     return [r for r in (robustness_check(setting, scenario, usable),) if r is not None]
 
 
@@ -256,23 +261,7 @@ def _theorem(setting: Setting, theorem: Any, report: Report, kinds: list[str]) -
 
 
 def _leaks(setting: Setting, report: Report, kinds: list[str]) -> list[CheckResult]:
-    judge, caller = setting.judge, setting.caller
-    if not judge.real:
-        return []
-    space = setting.space()
-    found: dict[str, None] = {}
-    for turn, recipe in enumerate(space.plan(4, setting.seed)):
-        example = space.example(
-            recipe._replace(mask=(1, 4)[turn % 2], regime=0, sizes=turn % 3), _usable(report, kinds)[0]
-        )
-        try:
-            found.update(dict.fromkeys(leaks(judge, caller, example)))
-        except (Fault, Unsupported):
-            return []
-    if found:
-        report.notes.append(
-            f"NaN in a slot of {', '.join(found)} reaches outputs that do not read this slot (reported, not judged)"
-        )
+    crossing(setting, report, _usable(report, kinds)[0])
     return []
 
 
@@ -310,23 +299,6 @@ def _accuracy(
         ):
             check.message += f"; graded instead: {result.message}"
     return [result]
-
-
-def _offences(setting: Setting, report: Report) -> None:
-    """What the callable did besides returning values."""
-    for key, title in (("inputs", "leaves its inputs alone"), ("global state", "leaves global state alone")):
-        offence = setting.caller.offences.get(key)
-        result = CheckResult(f"robustness: {title}", "robustness", CONFORMS, setting.caller.calls)
-        if offence is not None:
-            result.verdict, result.message = FALSIFIED, offence.message
-            result.counterexample = Counterexample(
-                offence.inputs,
-                offence.dtype,
-                dict(setting.judge.conventions),
-                violates=title,
-                calls={"offence": key},
-            )
-        report.checks.append(result)
 
 
 __all__ = ["check"]

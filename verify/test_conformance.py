@@ -12,6 +12,7 @@ from functools import cache
 import pytest
 
 from spec.language.registry import find
+from verify.command.workers import conventions_of
 from verify.deviations import judge
 from verify.report import Report
 from verify.targets import TARGETS
@@ -30,7 +31,7 @@ def checked(place: int) -> Report:
         target.formula_id,
         max_examples=int(os.environ.get("ATTNSPEC_MAX_EXAMPLES", "100")),
         seed=int(os.environ.get("ATTNSPEC_SEED", "0")),
-        conventions=target.conventions,
+        conventions=conventions_of(target),
         sizes=target.sizes,
         name=target.label,
     )

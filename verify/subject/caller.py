@@ -26,7 +26,7 @@ from verify.inputs.dtypes import DTYPES, NAMES
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.subject.callables import callable_for
 from verify.subject.returned import held, identical, shared, values
-from verify.subject.sandbox import Deadline, GlobalState, interrupted
+from verify.subject.sandbox import GENERATORS, Deadline, GlobalState, interrupted
 from verify.subject.wording import called, describe
 
 LIMIT, HUNG_LIMIT = 20.0, 0.5
@@ -197,11 +197,11 @@ class Caller:
         for item, value in zip(self.formula.inputs, arguments, strict=False):
             plain = None if isinstance(value, torch.Generator) else value
             inputs[str(item)] = before.get(str(item), plain)
-        if meddled:
-            said = f"{self.formula.id}: {self.name} changes global state: {'; '.join(meddled)}"
-            self.offences.setdefault(
-                "global state", Offence("leaves global state alone", said, inputs, dtype)
-            )
+        drawn = [name for name in meddled if name in GENERATORS]
+        for key, changed in (("generator", drawn), ("global state", [n for n in meddled if n not in drawn])):
+            if changed:
+                said = f"{self.formula.id}: {self.name} changes global state: {'; '.join(changed)}"
+                self.offences.setdefault(key, Offence("leaves global state alone", said, inputs, dtype))
         if damaged:
             which = ", ".join(names[place] for place in damaged)
             said = f"{self.formula.id}: {self.name} changes its input {which} in place, for {shapes}"
