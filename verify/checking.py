@@ -13,6 +13,7 @@ from spec.language.formula import Formula
 from spec.language.procedure import Procedure
 from spec.language.registry import procedures
 from verify.accuracy.grades import GRADED, USUAL, accuracy_check
+from verify.edges import UNREAD, split
 from verify.faults import Fault, Unsupported, Unusable
 from verify.inputs.size_rules import Supported
 from verify.properties.gradients import differentiable
@@ -21,13 +22,13 @@ from verify.properties.scenarios import Scenario, applicable
 from verify.properties.values import Judge
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Report, versions
 from verify.search.checks import Setting, gradient_check, robustness_check, value_check
-from verify.search.edges import crossing, isolated, offences
+from verify.search.edge_checks import crossing, isolated, offences, single_precision
+from verify.search.first_calls import met
 from verify.search.hints import hint
 from verify.search.search import Clock
 from verify.search.theorem_checks import theorem_check
 from verify.subject.callables import importable
 from verify.subject.caller import Caller
-from verify.subject.contract import UNREAD, split
 from verify.subject.options import (
     DEFAULT_TYPES,
     choices,
@@ -130,7 +131,8 @@ def check(
     setting = Setting(judge, caller, seed, max_examples, clock, edges=edges)
     with listening(), one_thread(), what_exists_kept():
         _first_call(setting, kinds[0])
-        plan = _plan(setting, kinds, report, compile)
+        met(setting, report, kinds)
+        plan = [] if caller.hung else _plan(setting, kinds, report, compile)
         if judge.real and formula.law is None:
             plan += [
                 (f"accuracy in {k}", partial(_accuracy, setting, k, report, limit, k in kinds))
@@ -196,11 +198,11 @@ def _plan(setting: Setting, kinds: list[str], report: Report, compiled: bool) ->
     if formula.law is not None:
         return [("law", partial(_laws, setting)), *scenarios]
     if judge.real:
-        plan += [(f"value in {k}", partial(_value, setting, k)) for k in kinds]
+        plan += [(f"value in {k}", partial(_value, setting, report, k, kinds)) for k in kinds]
     else:
-        plan.append(("value", partial(_value, setting, kinds[0])))
+        plan.append(("value", partial(_value, setting, report, kinds[0], [])))
     if differentiable(judge):
-        plan += [(f"gradient in {k}", partial(_gradient, setting, k)) for k in kinds]
+        plan += [(f"gradient in {k}", partial(_gradient, setting, report, k)) for k in kinds]
     for theorem in formula.theorems.values():
         plan.append((f"theorem {theorem.name}", partial(_theorem, setting, theorem, report, kinds)))
     plan += scenarios
@@ -210,11 +212,14 @@ def _plan(setting: Setting, kinds: list[str], report: Report, compiled: bool) ->
     return plan
 
 
-def _value(setting: Setting, kind: str) -> list[CheckResult]:
-    return [value_check(setting, kind)]
+def _value(setting: Setting, report: Report, kind: str, kinds: list[str]) -> list[CheckResult]:
+    result = value_check(setting, kind)
+    return [single_precision(setting, report, result) if "float32" in kinds else result]
 
 
-def _gradient(setting: Setting, kind: str) -> list[CheckResult]:
+def _gradient(setting: Setting, report: Report, kind: str) -> list[CheckResult]:
+    if any(c.name == f"value in {kind}" and c.reported for c in report.checks):
+        return []
     return [r for r in (gradient_check(setting, kind),) if r is not None]
 
 

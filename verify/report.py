@@ -124,7 +124,7 @@ class Property:
     """What a callable does at the edge of its contract: reported, and no part of the verdict.
 
     Attributes:
-        name: what it is about: a convention of the check (:mod:`verify.subject.contract`), or another word.
+        name: what it is about: a convention of the check (:mod:`verify.edges`), or another word.
         says: a sentence.
         option: the option of the convention that the callable follows; empty where there is none.
     """

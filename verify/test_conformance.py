@@ -12,7 +12,6 @@ from functools import cache
 import pytest
 
 from spec.language.registry import find
-from verify.command.workers import conventions_of
 from verify.deviations import judge
 from verify.report import Report
 from verify.targets import TARGETS
@@ -31,7 +30,7 @@ def checked(place: int) -> Report:
         target.formula_id,
         max_examples=int(os.environ.get("ATTNSPEC_MAX_EXAMPLES", "100")),
         seed=int(os.environ.get("ATTNSPEC_SEED", "0")),
-        conventions=conventions_of(target),
+        conventions=target.judged_under,
         sizes=target.sizes,
         name=target.label,
     )

@@ -299,7 +299,7 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
 
 
 def _conventions(formula: Formula | Procedure, pairs: Sequence[str]) -> dict[str, str]:
-    from verify.subject.contract import split
+    from verify.edges import split
 
     made: dict[str, str] = {}
     for pair in pairs:

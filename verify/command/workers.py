@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from verify.report import Report
-    from verify.targets import Target
 
 
 @dataclass(frozen=True)
@@ -60,21 +59,13 @@ def perform(task: Task) -> TaskResult:
 def _find(task: Task) -> tuple[Callable[..., Any], dict[str, Any]]:
     if task.kind == "variant":
         from verify.mutants import variants
-        from verify.subject.contract import STRICT
 
         variant = next(v for v in variants((task.formula_id,)) if v.name == task.label)
-        return variant.call, {**variant.options, "conventions": {**STRICT, **variant.conventions}}
+        return variant.call, variant.options
     from verify.targets import TARGETS
 
     target = next(t for t in TARGETS if t.label == task.label and t.formula_id == task.formula_id)
-    return target.load(), {"conventions": conventions_of(target), "sizes": target.sizes}
-
-
-def conventions_of(target: Target) -> dict[str, str]:
-    """The conventions under which a target is judged: ours at every edge of the contract where the target is ours."""
-    from verify.subject.contract import STRICT
-
-    return {**(STRICT if target.peer == "impl" else {}), **target.conventions}
+    return target.load(), {"conventions": target.judged_under, "sizes": target.sizes}
 
 
 def _begin(threads: int) -> None:

@@ -171,7 +171,7 @@ def print_end(
     """Everything after the bar: the table, known deviations with reasons, news, absent peers."""
     from rich.text import Text
 
-    from verify.subject.contract import STRICT
+    from verify.edges import STRICT
 
     console.print(table(reports, judgement))
     console.print(

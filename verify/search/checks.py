@@ -31,7 +31,7 @@ the first, and how far rounding goes is for the grades to tell."""
 class Setting:
     """What all checks of one report share; ``shrinking``: the seconds left for making counterexamples small; ``violated``:
     when the first violation of all was seen; ``searched``: whether a search has ended; ``scenes``: examples of the scenarios that
-    are to come; ``edges``: the conventions of the check that were chosen (:mod:`verify.subject.contract`).
+    are to come; ``edges``: the conventions of the check that were chosen (:mod:`verify.edges`).
     """
 
     judge: Judge

@@ -13,7 +13,7 @@ from verify.properties.leaks import UNREAD
 from verify.properties.values import Judge, Outcome, judge_value
 from verify.report import Report
 from verify.search.checks import Setting, conforming
-from verify.search.edges import REMEDY, leaking
+from verify.search.edge_checks import REMEDY, leaking
 
 LEAST = 40
 """Examples that are looked at, at least."""

@@ -21,7 +21,7 @@ import torch
 from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.dimensions import Size, is_size
 from spec.language.formula import Formula
-from verify.faults import Fault, Unusable, blamed
+from verify.faults import Fault, Unsupported, Unusable, blamed
 from verify.inputs.dtypes import DTYPES, NAMES
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.subject.callables import callable_for
@@ -77,6 +77,8 @@ class Caller:
         self.aliases: dict[str, str] = {}
         self.calls = 0
         self.hung = False
+        self.declined: dict[str, str] = {}
+        self.leading: tuple[int, ...] = ()
         self.supported: set[str] = set()
 
     # The signature -------------------------------------------------------------------------------------------------------
@@ -168,6 +170,8 @@ class Caller:
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and interrupted():
                 raise
+            if dtype in self.declined:
+                raise Unsupported(self.declined[dtype]) from error
             begin = f"{self.formula.id}: {self.name}"
             raise blamed(error, begin, dtype, dtype in self.supported, shapes) from error
         finally:
@@ -222,6 +226,8 @@ class Caller:
         """
         shapes = describe(self.formula, arguments)
         result = self.guarded(lambda: self.fn(*arguments), arguments, shapes)
+        if dtype in self.declined:  # it returns, but in another type
+            raise Unsupported(self.declined[dtype])
         begin = f"{self.formula.id}: {self.name}"
         found = held(result, self.returns, sizes, batch, dtype, self.device, begin, shapes)
         names = [t.name for t in self.returns]

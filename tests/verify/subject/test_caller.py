@@ -25,6 +25,8 @@ from verify.subject.sandbox import environment_variables
 
 LN, SOFTMAX = find("normalization.layer_norm"), find("attention.softmax")
 ROW = {"x": np.array([1.0, 2.0, 4.0]), "gamma": np.ones(3), "beta": np.zeros(3), "eps": 1e-5}
+EVERY = {"shapes": "every"}
+"""Nothing is left out: an exception is a failure."""
 SIZES = {LN.inputs[0].shape[0]: 3}
 
 
@@ -122,7 +124,7 @@ def test_a_callable_without_mask_is_checked_without_and_the_report_says_so():
 )
 def test_whatever_it_raises_is_a_fault_in_one_line(error):
     """Exceptions, exits and a KeyboardInterrupt nobody pressed become one line naming formula, inputs and the error."""
-    report = check(raising(error), "normalization.layer_norm", max_examples=5)
+    report = check(raising(error), "normalization.layer_norm", max_examples=5, conventions=EVERY)
     assert report.verdict == "falsified"
     message = report.falsified[0].message
     assert "\n" not in message
@@ -134,7 +136,9 @@ def test_where_ctrl_c_is_ignored_nobody_has_pressed_it():
     """In a job that a script runs in the background SIGINT is ignored; a KeyboardInterrupt is then the callable's own."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        report = check(raising(KeyboardInterrupt()), "normalization.layer_norm", max_examples=5)
+        report = check(
+            raising(KeyboardInterrupt()), "normalization.layer_norm", max_examples=5, conventions=EVERY
+        )
     finally:
         signal.signal(signal.SIGINT, before)
     assert report.verdict == "falsified"

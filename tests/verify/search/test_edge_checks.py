@@ -8,7 +8,7 @@ import torch
 import impl.attention
 import impl.scores
 from verify import Unusable, check
-from verify.subject.contract import EDGES, STRICT, split
+from verify.edges import EDGES, STRICT, split
 
 FEW = {"max_examples": 12}
 
@@ -71,3 +71,27 @@ def test_conventions_of_the_check_are_told_from_those_of_the_formula():
     assert set(STRICT) == set(EDGES)
     with pytest.raises(Unusable, match="unread is one of isolated, ignored"):
         check(impl.scores.dot, "scores.dot", conventions={"unread": "sealed"})
+
+
+def single(x, gamma, eps):
+    """RMS norm in float32, whatever it is given."""
+    row = x.float()
+    return (row * torch.rsqrt(row.square().mean(-1, keepdim=True) + eps)).to(x.dtype) * gamma
+
+
+def slightly_off(x, gamma, eps):
+    """A mistake as small as float32's roundings, which changes smoothly."""
+    return (1 + 1e-8) * gamma * x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps)
+
+
+def test_arithmetic_in_float32_is_a_property_and_float32_is_judged():
+    """Said in one line; a mistake of the same size is none of that; where it is judged it is falsified."""
+    report = check(single, "normalization.rms_norm", max_examples=30)
+    assert report.verdict == "conforms", str(report)
+    assert said(report)["arithmetic"] == "float32"
+    assert "good to 7 digits" in str(report)
+    assert {c.verdict for c in report.checks if c.name == "value in float32"} == {"conforms"}
+    assert check(slightly_off, "normalization.rms_norm", max_examples=30).verdict == "falsified"
+    strict = check(single, "normalization.rms_norm", conventions={"arithmetic": "given"}, max_examples=30)
+    assert strict.verdict == "falsified"
+    assert check(single, "normalization.rms_norm", dtypes=["float64"], max_examples=30).verdict == "falsified"

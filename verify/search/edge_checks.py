@@ -1,6 +1,7 @@
 """What a callable does at the edge of its contract: judged where that was asked for, and else a property of it.
 
-Slots that nothing reads, global generators, results in the storage of an input, slots that some outputs do not read.
+Slots that nothing reads, arithmetic in float32, global generators, results in the storage of an input, slots that some outputs
+do not read.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from verify.edges import ARITHMETIC, EDGES, GENERATOR, STRICT, UNREAD
 from verify.faults import Fault, Unsupported
 from verify.properties.leaks import leaks, unread
 from verify.properties.values import judge_call
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, REPORTED, CheckResult, Counterexample, Report
 from verify.search.checks import Setting
-from verify.subject.contract import EDGES, GENERATOR, STRICT, UNREAD
+from verify.search.single_precision import digits_inside
 
 REMEDY = "0·NaN is NaN, and so is NaN − ∞: torch.where before any product or sum keeps it out"
 
@@ -30,6 +32,20 @@ def isolated(setting: Setting, report: Report, result: CheckResult, dtype: str) 
     which = ", ".join(leaking(setting, dtype))
     slots = f"slots of {which} that nothing reads" if which else "a slot that nothing reads"
     report.has(UNREAD, f"NaN or infinity in {slots} reaches the output ({REMEDY})", "ignored")
+    result.verdict, result.message = INCONCLUSIVE, f"{REPORTED}: {result.message}"
+    return result
+
+
+def single_precision(setting: Setting, report: Report, result: CheckResult) -> CheckResult:
+    """The check of values in float64; of a callable that computes in float32 inside it is a property, unless it is judged."""
+    asked = setting.edges.get(ARITHMETIC)
+    if result.dtype != "float64" or result.verdict != FALSIFIED or asked == STRICT[ARITHMETIC]:
+        return result
+    digits = digits_inside(setting)
+    if digits is None:
+        return result
+    said = f"it computes in float32 inside: float64 results are good to {digits:.0f} digits, and float32 is judged"
+    report.has(ARITHMETIC, said, "float32")
     result.verdict, result.message = INCONCLUSIVE, f"{REPORTED}: {result.message}"
     return result
 
@@ -85,9 +101,7 @@ def offences(setting: Setting, report: Report) -> None:
         if strict or setting.judge.formula.law is not None:
             found.setdefault("global state", drawn)
         elif GENERATOR not in setting.edges:
-            report.has(
-                GENERATOR, "it draws from a global random generator, which it has no need of", "used"
-            )
+            report.has(GENERATOR, "it draws from a global random generator, which it has no need of", "used")
     for key, title in (("inputs", "leaves its inputs alone"), ("global state", "leaves global state alone")):
         offence = found.get(key)
         result = CheckResult(f"robustness: {title}", "robustness", CONFORMS, setting.caller.calls)
@@ -108,4 +122,4 @@ def offences(setting: Setting, report: Report) -> None:
         )
 
 
-__all__ = ["crossing", "isolated", "leaking", "offences"]
+__all__ = ["crossing", "isolated", "leaking", "offences", "single_precision"]
