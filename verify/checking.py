@@ -13,14 +13,17 @@ from spec.language.formula import Formula
 from spec.language.procedure import Procedure
 from spec.language.registry import procedures
 from verify.accuracy.grades import GRADED, USUAL, accuracy_check
+from verify.edges import UNREAD, split
 from verify.faults import Fault, Unsupported, Unusable
 from verify.inputs.size_rules import Supported
 from verify.properties.gradients import differentiable
-from verify.properties.leaks import leaks
+from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
 from verify.properties.scenarios import Scenario, applicable
 from verify.properties.values import Judge
-from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Report, versions
+from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Report, versions
 from verify.search.checks import Setting, gradient_check, robustness_check, value_check
+from verify.search.edge_checks import crossing, isolated, offences, single_precision
+from verify.search.first_calls import met
 from verify.search.hints import hint
 from verify.search.search import Clock
 from verify.search.theorem_checks import theorem_check
@@ -91,7 +94,7 @@ def check(
             fn,
             procedure,
             max_examples=max_examples,
-            conventions=conventions,
+            conventions=split(conventions or {})[1],
             seed=seed,
             time_limit=seconds(time_limit),
             name=name,
@@ -103,7 +106,8 @@ def check(
     wanted = [k for k in kinds if k in GRADED] if dtypes is not None else list(USUAL)
     clock = Clock(seconds(time_limit))
     try:
-        judge = Judge(formula, choices(formula, conventions))
+        edges, chosen = split(choices(formula, conventions))
+        judge = Judge(formula, chosen)
     except ValueError as error:
         raise Unusable(str(error)) from None
     supported = Supported.of(formula, sizes)
@@ -120,13 +124,15 @@ def check(
         versions=versions(),
         importable=importable(fn),
         sizes=str(supported),
+        edges=edges,
     )
     if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
         report.notes.append(f"{caller.name} takes no mask: checked without masks")
-    setting = Setting(judge, caller, seed, max_examples, clock)
+    setting = Setting(judge, caller, seed, max_examples, clock, edges=edges)
     with listening(), one_thread(), what_exists_kept():
         _first_call(setting, kinds[0])
-        plan = _plan(setting, kinds, report, compile)
+        met(setting, report, kinds)
+        plan = [] if caller.hung else _plan(setting, kinds, report, compile)
         if judge.real and formula.law is None:
             plan += [
                 (f"accuracy in {k}", partial(_accuracy, setting, k, report, limit, k in kinds))
@@ -140,13 +146,9 @@ def check(
                 progress(title, place, len(plan))
             report.checks += work()
             _violated(setting, report)
-        _offences(setting, report)
+        offences(setting, report)
         _violated(setting, report)
         report.hint = hint(setting, report, kinds)
-    report.notes += [
-        f"output {output} lies in the storage of the input {home}: writing to one in place changes the other"
-        for output, home in caller.aliases.items()
-    ]
     report.seconds = time.perf_counter() - started
     return report
 
@@ -196,11 +198,11 @@ def _plan(setting: Setting, kinds: list[str], report: Report, compiled: bool) ->
     if formula.law is not None:
         return [("law", partial(_laws, setting)), *scenarios]
     if judge.real:
-        plan += [(f"value in {k}", partial(_value, setting, k)) for k in kinds]
+        plan += [(f"value in {k}", partial(_value, setting, report, k, kinds)) for k in kinds]
     else:
-        plan.append(("value", partial(_value, setting, kinds[0])))
+        plan.append(("value", partial(_value, setting, report, kinds[0], [])))
     if differentiable(judge):
-        plan += [(f"gradient in {k}", partial(_gradient, setting, k)) for k in kinds]
+        plan += [(f"gradient in {k}", partial(_gradient, setting, report, k)) for k in kinds]
     for theorem in formula.theorems.values():
         plan.append((f"theorem {theorem.name}", partial(_theorem, setting, theorem, report, kinds)))
     plan += scenarios
@@ -210,11 +212,14 @@ def _plan(setting: Setting, kinds: list[str], report: Report, compiled: bool) ->
     return plan
 
 
-def _value(setting: Setting, kind: str) -> list[CheckResult]:
-    return [value_check(setting, kind)]
+def _value(setting: Setting, report: Report, kind: str, kinds: list[str]) -> list[CheckResult]:
+    result = value_check(setting, kind)
+    return [single_precision(setting, report, result) if "float32" in kinds else result]
 
 
-def _gradient(setting: Setting, kind: str) -> list[CheckResult]:
+def _gradient(setting: Setting, report: Report, kind: str) -> list[CheckResult]:
+    if any(c.name == f"value in {kind}" and c.reported for c in report.checks):
+        return []
     return [r for r in (gradient_check(setting, kind),) if r is not None]
 
 
@@ -225,6 +230,11 @@ def _scenario(setting: Setting, scenario: Scenario, report: Report, kinds: list[
         usable = [kind for kind in usable if kind in fine]
         if not usable:  # there is none, or it is wrong already
             return []
+    if scenario.name == UNREAD_SCENARIO:
+        if setting.edges.get(UNREAD) == "ignored":
+            return []
+        result = robustness_check(setting, scenario, usable)
+        return [] if result is None else [isolated(setting, report, result, usable[0])]
     return [r for r in (robustness_check(setting, scenario, usable),) if r is not None]
 
 
@@ -256,23 +266,7 @@ def _theorem(setting: Setting, theorem: Any, report: Report, kinds: list[str]) -
 
 
 def _leaks(setting: Setting, report: Report, kinds: list[str]) -> list[CheckResult]:
-    judge, caller = setting.judge, setting.caller
-    if not judge.real:
-        return []
-    space = setting.space()
-    found: dict[str, None] = {}
-    for turn, recipe in enumerate(space.plan(4, setting.seed)):
-        example = space.example(
-            recipe._replace(mask=(1, 4)[turn % 2], regime=0, sizes=turn % 3), _usable(report, kinds)[0]
-        )
-        try:
-            found.update(dict.fromkeys(leaks(judge, caller, example)))
-        except (Fault, Unsupported):
-            return []
-    if found:
-        report.notes.append(
-            f"NaN in a slot of {', '.join(found)} reaches outputs that do not read this slot (reported, not judged)"
-        )
+    crossing(setting, report, _usable(report, kinds)[0])
     return []
 
 
@@ -310,23 +304,6 @@ def _accuracy(
         ):
             check.message += f"; graded instead: {result.message}"
     return [result]
-
-
-def _offences(setting: Setting, report: Report) -> None:
-    """What the callable did besides returning values."""
-    for key, title in (("inputs", "leaves its inputs alone"), ("global state", "leaves global state alone")):
-        offence = setting.caller.offences.get(key)
-        result = CheckResult(f"robustness: {title}", "robustness", CONFORMS, setting.caller.calls)
-        if offence is not None:
-            result.verdict, result.message = FALSIFIED, offence.message
-            result.counterexample = Counterexample(
-                offence.inputs,
-                offence.dtype,
-                dict(setting.judge.conventions),
-                violates=title,
-                calls={"offence": key},
-            )
-        report.checks.append(result)
 
 
 __all__ = ["check"]

@@ -23,6 +23,8 @@ CONFORMS: Verdict = "conforms"
 IMPRECISE: Verdict = "imprecise"
 FALSIFIED: Verdict = "falsified"
 INCONCLUSIVE: Verdict = "inconclusive"
+REPORTED = "reported, not judged"
+"""How the message of a check begins that says something and judges nothing."""
 CENTRAL = ("value", "law")
 """The kinds of check without which nothing conforms."""
 
@@ -105,6 +107,11 @@ class CheckResult:
     ratios: dict[str, float] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def reported(self) -> bool:
+        """Whether it was looked at and not judged."""
+        return self.message.startswith(REPORTED)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values."""
         found = {name: jsonable(value) for name, value in vars(self).items() if name != "counterexample"}
@@ -112,10 +119,29 @@ class CheckResult:
         return found
 
 
+@dataclass(frozen=True)
+class Property:
+    """What a callable does at the edge of its contract: reported, and no part of the verdict.
+
+    Attributes:
+        name: what it is about: a convention of the check (:mod:`verify.edges`), or another word.
+        says: a sentence.
+        option: the option of the convention that the callable follows; empty where there is none.
+    """
+
+    name: str
+    says: str
+    option: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}{f'={self.option}' if self.option else ''}: {self.says}"
+
+
 @dataclass
 class Report:
     """What :func:`verify.check` found about one callable and one formula; ``sizes``: the rules under which they were drawn;
-    ``first_violation``: seconds from the beginning of the check to the first violation, before it was made small.
+    ``first_violation``: seconds from the beginning of the check to the first violation, before it was made small;
+    ``properties``: what it does at the edge of its contract; ``edges``: the conventions of the check that were chosen there.
     """
 
     formula_id: str
@@ -133,6 +159,14 @@ class Report:
     versions: dict[str, str] = field(default_factory=dict)
     importable: str = ""
     sizes: str = ""
+    properties: list[Property] = field(default_factory=list)
+    edges: dict[str, str] = field(default_factory=dict)
+
+    def has(self, name: str, says: str, option: str = "") -> None:
+        """Add a property, once."""
+        found = Property(name, says, option)
+        if found not in self.properties:
+            self.properties.append(found)
 
     @property
     def verdict(self) -> Verdict:
@@ -167,6 +201,7 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON-ready values."""
         found = {name: jsonable(value) for name, value in vars(self).items() if name != "checks"}
+        found["properties"] = [dict(vars(each)) for each in self.properties]
         return {"verdict": self.verdict, **found, "checks": [check.to_dict() for check in self.checks]}
 
     def __str__(self) -> str:
@@ -187,6 +222,7 @@ class Report:
                 lines += [f"    {line}" for line in check.counterexample.lines()]
         if self.hint:
             lines.append(f"  hint: {self.hint}")
+        lines += [f"  property: {each}" for each in self.properties]
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
 

@@ -30,7 +30,7 @@ def checked(place: int) -> Report:
         target.formula_id,
         max_examples=int(os.environ.get("ATTNSPEC_MAX_EXAMPLES", "100")),
         seed=int(os.environ.get("ATTNSPEC_SEED", "0")),
-        conventions=target.conventions,
+        conventions=target.judged_under,
         sizes=target.sizes,
         name=target.label,
     )

@@ -247,11 +247,13 @@ def do_check(given: argparse.Namespace) -> int:
     if report.hint:
         out.print(f"\nhint: {report.hint}", markup=False)
     print_imprecise(out, report)
+    for each in report.properties:
+        out.print(f"property: {each}", style="dim", markup=False)
     for note in report.notes:
         out.print(f"note: {note}", style="dim", markup=False)
     unsaid: dict[str, list[str]] = {}
     for check in report.checks:
-        if check.verdict == "inconclusive" and not report.falsified:
+        if check.verdict == "inconclusive" and not report.falsified and not check.reported:
             unsaid.setdefault(check.message, []).append(check.name)
     for message, names in unsaid.items():
         out.print(f"inconclusive: {', '.join(names)}: {message}", style="yellow", markup=False)
@@ -297,6 +299,8 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
 
 
 def _conventions(formula: Formula | Procedure, pairs: Sequence[str]) -> dict[str, str]:
+    from verify.edges import split
+
     made: dict[str, str] = {}
     for pair in pairs:
         name, equals, option = pair.partition("=")
@@ -304,7 +308,7 @@ def _conventions(formula: Formula | Procedure, pairs: Sequence[str]) -> dict[str
             raise Unusable(f"expected --convention name=option; got {pair!r}")
         made[name] = option
     try:
-        formula.choose(made)
+        formula.choose(split(made)[1])
     except ValueError as error:
         raise Unusable(str(error)) from None
     return made

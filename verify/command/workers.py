@@ -65,7 +65,7 @@ def _find(task: Task) -> tuple[Callable[..., Any], dict[str, Any]]:
     from verify.targets import TARGETS
 
     target = next(t for t in TARGETS if t.label == task.label and t.formula_id == task.formula_id)
-    return target.load(), {"conventions": target.conventions, "sizes": target.sizes}
+    return target.load(), {"conventions": target.judged_under, "sizes": target.sizes}
 
 
 def _begin(threads: int) -> None:

@@ -1,7 +1,7 @@
 """The sizes that a callable supports, where it does not support all: rules such as ``d_v = d_k`` or ``h = 2|4``.
 
-A rule says what a size is: another size, an expression of sizes (``h*d_k``), a number, or one of some numbers. Examples are drawn
-at such sizes only, and the verdict says so.
+A rule says what a size is: another size, an expression of sizes (``h*d_k``), a number, one of some (``2|4``), one of a range
+(``2..64``), or a multiple (``h*any``, ``even``, ``odd``). Examples are drawn at such sizes only, and the verdict says so.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 from spec.language.arrays import Tensor
@@ -19,6 +20,11 @@ from spec.language.evaluation.dimensions import Size
 from spec.language.formula import Formula
 from spec.language.trees import free_symbols
 from verify.faults import Unusable
+
+ANY = "any"
+"""In a rule, any whole number of at least 1: ``2*any`` is an even size."""
+WORDS = {"even": "2*any", "odd": "2*any - 1"}
+"""Rules that have a name."""
 
 _OPERATIONS: dict[type, Callable[[int, int], int]] = {
     ast.Add: operator.add,
@@ -30,24 +36,51 @@ _OPERATIONS: dict[type, Callable[[int, int], int]] = {
 
 @dataclass(frozen=True)
 class SizeRule:
-    """What one size is: one of ``options``, or the value of an expression of other sizes."""
+    """What one size is: one of ``options``, within ``bounds``, or the value of an expression of other sizes."""
 
     size: Size
     text: str
     options: tuple[int, ...] = ()
     expression: ast.expr | None = None
+    bounds: tuple[int, int | None] | None = None
 
     def value(self, sizes: Mapping[Size, int]) -> int:
-        """The size, given the others."""
-        if self.expression is None:
-            return self.options[sizes[self.size] % len(self.options)]
-        return _evaluated(self.expression, {s.name: v for s, v in sizes.items()})
+        """The size, given the others; where several are possible, one near what it is."""
+        now = sizes[self.size]
+        if self.options:
+            return self.options[now % len(self.options)]
+        if self.bounds is not None:
+            low, high = self.bounds
+            if now >= low and (high is None or now <= high):
+                return now
+            return low + (0 if high is None else now % (high - low + 1))
+        assert self.expression is not None
+        known = {s.name: v for s, v in sizes.items()}
+        if ANY not in self._mentioned:
+            return _evaluated(self.expression, known)
+        found = _evaluated(self.expression, {**known, ANY: 1})
+        for multiple in count(2):
+            larger = _evaluated(self.expression, {**known, ANY: multiple})
+            if not found < larger <= now:
+                return found
+            found = larger
+        raise AssertionError
+
+    def fits(self, sizes: Mapping[Size, int]) -> bool:
+        """Whether the size is one that the rule allows."""
+        if self.options:
+            return sizes[self.size] in self.options
+        return sizes[self.size] == self.value(sizes)
+
+    @cached_property
+    def _mentioned(self) -> frozenset[str]:
+        inside = ast.walk(self.expression) if self.expression is not None else ()
+        return frozenset(node.id for node in inside if isinstance(node, ast.Name))
 
     @cached_property
     def names(self) -> frozenset[str]:
         """The sizes it speaks of."""
-        inside = ast.walk(self.expression) if self.expression is not None else ()
-        return frozenset((self.size.name, *(node.id for node in inside if isinstance(node, ast.Name))))
+        return self._mentioned - {ANY} | {self.size.name}
 
     def __str__(self) -> str:
         return f"{self.size} = {self.text}"
@@ -104,9 +137,7 @@ class Supported:
         """Whether sizes are supported; a rule about sizes that are not among them is no obstacle."""
         known = {str(s) for s in sizes}
         return all(v >= 1 for v in sizes.values()) and all(
-            sizes[r.size] in r.options if r.expression is None else sizes[r.size] == r.value(sizes)
-            for r in self.rules
-            if r.names <= known
+            r.fits(sizes) for r in self.rules if r.names <= known
         )
 
     @property
@@ -121,6 +152,12 @@ class Supported:
         return ", ".join(map(str, self.rules))
 
 
+def line(rules: Mapping[str, str]) -> str:
+    """Rules as they are typed on the command line."""
+    told = (f"{name}={rule}".replace(" ", "") for name, rule in rules.items())
+    return "--sizes " + " ".join(f"'{each}'" if set("*|") & set(each) else each for each in told)
+
+
 EVERY_SIZE = Supported()
 """No rules."""
 
@@ -131,10 +168,18 @@ def _rule(formula: Formula, known: Mapping[str, Size], name: str, text: str) -> 
         if min(options) >= 1:
             return SizeRule(known[name], " or ".join(map(str, options)), options)
     wrong = Unusable(
-        f"{formula.id}: {name} = {text} is no rule for a size; expected sizes, whole numbers, + - * //, or numbers 2|4"
+        f"{formula.id}: {name} = {text} is no rule for a size; expected sizes, whole numbers, + - * //, numbers 2|4, "
+        "a range 2..64, a multiple h*any, or even, odd"
     )
+    between = re.fullmatch(r"\s*(\d*)\s*\.\.\s*(\d*)\s*", text)
+    if between:
+        low, high = int(between[1] or 1), int(between[2]) if between[2] else None
+        if low < 1 or (high is not None and high < low):
+            raise wrong
+        return SizeRule(known[name], f"{low}..{high or ''}", bounds=(low, high))
+    word = text.strip()
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = ast.parse(WORDS.get(word, word), mode="eval").body
     except (SyntaxError, ValueError):
         raise wrong from None
     if isinstance(tree, ast.Constant):  # as a number it would have been an option
@@ -142,14 +187,14 @@ def _rule(formula: Formula, known: Mapping[str, Size], name: str, text: str) -> 
     for node in ast.walk(tree):
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
             continue
-        if isinstance(node, ast.Name) and node.id in known and node.id != name:
+        if isinstance(node, ast.Name) and (node.id == ANY or (node.id in known and node.id != name)):
             continue
         if isinstance(node, ast.Constant) and type(node.value) is int and node.value >= 0:
             continue
         if isinstance(node, ast.operator | ast.expr_context):
             continue
         raise wrong
-    return SizeRule(known[name], ast.unparse(tree), (), tree)
+    return SizeRule(known[name], word if word in WORDS else ast.unparse(tree), (), tree)
 
 
 def sizes_of_formula(formula: Formula) -> tuple[Size, ...]:
@@ -179,4 +224,4 @@ def pairs(given: Iterable[str]) -> dict[str, str]:
     return made
 
 
-__all__ = ["EVERY_SIZE", "SizeRule", "Supported", "pairs", "sizes_of_formula"]
+__all__ = ["EVERY_SIZE", "SizeRule", "Supported", "line", "pairs", "sizes_of_formula"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -31,7 +31,7 @@ the first, and how far rounding goes is for the grades to tell."""
 class Setting:
     """What all checks of one report share; ``shrinking``: the seconds left for making counterexamples small; ``violated``:
     when the first violation of all was seen; ``searched``: whether a search has ended; ``scenes``: examples of the scenarios that
-    are to come.
+    are to come; ``edges``: the conventions of the check that were chosen (:mod:`verify.edges`).
     """
 
     judge: Judge
@@ -43,6 +43,7 @@ class Setting:
     violated: float | None = None
     searched: bool = False
     scenes: dict[str, list[Example]] = field(default_factory=dict)
+    edges: Mapping[str, str] = field(default_factory=dict)
 
     def space(self, moderate: bool = False) -> Space:
         """The examples to draw from."""

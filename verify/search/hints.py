@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
 from verify.faults import Unsupported
 from verify.inputs.examples import Example
 from verify.properties.gradients import REAL
-from verify.properties.leaks import UNREAD, unread
-from verify.properties.values import Judge, Outcome, judge_call, judge_value
+from verify.properties.leaks import UNREAD
+from verify.properties.values import Judge, Outcome, judge_value
 from verify.report import Report
 from verify.search.checks import Setting, conforming
+from verify.search.edge_checks import REMEDY, leaking
 
 LEAST = 40
 """Examples that are looked at, at least."""
@@ -36,7 +36,7 @@ def hint(setting: Setting, report: Report, kinds: list[str]) -> str:
             other = conforming(judge, caller, examples, lambda choice: Judge(judge.formula, choice))
             return f"conforms under convention {other}" if other else _where(setting, examples)
         if failed and all(c.name == f"robustness: {UNREAD}" for c in failed):
-            return _unread(setting, kinds)
+            return _unread(setting, kinds[0])
     except Unsupported:
         pass
     return ""
@@ -83,32 +83,14 @@ def _largest(example: Example, names: list[str]) -> float:
     return max((float(np.abs(example.inputs[name]).max(initial=0.0)) for name in names), default=0.0)
 
 
-def _unread(setting: Setting, kinds: list[str]) -> str:
+def _unread(setting: Setting, dtype: str) -> str:
     """Which inputs leak from slots that nothing reads, where all else conforms."""
-    judge, caller, space = setting.judge, setting.caller, setting.space()
-    leaking: dict[str, None] = {}
-    for recipe in space.plan(6, setting.seed + 3):
-        example = space.example(recipe._replace(mask=3, sizes=recipe.sizes % 3), kinds[0])
-        slices = unread(judge, example)
-        if not slices:
-            continue
-        expected = judge.expect(example.inputs, example.dtype)
-        for name in dict.fromkeys(each for each, _, _ in slices):
-            planted = np.array(example.inputs[name])
-            for other, axis, place in slices:
-                if other == name:
-                    planted[(slice(None),) * axis + (place,)] = np.nan
-            case = replace(example, inputs={**example.inputs, name: planted})
-            arguments = caller.arguments(case.inputs, case.dtype, generator_seed=case.generator_seed)
-            if judge_call(judge, caller, case, arguments, expected).fails:
-                leaking[name] = None
-    if not leaking:
+    found = leaking(setting, dtype)
+    if not found:
         return ""
     return (
-        f"values, gradients and theorems conform; only NaN or infinity in slots of {', '.join(leaking)} that nothing "
-        "reads reaches the output (0·NaN is NaN, and so is NaN − ∞): replace such slots, with torch.where, before any "
-        "product or sum. "
-        "The statement never reads them, so no convention accepts this"
+        f"values, gradients and theorems conform; only NaN or infinity in slots of {', '.join(found)} that nothing "
+        f"reads reaches the output ({REMEDY}). Under convention unread=ignored this is accepted"
     )
 
 

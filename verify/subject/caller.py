@@ -21,12 +21,12 @@ import torch
 from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.dimensions import Size, is_size
 from spec.language.formula import Formula
-from verify.faults import Fault, Unusable, blamed
+from verify.faults import Fault, Unsupported, Unusable, blamed
 from verify.inputs.dtypes import DTYPES, NAMES
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.subject.callables import callable_for
 from verify.subject.returned import held, identical, shared, values
-from verify.subject.sandbox import Deadline, GlobalState, interrupted
+from verify.subject.sandbox import GENERATORS, Deadline, GlobalState, interrupted
 from verify.subject.wording import called, describe
 
 LIMIT, HUNG_LIMIT = 20.0, 0.5
@@ -77,6 +77,8 @@ class Caller:
         self.aliases: dict[str, str] = {}
         self.calls = 0
         self.hung = False
+        self.declined: dict[str, str] = {}
+        self.leading: tuple[int, ...] = ()
         self.supported: set[str] = set()
 
     # The signature -------------------------------------------------------------------------------------------------------
@@ -168,6 +170,8 @@ class Caller:
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and interrupted():
                 raise
+            if dtype in self.declined:
+                raise Unsupported(self.declined[dtype]) from error
             begin = f"{self.formula.id}: {self.name}"
             raise blamed(error, begin, dtype, dtype in self.supported, shapes) from error
         finally:
@@ -197,11 +201,11 @@ class Caller:
         for item, value in zip(self.formula.inputs, arguments, strict=False):
             plain = None if isinstance(value, torch.Generator) else value
             inputs[str(item)] = before.get(str(item), plain)
-        if meddled:
-            said = f"{self.formula.id}: {self.name} changes global state: {'; '.join(meddled)}"
-            self.offences.setdefault(
-                "global state", Offence("leaves global state alone", said, inputs, dtype)
-            )
+        drawn = [name for name in meddled if name in GENERATORS]
+        for key, changed in (("generator", drawn), ("global state", [n for n in meddled if n not in drawn])):
+            if changed:
+                said = f"{self.formula.id}: {self.name} changes global state: {'; '.join(changed)}"
+                self.offences.setdefault(key, Offence("leaves global state alone", said, inputs, dtype))
         if damaged:
             which = ", ".join(names[place] for place in damaged)
             said = f"{self.formula.id}: {self.name} changes its input {which} in place, for {shapes}"
@@ -222,6 +226,8 @@ class Caller:
         """
         shapes = describe(self.formula, arguments)
         result = self.guarded(lambda: self.fn(*arguments), arguments, shapes)
+        if dtype in self.declined:  # it returns, but in another type
+            raise Unsupported(self.declined[dtype])
         begin = f"{self.formula.id}: {self.name}"
         found = held(result, self.returns, sizes, batch, dtype, self.device, begin, shapes)
         names = [t.name for t in self.returns]
