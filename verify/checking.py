@@ -15,7 +15,6 @@ from spec.language.registry import procedures
 from verify.accuracy.grades import GRADED, USUAL, accuracy_check
 from verify.edges import UNREAD, split
 from verify.faults import Fault, Unsupported, Unusable
-from verify.inputs.size_rules import Supported
 from verify.properties.gradients import differentiable
 from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
 from verify.properties.scenarios import Scenario, applicable
@@ -27,7 +26,7 @@ from verify.search.first_calls import met
 from verify.search.hints import hint
 from verify.search.search import Clock
 from verify.search.theorem_checks import theorem_check
-from verify.subject.callables import importable
+from verify.subject.callables import importable, supported_by
 from verify.subject.caller import Caller
 from verify.subject.options import (
     DEFAULT_TYPES,
@@ -56,6 +55,8 @@ def check(
     dtypes: Sequence[str] | None = None,
     device: str = "cpu",
     sizes: Mapping[str, str | int] | None = None,
+    fixed: Mapping[str, float] | None = None,
+    few_shapes: bool | None = None,
     accuracy: float | None = None,
     compile: bool = False,  # noqa: A002 torch's own word
     time_limit: float | None = None,
@@ -74,8 +75,11 @@ def check(
         seed: determines every example.
         dtypes: names of types; float64 and float32 by default.
         device: where the tensors are.
-        sizes: the sizes that ``fn`` supports, where not all: rules by name, such as ``{"d_v": "d_k", "h": "2|4"}``. Only
-            such are drawn, and the report says so.
+        sizes: the sizes that ``fn`` supports, where not all: rules by name, such as ``{"d_v": "d_k", "h": "2|4", "d": "even"}``.
+            Only such are drawn, and the report says so.
+        fixed: numbers that ``fn`` has built in, such as ``{"eps": 1e-5}``, and parameters of which every entry is one number,
+            such as ``{"beta": 0}``. ``fn`` may leave them out of its arguments.
+        few_shapes: whether examples come in a few shapes only, for a callable that is compiled for each new one.
         accuracy: beyond how many sigma of careful arithmetic an error is a failure; without it such a report is
             ``imprecise`` at most.
         compile: whether ``torch.compile(fn)`` is held to the statement, too.
@@ -110,7 +114,7 @@ def check(
         judge = Judge(formula, chosen)
     except ValueError as error:
         raise Unusable(str(error)) from None
-    supported = Supported.of(formula, sizes)
+    supported = supported_by(fn, formula, sizes, fixed, few_shapes)
     caller = Caller(fn, formula, device, name, supported)
     started = time.perf_counter()
     report = Report(
@@ -149,6 +153,10 @@ def check(
         offences(setting, report)
         _violated(setting, report)
         report.hint = hint(setting, report, kinds)
+    for each in report.checks:
+        if each.counterexample is not None:
+            each.counterexample.left_out = sorted(caller.left_out)
+            each.counterexample.adapted = hasattr(caller.fn, "adapted")
     report.seconds = time.perf_counter() - started
     return report
 

@@ -32,11 +32,14 @@ from {module} import {root}
 
 report = verify.check(
     {name}, "{given.formula_id}", conventions={given.conventions}, seed={given.seed}, max_examples={given.max_examples},
-    sizes={sizes}, accuracy={accuracy},
+    sizes={sizes}, fixed={fixed}, accuracy={accuracy},
 )
 print(report)
 sys.exit(1 if report.verdict == "falsified" else 0)
 """
+
+
+FIXED = "a number that is fixed, such as eps=1e-5"
 
 
 def console(stderr: bool = False) -> Console:
@@ -228,11 +231,12 @@ def do_check(given: argparse.Namespace) -> int:
     from verify.subject.loading import Unloadable, callable_at
 
     try:
-        call = callable_at(given.where)
+        call = callable_at(given.where, given.adapter)
     except Unloadable as error:
         raise Unusable(str(error)) from None
     err = console(stderr=True)
     more = {**options, "conventions": conventions, "sizes": pairs(given.sizes), "name": given.where}
+    more |= {"fixed": pairs(given.fixed, FIXED), "few_shapes": given.few_shapes}
     if sys.stderr.isatty():
         with err.status(f"checking {given.where} against {formula.id} …"):
             report = run_check(call, formula.id, **more)
@@ -288,6 +292,7 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
             name=name,
             given=report,
             sizes=rules,
+            fixed=pairs(given.fixed, FIXED) or None,
             accuracy=given.accuracy,
         )
     if given.script:

@@ -1,12 +1,14 @@
-"""The sizes that a callable supports, where it does not support all: rules such as ``d_v = d_k`` or ``h = 2|4``.
+"""What a callable supports, where it does not support all: sizes such as ``d_v = d_k`` or ``d = even``, numbers, kinds of masks.
 
 A rule says what a size is: another size, an expression of sizes (``h*d_k``), a number, one of some (``2|4``), one of a range
-(``2..64``), or a multiple (``h*any``, ``even``, ``odd``). Examples are drawn at such sizes only, and the verdict says so.
+(``2..64``), or a multiple (``h*any``, ``even``, ``odd``). A number such as ε may be fixed. Examples are drawn so only, and the
+verdict says so.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -15,11 +17,14 @@ from functools import cached_property
 from itertools import count
 from typing import Any
 
+import numpy as np
+
 from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size
 from spec.language.formula import Formula
 from spec.language.trees import free_symbols
 from verify.faults import Unusable
+from verify.inputs import mask_kinds
 
 ANY = "any"
 """In a rule, any whole number of at least 1: ``2*any`` is an even size."""
@@ -97,19 +102,36 @@ def _evaluated(node: ast.expr, sizes: Mapping[str, int]) -> int:
 
 @dataclass(frozen=True)
 class Supported:
-    """The rules of a callable; none by default, so that every size is supported."""
+    """What a callable supports; everything by default.
+
+    Attributes:
+        rules: the sizes.
+        fixed: numbers, and arrays of which every entry is one number, that are what they are.
+        masks: the kind of masks (:mod:`verify.inputs.mask_kinds`).
+        few: whether examples come in a few shapes only, for callables to which each new one is dear.
+    """
 
     rules: tuple[SizeRule, ...] = ()
+    fixed: tuple[tuple[str, float], ...] = ()
+    masks: str = mask_kinds.EVERY
+    few: bool = False
 
     @classmethod
-    def of(cls, formula: Formula, given: Any) -> Supported:
-        """The rules for a formula's sizes, given by name.
+    def of(
+        cls,
+        formula: Formula,
+        given: Any,
+        fixed: Any = None,
+        masks: str = mask_kinds.EVERY,
+        few: bool = False,
+    ) -> Supported:
+        """What is supported of a formula: rules for its sizes and fixed numbers, each by name.
 
         Raises:
-            Unusable: a size the formula does not have, or a rule that is none.
+            Unusable: a size or a number the formula does not have, a rule that is none, or a value it cannot have.
         """
         if given is None:
-            return cls()
+            given = {}
         if not isinstance(given, Mapping):
             raise Unusable(f"{formula.id}: sizes map names to rules, such as {{'d_v': 'd_k'}}; got {given!r}")
         known = {str(s): s for s in sizes_of_formula(formula)}
@@ -118,10 +140,17 @@ class Supported:
             if name not in known:
                 raise Unusable(f"{formula.id} has no size {name!r}; it has: {', '.join(known)}")
             rules.append(_rule(formula, known, name, str(rule)))
-        made = cls(tuple(sorted(rules, key=lambda r: r.expression is not None)))
+        made = cls(
+            tuple(sorted(rules, key=lambda r: r.expression is not None)),
+            _fixed(formula, known, fixed),
+            mask_kinds.known(formula, masks),
+            few,
+        )
         trial = made.settled(dict.fromkeys(known.values(), 6))
         if not made.fits(trial):
-            raise Unusable(f"{formula.id}: no sizes were found at which {made} all hold")
+            raise Unusable(
+                f"{formula.id}: no sizes were found at which {', '.join(map(str, made.rules))} all hold"
+            )
         return made
 
     def settled(self, sizes: Mapping[Size, int]) -> dict[Size, int]:
@@ -140,16 +169,26 @@ class Supported:
             r.fits(sizes) for r in self.rules if r.names <= known
         )
 
+    def takes(self, formula: Formula, inputs: Mapping[str, Any], rounded: Callable[[float], float]) -> bool:
+        """Whether inputs have the fixed numbers, ``rounded`` to a type or not, and a mask of the supported kind."""
+        for name, value in self.fixed:
+            given = np.asarray(inputs[name])
+            if not ((given == value) | (given == rounded(value))).all():
+                return False
+        masks = (inputs.get(t.name) for t in formula.tensors if t.role == "mask")
+        return all(mask_kinds.fits(self.masks, mask) for mask in masks)
+
     @property
     def symbols(self) -> set[str]:
         """The names of the sizes that cannot be changed alone."""
         return set().union(*(rule.names for rule in self.rules))
 
     def __bool__(self) -> bool:
-        return bool(self.rules)
+        return bool(self.rules or self.fixed) or self.masks != mask_kinds.EVERY
 
     def __str__(self) -> str:
-        return ", ".join(map(str, self.rules))
+        said = [*map(str, self.rules), *(f"{name} = {value:g}" for name, value in self.fixed)]
+        return ", ".join(said + ([mask_kinds.KINDS[self.masks]] if self.masks != mask_kinds.EVERY else []))
 
 
 def line(rules: Mapping[str, str]) -> str:
@@ -159,7 +198,41 @@ def line(rules: Mapping[str, str]) -> str:
 
 
 EVERY_SIZE = Supported()
-"""No rules."""
+"""Everything."""
+
+
+def _fixed(formula: Formula, sizes: Mapping[str, Size], given: Any) -> tuple[tuple[str, float], ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping):
+        raise Unusable(f"{formula.id}: fixed maps names to numbers, such as {{'eps': 1e-5}}; got {given!r}")
+    offered = {
+        t.name: t
+        for t in formula.tensors
+        if t.role in ("number", "parameter") and t.domain in (*_LEAST, "real", "integer")
+    }
+    found = {}
+    for name, value in given.items():
+        if name in sizes:
+            raise Unusable(f"{formula.id}: {name} is a size; its rule is given as sizes, {name}={value}")
+        if name not in offered:
+            has = f"it has: {', '.join(offered)}" if offered else "it has none"
+            raise Unusable(f"{formula.id} has no number or parameter {name!r} to be fixed; {has}")
+        domain = offered[name].domain
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        least, beyond = _LEAST.get(domain, -math.inf), 1.0 if domain == "share" else math.inf
+        too_small = number <= least if domain == "positive" else number < least
+        whole = domain != "integer" or number.is_integer()
+        if not math.isfinite(number) or too_small or number > beyond or not whole:
+            raise Unusable(f"{formula.id}: {name} is fixed at {value!r}; expected a {domain} number")
+        found[name] = number
+    return tuple(found.items())
+
+
+_LEAST = {"positive": 0.0, "nonnegative": 0.0, "share": 0.0}
 
 
 def _rule(formula: Formula, known: Mapping[str, Size], name: str, text: str) -> SizeRule:
@@ -209,7 +282,7 @@ def sizes_of_formula(formula: Formula) -> tuple[Size, ...]:
     return tuple(found)
 
 
-def pairs(given: Iterable[str]) -> dict[str, str]:
+def pairs(given: Iterable[str], expected: str = "a size's rule such as d_v=d_k") -> dict[str, str]:
     """Rules from ``name=rule`` texts, as a command line has them.
 
     Raises:
@@ -219,7 +292,7 @@ def pairs(given: Iterable[str]) -> dict[str, str]:
     for text in given:
         name, equals, rule = text.partition("=")
         if not equals or not name or not rule:
-            raise Unusable(f"expected a size's rule such as d_v=d_k; got {text!r}")
+            raise Unusable(f"expected {expected}; got {text!r}")
         made[name.strip()] = rule.strip()
     return made
 

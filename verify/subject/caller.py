@@ -70,6 +70,7 @@ class Caller:
     ) -> None:
         self.fn, self.formula, self.device = callable_for(formula, fn), formula, device
         self.name, self.sizes = name or called(fn), sizes
+        self.fixed, self.left_out = dict(sizes.fixed), frozenset[str]()
         law = formula.law
         self.returns: tuple[Tensor, ...] = formula.outputs if law is None else law.returns
         self.takes_mask = self._bind()
@@ -93,12 +94,15 @@ class Caller:
             )
         except (ValueError, TypeError):  # builtins that tell nothing about themselves: the first call shows
             return masked
-        for count in (len(inputs), len(inputs) - 1) if masked else (len(inputs),):
-            try:
-                signature.bind(*range(count))
-            except TypeError:
-                continue
-            return masked and count == len(inputs)
+        for left_out in dict.fromkeys((frozenset[str](), frozenset(self.fixed))):
+            taken = len(inputs) - len(left_out)
+            for count in (taken, taken - 1) if masked else (taken,):
+                try:
+                    signature.bind(*range(count))
+                except TypeError:
+                    continue
+                self.left_out = left_out
+                return masked and count == taken
         names = ", ".join(
             str(item) + (" (optional)" if self.formula.is_mask(item) else "") for item in inputs
         )
@@ -136,7 +140,12 @@ class Caller:
             else:
                 passed.append(
                     self.tensor(
-                        item, value, dtype, grad and item.domain in ("real", "positive", "nonnegative")
+                        item,
+                        value,
+                        dtype,
+                        grad
+                        and item.domain in ("real", "positive", "nonnegative")
+                        and item.name not in self.fixed,
                     )
                 )
         return passed
@@ -145,7 +154,17 @@ class Caller:
 
     def __call__(self, *arguments: Any) -> Any:
         """Call with ready-made arguments; whatever goes wrong is a :class:`Fault` or :class:`Unsupported`."""
-        return self.guarded(lambda: self.fn(*arguments), arguments)
+        return self.guarded(self._work(arguments), arguments)
+
+    def _work(self, arguments: Sequence[Any]) -> Callable[[], Any]:
+        """The call itself. What an adapter builds for it is built before: it is no part of what is judged."""
+        if self.left_out:
+            items = zip(self.formula.inputs, arguments, strict=False)
+            arguments = [value for item, value in items if str(item) not in self.left_out]
+        prepare = getattr(self.fn, "prepare", None)
+        if prepare is not None and hasattr(self.fn, "adapted"):
+            prepare(arguments)
+        return lambda: self.fn(*arguments)
 
     def guarded(self, work: Callable[[], Any], arguments: Sequence[Any], shapes: str = "") -> Any:
         """Run user code (the call, or the backward pass) and put right what it leaves behind.
@@ -167,6 +186,8 @@ class Caller:
             raise Fault(
                 f"{self.formula.id}: {self.name} did not return within {limit:g} s for {shapes}"
             ) from None
+        except Unusable:  # an adapter that does not fit the formula
+            raise
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and interrupted():
                 raise
@@ -225,7 +246,7 @@ class Caller:
             Unsupported: the type is declared unsupported.
         """
         shapes = describe(self.formula, arguments)
-        result = self.guarded(lambda: self.fn(*arguments), arguments, shapes)
+        result = self.guarded(self._work(arguments), arguments, shapes)
         if dtype in self.declined:  # it returns, but in another type
             raise Unsupported(self.declined[dtype])
         begin = f"{self.formula.id}: {self.name}"
