@@ -32,7 +32,9 @@ alibi = Formula(
     outputs=(a,),
     pitfalls=(
         pitfall("the distance is added, not taken away: what is far counts most", theorem="further_is_less"),
-        pitfall("the bias of positions j alone, and then no softmax over all of them", theorem="of_keys_alone"),
+        pitfall(
+            "the bias of positions j alone, and then no softmax over all of them", theorem="of_keys_alone"
+        ),
     ),
     worked=(
         Worked(
@@ -83,7 +85,8 @@ alibi.theorem(
     .step(
         case(
             le(j, i),
-            exp(-m[t] * i) * exp(s[t, i, j] + m[t] * j)
+            exp(-m[t] * i)
+            * exp(s[t, i, j] + m[t] * j)
             / (exp(-m[t] * i) * Sum(exp(s[t, i, j] + m[t] * j), j, where=le(j, i))),
         ),
         "exp(−m(i − j)) = exp(−m·i)·exp(m·j), and the first factor is that of the query",

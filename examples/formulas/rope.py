@@ -56,8 +56,8 @@ rope = Formula(
     ),
     worked=(
         Worked(
-            "A quarter turn of the first pair, by the angle 1.5708; the second pair has the frequency 1/100",
-            {"x": [[1, 0, 1, 0]], "p": ["1.5707963267948966"]},
+            "A quarter turn of the first pair, by π/2 ≈ 355/226; the second pair has the frequency 1/100",
+            {"x": [[1, 0, 1, 0]], "p": ["355/226"]},
             [["0.0000", "1.0000", "0.9999", "0.0157"]],
             4,
         ),

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from spec.language.formula import Formula
-from spec.language.known import forget, registered
+from spec.language.known import forget, is_known, registered
 from spec.language.wellformed.letters import IllFormed
 
 _ADDRESSES: dict[str, str] = {}
@@ -53,8 +53,10 @@ def formula_at(address: str, ours: Iterable[str] = ()) -> Formula:
     module = _file(Path(home).resolve(), home) if by_path else _module(home)
     name, found = _formula(module, home, name)
     if found.id not in set(ours):
-        _ADDRESSES[found.id] = f"{Path(home).resolve() if by_path else home}:{name}"
+        _ADDRESSES.setdefault(found.id, f"{Path(home).resolve() if by_path else home}:{name}")
     elif not _imported(found):
+        if is_known(found):  # so that ours can be stated
+            forget(found.id)
         other = f"my.{found.id.split('.')[-1]}"
         raise Unreadable(
             f"{home}: the ID {found.id!r} is that of a formula of attnspec; choose another, such as {other!r}"
@@ -79,9 +81,7 @@ def _formula(module: ModuleType, home: str, name: str) -> tuple[str, Formula]:
         kind = type(getattr(module, name)).__name__
         raise Unreadable(f"{home}: {name} is no formula, but of type {kind}; {offered}")
     close = get_close_matches(name, own, n=1)
-    raise Unreadable(
-        f"{home} has no {name!r}; " + (f"did you mean {home}:{close[0]}?" if close else offered)
-    )
+    raise Unreadable(f"{home} has no {name!r}; " + (f"did you mean {home}:{close[0]}?" if close else offered))
 
 
 def _imported(formula: Formula) -> bool:
@@ -131,7 +131,9 @@ def _module(name: str) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
-            raise Unreadable(f"there is no module {name!r}; for a file write {name.split('.')[-1]}.py") from None
+            raise Unreadable(
+                f"there is no module {name!r}; for a file write {name.split('.')[-1]}.py"
+            ) from None
         raise Unreadable(f"{name}: {_said(error)}") from None
     except (Exception, SystemExit) as error:
         raise Unreadable(f"{name}: {_said(error)}") from None

@@ -129,7 +129,10 @@ def parser() -> Parser:
         "where", metavar="MODULE:CALLABLE", help="a module or the path of a .py file, and a function in it"
     )
     two.add_argument(
-        "--formula", required=True, metavar="ID", help="the statement it is held to (see attnspec list)"
+        "--formula",
+        required=True,
+        metavar="ID",
+        help="the statement it is held to (see attnspec list), or where it is: my_spec.py:rms_gate",
     )
     two.add_argument(
         "--convention",
@@ -156,9 +159,15 @@ def parser() -> Parser:
     show = command(
         "show",
         "show a formula: statement, symbols, conventions, theorems, sources",
-        "  attnspec show attention.causal",
+        "  attnspec show attention.causal\n  attnspec show my_spec.py:rms_gate --page rms_gate.html",
     )
-    show.add_argument("id", metavar="ID")
+    show.add_argument("id", metavar="ID", help="its ID, or where it is: my_spec.py:rms_gate")
+    show.add_argument(
+        "--page",
+        type=Path,
+        metavar="F",
+        help="write its page: F.html (one file), or F.md (Markdown with LaTeX)",
+    )
     last = command(
         "mutants",
         "run the tests of the tests: wrong variants must be falsified, right ones conform",

@@ -31,7 +31,7 @@ import verify
 from {module} import {root}
 
 report = verify.check(
-    {name}, "{given.formula_id}", conventions={given.conventions}, seed={given.seed}, max_examples={given.max_examples},
+    {name}, {formula_id!r}, conventions={given.conventions}, seed={given.seed}, max_examples={given.max_examples},
     sizes={sizes}, accuracy={accuracy},
 )
 print(report)
@@ -97,16 +97,28 @@ def do_list(given: argparse.Namespace) -> int:
 
 
 def do_show(given: argparse.Namespace) -> int:
-    """Show a formula."""
+    """Show a formula, or write its page; what it claims and is not so makes it fail."""
     from rich.text import Text
 
     from spec.language.procedure import Procedure
-    from verify.output.formula import lines, procedure_lines
+    from verify.output.formula import lines, procedure_lines, refusals
 
     out, found = console(), find(given.id)
-    for style, text in procedure_lines(found) if isinstance(found, Procedure) else lines(found):
+    if isinstance(found, Procedure):
+        if given.page:
+            raise Unusable(f"{found.id} is a procedure: only formulas have a page")
+        told, wrong = procedure_lines(found), []
+    elif given.page:
+        from verify.output.formula_page import page
+
+        write(given.page, page(found, given.page.suffix))
+        told, wrong = iter([("", f"wrote {given.page}")]), refusals(found)
+        told = iter([*told, *(("red", line) for line in wrong)])
+    else:
+        told, wrong = lines(found), refusals(found)
+    for style, text in told:
         out.print(Text(text, style=style), soft_wrap=True)
-    return CONFORMS
+    return FALSIFIED if wrong else CONFORMS
 
 
 def expanded(ids: Iterable[str]) -> list[str]:
@@ -220,6 +232,7 @@ def do_check(given: argparse.Namespace) -> int:
     formula = find(given.formula)
     conventions = _conventions(formula, given.convention)
     options = checked_options(given)
+    sound(formula)
     # Everything of ours, and what it stands on, is imported before the user's directory comes onto the path.
     from verify.checking import check as run_check
     from verify.deviations import Judgement
@@ -269,7 +282,25 @@ def do_check(given: argparse.Namespace) -> int:
     return status
 
 
+def sound(formula: Formula | Procedure) -> None:
+    """Prove what a formula of the user's claims, before anything is held to it; ours are proved by our tests.
+
+    Raises:
+        Unusable: a theorem is refused, or a worked example does not follow; the first of them, in a line.
+    """
+    from spec.language.own import address_of
+    from spec.language.procedure import Procedure
+    from verify.output.formula import refusals
+
+    if isinstance(formula, Procedure) or address_of(formula.id) is None:
+        return
+    if found := refusals(formula):
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise Unusable(f"{found[0]}{more}")
+
+
 def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> None:
+    from spec.language.own import address_of
     from verify.inputs.size_rules import pairs
     from verify.output.script import script
 
@@ -284,6 +315,7 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
             module=home,
             root=name.partition(".")[0],
             name=name,
+            formula_id=address_of(report.formula_id) or report.formula_id,
             given=report,
             sizes=rules,
             accuracy=given.accuracy,

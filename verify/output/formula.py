@@ -5,11 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spec.language.formula import Formula
     from spec.language.procedure import Procedure
+    from spec.language.proving.proof import Checked
     from spec.language.theorem import Theorem
 
 WIDTH = 120
@@ -54,7 +56,7 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
                 yield "cyan", f"       {line.equation:<{min(width, 90)}}   {line.ranges}".rstrip()
     yield "", ""
     yield "bold", "Symbols"
-    for name, shape, meaning in _aligned(_symbols(formula, outputs)):
+    for name, shape, meaning in _aligned(symbols(formula, outputs)):
         yield from _wrapped("", f"{name} {shape} {meaning}", 2, hanging=len(name) + len(shape) + 2)
     if formula.conventions:
         yield "", ""
@@ -86,6 +88,16 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
             yield from _wrapped("", f"abbreviated: {short.equation}   {short.ranges}".rstrip(), 2)
         for theorem in formula.theorems.values():
             yield from _theorem(formula, theorem)
+    if formula.worked:
+        from spec.language.worked import difference
+
+        yield "", ""
+        yield "bold", "Worked examples"
+        for worked in formula.worked:
+            wrong = difference(formula, worked)
+            yield from _wrapped("", f"{worked.title} [{'differs' if wrong else 'agrees'}]", 2)
+            if wrong:
+                yield from _wrapped("red", wrong, 6)
     if formula.notes:
         yield "", ""
         yield from _wrapped("", formula.notes, 2)
@@ -93,6 +105,27 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
     yield "bold", "Sources"
     for source in formula.sources:
         yield "", f"  {source}"
+
+
+@cache
+def checked(formula: Formula, theorem: str) -> Checked:
+    """A theorem of a formula, proved once."""
+    from spec.language.proving.proof import check
+
+    return check(formula.theorems[theorem], formula)
+
+
+def refusals(formula: Formula) -> list[str]:
+    """What a formula claims and is not so, a line each: theorems that are refused, worked examples that differ."""
+    from spec.language.worked import difference
+
+    found = [said for name in formula.theorems if (said := checked(formula, name).refusal)]
+    found += [
+        f"{formula.id}, worked example “{worked.title}”: {wrong}"
+        for worked in formula.worked
+        if (wrong := difference(formula, worked))
+    ]
+    return found
 
 
 def procedure_lines(procedure: Procedure) -> Iterator[tuple[str, str]]:
@@ -143,7 +176,7 @@ def procedure_lines(procedure: Procedure) -> Iterator[tuple[str, str]]:
         yield "", f"  {source}"
 
 
-def _symbols(formula: Formula, outputs: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
+def symbols(formula: Formula, outputs: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
     """Name, shape and meaning of what goes in, then of what comes out."""
     from spec.language.arrays import NO_LABEL, Tensor
     from spec.language.evaluation.dimensions import is_size
@@ -191,11 +224,12 @@ def _aligned(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, s
 
 def _theorem(formula: Formula, theorem: Theorem) -> Iterator[tuple[str, str]]:
     """The sentence with its assurance, what it is about, the claims, and what their proofs cite and keep."""
-    from spec.language.proving.proof import check
     from spec.language.render import claim_text, hypotheses
 
-    said = check(theorem, formula).said
-    yield from _wrapped("", f"{theorem.name}: {theorem.title} [{said}]", 2)
+    found = checked(formula, theorem.name)
+    yield from _wrapped("", f"{theorem.name}: {theorem.title} [{found.said}]", 2)
+    if found.refusal:
+        yield from _wrapped("red", found.refusal, 6)
     if words := ", ".join(hypotheses(theorem, formula)):
         yield from _wrapped("", f"{words}:", 6)
     conventions = formula.choose(theorem.conventions)
