@@ -1,4 +1,4 @@
-"""Attention weights with linear biases as they are written in PyTorch, and with the biases of transformers; held to ``alibi.py``."""
+"""Attention weights with linear biases as one writes them in PyTorch, and with transformers' own; held to ``alibi.py``."""
 
 from __future__ import annotations
 

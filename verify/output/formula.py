@@ -5,14 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spec.language.formula import Formula
     from spec.language.procedure import Procedure
     from spec.language.proving.proof import Checked
-    from spec.language.theorem import Theorem
 
 WIDTH = 120
 """Of a line; what is longer goes on in the next, further in."""
@@ -27,8 +25,8 @@ ROLES = {
 }
 
 
-def lines(formula: Formula) -> Iterator[tuple[str, str]]:
-    """(style, line) pairs."""
+def lines(formula: Formula, done: dict[str, Checked]) -> Iterator[tuple[str, str]]:
+    """(style, line) pairs; theorems that are ``done`` are not proved again."""
     from spec.language.flatten import chosen
     from spec.language.render import numbered, statement, unicode
 
@@ -87,17 +85,15 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
         for short in numbered(short_lines):
             yield from _wrapped("", f"abbreviated: {short.equation}   {short.ranges}".rstrip(), 2)
         for theorem in formula.theorems.values():
-            yield from _theorem(formula, theorem)
+            yield from _theorem(formula, checked(formula, theorem.name, done))
     if formula.worked:
         from spec.language.worked import difference
 
         yield "", ""
         yield "bold", "Worked examples"
         for worked in formula.worked:
-            wrong = difference(formula, worked)
-            yield from _wrapped("", f"{worked.title} [{'differs' if wrong else 'agrees'}]", 2)
-            if wrong:
-                yield from _wrapped("red", wrong, 6)
+            word = "differs" if difference(formula, worked) else "agrees"
+            yield from _wrapped("", f"{worked.title} [{word}]", 2)
     if formula.notes:
         yield "", ""
         yield from _wrapped("", formula.notes, 2)
@@ -107,19 +103,20 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
         yield "", f"  {source}"
 
 
-@cache
-def checked(formula: Formula, theorem: str) -> Checked:
-    """A theorem of a formula, proved once."""
+def checked(formula: Formula, theorem: str, done: dict[str, Checked]) -> Checked:
+    """A theorem of a formula as the checker of proofs judges it; what is ``done`` is not proved again."""
     from spec.language.proving.proof import check
 
-    return check(formula.theorems[theorem], formula)
+    if theorem not in done:
+        done[theorem] = check(formula.theorems[theorem], formula)
+    return done[theorem]
 
 
-def refusals(formula: Formula) -> list[str]:
+def refusals(formula: Formula, done: dict[str, Checked]) -> list[str]:
     """What a formula claims and is not so, a line each: theorems that are refused, worked examples that differ."""
     from spec.language.worked import difference
 
-    found = [said for name in formula.theorems if (said := checked(formula, name).refusal)]
+    found = [said for name in formula.theorems if (said := checked(formula, name, done).refusal)]
     found += [
         f"{formula.id}, worked example “{worked.title}”: {wrong}"
         for worked in formula.worked
@@ -222,14 +219,12 @@ def _aligned(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, s
     return ((f"{name:<{first}} ", f"{shape:<{second}} ", meaning) for name, shape, meaning in rows)
 
 
-def _theorem(formula: Formula, theorem: Theorem) -> Iterator[tuple[str, str]]:
+def _theorem(formula: Formula, found: Checked) -> Iterator[tuple[str, str]]:
     """The sentence with its assurance, what it is about, the claims, and what their proofs cite and keep."""
     from spec.language.render import claim_text, hypotheses
 
-    found = checked(formula, theorem.name)
+    theorem = found.theorem
     yield from _wrapped("", f"{theorem.name}: {theorem.title} [{found.said}]", 2)
-    if found.refusal:
-        yield from _wrapped("red", found.refusal, 6)
     if words := ", ".join(hypotheses(theorem, formula)):
         yield from _wrapped("", f"{words}:", 6)
     conventions = formula.choose(theorem.conventions)

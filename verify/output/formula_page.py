@@ -24,10 +24,11 @@ from verify.output.formula import checked, symbols
 
 if TYPE_CHECKING:
     from spec.language.formula import Formula, Worked
+    from spec.language.proving.proof import Checked
     from spec.language.render import Line
 
 STYLE = """
-body { font: 16px/1.55 system-ui, sans-serif; margin: 2rem auto; max-width: 56rem; padding: 0 1rem; color: #222; background: #fff }
+body { font: 16px/1.55 system-ui, sans-serif; margin: 2rem auto; max-width: 56rem; padding: 0 1rem; color: #222 }
 table { border-collapse: collapse }
 th, td { text-align: left; padding: .25rem .7rem; border-bottom: 1px solid #ddd; vertical-align: top }
 .line { display: flex; gap: 1rem; padding: .3rem 0; overflow-x: auto; align-items: baseline }
@@ -140,23 +141,23 @@ class Html(Markdown):
 PAGES = {".html": Html, ".htm": Html, ".md": Markdown, ".markdown": Markdown}
 
 
-def page(formula: Formula, suffix: str) -> str:
-    """The page of a formula, as the suffix of its file says.
+def page(formula: Formula, suffix: str, done: dict[str, Checked] | None = None) -> str:
+    """The page of a formula, as the suffix of its file says; theorems that are ``done`` are not proved again.
 
     Raises:
         Unusable: a suffix of neither HTML nor Markdown.
     """
     if suffix.lower() not in PAGES:
         raise Unusable(f"a page is written as .html or .md; got {suffix or 'a name without a suffix'}")
-    made = _Page(formula, PAGES[suffix.lower()]())
+    made = _Page(formula, PAGES[suffix.lower()](), {} if done is None else done)
     return made.to.whole(formula.title, "\n\n".join(made.parts()))
 
 
 class _Page:
     """What a page says of a formula, block by block."""
 
-    def __init__(self, formula: Formula, to: Markdown) -> None:
-        self.formula, self.to = formula, to
+    def __init__(self, formula: Formula, to: Markdown, done: dict[str, Checked]) -> None:
+        self.formula, self.to, self.done = formula, to, done
         self.set = latex if to.style == "latex" else unicode
 
     def parts(self) -> Iterator[str]:
@@ -265,7 +266,7 @@ class _Page:
             yield from self._theorem(name)
 
     def _theorem(self, name: str) -> Iterator[str]:
-        to, found = self.to, checked(self.formula, name)
+        to, found = self.to, checked(self.formula, name, self.done)
         theorem, ours = found.theorem, self.formula.choose(found.theorem.conventions)
         yield to.heading(3, to.plain(name.replace("_", " ")))
         yield f"{to.plain(theorem.title)}. ({found.said})"

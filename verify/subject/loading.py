@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
+import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -50,6 +52,21 @@ def callable_at(where: str) -> Callable[..., Any]:
     if isinstance(found, type):
         raise Unloadable(f"{where} is a class; name a function, or an instance of it made in the module")
     return found  # type: ignore[no-any-return]
+
+
+def place_of(call: Callable[..., Any]) -> tuple[str, int] | None:
+    """The file and the line at which a callable is defined, where that is known."""
+    while isinstance(call, functools.partial):
+        call = call.func
+    for each in (call, type(call)):
+        try:
+            plain = inspect.unwrap(each)
+            file, line = inspect.getsourcefile(plain), inspect.getsourcelines(plain)[1]
+        except (TypeError, OSError, ValueError):
+            continue
+        if file is not None:
+            return file, line
+    return None
 
 
 def _from_name(name: str) -> ModuleType:
