@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from spec.language.formula import Formula
+from spec.language.own import address_of
 from spec.language.registry import find, procedure_ids
 from verify.report import FALSIFIED, CheckResult, Counterexample, Report
 
@@ -174,11 +175,16 @@ def _plain(formula: Formula, check: CheckResult, example: Counterexample) -> str
     return text
 
 
+def _named(formula: Formula) -> str:
+    """How another process finds the formula: by its ID, or where it is, if it is not one of ours."""
+    return address_of(formula.id) or formula.id
+
+
 def _shape_test(formula: Formula, example: Counterexample) -> str:
     """What is left to test when the call returned: number, type, shape and dtype of the outputs."""
     return (
         "from verify.output.script import again\n\n"
-        f"sys.exit(again(function, {formula.id!r}, {{'kind': 'value'}}, dict("
+        f"sys.exit(again(function, {_named(formula)!r}, {{'kind': 'value'}}, dict("
         + ", ".join(f"{name}={literal(value, example.dtype)}" for name, value in example.inputs.items())
         + f"), {example.dtype!r}, {example.conventions!r}, {example.generator_seed!r}))\n"
     )
@@ -203,7 +209,7 @@ def _again(formula: Formula, check: CheckResult, example: Counterexample) -> str
         "inputs = dict(",
         *(f"    {name}={literal(value, example.dtype)}," for name, value in example.inputs.items()),
         ")",
-        f"sys.exit(again(function, {formula.id!r}, {what!r}, inputs, {example.dtype!r}, {example.conventions!r}, "
+        f"sys.exit(again(function, {_named(formula)!r}, {what!r}, inputs, {example.dtype!r}, {example.conventions!r}, "
         f"{example.generator_seed!r}, dict({seeds})))",
         "",
     ]

@@ -167,8 +167,9 @@ def print_end(
     judgement: Judgement,
     absent: Sequence[str],
     errors: Sequence[str],
+    listed: str = "verify/known.toml",
 ) -> None:
-    """Everything after the bar: the table, known deviations with reasons, news, absent peers."""
+    """Everything after the bar: the table, known deviations with reasons (``listed`` in a file), news, absent peers."""
     from rich.text import Text
 
     from verify.edges import STRICT
@@ -183,7 +184,7 @@ def print_end(
         )
     )
     if judgement.expected:
-        console.print("\n[bold]Known deviations[/bold], all as listed in verify/known.toml:")
+        console.print(f"\n[bold]Known deviations[/bold], all as listed in {listed}:")
         told: dict[Deviation, list[str]] = {}
         for _, check, deviation in judgement.expected:
             told.setdefault(deviation, []).append(check.name)
@@ -194,7 +195,7 @@ def print_end(
             )
     for deviation in judgement.passed:
         said = f"{deviation.target}: {deviation.check} is listed as a deviation but conforms now"
-        console.print(Text(f"{said}: remove it from verify/known.toml", style="bold red"))
+        console.print(Text(f"{said}: remove it from {listed}", style="bold red"))
     for report in reports:
         print_imprecise(console, report)
     for report, check in judgement.new:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -84,6 +85,21 @@ def _made(found: Any, where: str) -> Callable[..., Any]:
             f"{where} takes nothing, so it should give the callable: it gives {_an(type(made).__name__)}"
         )
     return made  # type: ignore[no-any-return]
+
+
+def place_of(call: Callable[..., Any]) -> tuple[str, int] | None:
+    """The file and the line at which a callable is defined, where that is known."""
+    while isinstance(call, functools.partial):
+        call = call.func
+    for each in (call, type(call)):
+        try:
+            plain = inspect.unwrap(each)
+            file, line = inspect.getsourcefile(plain), inspect.getsourcelines(plain)[1]
+        except (TypeError, OSError, ValueError):
+            continue
+        if file is not None:
+            return file, line
+    return None
 
 
 def _from_name(name: str) -> ModuleType:
