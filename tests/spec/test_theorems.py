@@ -83,6 +83,17 @@ CATALOGUE = {
         "prefix",
     },
     "attention.causal": {"no_future", "no_future_upper_left", "prefix", "prefix_upper_left", "order_matters"},
+    "attention.causal_multi_head": {
+        "heads",
+        "multi_head",
+        "no_future",
+        "no_future_gradient",
+        "prefix",
+        "first_token",
+        "key_bias",
+        "head_permutation",
+        "parameters",
+    },
     "attention.hard": {
         "sums_to_one",
         "expectation",

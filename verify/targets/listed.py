@@ -43,6 +43,7 @@ FURTHER = (
     _ours("attention.scaled_dot_product", backend="math"),
     _ours("attention.causal", {"alignment": "upper_left"}, alignment="upper_left"),
     _ours("attention.multi_head", backend="math"),
+    _ours("attention.causal_multi_head", backend="math"),
     _ours("attention.local", {"window": "whole"}, window="whole"),
     _ours("positional.sinusoidal", {"layout": "concatenated"}, layout="concatenated"),
     _ours("feedforward.gelu", {"approximation": "tanh"}, approximation="tanh"),
@@ -171,6 +172,20 @@ TORCH = (
         UNSPECIFIED,
         f"torch._native_multi_head_attention of the one sequence [x; y], without gradients; {POLARITY}; {NO_BIAS}; {NAN}",
         {"h": "2|4", **ONE_WIDTH},
+    ),
+    _torch(
+        "nn.MultiheadAttention(is_causal)",
+        "attention.causal_multi_head",
+        "gpt:torch_causal",
+        sizes=ONE_WIDTH,
+        need_weights=False,
+    ),
+    _torch(
+        "nn.MultiheadAttention(is_causal, need_weights)",
+        "attention.causal_multi_head",
+        "gpt:torch_causal",
+        sizes=ONE_WIDTH,
+        need_weights=True,
     ),
     _torch("F.embedding", "positional.learned", "pytorch:embedding"),
     _torch("F.layer_norm", "normalization.layer_norm", "pytorch:layer_norm"),
@@ -343,6 +358,28 @@ OTHERS = (
         "attention.multi_head",
         "xtransformers:multi_head",
         keywords={"flash": True},
+    ),
+    *(
+        Target(
+            "transformers",
+            f"GPT2Attention({backend})",
+            "attention.causal_multi_head",
+            "gpt:gpt2",
+            sizes=ONE_WIDTH,
+            keywords={"backend": backend},
+        )
+        for backend in ("eager", "sdpa")
+    ),
+    *(
+        Target(
+            "x-transformers",
+            name,
+            "attention.causal_multi_head",
+            "gpt:xtransformers",
+            differs="has no biases: x gets one more column, of ones, and b_o is added after it",
+            keywords={"flash": flash},
+        )
+        for name, flash in (("Attention(causal)", False), ("Attention(causal, flash)", True))
     ),
     Target(
         "transformers",
