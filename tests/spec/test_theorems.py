@@ -41,6 +41,8 @@ CATALOGUE = {
     "recurrent.lstm": {"bounded", "parameters", "prefix", "one_step", "iterates", "resumes"},
     "recurrent.lstm_stacked": {"bounded", "parameters", "another_layer", "prefix"},
     "recurrent.lstm_bidirectional": {"bounded", "halves", "reversal", "parameters"},
+    "recurrent.gru_cell": {"gates", "between", "carries", "parameters"},
+    "recurrent.gru": {"parameters", "prefix", "one_step", "iterates", "resumes"},
     "recurrent.elmo_mix": {"weights", "convex", "alike", "shift_invariant", "linear", "selects"},
     "recurrent.bilm_objective": {"two_models", "not_positive", "shift_invariant", "gradient"},
     "scores.dot": {"bilinear", "symmetric", "variance"},

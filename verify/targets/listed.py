@@ -40,6 +40,8 @@ POLARITY = "its mask says what to drop, and is passed inverted"
 
 FURTHER = (
     _ours("recurrent.lstm", {"gate_order": "gifo"}, gate_order="gifo"),
+    _ours("recurrent.gru", {"reset": "before"}, reset="before"),
+    _ours("recurrent.gru", {"update": "renews", "gate_order": "zrn"}, update="renews", gate_order="zrn"),
     _ours("attention.scaled_dot_product", backend="math"),
     _ours("attention.causal", {"alignment": "upper_left"}, alignment="upper_left"),
     _ours("attention.multi_head", backend="math"),
@@ -118,6 +120,8 @@ TORCH = (
         "recurrences:lstm_bidirectional",
         differs="its second bias is 0",
     ),
+    _torch("nn.GRUCell", "recurrent.gru_cell", "recurrences:gru_cell"),
+    _torch("nn.GRU", "recurrent.gru", "recurrences:gru"),
     _torch(
         "F.cross_entropy",
         "recurrent.bilm_objective",
