@@ -16,6 +16,7 @@ either mode. In 16 bits the fused kernel also rounds the weights before it sums 
 
 from impl.attention import layouts as layouts
 from impl.attention.causality import causal, causal_mask
+from impl.attention.decoding import causal_multi_head
 from impl.attention.masks import key_padding_mask
 from impl.attention.mixing import Attention, attend
 from impl.attention.multihead import MultiHeadAttention
@@ -37,6 +38,7 @@ __all__ = [
     "self",
     "cross",
     "multi_head",
+    "causal_multi_head",
     "MultiHeadAttention",
     "hard",
     "log_weight",

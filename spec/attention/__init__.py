@@ -7,6 +7,7 @@ FORMULAS = (
     "cross",
     "causal",
     "multi_head",
+    "causal_multi_head",
     "hard",
     "local",
     "bahdanau_step",

@@ -40,9 +40,12 @@ POLARITY = "its mask says what to drop, and is passed inverted"
 
 FURTHER = (
     _ours("recurrent.lstm", {"gate_order": "gifo"}, gate_order="gifo"),
+    _ours("recurrent.gru", {"reset": "before"}, reset="before"),
+    _ours("recurrent.gru", {"update": "renews", "gate_order": "zrn"}, update="renews", gate_order="zrn"),
     _ours("attention.scaled_dot_product", backend="math"),
     _ours("attention.causal", {"alignment": "upper_left"}, alignment="upper_left"),
     _ours("attention.multi_head", backend="math"),
+    _ours("attention.causal_multi_head", backend="math"),
     _ours("attention.local", {"window": "whole"}, window="whole"),
     _ours("positional.sinusoidal", {"layout": "concatenated"}, layout="concatenated"),
     _ours("feedforward.gelu", {"approximation": "tanh"}, approximation="tanh"),
@@ -117,6 +120,8 @@ TORCH = (
         "recurrences:lstm_bidirectional",
         differs="its second bias is 0",
     ),
+    _torch("nn.GRUCell", "recurrent.gru_cell", "recurrences:gru_cell"),
+    _torch("nn.GRU", "recurrent.gru", "recurrences:gru"),
     _torch(
         "F.cross_entropy",
         "recurrent.bilm_objective",
@@ -171,6 +176,20 @@ TORCH = (
         UNSPECIFIED,
         f"torch._native_multi_head_attention of the one sequence [x; y], without gradients; {POLARITY}; {NO_BIAS}; {NAN}",
         {"h": "2|4", **ONE_WIDTH},
+    ),
+    _torch(
+        "nn.MultiheadAttention(is_causal)",
+        "attention.causal_multi_head",
+        "gpt:torch_causal",
+        sizes=ONE_WIDTH,
+        need_weights=False,
+    ),
+    _torch(
+        "nn.MultiheadAttention(is_causal, need_weights)",
+        "attention.causal_multi_head",
+        "gpt:torch_causal",
+        sizes=ONE_WIDTH,
+        need_weights=True,
     ),
     _torch("F.embedding", "positional.learned", "pytorch:embedding"),
     _torch("F.layer_norm", "normalization.layer_norm", "pytorch:layer_norm"),
@@ -365,6 +384,28 @@ OTHERS = (
         "attention.multi_head",
         "xtransformers:multi_head",
         keywords={"flash": True},
+    ),
+    *(
+        Target(
+            "transformers",
+            f"GPT2Attention({backend})",
+            "attention.causal_multi_head",
+            "gpt:gpt2",
+            sizes=ONE_WIDTH,
+            keywords={"backend": backend},
+        )
+        for backend in ("eager", "sdpa")
+    ),
+    *(
+        Target(
+            "x-transformers",
+            name,
+            "attention.causal_multi_head",
+            "gpt:xtransformers",
+            differs="has no biases: x gets one more column, of ones, and b_o is added after it",
+            keywords={"flash": flash},
+        )
+        for name, flash in (("Attention(causal)", False), ("Attention(causal, flash)", True))
     ),
     Target(
         "transformers",

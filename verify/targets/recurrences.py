@@ -139,3 +139,28 @@ def lstm_bidirectional() -> Adapted:
         return out  # type: ignore[no-any-return]
 
     return both
+
+
+def gru_cell() -> Adapted:
+    """``nn.GRUCell``."""
+
+    def cell(x: Tensor, h: Tensor, W_x: Tensor, W_h: Tensor, b_x: Tensor, b_h: Tensor) -> Tensor:
+        lead = x.shape[:-1]
+        module = _module("GRUCell", x.shape[-1], h.shape[-1], 1, True, False)
+        weights = {"weight_ih": W_x, "weight_hh": W_h, "bias_ih": b_x, "bias_hh": b_h}
+        return opened(called(module, weights, flat(x, lead, 1), flat(h, lead, 1)), lead)
+
+    return cell
+
+
+def gru() -> Adapted:
+    """``nn.GRU``."""
+
+    def sequence(x: Tensor, h: Tensor, W_x: Tensor, W_h: Tensor, b_x: Tensor, b_h: Tensor) -> Tensor:
+        lead = x.shape[:-2]
+        module = _module("GRU", x.shape[-1], h.shape[-1], 1, True, False)
+        weights = {"weight_ih_l0": W_x, "weight_hh_l0": W_h, "bias_ih_l0": b_x, "bias_hh_l0": b_h}
+        first = flat(h.unsqueeze(-2), lead, 2).transpose(0, 1).contiguous()
+        return opened(called(module, weights, flat(x, lead, 2), first)[0], lead)
+
+    return sequence
