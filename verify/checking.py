@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -23,7 +24,8 @@ from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Report
 from verify.search.checks import Setting, gradient_check, robustness_check, value_check
 from verify.search.edge_checks import crossing, isolated, offences, single_precision
 from verify.search.first_calls import met
-from verify.search.hints import hint
+from verify.search.hints import Explained, explained
+from verify.search.nearest import AUTO, combinations, first_that_conforms
 from verify.search.search import Clock
 from verify.search.theorem_checks import theorem_check
 from verify.subject.callables import importable, supported_by
@@ -50,7 +52,7 @@ def check(
     formula_id: str | Formula | Procedure,
     *,
     max_examples: int = 100,
-    conventions: Mapping[str, str] | None = None,
+    conventions: Mapping[str, str] | Literal["auto"] | None = None,
     seed: int = 0,
     dtypes: Sequence[str] | None = None,
     device: str = "cpu",
@@ -71,7 +73,8 @@ def check(
         formula_id: the formula's ID; or a procedure's, for which ``fn`` is called as :mod:`verify.decoding.contract` says, in
             float64 on the CPU whatever types and devices are named.
         max_examples: examples for each value check; other checks take a share of it.
-        conventions: the conventions under which ``fn`` is judged; the formula's defaults where not given.
+        conventions: the conventions under which ``fn`` is judged; the formula's defaults where not given. ``"auto"``: if the
+            defaults do not hold, those nearest to ``fn`` of all combinations; the report's ``found`` says what they change.
         seed: determines every example.
         dtypes: names of types; float64 and float32 by default.
         device: where the tensors are.
@@ -90,19 +93,23 @@ def check(
     Raises:
         Unusable: ``fn`` cannot be called at all, or another argument cannot be used; one line.
     """
+    given = dict(locals())
     if isinstance(formula_id, Procedure) or formula_id in procedures():
         from verify.decoding import check_procedure
 
         procedure = formula_id if isinstance(formula_id, Procedure) else procedures()[str(formula_id)]
-        return check_procedure(
+        carried_out = partial(
+            check_procedure,
             fn,
             procedure,
             max_examples=max_examples,
-            conventions=split(conventions or {})[1],
             seed=seed,
             time_limit=seconds(time_limit),
             name=name,
         )
+        if isinstance(conventions, str):
+            return first_that_conforms(carried_out, procedure)
+        return carried_out(conventions=split(conventions or {})[1])
     formula = found_formula(formula_id)
     seed, max_examples = whole_number("seed", seed, 0), whole_number("max_examples", max_examples, 1)
     kinds, device = types(dtypes), usable_device(device)
@@ -110,7 +117,7 @@ def check(
     wanted = [k for k in kinds if k in GRADED] if dtypes is not None else list(USUAL)
     clock = Clock(seconds(time_limit))
     try:
-        edges, chosen = split(choices(formula, conventions))
+        edges, chosen = split(choices(formula, None if conventions == AUTO else conventions))
         judge = Judge(formula, chosen)
     except ValueError as error:
         raise Unusable(str(error)) from None
@@ -133,6 +140,7 @@ def check(
     if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
         report.notes.append(f"{caller.name} takes no mask: checked without masks")
     setting = Setting(judge, caller, seed, max_examples, clock, edges=edges)
+    why = Explained()
     with listening(), one_thread(), what_exists_kept():
         _first_call(setting, kinds[0])
         met(setting, report, kinds)
@@ -150,14 +158,42 @@ def check(
                 progress(title, place, len(plan))
             report.checks += work()
             _violated(setting, report)
-        offences(setting, report)
-        _violated(setting, report)
-        report.hint = hint(setting, report, kinds)
+            if conventions == AUTO and report.falsified and not why.tried:
+                why = _why(setting, report, kinds)
+                if why.changes:
+                    break
+        if not why.changes:
+            offences(setting, report)
+            _violated(setting, report)
+            report.hint = (why if why.said else _why(setting, report, kinds)).said
+    if why.changes:
+        return _found(given, why.changes, started)
     for each in report.checks:
         if each.counterexample is not None:
             each.counterexample.left_out = sorted(caller.left_out)
             each.counterexample.adapted = hasattr(caller.fn, "adapted")
     report.seconds = time.perf_counter() - started
+    return report
+
+
+def _why(setting: Setting, report: Report, kinds: list[str]) -> Explained:
+    """What explains what was falsified; for a law, the conventions under which it holds."""
+    formula, ours = setting.judge.formula, setting.judge.conventions
+    if formula.law is None:
+        return explained(setting, report, kinds)
+    for changes in combinations(formula, ours) if report.falsified else ():
+        other = replace(setting, judge=Judge(formula, {**ours, **changes}))
+        if not any(check.verdict == FALSIFIED for check in _laws(other)):
+            said = ", ".join(f"{name}={option}" for name, option in changes.items())
+            return Explained(f"conforms under convention {said}", changes, tried=True)
+    return Explained(tried=True)
+
+
+def _found(given: Mapping[str, Any], changes: Mapping[str, str], began: float) -> Report:
+    """The report under conventions that were found by trying."""
+    report = check(**{**given, "conventions": dict(changes)})
+    report.found = dict(changes)
+    report.seconds = time.perf_counter() - began
     return report
 
 

@@ -145,7 +145,8 @@ class Property:
 class Report:
     """What :func:`verify.check` found about one callable and one formula; ``sizes``: the rules under which they were drawn;
     ``first_violation``: seconds from the beginning of the check to the first violation, before it was made small;
-    ``properties``: what it does at the edge of its contract; ``edges``: the conventions of the check that were chosen there.
+    ``properties``: what it does at the edge of its contract; ``edges``: the conventions of the check that were chosen there;
+    ``found``: what of the conventions was found by trying, since ours do not hold.
     """
 
     formula_id: str
@@ -154,6 +155,7 @@ class Report:
     checks: list[CheckResult] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     hint: str = ""
+    found: dict[str, str] = field(default_factory=dict)
     seed: int = 0
     max_examples: int = 100
     device: str = "cpu"
@@ -181,6 +183,13 @@ class Report:
         if any(check.verdict == CONFORMS and check.kind in CENTRAL for check in self.checks):
             return CONFORMS
         return INCONCLUSIVE
+
+    @property
+    def headline(self) -> str:
+        """The verdict in a sentence: under which conventions, where they were found; and the cause, where it is known."""
+        under = ", ".join(f"{name}={option}" for name, option in self.found.items())
+        said = self.verdict + (f" under {under}" if under else "")
+        return said + (f": {self.hint}" if self.hint else "")
 
     @property
     def falsified(self) -> list[CheckResult]:
@@ -211,9 +220,8 @@ class Report:
     def __str__(self) -> str:
         chosen = ", ".join(f"{name}={option}" for name, option in self.conventions.items())
         chosen += f"; where {self.sizes}" if self.sizes else ""
-        lines = [
-            f"{self.target} against {self.formula_id}: {self.verdict}" + (f"  ({chosen})" if chosen else "")
-        ]
+        lines = [f"{self.target} against {self.formula_id}: {self.headline}"]
+        lines += [f"  ({chosen})"] if chosen else []
         for check in self.checks:
             ratio = "" if check.worst_ratio is None else f"  error/bound {check.worst_ratio:.3g}"
             if check.dtype in self.grades and check.kind == "accuracy":
@@ -224,8 +232,6 @@ class Report:
                 lines.append(f"    {check.message}")
             if check.counterexample is not None:
                 lines += [f"    {line}" for line in check.counterexample.lines()]
-        if self.hint:
-            lines.append(f"  hint: {self.hint}")
         lines += [f"  property: {each}" for each in self.properties]
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)

@@ -163,11 +163,12 @@ def parser() -> Parser:
     )
     two.add_argument(
         "--convention",
+        "--conventions",
         nargs="+",
         action="extend",
         default=[],
         metavar="k=v",
-        help="its conventions, where not ours",
+        help="its conventions; or auto: find them, where ours do not hold (default); or ours",
     )
     two.add_argument(
         "--sizes",

@@ -286,12 +286,11 @@ def do_check(given: argparse.Namespace) -> int:
         report = run_check(call, formula.id, **more)
     report.target = given.where
     out = console()
+    out.print(f"{given.where} against {formula.id}: {report.headline}\n", markup=False)
     out.print(table([report]))
     for check in report.falsified:
         out.print()
         print_falsified(out, report, check)
-    if report.hint:
-        out.print(f"\nhint: {report.hint}", markup=False)
     print_imprecise(out, report)
     for each in report.properties:
         out.print(f"property: {each}", style="dim", markup=False)
@@ -347,14 +346,19 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
     out.print(text, markup=False, soft_wrap=True)
 
 
-def _conventions(formula: Formula | Procedure, pairs: Sequence[str]) -> dict[str, str]:
+def _conventions(formula: Formula | Procedure, pairs: Sequence[str]) -> dict[str, str] | str | None:
+    """The conventions asked for: those nearest to the function (``auto``, if none is named), ours, or the ones named."""
     from verify.edges import split
 
+    if not pairs or list(pairs) == ["auto"]:
+        return "auto"
+    if list(pairs) == ["ours"]:
+        return None
     made: dict[str, str] = {}
     for pair in pairs:
         name, equals, option = pair.partition("=")
         if not equals:
-            raise Unusable(f"expected --convention name=option; got {pair!r}")
+            raise Unusable(f"expected --convention name=option, or auto or ours alone; got {pair!r}")
         made[name] = option
     try:
         formula.choose(split(made)[1])

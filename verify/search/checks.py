@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size
-from spec.language.formula import INTERMEDIATES
 from verify.faults import Unsupported
 from verify.inputs.examples import Example, Recipe, Space, members
 from verify.properties.gradients import JUDGED, announce, differentiable, judge_gradient, with_cotangents
@@ -257,35 +256,3 @@ def counterexample(judge: Judge, example: Example, outcome: Outcome) -> Countere
         generator_seed=example.generator_seed if generator else None,
         cotangents=dict(example.cotangents) or None,
     )
-
-
-def conforming(
-    judge: Judge, caller: Caller, examples: list[Example], remake: Callable[[dict[str, str]], Judge]
-) -> str:
-    """The convention under which every example conforms, if a single other choice (or a pair) explains them all."""
-    if not any(judge_value(judge, caller, example).fails for example in examples):
-        return ""
-    conventions = (*judge.formula.conventions, INTERMEDIATES)
-    offered = {c.name: [o for o in c.options if o != judge.conventions[c.name]] for c in conventions}
-    singles = [{name: option} for name, options in offered.items() for option in options]
-    pairs = [
-        {**a, **b} for place, a in enumerate(singles) for b in singles[place + 1 :] if a.keys() != b.keys()
-    ]
-    for change in (*singles, *pairs):
-        other = remake({**judge.conventions, **change})
-        try:
-            if _all_conform(other, caller, examples):
-                return ", ".join(f"{name}={option}" for name, option in change.items())
-        except Unsupported:
-            continue
-    return ""
-
-
-def _all_conform(judge: Judge, caller: Caller, examples: list[Example]) -> bool:
-    effective = False
-    for example in examples:
-        outcome = judge_value(judge, caller, example)
-        if outcome.fails:
-            return False
-        effective |= outcome.effective
-    return effective

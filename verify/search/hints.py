@@ -1,8 +1,10 @@
-"""Hints: what would explain a falsification. Another convention, inputs of a certain size, or slots that nobody reads."""
+"""What explains a falsification, in a sentence: other conventions, a cause, inputs of a certain size, slots that nobody reads."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -10,13 +12,16 @@ from verify.faults import Unsupported
 from verify.inputs.examples import Example
 from verify.properties.gradients import REAL
 from verify.properties.leaks import UNREAD
-from verify.properties.values import Judge, Outcome, judge_value
+from verify.properties.values import Outcome
 from verify.report import Report
-from verify.search.checks import Setting, conforming
+from verify.search.causes import CAUSES, FORMS, cause
+from verify.search.checks import Setting
 from verify.search.edge_checks import REMEDY, leaking
+from verify.search.evidence import Evidence
+from verify.search.nearest import nearest
 
-LEAST = 40
-"""Examples that are looked at, at least."""
+CLEARLY = 0.8
+"""The share of the examples that have to conform under other conventions, for these to be the explanation."""
 
 EXACT = 1e-3
 """An error below so small a share of the bound tells nothing: the result was exact by its nature (a one, a zero)."""
@@ -24,38 +29,54 @@ EXACT = 1e-3
 Judged = list[tuple[Example, Outcome]]
 
 
-def hint(setting: Setting, report: Report, kinds: list[str]) -> str:
-    """What would explain the falsification, in a sentence; empty if nothing is found."""
+@dataclass(frozen=True)
+class Explained:
+    """What explains a falsification: a sentence; the change of conventions, where one does it; whether it was looked for."""
+
+    said: str = ""
+    changes: Mapping[str, str] = field(default_factory=dict)
+    tried: bool = False
+
+
+def explained(setting: Setting, report: Report, kinds: list[str]) -> Explained:
+    """What explains what was falsified; nothing where nothing was found."""
     judge, caller = setting.judge, setting.caller
-    if judge.formula.law is not None or caller.hung:
-        return ""
     failed = report.falsified
+    if judge.formula.law is not None or caller.hung or not failed:
+        return Explained()
     try:
         if any(c.kind == "value" for c in failed):
-            examples = _examples(setting, kinds)
-            other = conforming(judge, caller, examples, lambda choice: Judge(judge.formula, choice))
-            return f"conforms under convention {other}" if other else _where(setting, examples)
-        if failed and all(c.name == f"robustness: {UNREAD}" for c in failed):
-            return _unread(setting, kinds[0])
+            return replace(_values(Evidence(setting, kinds)), tried=True)
+        if all(c.name == f"robustness: {UNREAD}" for c in failed):
+            return Explained(_unread(setting, kinds[0]))
     except Unsupported:
         pass
-    return ""
+    return Explained()
 
 
-def _examples(setting: Setting, kinds: list[str]) -> list[Example]:
-    space = setting.space()
-    batches = any(t.role == "data" for t in setting.judge.formula.tensors)
-    examples: list[Example] = []
-    for turn, recipe in enumerate(space.plan(max(LEAST, setting.max_examples), setting.seed)):
-        batch = (2,) if batches and recipe.seed % 8 == 0 else ()
-        examples.append(space.example(recipe, kinds[turn % len(kinds)], batch))
-    return examples
+def _values(evidence: Evidence) -> Explained:
+    """What explains wrong values: results of another form first, then conventions, causes, and where it happens."""
+    said = cause(evidence, FORMS)
+    if said:
+        return Explained(said)
+    found = nearest(evidence)
+    if found is not None and found.conforming >= CLEARLY * found.examples:
+        few = "" if found.all else f" at {found.conforming} of {found.examples} examples"
+        return Explained(f"conforms under convention {found.said}{few}", found.changes)
+    said = cause(evidence, CAUSES)
+    if said:
+        return Explained(said)
+    if found is not None:
+        return Explained(
+            f"nearest to convention {found.said}: conforms at {found.conforming} of {found.examples} examples"
+        )
+    return Explained(_where(evidence))
 
 
-def _where(setting: Setting, examples: list[Example]) -> str:
+def _where(evidence: Evidence) -> str:
     """Whether it fails only on inputs of a certain size, or only in a few regimes."""
-    judge, caller = setting.judge, setting.caller
-    judged: Judged = [(example, judge_value(judge, caller, example)) for example in examples]
+    judge = evidence.judge
+    judged: Judged = [(w.example, w.outcome) for w in evidence.drawn]
     failing = [(e, o) for e, o in judged if o.fails]
     passing = [(e, o) for e, o in judged if not o.fails and o.ratio > EXACT]
     if len(failing) < 3 or len(passing) < 3 or any(o.got is None for _, o in failing):
@@ -94,4 +115,4 @@ def _unread(setting: Setting, dtype: str) -> str:
     )
 
 
-__all__ = ["hint"]
+__all__ = ["Explained", "explained"]
