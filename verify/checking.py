@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -16,6 +15,7 @@ from spec.language.registry import procedures
 from verify.accuracy.grades import GRADED, USUAL, accuracy_check
 from verify.edges import UNREAD, split
 from verify.faults import Fault, Unsupported, Unusable
+from verify.laws.reasons import reasons
 from verify.properties.gradients import differentiable
 from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
 from verify.properties.scenarios import Scenario, applicable
@@ -24,8 +24,8 @@ from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Report
 from verify.search.checks import Setting, gradient_check, robustness_check, value_check
 from verify.search.edge_checks import crossing, isolated, offences, single_precision
 from verify.search.first_calls import met
-from verify.search.hints import Explained, explained
-from verify.search.nearest import AUTO, combinations, first_that_conforms
+from verify.search.hints import Explained
+from verify.search.nearest import AUTO, first_that_conforms
 from verify.search.search import Clock
 from verify.search.theorem_checks import theorem_check
 from verify.subject.callables import importable, supported_by
@@ -94,6 +94,8 @@ def check(
         Unusable: ``fn`` cannot be called at all, or another argument cannot be used; one line.
     """
     given = dict(locals())
+    if isinstance(conventions, str) and conventions != AUTO:
+        raise Unusable(f"conventions map names to options, or are {AUTO!r}; got {conventions!r}")
     if isinstance(formula_id, Procedure) or formula_id in procedures():
         from verify.decoding import check_procedure
 
@@ -159,13 +161,13 @@ def check(
             report.checks += work()
             _violated(setting, report)
             if conventions == AUTO and report.falsified and not why.tried:
-                why = _why(setting, report, kinds)
+                why = reasons(setting, report, kinds)
                 if why.changes:
                     break
         if not why.changes:
             offences(setting, report)
             _violated(setting, report)
-            report.hint = (why if why.said else _why(setting, report, kinds)).said
+            report.hint = (why if why.said else reasons(setting, report, kinds)).said
     if why.changes:
         return _found(given, why.changes, started)
     for each in report.checks:
@@ -174,19 +176,6 @@ def check(
             each.counterexample.adapted = hasattr(caller.fn, "adapted")
     report.seconds = time.perf_counter() - started
     return report
-
-
-def _why(setting: Setting, report: Report, kinds: list[str]) -> Explained:
-    """What explains what was falsified; for a law, the conventions under which it holds."""
-    formula, ours = setting.judge.formula, setting.judge.conventions
-    if formula.law is None:
-        return explained(setting, report, kinds)
-    for changes in combinations(formula, ours) if report.falsified else ():
-        other = replace(setting, judge=Judge(formula, {**ours, **changes}))
-        if not any(check.verdict == FALSIFIED for check in _laws(other)):
-            said = ", ".join(f"{name}={option}" for name, option in changes.items())
-            return Explained(f"conforms under convention {said}", changes, tried=True)
-    return Explained(tried=True)
 
 
 def _found(given: Mapping[str, Any], changes: Mapping[str, str], began: float) -> Report:

@@ -286,7 +286,7 @@ def do_check(given: argparse.Namespace) -> int:
         report = run_check(call, formula.id, **more)
     report.target = given.where
     out = console()
-    out.print(f"{given.where} against {formula.id}: {report.headline}\n", markup=False)
+    out.print(f"{given.where} against {formula.id}: {report.headline}\n", markup=False, soft_wrap=True)
     out.print(table([report]))
     for check in report.falsified:
         out.print()

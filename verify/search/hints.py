@@ -14,7 +14,7 @@ from verify.properties.gradients import REAL
 from verify.properties.leaks import UNREAD
 from verify.properties.values import Outcome
 from verify.report import Report
-from verify.search.causes import CAUSES, FORMS, cause
+from verify.search.causes.table import CAUSES, FORMS, cause
 from verify.search.checks import Setting
 from verify.search.edge_checks import REMEDY, leaking
 from verify.search.evidence import Evidence
@@ -31,7 +31,7 @@ Judged = list[tuple[Example, Outcome]]
 
 @dataclass(frozen=True)
 class Explained:
-    """What explains a falsification: a sentence; the change of conventions, where one does it; whether it was looked for."""
+    """What explains a falsification: a sentence; what of the conventions it changes, if that does; whether it was looked for."""
 
     said: str = ""
     changes: Mapping[str, str] = field(default_factory=dict)
@@ -46,7 +46,7 @@ def explained(setting: Setting, report: Report, kinds: list[str]) -> Explained:
         return Explained()
     try:
         if any(c.kind == "value" for c in failed):
-            return replace(_values(Evidence(setting, kinds)), tried=True)
+            return replace(wrong_values(Evidence(setting, kinds)), tried=True)
         if all(c.name == f"robustness: {UNREAD}" for c in failed):
             return Explained(_unread(setting, kinds[0]))
     except Unsupported:
@@ -54,21 +54,21 @@ def explained(setting: Setting, report: Report, kinds: list[str]) -> Explained:
     return Explained()
 
 
-def _values(evidence: Evidence) -> Explained:
+def wrong_values(evidence: Evidence) -> Explained:
     """What explains wrong values: results of another form first, then conventions, causes, and where it happens."""
     said = cause(evidence, FORMS)
     if said:
         return Explained(said)
-    found = nearest(evidence)
-    if found is not None and found.conforming >= CLEARLY * found.examples:
-        few = "" if found.all else f" at {found.conforming} of {found.examples} examples"
-        return Explained(f"conforms under convention {found.said}{few}", found.changes)
+    near = nearest(evidence)
+    if near is not None and near.conforming >= CLEARLY * near.examples:
+        few = "" if near.all else f" at {near.conforming} of {near.examples} examples"
+        return Explained(f"conforms under convention {near.said}{few}", near.changes)
     said = cause(evidence, CAUSES)
     if said:
         return Explained(said)
-    if found is not None:
+    if near is not None:
         return Explained(
-            f"nearest to convention {found.said}: conforms at {found.conforming} of {found.examples} examples"
+            f"nearest to convention {near.said}: conforms at {near.conforming} of {near.examples} examples"
         )
     return Explained(_where(evidence))
 
@@ -115,4 +115,4 @@ def _unread(setting: Setting, dtype: str) -> str:
     )
 
 
-__all__ = ["Explained", "explained"]
+__all__ = ["Explained", "explained", "wrong_values"]

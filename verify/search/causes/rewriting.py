@@ -6,106 +6,35 @@ A rule takes a part of a line and gives what is likely to stand there instead, w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import sympy
-from sympy.core.basic import Basic
 from sympy.core.symbol import Str
 
 from spec.language.arrays import DISCRETE, Tensor
 from spec.language.expr import (
     TRUE,
-    Always,
     Both,
     Bound,
     Case,
     Compare,
     Func,
-    Leaf,
     Literal,
     MaxOf,
     Minus,
     Negative,
-    Not,
     Over,
     Plus,
-    Power,
     Ref,
     SumOf,
     Times,
 )
-from spec.language.flatten import Flat
-from spec.language.lines import Definition
-from spec.language.trees import free_symbols, fresh, refs, substitute, walk
-
-Written = Iterator[tuple[str, Any]]
-"""A sentence, and what stands in the place of a part."""
-
-
-@dataclass(frozen=True)
-class Spot:
-    """A part of a line, what it is a divisor of, and how the right side is put together with something else in its place."""
-
-    flat: Flat
-    line: Definition
-    part: Any
-    divisor: bool
-    rebuilt: Callable[[Any], Any]
-
-    @property
-    def whole(self) -> bool:
-        """Whether the part is the whole right side."""
-        return self.part is self.line.right
-
-    def __str__(self) -> str:
-        return plain(self.part)
-
-
-def plain(part: Any) -> str:
-    """A part as text, without brackets around it."""
-    said = str(part)
-    return said if len(said) <= 60 else said[:60] + " …"
-
-
-def spots(flat: Flat, line: Definition) -> Iterator[Spot]:
-    """Every part of a line, outermost first."""
-
-    def below(part: Basic, divisor: bool, rebuilt: Callable[[Any], Any]) -> Iterator[Spot]:
-        yield Spot(flat, line, part, divisor, rebuilt)
-        if isinstance(part, Leaf | Str | Ref | Literal | sympy.Symbol) or not part.args:
-            return
-        for place, child in enumerate(part.args):
-            if isinstance(part, Bound) and 0 < place < 4:
-                continue
-            if not isinstance(child, Basic) or isinstance(child, Str):
-                continue
-
-            def inside(new: Any, part: Basic = part, place: int = place) -> Any:
-                return rebuilt(part.func(*part.args[:place], new, *part.args[place + 1 :]))
-
-            yield from below(child, isinstance(part, Over) and place == 1, inside)
-
-    yield from below(line.right, False, lambda new: new)
-
-
-def fixed(node: Any) -> bool:
-    """Whether a part depends on sizes alone."""
-    return (
-        isinstance(node, Literal | Func | Power | Times | Over)
-        and not any(refs(node))
-        and not ({s for s in free_symbols(node) if not s.is_positive})
-    )
-
-
-def _of(node: Any) -> bool:
-    return fixed(node) and bool(free_symbols(node))
-
+from spec.language.trees import free_symbols, fresh, refs, substitute
+from verify.search.causes.activations import activations, functions
+from verify.search.causes.spots import Spot, Written, fixed
 
 FIXED = (64, 128, 32, 80, 96, 16, 256, 512, 768, 1024, 2, 3, 4, 8, 5, 7)
 """Widths at which a scale is fixed in the field."""
-
-# Scales -----------------------------------------------------------------------------------------------------------------
 
 
 def scales(spot: Spot) -> Written:
@@ -141,6 +70,10 @@ def scales(spot: Spot) -> Written:
                 )
 
 
+def _of(node: Any) -> bool:
+    return fixed(node) and bool(free_symbols(node))
+
+
 def sizes(spot: Spot) -> Written:
     """One size taken for another, or one off."""
     part = spot.part
@@ -148,8 +81,12 @@ def sizes(spot: Spot) -> Written:
         return
     inside = [s for s in free_symbols(part) if s.is_positive]
     every = {s: None for item in spot.flat.inputs for s in _sizes_of(item)}
+    for symbol in sorted((s for s in free_symbols(part) if not s.is_positive), key=str):
+        for step, said in ((1, "1, not 0"), (-1, "−1, not 0")):
+            new = Literal(part.value.subs(symbol, symbol + step))
+            yield f"off by one: {symbol} counts from {said}, in {{line}}", new
     for size in sorted(inside, key=str):
-        for step, said in ((-1, f"{size} − 1"), (1, f"{size} + 1")):
+        for step, said in ((-1, f"{size} − 1"), (1, f"{size} + 1"), (-2, f"{size} − 2")):
             new = Literal(part.value.subs(size, size + step))
             yield f"{{line}} has {said} in the place of {size}", new
         for other in every:
@@ -165,15 +102,14 @@ def _sizes_of(item: Any) -> Iterator[Any]:
         yield from sorted((s for s in free_symbols(size) if s.is_positive), key=str)
 
 
-# Conditions -------------------------------------------------------------------------------------------------------------
-
-
 def comparisons(spot: Spot) -> Written:
     """A comparison that is off by one, turned round, or left out."""
     part = spot.part
     if not isinstance(part, Compare):
         return
     sign, left, right = part.args
+    if any(refs(part)):  # between numbers, not between positions
+        return
     later = part.func(sign, left, right + 1)
     earlier = part.func(sign, left, right - 1)
     yield (
@@ -213,9 +149,6 @@ def hidden(spot: Spot) -> Written:
     if isinstance(part, Both):
         for one, other in (part.args, part.args[::-1]):
             yield f"the condition {one} is not applied in {{line}}", other
-
-
-# Sums -------------------------------------------------------------------------------------------------------------------
 
 
 def separate(spot: Spot) -> Written:
@@ -275,9 +208,6 @@ def ends(spot: Spot) -> Written:
             )
 
 
-# Terms, factors, functions ----------------------------------------------------------------------------------------------
-
-
 def left_out(spot: Spot) -> Written:
     """A term or factor that is missing."""
     part = spot.part
@@ -307,24 +237,6 @@ def signs(spot: Spot) -> Written:
         yield "the sign of {line} is wrong", Negative(part)
 
 
-SIMILAR = (("tanh", "sigmoid", "erf"), ("sin", "cos"))
-"""Functions that are taken for one another."""
-
-
-def functions(spot: Spot) -> Written:
-    """A function that is left out, or another of its kind."""
-    part = spot.part
-    if isinstance(part, Func):
-        argument = part.args[1]
-        for name in (n for kind in SIMILAR if part.name in kind for n in kind if n != part.name):
-            new = Func(Str(name), argument)
-            yield f"{new.func(Str(name), argument)} in the place of {part} in {{line}}", new
-        yield f"{{line}} has no {part.name}: {argument} in the place of {part}", argument
-    if isinstance(part, Power) and part.args[1] == Literal(sympy.Integer(2)):
-        yield f"{{line}} has no square: {part.args[0]} in the place of {part}", part.args[0]
-        yield f"{{line}} has an absolute value in the place of {part}", Func(Str("abs"), part.args[0])
-
-
 def weighted(spot: Spot) -> Written:
     """ε moved: out of a root, or into one; a mean for a sum, and a sum for a mean."""
     part = spot.part
@@ -341,9 +253,6 @@ def weighted(spot: Spot) -> Written:
     if isinstance(part, SumOf):
         count = Literal(part.last - part.first + 1)
         yield f"{{line}} takes the mean over {part.var}, not the sum", Over(part, count)
-
-
-# References -------------------------------------------------------------------------------------------------------------
 
 
 def references(spot: Spot) -> Written:
@@ -376,9 +285,10 @@ RULES: tuple[Callable[[Spot], Written], ...] = (
     hidden,
     separate,
     axes,
-    weighted,
-    left_out,
     sizes,
+    weighted,
+    activations,
+    left_out,
     functions,
     signs,
     ends,
@@ -387,50 +297,4 @@ RULES: tuple[Callable[[Spot], Written], ...] = (
 """The kinds of mistakes, the most usual first."""
 
 
-# Masks taken for numbers -------------------------------------------------------------------------------------------------
-
-
-def unmasked(node: Any, enter: Callable[[Any, Any], Any], condition: Any = TRUE) -> Any:
-    """A part without its conditions; ``enter(u, condition)`` stands in the place of each u whose exponential they guarded."""
-    if isinstance(node, Case) and any(isinstance(x, Ref) for x in walk(node.args[0])):
-        return unmasked(node.args[1], enter, node.args[0])
-    if isinstance(node, Bound) and node.where != TRUE:
-        return node.func(unmasked(node.body, enter, node.where), *node.args[1:4], TRUE)
-    if isinstance(node, Func) and node.name == "exp" and not isinstance(condition, Always):
-        return Func(node.args[0], enter(node.args[1], condition))
-    if isinstance(node, Leaf | Str | Ref | Literal) or not node.args:
-        return node
-    return node.func(*(unmasked(a, enter, condition) if isinstance(a, Basic) else a for a in node.args))
-
-
-def _number(condition: Any) -> Any:
-    return Case(condition, Literal(sympy.Integer(1)), Literal(sympy.Integer(0)))
-
-
-def _fill(value: Any) -> Callable[[Any, Any], Any]:
-    return lambda u, condition: Case(condition, u, Literal(sympy.sympify(value)))
-
-
-MASKS: tuple[tuple[str, Callable[[Any, Any], Any]], ...] = (
-    (
-        "a boolean mask is added to the scores as if it were additive: True adds 1, and hides nothing",
-        lambda u, condition: Plus(u, _number(condition)),
-    ),
-    (
-        "the scores are multiplied by the mask: a hidden score is 0, and exp(0) = 1 still counts",
-        lambda u, condition: Times(u, _number(condition)),
-    ),
-    ("hidden scores are set to 0, and exp(0) = 1 still counts", _fill(0)),
-    ("hidden scores are set to −1, and still count", _fill(-1)),
-    (
-        "hidden scores are lowered by 1 only, and still count",
-        lambda u, condition: Minus(u, _number(Not(condition))),
-    ),
-    (
-        "hidden scores are filled with a finite number, and a query that sees nothing gets the mean of all",
-        _fill(-(10**9)),
-    ),
-)
-"""What becomes of a mask that is not a condition but a number among the scores."""
-
-__all__ = ["MASKS", "RULES", "Spot", "spots", "unmasked"]
+__all__ = ["RULES"]

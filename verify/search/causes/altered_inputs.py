@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from spec.language.arrays import WHOLE, Tensor
-from spec.language.evaluation.dimensions import is_size
+from spec.language.evaluation.dimensions import is_size, whole
 from verify.inputs.examples import Example
 from verify.inputs.regimes import EPSILONS
 from verify.search.evidence import Alike, Evidence
@@ -39,33 +39,30 @@ def _at(evidence: Evidence, change: Change) -> Alike:
 
 
 def _masks(evidence: Evidence) -> Iterator[Explanation]:
-    """A mask that is not read, and one whose True and False are exchanged: any boolean input."""
+    """A mask that is not read, or not as it stands: any boolean input."""
     for item in evidence.formula.tensors:
-        name = item.name
-        if item.role != "mask" and (item.domain != "boolean" or item.role not in ("data", "parameter")):
+        if item.domain != "boolean" or (item.role == "mask" and not evidence.caller.takes_mask):
             continue
-        if item.role == "mask" and not evidence.caller.takes_mask:
-            continue
-
-        absent = np.bool_(item.role == "mask" and evidence.judge.flat.absent)
-        yield (
-            f"{name} is ignored: the result is that of a call without it",
-            _at(evidence, _truth(name, absent)),
-        )
-        yield (
-            f"the polarity of {name} is inverted: True is taken for what False means",
-            _at(evidence, _truth(name, None)),
-        )
+        absent = item.role == "mask" and evidence.judge.flat.absent
+        ignored = _truth(item, partial(np.full_like, fill_value=absent))
+        yield f"{item.name} is ignored: the result is that of a call without it", _at(evidence, ignored)
+        for said, change in TRUTHS:
+            yield said.format(name=item.name), _at(evidence, _truth(item, change))
+        if item.role == "mask" and len(item.shape) > 1:
+            for said, change in SEEN_TOO:
+                yield said.format(name=item.name), _at(evidence, _truth(item, change, always=True))
 
 
-def _truth(name: str, value: np.bool_ | None) -> Change:
-    """A boolean input that is the same everywhere, or inverted; one that is absent stays so."""
+def _truth(item: Tensor, change: Callable[[Any], Any], always: bool = False) -> Change:
+    """A boolean input that is read otherwise; one that is absent is so, too, where that is always done."""
 
-    def change(example: Example) -> Mapping[str, Any]:
-        given = example.inputs.get(name)
-        return {name: None if given is None else ~given if value is None else np.full_like(given, value)}
+    def changed(example: Example) -> Mapping[str, Any]:
+        given = example.inputs.get(item.name)
+        if given is None and always:
+            given = np.ones(tuple(whole(size, example.sizes) for size in item.shape), bool)
+        return {item.name: None if given is None else np.asarray(change(given), bool)}
 
-    return change
+    return changed
 
 
 def _numbers(evidence: Evidence) -> Iterator[Explanation]:
@@ -133,6 +130,15 @@ def _prepared(evidence: Evidence) -> Iterator[Explanation]:
         if item.role == "data" and item.shape:
             for said, change in PREPARED:
                 yield said.format(name=item.name), _at(evidence, _by(item.name, change))
+    for item in evidence.formula.tensors:
+        if item.role in ("number", "parameter") and item.domain in (
+            "real",
+            "positive",
+            "nonnegative",
+            "share",
+        ):
+            for said, change in SCALED:
+                yield said.format(name=item.name), _at(evidence, _by(item.name, change))
 
 
 def _left_out(evidence: Evidence) -> Iterator[Explanation]:
@@ -146,7 +152,7 @@ def _turned(evidence: Evidence) -> Iterator[Explanation]:
     """An input that is read the wrong way round: square ones transposed, others along an axis from its end."""
     for item in _arrays(evidence):
         name, shape = item.name, item.shape
-        if len(shape) >= 2 and shape[-1] == shape[-2]:
+        if len(shape) >= 2:  # where its sizes are equal: elsewhere it does not fit
             yield (
                 f"axes swapped: {name} is read as its transpose",
                 _at(evidence, _by(name, lambda value: np.swapaxes(value, -1, -2))),
@@ -182,6 +188,48 @@ def _orders(count: int) -> Iterator[tuple[int, ...]]:
         yield tuple(order)
 
 
+TRUTHS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    ("the polarity of {name} is inverted: True is taken for what False means", np.logical_not),
+    ("{name} is read from its end", lambda x: x[..., ::-1]),
+    ("of {name} the first row is read for all", lambda x: np.broadcast_to(x[..., :1, :], x.shape)),
+    ("of {name} the last row is read for all", lambda x: np.broadcast_to(x[..., -1:, :], x.shape)),
+    ("of {name} the first column is read for all", lambda x: np.broadcast_to(x[..., :1], x.shape)),
+    ("axes swapped: {name} is read as its transpose", lambda x: np.swapaxes(x, -1, -2)),
+    (
+        "axes swapped: {name} is reshaped where its axes have to be permuted",
+        lambda x: np.swapaxes(x, -1, -2).reshape(x.shape),
+    ),
+)
+"""What a boolean input is taken for."""
+
+
+def _earlier(mask: Any, ahead: int = 0) -> Any:
+    """Which positions are not later than each, by so many."""
+    rows, columns = np.indices(mask.shape[-2:])
+    return np.broadcast_to(columns <= rows + ahead, mask.shape)
+
+
+SEEN_TOO: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    (
+        "later positions are hidden, too, as if it were causal",
+        lambda x: x & _earlier(x),
+    ),
+    (
+        "later positions are hidden, too, as if it were causal and the last stood beside the last",
+        lambda x: x & _earlier(x, x.shape[-1] - x.shape[-2]),
+    ),
+    ("{name} is ignored, and later positions are hidden", _earlier),
+    (
+        "each position sees itself, though {name} hides it",
+        lambda x: x | np.eye(*x.shape[-2:], dtype=np.bool_),
+    ),
+    (
+        "no position sees itself, though {name} permits it",
+        lambda x: x & ~np.eye(*x.shape[-2:], dtype=np.bool_),
+    ),
+)
+"""What is hidden or seen besides what a mask says."""
+
 PREPARED: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     ("the mean of {name} is subtracted first", lambda x: x - x.mean(-1, keepdims=True)),
     ("{name} is divided by its length first", lambda x: x / np.linalg.norm(x, axis=-1, keepdims=True)),
@@ -202,6 +250,18 @@ PREPARED: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     ),
 )
 """What is done to data unasked."""
+
+SCALED: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    ("1 is added to {name}", lambda x: x + 1),
+    ("1 is subtracted from {name}", lambda x: x - 1),
+    ("{name} is doubled", lambda x: 2 * x),
+    ("{name} is halved", lambda x: x / 2),
+    ("{name} is squared", lambda x: x * x),
+    ("the root of {name} is taken", lambda x: x**0.5),
+    ("the inverse of {name} is taken", lambda x: 1 / x),
+    ("the exponential of {name} is taken", np.exp),
+)
+"""What is done to numbers and parameters unasked."""
 
 
 def _arrays(evidence: Evidence) -> list[Tensor]:

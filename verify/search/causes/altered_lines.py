@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,12 @@ from spec.language.lines import Definition
 from spec.language.trees import refs
 from verify.inputs.examples import Example
 from verify.properties.values import Judge, Reals
-from verify.search.altered_inputs import Explanation
+from verify.search.causes.activations import SIMILAR, exchanged
+from verify.search.causes.altered_inputs import Explanation
+from verify.search.causes.mask_numbers import MASKS, unmasked
+from verify.search.causes.rewriting import RULES
+from verify.search.causes.spots import Spot, spots
 from verify.search.evidence import Alike, Evidence
-from verify.search.rewriting import MASKS, RULES, Spot, spots, unmasked
 
 MOST_PARTS = 400
 """Parts of lines that are looked at: a whole model has thousands, and none of them would be found in time."""
@@ -78,8 +81,7 @@ class Runs:
         read = [defined[name] for name in names if name in defined]
         if line.name in self.alone and all(t.domain not in DISCRETE or t.domain == "boolean" for t in read):
             return self._spliced(new, [t for t in read if t.domain != "boolean"])
-        lines = tuple(new if each is line else each for each in self.flat.lines)
-        return partial(_outputs, replace(self.flat, lines=lines))
+        return partial(_outputs, rewritten(self.flat, {line: right}))
 
     def _spliced(self, line: Definition, read: list[Tensor]) -> Alike:
         truths = tuple(each for each in self.flat.lines if each.left.tensor.domain == "boolean")
@@ -108,13 +110,28 @@ def altered_lines(evidence: Evidence, judge: Judge | None = None) -> Iterator[Ex
     """Every explanation by one thing that is written otherwise: masks as numbers, reshaped heads, then rule by rule."""
     flat = (judge or evidence.judge).flat
     runs = Runs(flat)
-    yield from chain(_masks(flat), _reshaped(runs))
-    parts = [spot for line in flat.lines for spot in spots(flat, line)]
+    yield from chain(_masks(flat), _functions(flat), _reshaped(runs))
+    parts = [spot for line in flat.lines for spot in spots(flat, line)][:MOST_PARTS]
+    names = [line.name for line in flat.lines]
     for rule in RULES:
-        for spot in parts[:MOST_PARTS]:
+        together: dict[tuple[str, str], dict[Definition, Any]] = {}
+        for spot in parts:
             for said, new in rule(spot):
                 sentence = spoken(flat, said).format(line=named(flat, spot.line))
+                if names.count(spot.line.name) > 1:  # the same is likely to be wrong in all its lines
+                    together.setdefault((spot.line.name, sentence), {}).setdefault(
+                        spot.line, spot.rebuilt(new)
+                    )
                 yield sentence, _lazily(runs, spot, new)
+        for (_, sentence), rights in together.items():
+            if len(rights) > 1:
+                yield sentence, partial(_outputs, rewritten(flat, rights))
+
+
+def rewritten(flat: Flat, rights: Mapping[Definition, Any]) -> Flat:
+    """A statement with other right sides in some lines."""
+    lines = tuple(replace(line, right=rights[line]) if line in rights else line for line in flat.lines)
+    return replace(flat, lines=lines)
 
 
 def _lazily(runs: Runs, spot: Spot, new: Any) -> Alike:
@@ -150,6 +167,14 @@ def _masks(flat: Flat) -> Iterator[Explanation]:
         lines = tuple(replace(line, right=unmasked(line.right, enter)) for line in flat.lines)
         if lines != flat.lines:
             yield said, partial(_outputs, replace(flat, lines=lines))
+
+
+def _functions(flat: Flat) -> Iterator[Explanation]:
+    """Two functions exchanged for each other, everywhere."""
+    for one, two in (pair for kind in SIMILAR for pair in combinations(kind, 2)):
+        lines = tuple(replace(line, right=exchanged(line.right, one, two)) for line in flat.lines)
+        if lines != flat.lines:
+            yield f"{one} and {two} are exchanged", partial(_outputs, replace(flat, lines=lines))
 
 
 def _reshaped(runs: Runs) -> Iterator[Explanation]:
