@@ -19,9 +19,9 @@ from spec.language.evaluation.dimensions import Size, is_size, solved_all, whole
 from spec.language.formula import Formula
 from verify.inputs import mask_kinds, regimes
 from verify.inputs.dtypes import DTYPES
-from verify.inputs.regimes import Regime
+from verify.inputs.leads import Lead, leads
 from verify.inputs.size_rules import EVERY_SIZE, Supported
-from verify.inputs.sizes import SIZE_KINDS, Sizing, sizing
+from verify.inputs.sizes import ALIKE, SIZE_KINDS, Sizing, sizing
 
 SHARING = 100
 """For every so many planned examples, one more choice of sizes of each kind: examples of equal sizes are evaluated together."""
@@ -100,13 +100,6 @@ class Space:
         self.masks = regimes.MASKS if masks else regimes.MASKS[:1]
         self.fixed = dict(supported.fixed)
         self.data_regimes = tuple(r for r in regimes.DATA if r.moderate or not moderate)
-        real = ("real", "positive", "nonnegative")
-        self.data = [t.name for t in formula.tensors if t.role == "data" and t.domain in real]
-        self.parameters = [
-            t.name
-            for t in formula.tensors
-            if t.role == "parameter" and t.domain in real and t.name not in self.fixed
-        ]
         self.numbers = [t for t in formula.tensors if t.role == "number"]
         self.masked = any(t.role == "mask" for t in formula.tensors)
 
@@ -121,18 +114,9 @@ class Space:
         return self.sizing.symbols
 
     @cached_property
-    def pairs(self) -> tuple[tuple[str, Regime], ...]:
-        """Every (input, regime), the most telling first; the input ``*`` stands for all data inputs together."""
-        found: list[tuple[str, Regime]] = []
-        if self.data:
-            found += [("*", regime) for regime in self.data_regimes]
-        for regime in regimes.PARAMETER:
-            found += [(name, regime) for name in self.parameters]
-        if len(self.data) > 1:
-            for turn in range(len(self.data)):
-                for place, regime in enumerate(self.data_regimes):
-                    found.append((self.data[(place + turn) % len(self.data)], regime))
-        return tuple(found) or (("", regimes.UNIT),)
+    def leads(self) -> tuple[Lead, ...]:
+        """What examples are about, the most telling first."""
+        return leads(self.formula, self.data_regimes, self.fixed)
 
     def plan(self, count: int, seed: int, large: bool = False) -> Iterator[Recipe]:
         """The first ``count`` recipes: regimes, masks, numbers and kinds of sizes each in turn, at coprime paces.
@@ -151,11 +135,13 @@ class Space:
                 done += 1
                 continue
             turn = place - done
-            kind = sizes.kinds[(turn if turn >= len(self.pairs) else turn * 7) % len(sizes.kinds)]
+            kind = sizes.kinds[(turn if turn >= len(self.leads) else turn * 7) % len(sizes.kinds)]
+            if any(regime.square for regime in self.leads[turn % len(self.leads)].draws.values()):
+                kind = ALIKE
             yield Recipe(
                 sizes=kind,
-                regime=turn % len(self.pairs),
-                other=0 if turn < len(self.pairs) else int(random.integers(len(self.data_regimes))),
+                regime=turn % len(self.leads),
+                other=0 if turn < len(self.leads) else int(random.integers(len(self.data_regimes))),
                 mask=(turn + turn // len(self.masks)) % len(self.masks),
                 number=(turn + turn // 6) % len(regimes.POSITIVE_NUMBERS),
                 seed=int(random.integers(2**31)),
@@ -172,7 +158,7 @@ class Space:
         """The example that a recipe describes (``sizes`` given: at these)."""
         random = np.random.default_rng([*recipe])
         sizes = dict(sizes or self.sizing.drawn(recipe.sizes, recipe.variant))
-        lead, regime = self.pairs[recipe.regime % len(self.pairs)]
+        lead = self.leads[recipe.regime % len(self.leads)]
         other = self.data_regimes[recipe.other % len(self.data_regimes)]
         mask = self.masks[recipe.mask % len(self.masks)]
         inputs: dict[str, Any] = {}
@@ -205,12 +191,11 @@ class Space:
             elif item.role == "number":
                 inputs[item.name] = self._number(item, recipe, random)
             else:
-                if lead in (item.name, "*") and (item.role == "data" or lead == item.name):
-                    chosen = regime
-                else:
-                    chosen = other if item.role == "data" else regimes.PARAMETER[0]
+                chosen = lead.regime(item.name, item.role) or (
+                    other if item.role == "data" else regimes.DISTINCT
+                )
                 inputs[item.name] = rounded(fitted(item, chosen.draw(random, shape)), dtype)
-        said = [f"{'all data' if lead == '*' else lead}: {regime.name}"] if lead else []
+        said = [lead.name] if lead.name else []
         if self.masked and mask.name != "no mask":
             said.append(mask.name)
         seed, regime_name = recipe.seed % 2**31, ", ".join(said)

@@ -21,8 +21,8 @@ from spec.language.ordering import Group
 from verify.inputs.size_rules import Supported, sizes_of_formula
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
-SIZE_KINDS = 10
-"""Kinds of small sizes; a kind from here on is one of the large ones."""
+SIZE_KINDS, ALIKE = 10, 5
+"""Kinds of small sizes, and that of equal ones; a kind from the first on is one of the large ones."""
 LARGE = (1031, 257, 131, 67)
 """Primes above 1024, 256, 128 and 64, in which loops over blocks end in an incomplete block."""
 BUDGET, STEP = 3e5, 1e4
@@ -115,7 +115,7 @@ class Sizing:
             chosen = list(small[:count])
         elif kind == 1:
             chosen = list(small[:count])[::-1]
-        elif kind == 5:
+        elif kind == ALIKE:
             chosen = [int(random.integers(1, 8))] * count
         elif kind == 6:
             chosen = [1] * count
@@ -203,4 +203,4 @@ def _steps(group: Group, outside: tuple[Size, ...]) -> Iterator[Term]:
         yield from _steps(inner, over)
 
 
-__all__ = ["LARGE", "LONG", "LONGEST", "PRIMES", "SIZE_KINDS", "Sizing", "sizing"]
+__all__ = ["ALIKE", "LARGE", "LONG", "LONGEST", "PRIMES", "SIZE_KINDS", "Sizing", "sizing"]
