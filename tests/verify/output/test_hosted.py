@@ -127,7 +127,7 @@ def test_the_schema_refuses(found: dict[str, Any]) -> None:
 
 
 def test_junit_tells_failures_from_known_deviations(found: dict[str, Any]) -> None:
-    """What is new fails with its counterexample; what is listed is skipped with its reason; unexpected passes and errors count."""
+    """What is new fails with its counterexample; what is listed is skipped with its reason; surprises and errors count."""
     root = ET.fromstring(found["xml"])
     suites = {suite.get("name"): suite for suite in root}
     assert int(suites["similarity.dot right"].get("failures", "")) == 0
