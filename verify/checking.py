@@ -283,7 +283,14 @@ def _laws(setting: Setting) -> list[CheckResult]:
 
     judge, caller = setting.judge, setting.caller
     try:
-        return check_law(caller, judge.formula, judge.conventions, setting.seed, caller.device)
+        return check_law(
+            caller,
+            judge.formula,
+            judge.conventions,
+            setting.seed,
+            caller.device,
+            lambda: setting.clock.over,
+        )
     except Fault as fault:
         return [CheckResult("law", "law", FALSIFIED, message=str(fault))]
     except Unsupported as said:

@@ -122,6 +122,7 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "trusted": theorems.trusted,
     "checked_file": samples.source_of,
     "checked_output": samples.output_of,
+    "profiles": samples.profiles,
     "ordinary_rows": samples.ordinary,
     "bounds": samples.bounds,
     "widths": accuracy.widths,

@@ -65,7 +65,9 @@ class Origins:
         """The checker, the statement that it is asked about, and what else it reads."""
         modules = [m for m in self._sources.modules("verify") if not m.startswith(APART)]
         names = [*self._language, *((m, "") for m in modules), self._sources.statement(samples.FORMULA)]
-        read = {Path(samples.__file__), samples.FOLDER / samples.FILE, ROOT / "verify" / "known.toml"}
+        folders = (samples.FOLDER, samples.PROJECT, ROOT / "examples" / "formulas")
+        read = {Path(samples.__file__), ROOT / "verify" / "known.toml", ROOT / "pytest_attnspec.py"}
+        read |= {path for folder in folders for path in folder.iterdir() if path.suffix in (".py", ".toml")}
         return self._sources.reached(*names) | read
 
     def _theorem(self, name: str) -> set[Path]:

@@ -15,15 +15,32 @@ import impl.attention
 from spec.language.evaluation.evaluate import bound
 from spec.language.evaluation.precision import ACCUMULATION, FORMATS
 from spec.language.registry import find
+from verify.command.profiles import PROFILES
 
 from . import errors, examples
 from .markup import number, table
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "samples"
+PROJECT = FOLDER / "project"
 FILE, FORMULA = "my_norm.py", "normalization.layer_norm"
 _CHECK = ("check", f"{FILE}:layer_norm", "--formula", FORMULA)
-COMMANDS = {"check": _CHECK, "convention": (*_CHECK, "--convention", "eps=outside")}
+_OWN = "examples/formulas"
+COMMANDS = {
+    "check": _CHECK,
+    "convention": (*_CHECK, "--convention", "eps=outside"),
+    "show_rope": ("show", f"{_OWN}/rope.py:rope"),
+    "check_rope": ("check", f"{_OWN}/rotary.py:turned", "--formula", f"{_OWN}/rope.py:rope"),
+    "show_alibi": ("show", f"{_OWN}/alibi.py:alibi"),
+    "check_alibi": ("check", f"{_OWN}/biased.py:weights", "--formula", f"{_OWN}/alibi.py:alibi"),
+    "targets": ("verify", "--jobs", "1"),
+    "pytest": ("pytest", "-v", "--no-header"),
+}
+"""Arguments of ``attnspec``, or a command of its own."""
+FOLDERS = {"targets": PROJECT, "pytest": PROJECT} | {
+    name: ROOT for name, arguments in COMMANDS.items() if _OWN in " ".join(arguments)
+}
+"""Where a command is run, if not beside the samples."""
 MADE: dict[str, str] = {}
 """What :func:`make` gave, in a process of this build or of an earlier one."""
 
@@ -41,11 +58,13 @@ def make(name: str) -> str:
         "OMP_NUM_THREADS": "1",
         "NO_COLOR": "1",
     }
+    plain = COMMANDS[name][0] == "pytest"
+    plugin = ("-p", "pytest_attnspec", "-p", "no:cacheprovider") if plain else ()
     done = subprocess.run(
-        [sys.executable, "-m", "verify", *COMMANDS[name]],
-        cwd=FOLDER, env=environment, text=True, encoding="utf-8", capture_output=True, check=False,
+        [sys.executable, "-m", *(() if plain else ("verify",)), *COMMANDS[name], *plugin],
+        cwd=FOLDERS.get(name, FOLDER), env=environment, text=True, encoding="utf-8", capture_output=True, check=False,
     )  # fmt: skip
-    typed = f"attnspec {' '.join(COMMANDS[name])}"
+    typed = f"{'' if plain else 'attnspec '}{' '.join(COMMANDS[name])}"
     if "Traceback (most recent call last)" in done.stderr:
         raise RuntimeError(f"{typed}: {done.stderr}")
     lines = [line.rstrip() for line in done.stdout.strip().splitlines()]
@@ -61,7 +80,22 @@ def output_of(name: str) -> str:
 
 def source_of(name: str) -> str:
     """The file that is checked."""
-    return f'```python title="{name}"\n{(FOLDER / name).read_text(encoding="utf-8").strip()}\n```'
+    path = FOLDER / name if (FOLDER / name).exists() else ROOT / name
+    kind = {".py": "python", ".toml": "toml"}[path.suffix]
+    return f'```{kind} title="{path.name}"\n{path.read_text(encoding="utf-8").strip()}\n```'
+
+
+def profiles() -> str:
+    """The profiles, and what each asks."""
+    rows = [
+        (
+            f"<code>{name}</code>",
+            str(options["max_examples"]),
+            f"{options['time_limit']} s" if "time_limit" in options else "–",
+        )
+        for name, options in PROFILES.items()
+    ]
+    return table(("Profile", "Examples for each check", "Time limit for each target"), rows)
 
 
 def formats() -> str:

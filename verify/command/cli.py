@@ -27,9 +27,10 @@ EXITS = (
     "3 nothing conclusive"
 )
 JSON = """
-JSON (--json F): {command, exit, seed, max_examples, dtypes, device, versions, reports, known_deviations, unexpected_passes,
-absent, errors, interrupted}. A report holds formula_id, target, conventions, sizes, verdict, overall (verdict, or "known"),
-kinds, checks (name, kind, dtype, verdict, examples, worst_ratio = error/bound, effective, message, counterexample) and notes.
+JSON (--json F): {schema_version, command, exit, seed, max_examples, dtypes, device, versions, reports, known_deviations,
+unexpected_passes, absent, errors, interrupted}; verify/output/report.schema.json describes it. A report holds formula_id, target,
+conventions, sizes, verdict, overall (verdict, or "known"), kinds, checks (name, kind, dtype, verdict, examples, worst_ratio =
+error/bound, effective, message, counterexample) and notes.
 The details of a check of the kind "accuracy" hold sigma (the largest error beside the spread of careful arithmetic's), digits
 (decimal digits lost against it), grades (by values, gradients and sizes), and place (of what is imprecise).
 Numbers that are not finite are the strings "inf", "-inf" and "nan".

@@ -8,12 +8,12 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from verify.command.cli import CONFORMS, FALSIFIED, NOTHING, UNUSABLE
 from verify.command.files import record, write
 from verify.command.own_formula import shown, sound
-from verify.command.profiles import resolved
+from verify.command.profiles import checked_options, resolved, said_options, settled
 from verify.faults import Unusable
 from verify.targets import PACKAGES, TARGETS, Target, chosen, peer_version
 
@@ -135,42 +135,6 @@ def expanded(ids: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def said_options(given: argparse.Namespace) -> dict[str, Any]:
-    """The options of a check that stand on the command line; None for those that do not.
-
-    Raises:
-        Unusable: a device that cannot be used.
-    """
-    if given.device != "cpu":
-        from verify.subject.options import usable_device
-
-        usable_device(given.device)
-    return {
-        "profile": given.profile,
-        "max_examples": given.max_examples,
-        "seed": given.seed,
-        "dtypes": tuple(dict.fromkeys(given.dtype)) if given.dtype else None,
-        "device": given.device,
-        "accuracy": given.accuracy,
-        "time_limit": given.time_limit,
-    }
-
-
-def checked_options(given: argparse.Namespace) -> dict[str, Any]:
-    """The options of a check, with those that nothing is said of as its profile has them.
-
-    Raises:
-        Unusable: a device that cannot be used.
-    """
-    return settled(given, resolved(said_options(given)))
-
-
-def settled(given: argparse.Namespace, options: dict[str, Any]) -> dict[str, Any]:
-    """Options of a check, which also become what the documents say was given."""
-    given.max_examples, given.seed = options["max_examples"], options.setdefault("seed", 0)
-    return options
-
-
 def _targets(ids: Sequence[str], names: Sequence[str] | None) -> tuple[list[Target], list[str]]:
     """The targets asked for; and of the formulas asked for, whatever their targets, those that have none."""
     from spec.language.registry import statement_ids
@@ -255,7 +219,8 @@ def do_verify(given: argparse.Namespace) -> int:
             f"{len(expected)} known deviations, nothing else.",
             style="green",
         )
-    record(given, "verify", status, reports, judgement, absent, errors, interrupted)
+    places = {(o.report.formula_id, o.report.target): o.place for o in outcomes if o.report and o.place}
+    record(given, "verify", status, reports, judgement, absent, errors, interrupted, places)
     return status
 
 
@@ -270,7 +235,7 @@ def do_check(given: argparse.Namespace) -> int:
     from verify.deviations import Judgement
     from verify.inputs.size_rules import pairs
     from verify.output.table import print_falsified, print_imprecise, table
-    from verify.subject.loading import Unloadable, callable_at
+    from verify.subject.loading import Unloadable, callable_at, place_of
 
     try:
         call = callable_at(given.where, given.adapter)
@@ -312,7 +277,9 @@ def do_check(given: argparse.Namespace) -> int:
         _reproduction(given, report, out)
     elif given.script:
         out.print(f"nothing was falsified, so {given.script} was not written", style="dim", markup=False)
-    record(given, "check", status, [report], Judgement(), [], [], False)
+    place = place_of(call)
+    places = {} if place is None else {(report.formula_id, report.target): place}
+    record(given, "check", status, [report], Judgement(), [], [], False, places)
     return status
 
 

@@ -1,8 +1,9 @@
-"""The files that a command was asked to write: what was found as JSON, as a page, as a picture of the table; scripts."""
+"""What a command was asked to write: what was found as JSON, as a page, as JUnit's XML, as a picture of the table; scripts."""
 
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from verify.output.document import document, dump
 
 if TYPE_CHECKING:
     from verify.deviations import Judgement
+    from verify.output.hosted import Places
     from verify.report import Report
 
 
@@ -36,14 +38,17 @@ def record(
     absent: Sequence[str],
     errors: Sequence[str],
     interrupted: bool,
+    places: Places | None = None,
 ) -> None:
-    """Write the files that were asked for."""
+    """Write the files that were asked for; tell a hosted runner what failed, and where that is defined."""
     if given.svg:
         from verify.output.table import picture, table
 
         write(given.svg, picture(table(reports, judgement), f"attnspec {command}"))
-    if not (given.json or given.html):
+    hosted = given.annotations or os.environ.get("GITHUB_ACTIONS") == "true"
+    if not (given.json or given.html or given.junit or hosted):
         return
+    from verify.output.hosted import junit, marked_lines
     from verify.output.page import page
 
     found = document(given, command, status, reports, judgement, absent, errors, interrupted)
@@ -51,3 +56,8 @@ def record(
         write(given.json, dump(found))
     if given.html:
         write(given.html, page(found))
+    if given.junit:
+        write(given.junit, junit(found))
+    if hosted:
+        for line in marked_lines(found, places or {}):
+            print(line)  # noqa: T201

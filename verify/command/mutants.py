@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from verify.command.cli import CONFORMS, FALSIFIED
-from verify.command.commands import checked_options, console, expanded
+from verify.command.commands import console, expanded
 from verify.command.files import record
+from verify.command.profiles import checked_options
 from verify.faults import Unusable
 
 if TYPE_CHECKING:

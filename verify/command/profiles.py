@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,4 +25,40 @@ def resolved(*layers: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-__all__ = ["PROFILES", "resolved"]
+def said_options(given: argparse.Namespace) -> dict[str, Any]:
+    """The options of a check that stand on the command line; None for those that do not.
+
+    Raises:
+        Unusable: a device that cannot be used.
+    """
+    if given.device != "cpu":
+        from verify.subject.options import usable_device
+
+        usable_device(given.device)
+    return {
+        "profile": given.profile,
+        "max_examples": given.max_examples,
+        "seed": given.seed,
+        "dtypes": tuple(dict.fromkeys(given.dtype)) if given.dtype else None,
+        "device": given.device,
+        "accuracy": given.accuracy,
+        "time_limit": given.time_limit,
+    }
+
+
+def checked_options(given: argparse.Namespace) -> dict[str, Any]:
+    """The options of a check, with those that nothing is said of as its profile has them.
+
+    Raises:
+        Unusable: a device that cannot be used.
+    """
+    return settled(given, resolved(said_options(given)))
+
+
+def settled(given: argparse.Namespace, options: dict[str, Any]) -> dict[str, Any]:
+    """Options of a check, which also become what the documents say was given."""
+    given.max_examples, given.seed = options["max_examples"], options.setdefault("seed", 0)
+    return options
+
+
+__all__ = ["PROFILES", "checked_options", "resolved", "said_options", "settled"]

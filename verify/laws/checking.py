@@ -35,7 +35,7 @@ from verify.laws.draws import (
     named,
     returned,
 )
-from verify.laws.results import ALPHA, POWER, exact, global_state, judged, misused
+from verify.laws.results import ALPHA, POWER, cut, exact, global_state, in_time, judged, misused, never
 from verify.laws.statistics import Tally, sample_size
 from verify.report import FALSIFIED, CheckResult
 
@@ -83,15 +83,17 @@ def check_law(
     conventions: Mapping[str, str] | None = None,
     seed: int = 0,
     device: str = "cpu",
+    over: Callable[[], bool] = never,
 ) -> list[CheckResult]:
     """Check what ``caller`` draws against the law of ``formula``.
 
-    ``caller`` takes the formula's inputs in declared order, in batches, and returns the tensors the law names.
+    ``caller`` takes the formula's inputs in declared order, in batches, and returns the tensors the law names. Once ``over``
+    says so, nothing more is drawn, and what is drawn is judged.
     """
     law = formula.law
     assert law is not None, f"{formula.id} states no law"
     if not law.selects:
-        return check_choices(caller, formula, conventions, seed, device)
+        return check_choices(caller, formula, conventions, seed, device, over)
     independent = formula.choose(conventions)[law.convention or ""] in law.independent
     axioms = {axiom.name: 0 for axiom in law.axioms}
     broken: dict[str, str] = {}
@@ -108,11 +110,12 @@ def check_law(
                 )
 
     samples: list[Sample] = []
+    layouts = plan(formula, conventions)
     state = global_state()
     try:
         samples += [
             draw(caller, formula, conventions, layout, seed, device, hold)
-            for layout in plan(formula, conventions)
+            for layout in in_time(layouts, over)
         ]
         if global_state() != state:
             kept.append("the global random state was used: draw from the generator that is passed")
@@ -151,7 +154,7 @@ def check_law(
     for check in checks:
         if check.verdict == FALSIFIED:
             check.details["cause"] = said
-    return checks
+    return checks + cut(len(samples), len(layouts), "layouts")
 
 
 def _generator(caller: Callable[..., Any], formula: Formula, seed: int, device: str) -> list[str]:

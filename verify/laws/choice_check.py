@@ -31,7 +31,7 @@ from verify.laws.choices import (
     situations,
     sizes_in,
 )
-from verify.laws.results import exact, global_state, judged, misused
+from verify.laws.results import cut, exact, global_state, in_time, judged, misused, never
 from verify.properties.values import Judge
 from verify.report import CheckResult
 from verify.subject.returned import held, values
@@ -197,13 +197,14 @@ def check_choices(
     conventions: Mapping[str, str] | None = None,
     seed: int = 0,
     device: str = "cpu",
+    over: Callable[[], bool] = never,
 ) -> list[CheckResult]:
     """Check what ``caller`` draws against a law in which every position has an outcome of its own; see :func:`check_law`."""
     kept: list[str] = []
     drawing = Drawing(caller, formula, conventions, seed, device)
     state = global_state()
     try:
-        samples = [drawing.draw(situation) for situation in situations()]
+        samples = [drawing.draw(situation) for situation in in_time(situations(), over)]
         if global_state() != state:
             kept.append("the global random state was used: draw from the generator that is passed")
         kept += drawing.generator()
@@ -225,7 +226,7 @@ def check_choices(
         return checks
     for name, test in (("outcomes", outcomes), ("steadiness", steadiness), ("independence", independence)):
         checks.append(judged(f"law: {name}", total, [partial(test, sample) for sample in samples]))
-    return checks
+    return checks + cut(len(samples), len(situations()), "situations")
 
 
 __all__ = ["Drawing", "Member", "check_choices", "impossible"]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 
 from verify.laws.statistics import Tally
 from verify.report import CheckResult
+
+_T = TypeVar("_T")
 
 ALPHA = 1e-9
 """The false-alarm probability of one check, all its tests together."""
@@ -96,6 +98,27 @@ def misused(
     if alike[2]:
         wrong.append("a second call with the same generator gave the same result: its state was not advanced")
     return list(dict.fromkeys(wrong))
+
+
+def never() -> bool:
+    """Time does not run out."""
+    return False
+
+
+def in_time(items: Iterable[_T], over: Callable[[], bool]) -> Iterator[_T]:
+    """Items while there is time; the first in any case."""
+    for place, item in enumerate(items):
+        if place and over():
+            return
+        yield item
+
+
+def cut(done: int, planned: int, what: str) -> list[CheckResult]:
+    """What is said where time ran out before everything planned was drawn."""
+    if done == planned:
+        return []
+    said = f"time ran out: {done} of {planned} {what} were drawn"
+    return [CheckResult(f"law: other {what}", "law", "inconclusive", message=said)]
 
 
 __all__ = ["ALPHA", "POWER", "exact", "global_state", "judged", "misused", "result", "seen"]

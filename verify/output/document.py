@@ -7,11 +7,18 @@ import json
 import platform
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from verify.deviations import Judgement
     from verify.report import Report
+
+
+SCHEMA = Path(__file__).with_name("report.schema.json")
+"""What a document is, as JSON Schema."""
+SCHEMA_VERSION = 1
+"""Counts up where a key goes away or gets another meaning; new keys leave it as it is."""
 
 
 def document(
@@ -24,7 +31,7 @@ def document(
     errors: Sequence[str],
     interrupted: bool,
 ) -> dict[str, Any]:
-    """Everything found, as JSON has it (``attnspec verify --help`` describes it)."""
+    """Everything found, as JSON has it (``report.schema.json`` describes it)."""
     from verify.output.table import KINDS, accuracy, examples, overall, unlike, verdict_of, worst
 
     known = [check for _, check, _ in judgement.expected]
@@ -46,6 +53,7 @@ def document(
     for _, check, deviation in judgement.expected:
         told.setdefault(deviation, []).append(check.name)
     return {
+        "schema_version": SCHEMA_VERSION,
         "command": command,
         "exit": status,
         "seed": given.seed,

@@ -1,0 +1,191 @@
+"""What machines read: the JSON document and its schema, JUnit's XML, annotations of hosted runners."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from verify.command.cli import main
+from verify.output.document import SCHEMA, SCHEMA_VERSION
+from verify.output.hosted import junit, marked_lines
+
+SCHEMES = json.loads(SCHEMA.read_text(encoding="utf-8"))
+TYPES: dict[str, Any] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "null": type(None),
+}
+UNDERSTOOD = {
+    "$schema", "$defs", "$ref", "title", "description", "type", "required", "properties", "additionalProperties", "items",
+    "enum", "const", "anyOf", "minimum",
+}  # fmt: skip
+
+
+def violations(schema: dict[str, Any], value: Any, at: str = "") -> Iterator[str]:
+    """Where a value is not what a schema of these keywords says."""
+    assert set(schema) <= UNDERSTOOD, schema
+    if "$ref" in schema:
+        yield from violations(SCHEMES["$defs"][schema["$ref"].removeprefix("#/$defs/")], value, at)
+    if "anyOf" in schema and all(list(violations(part, value, at)) for part in schema["anyOf"]):
+        yield f"{at}: {value!r} is none of them"
+    if "enum" in schema and value not in schema["enum"]:
+        yield f"{at}: {value!r} is none of {schema['enum']}"
+    if "const" in schema and value != schema["const"]:
+        yield f"{at}: {value!r} is not {schema['const']}"
+    if "type" in schema:
+        kind = TYPES[schema["type"]]
+        if not isinstance(value, kind) or (isinstance(value, bool) and schema["type"] != "boolean"):
+            yield f"{at}: {value!r} is no {schema['type']}"
+            return
+    if "minimum" in schema and value < schema["minimum"]:
+        yield f"{at}: {value!r} is below {schema['minimum']}"
+    if isinstance(value, dict):
+        yield from (f"{at}: {key} is missing" for key in schema.get("required", ()) if key not in value)
+        for key, part in value.items():
+            within = schema.get("properties", {}).get(key, schema.get("additionalProperties", {}))
+            yield from violations(within, part, f"{at}.{key}")
+    if isinstance(value, list):
+        for place, part in enumerate(value):
+            yield from violations(schema.get("items", {}), part, f"{at}[{place}]")
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The document of a run with all that there is: a right target, a wrong one, a known one, an unexpected pass, an error."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "hosted_norms.py").write_text(
+        "def right(x, y):\n    return (x * y).sum(-1)\n\n\ndef wrong(x, y):\n    return (x * y).sum(-1) * 1.01\n"
+    )
+    target = '[[target]]\nname = "{0}"\ncallable = "hosted_norms:{1}"\nformula = "similarity.dot"\n'
+    known = 'known = [{check = "*", reason = "a percent <is> & was\\u0007 meant"}]\n'
+    (folder / "attnspec.toml").write_text(
+        'types = ["float64"]\n'
+        + target.format("right", "right")
+        + target.format("wrong", "wrong")
+        + target.format("known", "wrong")
+        + known
+        + target.format("mended", "right")
+        + known
+        + target.format("missing", "nothing")
+    )
+    path, before = list(sys.path), Path.cwd()
+    try:
+        arguments = ["--jobs", "1", "--json", "a.json", "--junit", "a.xml"]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)
+            patch.delenv("GITHUB_ACTIONS", raising=False)
+            assert main(["verify", *arguments]) == 1
+        return {
+            "document": json.loads((folder / "a.json").read_text()),
+            "xml": (folder / "a.xml").read_text(),
+            "file": str(folder / "hosted_norms.py"),
+        }
+    finally:
+        sys.path[:] = path
+        sys.modules.pop("hosted_norms", None)
+        assert Path.cwd() == before
+
+
+def test_a_document_is_what_the_schema_says(found: dict[str, Any]) -> None:
+    """Nothing in a document is unlike its schema, and every key that the schema knows occurs."""
+    document = found["document"]
+    assert list(violations(SCHEMES, document)) == []
+    assert document["schema_version"] == SCHEMA_VERSION == SCHEMES["properties"]["schema_version"]["const"]
+    assert set(SCHEMES["properties"]) == set(document)
+    (wrong,) = (report for report in document["reports"] if report["target"] == "wrong")
+    for name, part in (
+        ("report", wrong),
+        ("check", wrong["checks"][0]),
+        ("counterexample", wrong["checks"][0]["counterexample"]),
+        ("deviation", document["known_deviations"][0]),
+    ):
+        assert set(SCHEMES["$defs"][name]["properties"]) <= set(part), name
+
+
+def test_the_schema_refuses(found: dict[str, Any]) -> None:
+    """What is missing, of another type, or another word is seen by the test above."""
+    for change in (
+        {"exit": 7},
+        {"seed": "0"},
+        {"interrupted": 0},
+        {"schema_version": 2},
+        {"reports": [{**found["document"]["reports"][0], "verdict": "fine"}]},
+        {"reports": [{"target": "x"}]},
+    ):
+        assert list(violations(SCHEMES, {**found["document"], **change})), change
+
+
+def test_junit_tells_failures_from_known_deviations(found: dict[str, Any]) -> None:
+    """What is new fails with its counterexample; what is listed is skipped with its reason; surprises and errors count."""
+    root = ET.fromstring(found["xml"])
+    suites = {suite.get("name"): suite for suite in root}
+    assert int(suites["similarity.dot right"].get("failures", "")) == 0
+    wrong = suites["similarity.dot wrong"]
+    failures = wrong.findall("*/failure")
+    assert int(wrong.get("failures", "")) == len(failures) > 0
+    assert "expected" in (failures[0].text or "")
+    assert "violated" in (failures[0].text or "")
+    listed = suites["similarity.dot known"]
+    assert listed.get("failures") == "0"
+    assert any("a percent <is> & was" in skipped.get("message", "") for skipped in listed.iter("skipped"))
+    assert suites["attnspec"].get("failures") == "1"
+    assert suites["attnspec"].get("errors") == "1"
+
+
+def test_annotations_mark_the_line_of_the_callable(
+    found: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A target that fails is an error at its file and line; a known one is none; signs with a meaning are escaped."""
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(Path(found["file"]).parent))
+    lines = list(marked_lines(found["document"], {("similarity.dot", "wrong"): (found["file"], 5)}))
+    assert len(lines) == 3
+    assert lines[0].startswith(
+        "::error file=hosted_norms.py,line=5,title=wrong against similarity.dot%3A falsified::"
+    )
+    assert "%0A" in lines[0]
+    assert lines[1].startswith("::error title=mended against similarity.dot%3A unexpected pass::")
+    assert "nothing" in lines[2]
+    assert not any("\n" in line for line in lines)
+
+
+def test_annotations_come_of_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are printed where GITHUB_ACTIONS is set, or on request, and nowhere else."""
+    (tmp_path / "hosted_dot.py").write_text("def dot(x, y):\n    return (x * y).sum(-1) + 1\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    command = ["check", "hosted_dot.py:dot", "--formula", "similarity.dot", "--max-examples", "3"]
+    assert main(command) == 1
+    assert "::error" not in capsys.readouterr().out
+    assert main([*command, "--annotations"]) == 1
+    assert re.search(r"^::error file=hosted_dot.py,line=1,", capsys.readouterr().out, re.MULTILINE)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert main(command) == 1
+    assert "::error" in capsys.readouterr().out
+
+
+def test_junit_of_nothing_is_xml() -> None:
+    """A run without reports, and messages with signs that XML has not, give XML that can be read."""
+    empty = {
+        "command": "verify",
+        "reports": [],
+        "known_deviations": [],
+        "unexpected_passes": [],
+        "errors": [],
+    }
+    assert len(ET.fromstring(junit(empty))) == 0
+    broken = {**empty, "errors": ["could not be run: x: \x00 <&> \ud800"]}
+    assert "<&>" in ET.fromstring(junit(broken)).findall("*/*/error")[0].get("message", "")
