@@ -2,8 +2,7 @@
 
 A key that is a letter of the statement says where it stands in the module: ``{"W_q": "in_proj_weight[:d_model].T"}``. Any other
 key is a parameter of the module and says what it is made of: ``{"in_proj_weight": "cat(rows(W_q), rows(W_k))", "*bias": 0}``; in
-a key ``*`` stands for anything and ``{t}`` for a number, which the expression may use. None leaves what the module was
-built with.
+a key ``*`` stands for anything and ``{t}`` for a number, which the expression may use. None leaves what it was built with.
 """
 
 from __future__ import annotations
