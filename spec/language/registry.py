@@ -8,6 +8,7 @@ from functools import cache
 from importlib import import_module
 
 from spec.language.formula import Formula
+from spec.language.own import Unreadable, address_of, formula_at, is_address
 from spec.language.procedure import Procedure
 
 SUBJECTS = (
@@ -42,13 +43,26 @@ def ids() -> tuple[str, ...]:
     )
 
 
-@cache
 def find(formula_id: str) -> Formula:
     """The formula with this ID; its module and those of the formulas that it applies are imported, no others.
 
+    One in a file of a user's is named by where it is, ``my_spec.py:rms_gate`` (:mod:`spec.language.own`); once it was read, its
+    ID is known, too.
+
     Raises:
-        UnknownFormula: naming the closest IDs.
+        UnknownFormula: naming the closest IDs, or saying what is wrong with the file.
     """
+    address = formula_id if is_address(formula_id) else address_of(formula_id)
+    if address is None:
+        return _find(formula_id)
+    try:
+        return formula_at(address, ids())
+    except Unreadable as error:
+        raise UnknownFormula(str(error)) from None
+
+
+@cache
+def _find(formula_id: str) -> Formula:
     if formula_id not in ids():
         known = (*ids(), *procedure_ids())
         close = get_close_matches(formula_id, known, n=3) or [i for i in known if formula_id in i]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import flint
@@ -55,3 +58,35 @@ def recompute(formula: Formula, worked: Worked) -> list[tuple[Any, Any]]:
     (found,) = enclose(replace(flat, outputs=(wanted,)), inputs_of(formula, worked))
     printed = np.array(worked.expected, dtype=object)
     return list(zip(np.broadcast_to(found, printed.shape).flat, printed.flat, strict=True))
+
+
+def agrees(found: Any, printed: Any, decimals: int) -> bool:
+    """Whether the enclosed number, rounded to so many decimals, is the printed one."""
+    value, half = Fraction(Decimal(str(printed))), Fraction(1, 2 * 10**decimals)
+    ball_ = flint.arb(flint.fmpq(value.numerator, value.denominator))
+    return bool(abs(found - ball_) <= flint.arb(flint.fmpq(half.numerator, half.denominator)))
+
+
+def difference(formula: Formula, worked: Worked) -> str:
+    """The first number of a worked example that does not follow from the statement, in a line; empty if all do."""
+    try:
+        return _difference(formula, worked)
+    except (
+        ArithmeticError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:  # inputs that do not fit, or are no numbers
+        return " ".join(str(error).split())
+
+
+def _difference(formula: Formula, worked: Worked) -> str:
+    printed = np.array(worked.expected, dtype=object)
+    name = worked.output or formula.outputs[0].name
+    for index, (found, said) in zip(
+        product(*map(range, printed.shape)), recompute(formula, worked), strict=True
+    ):
+        if not agrees(found, said, worked.decimals):
+            where = f"{name}[{', '.join(map(str, index))}]" if index else name
+            return f"{where} is {float(found.mid()):.{worked.decimals + 2}f}; {said} was worked out"
+    return ""

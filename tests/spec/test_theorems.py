@@ -53,6 +53,9 @@ CATALOGUE = {
     "scores.cosine": {"pairwise", "bounded", "scale_invariant", "symmetric"},
     "attention.softmax": {
         "sums_to_one",
+        "sums_to_at_most_one",
+        "masked",
+        "ordered",
         "shift_invariant",
         "jacobian",
         "between_0_and_1",
@@ -167,9 +170,15 @@ CATALOGUE = {
     },
     "feedforward.gelu": {"units", "unit_permutation", "mirrored", "between", "backward", "parameters"},
     "transformer.encoder_layer": {"permutation_equivariant", "padding", "parameters"},
-    "transformer.encoder": {"permutation_equivariant", "padding", "another_layer", "parameters"},
+    "transformer.encoder": {
+        "permutation_equivariant",
+        "padding",
+        "order_matters",
+        "another_layer",
+        "parameters",
+    },
     "transformer.decoder_layer": {"prefix", "source_padding", "parameters"},
-    "transformer.decoder": {"prefix", "source_padding", "another_layer", "parameters"},
+    "transformer.decoder": {"prefix", "order_matters", "source_padding", "another_layer", "parameters"},
     "transformer.output": {"sums_to_one", "odds", "jacobian"},
     "transformer.model": {"sums_to_one", "prefix", "source_padding", "parameters"},
     "transformer.cost": {
@@ -216,6 +225,7 @@ CATALOGUE = {
         "shift_invariant",
         "gradient",
     },
+    "decoding.sample": {"scales", "shift_invariant", "probabilities", "cut_off", "ordered"},
     "objectives.distillation": {
         "gradient",
         "agreement",
@@ -224,6 +234,8 @@ CATALOGUE = {
         "shift_invariant",
         "scales",
         "logit_matching",
+        "nearly_matching",
+        "flattens",
     },
     "objectives.warmup": {"rises", "falls", "meets", "largest", "linear", "root"},
 }

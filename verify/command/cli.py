@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import impl
 import spec
 import verify
+from verify.command.profiles import PROFILES
 from verify.faults import Unusable
 
 CONFORMS, FALSIFIED, UNUSABLE, NOTHING = 0, 1, 2, 3
@@ -66,16 +67,25 @@ def parser() -> Parser:
 
     def options(to: argparse.ArgumentParser) -> None:
         to.add_argument(
+            "--profile",
+            choices=PROFILES,
+            help="how much is asked: smoke (two seconds), default, soak (overnight)",
+        )
+        to.add_argument(
             "--max-examples",
             type=_count,
-            default=100,
             metavar="N",
             help="examples for each check (default 100)",
         )
         to.add_argument(
+            "--time-limit",
+            type=_positive,
+            metavar="S",
+            help="seconds for each target; what is not done by then is said to be inconclusive",
+        )
+        to.add_argument(
             "--seed",
             type=_natural,
-            default=0,
             metavar="S",
             help="seed of everything drawn (default 0)",
         )
@@ -95,11 +105,19 @@ def parser() -> Parser:
         to.add_argument("--device", default="cpu", metavar="D", help="a torch device (default cpu)")
         to.add_argument("--json", type=Path, metavar="F", help="write everything found as JSON")
         to.add_argument("--html", type=Path, metavar="F", help="write it as one self-contained page")
+        to.add_argument(
+            "--junit", type=Path, metavar="F", help="write it as JUnit's XML, a test for each check"
+        )
+        to.add_argument(
+            "--annotations",
+            action="store_true",
+            help="mark the lines of callables that fail (GitHub's commands; of itself where GITHUB_ACTIONS is set)",
+        )
         to.add_argument("--svg", type=Path, metavar="F", help="write the table as a picture")
 
     one = command(
         "verify",
-        "verify our implementations and those of peers; listed deviations (verify/known.toml) are expected",
+        "verify your targets, where a pyproject.toml or attnspec.toml names them; else our implementations and those of peers",
         "  attnspec verify\n  attnspec verify recurrent --jobs 2\n"
         "  attnspec verify attention.softmax --target torch --max-examples 500\n" + JSON,
     )
@@ -116,6 +134,15 @@ def parser() -> Parser:
     one.add_argument(
         "--jobs", type=_count, default=0, metavar="J", help="worker processes (default: up to 2)"
     )
+    one.add_argument(
+        "--config",
+        type=Path,
+        metavar="F",
+        help="your own targets: a pyproject.toml with [tool.attnspec], or an attnspec.toml (default: the nearest)",
+    )
+    one.add_argument(
+        "--builtin", action="store_true", help="the targets that attnspec knows, even where yours are named"
+    )
     options(one)
 
     two = command(
@@ -129,15 +156,19 @@ def parser() -> Parser:
         "where", metavar="MODULE:CALLABLE", help="a module or the path of a .py file, and a function in it"
     )
     two.add_argument(
-        "--formula", required=True, metavar="ID", help="the statement it is held to (see attnspec list)"
+        "--formula",
+        required=True,
+        metavar="ID",
+        help="the statement it is held to (see attnspec list), or where it is: my_spec.py:rms_gate",
     )
     two.add_argument(
         "--convention",
+        "--conventions",
         nargs="+",
         action="extend",
         default=[],
         metavar="k=v",
-        help="its conventions, where not ours",
+        help="its conventions; or auto: find them, where ours do not hold (default); or ours",
     )
     two.add_argument(
         "--sizes",
@@ -145,7 +176,28 @@ def parser() -> Parser:
         action="extend",
         default=[],
         metavar="k=rule",
-        help="the sizes it supports, where not all: d_v=d_k, d_model=h*d_k, h=2|4",
+        help="the sizes it supports, where not all: d_v=d_k, d_model=h*d_k, h=2|4, d=even, d_model=h*any, n=1..64",
+    )
+    two.add_argument(
+        "--set",
+        nargs="+",
+        action="extend",
+        default=[],
+        dest="fixed",
+        metavar="k=number",
+        help="numbers that it has built in: eps=1e-5 (beta=0 for a parameter that is left out)",
+    )
+    two.add_argument(
+        "--few-shapes",
+        action="store_true",
+        default=None,
+        help="draw examples in a few shapes only, where each new one is compiled",
+    )
+    two.add_argument(
+        "--adapter",
+        type=Path,
+        metavar="F.toml",
+        help="how a module's class is built, given its weights and called (see the page Check a module)",
     )
     two.add_argument(
         "--script", type=Path, metavar="F", help="write a script that reproduces the first failure"
@@ -156,9 +208,15 @@ def parser() -> Parser:
     show = command(
         "show",
         "show a formula: statement, symbols, conventions, theorems, sources",
-        "  attnspec show attention.causal",
+        "  attnspec show attention.causal\n  attnspec show my_spec.py:rms_gate --page rms_gate.html",
     )
-    show.add_argument("id", metavar="ID")
+    show.add_argument("id", metavar="ID", help="its ID, or where it is: my_spec.py:rms_gate")
+    show.add_argument(
+        "--page",
+        type=Path,
+        metavar="F",
+        help="write its page: F.html (one file), or F.md (Markdown with LaTeX)",
+    )
     last = command(
         "mutants",
         "run the tests of the tests: wrong variants must be falsified, right ones conform",

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verify.command.cli import CONFORMS, FALSIFIED, NOTHING
+from verify.command.cli import CONFORMS, FALSIFIED, NOTHING, UNUSABLE
 from verify.command.files import record, write
+from verify.command.own_formula import shown, sound
+from verify.command.profiles import resolved
 from verify.faults import Unusable
 from verify.targets import PACKAGES, TARGETS, Target, chosen, peer_version
 
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 
     from spec.language.formula import Formula
     from spec.language.procedure import Procedure
-    from verify.command.workers import TaskResult
+    from verify.command.workers import Task, TaskResult
+    from verify.deviations import Deviation
     from verify.report import Report
 
 
@@ -31,12 +34,15 @@ import verify
 from {module} import {root}
 
 report = verify.check(
-    {name}, "{given.formula_id}", conventions={given.conventions}, seed={given.seed}, max_examples={given.max_examples},
-    sizes={sizes}, accuracy={accuracy},
+    {name}, {formula_id!r}, conventions={given.conventions}, seed={given.seed}, max_examples={given.max_examples},
+    sizes={sizes}, fixed={fixed}, accuracy={accuracy},
 )
 print(report)
 sys.exit(1 if report.verdict == "falsified" else 0)
 """
+
+
+FIXED = "a number that is fixed, such as eps=1e-5"
 
 
 def console(stderr: bool = False) -> Console:
@@ -97,16 +103,20 @@ def do_list(given: argparse.Namespace) -> int:
 
 
 def do_show(given: argparse.Namespace) -> int:
-    """Show a formula."""
+    """Show a formula, or write its page; what it claims and is not so makes it fail."""
     from rich.text import Text
 
     from spec.language.procedure import Procedure
-    from verify.output.formula import lines, procedure_lines
+    from verify.output.formula import procedure_lines
 
-    out, found = console(), find(given.id)
-    for style, text in procedure_lines(found) if isinstance(found, Procedure) else lines(found):
+    out, found, status = console(), find(given.id), CONFORMS
+    if isinstance(found, Procedure) and given.page:
+        raise Unusable(f"{found.id} is a procedure: only formulas have a page")
+    for style, text in procedure_lines(found) if isinstance(found, Procedure) else shown(found, given.page):
         out.print(Text(text, style=style), soft_wrap=True)
-    return CONFORMS
+        if text.startswith("refused: "):
+            status = FALSIFIED
+    return status
 
 
 def expanded(ids: Iterable[str]) -> list[str]:
@@ -125,8 +135,8 @@ def expanded(ids: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def checked_options(given: argparse.Namespace) -> dict[str, Any]:
-    """The options of a check.
+def said_options(given: argparse.Namespace) -> dict[str, Any]:
+    """The options of a check that stand on the command line; None for those that do not.
 
     Raises:
         Unusable: a device that cannot be used.
@@ -136,12 +146,29 @@ def checked_options(given: argparse.Namespace) -> dict[str, Any]:
 
         usable_device(given.device)
     return {
+        "profile": given.profile,
         "max_examples": given.max_examples,
         "seed": given.seed,
         "dtypes": tuple(dict.fromkeys(given.dtype)) if given.dtype else None,
         "device": given.device,
         "accuracy": given.accuracy,
+        "time_limit": given.time_limit,
     }
+
+
+def checked_options(given: argparse.Namespace) -> dict[str, Any]:
+    """The options of a check, with those that nothing is said of as its profile has them.
+
+    Raises:
+        Unusable: a device that cannot be used.
+    """
+    return settled(given, resolved(said_options(given)))
+
+
+def settled(given: argparse.Namespace, options: dict[str, Any]) -> dict[str, Any]:
+    """Options of a check, which also become what the documents say was given."""
+    given.max_examples, given.seed = options["max_examples"], options.setdefault("seed", 0)
+    return options
 
 
 def _targets(ids: Sequence[str], names: Sequence[str] | None) -> tuple[list[Target], list[str]]:
@@ -166,21 +193,35 @@ def _targets(ids: Sequence[str], names: Sequence[str] | None) -> tuple[list[Targ
     return sorted(found, key=lambda t: order.get(t.formula_id, len(order))), stated
 
 
-def do_verify(given: argparse.Namespace) -> int:
-    """Verify targets."""
-    from verify.command.workers import Task, progress, run
-    from verify.deviations import judge
-    from verify.output.table import overall, print_end
+def _builtin(given: argparse.Namespace) -> tuple[list[Task], list[str]]:
+    """The targets of ours that are asked for, as tasks; and what there is to say of those that cannot be run."""
+    from verify.command.workers import Task
 
     targets, stated = _targets(given.ids, given.target)
-    present = [t for t in targets if t.present]
     absent = [
         f"absent: {t.label} ({PACKAGES[t.peer]} is not installed; pip install 'attnspec[peers]')"
         for t in targets
         if not t.present
     ] + [f"stated: {formula_id} (nothing that implements it is listed)" for formula_id in stated]
     options = checked_options(given)
-    tasks = [Task("target", t.label, t.formula_id, options) for t in present]
+    return [Task("target", t.label, t.formula_id, options) for t in targets if t.present], absent
+
+
+def do_verify(given: argparse.Namespace) -> int:
+    """Verify targets: the user's, where there is a file that names them, else those that attnspec knows."""
+    from verify.command.own_targets import configuration, own_tasks
+    from verify.command.workers import progress, run
+    from verify.deviations import deviations, judge
+    from verify.output.table import overall, print_end
+
+    config = configuration(given)
+    known: Sequence[Deviation]
+    if config is None:
+        (tasks, absent), known, listed = _builtin(given), deviations(), "verify/known.toml"
+    else:
+        said = said_options(given)
+        (tasks, known), absent, listed = own_tasks(config, given, said), [], str(config.path)
+        settled(given, resolved(config.options, said))
     workers = given.jobs or min(2, os.cpu_count() or 1)
     with progress(len(tasks), "verifying") as step:
 
@@ -191,11 +232,13 @@ def do_verify(given: argparse.Namespace) -> int:
         outcomes, interrupted = run(tasks, workers, tell)
     reports = [o.report for o in outcomes if o.report is not None]
     errors = [f"could not be run: {o.task.label}: {o.error}" for o in outcomes if o.report is None]
-    judgement = judge(reports)
+    judgement = judge(reports, known)
     out = console()
-    print_end(out, reports, judgement, absent, errors)
-    if not judgement.fine or errors:
+    print_end(out, reports, judgement, absent, errors, listed)
+    if not judgement.fine or (errors and config is None):
         status = FALSIFIED
+    elif errors:
+        status = UNUSABLE
     elif not any(r.verdict != "inconclusive" for r in reports):
         status = NOTHING
     else:
@@ -204,11 +247,12 @@ def do_verify(given: argparse.Namespace) -> int:
         out.print(f"\ninterrupted: {len(reports)} of {len(tasks)} targets done", style="yellow")
         status = 130
     elif status == CONFORMS:
-        known = [c for _, c, _ in judgement.expected]
-        ends = [overall(r, known) for r in reports]
+        expected = [c for _, c, _ in judgement.expected]
+        ends = [overall(r, expected) for r in reports]
         vague = f" ({ends.count('imprecise')} more imprecisely)" if "imprecise" in ends else ""
         out.print(
-            f"\n{ends.count('conforms')} of {len(reports)} targets conform{vague}; {len(known)} known deviations, nothing else.",
+            f"\n{ends.count('conforms')} of {len(reports)} targets conform{vague}; "
+            f"{len(expected)} known deviations, nothing else.",
             style="green",
         )
     record(given, "verify", status, reports, judgement, absent, errors, interrupted)
@@ -220,6 +264,7 @@ def do_check(given: argparse.Namespace) -> int:
     formula = find(given.formula)
     conventions = _conventions(formula, given.convention)
     options = checked_options(given)
+    sound(formula)
     # Everything of ours, and what it stands on, is imported before the user's directory comes onto the path.
     from verify.checking import check as run_check
     from verify.deviations import Judgement
@@ -228,11 +273,12 @@ def do_check(given: argparse.Namespace) -> int:
     from verify.subject.loading import Unloadable, callable_at
 
     try:
-        call = callable_at(given.where)
+        call = callable_at(given.where, given.adapter)
     except Unloadable as error:
         raise Unusable(str(error)) from None
     err = console(stderr=True)
     more = {**options, "conventions": conventions, "sizes": pairs(given.sizes), "name": given.where}
+    more |= {"fixed": pairs(given.fixed, FIXED), "few_shapes": given.few_shapes}
     if sys.stderr.isatty():
         with err.status(f"checking {given.where} against {formula.id} …"):
             report = run_check(call, formula.id, **more)
@@ -240,18 +286,19 @@ def do_check(given: argparse.Namespace) -> int:
         report = run_check(call, formula.id, **more)
     report.target = given.where
     out = console()
+    out.print(f"{given.where} against {formula.id}: {report.headline}\n", markup=False)
     out.print(table([report]))
     for check in report.falsified:
         out.print()
         print_falsified(out, report, check)
-    if report.hint:
-        out.print(f"\nhint: {report.hint}", markup=False)
     print_imprecise(out, report)
+    for each in report.properties:
+        out.print(f"property: {each}", style="dim", markup=False)
     for note in report.notes:
         out.print(f"note: {note}", style="dim", markup=False)
     unsaid: dict[str, list[str]] = {}
     for check in report.checks:
-        if check.verdict == "inconclusive" and not report.falsified:
+        if check.verdict == "inconclusive" and not report.falsified and not check.reported:
             unsaid.setdefault(check.message, []).append(check.name)
     for message, names in unsaid.items():
         out.print(f"inconclusive: {', '.join(names)}: {message}", style="yellow", markup=False)
@@ -270,6 +317,7 @@ def do_check(given: argparse.Namespace) -> int:
 
 
 def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> None:
+    from spec.language.own import address_of
     from verify.inputs.size_rules import pairs
     from verify.output.script import script
 
@@ -284,8 +332,10 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
             module=home,
             root=name.partition(".")[0],
             name=name,
+            formula_id=address_of(report.formula_id) or report.formula_id,
             given=report,
             sizes=rules,
+            fixed=pairs(given.fixed, FIXED) or None,
             accuracy=given.accuracy,
         )
     if given.script:
@@ -296,15 +346,22 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
     out.print(text, markup=False, soft_wrap=True)
 
 
-def _conventions(formula: Formula | Procedure, pairs: Sequence[str]) -> dict[str, str]:
+def _conventions(formula: Formula | Procedure, pairs: Sequence[str]) -> dict[str, str] | str | None:
+    """The conventions asked for: those nearest to the function (``auto``, if none is named), ours, or the ones named."""
+    from verify.edges import split
+
+    if not pairs or list(pairs) == ["auto"]:
+        return "auto"
+    if list(pairs) == ["ours"]:
+        return None
     made: dict[str, str] = {}
     for pair in pairs:
         name, equals, option = pair.partition("=")
         if not equals:
-            raise Unusable(f"expected --convention name=option; got {pair!r}")
+            raise Unusable(f"expected --convention name=option, or auto or ours alone; got {pair!r}")
         made[name] = option
     try:
-        formula.choose(made)
+        formula.choose(split(made)[1])
     except ValueError as error:
         raise Unusable(str(error)) from None
     return made

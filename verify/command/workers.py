@@ -19,36 +19,44 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """One check to run: a target's label, or a variant's name, and how."""
+    """One check to run: a target's label, or a variant's name, and how; of a user's target also where it is."""
 
     kind: str
     label: str
     formula_id: str
     options: dict[str, Any] = field(default_factory=dict)
+    address: str = ""
+    folders: tuple[str, ...] = ()
 
 
 @dataclass
 class TaskResult:
-    """What came of a task: a report, or why there is none (``error``), and how long it took."""
+    """What came of a task: a report, or why there is none (``error``), how long it took, and where the callable is."""
 
     task: Task
     report: Report | None = None
     error: str = ""
     seconds: float = 0.0
+    place: tuple[str, int] | None = None
 
 
 def perform(task: Task) -> TaskResult:
     """Run one task in this process."""
     began = time.perf_counter()
+    from verify.faults import Unusable
+    from verify.subject.loading import Unloadable, place_of
+
     try:
         from verify.checking import check
 
         call, more = _find(task)
         report = check(call, task.formula_id, **{**task.options, **more, "name": task.label})
         report.target = task.label
-        outcome = TaskResult(task, report)
+        outcome = TaskResult(task, report, place=place_of(call))
     except KeyboardInterrupt:
         raise
+    except (Unloadable, Unusable) as error:
+        outcome = TaskResult(task, error=str(error))
     except Exception as error:
         said = str(error).strip().splitlines()
         outcome = TaskResult(task, error=f"{type(error).__name__}: {said[0] if said else ''}")
@@ -62,10 +70,23 @@ def _find(task: Task) -> tuple[Callable[..., Any], dict[str, Any]]:
 
         variant = next(v for v in variants((task.formula_id,)) if v.name == task.label)
         return variant.call, variant.options
+    if task.kind == "own":
+        return _own(task), {}
     from verify.targets import TARGETS
 
     target = next(t for t in TARGETS if t.label == task.label and t.formula_id == task.formula_id)
-    return target.load(), {"conventions": target.conventions, "sizes": target.sizes}
+    return target.load(), {"conventions": target.judged_under, "sizes": target.sizes}
+
+
+def _own(task: Task) -> Callable[..., Any]:
+    """A user's callable, once what their formula claims is proved."""
+    from spec.language.registry import statement
+    from verify.command.own_formula import sound
+    from verify.subject.loading import callable_at
+
+    sys.path[:0] = [folder for folder in task.folders if folder not in sys.path]
+    sound(statement(task.formula_id))
+    return callable_at(task.address)
 
 
 def _begin(threads: int) -> None:
@@ -143,13 +164,16 @@ class Queue:
         self.at: dict[int, str] = {}
 
     def next(self, lane: int) -> int | None:
-        """The number of the next task of a process: of its formula; else of that with most left, if need be shared."""
+        """The number of the next task of a process: of its formula; else of the last listed, if need be shared.
+
+        Formulas are listed after those that they apply, so the last are the largest, and no process is left alone with one.
+        """
         if not self.left.get(self.at.get(lane, "")):
-            left = {formula_id: len(places) for formula_id, places in self.left.items() if places}
+            left = [formula_id for formula_id, places in self.left.items() if places]
             if not left:
                 return None
-            alone = {formula_id: n for formula_id, n in left.items() if formula_id not in self.at.values()}
-            self.at[lane] = max(alone or left, key=lambda formula_id: left[formula_id])
+            alone = [formula_id for formula_id in left if formula_id not in self.at.values()]
+            self.at[lane] = (alone or left)[-1]
         return self.left[self.at[lane]].pop(0)
 
 

@@ -17,7 +17,7 @@ import torch
 from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.dimensions import Size, is_size, solved_all, whole
 from spec.language.formula import Formula
-from verify.inputs import regimes
+from verify.inputs import mask_kinds, regimes
 from verify.inputs.dtypes import DTYPES
 from verify.inputs.regimes import Regime
 from verify.inputs.size_rules import EVERY_SIZE, Supported
@@ -43,7 +43,10 @@ class Recipe(NamedTuple):
 
 @dataclass
 class Example:
-    """Inputs of a formula: arrays (real ones float64, holding values of ``dtype``), Python numbers, None for no mask."""
+    """Inputs of a formula: arrays (real ones float64, holding values of ``dtype``), Python numbers, None for no mask.
+
+    ``supported``: to what they keep, and what is made of them has to keep.
+    """
 
     inputs: dict[str, Any]
     dtype: str
@@ -52,6 +55,7 @@ class Example:
     batch: tuple[int, ...] = ()
     generator_seed: int | None = None
     cotangents: dict[str, Any] = field(default_factory=dict)
+    supported: Supported = EVERY_SIZE
 
     def single(self, formula: Formula, place: tuple[int, ...]) -> dict[str, Any]:
         """The inputs of one member of the batch."""
@@ -94,10 +98,15 @@ class Space:
     ) -> None:
         self.formula, self.moderate, self.supported = formula, moderate, supported
         self.masks = regimes.MASKS if masks else regimes.MASKS[:1]
+        self.fixed = dict(supported.fixed)
         self.data_regimes = tuple(r for r in regimes.DATA if r.moderate or not moderate)
         real = ("real", "positive", "nonnegative")
         self.data = [t.name for t in formula.tensors if t.role == "data" and t.domain in real]
-        self.parameters = [t.name for t in formula.tensors if t.role == "parameter" and t.domain in real]
+        self.parameters = [
+            t.name
+            for t in formula.tensors
+            if t.role == "parameter" and t.domain in real and t.name not in self.fixed
+        ]
         self.numbers = [t for t in formula.tensors if t.role == "number"]
         self.masked = any(t.role == "mask" for t in formula.tensors)
 
@@ -176,6 +185,12 @@ class Space:
                 shape = (*batch, *shape)
             if item.role == "mask":
                 inputs[item.name] = mask.draw(random, shape)
+                if self.masks is regimes.MASKS:
+                    inputs[item.name] = mask_kinds.settled(self.supported.masks, inputs[item.name], shape)
+            elif item.name in self.fixed:
+                value = self.fixed[item.name]
+                number = int(value) if item.domain == "integer" else value
+                inputs[item.name] = number if item.role == "number" else np.full(shape, rounded(value, dtype))
             elif item.role == "generator":
                 continue
             elif item.domain in WHOLE:
@@ -198,7 +213,8 @@ class Space:
         said = [f"{'all data' if lead == '*' else lead}: {regime.name}"] if lead else []
         if self.masked and mask.name != "no mask":
             said.append(mask.name)
-        return Example(inputs, dtype, sizes, ", ".join(said), batch, recipe.seed % 2**31)
+        seed, regime_name = recipe.seed % 2**31, ", ".join(said)
+        return Example(inputs, dtype, sizes, regime_name, batch, seed, supported=self.supported)
 
     def _number(self, item: Tensor, recipe: Recipe, random: np.random.Generator) -> float:
         """A number: of the first, each that is offered in its turn; the others are drawn beside it."""

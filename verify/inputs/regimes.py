@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spec.language.arrays import NO_LABEL
+from verify.inputs.mask_kinds import triangle
 
 Reals: TypeAlias = npt.NDArray[np.float64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
@@ -151,9 +152,7 @@ def _one_key(random: Random, shape: Shape) -> Bools:
 
 
 def _triangle(random: Random, shape: Shape) -> Bools:
-    rows, columns = (shape[-2] if len(shape) > 1 else 1), shape[-1]
-    lower = np.arange(columns) <= np.arange(rows)[:, None] + max(columns - rows, 0)
-    return np.array(np.broadcast_to(lower if len(shape) > 1 else lower[0], shape))
+    return np.asarray(triangle(shape))
 
 
 MASKS: tuple[Regime, ...] = (

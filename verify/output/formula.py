@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from spec.language.formula import Formula
     from spec.language.procedure import Procedure
-    from spec.language.theorem import Theorem
+    from spec.language.proving.proof import Checked
 
 WIDTH = 120
 """Of a line; what is longer goes on in the next, further in."""
@@ -25,8 +25,8 @@ ROLES = {
 }
 
 
-def lines(formula: Formula) -> Iterator[tuple[str, str]]:
-    """(style, line) pairs."""
+def lines(formula: Formula, done: dict[str, Checked]) -> Iterator[tuple[str, str]]:
+    """(style, line) pairs; theorems that are ``done`` are not proved again."""
     from spec.language.flatten import chosen
     from spec.language.render import numbered, statement, unicode
 
@@ -54,7 +54,7 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
                 yield "cyan", f"       {line.equation:<{min(width, 90)}}   {line.ranges}".rstrip()
     yield "", ""
     yield "bold", "Symbols"
-    for name, shape, meaning in _aligned(_symbols(formula, outputs)):
+    for name, shape, meaning in _aligned(symbols(formula, outputs)):
         yield from _wrapped("", f"{name} {shape} {meaning}", 2, hanging=len(name) + len(shape) + 2)
     if formula.conventions:
         yield "", ""
@@ -85,7 +85,15 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
         for short in numbered(short_lines):
             yield from _wrapped("", f"abbreviated: {short.equation}   {short.ranges}".rstrip(), 2)
         for theorem in formula.theorems.values():
-            yield from _theorem(formula, theorem)
+            yield from _theorem(formula, checked(formula, theorem.name, done))
+    if formula.worked:
+        from spec.language.worked import difference
+
+        yield "", ""
+        yield "bold", "Worked examples"
+        for worked in formula.worked:
+            word = "differs" if difference(formula, worked) else "agrees"
+            yield from _wrapped("", f"{worked.title} [{word}]", 2)
     if formula.notes:
         yield "", ""
         yield from _wrapped("", formula.notes, 2)
@@ -93,6 +101,28 @@ def lines(formula: Formula) -> Iterator[tuple[str, str]]:
     yield "bold", "Sources"
     for source in formula.sources:
         yield "", f"  {source}"
+
+
+def checked(formula: Formula, theorem: str, done: dict[str, Checked]) -> Checked:
+    """A theorem of a formula as the checker of proofs judges it; what is ``done`` is not proved again."""
+    from spec.language.proving.proof import check
+
+    if theorem not in done:
+        done[theorem] = check(formula.theorems[theorem], formula)
+    return done[theorem]
+
+
+def refusals(formula: Formula, done: dict[str, Checked]) -> list[str]:
+    """What a formula claims and is not so, a line each: theorems that are refused, worked examples that differ."""
+    from spec.language.worked import difference
+
+    found = [said for name in formula.theorems if (said := checked(formula, name, done).refusal)]
+    found += [
+        f"{formula.id}, worked example “{worked.title}”: {wrong}"
+        for worked in formula.worked
+        if (wrong := difference(formula, worked))
+    ]
+    return found
 
 
 def procedure_lines(procedure: Procedure) -> Iterator[tuple[str, str]]:
@@ -143,7 +173,7 @@ def procedure_lines(procedure: Procedure) -> Iterator[tuple[str, str]]:
         yield "", f"  {source}"
 
 
-def _symbols(formula: Formula, outputs: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
+def symbols(formula: Formula, outputs: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
     """Name, shape and meaning of what goes in, then of what comes out."""
     from spec.language.arrays import NO_LABEL, Tensor
     from spec.language.evaluation.dimensions import is_size
@@ -189,13 +219,12 @@ def _aligned(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, s
     return ((f"{name:<{first}} ", f"{shape:<{second}} ", meaning) for name, shape, meaning in rows)
 
 
-def _theorem(formula: Formula, theorem: Theorem) -> Iterator[tuple[str, str]]:
+def _theorem(formula: Formula, found: Checked) -> Iterator[tuple[str, str]]:
     """The sentence with its assurance, what it is about, the claims, and what their proofs cite and keep."""
-    from spec.language.proving.proof import check
     from spec.language.render import claim_text, hypotheses
 
-    said = check(theorem, formula).said
-    yield from _wrapped("", f"{theorem.name}: {theorem.title} [{said}]", 2)
+    theorem = found.theorem
+    yield from _wrapped("", f"{theorem.name}: {theorem.title} [{found.said}]", 2)
     if words := ", ".join(hypotheses(theorem, formula)):
         yield from _wrapped("", f"{words}:", 6)
     conventions = formula.choose(theorem.conventions)

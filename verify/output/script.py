@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from spec.language.formula import Formula
+from spec.language.own import address_of
 from spec.language.registry import find, procedure_ids
 from verify.report import FALSIFIED, CheckResult, Counterexample, Report
 
@@ -55,7 +56,8 @@ def _head(formula: Formula, check: CheckResult, example: Counterexample, target:
     module, _, name = target.partition(":")
     chosen = ", ".join(f"{key}={option}" for key, option in example.conventions.items())
     note = "  # put your module and function here" if target == PLACEHOLDER else ""
-    root, _, rest = name.partition(".")
+    root = name.removesuffix("()").partition(".")[0]
+    function = name if not example.adapted else f'{name}.for_formula("{formula.id}")'
     lines = [
         f'"""Reproduces: {check.name} of {formula.id} ({chosen}).',
         "",
@@ -68,10 +70,28 @@ def _head(formula: Formula, check: CheckResult, example: Counterexample, target:
         "",
         f"from {module} import {root}{note}",
         "",
-        f"function = {root}{'.' + rest if rest else ''}",
+        f"function = {function}",
+        *(_left_out(formula, example) if example.left_out else ()),
         "",
     ]
     return "\n".join(lines)
+
+
+def _left_out(formula: Formula, example: Counterexample) -> list[str]:
+    """The function with parameters for what it has built in."""
+    names = [str(item) for item in formula.inputs]
+    taken = [name for name in names if name not in example.left_out]
+    if formula.is_mask(formula.inputs[-1]):
+        names[-1] += "=None"
+    return [
+        "",
+        "",
+        f"def given({', '.join(names)}, inner=function):",
+        f"    return inner({', '.join(taken)})",
+        "",
+        "",
+        "function = given",
+    ]
 
 
 def _comment(text: str) -> str:
@@ -155,11 +175,16 @@ def _plain(formula: Formula, check: CheckResult, example: Counterexample) -> str
     return text
 
 
+def _named(formula: Formula) -> str:
+    """How another process finds the formula: by its ID, or where it is, if it is not one of ours."""
+    return address_of(formula.id) or formula.id
+
+
 def _shape_test(formula: Formula, example: Counterexample) -> str:
     """What is left to test when the call returned: number, type, shape and dtype of the outputs."""
     return (
         "from verify.output.script import again\n\n"
-        f"sys.exit(again(function, {formula.id!r}, {{'kind': 'value'}}, dict("
+        f"sys.exit(again(function, {_named(formula)!r}, {{'kind': 'value'}}, dict("
         + ", ".join(f"{name}={literal(value, example.dtype)}" for name, value in example.inputs.items())
         + f"), {example.dtype!r}, {example.conventions!r}, {example.generator_seed!r}))\n"
     )
@@ -184,7 +209,7 @@ def _again(formula: Formula, check: CheckResult, example: Counterexample) -> str
         "inputs = dict(",
         *(f"    {name}={literal(value, example.dtype)}," for name, value in example.inputs.items()),
         ")",
-        f"sys.exit(again(function, {formula.id!r}, {what!r}, inputs, {example.dtype!r}, {example.conventions!r}, "
+        f"sys.exit(again(function, {_named(formula)!r}, {what!r}, inputs, {example.dtype!r}, {example.conventions!r}, "
         f"{example.generator_seed!r}, dict({seeds})))",
         "",
     ]
@@ -206,10 +231,11 @@ def again(
     from verify.properties.scenarios import by_name
     from verify.properties.theorems import judge_theorem
     from verify.properties.values import Judge, judge_value
+    from verify.subject.callables import supported_by
     from verify.subject.caller import Caller
 
     formula = find(formula_id)
-    judge, caller = Judge(formula, conventions), Caller(fn, formula)
+    judge, caller = Judge(formula, conventions), Caller(fn, formula, sizes=supported_by(fn, formula))
     example = _example(formula, inputs, dtype, generator_seed, what)
     example.cotangents = _arrays(cotangents or {})
     if what["kind"] == "theorem":

@@ -167,9 +167,12 @@ def print_end(
     judgement: Judgement,
     absent: Sequence[str],
     errors: Sequence[str],
+    listed: str = "verify/known.toml",
 ) -> None:
-    """Everything after the bar: the table, known deviations with reasons, news, absent peers."""
+    """Everything after the bar: the table, known deviations with reasons (``listed`` in a file), news, absent peers."""
     from rich.text import Text
+
+    from verify.edges import STRICT
 
     console.print(table(reports, judgement))
     console.print(
@@ -181,7 +184,7 @@ def print_end(
         )
     )
     if judgement.expected:
-        console.print("\n[bold]Known deviations[/bold], all as listed in verify/known.toml:")
+        console.print(f"\n[bold]Known deviations[/bold], all as listed in {listed}:")
         told: dict[Deviation, list[str]] = {}
         for _, check, deviation in judgement.expected:
             told.setdefault(deviation, []).append(check.name)
@@ -192,12 +195,21 @@ def print_end(
             )
     for deviation in judgement.passed:
         said = f"{deviation.target}: {deviation.check} is listed as a deviation but conforms now"
-        console.print(Text(f"{said}: remove it from verify/known.toml", style="bold red"))
+        console.print(Text(f"{said}: remove it from {listed}", style="bold red"))
     for report in reports:
         print_imprecise(console, report)
     for report, check in judgement.new:
         console.print()
         print_falsified(console, report, check)
+    properties: dict[str, list[str]] = {}
+    for report in reports:
+        for each in report.properties:
+            if each.option not in STRICT.values():
+                properties.setdefault(str(each), []).append(report.target)
+    if properties:
+        console.print("\n[bold]Properties[/bold], reported and not judged:")
+    for said, names in properties.items():
+        console.print(Text(f"  {', '.join(names)}: {said}", style="dim"))
     notes: dict[str, list[str]] = {}
     for report in reports:
         for note in report.notes:

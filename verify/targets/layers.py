@@ -66,9 +66,16 @@ def _stacked(of: Callable[[tuple[Tensor, ...]], Weights], given: tuple[Tensor, .
 
 @lru_cache(maxsize=256)
 def _module(
-    kind: str, width: int, heads: int, inside: int, layers: int, training: bool, first: bool
+    kind: str,
+    width: int,
+    heads: int,
+    inside: int,
+    layers: int,
+    training: bool,
+    first: bool,
+    nested: bool = False,
 ) -> nn.Module:
-    """A layer, or a stack of so many; normalised ``first`` or after each sum."""
+    """A layer, or a stack of so many; normalised ``first`` or after each sum; ``nested`` packs sequences without padding."""
     made: dict[str, Any] = {
         "encoder": nn.TransformerEncoderLayer,
         "decoder": nn.TransformerDecoderLayer,
@@ -80,7 +87,7 @@ def _module(
 
     def stack() -> nn.Module:
         if kind == "encoder":
-            return nn.TransformerEncoder(layer(), layers, enable_nested_tensor=False)  # type: ignore[arg-type]
+            return nn.TransformerEncoder(layer(), layers, enable_nested_tensor=nested)  # type: ignore[arg-type]
         return nn.TransformerDecoder(layer(), layers)  # type: ignore[arg-type]
 
     return hollow(stack if layers else layer, training)
@@ -147,8 +154,11 @@ def decoder(stacked: bool, training: bool = False, norm_first: bool = False) -> 
     return run
 
 
-def transformer() -> Adapted:
-    """``nn.Transformer`` of both stacks, without its last normalizations; embeddings and output are ours beside it."""
+def transformer(training: bool = True, nested: bool = False) -> Adapted:
+    """``nn.Transformer`` of both stacks, without its last normalizations; embeddings and output are ours beside it.
+
+    Not in training it is called without gradients, and takes the fast path, there with ``nested`` tensors or with a mask.
+    """
     from impl.embedding import token
     from impl.positional import sinusoidal
 
@@ -156,45 +166,47 @@ def transformer() -> Adapted:
         first, second, eps = given[:12], given[12:30], given[30]
         mask = given[31] if len(given) > 31 else None
         lead, layers, sizes = s.shape[:-1], len(first[0]), _sizes(first[0], first[6])
-        module = _joined(sizes, layers)
+        module = _joined(sizes, layers, training, nested)
         made = {f"encoder.{name}": value for name, value in _stacked(_encoder_weights, first).items()}
         made |= {f"decoder.{name}": value for name, value in _stacked(_decoder_weights, second).items()}
         root = E.shape[-1] ** 0.5
-        X, Y = (
-            flat(
-                token(ids, E) * root + sinusoidal(ids.shape[-1], E.shape[-1], dtype=E.dtype, device=E.device),
-                lead,
-                2,
-            )
-            for ids in (s, t)
-        )
         padding = None if mask is None else ~flat(mask, lead, 1)
         later = torch.ones(t.shape[-1], t.shape[-1], dtype=torch.bool, device=s.device).triu(1)
-        y = called(
-            _with_eps(module, eps),
-            made,
-            X,
-            Y,
-            tgt_mask=later,
-            src_key_padding_mask=padding,
-            memory_key_padding_mask=padding,
-        )
-        return (opened(y, lead) @ E.mT).softmax(-1)
+        with torch.set_grad_enabled(training and torch.is_grad_enabled()):
+            X, Y = (
+                flat(
+                    token(ids, E) * root
+                    + sinusoidal(ids.shape[-1], E.shape[-1], dtype=E.dtype, device=E.device),
+                    lead,
+                    2,
+                )
+                for ids in (s, t)
+            )
+            y = called(
+                _with_eps(module, eps),
+                made,
+                X,
+                Y,
+                tgt_mask=later,
+                src_key_padding_mask=padding,
+                memory_key_padding_mask=padding,
+            )
+            return (opened(y, lead) @ E.mT).softmax(-1)
 
     return run
 
 
 @lru_cache(maxsize=64)
-def _joined(sizes: tuple[int, int, int], layers: int) -> nn.Module:
+def _joined(sizes: tuple[int, int, int], layers: int, training: bool, nested: bool) -> nn.Module:
     width, heads, inside = sizes
 
     def make() -> nn.Module:
         stacks = (
-            _module("encoder", width, heads, inside, layers, True, False),
-            _module("decoder", width, heads, inside, layers, True, False),
+            _module("encoder", width, heads, inside, layers, training, False, nested),
+            _module("decoder", width, heads, inside, layers, training, False),
         )
         return nn.Transformer(
             width, heads, custom_encoder=stacks[0], custom_decoder=stacks[1], batch_first=True
         )
 
-    return hollow(make, True)
+    return hollow(make, training)

@@ -240,11 +240,33 @@ TORCH = (
         gradients=False,
     ),
     _torch(
+        "nn.TransformerEncoder(fast path)",
+        "transformer.encoder",
+        "layers:encoder",
+        UNSPECIFIED,
+        f"layer after layer torch._transformer_encoder_layer_fwd, without gradients; {POLARITY}; {NO_BIAS} in attention; {NAN}",
+        {"h": "2|4", **ONE_WIDTH},
+        stacked=True,
+        gradients=False,
+    ),
+    _torch(
         "nn.Transformer",
         "transformer.model",
         "layers:transformer",
         differs=f"without its last normalizations; embeddings and output beside it; {POLARITY}; {NO_BIAS} in attention",
         sizes=ONE_WIDTH,
+    ),
+    _torch(
+        "nn.Transformer(fast path)",
+        "transformer.model",
+        "layers:transformer",
+        differs=(
+            "in evaluation, without gradients: the encoder packs words without their padding; no last normalizations; "
+            f"embeddings and output beside it; {POLARITY}; {NO_BIAS} in attention"
+        ),
+        sizes={"h": "2|4", **ONE_WIDTH},
+        training=False,
+        nested=True,
     ),
     _torch("nn.RMSNorm", "normalization.rms_norm", "pytorch:rms_norm_module"),
     _torch("F.cross_entropy", "objectives.cross_entropy", "objectives:cross_entropy", NONE_ASKED, ONE_MEAN),

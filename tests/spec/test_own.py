@@ -1,0 +1,128 @@
+"""Formulas in files of a user's: found by where they are, and refused in one line for every way in which such a file is wrong."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import spec
+from spec.language import known
+from spec.language.own import address_of
+from spec.language.registry import UnknownFormula
+
+HEAD = """
+from spec.vocabulary import *
+
+(d,) = sizes("d")
+i, j = indices(i=d, j=d)
+x = data("x", d)
+y = tensor("y", d)
+"""
+GATE = (
+    HEAD
+    + """
+gate = Formula("{id}", "A gate", inputs=(x,), lines=(define(y[i], x[i] * sigmoid(x[i])),), outputs=(y,))
+gate.theorem("origin", "0 stays 0", claim(gate(each(lift(0), i))[i], "=", 0).by_definition("0 times a share"))
+"""
+)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A user's directory; what is read from it is forgotten afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    modules, stated = set(sys.modules), set(known.registered())
+    yield tmp_path
+    for name in set(sys.modules) - modules:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+    for formula_id in set(known.registered()) - stated:
+        if f"spec.{formula_id}" not in sys.modules:
+            known.forget(formula_id)
+
+
+def test_a_formula_is_found_by_its_file(here: Path) -> None:
+    """A file and a name, or the file alone where it states one formula, give the same formula, and then its ID does."""
+    (here / "my_gate.py").write_text(GATE.format(id="mine.gate"))
+    found = spec.find("my_gate.py:gate")
+    assert spec.find("./my_gate.py") is found
+    assert spec.find("my_gate:gate") is found
+    assert spec.find("mine.gate") is found
+    assert spec.evaluate("my_gate.py:gate", {"x": [0.0, 100.0]})[0].tolist() == [0.0, 100.0]
+    assert str(spec.prove(found, "origin").assurance) == "proved"
+    assert address_of("mine.gate") == f"{here / 'my_gate.py'}:gate"
+
+
+def test_a_file_that_was_imported_is_not_run_again(here: Path) -> None:
+    """An implementation may import the statement that stands beside it: the formula is stated once."""
+    (here / "beside.py").write_text(GATE.format(id="mine.beside"))
+    sys.path.insert(0, str(here))
+    import beside  # type: ignore[import-not-found]
+
+    assert spec.find("beside.py:gate") is beside.gate
+
+
+def test_a_formula_may_apply_ours(here: Path) -> None:
+    """A file may import formulas of ours; the only one that it states itself is meant where none is named."""
+    (here / "twice.py").write_text(
+        HEAD + "from spec.similarity.dot import dot\n"
+        'z = tensor("z")\n'
+        'squared = Formula("mine.squared", "x·x", inputs=(x,), lines=(define(z, dot(x, x)),), outputs=(z,))\n'
+    )
+    assert float(spec.evaluate("twice.py", {"x": [3.0, 4.0]})[0]) == 25.0
+    assert spec.find("twice.py:dot") is spec.find("similarity.dot")
+    assert address_of("similarity.dot") is None
+
+
+def test_a_mended_file_is_read_again(here: Path) -> None:
+    """What a file stated before it failed does not stand in the way once it is mended."""
+    file = here / "later.py"
+    file.write_text(GATE.format(id="mine.later") + "\n1 / 0\n")
+    with pytest.raises(UnknownFormula, match=r"^later.py, line 12: ZeroDivisionError: division by zero$"):
+        spec.find("later.py:gate")
+    file.write_text(GATE.format(id="mine.later"))
+    assert spec.find("later.py:gate").id == "mine.later"
+
+
+@pytest.mark.parametrize(
+    ("text", "address", "says"),
+    [
+        (None, "nowhere.py:gate", "there is no file nowhere.py"),
+        (None, "nowhere:gate", "there is no module 'nowhere'; for a file write nowhere.py"),
+        ("", "empty.py", "empty.py: name the formula; it states none: a formula is made by Formula(...)"),
+        ("", "empty.py:gate", "empty.py has no 'gate'; it states none"),
+        ("gate = 3", "number.py:gate", "number.py: gate is no formula, but of type int; it states none"),
+        ("import nothing_such", "needs.py:gate", "needs.py, line 1: ModuleNotFoundError: No module named"),
+        ("def gate(:", "broken.py:gate", "broken.py, line 1: SyntaxError: invalid syntax"),
+        ("\n\nraise SystemExit(2)", "leaves.py:gate", "leaves.py, line 3: SystemExit: 2"),
+        (GATE.format(id="attention.softmax"), "taken.py", "attention.softmax"),
+        (GATE.format(id="mine.spelled"), "spelled.py:gat", "spelled.py has no 'gat'; did you mean spelled.py:gate?"),
+        (
+            GATE.format(id="mine.one") + GATE.format(id="mine.two").replace("gate", "other"),
+            "both.py",
+            "both.py: name the formula, such as both.py:gate; it states gate, other",
+        ),
+        (GATE.format(id=""), "unnamed.py:gate", "a formula without an ID: 'A gate' needs one"),
+        (GATE.format(id="mine.axis").replace("x[i] *", "x[j] *"), "axis.py:gate", "axis.py, line 9: mine.axis, line y[i]"),
+        (GATE.format(id="mine.odd").replace('"=", 0', '"=", w[i]'), "odd.py:gate", "NameError: name 'w' is not defined"),
+        (
+            GATE.format(id="mine.same") + GATE.format(id="mine.same"),
+            "same.py:gate",
+            "mine.same: a formula with this ID is stated already",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_file_is_said_in_one_line(
+    here: Path, text: str | None, address: str, says: str
+) -> None:
+    """Every way in which there is no formula at an address is one line that names the file and what is there."""
+    if text is not None:
+        (here / address.partition(":")[0]).write_text(text)
+    with pytest.raises(UnknownFormula) as refused:
+        spec.find(address)
+    assert says in str(refused.value)
+    assert "\n" not in str(refused.value)

@@ -1,0 +1,91 @@
+"""What ``attnspec verify`` runs where a user has named targets of their own, in place of those that attnspec knows."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+from collections.abc import Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from verify.command.config import Config, OwnTarget, nearest, read
+from verify.command.profiles import resolved
+from verify.command.workers import Task
+from verify.deviations import Deviation
+from verify.faults import Unusable
+
+
+def configuration(given: argparse.Namespace) -> Config | None:
+    """The user's targets: of the file that is named, else of the nearest one; None where attnspec's own are meant."""
+    if given.config is not None:
+        if given.builtin:
+            raise Unusable(
+                "--config names targets of yours, --builtin means those of attnspec: give one of them"
+            )
+        return read(given.config)
+    path = None if given.builtin else nearest(Path.cwd())
+    return read(path) if path is not None else None
+
+
+def own_tasks(
+    config: Config, given: argparse.Namespace, said: Mapping[str, Any]
+) -> tuple[list[Task], list[Deviation]]:
+    """The targets that are asked for, as tasks, and in what they are known to deviate; ``said``: on the command line.
+
+    Raises:
+        Unusable: a formula that there is not, an option that no check has, or nothing that is left to run.
+    """
+    from verify.checking import check
+
+    has = inspect.signature(check).parameters
+    tasks, known = list[Task](), list[Deviation]()
+    for target, formula_id in _chosen(config, given):
+        options = resolved(config.options, target.options, said)
+        for name in options:
+            if name not in has:
+                raise Unusable(f"{config.path}: {target.label}: no check takes {name}")
+        tasks.append(Task("own", target.label, target.formula, options, target.address, config.folders))
+        known += [replace(deviation, formula=formula_id) for deviation in target.known]
+    return tasks, known
+
+
+def _chosen(config: Config, given: argparse.Namespace) -> list[tuple[OwnTarget, str]]:
+    """The targets that are asked for, each with the ID of its formula."""
+    found = [(target, _formula_id(config, place, target)) for place, target in enumerate(config.targets, 1)]
+    for name in given.ids:
+        if not any(
+            name in (target.formula, formula_id, formula_id.split(".")[0]) for target, formula_id in found
+        ):
+            ids = dict.fromkeys(formula_id for _, formula_id in found)
+            raise Unusable(
+                f"{config.path} has no target of {name}; it has targets of {', '.join(ids)} "
+                "(--builtin verifies those of attnspec)"
+            )
+    for name in given.target or ():
+        if name not in [target.label for target, _ in found]:
+            labels = [target.label for target, _ in found]
+            close = get_close_matches(name, labels, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"it has: {', '.join(labels)}"
+            raise Unusable(
+                f"{config.path} has no target {name!r}; {hint} (--builtin verifies those of attnspec)"
+            )
+    return [
+        (target, formula_id)
+        for target, formula_id in found
+        if (not given.ids or {target.formula, formula_id, formula_id.split(".")[0]} & set(given.ids))
+        and (not given.target or target.label in given.target)
+    ]
+
+
+def _formula_id(config: Config, place: int, target: OwnTarget) -> str:
+    from spec.language.registry import UnknownFormula, statement
+
+    try:
+        return statement(target.formula).id
+    except UnknownFormula as error:
+        raise Unusable(f"{config.path}: {config.table}target[{place}].formula: {error}") from None
+
+
+__all__ = ["configuration", "own_tasks"]
