@@ -24,11 +24,12 @@ from impl.attention.projections import cross, multi_head
 from impl.attention.projections import self_ as self
 from impl.attention.sampling import hard, log_weight
 from impl.attention.steps import bahdanau_step, luong_step
-from impl.attention.weights import scaled_dot_product, softmax
+from impl.attention.weights import additive_weights, scaled_dot_product, softmax
 from impl.attention.windows import local
 
 __all__ = [
     "softmax",
+    "additive_weights",
     "scaled_dot_product",
     "attend",
     "Attention",

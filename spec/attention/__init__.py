@@ -2,6 +2,7 @@
 
 FORMULAS = (
     "softmax",
+    "additive_weights",
     "scaled_dot_product",
     "self",
     "cross",

@@ -61,6 +61,7 @@ CATALOGUE = {
         "between_0_and_1",
         "permutation_equivariant",
     },
+    "attention.additive_weights": {"sums_to_one", "masked_key", "permutation_equivariant", "splits"},
     "attention.scaled_dot_product": {
         "convex_hull",
         "key_permutation",
@@ -142,6 +143,7 @@ CATALOGUE = {
         "norm",
         "norm_odd",
         "wavelengths",
+        "slowest",
         "prefix",
     },
     "positional.learned": {"one_hot"},

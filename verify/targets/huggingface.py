@@ -54,6 +54,16 @@ def marian() -> Adapted:
     return sinusoidal
 
 
+def m2m100() -> Adapted:
+    """The sinusoidal table of M2M-100, which fairseq's and tensor2tensor's resemble, from its row for position 0 on."""
+    from transformers.models.m2m_100.modeling_m2m_100 import M2M100SinusoidalPositionalEmbedding
+
+    def sinusoidal(n: int, d: int) -> Tensor:
+        return M2M100SinusoidalPositionalEmbedding.get_embedding(n, d, None)  # type: ignore[no-any-return, no-untyped-call]
+
+    return sinusoidal
+
+
 def convnext() -> Adapter:
     """ConvNeXt's layer normalisation of (batch, channels, height, width), each vector as one pixel."""
     from transformers.models.convnext.modeling_convnext import ConvNextLayerNorm

@@ -5,6 +5,7 @@ No implementation is imported until a target is loaded.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from spec.language.registry import statement_ids
@@ -35,6 +36,8 @@ UNSPECIFIED = {"fully_masked": "unspecified"}
 NAN = "a fully masked row is NaN"
 ONE_WIDTH = {"d_v": "d_k", "d_model": "h*d_k"}
 """The sizes of modules that divide d_model among the heads."""
+EVEN = {"d": "4|6|14|26|62|134"}
+"""Widths that hold sines and cosines alike, and more than a pair of them."""
 NO_BIAS = "its biases are 0"
 POLARITY = "its mask says what to drop, and is passed inverted"
 
@@ -48,6 +51,7 @@ FURTHER = (
     _ours("attention.causal_multi_head", backend="math"),
     _ours("attention.local", {"window": "whole"}, window="whole"),
     _ours("positional.sinusoidal", {"layout": "concatenated"}, layout="concatenated"),
+    replace(_ours("positional.sinusoidal", {"frequencies": "closed"}, frequencies="closed"), sizes=EVEN),
     _ours("feedforward.gelu", {"approximation": "tanh"}, approximation="tanh"),
     _ours("transformer.encoder_layer", {"norm": "pre"}, norm="pre"),
     _ours("transformer.decoder_layer", {"norm": "pre"}, norm="pre"),
@@ -414,6 +418,15 @@ OTHERS = (
         "huggingface:marian",
         {"layout": "concatenated"},
         "sines, then cosines; float32",
+    ),
+    Target(
+        "transformers",
+        "M2M100SinusoidalPositionalEmbedding",
+        "positional.sinusoidal",
+        "huggingface:m2m100",
+        {"layout": "concatenated", "frequencies": "closed"},
+        "sines, then cosines; float32; its first rows are for padding, and are skipped",
+        EVEN,
     ),
     Target(
         "transformers",
