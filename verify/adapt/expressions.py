@@ -99,6 +99,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "columns": columns,
     "heads": heads,
     "causal": causal,
+    "lowest": lambda x: torch.finfo(x.dtype).min,
     "zeros": lambda *shape: torch.zeros(_flat(shape)),
     "ones": lambda *shape: torch.ones(_flat(shape)),
     "eye": torch.eye,

@@ -188,13 +188,6 @@ TORCH = (
         sizes=ONE_WIDTH,
         need_weights=False,
     ),
-    _torch(
-        "nn.MultiheadAttention(is_causal, need_weights)",
-        "attention.causal_multi_head",
-        "gpt:torch_causal",
-        sizes=ONE_WIDTH,
-        need_weights=True,
-    ),
     _torch("F.embedding", "positional.learned", "pytorch:embedding"),
     _torch("F.layer_norm", "normalization.layer_norm", "pytorch:layer_norm"),
     _torch("nn.LayerNorm", "normalization.layer_norm", "pytorch:layer_norm_module"),
