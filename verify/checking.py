@@ -23,7 +23,7 @@ from verify.search.checks import Setting, gradient_check, robustness_check, valu
 from verify.search.hints import hint
 from verify.search.search import Clock
 from verify.search.theorem_checks import theorem_check
-from verify.subject.callables import importable, supported_by
+from verify.subject.callables import importable, supported_by, with_fixed
 from verify.subject.caller import Caller
 from verify.subject.options import (
     DEFAULT_TYPES,
@@ -111,7 +111,7 @@ def check(
     except ValueError as error:
         raise Unusable(str(error)) from None
     supported = supported_by(fn, formula, sizes, fixed, few_shapes)
-    caller = Caller(fn, formula, device, name, supported)
+    caller = Caller(with_fixed(fn, dict(supported.fixed)), formula, device, name, supported)
     started = time.perf_counter()
     report = Report(
         formula.id,

@@ -61,11 +61,15 @@ class Origins:
             self._found[piece] = found[kind](name)
         return self._found[piece]
 
-    def _output(self, _: str) -> set[Path]:
+    def _output(self, name: str) -> set[Path]:
         """The checker, the statement that it is asked about, and what else it reads."""
         modules = [m for m in self._sources.modules("verify") if not m.startswith(APART)]
         names = [*self._language, *((m, "") for m in modules), self._sources.statement(samples.FORMULA)]
-        read = {Path(samples.__file__), samples.FOLDER / samples.FILE, ROOT / "verify" / "known.toml"}
+        read = {
+            Path(samples.__file__),
+            samples.FOLDER / samples.COMMANDS[name][1].partition(":")[0],
+            ROOT / "verify" / "known.toml",
+        }
         return self._sources.reached(*names) | read
 
     def _theorem(self, name: str) -> set[Path]:

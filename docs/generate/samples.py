@@ -23,7 +23,14 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "samples"
 FILE, FORMULA = "my_norm.py", "normalization.layer_norm"
 _CHECK = ("check", f"{FILE}:layer_norm", "--formula", FORMULA)
-COMMANDS = {"check": _CHECK, "convention": (*_CHECK, "--convention", "eps=outside")}
+_MODULE = ("check", "my_module.py:norm", "--formula", FORMULA)
+COMMANDS = {
+    "check": _CHECK,
+    "convention": (*_CHECK, "--convention", "eps=outside"),
+    "module": (*_MODULE, "--set", "eps=1e-6"),
+    "module_without": _MODULE,
+    "numpy": ("check", "my_arrays.py:norm", "--formula", FORMULA),
+}
 MADE: dict[str, str] = {}
 """What :func:`make` gave, in a process of this build or of an earlier one."""
 
@@ -48,7 +55,7 @@ def make(name: str) -> str:
     typed = f"attnspec {' '.join(COMMANDS[name])}"
     if "Traceback (most recent call last)" in done.stderr:
         raise RuntimeError(f"{typed}: {done.stderr}")
-    lines = [line.rstrip() for line in done.stdout.strip().splitlines()]
+    lines = [line.rstrip() for line in (done.stdout.strip() or done.stderr.strip()).splitlines()]
     return f"```console\n$ {typed}\n" + "\n".join(lines) + f"\n```\n\nExit status {done.returncode}."
 
 

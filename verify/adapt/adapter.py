@@ -106,11 +106,26 @@ class Bound:
         self.masked = masks[-1] if masks else ""
         self.__name__ = self.__qualname__ = adapter.__name__
         self.__module__ = ""
-        self.form = adapter.mask or MaskForm(form="bnm" if self.masked else "none")
+        said = adapter.call is None or "mask" in expressions.names_in(adapter.call)
+        self.form = adapter.mask or MaskForm(form="bnm" if self.masked and said else "none")
         if adapter.mask is not None and not self.masked and self.form.passed:
             raise Unusable(f'{formula.id} has no mask; {self.__name__} can have mask="none" only')
         self.takes_mask = bool(self.masked) and self.form.form != "none"
         self._known: dict[Any, dict[str, int]] = {}
+        self._all_used()
+
+    def _all_used(self) -> None:
+        """What nothing uses would be ignored without a word."""
+        if self.takes_mask and self.form.passed and "mask" not in self.spoken:
+            raise Unusable(f'the call of {self.__name__} says no mask: "{self.call}"; or say mask="none"')
+        numbers = [t.name for t in self.formula.tensors if t.role == "number"]
+        for name in (*self.batched, *numbers):
+            if name not in self.spoken and name not in self.adapter.fixed:
+                built_in = f'; if it has {name} built in, say which: fixed={{"{name}": …}} or --set {name}=…'
+                raise Unusable(
+                    f'{self.__name__} is given no {name} (its call is "{self.call}")'
+                    + (built_in if name in numbers else "")
+                )
 
     @cached_property
     def __signature__(self) -> inspect.Signature:

@@ -78,7 +78,8 @@ def columns(W: Tensor) -> Tensor:
 
 def heads(W: Tensor, h: int) -> Tensor:
     """The weights of one linear layer, (h·c, d), by head: (h, d, c); what :func:`rows` undoes."""
-    return W.unflatten(-2, (h, -1)).transpose(-1, -2)
+    parts: Tensor = W.unflatten(-2, (h, -1))
+    return parts.transpose(-1, -2)
 
 
 def causal(n: int, m: int | None = None) -> Tensor:

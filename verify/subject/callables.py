@@ -37,6 +37,13 @@ def callable_for(formula: Formula, fn: Any) -> Callable[..., Any]:
     return fn  # type: ignore[no-any-return]  # whatever it is, it can be called
 
 
+def with_fixed(fn: Any, fixed: Any) -> Any:
+    """An adapter that knows, too, which numbers are fixed; any other callable as it is."""
+    if isinstance(fn, Adapter) and isinstance(fixed, Mapping):
+        return fn.restricted(fixed={**fn.fixed, **fixed})
+    return fn
+
+
 def supported_by(
     fn: Any, formula: Formula, sizes: Any = None, fixed: Any = None, few_shapes: bool | None = None
 ) -> Supported:
