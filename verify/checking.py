@@ -153,6 +153,7 @@ def check(
     ]
     for each in report.checks:
         if each.counterexample is not None:
+            each.counterexample.fixed = dict(supported.fixed)
             each.counterexample.left_out = sorted(caller.left_out)
             each.counterexample.adapted = hasattr(caller.fn, "adapted")
     report.seconds = time.perf_counter() - started

@@ -59,9 +59,8 @@ def bert_layer():
     from transformers.models.bert.modeling_bert import BertConfig, BertLayer
 
     def build(d_model, h, d_ff, eps):
-        config = BertConfig(d_model, num_attention_heads=h, intermediate_size=d_ff, layer_norm_eps=eps)
-        config.hidden_size, config.hidden_act = d_model, "relu"
-        return BertLayer(config)
+        sizes = {"hidden_size": d_model, "num_attention_heads": h, "intermediate_size": d_ff}
+        return BertLayer(BertConfig(**sizes, layer_norm_eps=eps, hidden_act="relu"))
 
     return module(build, BERT, "x, mask", mask="additive=min b1nm", sizes=ONE_WIDTH)
 

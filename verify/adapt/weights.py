@@ -198,7 +198,7 @@ def _named(text: str, parameters: Mapping[str, Any], sizes: Mapping[str, Any]) -
     found = dict(sizes)
     for number, name in enumerate(sorted(parameters, key=len, reverse=True)):
         plain = name if name.isidentifier() else f"_{number}_"
-        text, times = re.subn(rf"(?<![\w.]){re.escape(name)}(?!\w)(?!\.\w+\.|\.weight|\.bias)", plain, text)
+        text, times = re.subn(rf"(?<![\w.]){re.escape(name)}(?!\w)", plain, text)
         if times:
             found[plain] = parameters[name]
     for name, parameter in parameters.items():

@@ -276,18 +276,19 @@ def do_check(given: argparse.Namespace) -> int:
 def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> None:
     from verify.inputs.size_rules import pairs
     from verify.output.script import script
+    from verify.subject.loading import written
 
     # A file is imported by its stem: the script belongs beside it.
     module, _, name = given.where.rpartition(":")
     home = Path(module).stem if module.endswith(".py") else module
     try:
-        text = script(report, f"{home}:{name}")
+        text = script(report, f"{home}:{name}", written=written(given.where, given.adapter))
     except ValueError:  # no single example shows it: the sample is drawn again
         rules = pairs(given.sizes) or None
         text = RERUN.format(
             module=home,
             root=name.partition(".")[0],
-            name=name,
+            name=written(given.where, given.adapter),
             given=report,
             sizes=rules,
             fixed=pairs(given.fixed, FIXED) or None,

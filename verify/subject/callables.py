@@ -26,7 +26,10 @@ def callable_for(formula: Formula, fn: Any) -> Callable[..., Any]:
     if not callable(fn):
         raise Unusable(f"{formula.id}: {shown(fn)} is not callable")
     if isinstance(fn, type):
-        raise Unusable(f"{formula.id}: {fn.__name__} is a class; give an instance of it, or a function")
+        raise Unusable(
+            f"{formula.id}: {fn.__name__} is a class; give an instance of it, or a function "
+            "(verify.adapt.module for a module that holds its weights)"
+        )
     if isinstance(fn, Adapter):
         return fn.for_formula(formula)
     made = _what_a_call_makes(fn)
