@@ -28,7 +28,7 @@ from verify.search.hints import Explained
 from verify.search.nearest import AUTO, first_that_conforms
 from verify.search.search import Clock
 from verify.search.theorem_checks import theorem_check
-from verify.subject.callables import importable, supported_by
+from verify.subject.callables import importable, supported_by, with_fixed
 from verify.subject.caller import Caller
 from verify.subject.options import (
     DEFAULT_TYPES,
@@ -124,7 +124,7 @@ def check(
     except ValueError as error:
         raise Unusable(str(error)) from None
     supported = supported_by(fn, formula, sizes, fixed, few_shapes)
-    caller = Caller(fn, formula, device, name, supported)
+    caller = Caller(with_fixed(fn, dict(supported.fixed)), formula, device, name, supported)
     started = time.perf_counter()
     report = Report(
         formula.id,
@@ -172,6 +172,7 @@ def check(
         return _found(given, why.changes, started)
     for each in report.checks:
         if each.counterexample is not None:
+            each.counterexample.fixed = dict(supported.fixed)
             each.counterexample.left_out = sorted(caller.left_out)
             each.counterexample.adapted = hasattr(caller.fn, "adapted")
     report.seconds = time.perf_counter() - started

@@ -46,6 +46,7 @@ class Counterexample:
         calls: the calls in which it shows, where it takes more than one plain call (see :mod:`verify.output.script`).
         regime: how the inputs were drawn.
         generator_seed: the seed of the generator passed, if one was.
+        fixed: the inputs that are fixed, by name.
         left_out: the fixed inputs that the callable does not take.
         adapted: whether it was an adapter of :mod:`verify.adapt`.
     """
@@ -63,6 +64,7 @@ class Counterexample:
     generator_seed: int | None = None
     cotangents: dict[str, Any] | None = None
     calls: dict[str, Any] = field(default_factory=dict)
+    fixed: dict[str, float] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     adapted: bool = False
 

@@ -287,18 +287,19 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
     from spec.language.own import address_of
     from verify.inputs.size_rules import pairs
     from verify.output.script import script
+    from verify.subject.loading import written
 
     # A file is imported by its stem: the script belongs beside it.
     module, _, name = given.where.rpartition(":")
     home = Path(module).stem if module.endswith(".py") else module
     try:
-        text = script(report, f"{home}:{name}")
+        text = script(report, f"{home}:{name}", written=written(given.where, given.adapter))
     except ValueError:  # no single example shows it: the sample is drawn again
         rules = pairs(given.sizes) or None
         text = RERUN.format(
             module=home,
             root=name.partition(".")[0],
-            name=name,
+            name=written(given.where, given.adapter),
             formula_id=address_of(report.formula_id) or report.formula_id,
             given=report,
             sizes=rules,
