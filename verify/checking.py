@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,7 @@ from spec.language.registry import procedures
 from verify.accuracy.grades import GRADED, USUAL, accuracy_check
 from verify.edges import UNREAD, split
 from verify.faults import Fault, Unsupported, Unusable
+from verify.inputs.ranges import Ranges
 from verify.inputs.size_rules import Supported
 from verify.properties.gradients import differentiable
 from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
@@ -25,6 +27,7 @@ from verify.search.checks import Setting, gradient_check, robustness_check, valu
 from verify.search.edge_checks import crossing, isolated, offences, single_precision
 from verify.search.first_calls import met
 from verify.search.hints import hint
+from verify.search.ranges import conforming_range
 from verify.search.search import Clock
 from verify.search.theorem_checks import theorem_check
 from verify.subject.callables import importable
@@ -56,6 +59,7 @@ def check(
     dtypes: Sequence[str] | None = None,
     device: str = "cpu",
     sizes: Mapping[str, str | int] | None = None,
+    ranges: Mapping[str, float] | None = None,
     accuracy: float | None = None,
     compile: bool = False,  # noqa: A002 torch's own word
     time_limit: float | None = None,
@@ -76,6 +80,8 @@ def check(
         device: where the tensors are.
         sizes: the sizes that ``fn`` supports, where not all: rules by name, such as ``{"d_v": "d_k", "h": "2|4"}``. Only
             such are drawn, and the report says so.
+        ranges: how large entries are at most, such as ``{"q": 1e3}``: of an input, of a line of the statement, or
+            ``offset(x)``, |mean| / std of the rows of ``x``. Examples are drawn within, and the verdict says so.
         accuracy: beyond how many sigma of careful arithmetic an error is a failure; without it such a report is
             ``imprecise`` at most.
         compile: whether ``torch.compile(fn)`` is held to the statement, too.
@@ -110,7 +116,7 @@ def check(
         judge = Judge(formula, chosen)
     except ValueError as error:
         raise Unusable(str(error)) from None
-    supported = Supported.of(formula, sizes)
+    supported = replace(Supported.of(formula, sizes), within=Ranges.of(formula, ranges, judge.conventions))
     caller = Caller(fn, formula, device, name, supported)
     started = time.perf_counter()
     report = Report(
@@ -125,6 +131,7 @@ def check(
         importable=importable(fn),
         sizes=str(supported),
         edges=edges,
+        within=str(supported.within or ""),
     )
     if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
         report.notes.append(f"{caller.name} takes no mask: checked without masks")
@@ -149,6 +156,8 @@ def check(
         offences(setting, report)
         _violated(setting, report)
         report.hint = hint(setting, report, kinds)
+        if report.falsified and not report.hint.startswith("conforms"):
+            report.range = conforming_range(setting, report)
     report.seconds = time.perf_counter() - started
     return report
 

@@ -137,11 +137,37 @@ class Property:
         return f"{self.name}{f'={self.option}' if self.option else ''}: {self.says}"
 
 
+@dataclass(frozen=True)
+class Range:
+    """Where a falsified callable conforms: within limits of its inputs.
+
+    Attributes:
+        limits: by name, as ``check(ranges=…)`` takes them.
+        says: the limits in the statement's letters.
+        beyond: what it does beyond them.
+    """
+
+    limits: dict[str, float]
+    says: str
+    beyond: str
+
+    @property
+    def option(self) -> str:
+        """The option to paste."""
+        return "--range " + " ".join(
+            f"'{n}={v:g}'" if "(" in n else f"{n}={v:g}" for n, v in self.limits.items()
+        )
+
+    def __str__(self) -> str:
+        return f"conforms where {self.says}; beyond: {self.beyond}"
+
+
 @dataclass
 class Report:
     """What :func:`verify.check` found about one callable and one formula; ``sizes``: the rules under which they were drawn;
     ``first_violation``: seconds from the beginning of the check to the first violation, before it was made small;
-    ``properties``: what it does at the edge of its contract; ``edges``: the conventions of the check that were chosen there.
+    ``properties``: what it does at the edge of its contract; ``edges``: the conventions of the check that were chosen there;
+    ``within``: the range that was declared; ``range``: that in which a falsified callable conforms.
     """
 
     formula_id: str
@@ -161,6 +187,8 @@ class Report:
     sizes: str = ""
     properties: list[Property] = field(default_factory=list)
     edges: dict[str, str] = field(default_factory=dict)
+    within: str = ""
+    range: Range | None = None
 
     def has(self, name: str, says: str, option: str = "") -> None:
         """Add a property, once."""
@@ -202,6 +230,7 @@ class Report:
         """The report as JSON-ready values."""
         found = {name: jsonable(value) for name, value in vars(self).items() if name != "checks"}
         found["properties"] = [dict(vars(each)) for each in self.properties]
+        found["range"] = None if self.range is None else dict(vars(self.range))
         return {"verdict": self.verdict, **found, "checks": [check.to_dict() for check in self.checks]}
 
     def __str__(self) -> str:

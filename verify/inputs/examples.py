@@ -198,7 +198,8 @@ class Space:
         said = [f"{'all data' if lead == '*' else lead}: {regime.name}"] if lead else []
         if self.masked and mask.name != "no mask":
             said.append(mask.name)
-        return Example(inputs, dtype, sizes, ", ".join(said), batch, recipe.seed % 2**31)
+        drawn = Example(inputs, dtype, sizes, ", ".join(said), batch, recipe.seed % 2**31)
+        return drawn if self.supported.within is None else self.supported.within.brought(drawn)
 
     def _number(self, item: Tensor, recipe: Recipe, random: np.random.Generator) -> float:
         """A number: of the first, each that is offered in its turn; the others are drawn beside it."""

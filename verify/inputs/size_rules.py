@@ -13,13 +13,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size
 from spec.language.formula import Formula
 from spec.language.trees import free_symbols
 from verify.faults import Unusable
+
+if TYPE_CHECKING:
+    from verify.inputs.ranges import Ranges
 
 ANY = "any"
 """In a rule, any whole number of at least 1: ``2*any`` is an even size."""
@@ -97,9 +100,10 @@ def _evaluated(node: ast.expr, sizes: Mapping[str, int]) -> int:
 
 @dataclass(frozen=True)
 class Supported:
-    """The rules of a callable; none by default, so that every size is supported."""
+    """The rules of a callable; none by default, so that every size is supported. ``within``: how large entries are at most."""
 
     rules: tuple[SizeRule, ...] = ()
+    within: Ranges | None = None
 
     @classmethod
     def of(cls, formula: Formula, given: Any) -> Supported:

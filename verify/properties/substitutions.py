@@ -21,6 +21,7 @@ from spec.language.known import known
 from spec.language.proving.evaluating.applying import Applications, plain_reader, sizes_in
 from verify.faults import Fault
 from verify.inputs.examples import rounded
+from verify.inputs.ranges import Outside
 from verify.oracle import Question, content
 from verify.properties.gradients import expected_gradients, expected_gradients_at, gradient_question
 from verify.properties.values import Judge, Reals
@@ -121,6 +122,8 @@ class CallableApplications(Applications):
         judge = self.judging(formula_id)
         if own and self.caller.sizes and not self.caller.sizes.fits(sizes_in(self.formula, arguments)):
             raise NotRunnable(f"it applies the formula where not {self.caller.sizes}")
+        if own and self.caller.sizes.within is not None and not self.caller.sizes.within.holds(arguments):
+            raise Outside
         if own and not self.caller.takes_mask:
             for item in self.formula.inputs:
                 mask = arguments.get(str(item))
