@@ -158,6 +158,7 @@ def check(
         report.hint = hint(setting, report, kinds)
         if report.falsified and not report.hint.startswith("conforms"):
             report.range = conforming_range(setting, report)
+            report.hint = "" if report.range else report.hint
     report.seconds = time.perf_counter() - started
     return report
 

@@ -1,21 +1,21 @@
 """Where a callable conforms that fails beyond a size of its inputs: found by bisection, believed after a search within.
 
 Candidates are each input, each line of the statement, how far the rows of an input are from 0, and all data together. Of an
-example that fails, what is limited is made smaller until it passes; the smallest such limit counts, and has to hold in a search of
-its own.
+example that fails, what is limited is made smaller until it passes; the smallest such limit counts. It is believed if a search
+within finds nothing, at the limit and with either sign of each input, too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from verify.faults import Unsupported
-from verify.inputs.examples import Example
-from verify.inputs.ranges import Ranges, offered, told
+from verify.inputs.examples import Example, Recipe
+from verify.inputs.ranges import OFFSET, Ranges, offered, told
 from verify.properties.gradients import judge_gradient, with_cotangents
 from verify.properties.values import Outcome, judge_value
 from verify.report import Range, Report
@@ -23,11 +23,14 @@ from verify.search.checks import Setting, gradient_check, value_check
 
 EXAMPLES, FEWEST = 80, 8
 """Examples that are looked at, and how many of them have to pass."""
+EXTREMES = 40
+"""Examples of the largest data, each of them twice."""
+LARGE = ("huge scale", "far below zero", "deep below zero", "large scale", "large mean", "scale 10³")
 STEPS = 9
 """Bisections of a limit, each of the remaining powers of ten."""
-ROUNDS = 4
-"""How often a limit is made smaller by what a search within it finds."""
-LEAST = 3.0
+ROUNDS, MORE = 5, 0.6
+"""How often a limit is made smaller by what a search within it finds, and by how much more: others may need less still."""
+LEAST, LEAST_OFFSET = 3.0, 1.0
 """No smaller limit is a range: ordinary inputs would be outside."""
 BEST = 3
 """Candidates that are searched."""
@@ -60,18 +63,37 @@ class RangeSearch:
 
     def sort(self) -> bool:
         """Judge examples of all regimes; whether some fail, many pass, and ordinary ones do."""
-        for turn, recipe in enumerate(self.space.plan(EXAMPLES, self.setting.seed)):
-            example = self.space.example(recipe, self.kinds[turn % len(self.kinds)])
-            if self.gradients:
-                example = with_cotangents(self.judge, example, recipe.seed)
+        plain = (
+            self.made(recipe, turn)
+            for turn, recipe in enumerate(self.space.plan(EXAMPLES, self.setting.seed))
+        )
+        for example in (*plain, *self.extremes()):
             outcome = self.probe(example)
             if outcome.fails:
                 self.failing.append((example, outcome))
             elif not outcome.idle:
                 self.passing.append(example)
-            if len(self.failing) > EXAMPLES // 2 or self.setting.clock.over:
+            if len(self.failing) > len(self.passing) + EXAMPLES // 2 or self.setting.clock.over:
                 return False
         return bool(self.failing) and len(self.passing) >= FEWEST
+
+    def made(self, recipe: Recipe, turn: int) -> Example:
+        """An example, in one type or the other."""
+        example = self.space.example(recipe, self.kinds[turn % len(self.kinds)])
+        return with_cotangents(self.judge, example, recipe.seed) if self.gradients else example
+
+    def extremes(self) -> Iterator[Example]:
+        """The largest data, each input with either sign: what is brought inside a limit stands at it."""
+        data = [t.name for t in self.judge.formula.tensors if t.role == "data" and t.domain == "real"]
+        large = [k for k, regime in enumerate(self.space.data_regimes) if regime.name in LARGE]
+        for turn, recipe in enumerate(self.space.plan(EXTREMES, self.setting.seed + 5)):
+            if not data or not large:
+                return
+            at = recipe._replace(regime=large[turn % len(large)], mask=turn // len(large))
+            example = self.made(at, turn)
+            yield example
+            turned = data[turn % len(data)]
+            yield example.changed(**{turned: -example.inputs[turned]})
 
     def ranges(self, candidate: Candidate, limit: float | None = None) -> Ranges:
         """The candidate's limits."""
@@ -89,7 +111,8 @@ class RangeSearch:
         high = min(candidate.limit, self.size(candidate, example))
         if not math.isfinite(high):
             high = 1e12
-        low = LEAST * 0.9
+        least = LEAST_OFFSET if OFFSET.fullmatch(candidate.names[0]) else LEAST
+        low = 0.9 * least
         if self.probe(self.ranges(candidate, low).brought(example)).fails:
             return False
         for _ in range(STEPS):
@@ -99,7 +122,7 @@ class RangeSearch:
             else:
                 low = middle
         candidate.limit = min(candidate.limit, _rounded(0.9 * low))
-        return candidate.limit >= LEAST
+        return candidate.limit >= least
 
     def fits(self, candidate: Candidate) -> bool:
         """Find the limit at which every failing example passes; whether there is one."""
@@ -124,6 +147,7 @@ class RangeSearch:
                 return True
             if not self.narrowed(candidate, counter):
                 return False
+            candidate.limit = _rounded(candidate.limit * MORE)
         return False
 
     def counterexample(self, candidate: Candidate) -> Example | None:
@@ -138,6 +162,10 @@ class RangeSearch:
                     check(inner, kind)
                     if inner.found is not None:
                         return inner.found
+            for example in self.extremes():
+                inside = self.ranges(candidate).brought(example)
+                if self.probe(inside).fails:
+                    return inside
             return None
         finally:
             caller.sizes = saved
