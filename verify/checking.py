@@ -270,7 +270,7 @@ def _laws(setting: Setting) -> list[CheckResult]:
 def _theorem(setting: Setting, theorem: Any, report: Report, kinds: list[str]) -> list[CheckResult]:
     result = theorem_check(setting, theorem, _usable(report, kinds))
     if isinstance(result, str):
-        report.notes.append(f"theorem {theorem.name} not run: {result}")
+        report.not_run[theorem.name] = result
         return []
     return [result]
 

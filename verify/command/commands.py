@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from verify.report import Report
 
 
+SHORT, LONG = 30, 2000
+"""Lines and characters up to which a script is shown without being asked for."""
 RERUN = """\
 import sys
 
@@ -31,8 +33,8 @@ import verify
 from {module} import {root}
 
 report = verify.check(
-    {name}, "{given.formula_id}", conventions={given.conventions}, seed={given.seed}, max_examples={given.max_examples},
-    sizes={sizes}, accuracy={accuracy},
+    {name}, "{given.formula_id}", conventions={conventions}, seed={given.seed}, max_examples={given.max_examples},
+    sizes={sizes}, ranges={ranges}, accuracy={accuracy},
 )
 print(report)
 sys.exit(1 if report.verdict == "falsified" else 0)
@@ -193,7 +195,7 @@ def do_verify(given: argparse.Namespace) -> int:
     errors = [f"could not be run: {o.task.label}: {o.error}" for o in outcomes if o.report is None]
     judgement = judge(reports)
     out = console()
-    print_end(out, reports, judgement, absent, errors)
+    print_end(out, reports, judgement, absent, errors, given.verbose)
     if not judgement.fine or errors:
         status = FALSIFIED
     elif not any(r.verdict != "inconclusive" for r in reports):
@@ -224,7 +226,7 @@ def do_check(given: argparse.Namespace) -> int:
     from verify.checking import check as run_check
     from verify.deviations import Judgement
     from verify.inputs.size_rules import pairs
-    from verify.output.table import print_falsified, print_imprecise, table
+    from verify.output.table import print_report, table
     from verify.subject.loading import Unloadable, callable_at
 
     try:
@@ -233,6 +235,8 @@ def do_check(given: argparse.Namespace) -> int:
         raise Unusable(str(error)) from None
     err = console(stderr=True)
     more = {**options, "conventions": conventions, "sizes": pairs(given.sizes), "name": given.where}
+    if given.range:
+        more["ranges"] = pairs(given.range)
     if sys.stderr.isatty():
         with err.status(f"checking {given.where} against {formula.id} …"):
             report = run_check(call, formula.id, **more)
@@ -240,29 +244,10 @@ def do_check(given: argparse.Namespace) -> int:
         report = run_check(call, formula.id, **more)
     report.target = given.where
     out = console()
+    print_report(out, report, given.verbose)
+    out.print()
     out.print(table([report]))
-    for check in report.falsified:
-        out.print()
-        print_falsified(out, report, check)
-    if report.hint:
-        out.print(f"\nhint: {report.hint}", markup=False)
-    print_imprecise(out, report)
-    for each in report.properties:
-        out.print(f"property: {each}", style="dim", markup=False)
-    for note in report.notes:
-        out.print(f"note: {note}", style="dim", markup=False)
-    unsaid: dict[str, list[str]] = {}
-    for check in report.checks:
-        if check.verdict == "inconclusive" and not report.falsified and not check.reported:
-            unsaid.setdefault(check.message, []).append(check.name)
-    for message, names in unsaid.items():
-        out.print(f"inconclusive: {', '.join(names)}: {message}", style="yellow", markup=False)
     status = {"falsified": FALSIFIED, "inconclusive": NOTHING}.get(report.verdict, CONFORMS)
-    said = "nothing conclusive" if status == NOTHING else report.verdict
-    with_them = ", ".join(f"{k}={v}" for k, v in report.conventions.items())
-    with_them = f" (under {with_them})" if with_them else ""
-    where = f" where {report.sizes}" if report.sizes else ""
-    out.print(f"\n{given.where} against {formula.id}: {said}{where}{with_them}", markup=False)
     if report.falsified:
         _reproduction(given, report, out)
     elif given.script:
@@ -287,12 +272,17 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
             root=name.partition(".")[0],
             name=name,
             given=report,
+            conventions={**report.conventions, **report.edges},
             sizes=rules,
+            ranges=pairs(given.range) or None,
             accuracy=given.accuracy,
         )
     if given.script:
         write(given.script, text)
         out.print(f"wrote {given.script}, which reproduces it on its own", markup=False)
+        return
+    if text.count("\n") > SHORT or len(text) > LONG:
+        out.print("\n--script FILE writes a script that reproduces it on its own", markup=False)
         return
     out.print("\nThis script reproduces it on its own (--script FILE writes it):\n", markup=False)
     out.print(text, markup=False, soft_wrap=True)

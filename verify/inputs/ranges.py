@@ -120,7 +120,8 @@ class Ranges:
 def told(name: str, limit: float) -> str:
     """A limit in the statement's letters."""
     offset = OFFSET.fullmatch(name)
-    return f"|mean| ≤ {limit:.3g}·std in the rows of {offset[1]}" if offset else f"|{name}| ≤ {limit:.3g}"
+    said = f"{limit:.3g}".replace("e+0", "e").replace("e+", "e")
+    return f"|mean| ≤ {said}·std in the rows of {offset[1]}" if offset else f"|{name}| ≤ {said}"
 
 
 def offered(formula: Formula, conventions: Mapping[str, str]) -> list[str]:

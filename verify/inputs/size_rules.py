@@ -129,12 +129,13 @@ class Supported:
         return made
 
     def settled(self, sizes: Mapping[Size, int]) -> dict[Size, int]:
-        """The nearest supported sizes: those that a rule determines are replaced, in the rules' order."""
+        """The nearest supported sizes: those that a rule determines are replaced, until all rules hold that can."""
         found = dict(sizes)
         known = {s.name for s in found}
-        for rule in self.rules:
-            if rule.names <= known:
-                found[rule.size] = rule.value(found)
+        for _ in self.rules:  # a rule may speak of a size that a later one replaces
+            for rule in self.rules:
+                if rule.names <= known and not rule.fits(found):
+                    found[rule.size] = rule.value(found)
         return found
 
     def fits(self, sizes: Mapping[Size, int]) -> bool:

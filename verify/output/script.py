@@ -48,10 +48,13 @@ def script(subject: Report | CheckResult, target: str | None = None, formula_id:
     formula = find(formula_id)
     simple = chosen.kind == "value" or (chosen.kind == "gradient" and example.got is not None)
     body = _plain(formula, chosen, example) if simple else _again(formula, chosen, example)
-    return _head(formula, chosen, example, target or PLACEHOLDER) + body
+    leading = subject.leading if isinstance(subject, Report) else ()
+    return _head(formula, chosen, example, target or PLACEHOLDER, leading) + body
 
 
-def _head(formula: Formula, check: CheckResult, example: Counterexample, target: str) -> str:
+def _head(
+    formula: Formula, check: CheckResult, example: Counterexample, target: str, leading: tuple[int, ...] = ()
+) -> str:
     module, _, name = target.partition(":")
     chosen = ", ".join(f"{key}={option}" for key, option in example.conventions.items())
     note = "  # put your module and function here" if target == PLACEHOLDER else ""
@@ -71,6 +74,9 @@ def _head(formula: Formula, check: CheckResult, example: Counterexample, target:
         f"function = {root}{'.' + rest if rest else ''}",
         "",
     ]
+    if leading:
+        lines[6:6] = ["from spec.language.registry import find", "from verify.subject.leading import led"]
+        lines[-1:] = [f"function = led(function, find({formula.id!r}), {leading})", ""]
     return "\n".join(lines)
 
 

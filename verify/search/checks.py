@@ -220,11 +220,11 @@ def concluded(
         example, outcome = found.example, found.outcome
         setting.violated, setting.found = setting.violated or found.violated, example
         declared = declarations(setting.judge.formula, *more)
-        rigid = {size for size in example.sizes if str(size) in setting.caller.sizes.symbols}
         began = time.monotonic()
         seconds = max(LEAST_SHRINKING, min(SECONDS, setting.shrinking))
         if not setting.caller.hung:
-            shrinker = Shrinker(example, outcome, probe, declared, rigid | (fixed or set()), seconds)
+            supported = setting.caller.sizes
+            shrinker = Shrinker(example, outcome, probe, declared, fixed or set(), seconds, supported)
             example, outcome = shrinker.run()
         setting.shrinking -= time.monotonic() - began
         result.verdict, result.message = FALSIFIED, outcome.message
