@@ -55,10 +55,18 @@ def script(
     formula = find(formula_id)
     simple = chosen.kind == "value" or (chosen.kind == "gradient" and example.got is not None)
     body = _plain(formula, chosen, example) if simple else _again(formula, chosen, example)
-    return _head(formula, chosen, example, target or PLACEHOLDER, written) + body
+    leading = subject.leading if isinstance(subject, Report) else ()
+    return _head(formula, chosen, example, target or PLACEHOLDER, written, leading) + body
 
 
-def _head(formula: Formula, check: CheckResult, example: Counterexample, target: str, written: str) -> str:
+def _head(
+    formula: Formula,
+    check: CheckResult,
+    example: Counterexample,
+    target: str,
+    written: str,
+    leading: tuple[int, ...] = (),
+) -> str:
     module, _, name = target.partition(":")
     chosen = ", ".join(f"{key}={option}" for key, option in example.conventions.items())
     note = "  # put your module and function here" if target == PLACEHOLDER else ""
@@ -83,6 +91,9 @@ def _head(formula: Formula, check: CheckResult, example: Counterexample, target:
         *(_left_out(formula, example) if example.left_out else ()),
         "",
     ]
+    if leading:
+        lines[6:6] = ["from spec.language.registry import find", "from verify.subject.leading import led"]
+        lines[-1:] = [f"function = led(function, find({formula.id!r}), {leading})", ""]
     return "\n".join(lines)
 
 
