@@ -58,6 +58,7 @@ def check(
     accuracy: float | None = None,
     compile: bool = False,  # noqa: A002 torch's own word
     time_limit: float | None = None,
+    causes: bool = True,
     progress: Progress | None = None,
     name: str | None = None,
 ) -> Report:
@@ -80,6 +81,7 @@ def check(
             ``imprecise`` at most.
         compile: whether ``torch.compile(fn)`` is held to the statement, too.
         time_limit: seconds for the whole; checks that did not finish say so.
+        causes: whether what explains a falsification is looked for, which takes a few seconds.
         progress: called with the check's name, its number, and how many there are.
         name: what to call ``fn`` in the report.
 
@@ -157,7 +159,9 @@ def check(
         if not why.changes:
             _offences(setting, report)
             _violated(setting, report)
-            report.hint = (why if why.said else reasons(setting, report, kinds)).said
+            if causes and not why.said:
+                why = reasons(setting, report, kinds)
+            report.hint = why.said
     if why.changes:
         return _found(given, why.changes, started)
     report.notes += [

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "samples"
 FILE, FORMULA = "my_norm.py", "normalization.layer_norm"
 _CHECK = ("check", f"{FILE}:layer_norm", "--formula", FORMULA)
-COMMANDS = {"check": _CHECK, "convention": (*_CHECK, "--convention", "eps=outside")}
+COMMANDS = {"check": _CHECK, "ours": (*_CHECK, "--convention", "ours")}
 MADE: dict[str, str] = {}
 """What :func:`make` gave, in a process of this build or of an earlier one."""
 

@@ -61,7 +61,7 @@ def _find(task: Task) -> tuple[Callable[..., Any], dict[str, Any]]:
         from verify.mutants import variants
 
         variant = next(v for v in variants((task.formula_id,)) if v.name == task.label)
-        return variant.call, variant.options
+        return variant.call, {**variant.options, "causes": False}
     from verify.targets import TARGETS
 
     target = next(t for t in TARGETS if t.label == task.label and t.formula_id == task.formula_id)
