@@ -156,13 +156,13 @@ def check(
                 why = reasons(setting, report, kinds)
                 if why.changes:
                     break
-        if not why.changes:
+        if not why.changes:  # else it begins anew, under these
             _offences(setting, report)
             _violated(setting, report)
             if causes and not why.said:
                 why = reasons(setting, report, kinds)
             report.hint = why.said
-    if why.changes:
+    if conventions == AUTO and why.changes:
         return _found(given, why.changes, started)
     report.notes += [
         f"output {output} lies in the storage of the input {home}: writing to one in place changes the other"
