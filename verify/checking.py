@@ -66,6 +66,7 @@ def check(
     accuracy: float | None = None,
     compile: bool = False,  # noqa: A002 torch's own word
     time_limit: float | None = None,
+    causes: bool = True,
     progress: Progress | None = None,
     name: str | None = None,
 ) -> Report:
@@ -93,6 +94,7 @@ def check(
             ``imprecise`` at most.
         compile: whether ``torch.compile(fn)`` is held to the statement, too.
         time_limit: seconds for the whole; checks that did not finish say so.
+        causes: whether what explains a falsification is looked for, which takes a few seconds.
         progress: called with the check's name, its number, and how many there are.
         name: what to call ``fn`` in the report.
 
@@ -172,13 +174,15 @@ def check(
                 why = reasons(setting, report, kinds)
                 if why.changes:
                     break
-        if not why.changes:
+        if not why.changes:  # else it begins anew, under these
             offences(setting, report)
             _violated(setting, report)
-            report.hint = (why if why.said else reasons(setting, report, kinds)).said
-            if report.falsified and not report.hint.startswith("conforms"):
+            if causes and not why.said:
+                why = reasons(setting, report, kinds)
+            report.hint = why.said
+            if causes and report.falsified and not report.hint.startswith("conforms"):
                 report.range = conforming_range(setting, report)
-    if why.changes:
+    if conventions == AUTO and why.changes:
         return _found(given, why.changes, started)
     for each in report.checks:
         if each.counterexample is not None:

@@ -29,7 +29,7 @@ _MODULE = ("check", "my_module.py:norm", "--formula", FORMULA)
 _OWN = "examples/formulas"
 COMMANDS = {
     "check": _CHECK,
-    "convention": (*_CHECK, "--convention", "eps=outside"),
+    "ours": (*_CHECK, "--convention", "ours"),
     "module": (*_MODULE, "--set", "eps=1e-6"),
     "module_without": _MODULE,
     "numpy": ("check", "my_arrays.py:norm", "--formula", FORMULA),

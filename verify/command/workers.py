@@ -69,7 +69,7 @@ def _find(task: Task) -> tuple[Callable[..., Any], dict[str, Any]]:
         from verify.mutants import variants
 
         variant = next(v for v in variants((task.formula_id,)) if v.name == task.label)
-        return variant.call, variant.options
+        return variant.call, {**variant.options, "causes": False}
     if task.kind == "own":
         return _own(task), {}
     from verify.targets import TARGETS

@@ -25,7 +25,7 @@ from verify.search.checks import Setting
 from verify.subject.returned import held, values
 from verify.subject.wording import describe
 
-DRAWN, ORDINARY, FEW = 64, 24, 8
+DRAWN, ORDINARY, FEW = 100, 24, 8
 """Examples of every regime, and of unit normal data only; so many of a statement that is dear to evaluate."""
 FEW_SIZES = 3
 """So few sizes are told from one another only if some of them are drawn larger."""
@@ -183,7 +183,8 @@ class Evidence:
 
     def under(self, judge: Judge, witness: Witness) -> Outcome:
         """How results fare under a judge."""
-        expected = judge.expect(witness.example.inputs, witness.kind, rigorous=False)
+        rigorous = None if judge is self.judge else False
+        expected = judge.expect(witness.example.inputs, witness.kind, rigorous)
         return worst([compare(e, g) for e, g in zip(expected, witness.got or (), strict=True)])
 
     # What explains it ----------------------------------------------------------------------------------------------------

@@ -168,6 +168,18 @@ def test_a_right_function_conforms(here: Path, capsys: pytest.CaptureFixture[str
     assert "eps=outside" in capsys.readouterr().out
 
 
+def test_conventions_are_found_unless_ours_are_asked_for(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first line says under which a function conforms; under ours alone it is falsified, and they are the cause."""
+    assert main(["check", "mymodule:annotated", *FEW]) == 0
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first.endswith(": conforms under eps=outside, divisor=unbiased")
+    assert main(["check", "mymodule:annotated", *FEW, "--conventions", "ours"]) == 1
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first.endswith(": falsified: conforms under convention eps=outside, divisor=unbiased")
+
+
 def test_a_wrong_function_is_falsified_and_its_script_reproduces_it(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -75,5 +75,7 @@ def test_an_error_that_grows_with_the_inputs_is_said_to():
 
 
 def test_a_plain_mistake_has_no_such_hint():
-    """A missing scale fails everywhere: nothing is said about sizes."""
-    assert not check(impl.scores.dot, "scores.scaled_dot", max_examples=40).hint
+    """A missing scale fails everywhere: it is named, and nothing is said about the size of entries."""
+    report = check(impl.scores.dot, "scores.scaled_dot", max_examples=40)
+    assert report.hint == "the scale is missing: s is not divided by √(d_k)"
+    assert report.headline == f"falsified: {report.hint}"

@@ -71,7 +71,8 @@ def _numbers(evidence: Evidence) -> Iterator[Explanation]:
         if item.role != "number" or item.domain in WHOLE:
             continue
         for value in USUAL if item.name == "eps" else ROUND:
-            said = "added" if value == 0 and item.name == "eps" else f"read: it is fixed at {value:g}"
+            gone = value == 0 and item.name == "eps"
+            said = "added, or is fixed at almost 0" if gone else f"read: it is fixed at {value:g}"
             yield f"{item.name} is not {said}", _at(evidence, _constant(item.name, value))
 
 

@@ -16,7 +16,7 @@ from spec.language.expr import (
 )
 from spec.language.trees import refs, walk
 from verify.faults import Unsupported
-from verify.inputs.examples import Example
+from verify.inputs.examples import Example, fitted
 from verify.properties.gradients import REAL
 from verify.properties.values import Reals
 from verify.search.causes.forms import listed
@@ -148,7 +148,7 @@ def unread_inputs(evidence: Evidence) -> str:
     ignored = []
     for item in evidence.formula.tensors:
         said = [_ignores(evidence, w, item) for w in evidence.failing[:3]]
-        if said and all(each is True for each in said):
+        if True in said and False not in said:
             ignored.append(item.name)
     return (
         f"{listed(ignored)} {'is' if len(ignored) == 1 else 'are'} ignored: other values change nothing"
@@ -162,7 +162,7 @@ def _ignores(evidence: Evidence, witness: Witness, item: Tensor) -> bool | None:
     value, example = witness.example.inputs.get(item.name), witness.example
     if value is None or item.role == "generator" or not (item.domain in REAL or item.domain == "boolean"):
         return None
-    other: Any = ~value if item.domain == "boolean" else value * 0.5 + 0.375
+    other: Any = ~value if item.domain == "boolean" else fitted(item, 0.375 - 0.5 * np.flip(value))
     if _same(evidence.stated(example), evidence.stated(example, {item.name: other})):
         return None
     got = evidence.called(example, {item.name: other}).got

@@ -21,34 +21,42 @@ SPOILT_NEAR = 0.25
 """The share of ordinary examples that may fail where only extreme ones are to."""
 
 
+UNITS = (("float32", 2.0**-24), ("float16", 2.0**-11), ("bfloat16", 2.0**-8))
+"""Types narrower than float64, and how far each rounds."""
 LARGE = 50.0
 """Entries from here on are large to an exponential."""
 
 
 def in_float32(evidence: Evidence) -> str:
-    """Results in float64 that are right in float32, and its numbers or as far off as its rounding."""
-    return _narrower(evidence, (("float32", 2.0**-24),))
-
-
-def in_sixteen_bits(evidence: Evidence) -> str:
-    """Results that are right in a type of 16 bits alone, and as far off as its rounding."""
-    return _narrower(evidence, (("float16", 2.0**-11), ("bfloat16", 2.0**-8)))
-
-
-def _narrower(evidence: Evidence, types: tuple[tuple[str, float], ...]) -> str:
-    fine = [w for w in (*evidence.ordinary, *evidence.drawn) if w.got is not None]
-    failing = [w for w in fine if w.fails and w.example.dtype == evidence.kind]
-    if evidence.kind != "float64" or not failing:
-        return ""
-    small = float(np.median([_error(evidence, w) for w in failing]))
-    if not 0 < small < math.inf:
-        return ""
-    kind, unit = min(types, key=lambda each: abs(math.log(small / each[1])))
-    exactly = kind == "float32" and all(narrow(w, np.float32) for w in failing)
-    about = evidence.everywhere and unit / 64 < small < unit * 64
-    if (exactly or about) and sum(_right_in(evidence, w, kind) for w in failing) > MOST * len(failing):
-        return f"{kind} inside: computed in {kind} whatever the type of the inputs (right to {kind}'s digits)"
+    """Results in float64 that are numbers of float32, and right in that type."""
+    failing = _in_float64(evidence)
+    if failing and all(narrow(w, np.float32) for w in failing) and _most_right(evidence, failing, "float32"):
+        return _inside("float32")
     return ""
+
+
+def in_a_narrower_type(evidence: Evidence) -> str:
+    """Results that are right in a narrower type alone, and as far off as its rounding."""
+    failing = _in_float64(evidence)
+    small = float(np.median([_error(evidence, w) for w in failing])) if failing else 0.0
+    if not evidence.everywhere or not 0 < small < math.inf:
+        return ""
+    kind, unit = min(UNITS, key=lambda each: abs(math.log(small / each[1])))
+    near = unit / 64 < small < unit * 64
+    return _inside(kind) if near and _most_right(evidence, failing, kind) else ""
+
+
+def _inside(kind: str) -> str:
+    return f"{kind} inside: computed in {kind} whatever the type of the inputs (right to {kind}'s digits)"
+
+
+def _in_float64(evidence: Evidence) -> list[Witness]:
+    seen = (*evidence.ordinary, *evidence.drawn)
+    return [w for w in seen if w.fails and w.got is not None and w.example.dtype == "float64"]
+
+
+def _most_right(evidence: Evidence, witnesses: Sequence[Witness], kind: str) -> bool:
+    return sum(_right_in(evidence, w, kind) for w in witnesses) > MOST * len(witnesses)
 
 
 def _right_in(evidence: Evidence, witness: Witness, kind: str) -> bool:
@@ -69,6 +77,15 @@ def _error(evidence: Evidence, witness: Witness) -> float:
             scale = float(np.abs(said).max(initial=0.0)) or 1.0
             found = max(found, float(np.nan_to_num(np.abs(got - said), nan=np.inf).max(initial=0.0)) / scale)
     return found
+
+
+def nowhere_finite(evidence: Evidence) -> str:
+    """NaN or infinity at ordinary inputs."""
+    failing = evidence.failing
+    broken = [w for w in failing if not any(np.isfinite(part).any() for part in w.got or ())]
+    if failing and len(broken) == len(failing) and evidence.everywhere:
+        return "no entry of the result is a finite number, at ordinary inputs"
+    return ""
 
 
 def cancels(evidence: Evidence) -> str:
@@ -146,4 +163,4 @@ def _size(evidence: Evidence, witness: Witness) -> float:
     )
 
 
-__all__ = ["cancels", "filled", "in_float32", "in_sixteen_bits", "overflows"]
+__all__ = ["cancels", "filled", "in_a_narrower_type", "in_float32", "nowhere_finite", "overflows"]

@@ -30,7 +30,7 @@ def unmasked(node: Any, enter: Callable[[Any, Any], Any], condition: Any = TRUE)
     """A part without its conditions; ``enter(u, condition)`` stands in the place of each u whose exponential they guarded."""
     if isinstance(node, Case) and _masks(node.args[0]):
         return unmasked(node.args[1], enter, node.args[0])
-    if isinstance(node, Bound) and node.where != TRUE:
+    if isinstance(node, Bound) and _masks(node.where):
         return node.func(unmasked(node.body, enter, node.where), *node.args[1:4], TRUE)
     if isinstance(node, Func) and node.name == "exp" and not isinstance(condition, Always):
         return Func(node.args[0], enter(node.args[1], condition))

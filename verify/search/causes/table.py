@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from verify.faults import Unsupported
 from verify.search.causes.behaviour import looks_ahead, random_result, unread_inputs
 from verify.search.causes.explanations import other_inputs, other_lines, outputs_exchanged, scaled
-from verify.search.causes.extremes import cancels, filled, in_float32, in_sixteen_bits, overflows
+from verify.search.causes.extremes import (
+    cancels,
+    filled,
+    in_a_narrower_type,
+    in_float32,
+    nowhere_finite,
+    overflows,
+)
 from verify.search.causes.forms import (
     at_equal_sizes,
     returns_arrays,
@@ -44,6 +51,7 @@ FORMS: tuple[Cause, ...] = (
 
 
 CAUSES: tuple[Cause, ...] = (
+    Cause("not finite", nowhere_finite),
     Cause("one-pass variance", cancels),
     Cause("float32 inside", in_float32),
     Cause("overflow", overflows),
@@ -51,9 +59,9 @@ CAUSES: tuple[Cause, ...] = (
     Cause("an input taken for another", other_inputs),
     Cause("a line written otherwise", other_lines),
     Cause("another factor", scaled),
-    Cause("16 bits inside", in_sixteen_bits),
     Cause("an input ignored", unread_inputs),
     Cause("looks ahead", looks_ahead),
+    Cause("a narrower type inside", in_a_narrower_type),
 )
 """Causes that are looked for where no other conventions explain what fails."""
 

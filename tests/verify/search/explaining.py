@@ -1,0 +1,42 @@
+"""What the tests of explanations share: the evidence about a callable, without a whole check of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from spec.language.registry import find
+from verify.properties.values import Judge
+from verify.search.checks import Setting
+from verify.search.evidence import Evidence
+from verify.search.hints import Explained, wrong_values
+from verify.search.search import Clock
+from verify.subject.caller import Caller
+from verify.subject.sandbox import listening, one_thread, what_exists_kept
+
+
+def why(fn: Callable[..., Any], formula_id: str, seed: int = 0) -> Explained:
+    """What explains the wrong values of a callable."""
+    formula = find(formula_id)
+    setting = Setting(Judge(formula), Caller(fn, formula), seed, 100, Clock(None))
+    with listening(), one_thread(), what_exists_kept():
+        return wrong_values(Evidence(setting, ["float64", "float32"]))
+
+
+def scores(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+    """Scaled scores."""
+    return q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+
+
+def weights(s: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+    """Softmax over what a mask permits; 0 where it permits nothing."""
+    if mask is None:
+        return torch.softmax(s, -1)
+    return torch.softmax(s.masked_fill(~mask, -torch.inf), -1).nan_to_num(0.0)
+
+
+def earlier(q: torch.Tensor, k: torch.Tensor, ahead: int) -> torch.Tensor:
+    """Which keys come so many places after a query at most."""
+    return torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril(ahead)

@@ -1,0 +1,179 @@
+"""Sound callables under other conventions: these are found, whatever the seed, and said first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import impl.attention
+import impl.feedforward
+import impl.normalization
+import impl.positional
+import impl.transformer
+from tests.verify.search.explaining import earlier, scores, weights, why
+from verify import check
+from verify.faults import Unusable
+
+SOFTMAX, ATTENTION, CAUSAL = "attention.softmax", "attention.scaled_dot_product", "attention.causal"
+NORM, HEADS = "normalization.layer_norm", "attention.multi_head"
+MEAN, UNSAID = "fully_masked=mean", "fully_masked=unspecified"
+DROPS = "polarity=true_drops"
+
+
+def softmax(fill: float | None, drops: bool = False, added: bool = False):
+    """Softmax with hidden scores replaced by a fill, or lowered by it."""
+
+    def function(s, mask=None):
+        if mask is None:
+            return torch.softmax(s, -1)
+        hidden = mask if drops else ~mask
+        if fill is None:
+            return torch.softmax(s.masked_fill(hidden, -math.inf), -1).nan_to_num(0.0)
+        if added:
+            return torch.softmax(s + torch.zeros_like(s).masked_fill(hidden, fill), -1)
+        return torch.softmax(s.masked_fill(hidden, fill), -1)
+
+    return function
+
+
+def attention(*given, **more):
+    """Attention by such a softmax."""
+    function = softmax(*given, **more)
+    return lambda q, k, v, mask=None: function(scores(q, k), mask) @ v
+
+
+def multi_head(*given, **more):
+    """Multi-head attention by such a softmax."""
+    function = softmax(*given, **more)
+
+    def heads(x, y, W_q, W_k, W_v, W_o, mask=None):
+        q, k, v = (torch.einsum("...nd,hdk->...hnk", a, W) for a, W in ((x, W_q), (y, W_k), (y, W_v)))
+        a = function(scores(q, k), None if mask is None else mask.unsqueeze(-3))
+        return (a @ v).transpose(-2, -3).flatten(-2) @ W_o
+
+    return heads
+
+
+def causal(lower: bool, fill: float | None):
+    """Causal attention, lower or upper aligned, by a fill or exactly."""
+
+    def function(q, k, v):
+        seen = earlier(q, k, k.shape[-2] - q.shape[-2] if lower else 0)
+        s = scores(q, k)
+        if fill is None:
+            return weights(s, seen) @ v
+        return torch.softmax(s.masked_fill(~seen, fill), -1) @ v
+
+    return function
+
+
+def norm(outside: bool, unbiased: bool):
+    """Layer norm with ε outside of the root, or the variance divided by d − 1."""
+
+    def function(x, gamma, beta, eps):
+        var = x.var(-1, keepdim=True, correction=int(unbiased))
+        spread = var.sqrt() + eps if outside else (var + eps).sqrt()
+        return gamma * (x - x.mean(-1, keepdim=True)) / spread + beta
+
+    return function
+
+
+def local(q, k, v, W_p, v_p, D, mask=None):
+    """Local attention under a mask of the other polarity."""
+    return impl.attention.local(q, k, v, W_p, v_p, D, mask if mask is None else ~mask)
+
+
+LOW = torch.finfo(torch.float32).min
+
+SOUND: list[tuple[str, Callable[..., Any], str]] = [
+    *((SOFTMAX, softmax(fill), MEAN) for fill in (-1e4, -1e6, -1e9, -1e20, LOW)),
+    *((SOFTMAX, softmax(fill, drops=True), f"{DROPS}, {MEAN}") for fill in (-1e9, LOW)),
+    (SOFTMAX, softmax(-math.inf), UNSAID),
+    (SOFTMAX, softmax(-math.inf, drops=True), f"{DROPS}, {UNSAID}"),
+    (SOFTMAX, softmax(-math.inf, added=True), UNSAID),
+    (SOFTMAX, softmax(None, drops=True), DROPS),
+    *((ATTENTION, attention(fill), MEAN) for fill in (-1e4, -1e9, LOW)),
+    *((ATTENTION, attention(fill, drops=True), f"{DROPS}, {MEAN}") for fill in (-1e4, -1e9)),
+    (ATTENTION, attention(-math.inf), UNSAID),
+    (ATTENTION, attention(-math.inf, drops=True), f"{DROPS}, {UNSAID}"),
+    (ATTENTION, attention(None, drops=True), DROPS),
+    *((HEADS, multi_head(fill), MEAN) for fill in (-1e9, LOW)),
+    (HEADS, multi_head(-math.inf, drops=True), f"{DROPS}, {UNSAID}"),
+    (HEADS, multi_head(None, drops=True), DROPS),
+    (CAUSAL, causal(False, None), "alignment=upper_left"),
+    (CAUSAL, causal(True, -1e9), MEAN),
+    (CAUSAL, causal(True, -math.inf), UNSAID),
+    (NORM, norm(True, False), "eps=outside"),
+    (NORM, norm(False, True), "divisor=unbiased"),
+    (NORM, norm(True, True), "eps=outside, divisor=unbiased"),
+    (
+        "feedforward.gelu",
+        lambda x, W_1, b_1, W_2, b_2: F.gelu(x @ W_1 + b_1, approximate="tanh") @ W_2 + b_2,
+        "approximation=tanh",
+    ),
+    (
+        "positional.sinusoidal",
+        lambda n, d: impl.positional.sinusoidal(n, d, layout="concatenated"),
+        "layout=concatenated",
+    ),
+    ("attention.local", local, DROPS),
+    ("transformer.encoder_layer", lambda *a: impl.transformer.encoder_layer(*a, norm="pre"), "norm=pre"),
+]
+
+
+@pytest.mark.parametrize(
+    ("formula", "fn", "expected"), SOUND, ids=[f"{n}: {c[0]} {c[2]}" for n, c in enumerate(SOUND)]
+)
+def test_the_conventions_of_a_sound_callable_are_found(formula: str, fn: Callable[..., Any], expected: str):
+    """All combinations are tried; extreme examples, such as scores beyond the fill of a mask, do not hide the right one."""
+    found = why(fn, formula)
+    assert found.said.removeprefix("conforms under convention ").partition(" at ")[0] == expected
+    assert ", ".join(f"{name}={option}" for name, option in found.changes.items()) == expected
+
+
+def test_the_answer_does_not_change_with_the_seed():
+    """What is drawn to find conventions is the same at every seed."""
+    assert len({why(softmax(-1e9), SOFTMAX, seed).said for seed in (0, 1, 17, 404)}) == 1
+
+
+def test_a_check_finds_the_conventions_and_judges_under_them():
+    """With conventions="auto" the report is that under the conventions found, and says so first."""
+    report = check(norm(True, True), NORM, conventions="auto", max_examples=40)
+    assert report.verdict == "conforms"
+    assert report.found == {"eps": "outside", "divisor": "unbiased"}
+    assert report.conventions["eps"] == "outside"
+    assert ": conforms under eps=outside, divisor=unbiased\n" in str(report)
+
+
+def test_ours_stay_where_they_hold():
+    """Nothing is sought where our conventions hold; without "auto" others are a hint, and the verdict is ours."""
+    ours = check(impl.normalization.layer_norm, NORM, conventions="auto", max_examples=24)
+    assert (ours.verdict, ours.found, ours.headline) == ("conforms", {}, "conforms")
+    judged = check(norm(True, False), NORM, max_examples=24)
+    assert judged.headline == "falsified: conforms under convention eps=outside"
+
+
+def test_a_law_is_held_to_every_convention():
+    """A law has no single examples: it is drawn from under each combination."""
+
+    def exact(ids, special, mask_id, vocab_size, generator):
+        order = torch.rand(ids.shape, generator=generator).masked_fill(special, 2.0).argsort(-1).argsort(-1)
+        free = (~special).sum(-1, keepdim=True)
+        chosen = (order < (0.15 * free.double()).round().clamp(min=1)) & ~special
+        kind = torch.rand(ids.shape, generator=generator)
+        other = torch.randint(vocab_size, ids.shape, generator=generator)
+        new = torch.where(kind < 0.8, mask_id, torch.where(kind < 0.9, other, ids))
+        return torch.where(chosen, new, ids), torch.where(chosen, ids, -100)
+
+    assert check(exact, "masking.mlm", conventions="auto").headline == "conforms under selection=exact_count"
+
+
+def test_another_word_than_auto_is_refused():
+    """One line says what conventions are."""
+    with pytest.raises(Unusable, match="conventions map names to options, or are 'auto'; got 'ours'"):
+        check(norm(True, True), NORM, conventions="ours")  # type: ignore[arg-type]
