@@ -100,8 +100,9 @@ def test_named_targets_are_verified(here: Path, capsys: pytest.CaptureFixture[st
 def test_a_part_of_them(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """IDs, subjects and names choose among them; what is not among them is said with what is."""
     (here / "attnspec.toml").write_text(TARGETS.replace("tool.attnspec.", "").replace("[tool.attnspec]", ""))
-    assert main(["verify", "own", "--jobs", "1"]) == 0
-    assert "1 of 1 targets conform" in capsys.readouterr().out
+    for name in ("own", "own.half", "src/halves.py:half"):
+        assert main(["verify", name, "--jobs", "1", "--max-examples", "3"]) == 0
+        assert "1 of 1 targets conform" in capsys.readouterr().out
     assert main(["verify", "--target", "half", "--jobs", "1", "--max-examples", "3"]) == 0
     assert main(["verify", "scores.dot"]) == 2
     said = capsys.readouterr().err
