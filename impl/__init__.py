@@ -3,9 +3,9 @@
 ========================  =========================================================================
 ``impl.similarity``       ``dot``, ``cosine`` of two vectors
 ``impl.embedding``        ``token``: a row of a table for each id
-``impl.recurrent``        cells, RNNs and LSTMs over sequences, stacked and bidirectional; ELMo's model
+``impl.recurrent``        cells; RNNs, LSTMs, GRUs over sequences, stacked and bidirectional; ELMo's model
 ``impl.scores``           query against key: dot, scaled, general, additive, location, cosine
-``impl.attention``        soft, hard, local, causal; self-, cross-, multi-head; a decoder's steps; masks
+``impl.attention``        soft, hard, local, causal; self-, cross-, (causal) multi-head; a decoder's steps; masks
 ``impl.positional``       ``sinusoidal``, ``learned``
 ``impl.normalization``    ``layer_norm``, ``rms_norm``, ``residual``, ``add_norm``
 ``impl.feedforward``      ``relu``, ``gelu``: two layers, the same at every position

@@ -18,6 +18,7 @@ from impl import _refuse
 __all__ = ["learned", "sinusoidal"]
 
 Layout = Literal["interleaved", "concatenated"]
+Frequencies = Literal["open", "closed"]
 
 SMALL = 2**14  # entries up to which a sine for each is the fastest
 BLOCK = 2**16  # entries that are computed at a time: half a MiB, which a core's cache holds
@@ -30,14 +31,17 @@ def sinusoidal(
     *,
     base: float = 10000.0,
     layout: Layout = "interleaved",
+    frequencies: Frequencies = "open",
     dtype: torch.dtype | None = None,
     device: torch.device | str | None = None,
 ) -> Float[Tensor, "{n} {d}"]:
     """PE[pos,2i] = sin(pos / base^(2i/d)) and PE[pos,2i+1] = cos of the same, for pos < n. Statement: ``positional.sinusoidal``.
 
-    ``layout="concatenated"`` holds the same columns with the ⌈d/2⌉ sines first and the ⌊d/2⌋ cosines after them. Angles are
-    computed in float64, whatever ``dtype`` (default: torch's) the table has. ValueError unless n ≥ 0, d ≥ 1, base > 0 and the
-    layout is known; TypeError for a dtype that is not floating. Source: Vaswani et al. 2017, section 3.5.
+    ``layout="concatenated"`` holds the same columns with the ⌈d/2⌉ sines first and the ⌊d/2⌋ cosines after them.
+    ``frequencies="closed"`` spreads them down to 1/base exactly, with base^(i/(d/2 − 1)), as tensor2tensor and fairseq do, for
+    an even d. Angles are computed in float64, whatever ``dtype`` (default: torch's) the table has. ValueError unless n ≥ 0,
+    d ≥ 1, base > 0 and both options are known, and for closed frequencies of an odd d; TypeError for a dtype that is not
+    floating. Source: Vaswani et al. 2017, section 3.5.
     """
     dtype = torch.get_default_dtype() if dtype is None else dtype
     if n < 0 or d < 1 or not base > 0:
@@ -46,12 +50,17 @@ def sinusoidal(
         )
     if layout not in ("interleaved", "concatenated"):
         raise ValueError(f"positional.sinusoidal: layout is 'interleaved' or 'concatenated'; got {layout!r}")
+    if frequencies not in ("open", "closed"):
+        raise ValueError(f"positional.sinusoidal: frequencies are 'open' or 'closed'; got {frequencies!r}")
+    if frequencies == "closed" and d % 2:
+        raise ValueError(f"positional.sinusoidal: closed frequencies are of an even d; got d {d}")
     if not dtype.is_floating_point:
         raise TypeError(f"positional.sinusoidal: expected a floating dtype; got {dtype}")
 
     table = torch.empty(n, d, dtype=dtype, device=device)
     even = torch.arange(0, d, 2, dtype=torch.float64, device=device)
-    frequency = torch.exp(even * (-math.log(base) / d))
+    spread = d if frequencies == "open" else max(d - 2, 1)
+    frequency = torch.exp(even * (-math.log(base) / spread))
     direct = n <= 16 or n * d <= SMALL or dtype == torch.float64 or torch.compiler.is_compiling()
     if layout == "interleaved" and not direct:
         _fill_pairs(table, frequency)

@@ -56,6 +56,20 @@ PAPERS = (
         "https://www.jmlr.org/papers/v3/bengio03a.html",
     ),
     Reference(
+        "cho2014",
+        "Cho et al.",
+        "Learning Phrase Representations using RNN Encoder–Decoder for Statistical Machine Translation",
+        2014,
+        "arXiv:1406.1078",
+    ),
+    Reference(
+        "chung2014",
+        "Chung, Gulcehre, Cho & Bengio",
+        "Empirical Evaluation of Gated Recurrent Neural Networks on Sequence Modeling",
+        2014,
+        "arXiv:1412.3555",
+    ),
+    Reference(
         "devlin2019",
         "Devlin, Chang, Lee & Toutanova",
         "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding",

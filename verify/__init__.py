@@ -10,12 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from verify import adapt
     from verify.checking import check
     from verify.faults import Unusable
     from verify.output.script import script
     from verify.report import CheckResult, Counterexample, Report
 
-__all__ = ["CheckResult", "Counterexample", "Report", "Unusable", "check", "script"]
+__all__ = ["CheckResult", "Counterexample", "Report", "Unusable", "adapt", "check", "script"]
 
 _HOMES = {
     "check": "checking",
@@ -28,8 +29,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'verify' has no attribute {name!r}; it offers {', '.join(__all__)}")
+    if name == "adapt":
+        return import_module("verify.adapt")
     return getattr(import_module(f"verify.{_HOMES[name]}"), name)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -13,18 +13,22 @@ from spec.language.formula import Formula
 from spec.language.procedure import Procedure
 from spec.language.registry import procedures
 from verify.accuracy.grades import GRADED, USUAL, accuracy_check
+from verify.edges import UNREAD, split
 from verify.faults import Fault, Unsupported, Unusable
-from verify.inputs.size_rules import Supported
+from verify.laws.reasons import reasons
 from verify.properties.gradients import differentiable
-from verify.properties.leaks import leaks
+from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
 from verify.properties.scenarios import Scenario, applicable
 from verify.properties.values import Judge
-from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Report, versions
+from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Report, versions
 from verify.search.checks import Setting, gradient_check, robustness_check, value_check
-from verify.search.hints import hint
+from verify.search.edge_checks import crossing, isolated, offences, single_precision
+from verify.search.first_calls import met
+from verify.search.hints import Explained
+from verify.search.nearest import AUTO, first_that_conforms
 from verify.search.search import Clock
 from verify.search.theorem_checks import theorem_check
-from verify.subject.callables import importable
+from verify.subject.callables import importable, supported_by
 from verify.subject.caller import Caller
 from verify.subject.options import (
     DEFAULT_TYPES,
@@ -48,11 +52,13 @@ def check(
     formula_id: str | Formula | Procedure,
     *,
     max_examples: int = 100,
-    conventions: Mapping[str, str] | None = None,
+    conventions: Mapping[str, str] | Literal["auto"] | None = None,
     seed: int = 0,
     dtypes: Sequence[str] | None = None,
     device: str = "cpu",
     sizes: Mapping[str, str | int] | None = None,
+    fixed: Mapping[str, float] | None = None,
+    few_shapes: bool | None = None,
     accuracy: float | None = None,
     compile: bool = False,  # noqa: A002 torch's own word
     time_limit: float | None = None,
@@ -67,12 +73,16 @@ def check(
         formula_id: the formula's ID; or a procedure's, for which ``fn`` is called as :mod:`verify.decoding.contract` says, in
             float64 on the CPU whatever types and devices are named.
         max_examples: examples for each value check; other checks take a share of it.
-        conventions: the conventions under which ``fn`` is judged; the formula's defaults where not given.
+        conventions: the conventions under which ``fn`` is judged; the formula's defaults where not given. ``"auto"``: if the
+            defaults do not hold, those nearest to ``fn`` of all combinations; the report's ``found`` says what they change.
         seed: determines every example.
         dtypes: names of types; float64 and float32 by default.
         device: where the tensors are.
-        sizes: the sizes that ``fn`` supports, where not all: rules by name, such as ``{"d_v": "d_k", "h": "2|4"}``. Only
-            such are drawn, and the report says so.
+        sizes: the sizes that ``fn`` supports, where not all: rules by name, such as ``{"d_v": "d_k", "h": "2|4", "d": "even"}``.
+            Only such are drawn, and the report says so.
+        fixed: numbers that ``fn`` has built in, such as ``{"eps": 1e-5}``, and parameters of which every entry is one number,
+            such as ``{"beta": 0}``. ``fn`` may leave them out of its arguments.
+        few_shapes: whether examples come in a few shapes only, for a callable that is compiled for each new one.
         accuracy: beyond how many sigma of careful arithmetic an error is a failure; without it such a report is
             ``imprecise`` at most.
         compile: whether ``torch.compile(fn)`` is held to the statement, too.
@@ -83,19 +93,25 @@ def check(
     Raises:
         Unusable: ``fn`` cannot be called at all, or another argument cannot be used; one line.
     """
+    given = dict(locals())
+    if isinstance(conventions, str) and conventions != AUTO:
+        raise Unusable(f"conventions map names to options, or are {AUTO!r}; got {conventions!r}")
     if isinstance(formula_id, Procedure) or formula_id in procedures():
         from verify.decoding import check_procedure
 
         procedure = formula_id if isinstance(formula_id, Procedure) else procedures()[str(formula_id)]
-        return check_procedure(
+        carried_out = partial(
+            check_procedure,
             fn,
             procedure,
             max_examples=max_examples,
-            conventions=conventions,
             seed=seed,
             time_limit=seconds(time_limit),
             name=name,
         )
+        if isinstance(conventions, str):
+            return first_that_conforms(carried_out, procedure)
+        return carried_out(conventions=split(conventions or {})[1])
     formula = found_formula(formula_id)
     seed, max_examples = whole_number("seed", seed, 0), whole_number("max_examples", max_examples, 1)
     kinds, device = types(dtypes), usable_device(device)
@@ -103,10 +119,11 @@ def check(
     wanted = [k for k in kinds if k in GRADED] if dtypes is not None else list(USUAL)
     clock = Clock(seconds(time_limit))
     try:
-        judge = Judge(formula, choices(formula, conventions))
+        edges, chosen = split(choices(formula, None if conventions == AUTO else conventions))
+        judge = Judge(formula, chosen)
     except ValueError as error:
         raise Unusable(str(error)) from None
-    supported = Supported.of(formula, sizes)
+    supported = supported_by(fn, formula, sizes, fixed, few_shapes)
     caller = Caller(fn, formula, device, name, supported)
     started = time.perf_counter()
     report = Report(
@@ -120,13 +137,16 @@ def check(
         versions=versions(),
         importable=importable(fn),
         sizes=str(supported),
+        edges=edges,
     )
     if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
         report.notes.append(f"{caller.name} takes no mask: checked without masks")
-    setting = Setting(judge, caller, seed, max_examples, clock)
+    setting = Setting(judge, caller, seed, max_examples, clock, edges=edges)
+    why = Explained()
     with listening(), one_thread(), what_exists_kept():
         _first_call(setting, kinds[0])
-        plan = _plan(setting, kinds, report, compile)
+        met(setting, report, kinds)
+        plan = [] if caller.hung else _plan(setting, kinds, report, compile)
         if judge.real and formula.law is None:
             plan += [
                 (f"accuracy in {k}", partial(_accuracy, setting, k, report, limit, k in kinds))
@@ -140,14 +160,29 @@ def check(
                 progress(title, place, len(plan))
             report.checks += work()
             _violated(setting, report)
-        _offences(setting, report)
-        _violated(setting, report)
-        report.hint = hint(setting, report, kinds)
-    report.notes += [
-        f"output {output} lies in the storage of the input {home}: writing to one in place changes the other"
-        for output, home in caller.aliases.items()
-    ]
+            if conventions == AUTO and report.falsified and not why.tried:
+                why = reasons(setting, report, kinds)
+                if why.changes:
+                    break
+        if not why.changes:
+            offences(setting, report)
+            _violated(setting, report)
+            report.hint = (why if why.said else reasons(setting, report, kinds)).said
+    if why.changes:
+        return _found(given, why.changes, started)
+    for each in report.checks:
+        if each.counterexample is not None:
+            each.counterexample.left_out = sorted(caller.left_out)
+            each.counterexample.adapted = hasattr(caller.fn, "adapted")
     report.seconds = time.perf_counter() - started
+    return report
+
+
+def _found(given: Mapping[str, Any], changes: Mapping[str, str], began: float) -> Report:
+    """The report under conventions that were found by trying."""
+    report = check(**{**given, "conventions": dict(changes)})
+    report.found = dict(changes)
+    report.seconds = time.perf_counter() - began
     return report
 
 
@@ -196,11 +231,11 @@ def _plan(setting: Setting, kinds: list[str], report: Report, compiled: bool) ->
     if formula.law is not None:
         return [("law", partial(_laws, setting)), *scenarios]
     if judge.real:
-        plan += [(f"value in {k}", partial(_value, setting, k)) for k in kinds]
+        plan += [(f"value in {k}", partial(_value, setting, report, k, kinds)) for k in kinds]
     else:
-        plan.append(("value", partial(_value, setting, kinds[0])))
+        plan.append(("value", partial(_value, setting, report, kinds[0], [])))
     if differentiable(judge):
-        plan += [(f"gradient in {k}", partial(_gradient, setting, k)) for k in kinds]
+        plan += [(f"gradient in {k}", partial(_gradient, setting, report, k)) for k in kinds]
     for theorem in formula.theorems.values():
         plan.append((f"theorem {theorem.name}", partial(_theorem, setting, theorem, report, kinds)))
     plan += scenarios
@@ -210,11 +245,14 @@ def _plan(setting: Setting, kinds: list[str], report: Report, compiled: bool) ->
     return plan
 
 
-def _value(setting: Setting, kind: str) -> list[CheckResult]:
-    return [value_check(setting, kind)]
+def _value(setting: Setting, report: Report, kind: str, kinds: list[str]) -> list[CheckResult]:
+    result = value_check(setting, kind)
+    return [single_precision(setting, report, result) if "float32" in kinds else result]
 
 
-def _gradient(setting: Setting, kind: str) -> list[CheckResult]:
+def _gradient(setting: Setting, report: Report, kind: str) -> list[CheckResult]:
+    if any(c.name == f"value in {kind}" and c.reported for c in report.checks):
+        return []
     return [r for r in (gradient_check(setting, kind),) if r is not None]
 
 
@@ -225,6 +263,11 @@ def _scenario(setting: Setting, scenario: Scenario, report: Report, kinds: list[
         usable = [kind for kind in usable if kind in fine]
         if not usable:  # there is none, or it is wrong already
             return []
+    if scenario.name == UNREAD_SCENARIO:
+        if setting.edges.get(UNREAD) == "ignored":
+            return []
+        result = robustness_check(setting, scenario, usable)
+        return [] if result is None else [isolated(setting, report, result, usable[0])]
     return [r for r in (robustness_check(setting, scenario, usable),) if r is not None]
 
 
@@ -263,23 +306,7 @@ def _theorem(setting: Setting, theorem: Any, report: Report, kinds: list[str]) -
 
 
 def _leaks(setting: Setting, report: Report, kinds: list[str]) -> list[CheckResult]:
-    judge, caller = setting.judge, setting.caller
-    if not judge.real:
-        return []
-    space = setting.space()
-    found: dict[str, None] = {}
-    for turn, recipe in enumerate(space.plan(4, setting.seed)):
-        example = space.example(
-            recipe._replace(mask=(1, 4)[turn % 2], regime=0, sizes=turn % 3), _usable(report, kinds)[0]
-        )
-        try:
-            found.update(dict.fromkeys(leaks(judge, caller, example)))
-        except (Fault, Unsupported):
-            return []
-    if found:
-        report.notes.append(
-            f"NaN in a slot of {', '.join(found)} reaches outputs that do not read this slot (reported, not judged)"
-        )
+    crossing(setting, report, _usable(report, kinds)[0])
     return []
 
 
@@ -317,23 +344,6 @@ def _accuracy(
         ):
             check.message += f"; graded instead: {result.message}"
     return [result]
-
-
-def _offences(setting: Setting, report: Report) -> None:
-    """What the callable did besides returning values."""
-    for key, title in (("inputs", "leaves its inputs alone"), ("global state", "leaves global state alone")):
-        offence = setting.caller.offences.get(key)
-        result = CheckResult(f"robustness: {title}", "robustness", CONFORMS, setting.caller.calls)
-        if offence is not None:
-            result.verdict, result.message = FALSIFIED, offence.message
-            result.counterexample = Counterexample(
-                offence.inputs,
-                offence.dtype,
-                dict(setting.judge.conventions),
-                violates=title,
-                calls={"offence": key},
-            )
-        report.checks.append(result)
 
 
 __all__ = ["check"]

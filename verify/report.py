@@ -23,6 +23,8 @@ CONFORMS: Verdict = "conforms"
 IMPRECISE: Verdict = "imprecise"
 FALSIFIED: Verdict = "falsified"
 INCONCLUSIVE: Verdict = "inconclusive"
+REPORTED = "reported, not judged"
+"""How the message of a check begins that says something and judges nothing."""
 CENTRAL = ("value", "law")
 """The kinds of check without which nothing conforms."""
 
@@ -44,6 +46,8 @@ class Counterexample:
         calls: the calls in which it shows, where it takes more than one plain call (see :mod:`verify.output.script`).
         regime: how the inputs were drawn.
         generator_seed: the seed of the generator passed, if one was.
+        left_out: the fixed inputs that the callable does not take.
+        adapted: whether it was an adapter of :mod:`verify.adapt`.
     """
 
     inputs: dict[str, Any]
@@ -59,6 +63,8 @@ class Counterexample:
     generator_seed: int | None = None
     cotangents: dict[str, Any] | None = None
     calls: dict[str, Any] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    adapted: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values."""
@@ -105,6 +111,11 @@ class CheckResult:
     ratios: dict[str, float] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def reported(self) -> bool:
+        """Whether it was looked at and not judged."""
+        return self.message.startswith(REPORTED)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values."""
         found = {name: jsonable(value) for name, value in vars(self).items() if name != "counterexample"}
@@ -112,10 +123,30 @@ class CheckResult:
         return found
 
 
+@dataclass(frozen=True)
+class Property:
+    """What a callable does at the edge of its contract: reported, and no part of the verdict.
+
+    Attributes:
+        name: what it is about: a convention of the check (:mod:`verify.edges`), or another word.
+        says: a sentence.
+        option: the option of the convention that the callable follows; empty where there is none.
+    """
+
+    name: str
+    says: str
+    option: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}{f'={self.option}' if self.option else ''}: {self.says}"
+
+
 @dataclass
 class Report:
     """What :func:`verify.check` found about one callable and one formula; ``sizes``: the rules under which they were drawn;
-    ``first_violation``: seconds from the beginning of the check to the first violation, before it was made small.
+    ``first_violation``: seconds from the beginning of the check to the first violation, before it was made small;
+    ``properties``: what it does at the edge of its contract; ``edges``: the conventions of the check that were chosen there;
+    ``found``: what of the conventions was found by trying, since ours do not hold.
     """
 
     formula_id: str
@@ -124,6 +155,7 @@ class Report:
     checks: list[CheckResult] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     hint: str = ""
+    found: dict[str, str] = field(default_factory=dict)
     seed: int = 0
     max_examples: int = 100
     device: str = "cpu"
@@ -133,6 +165,14 @@ class Report:
     versions: dict[str, str] = field(default_factory=dict)
     importable: str = ""
     sizes: str = ""
+    properties: list[Property] = field(default_factory=list)
+    edges: dict[str, str] = field(default_factory=dict)
+
+    def has(self, name: str, says: str, option: str = "") -> None:
+        """Add a property, once."""
+        found = Property(name, says, option)
+        if found not in self.properties:
+            self.properties.append(found)
 
     @property
     def verdict(self) -> Verdict:
@@ -143,6 +183,13 @@ class Report:
         if any(check.verdict == CONFORMS and check.kind in CENTRAL for check in self.checks):
             return CONFORMS
         return INCONCLUSIVE
+
+    @property
+    def headline(self) -> str:
+        """The verdict in a sentence: under which conventions, where they were found; and the cause, where it is known."""
+        under = ", ".join(f"{name}={option}" for name, option in self.found.items())
+        said = self.verdict + (f" under {under}" if under else "")
+        return said + (f": {self.hint}" if self.hint else "")
 
     @property
     def falsified(self) -> list[CheckResult]:
@@ -167,14 +214,14 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON-ready values."""
         found = {name: jsonable(value) for name, value in vars(self).items() if name != "checks"}
+        found["properties"] = [dict(vars(each)) for each in self.properties]
         return {"verdict": self.verdict, **found, "checks": [check.to_dict() for check in self.checks]}
 
     def __str__(self) -> str:
         chosen = ", ".join(f"{name}={option}" for name, option in self.conventions.items())
         chosen += f"; where {self.sizes}" if self.sizes else ""
-        lines = [
-            f"{self.target} against {self.formula_id}: {self.verdict}" + (f"  ({chosen})" if chosen else "")
-        ]
+        lines = [f"{self.target} against {self.formula_id}: {self.headline}"]
+        lines += [f"  ({chosen})"] if chosen else []
         for check in self.checks:
             ratio = "" if check.worst_ratio is None else f"  error/bound {check.worst_ratio:.3g}"
             if check.dtype in self.grades and check.kind == "accuracy":
@@ -185,8 +232,7 @@ class Report:
                 lines.append(f"    {check.message}")
             if check.counterexample is not None:
                 lines += [f"    {line}" for line in check.counterexample.lines()]
-        if self.hint:
-            lines.append(f"  hint: {self.hint}")
+        lines += [f"  property: {each}" for each in self.properties]
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
 

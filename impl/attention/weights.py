@@ -13,11 +13,11 @@ from torch import Tensor
 from impl import _refuse
 from impl._transforms import beyond_one_grad
 from impl.attention._blanking import blank, finite, unsafe
-from impl.attention._checks import Backend, check_lead, check_mask, check_qkv
+from impl.attention._checks import Backend, check_backend, check_lead, check_mask, check_qkv
 from impl.attention._fused import fused
-from impl.scores import scaled_dot
+from impl.scores import additive, scaled_dot
 
-__all__ = ["scaled_dot_product", "softmax"]
+__all__ = ["additive_weights", "scaled_dot_product", "softmax"]
 
 
 def softmax(
@@ -42,6 +42,31 @@ def softmax(
     some = mask.any(-1, keepdim=True)
     fill = torch.zeros_like(some, dtype=s.dtype).masked_fill(some, -math.inf)
     return torch.softmax(torch.where(mask, s, fill), -1).masked_fill(~some, 0.0)
+
+
+def additive_weights(
+    q: Float[Tensor, "... n d_q"],
+    k: Float[Tensor, "... m d_k"],
+    W: Float[Tensor, "b d_q+d_k"],
+    v: Float[Tensor, " b"],
+    mask: Bool[Tensor, "... #n #m"] | None = None,
+    *,
+    backend: Backend = "auto",
+) -> Float[Tensor, "... n m"]:
+    """``softmax(additive(q, k, W, v), mask)``: the weights of ``impl.scores.additive``'s scores. Statement:
+    ``attention.additive_weights``.
+
+    ``backend`` is that of the score. ValueError for shapes that do not fit, TypeError unless all share one floating dtype and
+    the mask is boolean. Source: Bahdanau, Cho & Bengio 2015, "Neural Machine Translation by Jointly Learning to Align and
+    Translate", equation 6 and appendix A.1.2.
+    """
+    check_backend("attention.additive_weights", backend)
+    if mask is not None and min(q.dim(), k.dim()) > 1:
+        check_mask("attention.additive_weights", mask, q.shape[-2], k.shape[-2])
+        if unsafe(q, k):
+            asks, asked = mask.any(-1, keepdim=True), mask.any(-2).unsqueeze(-1)
+            q, k = torch.where(asks, q, 0.0), torch.where(asked, k, 0.0)
+    return softmax(additive(q, k, W, v, backend=backend), mask)
 
 
 def scaled_dot_product(

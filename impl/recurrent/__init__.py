@@ -4,13 +4,13 @@ Letters are the statements': a sequence of T elements of p entries, states h (an
 outputs, L layers above the first. Weights act from the left (W x). Leading dimensions of data are batches and broadcast;
 parameters have none.
 
-Sequences run on torch's fused kernel, the one that ``nn.RNN`` and ``nn.LSTM`` call. Within ``torch.func`` it follows one
-``grad``; whatever is beyond that (vmap, jvp, hessian, …) runs the cell step by step instead, by itself. For
-``torch.autograd.forward_ad`` ask for that with ``backend="loop"``: the cell, as it is stated, in a Python loop,
-differentiable to any order in either mode, at about twice the time. Under ``torch.compile`` the kernel is a graph break,
-as it is in ``nn.LSTM`` (the compiler would unroll every step); the loop is compiled whole. 16-bit sequences are computed in
-float32 and rounded once, at the end: roundings of a state would add up from step to step. Under autocast the kernel runs in
-autocast's type, and the result has x's.
+Sequences run on torch's fused kernel, the one that ``nn.RNN``, ``nn.GRU`` and ``nn.LSTM`` call. Within ``torch.func`` it
+follows one ``grad``; whatever is beyond that (vmap, jvp, hessian, …) runs the cell step by step instead, by itself. For
+``torch.autograd.forward_ad`` ask for that with ``backend="loop"``: the cell, as it is stated, in a Python loop, differentiable
+to any order in either mode, at about twice the time. Under ``torch.compile`` the kernel is a graph break, as it is in
+``nn.LSTM`` (the compiler would unroll every step); the loop is compiled whole. 16-bit sequences are computed in float32 and
+rounded once, at the end: roundings of a state would add up from step to step. Under autocast the kernel runs in autocast's
+type, and the result has x's.
 
 ``lengths`` gives each sequence of a padded batch its own length: it gets what it alone would get, its last state is the one
 at its own end, and the backward direction begins there. Beyond it states are 0, and what stands in the padding, NaN
@@ -19,6 +19,7 @@ included, reaches neither output nor gradient.
 
 from impl.recurrent.bilm import BiLM, BiLMConfig, ElmoMix
 from impl.recurrent.cells import lstm_cell, rnn_cell
+from impl.recurrent.gru import gru, gru_cell
 from impl.recurrent.language_model import bilm_objective, elmo_mix
 from impl.recurrent.lstm import lstm, lstm_bidirectional, lstm_stacked
 from impl.recurrent.sequences import bidirectional, rnn, stacked
@@ -32,6 +33,8 @@ __all__ = [
     "lstm",
     "lstm_stacked",
     "lstm_bidirectional",
+    "gru_cell",
+    "gru",
     "elmo_mix",
     "bilm_objective",
     "BiLMConfig",

@@ -1,11 +1,12 @@
 """A recurrence over a sequence: by torch's fused kernel, or our cell step by step. Every function over sequences comes here.
 
 Inside, a sequence is (T B p), as the kernel takes it; a state is one tensor (K B d) for an RNN and two for an LSTM, where K
-counts layers or directions; a layer's weights are (W_x, W_h) for an RNN and (W_x, W_h, b) for an LSTM, gates in torch's order.
+counts layers or directions; a layer's weights are (W_x, W_h) for an RNN, (W_x, W_h, b) for an LSTM and (W_x, W_h, b_x, b_h) for a
+GRU, gates in torch's order.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import torch
@@ -14,11 +15,20 @@ from torch import Tensor
 from impl import _refuse
 from impl._transforms import beyond_one_grad
 from impl.recurrent._checks import check_lengths, lead_with_lengths
-from impl.recurrent.cells import lstm_step, rnn_step, wide
+from impl.recurrent.cells import gru_step, lstm_step, rnn_step, wide
 
 Backend = Literal["auto", "loop"]
 State = tuple[Tensor, ...]
 Weights = tuple[Tensor, ...]
+
+STEPS: dict[int, Callable[..., State]] = {
+    2: lambda *given: (rnn_step(*given),),
+    3: lstm_step,
+    4: lambda *given: (gru_step(*given),),
+}
+"""The cell of each network, by how many weights a layer has."""
+KERNELS: dict[int, Callable[..., tuple[Tensor, Tensor]]] = {2: torch.rnn_tanh, 4: torch.gru}
+"""torch's fused kernel of a network with one state, likewise."""
 
 
 class Batch(NamedTuple):
@@ -69,7 +79,7 @@ def batch(
 def layers(formula: str, given: Batch, weights: Sequence[Weights], backend: Backend) -> tuple[Tensor, State]:
     """Layers on layers: the states of the top one (T B d), 0 beyond a sequence's length, and every layer's last (K B d)."""
     if _by_loop(given, backend):
-        return _looped(given, weights)
+        return looped(given, weights)
     if given.lengths is not None:
         return _padded(formula, given, weights)
     return _kernel(formula, given.x, given.state, weights)
@@ -101,18 +111,20 @@ def _backwards(x: Tensor, lengths: Tensor | None) -> Tensor:
     return reversed_within(x.transpose(0, 1), lengths).transpose(0, 1)
 
 
-def _looped(given: Batch, weights: Sequence[Weights]) -> tuple[Tensor, State]:
-    """The cells, step by step. Beyond its length a sequence's state stays as it is."""
+def looped(
+    given: Batch, weights: Sequence[Weights], step: Callable[..., State] | None = None
+) -> tuple[Tensor, State]:
+    """The cells, step by step: those that the weights tell of, or ``step``. Beyond its length a sequence's state stays."""
     x, last = given.x, []
     for k, layer in enumerate(weights):
         now, states, parts = tuple(each[k] for each in given.state), [], _parts(layer)
+        cell = step or STEPS[len(layer)]
         for t in range(x.shape[0]):
-            step: State
-            step = (rnn_step(x[t], *now, *parts),) if len(now) == 1 else lstm_step(x[t], *now, *parts)
+            new = cell(x[t], *now, *parts)
             if given.inside is not None:
                 inside = given.inside[t]
-                step = tuple(torch.where(inside, new, old) for new, old in zip(step, now, strict=True))
-            now = step
+                new = tuple(torch.where(inside, one, old) for one, old in zip(new, now, strict=True))
+            now = new
             states.append(now[0])
         x = torch.stack(states) if states else x.new_zeros(0, *now[0].shape)
         last.append(now)
@@ -121,7 +133,7 @@ def _looped(given: Batch, weights: Sequence[Weights]) -> tuple[Tensor, State]:
 
 def _parts(layer: Weights) -> Weights:
     """A layer's weights as its cell takes them: an LSTM's by blocks, each with its W_x, W_h and b, input node first."""
-    if len(layer) == 2:
+    if len(layer) != 3:
         return layer
     blocks = dict(zip("ifgo", zip(*(each.chunk(4) for each in layer), strict=True), strict=True))
     return tuple(part for block in "gifo" for part in blocks[block])
@@ -146,15 +158,14 @@ def _kernel(
 
 
 def _call(x: Tensor, state: State, weights: Sequence[Weights], bidirectional: bool) -> tuple[Tensor, State]:
-    """What nn.RNN and nn.LSTM call. To the latter's kernel a bias is two; ours is one, so the other is 0."""
+    """What nn.RNN, nn.GRU and nn.LSTM call. To the latter's kernel a bias is two; ours is one, so the other is 0."""
     state = tuple(each.contiguous() for each in state)
     count, dropout, batch_first = 1 if bidirectional else len(weights), 0.0, False
     train = torch.is_grad_enabled()
     if len(state) == 1:
-        flat = [part for layer in weights for part in layer]
-        states, *last = torch.rnn_tanh(
-            x, *state, flat, False, count, dropout, train, bidirectional, batch_first
-        )
+        flat, kernel = [part for layer in weights for part in layer], KERNELS[len(weights[0])]
+        biased = len(weights[0]) == 4
+        states, *last = kernel(x, *state, flat, biased, count, dropout, train, bidirectional, batch_first)
     else:
         flat = [part for W_x, W_h, b in weights for part in (W_x, W_h, b, torch.zeros_like(b))]
         states, *last = torch.lstm(x, state, flat, True, count, dropout, train, bidirectional, batch_first)

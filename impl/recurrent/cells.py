@@ -87,6 +87,24 @@ def lstm_step(x: Tensor, h: Tensor, s: Tensor, *weights: Tensor) -> tuple[Tensor
     return torch.tanh(s) * o, s
 
 
+def gru_step(
+    x: Tensor,
+    h: Tensor,
+    W_x: Tensor,
+    W_h: Tensor,
+    b_x: Tensor,
+    b_h: Tensor,
+    before: bool = False,
+    renews: bool = False,
+) -> Tensor:
+    """The recurrence of ``gru_cell`` with blocks in torch's order; reset ``before`` the product, and a gate that ``renews``."""
+    r, z, n = (x @ W_x.mT + b_x).chunk(3, -1)
+    (W_r, W_z, W_n), (b_r, b_z, b_n) = W_h.chunk(3), b_h.chunk(3)
+    r, z = torch.sigmoid(r + h @ W_r.mT + b_r), torch.sigmoid(z + h @ W_z.mT + b_z)
+    n = torch.tanh(n + ((r * h) @ W_n.mT + b_n if before else r * (h @ W_n.mT + b_n)))
+    return torch.lerp(h, n, z) if renews else torch.lerp(n, h, z)
+
+
 def wide(dtype: torch.dtype) -> torch.dtype:
     """The dtype in which to compute: float32 for the 16-bit ones, whose roundings would add up from step to step."""
     return torch.float32 if dtype.itemsize == 2 else dtype

@@ -6,6 +6,7 @@ only where reordering changes how many rows there are.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Bool, Float, Integer
@@ -13,16 +14,22 @@ from torch import Tensor
 
 from impl import _refuse
 
+if TYPE_CHECKING:
+    from impl.transformer.prepared import Prepared
+
 __all__ = ["Cache"]
+
+SWEEP = 16
+"""Beams' slots are freed after so many tokens of each: moving what remains takes as long as attending to it some three times."""
 
 
 class Cache:
     """Keys and values of a decoder's L layers: of the tokens so far, and of the memory.
 
     The rows of a source share its slots and its memory. Each step takes as many slots as it has tokens, row after row, and
-    ``mask`` says which of them a row's tokens may attend to: those of its own past. So beams that win or are given up move no
-    keys or values: what was written stays where it is, and only the mask's rows are picked anew. What pads a shorter prompt
-    has slots too, which no token sees; ``lengths`` count the others.
+    ``mask`` says which of them a row's tokens may attend to: those of its own past. So when beams win or are given up, what was
+    written stays where it is, and only the mask's rows are picked anew; now and then slots that no row sees any more are freed.
+    What pads a shorter prompt has slots too, which no token sees; ``lengths`` count the others.
 
     ``memory`` holds (keys, values) of each layer, (g h m d_k) and (g h m d_v); ``positions`` the vectors of the C positions.
     """
@@ -42,7 +49,10 @@ class Cache:
         """w: how many rows share a source."""
         self.taken = 0
         """No row has more tokens than that: known without waiting for the device."""
+        self.prepared: Prepared | None = None
+        """The weights of the model that decodes with this cache, made ready for its steps."""
         self._used = 0  # slots
+        self._swept = 0  # the tokens that were taken when slots were freed
         self._seen: Tensor | None = None  # (r used): the slots of each row's past; None where these are all
 
     @property
@@ -94,10 +104,10 @@ class Cache:
         """The next n tokens are appended in every layer; of row i only the first lengths[i] are real, if that is given."""
         g, w, device = self.sources, self.beams, self.lengths.device
         if self._seen is not None or w > 1 or lengths is not None:
-            real = torch.ones_like(self.lengths) * n if lengths is None else lengths
-            real = (torch.arange(n, device=device) < real[:, None]).view(g, w, 1, n)
-            new = torch.eye(w, dtype=torch.bool, device=device).unsqueeze(-1) & real
-            self._seen = torch.cat((self._past(), new.view(g * w, w * n)), -1)
+            new = torch.eye(w, dtype=torch.bool, device=device)[:, :, None].expand(g, -1, -1, n)
+            if lengths is not None:
+                new = new & (torch.arange(n, device=device) < lengths[:, None]).view(g, w, 1, n)
+            self._seen = torch.cat((self._past(), new.reshape(g * w, w * n)), -1)
         self.lengths = self.lengths + (n if lengths is None else lengths)
         self.taken, self._used = self.taken + n, self._used + w * n
 
@@ -122,11 +132,14 @@ class Cache:
         if self._seen is not None or w > 1:
             self._seen = self._past().index_select(0, rows)
         self.lengths = self.lengths.index_select(0, rows)
+        if w > 1 and self.taken - self._swept >= SWEEP and not torch.compiler.is_compiling():
+            self._sweep()
         return self
 
     def reset(self) -> None:
         """Forget the tokens, and keep the memory: another continuation of the same sources."""
-        self.lengths, self.taken, self._used, self._seen = torch.zeros_like(self.lengths), 0, 0, None
+        self.lengths, self._seen = torch.zeros_like(self.lengths), None
+        self.taken = self._used = self._swept = 0
 
     def _move(self, sources: Integer[Tensor, " g"], w: int) -> None:
         """Source i gets the slots of what was source sources[i], and room for w rows: in place, where that suffices."""
@@ -138,6 +151,19 @@ class Cache:
                     tensors[layer] = kept.new_empty(len(sources), kept.shape[1], room, kept.shape[3])
                 tensors[layer][:, :, :used] = kept[:, :, :used].index_select(0, sources)
         self.beams = w
+
+    def _sweep(self) -> None:
+        """Free the slots that no row of their source sees: those of beams that were given up. The others keep their order."""
+        seen = self._past().view(self.sources, self.beams, -1)
+        live = seen.any(1)
+        self._used, self._swept = int(live.sum(-1).max()), self.taken
+        kept = (
+            (~live).byte().sort(stable=True).indices[:, : self._used]
+        )  # dead ones fill up where a source has fewer
+        for kv in (*self.keys, *self.values):
+            slots = kept[:, None, :, None].expand(-1, kv.shape[1], -1, kv.shape[3])
+            kv[:, :, : self._used] = kv.gather(2, slots)
+        self._seen = seen.gather(2, kept.unsqueeze(1).expand(-1, self.beams, -1)).flatten(0, 1)
 
     def _past(self) -> Bool[Tensor, "r used"]:
         """Which of the slots that are in use each row sees."""

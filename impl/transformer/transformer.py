@@ -11,6 +11,7 @@ from impl.transformer.cache import Cache
 from impl.transformer.config import TransformerConfig
 from impl.transformer.embeddings import Embeddings
 from impl.transformer.layers import FeedForward
+from impl.transformer.prepared import Prepared
 from impl.transformer.stacks import Decoder, Encoder
 
 __all__ = ["Transformer"]
@@ -97,13 +98,17 @@ class Transformer(nn.Module):
         source_mask: Bool[Tensor, "b m"] | None = None,
         capacity: int | None = None,
     ) -> Cache:
-        """A cache to decode sources with: room for ``capacity`` tokens in each row, ``config.max_length`` unless given."""
+        """A cache to decode sources with: room for ``capacity`` tokens in each row, ``config.max_length`` unless given. It may
+        hold a copy of the decoder's weights, too: ``impl.transformer.prepared``.
+        """
         if source_mask is not None and source_mask.shape != memory.shape[:-1]:
             raise _refuse.shapes(
                 "transformer", "memory (b m d_model), mask (b m)", memory=memory, mask=source_mask
             )
         capacity = self.config.max_length if capacity is None else capacity
-        return self.decoder.start(memory, source_mask, self.target.positions(capacity))
+        cache = self.decoder.start(memory, source_mask, self.target.positions(capacity))
+        cache.prepared = Prepared.of(self.decoder, self.W_o)
+        return cache
 
     @torch.no_grad()
     def decode_step(
@@ -127,6 +132,10 @@ class Transformer(nn.Module):
             else:
                 mask = torch.arange(n, device=ids.device) < lengths[:, None]
         x = self.target(ids, mask, cache.positions[cache.places(n)])
+        if n == 1 and lengths is None and cache.prepared is not None:
+            if cache.prepared.holds():
+                return cache.prepared.step(x.squeeze(1), cache)
+            cache.prepared = None  # what it copied may be outdated
         x = self.decoder.step(x, cache, lengths)
         last = x[:, -1] if lengths is None else x[torch.arange(b, device=x.device), lengths - 1]
         return self._logits(last)

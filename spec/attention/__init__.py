@@ -2,11 +2,13 @@
 
 FORMULAS = (
     "softmax",
+    "additive_weights",
     "scaled_dot_product",
     "self",
     "cross",
     "causal",
     "multi_head",
+    "causal_multi_head",
     "hard",
     "local",
     "bahdanau_step",

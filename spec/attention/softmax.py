@@ -95,6 +95,34 @@ softmax.theorem(
 )
 
 softmax.theorem(
+    "sums_to_at_most_one",
+    "The weights of a query never sum to more than 1",
+    claim(Sum(weights[i, j], j), "<=", 1)
+    .step(case(some_key, 1), "they sum to 1 where there is a permitted key, and to 0 where there is none")
+    .because("0 ≤ 1", gap=case(some_key, 0, 1)),
+    conventions=OURS,
+)
+
+softmax.theorem(
+    "masked",
+    "Only a permitted key has a weight: one that is masked has 0",
+    claim(weights[i, j], "=", case(mask[i, j], weights[i, j])).by_definition(
+        "only a permitted key gets a quotient"
+    ),
+    conventions=OURS,
+)
+
+softmax.theorem(
+    "ordered",
+    "A key that fits at least as well as another gets at least its weight",
+    claim(weights[i, l], "<=", weights[i, j], where=mask[i, j] & le(s[i, l], s[i, j])).by_definition(
+        "both are over the same sum, and the exponential grows",
+        gap=case(mask[i, l], (exp(s[i, j]) - exp(s[i, l])) / Z[i], exp(s[i, j]) / Z[i]),
+    ),
+    conventions=OURS,
+)
+
+softmax.theorem(
     "shift_invariant",
     "Adding a number to all scores of a query does not change its weights",
     claim(softmax(each(s[i, j] + t[i], i, j), mask)[i, j], "=", weights[i, j])

@@ -107,3 +107,60 @@ sample = Formula(
     notes="P[i, j] is the probability that position i draws token j. The k likeliest are taken at the temperature, the nucleus "
     "among them; k ≥ V and p = 1 leave all tokens in. Positions, and calls, draw independently of each other.",
 )
+
+# Theorems -----------------------------------------------------------------------------------------------------------------
+
+a, f = given("a", n), given("f", domain="positive")
+shift = each(a[i] / T, i)
+scaled = sample(each(f * x[i, j], i, j), f * T, k, p, generator)
+shifted = sample(each(x[i, j] + a[i], i, j), T, k, p, generator)
+likeliest = softmax(z, each(top(j), i, j))
+drawn = softmax(z, each(inside(j), i, j))
+
+sample.theorem(
+    "scales",
+    "All logits and the temperature times f: nothing changes, so that f times the logits is 1/f of the temperature",
+    claim(scaled[i, j], "=", P[i, j])
+    .keeping(softmax)
+    .by_definition("f cancels in every quotient by the temperature, and a positive factor leaves every rank"),
+    given=f,
+)
+
+sample.theorem(
+    "shift_invariant",
+    "Adding a number to all logits of a position changes nothing",
+    claim(shifted[i, j], "=", P[i, j])
+    .citing("shift_invariant", likeliest, t=shift)
+    .citing("shift_invariant", drawn, t=shift)
+    .by_definition(
+        "it adds a/T to all that a softmax is given, and cancels wherever two logits are compared"
+    ),
+    given=a,
+)
+
+sample.theorem(
+    "probabilities",
+    "What is drawn by lies between 0 and 1, and does not sum to more than 1",
+    claim(0, "<=", P[i, j]).citing("between_0_and_1", drawn).by_definition("it is a softmax"),
+    claim(P[i, j], "<=", 1).citing("between_0_and_1", drawn).by_definition("it is a softmax"),
+    claim(Sum(P[i, j], j), "<=", 1).citing("sums_to_at_most_one", drawn).by_definition("it is a softmax"),
+)
+
+sample.theorem(
+    "cut_off",
+    "No token is drawn that is not among the k likeliest, or that is ranked behind a share p of the probability",
+    *(
+        claim(P[i, j], "=", 0, where=~kept)
+        .citing("masked", drawn)
+        .by_definition("the softmax is taken over the other tokens")
+        for kept in (top(j), lt(c[i, j], p))
+    ),
+)
+
+sample.theorem(
+    "ordered",
+    "A token that is left in is at least as likely as every token of a smaller logit",
+    claim(P[i, l], "<=", P[i, j], where=inside(j) & le(x[i, l], x[i, j]))
+    .citing("ordered", drawn)
+    .by_definition("the larger logit is larger at the temperature too, and softmax keeps their order"),
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import Any
@@ -341,10 +341,3 @@ class Formula:
         check_claims(self, theorem)
         self.theorems[theorem.name] = theorem
         return theorem
-
-
-def _all_choices(conventions: Iterable[Convention]) -> Iterable[dict[str, str]]:
-    choices: list[dict[str, str]] = [{}]
-    for convention in conventions:
-        choices = [{**c, convention.name: option} for c in choices for option in convention.options]
-    return choices

@@ -79,9 +79,9 @@ distillation = Formula(
         ),
     ),
     notes="What is stated has a gradient with respect to the teacher's logits too; where the teacher is not to be trained, it "
-    "is detached outside. By logit_matching the gradient, τ·(softmax(z/τ) − softmax(u/τ)) at a place, tends to (z − u less its "
-    "mean)/V as τ grows: the derivative of softmax(βx) at β = 0 is the limit of its difference quotients, at β = 1/τ. That "
-    "step is no part of the proof; the tests see the distance shrink with τ.",
+    "is detached outside. As τ grows the gradient, τ·(softmax(z/τ) − softmax(u/τ)) at a place, tends to (z − u less its mean)/V: "
+    "by flattens every probability tends to 1/V, and the two terms between which the gradient lies by nearly_matching become "
+    "that where all probabilities are 1/V.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
@@ -187,5 +187,75 @@ distillation.theorem(
     .step(Sum((delta(v, w) / V - 1 / lift(V) ** 2) * x[t, v], v), "the Jacobian diag(a) − aaᵀ at a = 1/V")
     .because("the delta picks v = w"),
     given=(e, x),
+    runs=False,
+)
+
+
+def excess(x: Tensor | Comprehension, one: Index, other: Index) -> Node:
+    """What e^(a/τ) exceeds its tangent 1 + a/τ by, where a is a logit less another."""
+    change = (x[t, one] - x[t, other]) / tau
+    return exp(change) - 1 - change
+
+
+def below(x: Tensor, s: Applied | Comprehension) -> Node:
+    """At most what the probabilities of logits exceed 1/V by, times τ."""
+    return (x[t, w] - Sum(s[t, v] * x[t, v], v)) / V
+
+
+def above(x: Tensor, s: Applied | Comprehension) -> Node:
+    """At least what the probabilities of logits exceed 1/V by, times τ."""
+    return s[t, w] * (x[t, w] - Sum(x[t, v], v) / V)
+
+
+def sides(x: Tensor | Comprehension, s: Applied) -> tuple[Node, Node]:
+    """What these two are away from it."""
+    return tau / V * Sum(s[t, v] * excess(x, w, v), v), tau / V * s[t, w] * Sum(excess(x, v, w), v)
+
+
+(z_low, z_high), (u_low, u_high) = sides(z, p), sides(u, q)
+even = each(1 / lift(V), t, v)
+matched = (z[t, w] - u[t, w] - Sum(z[t, v] - u[t, v], v) / V) / V
+
+distillation.theorem(
+    "nearly_matching",
+    "At every temperature τ·(p − q) lies between (z − Σ p·z)/V − q·(u − mean of u) and p·(z − mean of z) − (u − Σ q·u)/V, which "
+    "are the same, (z − u less its mean)/V, where all probabilities p and q are 1/V",
+    claim(below(z, p) - above(u, q), "<=", tau * (p[t, w] - q[t, w]), t, w)
+    .step(tau * (p[t, w] - q[t, w]) - (z_low + u_high), "p and q sum to 1, and p times e^((z − z′)/τ) is p′")
+    .because("eˣ ≥ 1 + x", gap=z_low + u_high),
+    claim(tau * (p[t, w] - q[t, w]), "<=", above(z, p) - below(u, q), t, w)
+    .step(above(z, p) - below(u, q) - (z_high + u_low), "the same with student and teacher swapped")
+    .because("eˣ ≥ 1 + x", gap=z_high + u_low),
+    *(
+        claim(bound, "=", matched, t, w).by_definition("1/V leaves the sums, which are then means")
+        for bound in (below(z, even) - above(u, even), above(z, even) - below(u, even))
+    ),
+    runs=False,
+)
+
+D, y = given("D", domain="nonnegative"), given("y", T, V, domain="share")
+within = each(D * y[t, v], t, v)
+near = softmax(each(within[t, v] / tau, t, v))
+over, under = sides(within, near)
+
+distillation.theorem(
+    "flattens",
+    "Logits D·y with y from 0 to 1, thus no further apart than D, have probabilities from (1 − D/τ)/V to 1/V over 1 − D/τ",
+    claim(1 - D / tau, "<=", V * near[t, w], t, w)
+    .step(
+        V * near[t, w] - (V * over + D * y[t, w] + D * Sum(near[t, v] * (1 - y[t, v]), v)) / tau,
+        "the probabilities sum to 1, and one times e^((x − x′)/τ) is the other",
+    )
+    .because(
+        "eˣ ≥ 1 + x, and y ≤ 1",
+        gap=(V * over + D * y[t, w] + D * Sum(near[t, v] * (1 - y[t, v]), v)) / tau,
+    ),
+    claim(V * near[t, w] * (1 - D / tau), "<=", 1, t, w)
+    .step(
+        1 - (V * under + D * near[t, w] * Sum(1 - y[t, w] + y[t, v], v)) / tau,
+        "the same sum, with the exponentials of the others over its own",
+    )
+    .because("eˣ ≥ 1 + x, and y ≤ 1", gap=(V * under + D * near[t, w] * Sum(1 - y[t, w] + y[t, v], v)) / tau),
+    given=(D, y),
     runs=False,
 )

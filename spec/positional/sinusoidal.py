@@ -1,5 +1,8 @@
 """Sinusoidal position encoding: a position told by waves of many lengths."""
 
+from collections.abc import Callable
+from typing import Any
+
 from sympy import pi
 
 from spec.positional.layout import LAYOUT, b
@@ -10,8 +13,30 @@ n, d = sizes("n d")
 t, phi, i, c, e, r = indices(t=n, phi=n, i=floor(d / 2), c=d, e=d, r=d)
 
 PE = tensor("PE", n, d, meaning="the vector of each position")
-sine = sin(t / b ** (2 * i / d))
-cosine = cos(t / b ** (2 * i / d))
+
+FREQUENCIES = Convention(
+    "frequencies",
+    {
+        "open": "pair i turns by b^(−2i/d): the slowest is a little faster than 1/b, as the paper has it",
+        "closed": "it turns by b^(−i/(d/2 − 1)): the slowest is 1/b exactly, as in tensor2tensor, fairseq and M2M-100; "
+        "nothing is said of an odd width, where libraries add a column of zeros",
+    },
+    default="open",
+)
+
+
+def wave(of: Callable[[Any], Node]) -> Node:
+    """The sine or cosine of position t in pair i."""
+    return by_convention(
+        "frequencies",
+        open=of(t / b ** (2 * i / d)),
+        closed=case(
+            ~eq(2 * floor(d / 2), d), Undefined(), case(lt(2, d), of(t / b ** (2 * i / (d - 2))), of(t))
+        ),
+    )
+
+
+sine, cosine = wave(sin), wave(cos)
 
 sinusoidal = Formula(
     "positional.sinusoidal",
@@ -34,7 +59,7 @@ sinusoidal = Formula(
         ),
     ),
     outputs=(PE,),
-    conventions=(LAYOUT,),
+    conventions=(LAYOUT, FREQUENCIES),
     constants={b: 10000},
     pitfalls=(
         pitfall("all sines first, then all cosines: the same numbers in another order", convention="layout"),
@@ -49,6 +74,10 @@ sinusoidal = Formula(
         pitfall(
             "frequencies spread down to 1/b exactly: the last pair has i = d/2 − 1, so its wavelength stays below b·2π",
             theorem="wavelengths",
+        ),
+        pitfall(
+            "d/2 − 1 for d/2 in the exponents: the tables agree in their first pair alone",
+            convention="frequencies",
         ),
     ),
     sources=(
@@ -79,6 +108,13 @@ sinusoidal = Formula(
             5,
             conventions={"layout": "concatenated"},
         ),
+        Worked(
+            "Closed frequencies: 1 and 1/10000, as in fairseq",
+            {"n": 2, "d": 4},
+            [["0.00000", "0.00000", "1.00000", "1.00000"], ["0.84147", "0.00010", "0.54030", "1.00000"]],
+            5,
+            conventions={"layout": "concatenated", "frequencies": "closed"},
+        ),
     ),
 )
 
@@ -86,7 +122,8 @@ sinusoidal = Formula(
 
 (h,) = sizes("h")
 EVEN, ODD = {d: 2 * h}, {d: 2 * h + 1}
-INTERLEAVED = {"layout": "interleaved"}
+OPEN = {"frequencies": "open"}
+INTERLEAVED = OPEN | {"layout": "interleaved"}
 pairs, inside = ceiling(d / 2), lt(t + phi, n)
 alpha, beta = given("alpha"), given("beta")
 
@@ -144,6 +181,7 @@ sinusoidal.theorem(
     "PE(t + φ) = M_φ PE(t) with a block rotation M_φ that does not depend on t",
     claim(PE[t + phi, c], "=", Sum(moved[c, e] * PE[t, e], e), where=inside).proved(shifted),
     sizes=EVEN,
+    conventions=OPEN,
 )
 
 sinusoidal.theorem(
@@ -179,6 +217,7 @@ sinusoidal.theorem(
     given=(alpha, beta),
     sizes=EVEN,
     runs=False,
+    conventions=OPEN,
 )
 
 sinusoidal.theorem(
@@ -194,6 +233,7 @@ sinusoidal.theorem(
     given=alpha,
     sizes=EVEN,
     runs=False,
+    conventions=OPEN,
 )
 
 sinusoidal.theorem(
@@ -201,6 +241,7 @@ sinusoidal.theorem(
     "Every entry lies between −1 and 1, for every d",
     claim(PE[t, c], "<=", 1).by_definition("sines and cosines do"),
     claim(-1, "<=", PE[t, c]).by_definition("sines and cosines do"),
+    conventions=OPEN,
 )
 
 sinusoidal.theorem(
@@ -214,6 +255,7 @@ sinusoidal.theorem(
     .step(Sum(cos(there - here), i), "the cosine of a difference")
     .because("(t + φ)·ωᵢ − t·ωᵢ = φ·ωᵢ"),
     sizes=EVEN,
+    conventions=OPEN,
 )
 
 sinusoidal.theorem(
@@ -224,6 +266,7 @@ sinusoidal.theorem(
     .step(Sum(1, i), "sin² + cos² = 1")
     .because("d/2 pairs"),
     sizes=EVEN,
+    conventions=OPEN,
 )
 
 sinusoidal.theorem(
@@ -265,4 +308,16 @@ sinusoidal.theorem(
     "A longer table begins with the shorter one: a position's vector does not depend on how many there are",
     claim(PE[t, c], "=", sinusoidal(rows, d)[t, c], (t, rows), c).by_definition("n is in no entry"),
     sizes={n: rows + extra},
+    conventions=OPEN,
+)
+
+sinusoidal.theorem(
+    "slowest",
+    "Where the frequencies are closed, the last pair turns by 1/b at each position, and the first by 1",
+    claim(PE[t, d - 2], "=", sin(t / b)).by_definition("the last pair is i = d/2 − 1"),
+    claim(PE[t, d - 1], "=", cos(t / b)).by_definition("the last pair is i = d/2 − 1"),
+    claim(PE[t, 0], "=", sin(t)).by_definition("b⁰ = 1"),
+    claim(PE[t, 1], "=", cos(t)).by_definition("b⁰ = 1"),
+    sizes={d: 2 * h + 2},
+    conventions={"layout": "interleaved", "frequencies": "closed"},
 )

@@ -9,6 +9,8 @@ FORMULAS = (
     "lstm",
     "lstm_stacked",
     "lstm_bidirectional",
+    "gru_cell",
+    "gru",
     "elmo_mix",
     "bilm_objective",
 )

@@ -118,6 +118,33 @@ decoder.theorem(
     conventions=ZERO,
 )
 
+seeing_all = decoder(y, x, *WEIGHTS, eps)
+reversed_ = decoder(each(y[m - 1 - i, l], i, l), x, *WEIGHTS, eps)
+
+decoder.theorem(
+    "order_matters",
+    "The decoder can tell order without positions: reversing its tokens does more than reverse what they become",
+    claim(reversed_[i, l], "=", seeing_all[m - 1 - i, l]).by_witness(
+        y=[[1, 0], [0, 0]],
+        x=[[0, 0]],
+        **{f"{of}_{what}": [[[[0], [0]]]] * 2 for of in "WC" for what in "qk"},
+        W_v=[[[[1], [0]]]] * 2,
+        W_o=[[[1, 0]]] * 2,
+        C_v=[[[[0], [0]]]] * 2,
+        C_o=[[[0, 0]]] * 2,
+        **{f"gamma_{place}": [[1, 1]] * 2 for place in (1, 2, 3)},
+        **{f"beta_{place}": [[0, 0]] * 2 for place in (1, 2, 3)},
+        W_1=[[[0], [0]]] * 2,
+        b_1=[[0]] * 2,
+        W_2=[[[0, 0]]] * 2,
+        b_2=[[0, 0]] * 2,
+        eps=1,
+    ),
+    exists=True,
+    runs=False,
+    conventions=ZERO,
+)
+
 decoder.theorem(
     "source_padding",
     "Tokens of the source that are hidden from all have no influence: they might as well be 0",

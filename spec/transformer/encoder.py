@@ -134,6 +134,36 @@ encoder.theorem(
     conventions=ZERO,
 )
 
+seen = le(j, i)
+causal = encoder(x, *WEIGHTS, eps, each(seen, i, j))
+reversed_ = encoder(each(x[n - 1 - i, l], i, l), *WEIGHTS, eps, each(seen, i, j))
+
+encoder.theorem(
+    "order_matters",
+    "Where each token attends to itself and those before it the encoder can tell order without positions: reversing its tokens "
+    "does more than reverse its outputs",
+    claim(reversed_[i, l], "=", causal[n - 1 - i, l]).by_witness(
+        n=2,
+        x=[[1, 0], [0, 0]],
+        W_q=[[[[0], [0]]]] * 2,
+        W_k=[[[[0], [0]]]] * 2,
+        W_v=[[[[1], [0]]]] * 2,
+        W_o=[[[1, 0]]] * 2,
+        gamma_1=[[1, 1]] * 2,
+        beta_1=[[0, 0]] * 2,
+        W_1=[[[0], [0]]] * 2,
+        b_1=[[0]] * 2,
+        W_2=[[[0, 0]]] * 2,
+        b_2=[[0, 0]] * 2,
+        gamma_2=[[1, 1]] * 2,
+        beta_2=[[0, 0]] * 2,
+        eps=1,
+    ),
+    exists=True,
+    runs=False,
+    conventions=ZERO,
+)
+
 encoder.theorem(
     "another_layer",
     "One layer more is a layer that reads what the encoder below returns",

@@ -14,6 +14,27 @@ class TestSinusoidal:
     """positional.sinusoidal."""
 
     @LAYOUTS
+    @pytest.mark.parametrize("n", [2, 97, 1009])
+    @pytest.mark.parametrize("d", [2, 4, 14, 62])
+    def test_closed_frequencies_reach_from_one_to_the_inverse_of_the_base(self, layout, n, d):
+        """The first pair turns by 1 and the last by 1/base; in between as the statement has it."""
+        table = sinusoidal(n, d, layout=layout, frequencies="closed", dtype=torch.float64)
+        assert torch.equal(table[:, 0], torch.arange(n, dtype=torch.float64).sin())
+        if d > 2:
+            last = table[:, -2 if layout == "interleaved" else d // 2 - 1]
+            torch.testing.assert_close(last, (torch.arange(n, dtype=torch.float64) / 10_000).sin())
+            middle = table[:, 2 if layout == "interleaved" else 1]
+            expected = (torch.arange(n, dtype=torch.float64) * 10_000 ** (-2 / (d - 2))).sin()
+            torch.testing.assert_close(middle, expected)
+
+    def test_closed_frequencies_of_an_odd_width_are_refused(self):
+        """Nothing is said of them; and there are two kinds of frequencies."""
+        with pytest.raises(
+            ValueError, match=r"^positional.sinusoidal: closed frequencies are of an even d; got d 7$"
+        ):
+            sinusoidal(5, 7, frequencies="closed")
+
+    @LAYOUTS
     @SIZES
     @pytest.mark.parametrize("d", [1, 2, 7, 64])
     def test_the_table_has_a_row_for_each_position(self, layout, n, d):

@@ -84,6 +84,29 @@ def test_the_fast_path_is_really_taken(mask: int, monkeypatch: pytest.MonkeyPatc
                 assert len(taken) == ("fast path" in target.name)
 
 
+@pytest.mark.parametrize(
+    "mask", [0, 1]
+)  # the third leaves a source without words, which is a known deviation
+def test_the_fast_path_of_encoders_is_really_taken(mask: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch's encoders that are called so compute with torch's native layer, masked or not; the others do not."""
+    taken = []
+    native = torch._transformer_encoder_layer_fwd
+
+    def spy(*arguments: object) -> object:
+        taken.append(arguments)
+        return native(*arguments)
+
+    monkeypatch.setattr(torch, "_transformer_encoder_layer_fwd", spy)
+    encoders = ("transformer.encoder_layer", "transformer.encoder", "transformer.model")
+    for target in TARGETS:
+        if target.peer == "torch" and target.formula_id in encoders:
+            caller, example = drawn(target, mask=mask)
+            for grad in (False, True):
+                taken.clear()
+                caller(*caller.arguments(example.inputs, "float32", grad=grad))
+                assert bool(taken) == ("fast path" in target.name)
+
+
 @pytest.mark.parametrize("target", TARGETS, ids=named)
 def test_a_target_names_conventions_that_exist(target: Target) -> None:
     """The conventions of a target are conventions of its formula, and its sizes those of its inputs."""

@@ -212,7 +212,7 @@ def _wide(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
             break
         chosen, each = sizes, longer
         if sizes is not rungs[-1]:
-            trial = realistic(judge.formula, sizes, dtype, setting.seed, masks=False)
+            trial = realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
             arguments = caller.arguments(trial.inputs, dtype, generator_seed=trial.generator_seed)
             spent = min(_seconds(caller, arguments) for _ in range(2))  # the first may set something up
     turns = 1
@@ -220,7 +220,7 @@ def _wide(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
         affordable = min(BACKWARD * BUDGET / cost(chosen), PATIENCE / each if each else math.inf)
         turns = max(1, min(repeats(judge.formula, chosen, MANY), int(affordable)))
     for turn in range(turns):
-        yield realistic(judge.formula, chosen, dtype, setting.seed + turn, masks=False)
+        yield realistic(judge.formula, chosen, dtype, setting.seed + turn, False, caller.sizes)
 
 
 def _seconds(caller: Caller, arguments: list[Any]) -> float:

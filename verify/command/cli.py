@@ -164,11 +164,12 @@ def parser() -> Parser:
     )
     two.add_argument(
         "--convention",
+        "--conventions",
         nargs="+",
         action="extend",
         default=[],
         metavar="k=v",
-        help="its conventions, where not ours",
+        help="its conventions; or auto: find them, where ours do not hold (default); or ours",
     )
     two.add_argument(
         "--sizes",
@@ -176,7 +177,28 @@ def parser() -> Parser:
         action="extend",
         default=[],
         metavar="k=rule",
-        help="the sizes it supports, where not all: d_v=d_k, d_model=h*d_k, h=2|4",
+        help="the sizes it supports, where not all: d_v=d_k, d_model=h*d_k, h=2|4, d=even, d_model=h*any, n=1..64",
+    )
+    two.add_argument(
+        "--set",
+        nargs="+",
+        action="extend",
+        default=[],
+        dest="fixed",
+        metavar="k=number",
+        help="numbers that it has built in: eps=1e-5 (beta=0 for a parameter that is left out)",
+    )
+    two.add_argument(
+        "--few-shapes",
+        action="store_true",
+        default=None,
+        help="draw examples in a few shapes only, where each new one is compiled",
+    )
+    two.add_argument(
+        "--adapter",
+        type=Path,
+        metavar="F.toml",
+        help="how a module's class is built, given its weights and called (see the page Check a module)",
     )
     two.add_argument(
         "--script", type=Path, metavar="F", help="write a script that reproduces the first failure"

@@ -35,11 +35,14 @@ from {module} import {root}
 
 report = verify.check(
     {name}, {formula_id!r}, conventions={given.conventions}, seed={given.seed}, max_examples={given.max_examples},
-    sizes={sizes}, accuracy={accuracy},
+    sizes={sizes}, fixed={fixed}, accuracy={accuracy},
 )
 print(report)
 sys.exit(1 if report.verdict == "falsified" else 0)
 """
+
+
+FIXED = "a number that is fixed, such as eps=1e-5"
 
 
 def console(stderr: bool = False) -> Console:
@@ -235,11 +238,12 @@ def do_check(given: argparse.Namespace) -> int:
     from verify.subject.loading import Unloadable, callable_at, place_of
 
     try:
-        call = callable_at(given.where)
+        call = callable_at(given.where, given.adapter)
     except Unloadable as error:
         raise Unusable(str(error)) from None
     err = console(stderr=True)
     more = {**options, "conventions": conventions, "sizes": pairs(given.sizes), "name": given.where}
+    more |= {"fixed": pairs(given.fixed, FIXED), "few_shapes": given.few_shapes}
     if sys.stderr.isatty():
         with err.status(f"checking {given.where} against {formula.id} …"):
             report = run_check(call, formula.id, **more)
@@ -247,18 +251,19 @@ def do_check(given: argparse.Namespace) -> int:
         report = run_check(call, formula.id, **more)
     report.target = given.where
     out = console()
+    out.print(f"{given.where} against {formula.id}: {report.headline}\n", markup=False, soft_wrap=True)
     out.print(table([report]))
     for check in report.falsified:
         out.print()
         print_falsified(out, report, check)
-    if report.hint:
-        out.print(f"\nhint: {report.hint}", markup=False)
     print_imprecise(out, report)
+    for each in report.properties:
+        out.print(f"property: {each}", style="dim", markup=False)
     for note in report.notes:
         out.print(f"note: {note}", style="dim", markup=False)
     unsaid: dict[str, list[str]] = {}
     for check in report.checks:
-        if check.verdict == "inconclusive" and not report.falsified:
+        if check.verdict == "inconclusive" and not report.falsified and not check.reported:
             unsaid.setdefault(check.message, []).append(check.name)
     for message, names in unsaid.items():
         out.print(f"inconclusive: {', '.join(names)}: {message}", style="yellow", markup=False)
@@ -297,6 +302,7 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
             formula_id=address_of(report.formula_id) or report.formula_id,
             given=report,
             sizes=rules,
+            fixed=pairs(given.fixed, FIXED) or None,
             accuracy=given.accuracy,
         )
     if given.script:
@@ -307,15 +313,22 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
     out.print(text, markup=False, soft_wrap=True)
 
 
-def _conventions(formula: Formula | Procedure, pairs: Sequence[str]) -> dict[str, str]:
+def _conventions(formula: Formula | Procedure, pairs: Sequence[str]) -> dict[str, str] | str | None:
+    """The conventions asked for: those nearest to the function (``auto``, if none is named), ours, or the ones named."""
+    from verify.edges import split
+
+    if not pairs or list(pairs) == ["auto"]:
+        return "auto"
+    if list(pairs) == ["ours"]:
+        return None
     made: dict[str, str] = {}
     for pair in pairs:
         name, equals, option = pair.partition("=")
         if not equals:
-            raise Unusable(f"expected --convention name=option; got {pair!r}")
+            raise Unusable(f"expected --convention name=option, or auto or ours alone; got {pair!r}")
         made[name] = option
     try:
-        formula.choose(made)
+        formula.choose(split(made)[1])
     except ValueError as error:
         raise Unusable(str(error)) from None
     return made

@@ -75,7 +75,7 @@ def _find(task: Task) -> tuple[Callable[..., Any], dict[str, Any]]:
     from verify.targets import TARGETS
 
     target = next(t for t in TARGETS if t.label == task.label and t.formula_id == task.formula_id)
-    return target.load(), {"conventions": target.conventions, "sizes": target.sizes}
+    return target.load(), {"conventions": target.judged_under, "sizes": target.sizes}
 
 
 def _own(task: Task) -> Callable[..., Any]:
@@ -164,13 +164,16 @@ class Queue:
         self.at: dict[int, str] = {}
 
     def next(self, lane: int) -> int | None:
-        """The number of the next task of a process: of its formula; else of that with most left, if need be shared."""
+        """The number of the next task of a process: of its formula; else of the last listed, if need be shared.
+
+        Formulas are listed after those that they apply, so the last are the largest, and no process is left alone with one.
+        """
         if not self.left.get(self.at.get(lane, "")):
-            left = {formula_id: len(places) for formula_id, places in self.left.items() if places}
+            left = [formula_id for formula_id, places in self.left.items() if places]
             if not left:
                 return None
-            alone = {formula_id: n for formula_id, n in left.items() if formula_id not in self.at.values()}
-            self.at[lane] = max(alone or left, key=lambda formula_id: left[formula_id])
+            alone = [formula_id for formula_id in left if formula_id not in self.at.values()]
+            self.at[lane] = (alone or left)[-1]
         return self.left[self.at[lane]].pop(0)
 
 

@@ -17,11 +17,11 @@ import torch
 from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.dimensions import Size, is_size, solved_all, whole
 from spec.language.formula import Formula
-from verify.inputs import regimes
+from verify.inputs import mask_kinds, regimes
 from verify.inputs.dtypes import DTYPES
-from verify.inputs.regimes import Regime
+from verify.inputs.leads import Lead, leads
 from verify.inputs.size_rules import EVERY_SIZE, Supported
-from verify.inputs.sizes import SIZE_KINDS, Sizing, sizing
+from verify.inputs.sizes import ALIKE, SIZE_KINDS, Sizing, sizing
 
 SHARING = 100
 """For every so many planned examples, one more choice of sizes of each kind: examples of equal sizes are evaluated together."""
@@ -43,7 +43,10 @@ class Recipe(NamedTuple):
 
 @dataclass
 class Example:
-    """Inputs of a formula: arrays (real ones float64, holding values of ``dtype``), Python numbers, None for no mask."""
+    """Inputs of a formula: arrays (real ones float64, holding values of ``dtype``), Python numbers, None for no mask.
+
+    ``supported``: to what they keep, and what is made of them has to keep.
+    """
 
     inputs: dict[str, Any]
     dtype: str
@@ -52,6 +55,7 @@ class Example:
     batch: tuple[int, ...] = ()
     generator_seed: int | None = None
     cotangents: dict[str, Any] = field(default_factory=dict)
+    supported: Supported = EVERY_SIZE
 
     def single(self, formula: Formula, place: tuple[int, ...]) -> dict[str, Any]:
         """The inputs of one member of the batch."""
@@ -94,10 +98,8 @@ class Space:
     ) -> None:
         self.formula, self.moderate, self.supported = formula, moderate, supported
         self.masks = regimes.MASKS if masks else regimes.MASKS[:1]
+        self.fixed = dict(supported.fixed)
         self.data_regimes = tuple(r for r in regimes.DATA if r.moderate or not moderate)
-        real = ("real", "positive", "nonnegative")
-        self.data = [t.name for t in formula.tensors if t.role == "data" and t.domain in real]
-        self.parameters = [t.name for t in formula.tensors if t.role == "parameter" and t.domain in real]
         self.numbers = [t for t in formula.tensors if t.role == "number"]
         self.masked = any(t.role == "mask" for t in formula.tensors)
 
@@ -112,18 +114,9 @@ class Space:
         return self.sizing.symbols
 
     @cached_property
-    def pairs(self) -> tuple[tuple[str, Regime], ...]:
-        """Every (input, regime), the most telling first; the input ``*`` stands for all data inputs together."""
-        found: list[tuple[str, Regime]] = []
-        if self.data:
-            found += [("*", regime) for regime in self.data_regimes]
-        for regime in regimes.PARAMETER:
-            found += [(name, regime) for name in self.parameters]
-        if len(self.data) > 1:
-            for turn in range(len(self.data)):
-                for place, regime in enumerate(self.data_regimes):
-                    found.append((self.data[(place + turn) % len(self.data)], regime))
-        return tuple(found) or (("", regimes.UNIT),)
+    def leads(self) -> tuple[Lead, ...]:
+        """What examples are about, the most telling first."""
+        return leads(self.formula, self.data_regimes, self.fixed)
 
     def plan(self, count: int, seed: int, large: bool = False) -> Iterator[Recipe]:
         """The first ``count`` recipes: regimes, masks, numbers and kinds of sizes each in turn, at coprime paces.
@@ -142,11 +135,13 @@ class Space:
                 done += 1
                 continue
             turn = place - done
-            kind = sizes.kinds[(turn if turn >= len(self.pairs) else turn * 7) % len(sizes.kinds)]
+            kind = sizes.kinds[(turn if turn >= len(self.leads) else turn * 7) % len(sizes.kinds)]
+            if any(regime.square for regime in self.leads[turn % len(self.leads)].draws.values()):
+                kind = ALIKE
             yield Recipe(
                 sizes=kind,
-                regime=turn % len(self.pairs),
-                other=0 if turn < len(self.pairs) else int(random.integers(len(self.data_regimes))),
+                regime=turn % len(self.leads),
+                other=0 if turn < len(self.leads) else int(random.integers(len(self.data_regimes))),
                 mask=(turn + turn // len(self.masks)) % len(self.masks),
                 number=(turn + turn // 6) % len(regimes.POSITIVE_NUMBERS),
                 seed=int(random.integers(2**31)),
@@ -163,7 +158,7 @@ class Space:
         """The example that a recipe describes (``sizes`` given: at these)."""
         random = np.random.default_rng([*recipe])
         sizes = dict(sizes or self.sizing.drawn(recipe.sizes, recipe.variant))
-        lead, regime = self.pairs[recipe.regime % len(self.pairs)]
+        lead = self.leads[recipe.regime % len(self.leads)]
         other = self.data_regimes[recipe.other % len(self.data_regimes)]
         mask = self.masks[recipe.mask % len(self.masks)]
         inputs: dict[str, Any] = {}
@@ -176,6 +171,12 @@ class Space:
                 shape = (*batch, *shape)
             if item.role == "mask":
                 inputs[item.name] = mask.draw(random, shape)
+                if self.masks is regimes.MASKS:
+                    inputs[item.name] = mask_kinds.settled(self.supported.masks, inputs[item.name], shape)
+            elif item.name in self.fixed:
+                value = self.fixed[item.name]
+                number = int(value) if item.domain == "integer" else value
+                inputs[item.name] = number if item.role == "number" else np.full(shape, rounded(value, dtype))
             elif item.role == "generator":
                 continue
             elif item.domain in WHOLE:
@@ -190,15 +191,15 @@ class Space:
             elif item.role == "number":
                 inputs[item.name] = self._number(item, recipe, random)
             else:
-                if lead in (item.name, "*") and (item.role == "data" or lead == item.name):
-                    chosen = regime
-                else:
-                    chosen = other if item.role == "data" else regimes.PARAMETER[0]
+                chosen = lead.regime(item.name, item.role) or (
+                    other if item.role == "data" else regimes.DISTINCT
+                )
                 inputs[item.name] = rounded(fitted(item, chosen.draw(random, shape)), dtype)
-        said = [f"{'all data' if lead == '*' else lead}: {regime.name}"] if lead else []
+        said = [lead.name] if lead.name else []
         if self.masked and mask.name != "no mask":
             said.append(mask.name)
-        return Example(inputs, dtype, sizes, ", ".join(said), batch, recipe.seed % 2**31)
+        seed, regime_name = recipe.seed % 2**31, ", ".join(said)
+        return Example(inputs, dtype, sizes, regime_name, batch, seed, supported=self.supported)
 
     def _number(self, item: Tensor, recipe: Recipe, random: np.random.Generator) -> float:
         """A number: of the first, each that is offered in its turn; the others are drawn beside it."""

@@ -19,7 +19,7 @@ from spec.language.expr import Func, Ref, SumOf
 from spec.language.formula import Formula
 from spec.language.trees import free_symbols, walk
 from verify.inputs.examples import Example, Recipe, Space, rounded
-from verify.inputs.size_rules import Supported
+from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.inputs.sizes import Sizing, sizing
 
 WIDTHS = (67, 257, 1031)
@@ -134,15 +134,23 @@ def _outside_functions(node: Any) -> Iterator[Ref]:
             yield from _outside_functions(part)
 
 
-def realistic(formula: Formula, sizes: Mapping[Size, int], dtype: str, seed: int, masks: bool) -> Example:
+def realistic(
+    formula: Formula,
+    sizes: Mapping[Size, int],
+    dtype: str,
+    seed: int,
+    masks: bool,
+    supported: Supported = EVERY_SIZE,
+) -> Example:
     """An example at realistic sizes; ``masks`` draws a random mask where the statement has one."""
-    space, sizes = Space(formula, masks), dict(sizes)
+    causal = supported.masks == "causal"  # there is no other, and none is a mask, too
+    space, sizes = Space(formula, masks or causal, supported=supported), dict(sizes)
     recipe = Recipe(0, 0, 0, int(masks), 0, seed)
     example = space.example(recipe, dtype, sizes=sizes)
     random, fans = np.random.default_rng([seed, 13]), _fans(formula, sizes)
     made = {}
     for item in formula.tensors:
-        if item.role == "parameter" and item.domain in REAL:
+        if item.role == "parameter" and item.domain in REAL and item.name not in space.fixed:
             drawn = random.standard_normal(np.shape(example.inputs[item.name]))
             drawn = np.abs(drawn) if item.domain != "real" else drawn
             made[item.name] = rounded(drawn / math.sqrt(fans.get(item.name, 1)), dtype)

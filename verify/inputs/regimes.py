@@ -2,7 +2,8 @@
 
 What each kills: large scores (a softmax without its max-shift; masks filled with −10⁴ or −10⁹), tiny variances (where ε stands),
 a large mean (the one-pass variance), constant rows and ties (divisions by a spread), wide rows (everything normalised), one large
-entry (cancellation), vanishing rows (norms held above a constant). A row is what the last axis holds.
+entry (cancellation), vanishing rows (norms held above a constant), parameters at the values at which a model is initialised (a
+default put in the place of 0). A row is what the last axis holds.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spec.language.arrays import NO_LABEL
+from verify.inputs.mask_kinds import triangle
 
 Reals: TypeAlias = npt.NDArray[np.float64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
@@ -24,11 +26,12 @@ Shape: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Regime:
-    """A way to draw an array: its name, its generator, and whether derivatives are judged there."""
+    """A way to draw an array: its name, its generator, whether derivatives are judged there, and whether it is about a square."""
 
     name: str
     draw: Callable[[Random, Shape], Any]
     moderate: bool = True
+    square: bool = False
 
 
 def _rows(shape: Shape) -> Shape:
@@ -90,7 +93,43 @@ def _signed(random: Random, shape: Shape) -> Reals:
     return np.asarray(random.uniform(0.5, 2.0, shape) * random.choice((-1.0, 1.0), shape))
 
 
+def _equal(random: Random, shape: Shape) -> Reals:
+    """One value everywhere, neither 0 nor 1."""
+    return np.full(shape, float(random.choice((-0.75, 0.5, 1.5))))
+
+
+def _one_hot(random: Random, shape: Shape) -> Reals:
+    """One 1 in each row, at a place of its own."""
+    made = np.zeros(shape)
+    if shape and made.size:
+        np.put_along_axis(made, random.integers(0, shape[-1], _rows(shape)), 1.0, -1)
+    return made
+
+
+def _identity(random: Random, shape: Shape) -> Reals:
+    """The identity in the last two axes, as far as they reach; of a row its first entry."""
+    rows, columns = (shape[-2] if len(shape) > 1 else 1), (shape[-1] if shape else 1)
+    return (
+        np.array(np.broadcast_to(np.eye(rows, columns) if len(shape) > 1 else np.eye(1, columns)[0], shape))
+        if shape
+        else np.ones(())
+    )
+
+
+def _part_zero(random: Random, shape: Shape) -> Reals:
+    """Distinct values with a run of zeros in the first axis: one gate of several that are stored as one, one layer of many."""
+    made = _signed(random, shape)
+    if shape and shape[0] > 1:
+        parts = next((count for count in (4, 3, 2) if shape[0] % count == 0), shape[0])
+        first, size = int(random.integers(parts)), shape[0] // parts
+        made[first * size : (first + 1) * size] = 0.0
+    return made
+
+
 UNIT = Regime("unit normal", _scaled(1.0))
+ZEROS = Regime("zeros", _zeros)
+ONES = Regime("ones", lambda random, shape: np.ones(shape))
+DISTINCT = Regime("distinct", _signed)
 
 DATA: tuple[Regime, ...] = (
     UNIT,
@@ -106,20 +145,23 @@ DATA: tuple[Regime, ...] = (
     Regime("mixed scales", _spread(-3, 3)),
     Regime("one large entry", _spike, moderate=False),
     Regime("scale 10³", _scaled(1e3), moderate=False),
-    Regime("zeros", _zeros),
+    ZEROS,
     Regime("deep below zero", _offset(9.5, 10.5, -1.0), moderate=False),
     Regime("vanishing", _spread(-14, -10)),
 )
 """For data; the first few matter most."""
 
 PARAMETER: tuple[Regime, ...] = (
-    Regime("distinct", _signed),
     UNIT,
+    Regime("one-hot rows", _one_hot),
     Regime("large scale", _scaled(1e2)),
+    ONES,
     Regime("small scale", _scaled(1e-3)),
-    Regime("zeros", _zeros),
+    Regime("identity", _identity, square=True),
+    Regime("all equal", _equal, square=True),
+    Regime("part zero", _part_zero),
 )
-"""For weights, gains, biases and tables."""
+"""For one of the weights, gains, biases and tables, beside :data:`ZEROS`, while the others are :data:`DISTINCT`."""
 
 
 # Masks ------------------------------------------------------------------------------------------------------------------
@@ -151,9 +193,7 @@ def _one_key(random: Random, shape: Shape) -> Bools:
 
 
 def _triangle(random: Random, shape: Shape) -> Bools:
-    rows, columns = (shape[-2] if len(shape) > 1 else 1), shape[-1]
-    lower = np.arange(columns) <= np.arange(rows)[:, None] + max(columns - rows, 0)
-    return np.array(np.broadcast_to(lower if len(shape) > 1 else lower[0], shape))
+    return np.asarray(triangle(shape))
 
 
 MASKS: tuple[Regime, ...] = (

@@ -1,24 +1,35 @@
-"""The sizes that a callable supports, where it does not support all: rules such as ``d_v = d_k`` or ``h = 2|4``.
+"""What a callable supports, where it does not support all: sizes such as ``d_v = d_k`` or ``d = even``, numbers, kinds of masks.
 
-A rule says what a size is: another size, an expression of sizes (``h*d_k``), a number, or one of some numbers. Examples are drawn
-at such sizes only, and the verdict says so.
+A rule says what a size is: another size, an expression of sizes (``h*d_k``), a number, one of some (``2|4``), one of a range
+(``2..64``), or a multiple (``h*any``, ``even``, ``odd``). A number such as ε may be fixed. Examples are drawn so only, and the
+verdict says so.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import Any
+
+import numpy as np
 
 from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size
 from spec.language.formula import Formula
 from spec.language.trees import free_symbols
 from verify.faults import Unusable
+from verify.inputs import mask_kinds
+
+ANY = "any"
+"""In a rule, any whole number of at least 1: ``2*any`` is an even size."""
+WORDS = {"even": "2*any", "odd": "2*any - 1"}
+"""Rules that have a name."""
 
 _OPERATIONS: dict[type, Callable[[int, int], int]] = {
     ast.Add: operator.add,
@@ -30,24 +41,51 @@ _OPERATIONS: dict[type, Callable[[int, int], int]] = {
 
 @dataclass(frozen=True)
 class SizeRule:
-    """What one size is: one of ``options``, or the value of an expression of other sizes."""
+    """What one size is: one of ``options``, within ``bounds``, or the value of an expression of other sizes."""
 
     size: Size
     text: str
     options: tuple[int, ...] = ()
     expression: ast.expr | None = None
+    bounds: tuple[int, int | None] | None = None
 
     def value(self, sizes: Mapping[Size, int]) -> int:
-        """The size, given the others."""
-        if self.expression is None:
-            return self.options[sizes[self.size] % len(self.options)]
-        return _evaluated(self.expression, {s.name: v for s, v in sizes.items()})
+        """The size, given the others; where several are possible, one near what it is."""
+        now = sizes[self.size]
+        if self.options:
+            return self.options[now % len(self.options)]
+        if self.bounds is not None:
+            low, high = self.bounds
+            if now >= low and (high is None or now <= high):
+                return now
+            return low + (0 if high is None else now % (high - low + 1))
+        assert self.expression is not None
+        known = {s.name: v for s, v in sizes.items()}
+        if ANY not in self._mentioned:
+            return _evaluated(self.expression, known)
+        found = _evaluated(self.expression, {**known, ANY: 1})
+        for multiple in count(2):
+            larger = _evaluated(self.expression, {**known, ANY: multiple})
+            if not found < larger <= now:
+                return found
+            found = larger
+        raise AssertionError
+
+    def fits(self, sizes: Mapping[Size, int]) -> bool:
+        """Whether the size is one that the rule allows."""
+        if self.options:
+            return sizes[self.size] in self.options
+        return sizes[self.size] == self.value(sizes)
+
+    @cached_property
+    def _mentioned(self) -> frozenset[str]:
+        inside = ast.walk(self.expression) if self.expression is not None else ()
+        return frozenset(node.id for node in inside if isinstance(node, ast.Name))
 
     @cached_property
     def names(self) -> frozenset[str]:
         """The sizes it speaks of."""
-        inside = ast.walk(self.expression) if self.expression is not None else ()
-        return frozenset((self.size.name, *(node.id for node in inside if isinstance(node, ast.Name))))
+        return self._mentioned - {ANY} | {self.size.name}
 
     def __str__(self) -> str:
         return f"{self.size} = {self.text}"
@@ -64,19 +102,36 @@ def _evaluated(node: ast.expr, sizes: Mapping[str, int]) -> int:
 
 @dataclass(frozen=True)
 class Supported:
-    """The rules of a callable; none by default, so that every size is supported."""
+    """What a callable supports; everything by default.
+
+    Attributes:
+        rules: the sizes.
+        fixed: numbers, and arrays of which every entry is one number, that are what they are.
+        masks: the kind of masks (:mod:`verify.inputs.mask_kinds`).
+        few: whether examples come in a few shapes only, for callables to which each new one is dear.
+    """
 
     rules: tuple[SizeRule, ...] = ()
+    fixed: tuple[tuple[str, float], ...] = ()
+    masks: str = mask_kinds.EVERY
+    few: bool = False
 
     @classmethod
-    def of(cls, formula: Formula, given: Any) -> Supported:
-        """The rules for a formula's sizes, given by name.
+    def of(
+        cls,
+        formula: Formula,
+        given: Any,
+        fixed: Any = None,
+        masks: str = mask_kinds.EVERY,
+        few: bool = False,
+    ) -> Supported:
+        """What is supported of a formula: rules for its sizes and fixed numbers, each by name.
 
         Raises:
-            Unusable: a size the formula does not have, or a rule that is none.
+            Unusable: a size or a number the formula does not have, a rule that is none, or a value it cannot have.
         """
         if given is None:
-            return cls()
+            given = {}
         if not isinstance(given, Mapping):
             raise Unusable(f"{formula.id}: sizes map names to rules, such as {{'d_v': 'd_k'}}; got {given!r}")
         known = {str(s): s for s in sizes_of_formula(formula)}
@@ -85,10 +140,17 @@ class Supported:
             if name not in known:
                 raise Unusable(f"{formula.id} has no size {name!r}; it has: {', '.join(known)}")
             rules.append(_rule(formula, known, name, str(rule)))
-        made = cls(tuple(sorted(rules, key=lambda r: r.expression is not None)))
+        made = cls(
+            tuple(sorted(rules, key=lambda r: r.expression is not None)),
+            _fixed(formula, known, fixed),
+            mask_kinds.known(formula, masks),
+            few,
+        )
         trial = made.settled(dict.fromkeys(known.values(), 6))
         if not made.fits(trial):
-            raise Unusable(f"{formula.id}: no sizes were found at which {made} all hold")
+            raise Unusable(
+                f"{formula.id}: no sizes were found at which {', '.join(map(str, made.rules))} all hold"
+            )
         return made
 
     def settled(self, sizes: Mapping[Size, int]) -> dict[Size, int]:
@@ -104,10 +166,17 @@ class Supported:
         """Whether sizes are supported; a rule about sizes that are not among them is no obstacle."""
         known = {str(s) for s in sizes}
         return all(v >= 1 for v in sizes.values()) and all(
-            sizes[r.size] in r.options if r.expression is None else sizes[r.size] == r.value(sizes)
-            for r in self.rules
-            if r.names <= known
+            r.fits(sizes) for r in self.rules if r.names <= known
         )
+
+    def takes(self, formula: Formula, inputs: Mapping[str, Any], rounded: Callable[[float], float]) -> bool:
+        """Whether inputs have the fixed numbers, ``rounded`` to a type or not, and a mask of the supported kind."""
+        for name, value in self.fixed:
+            given = np.asarray(inputs[name])
+            if not ((given == value) | (given == rounded(value))).all():
+                return False
+        masks = (inputs.get(t.name) for t in formula.tensors if t.role == "mask")
+        return all(mask_kinds.fits(self.masks, mask) for mask in masks)
 
     @property
     def symbols(self) -> set[str]:
@@ -115,14 +184,55 @@ class Supported:
         return set().union(*(rule.names for rule in self.rules))
 
     def __bool__(self) -> bool:
-        return bool(self.rules)
+        return bool(self.rules or self.fixed) or self.masks != mask_kinds.EVERY
 
     def __str__(self) -> str:
-        return ", ".join(map(str, self.rules))
+        said = [*map(str, self.rules), *(f"{name} = {value:g}" for name, value in self.fixed)]
+        return ", ".join(said + ([mask_kinds.KINDS[self.masks]] if self.masks != mask_kinds.EVERY else []))
+
+
+def line(rules: Mapping[str, str]) -> str:
+    """Rules as they are typed on the command line."""
+    told = (f"{name}={rule}".replace(" ", "") for name, rule in rules.items())
+    return "--sizes " + " ".join(f"'{each}'" if set("*|") & set(each) else each for each in told)
 
 
 EVERY_SIZE = Supported()
-"""No rules."""
+"""Everything."""
+
+
+def _fixed(formula: Formula, sizes: Mapping[str, Size], given: Any) -> tuple[tuple[str, float], ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping):
+        raise Unusable(f"{formula.id}: fixed maps names to numbers, such as {{'eps': 1e-5}}; got {given!r}")
+    offered = {
+        t.name: t
+        for t in formula.tensors
+        if t.role in ("number", "parameter") and t.domain in (*_LEAST, "real", "integer")
+    }
+    found = {}
+    for name, value in given.items():
+        if name in sizes:
+            raise Unusable(f"{formula.id}: {name} is a size; its rule is given as sizes, {name}={value}")
+        if name not in offered:
+            has = f"it has: {', '.join(offered)}" if offered else "it has none"
+            raise Unusable(f"{formula.id} has no number or parameter {name!r} to be fixed; {has}")
+        domain = offered[name].domain
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        least, beyond = _LEAST.get(domain, -math.inf), 1.0 if domain == "share" else math.inf
+        too_small = number <= least if domain == "positive" else number < least
+        whole = domain != "integer" or number.is_integer()
+        if not math.isfinite(number) or too_small or number > beyond or not whole:
+            raise Unusable(f"{formula.id}: {name} is fixed at {value!r}; expected a {domain} number")
+        found[name] = number
+    return tuple(found.items())
+
+
+_LEAST = {"positive": 0.0, "nonnegative": 0.0, "share": 0.0}
 
 
 def _rule(formula: Formula, known: Mapping[str, Size], name: str, text: str) -> SizeRule:
@@ -131,10 +241,18 @@ def _rule(formula: Formula, known: Mapping[str, Size], name: str, text: str) -> 
         if min(options) >= 1:
             return SizeRule(known[name], " or ".join(map(str, options)), options)
     wrong = Unusable(
-        f"{formula.id}: {name} = {text} is no rule for a size; expected sizes, whole numbers, + - * //, or numbers 2|4"
+        f"{formula.id}: {name} = {text} is no rule for a size; expected sizes, whole numbers, + - * //, numbers 2|4, "
+        "a range 2..64, a multiple h*any, or even, odd"
     )
+    between = re.fullmatch(r"\s*(\d*)\s*\.\.\s*(\d*)\s*", text)
+    if between:
+        low, high = int(between[1] or 1), int(between[2]) if between[2] else None
+        if low < 1 or (high is not None and high < low):
+            raise wrong
+        return SizeRule(known[name], f"{low}..{high or ''}", bounds=(low, high))
+    word = text.strip()
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = ast.parse(WORDS.get(word, word), mode="eval").body
     except (SyntaxError, ValueError):
         raise wrong from None
     if isinstance(tree, ast.Constant):  # as a number it would have been an option
@@ -142,14 +260,14 @@ def _rule(formula: Formula, known: Mapping[str, Size], name: str, text: str) -> 
     for node in ast.walk(tree):
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
             continue
-        if isinstance(node, ast.Name) and node.id in known and node.id != name:
+        if isinstance(node, ast.Name) and (node.id == ANY or (node.id in known and node.id != name)):
             continue
         if isinstance(node, ast.Constant) and type(node.value) is int and node.value >= 0:
             continue
         if isinstance(node, ast.operator | ast.expr_context):
             continue
         raise wrong
-    return SizeRule(known[name], ast.unparse(tree), (), tree)
+    return SizeRule(known[name], word if word in WORDS else ast.unparse(tree), (), tree)
 
 
 def sizes_of_formula(formula: Formula) -> tuple[Size, ...]:
@@ -164,7 +282,7 @@ def sizes_of_formula(formula: Formula) -> tuple[Size, ...]:
     return tuple(found)
 
 
-def pairs(given: Iterable[str]) -> dict[str, str]:
+def pairs(given: Iterable[str], expected: str = "a size's rule such as d_v=d_k") -> dict[str, str]:
     """Rules from ``name=rule`` texts, as a command line has them.
 
     Raises:
@@ -174,9 +292,9 @@ def pairs(given: Iterable[str]) -> dict[str, str]:
     for text in given:
         name, equals, rule = text.partition("=")
         if not equals or not name or not rule:
-            raise Unusable(f"expected a size's rule such as d_v=d_k; got {text!r}")
+            raise Unusable(f"expected {expected}; got {text!r}")
         made[name.strip()] = rule.strip()
     return made
 
 
-__all__ = ["EVERY_SIZE", "SizeRule", "Supported", "pairs", "sizes_of_formula"]
+__all__ = ["EVERY_SIZE", "SizeRule", "Supported", "line", "pairs", "sizes_of_formula"]

@@ -21,14 +21,16 @@ from spec.language.ordering import Group
 from verify.inputs.size_rules import Supported, sizes_of_formula
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
-SIZE_KINDS = 10
-"""Kinds of small sizes; a kind from here on is one of the large ones."""
+SIZE_KINDS, ALIKE = 10, 5
+"""Kinds of small sizes, and that of equal ones; a kind from the first on is one of the large ones."""
 LARGE = (1031, 257, 131, 67)
 """Primes above 1024, 256, 128 and 64, in which loops over blocks end in an incomplete block."""
 BUDGET, STEP = 3e5, 1e4
 """Entries that an example may cost, and how many entries one line of a recurrence counts for at each step."""
 LONG, LONGEST = (67, 37, 23), 1.2e7
 """Many steps of a recurrence, and what such an example may cost: one that is right for a few may be cut after 20 or 35."""
+FEW = (0, 1, 6)
+"""The kinds of small sizes, drawn once each, for a callable to which every new shape is dear."""
 FEWER, WIDE = (0, 2, 4, 6, 7), 3
 """The kinds of small sizes, and how many large ones, for a statement of so many lines and steps that each costs something."""
 Term = tuple[tuple[Size, ...], float]
@@ -57,6 +59,8 @@ class Sizing:
         self._drawn: dict[tuple[int, int], dict[Size, int]] = {}
         self.wide = min(len(self.large), len(self.long) + WIDE) if self.dear else len(self.large)
         """How many of the large sizes one search tries."""
+        if supported.few:
+            self.kinds, self.wide = FEW, min(self.wide, 1)
 
     def _sized(self, sizes: Sequence[int]) -> dict[Size, int]:
         """Sizes in order, steps of recurrences first."""
@@ -94,6 +98,8 @@ class Sizing:
 
     def drawn(self, kind: int, variant: int) -> dict[Size, int]:
         """Sizes of one kind, the same for the same variant; worked out once."""
+        if self.supported.few:
+            kind, variant = (FEW[kind % len(FEW)] if kind < SIZE_KINDS else SIZE_KINDS), 0
         found = self._drawn.get((kind, variant))
         if found is None:
             found = self._drawn[kind, variant] = self.draw(kind, np.random.default_rng([kind, variant]))
@@ -109,7 +115,7 @@ class Sizing:
             chosen = list(small[:count])
         elif kind == 1:
             chosen = list(small[:count])[::-1]
-        elif kind == 5:
+        elif kind == ALIKE:
             chosen = [int(random.integers(1, 8))] * count
         elif kind == 6:
             chosen = [1] * count
@@ -197,4 +203,4 @@ def _steps(group: Group, outside: tuple[Size, ...]) -> Iterator[Term]:
         yield from _steps(inner, over)
 
 
-__all__ = ["LARGE", "LONG", "LONGEST", "PRIMES", "SIZE_KINDS", "Sizing", "sizing"]
+__all__ = ["ALIKE", "LARGE", "LONG", "LONGEST", "PRIMES", "SIZE_KINDS", "Sizing", "sizing"]

@@ -18,6 +18,7 @@ import torch
 
 from spec.language.formula import Formula
 from verify.faults import Fault, Unsupported
+from verify.laws.causes import law_cause
 from verify.laws.choice_check import check_choices
 from verify.laws.draw_tests import counts, independence, outcomes, selection, words
 from verify.laws.draws import (
@@ -36,7 +37,7 @@ from verify.laws.draws import (
 )
 from verify.laws.results import ALPHA, POWER, cut, exact, global_state, in_time, judged, misused, never
 from verify.laws.statistics import Tally, sample_size
-from verify.report import CheckResult
+from verify.report import FALSIFIED, CheckResult
 
 SHIFT, CORRELATION = 0.01, 0.05
 """The alternatives: a rate or a share that is off by 0.01 (14 or 16 for 15 %, 9 for 10 %), and adjacent correlation."""
@@ -149,6 +150,10 @@ def check_law(
     checks.append(judged("law: independence", tokens, tests(independence)))
     checks.append(judged("law: outcomes", tokens, tests(outcomes)))
     checks.append(judged("law: words", tokens, tests(words)))
+    said = law_cause(formula, samples[0], designs(formula, samples[0].layout, seed)[0], checks)
+    for check in checks:
+        if check.verdict == FALSIFIED:
+            check.details["cause"] = said
     return checks + cut(len(samples), len(layouts), "layouts")
 
 

@@ -12,6 +12,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
+from verify.edges import STRICT
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -30,8 +32,11 @@ class Variant:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options of a check that it needs."""
-        return {"conventions": self.conventions, **({"dtypes": self.dtypes} if self.dtypes else {})}
+        """The options of a check that it needs; at the edge of the contract everything is judged."""
+        return {
+            "conventions": {**STRICT, **self.conventions},
+            **({"dtypes": self.dtypes} if self.dtypes else {}),
+        }
 
 
 _VARIANTS: list[Variant] = []

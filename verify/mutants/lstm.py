@@ -5,9 +5,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from verify.adapt.layout import flat, opened
 from verify.mutants import right, wrong
 from verify.mutants.recurrent import Two
-from verify.targets.flattening import called, flat, hollow, opened
+from verify.targets.flattening import called, hollow
 
 CELL, LSTM = "recurrent.lstm_cell", "recurrent.lstm"
 Four = tuple[Tensor, Tensor, Tensor, Tensor]

@@ -3,10 +3,11 @@
 import torch
 from torch import Tensor, nn
 
+from verify.adapt.layout import flat, opened
 from verify.mutants import right, wrong
 from verify.mutants.lstm import run, stepping
 from verify.mutants.recurrent_layers import ends
-from verify.targets.flattening import called, flat, hollow, opened
+from verify.targets.flattening import called, hollow
 
 STACKED, BOTH = "recurrent.lstm_stacked", "recurrent.lstm_bidirectional"
 Three = tuple[Tensor, Tensor, Tensor]

@@ -113,6 +113,30 @@ def filled_by_slices(n: int, d: int) -> Tensor:
     return pe
 
 
+@wrong(SINUSOIDAL)
+def closed_frequencies(n: int, d: int) -> Tensor:
+    """Spreads the frequencies over d/2 − 1 where d/2 was promised, as fairseq."""
+    steps = torch.arange(0, d, 2, dtype=torch.float64) / max(d - 2, 1)
+    return table(n, d, 10_000.0**-steps)
+
+
+@wrong(SINUSOIDAL, frequencies="closed")
+def open_frequencies(n: int, d: int) -> Tensor:
+    """Spreads them over d/2 where d/2 − 1 was promised."""
+    return table(n, d, frequencies(d))
+
+
+@right(SINUSOIDAL, frequencies="closed")
+def spread_over_one_less(n: int, d: int) -> Tensor:
+    """Frequencies from 1 down to 1/10000, where these are closed."""
+    half = d // 2
+    return (
+        table(n, d, torch.logspace(0, -4, half, dtype=torch.float64))
+        if d % 2 == 0
+        else table(n, d, frequencies(d))
+    )
+
+
 @right(SINUSOIDAL, layout="concatenated")
 def halves_by_name(n: int, d: int) -> Tensor:
     """Sines, then cosines, under that layout."""

@@ -6,8 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from verify.adapt.layout import flat, opened
 from verify.mutants import right, wrong
-from verify.targets.flattening import called, flat, hollow, opened
+from verify.targets.flattening import called, hollow
 
 CELL, RNN = "recurrent.rnn_cell", "recurrent.rnn"
 Two = tuple[Tensor, Tensor]

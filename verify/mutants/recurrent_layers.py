@@ -3,9 +3,10 @@
 import torch
 from torch import Tensor, nn
 
+from verify.adapt.layout import flat, opened
 from verify.mutants import right, wrong
 from verify.mutants.recurrent import Two, inflow, run, stepping
-from verify.targets.flattening import called, flat, hollow, opened
+from verify.targets.flattening import called, hollow
 
 STACKED, BOTH = "recurrent.stacked", "recurrent.bidirectional"
 

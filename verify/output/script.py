@@ -56,7 +56,8 @@ def _head(formula: Formula, check: CheckResult, example: Counterexample, target:
     module, _, name = target.partition(":")
     chosen = ", ".join(f"{key}={option}" for key, option in example.conventions.items())
     note = "  # put your module and function here" if target == PLACEHOLDER else ""
-    root, _, rest = name.partition(".")
+    root = name.removesuffix("()").partition(".")[0]
+    function = name if not example.adapted else f'{name}.for_formula("{formula.id}")'
     lines = [
         f'"""Reproduces: {check.name} of {formula.id} ({chosen}).',
         "",
@@ -69,10 +70,28 @@ def _head(formula: Formula, check: CheckResult, example: Counterexample, target:
         "",
         f"from {module} import {root}{note}",
         "",
-        f"function = {root}{'.' + rest if rest else ''}",
+        f"function = {function}",
+        *(_left_out(formula, example) if example.left_out else ()),
         "",
     ]
     return "\n".join(lines)
+
+
+def _left_out(formula: Formula, example: Counterexample) -> list[str]:
+    """The function with parameters for what it has built in."""
+    names = [str(item) for item in formula.inputs]
+    taken = [name for name in names if name not in example.left_out]
+    if formula.is_mask(formula.inputs[-1]):
+        names[-1] += "=None"
+    return [
+        "",
+        "",
+        f"def given({', '.join(names)}, inner=function):",
+        f"    return inner({', '.join(taken)})",
+        "",
+        "",
+        "function = given",
+    ]
 
 
 def _comment(text: str) -> str:
@@ -212,10 +231,11 @@ def again(
     from verify.properties.scenarios import by_name
     from verify.properties.theorems import judge_theorem
     from verify.properties.values import Judge, judge_value
+    from verify.subject.callables import supported_by
     from verify.subject.caller import Caller
 
     formula = find(formula_id)
-    judge, caller = Judge(formula, conventions), Caller(fn, formula)
+    judge, caller = Judge(formula, conventions), Caller(fn, formula, sizes=supported_by(fn, formula))
     example = _example(formula, inputs, dtype, generator_seed, what)
     example.cotangents = _arrays(cotangents or {})
     if what["kind"] == "theorem":

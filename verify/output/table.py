@@ -172,6 +172,8 @@ def print_end(
     """Everything after the bar: the table, known deviations with reasons (``listed`` in a file), news, absent peers."""
     from rich.text import Text
 
+    from verify.edges import STRICT
+
     console.print(table(reports, judgement))
     console.print(
         Text(
@@ -199,6 +201,15 @@ def print_end(
     for report, check in judgement.new:
         console.print()
         print_falsified(console, report, check)
+    properties: dict[str, list[str]] = {}
+    for report in reports:
+        for each in report.properties:
+            if each.option not in STRICT.values():
+                properties.setdefault(str(each), []).append(report.target)
+    if properties:
+        console.print("\n[bold]Properties[/bold], reported and not judged:")
+    for said, names in properties.items():
+        console.print(Text(f"  {', '.join(names)}: {said}", style="dim"))
     notes: dict[str, list[str]] = {}
     for report in reports:
         for note in report.notes:

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from verify.faults import Fault
+from verify.inputs import mask_kinds
 from verify.inputs.examples import Example, rounded
 from verify.properties import gradient_scenarios
 from verify.properties.gradient_scenarios import Scene, scattered, turned
@@ -87,9 +88,11 @@ def others(judge: Judge, example: Example) -> Example:
     changed: dict[str, Any] = {}
     for tensor in judge.formula.tensors:
         value = example.inputs.get(tensor.name)
-        if not isinstance(value, np.ndarray):
+        if not isinstance(value, np.ndarray) or tensor.name in dict(example.supported.fixed):
             continue
-        if tensor.domain in REAL:
+        if tensor.role == "mask":
+            changed[tensor.name] = mask_kinds.settled(example.supported.masks, ~value, value.shape)
+        elif tensor.domain in REAL:
             other = np.flip(value) * (0.5 if tensor.domain != "real" else -0.5)
             other = other + (0.25 if tensor.domain == "real" else 0.0)
             changed[tensor.name] = rounded(other, example.dtype)

@@ -121,6 +121,12 @@ class CallableApplications(Applications):
         judge = self.judging(formula_id)
         if own and self.caller.sizes and not self.caller.sizes.fits(sizes_in(self.formula, arguments)):
             raise NotRunnable(f"it applies the formula where not {self.caller.sizes}")
+        if own and not self.caller.sizes.takes(
+            self.formula, arguments, lambda x: float(rounded(x, self.dtype))
+        ):
+            raise NotRunnable(f"it applies the formula where not {self.caller.sizes}")
+        if own and isinstance(node, Pullback) and node.wrt in dict(self.caller.sizes.fixed):
+            raise NotRunnable(f"{node.wrt} is fixed")
         if own and not self.caller.takes_mask:
             for item in self.formula.inputs:
                 mask = arguments.get(str(item))

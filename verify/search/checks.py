@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size
-from spec.language.formula import INTERMEDIATES
 from verify.faults import Unsupported
 from verify.inputs.examples import Example, Recipe, Space, members
 from verify.properties.gradients import JUDGED, announce, differentiable, judge_gradient, with_cotangents
@@ -31,7 +30,7 @@ the first, and how far rounding goes is for the grades to tell."""
 class Setting:
     """What all checks of one report share; ``shrinking``: the seconds left for making counterexamples small; ``violated``:
     when the first violation of all was seen; ``searched``: whether a search has ended; ``scenes``: examples of the scenarios that
-    are to come.
+    are to come; ``edges``: the conventions of the check that were chosen (:mod:`verify.edges`).
     """
 
     judge: Judge
@@ -43,6 +42,7 @@ class Setting:
     violated: float | None = None
     searched: bool = False
     scenes: dict[str, list[Example]] = field(default_factory=dict)
+    edges: Mapping[str, str] = field(default_factory=dict)
 
     def space(self, moderate: bool = False) -> Space:
         """The examples to draw from."""
@@ -256,35 +256,3 @@ def counterexample(judge: Judge, example: Example, outcome: Outcome) -> Countere
         generator_seed=example.generator_seed if generator else None,
         cotangents=dict(example.cotangents) or None,
     )
-
-
-def conforming(
-    judge: Judge, caller: Caller, examples: list[Example], remake: Callable[[dict[str, str]], Judge]
-) -> str:
-    """The convention under which every example conforms, if a single other choice (or a pair) explains them all."""
-    if not any(judge_value(judge, caller, example).fails for example in examples):
-        return ""
-    conventions = (*judge.formula.conventions, INTERMEDIATES)
-    offered = {c.name: [o for o in c.options if o != judge.conventions[c.name]] for c in conventions}
-    singles = [{name: option} for name, options in offered.items() for option in options]
-    pairs = [
-        {**a, **b} for place, a in enumerate(singles) for b in singles[place + 1 :] if a.keys() != b.keys()
-    ]
-    for change in (*singles, *pairs):
-        other = remake({**judge.conventions, **change})
-        try:
-            if _all_conform(other, caller, examples):
-                return ", ".join(f"{name}={option}" for name, option in change.items())
-        except Unsupported:
-            continue
-    return ""
-
-
-def _all_conform(judge: Judge, caller: Caller, examples: list[Example]) -> bool:
-    effective = False
-    for example in examples:
-        outcome = judge_value(judge, caller, example)
-        if outcome.fails:
-            return False
-        effective |= outcome.effective
-    return effective

@@ -1,22 +1,27 @@
-"""Hints: what would explain a falsification. Another convention, inputs of a certain size, or slots that nobody reads."""
+"""What explains a falsification, in a sentence: other conventions, a cause, inputs of a certain size, slots that nobody reads."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from verify.faults import Unsupported
 from verify.inputs.examples import Example
 from verify.properties.gradients import REAL
-from verify.properties.leaks import UNREAD, unread
-from verify.properties.values import Judge, Outcome, judge_call, judge_value
+from verify.properties.leaks import UNREAD
+from verify.properties.values import Outcome
 from verify.report import Report
-from verify.search.checks import Setting, conforming
+from verify.search.causes.table import CAUSES, FORMS, cause
+from verify.search.checks import Setting
+from verify.search.edge_checks import REMEDY, leaking
+from verify.search.evidence import Evidence
+from verify.search.nearest import nearest
 
-LEAST = 40
-"""Examples that are looked at, at least."""
+CLEARLY = 0.8
+"""The share of the examples that have to conform under other conventions, for these to be the explanation."""
 
 EXACT = 1e-3
 """An error below so small a share of the bound tells nothing: the result was exact by its nature (a one, a zero)."""
@@ -24,38 +29,54 @@ EXACT = 1e-3
 Judged = list[tuple[Example, Outcome]]
 
 
-def hint(setting: Setting, report: Report, kinds: list[str]) -> str:
-    """What would explain the falsification, in a sentence; empty if nothing is found."""
+@dataclass(frozen=True)
+class Explained:
+    """What explains a falsification: a sentence; what of the conventions it changes, if that does; whether it was looked for."""
+
+    said: str = ""
+    changes: Mapping[str, str] = field(default_factory=dict)
+    tried: bool = False
+
+
+def explained(setting: Setting, report: Report, kinds: list[str]) -> Explained:
+    """What explains what was falsified; nothing where nothing was found."""
     judge, caller = setting.judge, setting.caller
-    if judge.formula.law is not None or caller.hung:
-        return ""
     failed = report.falsified
+    if judge.formula.law is not None or caller.hung or not failed:
+        return Explained()
     try:
         if any(c.kind == "value" for c in failed):
-            examples = _examples(setting, kinds)
-            other = conforming(judge, caller, examples, lambda choice: Judge(judge.formula, choice))
-            return f"conforms under convention {other}" if other else _where(setting, examples)
-        if failed and all(c.name == f"robustness: {UNREAD}" for c in failed):
-            return _unread(setting, kinds)
+            return replace(wrong_values(Evidence(setting, kinds)), tried=True)
+        if all(c.name == f"robustness: {UNREAD}" for c in failed):
+            return Explained(_unread(setting, kinds[0]))
     except Unsupported:
         pass
-    return ""
+    return Explained()
 
 
-def _examples(setting: Setting, kinds: list[str]) -> list[Example]:
-    space = setting.space()
-    batches = any(t.role == "data" for t in setting.judge.formula.tensors)
-    examples: list[Example] = []
-    for turn, recipe in enumerate(space.plan(max(LEAST, setting.max_examples), setting.seed)):
-        batch = (2,) if batches and recipe.seed % 8 == 0 else ()
-        examples.append(space.example(recipe, kinds[turn % len(kinds)], batch))
-    return examples
+def wrong_values(evidence: Evidence) -> Explained:
+    """What explains wrong values: results of another form first, then conventions, causes, and where it happens."""
+    said = cause(evidence, FORMS)
+    if said:
+        return Explained(said)
+    near = nearest(evidence)
+    if near is not None and near.conforming >= CLEARLY * near.examples:
+        few = "" if near.all else f" at {near.conforming} of {near.examples} examples"
+        return Explained(f"conforms under convention {near.said}{few}", near.changes)
+    said = cause(evidence, CAUSES)
+    if said:
+        return Explained(said)
+    if near is not None:
+        return Explained(
+            f"nearest to convention {near.said}: conforms at {near.conforming} of {near.examples} examples"
+        )
+    return Explained(_where(evidence))
 
 
-def _where(setting: Setting, examples: list[Example]) -> str:
+def _where(evidence: Evidence) -> str:
     """Whether it fails only on inputs of a certain size, or only in a few regimes."""
-    judge, caller = setting.judge, setting.caller
-    judged: Judged = [(example, judge_value(judge, caller, example)) for example in examples]
+    judge = evidence.judge
+    judged: Judged = [(w.example, w.outcome) for w in evidence.drawn]
     failing = [(e, o) for e, o in judged if o.fails]
     passing = [(e, o) for e, o in judged if not o.fails and o.ratio > EXACT]
     if len(failing) < 3 or len(passing) < 3 or any(o.got is None for _, o in failing):
@@ -83,33 +104,15 @@ def _largest(example: Example, names: list[str]) -> float:
     return max((float(np.abs(example.inputs[name]).max(initial=0.0)) for name in names), default=0.0)
 
 
-def _unread(setting: Setting, kinds: list[str]) -> str:
+def _unread(setting: Setting, dtype: str) -> str:
     """Which inputs leak from slots that nothing reads, where all else conforms."""
-    judge, caller, space = setting.judge, setting.caller, setting.space()
-    leaking: dict[str, None] = {}
-    for recipe in space.plan(6, setting.seed + 3):
-        example = space.example(recipe._replace(mask=3, sizes=recipe.sizes % 3), kinds[0])
-        slices = unread(judge, example)
-        if not slices:
-            continue
-        expected = judge.expect(example.inputs, example.dtype)
-        for name in dict.fromkeys(each for each, _, _ in slices):
-            planted = np.array(example.inputs[name])
-            for other, axis, place in slices:
-                if other == name:
-                    planted[(slice(None),) * axis + (place,)] = np.nan
-            case = replace(example, inputs={**example.inputs, name: planted})
-            arguments = caller.arguments(case.inputs, case.dtype, generator_seed=case.generator_seed)
-            if judge_call(judge, caller, case, arguments, expected).fails:
-                leaking[name] = None
-    if not leaking:
+    found = leaking(setting, dtype)
+    if not found:
         return ""
     return (
-        f"values, gradients and theorems conform; only NaN or infinity in slots of {', '.join(leaking)} that nothing "
-        "reads reaches the output (0·NaN is NaN, and so is NaN − ∞): replace such slots, with torch.where, before any "
-        "product or sum. "
-        "The statement never reads them, so no convention accepts this"
+        f"values, gradients and theorems conform; only NaN or infinity in slots of {', '.join(found)} that nothing "
+        f"reads reaches the output ({REMEDY}). Under convention unread=ignored this is accepted"
     )
 
 
-__all__ = ["hint"]
+__all__ = ["Explained", "explained", "wrong_values"]

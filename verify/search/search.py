@@ -148,7 +148,7 @@ def _hunt(space: Space, judge: Callable[[list[Recipe]], None], found: Found, cou
     """Hypothesis draws generations of recipes that share their sizes, so that they are evaluated together."""
     together = LARGER_GENERATION if space.sizing.dear else GENERATION
     one = st.tuples(
-        st.integers(0, len(space.pairs) - 1),
+        st.integers(0, len(space.leads) - 1),
         st.integers(0, len(space.data_regimes) - 1),
         st.integers(0, len(MASKS) - 1),
         st.integers(0, len(POSITIVE_NUMBERS) - 1),

@@ -13,6 +13,7 @@ from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size, symbols_in, whole
 from spec.language.formula import Formula
 from verify.faults import Unsupported
+from verify.inputs import mask_kinds
 from verify.inputs.examples import Example, members, rounded
 from verify.properties.values import Outcome
 
@@ -87,7 +88,11 @@ class Shrinker:
     def _unmasked(self) -> Iterator[Example]:
         for name, tensor in self.declared.items():
             value = self.example.inputs.get(name)
-            if tensor.role == "mask" and value is not None:
+            if (
+                tensor.role == "mask"
+                and value is not None
+                and mask_kinds.fits(self.example.supported.masks, None)
+            ):
                 yield self.example.changed(**{name: None})
 
     def _smaller(self) -> Iterator[Example]:
@@ -122,9 +127,14 @@ class Shrinker:
             return slice(whole(axis, sizes)) if symbol in symbols_in(axis) else slice(None)
 
         sizes = {**example.sizes, symbol: size}
+        inputs = {name: cut(name, value) for name, value in example.inputs.items()}
+        for name, tensor in self.declared.items():
+            if tensor.role == "mask" and inputs.get(name) is not None:
+                kind = example.supported.masks
+                inputs[name] = mask_kinds.settled(kind, inputs[name], inputs[name].shape)
         return replace(
             example,
-            inputs={name: cut(name, value) for name, value in example.inputs.items()},
+            inputs=inputs,
             cotangents={name: cut(name, value) for name, value in example.cotangents.items()},
             sizes=sizes,
         )
@@ -133,6 +143,8 @@ class Shrinker:
         for group in ("cotangents", "inputs"):
             for name in list(getattr(self.example, group)):
                 value = getattr(self.example, group)[name]
+                if name in dict(self.example.supported.fixed) and group == "inputs":
+                    continue
                 if isinstance(value, np.ndarray) and value.dtype == np.float64:
                     yield from self._plain_array(group, name)
 

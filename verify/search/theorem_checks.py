@@ -45,6 +45,9 @@ def theorem_examples(
             kind = "equal" if turn % 7 == 5 else "one" if turn % 4 == 2 and needed else "primes"
             sizes = [int(x) for x in random.permutation(SMALL)[: len(needed)]]
             sizes += [int(random.integers(1, 5)) for _ in needed[len(sizes) :]]
+            if supported.few:  # those of all other checks
+                usual = space.sizing.drawn(0, 0)
+                kind, sizes = "primes", [usual.get(size, SMALL[0]) for size in needed]
             if kind == "one":
                 sizes[int(random.integers(len(needed)))] = 1
             if kind == "equal":

@@ -5,18 +5,20 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
 from spec.language.formula import Formula
+from verify.adapt.adapter import Adapter, Bound
 from verify.faults import Unusable
+from verify.inputs.size_rules import Supported
 from verify.subject.wording import shown
 
 
 def callable_for(formula: Formula, fn: Any) -> Callable[..., Any]:
-    """The callable itself, if a call of it can return tensors.
+    """The callable itself, if a call of it can return tensors; an adapter (:mod:`verify.adapt`) for this formula.
 
     Raises:
         Unusable: what cannot be called, a class, or a function whose call only makes a coroutine or a generator.
@@ -25,12 +27,33 @@ def callable_for(formula: Formula, fn: Any) -> Callable[..., Any]:
         raise Unusable(f"{formula.id}: {shown(fn)} is not callable")
     if isinstance(fn, type):
         raise Unusable(f"{formula.id}: {fn.__name__} is a class; give an instance of it, or a function")
+    if isinstance(fn, Adapter):
+        return fn.for_formula(formula)
     made = _what_a_call_makes(fn)
     if made:
         raise Unusable(
             f"{formula.id}: {getattr(fn, '__name__', type(fn).__name__)} returns {made}, not tensors"
         )
     return fn  # type: ignore[no-any-return]  # whatever it is, it can be called
+
+
+def supported_by(
+    fn: Any, formula: Formula, sizes: Any = None, fixed: Any = None, few_shapes: bool | None = None
+) -> Supported:
+    """What a callable supports, as it is said beside it; and as an adapter says by itself.
+
+    Raises:
+        Unusable: a rule, a number or a kind of masks that the formula does not have.
+    """
+    if isinstance(fn, Bound):
+        fn = fn.adapter
+    if not isinstance(fn, Adapter):
+        return Supported.of(formula, sizes, fixed, few=bool(few_shapes))
+    given = [{} if part is None else part for part in (sizes, fixed)]
+    if all(isinstance(part, Mapping) for part in given):
+        sizes, fixed = {**fn.sizes, **given[0]}, {**fn.fixed, **given[1]}
+    few = fn.few_shapes if few_shapes is None else few_shapes
+    return Supported.of(formula, sizes, fixed, fn.masks_for(formula), bool(few))
 
 
 def _what_a_call_makes(fn: Any) -> str:

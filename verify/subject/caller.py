@@ -21,12 +21,12 @@ import torch
 from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.dimensions import Size, is_size
 from spec.language.formula import Formula
-from verify.faults import Fault, Unusable, blamed
+from verify.faults import Fault, Unsupported, Unusable, blamed
 from verify.inputs.dtypes import DTYPES, NAMES
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.subject.callables import callable_for
 from verify.subject.returned import held, identical, shared, values
-from verify.subject.sandbox import Deadline, GlobalState, interrupted
+from verify.subject.sandbox import GENERATORS, Deadline, GlobalState, interrupted
 from verify.subject.wording import called, describe
 
 LIMIT, HUNG_LIMIT = 20.0, 0.5
@@ -70,6 +70,7 @@ class Caller:
     ) -> None:
         self.fn, self.formula, self.device = callable_for(formula, fn), formula, device
         self.name, self.sizes = name or called(fn), sizes
+        self.fixed, self.left_out = dict(sizes.fixed), frozenset[str]()
         law = formula.law
         self.returns: tuple[Tensor, ...] = formula.outputs if law is None else law.returns
         self.takes_mask = self._bind()
@@ -77,6 +78,8 @@ class Caller:
         self.aliases: dict[str, str] = {}
         self.calls = 0
         self.hung = False
+        self.declined: dict[str, str] = {}
+        self.leading: tuple[int, ...] = ()
         self.supported: set[str] = set()
 
     # The signature -------------------------------------------------------------------------------------------------------
@@ -91,12 +94,15 @@ class Caller:
             )
         except (ValueError, TypeError):  # builtins that tell nothing about themselves: the first call shows
             return masked
-        for count in (len(inputs), len(inputs) - 1) if masked else (len(inputs),):
-            try:
-                signature.bind(*range(count))
-            except TypeError:
-                continue
-            return masked and count == len(inputs)
+        for left_out in dict.fromkeys((frozenset[str](), frozenset(self.fixed))):
+            taken = len(inputs) - len(left_out)
+            for count in (taken, taken - 1) if masked else (taken,):
+                try:
+                    signature.bind(*range(count))
+                except TypeError:
+                    continue
+                self.left_out = left_out
+                return masked and count == taken
         names = ", ".join(
             str(item) + (" (optional)" if self.formula.is_mask(item) else "") for item in inputs
         )
@@ -134,7 +140,12 @@ class Caller:
             else:
                 passed.append(
                     self.tensor(
-                        item, value, dtype, grad and item.domain in ("real", "positive", "nonnegative")
+                        item,
+                        value,
+                        dtype,
+                        grad
+                        and item.domain in ("real", "positive", "nonnegative")
+                        and item.name not in self.fixed,
                     )
                 )
         return passed
@@ -143,7 +154,17 @@ class Caller:
 
     def __call__(self, *arguments: Any) -> Any:
         """Call with ready-made arguments; whatever goes wrong is a :class:`Fault` or :class:`Unsupported`."""
-        return self.guarded(lambda: self.fn(*arguments), arguments)
+        return self.guarded(self._work(arguments), arguments)
+
+    def _work(self, arguments: Sequence[Any]) -> Callable[[], Any]:
+        """The call itself. What an adapter builds for it is built before: it is no part of what is judged."""
+        if self.left_out:
+            items = zip(self.formula.inputs, arguments, strict=False)
+            arguments = [value for item, value in items if str(item) not in self.left_out]
+        prepare = getattr(self.fn, "prepare", None)
+        if prepare is not None and hasattr(self.fn, "adapted"):
+            prepare(arguments)
+        return lambda: self.fn(*arguments)
 
     def guarded(self, work: Callable[[], Any], arguments: Sequence[Any], shapes: str = "") -> Any:
         """Run user code (the call, or the backward pass) and put right what it leaves behind.
@@ -165,9 +186,13 @@ class Caller:
             raise Fault(
                 f"{self.formula.id}: {self.name} did not return within {limit:g} s for {shapes}"
             ) from None
+        except Unusable:  # an adapter that does not fit the formula
+            raise
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and interrupted():
                 raise
+            if dtype in self.declined:
+                raise Unsupported(self.declined[dtype]) from error
             begin = f"{self.formula.id}: {self.name}"
             raise blamed(error, begin, dtype, dtype in self.supported, shapes) from error
         finally:
@@ -197,11 +222,11 @@ class Caller:
         for item, value in zip(self.formula.inputs, arguments, strict=False):
             plain = None if isinstance(value, torch.Generator) else value
             inputs[str(item)] = before.get(str(item), plain)
-        if meddled:
-            said = f"{self.formula.id}: {self.name} changes global state: {'; '.join(meddled)}"
-            self.offences.setdefault(
-                "global state", Offence("leaves global state alone", said, inputs, dtype)
-            )
+        drawn = [name for name in meddled if name in GENERATORS]
+        for key, changed in (("generator", drawn), ("global state", [n for n in meddled if n not in drawn])):
+            if changed:
+                said = f"{self.formula.id}: {self.name} changes global state: {'; '.join(changed)}"
+                self.offences.setdefault(key, Offence("leaves global state alone", said, inputs, dtype))
         if damaged:
             which = ", ".join(names[place] for place in damaged)
             said = f"{self.formula.id}: {self.name} changes its input {which} in place, for {shapes}"
@@ -221,7 +246,9 @@ class Caller:
             Unsupported: the type is declared unsupported.
         """
         shapes = describe(self.formula, arguments)
-        result = self.guarded(lambda: self.fn(*arguments), arguments, shapes)
+        result = self.guarded(self._work(arguments), arguments, shapes)
+        if dtype in self.declined:  # it returns, but in another type
+            raise Unsupported(self.declined[dtype])
         begin = f"{self.formula.id}: {self.name}"
         found = held(result, self.returns, sizes, batch, dtype, self.device, begin, shapes)
         names = [t.name for t in self.returns]

@@ -13,6 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from verify.adapt.tables import from_table, table_at
+
 OURS = ("spec", "impl", "verify")
 
 
@@ -20,10 +22,11 @@ class Unloadable(Exception):  # noqa: N818 it says what the callable is
     """There is nothing to check; the message is one line."""
 
 
-def callable_at(where: str) -> Callable[..., Any]:
+def callable_at(where: str, adapter: Path | None = None) -> Callable[..., Any]:
     """The callable at ``module:attribute``; both may be dotted, and the module may be the path of a file.
 
-    Call this after everything of ours is imported: it puts the current directory first on the path.
+    A function without parameters is called: it gives the callable. With the file of an ``adapter`` what is named may be the class
+    of a module. Call this after everything of ours is imported: it puts the current directory first on the path.
 
     Raises:
         Unloadable: a name that is not of this form, a module that does not import, an attribute that is missing or
@@ -49,9 +52,39 @@ def callable_at(where: str) -> Callable[..., Any]:
             raise Unloadable(f"{module_name}: reading {attribute!r} raised {_short(error)}") from None
     if not callable(found):
         raise Unloadable(f"{where} is not callable: it is {_an(type(found).__name__)}")
+    if adapter is not None:
+        return from_table(found, table_at(adapter), str(adapter))
     if isinstance(found, type):
-        raise Unloadable(f"{where} is a class; name a function, or an instance of it made in the module")
-    return found  # type: ignore[no-any-return]
+        raise Unloadable(
+            f"{where} is a class; name a function or an instance of it made in the module, or say with --adapter how it is built"
+        )
+    return _made(found, where)
+
+
+def gives_the_callable(found: Any) -> bool:
+    """Whether it is a function without parameters, which can be no formula's: it gives the callable."""
+    if not inspect.isroutine(found):
+        return False
+    try:
+        return not inspect.signature(found).parameters
+    except (ValueError, TypeError):
+        return False
+
+
+def _made(found: Any, where: str) -> Callable[..., Any]:
+    if not gives_the_callable(found):
+        return found  # type: ignore[no-any-return]
+    try:
+        made = found()
+    except (Exception, SystemExit) as error:
+        raise Unloadable(
+            f"{where} takes nothing, so it should give the callable: it raised {_short(error)}"
+        ) from None
+    if not callable(made) or isinstance(made, type):
+        raise Unloadable(
+            f"{where} takes nothing, so it should give the callable: it gives {_an(type(made).__name__)}"
+        )
+    return made  # type: ignore[no-any-return]
 
 
 def place_of(call: Callable[..., Any]) -> tuple[str, int] | None:

@@ -239,6 +239,10 @@ _CUDA = _Item(
 )
 
 
+GENERATORS = {item.name for item in (*_ITEMS, _CUDA) if item.name.endswith("random state")}
+"""The items that are random generators: drawing from one is not meddling with what others rely on."""
+
+
 class GlobalState:
     """A snapshot; :meth:`restore` sets back what changed since and names it."""
 

@@ -1,23 +1,12 @@
-"""Leading dimensions for callables that take exactly one, and weights for modules that hold their own."""
+"""Weights for modules that hold their own, of sizes that are made for each call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-
-
-def flat(x: Tensor, lead: Sequence[int], kept: int) -> Tensor:
-    """``x`` with its leading dimensions made one; the last ``kept`` stay."""
-    tail = x.shape[x.ndim - kept :]
-    return x.expand(*lead, *tail).reshape(-1, *tail)
-
-
-def opened(x: Tensor, lead: Sequence[int]) -> Tensor:
-    """The leading dimensions back in the place of the first."""
-    return x.reshape(*lead, *x.shape[1:])
 
 
 def hollow(make: Callable[[], nn.Module], training: bool = False) -> nn.Module:
@@ -31,4 +20,4 @@ def called(module: nn.Module, weights: Mapping[str, Tensor], *arguments: Any, **
     return torch.func.functional_call(module, dict(weights), arguments, keywords)
 
 
-__all__ = ["called", "flat", "hollow", "opened"]
+__all__ = ["called", "hollow"]

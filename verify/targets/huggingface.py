@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import torch
 from torch import Generator, Tensor
 
-from verify.targets.flattening import called, hollow
+from verify.adapt import Adapter, function, module
 
 # The adapters need no model and no tokenizer of a hub.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -19,40 +20,25 @@ os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 Adapted = Callable[..., Any]
 
 
-def _heads(x: Tensor, lead: torch.Size) -> Tensor:
-    """(… n d) as (batch, 1 head, n, d), which is what attention functions take."""
-    return x.expand(*lead, *x.shape[-2:]).reshape(-1, 1, *x.shape[-2:])
+def _attend(forward: Callable[..., Any], mask: str) -> Adapter:
+    owner = torch.nn.Module().eval()
+    owner.is_causal = False  # type: ignore[assignment]
+    pick = "out[0].transpose(1, 2)"
+    return function(partial(forward, owner), "q, k, v, mask", mask=mask, heads_axis=1, pick=pick)
 
 
-def _attend(forward: Callable[..., Any], additive: bool) -> Adapted:
-    module = torch.nn.Module().eval()
-    module.is_causal = False  # type: ignore[assignment]
-
-    def scaled_dot_product(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
-        lead = torch.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2])
-        given = None if mask is None else _heads(mask, lead)
-        if given is not None and additive:
-            given = torch.zeros(given.shape, dtype=q.dtype, device=q.device).masked_fill(
-                ~given, torch.finfo(q.dtype).min
-            )
-        out, _ = forward(module, _heads(q, lead), _heads(k, lead), _heads(v, lead), given)
-        return out.transpose(1, 2).reshape(*lead, q.shape[-2], v.shape[-1])  # type: ignore[no-any-return]
-
-    return scaled_dot_product
-
-
-def sdpa() -> Adapted:
+def sdpa() -> Adapter:
     """``sdpa_attention_forward`` with a boolean mask."""
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-    return _attend(sdpa_attention_forward, additive=False)
+    return _attend(sdpa_attention_forward, "bool")
 
 
-def eager() -> Adapted:
+def eager() -> Adapter:
     """BERT's ``eager_attention_forward`` with an additive mask of ``finfo.min``, as transformers makes it."""
     from transformers.models.bert.modeling_bert import eager_attention_forward
 
-    return _attend(eager_attention_forward, additive=True)
+    return _attend(eager_attention_forward, "additive=min")
 
 
 def marian() -> Adapted:
@@ -68,39 +54,37 @@ def marian() -> Adapted:
     return sinusoidal
 
 
-def convnext() -> Adapted:
+def m2m100() -> Adapted:
+    """The sinusoidal table of M2M-100, which fairseq's and tensor2tensor's resemble, from its row for position 0 on."""
+    from transformers.models.m2m_100.modeling_m2m_100 import M2M100SinusoidalPositionalEmbedding
+
+    def sinusoidal(n: int, d: int) -> Tensor:
+        return M2M100SinusoidalPositionalEmbedding.get_embedding(n, d, None)  # type: ignore[no-any-return, no-untyped-call]
+
+    return sinusoidal
+
+
+def convnext() -> Adapter:
     """ConvNeXt's layer normalisation of (batch, channels, height, width), each vector as one pixel."""
     from transformers.models.convnext.modeling_convnext import ConvNextLayerNorm
 
-    def normalised(x: Tensor, gamma: Tensor, beta: Tensor, eps: float) -> Tensor:
-        d = x.shape[-1]
-        module = ConvNextLayerNorm(d, eps=eps, data_format="channels_first")  # type: ignore[no-untyped-call]
-        module.to(x.device, x.dtype)
-        out = torch.func.functional_call(module, {"weight": gamma, "bias": beta}, (x.reshape(-1, d, 1, 1),))
-        return out.reshape(x.shape)  # type: ignore[no-any-return]
-
-    return normalised
+    arguments = "d, eps=eps, data_format='channels_first'"
+    weights, call = {"weight": "gamma", "bias": "beta"}, "x[:, :, None, None]"
+    return module(ConvNextLayerNorm, weights, call, arguments=arguments, pick="out[:, :, 0, 0]")
 
 
-def llama_rms_norm() -> Adapted:
+def llama_rms_norm() -> Adapter:
     """LLaMA's ``LlamaRMSNorm`` with the gain put in as its parameter."""
     from transformers.models.llama.modeling_llama import LlamaRMSNorm
 
-    return _rms_norm(LlamaRMSNorm)
+    return module(LlamaRMSNorm, {"weight": "gamma"}, arguments="d, eps", batch=None)
 
 
-def t5_layer_norm() -> Adapted:
+def t5_layer_norm() -> Adapter:
     """T5's ``T5LayerNorm``, which subtracts no mean and has no bias; the gain is put in as its parameter."""
     from transformers.models.t5.modeling_t5 import T5LayerNorm
 
-    return _rms_norm(T5LayerNorm)
-
-
-def _rms_norm(make: Callable[..., torch.nn.Module]) -> Adapted:
-    def normalised(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
-        return called(hollow(lambda: make(len(gamma), eps=eps)), {"weight": gamma}, x)  # type: ignore[no-any-return]
-
-    return normalised
+    return module(T5LayerNorm, {"weight": "gamma"}, arguments="d, eps", batch=None)
 
 
 class _Words(SimpleNamespace):

@@ -5,6 +5,7 @@ No implementation is imported until a target is loaded.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from spec.language.registry import statement_ids
@@ -35,16 +36,22 @@ UNSPECIFIED = {"fully_masked": "unspecified"}
 NAN = "a fully masked row is NaN"
 ONE_WIDTH = {"d_v": "d_k", "d_model": "h*d_k"}
 """The sizes of modules that divide d_model among the heads."""
+EVEN = {"d": "4|6|14|26|62|134"}
+"""Widths that hold sines and cosines alike, and more than a pair of them."""
 NO_BIAS = "its biases are 0"
 POLARITY = "its mask says what to drop, and is passed inverted"
 
 FURTHER = (
     _ours("recurrent.lstm", {"gate_order": "gifo"}, gate_order="gifo"),
+    _ours("recurrent.gru", {"reset": "before"}, reset="before"),
+    _ours("recurrent.gru", {"update": "renews", "gate_order": "zrn"}, update="renews", gate_order="zrn"),
     _ours("attention.scaled_dot_product", backend="math"),
     _ours("attention.causal", {"alignment": "upper_left"}, alignment="upper_left"),
     _ours("attention.multi_head", backend="math"),
+    _ours("attention.causal_multi_head", backend="math"),
     _ours("attention.local", {"window": "whole"}, window="whole"),
     _ours("positional.sinusoidal", {"layout": "concatenated"}, layout="concatenated"),
+    replace(_ours("positional.sinusoidal", {"frequencies": "closed"}, frequencies="closed"), sizes=EVEN),
     _ours("feedforward.gelu", {"approximation": "tanh"}, approximation="tanh"),
     _ours("transformer.encoder_layer", {"norm": "pre"}, norm="pre"),
     _ours("transformer.decoder_layer", {"norm": "pre"}, norm="pre"),
@@ -117,6 +124,8 @@ TORCH = (
         "recurrences:lstm_bidirectional",
         differs="its second bias is 0",
     ),
+    _torch("nn.GRUCell", "recurrent.gru_cell", "recurrences:gru_cell"),
+    _torch("nn.GRU", "recurrent.gru", "recurrences:gru"),
     _torch(
         "F.cross_entropy",
         "recurrent.bilm_objective",
@@ -172,6 +181,20 @@ TORCH = (
         f"torch._native_multi_head_attention of the one sequence [x; y], without gradients; {POLARITY}; {NO_BIAS}; {NAN}",
         {"h": "2|4", **ONE_WIDTH},
     ),
+    _torch(
+        "nn.MultiheadAttention(is_causal)",
+        "attention.causal_multi_head",
+        "gpt:torch_causal",
+        sizes=ONE_WIDTH,
+        need_weights=False,
+    ),
+    _torch(
+        "nn.MultiheadAttention(is_causal, need_weights)",
+        "attention.causal_multi_head",
+        "gpt:torch_causal",
+        sizes=ONE_WIDTH,
+        need_weights=True,
+    ),
     _torch("F.embedding", "positional.learned", "pytorch:embedding"),
     _torch("F.layer_norm", "normalization.layer_norm", "pytorch:layer_norm"),
     _torch("nn.LayerNorm", "normalization.layer_norm", "pytorch:layer_norm_module"),
@@ -217,11 +240,33 @@ TORCH = (
         gradients=False,
     ),
     _torch(
+        "nn.TransformerEncoder(fast path)",
+        "transformer.encoder",
+        "layers:encoder",
+        UNSPECIFIED,
+        f"layer after layer torch._transformer_encoder_layer_fwd, without gradients; {POLARITY}; {NO_BIAS} in attention; {NAN}",
+        {"h": "2|4", **ONE_WIDTH},
+        stacked=True,
+        gradients=False,
+    ),
+    _torch(
         "nn.Transformer",
         "transformer.model",
         "layers:transformer",
         differs=f"without its last normalizations; embeddings and output beside it; {POLARITY}; {NO_BIAS} in attention",
         sizes=ONE_WIDTH,
+    ),
+    _torch(
+        "nn.Transformer(fast path)",
+        "transformer.model",
+        "layers:transformer",
+        differs=(
+            "in evaluation, without gradients: the encoder packs words without their padding; no last normalizations; "
+            f"embeddings and output beside it; {POLARITY}; {NO_BIAS} in attention"
+        ),
+        sizes={"h": "2|4", **ONE_WIDTH},
+        training=False,
+        nested=True,
     ),
     _torch("nn.RMSNorm", "normalization.rms_norm", "pytorch:rms_norm_module"),
     _torch("F.cross_entropy", "objectives.cross_entropy", "objectives:cross_entropy", NONE_ASKED, ONE_MEAN),
@@ -344,6 +389,28 @@ OTHERS = (
         "xtransformers:multi_head",
         keywords={"flash": True},
     ),
+    *(
+        Target(
+            "transformers",
+            f"GPT2Attention({backend})",
+            "attention.causal_multi_head",
+            "gpt:gpt2",
+            sizes=ONE_WIDTH,
+            keywords={"backend": backend},
+        )
+        for backend in ("eager", "sdpa")
+    ),
+    *(
+        Target(
+            "x-transformers",
+            name,
+            "attention.causal_multi_head",
+            "gpt:xtransformers",
+            differs="has no biases: x gets one more column, of ones, and b_o is added after it",
+            keywords={"flash": flash},
+        )
+        for name, flash in (("Attention(causal)", False), ("Attention(causal, flash)", True))
+    ),
     Target(
         "transformers",
         "MarianSinusoidalPositionalEmbedding",
@@ -351,6 +418,15 @@ OTHERS = (
         "huggingface:marian",
         {"layout": "concatenated"},
         "sines, then cosines; float32",
+    ),
+    Target(
+        "transformers",
+        "M2M100SinusoidalPositionalEmbedding",
+        "positional.sinusoidal",
+        "huggingface:m2m100",
+        {"layout": "concatenated", "frequencies": "closed"},
+        "sines, then cosines; float32; its first rows are for padding, and are skipped",
+        EVEN,
     ),
     Target(
         "transformers",

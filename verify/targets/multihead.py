@@ -1,156 +1,139 @@
-"""Multi-head attention of peers, adapted to per-head weights, and to masks in which True means "may attend"."""
+"""Multi-head attention of peers, with per-head weights, and masks in which True means "may attend"."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
-from verify.targets.flattening import called, flat, hollow, opened
+from verify.adapt import Adapter, module
 
 # The adapters need no model of a hub.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
-Adapted = Callable[..., Any]
+PACKED = {
+    "in_proj_weight": "cat(rows(W_q), rows(W_k), rows(W_v))",
+    "out_proj.weight": "W_o.T",
+    "*bias": 0,
+}
+"""The weights of ``nn.MultiheadAttention``; its biases are 0."""
 
 
-def rows(W: Tensor) -> Tensor:
-    """Weights (h, d_model, c) as those of one linear layer (h·c, d_model), head below head."""
-    return W.transpose(-1, -2).flatten(0, 1)
+def _torch(d_model: int, h: int) -> nn.Module:
+    return nn.MultiheadAttention(d_model, h, batch_first=True)
 
 
-# torch ----------------------------------------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=256)
-def _torch_module(width: int, heads: int, training: bool) -> nn.Module:
-    return hollow(lambda: nn.MultiheadAttention(width, heads, batch_first=True), training)
-
-
-def _torch_weights(W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor) -> dict[str, Tensor]:
-    packed = torch.cat([rows(W_q), rows(W_k), rows(W_v)])
-    return {
-        "in_proj_weight": packed,
-        "in_proj_bias": packed.new_zeros(len(packed)),
-        "out_proj.weight": W_o.mT,
-        "out_proj.bias": W_o.new_zeros(W_o.shape[1]),
-    }
-
-
-def _dropped(mask: Tensor | None, lead: torch.Size, heads: int) -> Tensor | None:
-    """The mask as ``nn.MultiheadAttention`` takes it: True drops, one for each head of each member."""
-    return None if mask is None else ~flat(mask, lead, 2).repeat_interleave(heads, 0)
-
-
-def torch_multi_head(training: bool) -> Adapted:
+def torch_multi_head(training: bool) -> Adapter:
     """``nn.MultiheadAttention``: in training it computes weights, in evaluation it goes to the fused kernel."""
-
-    def multi_head(
-        x: Tensor, y: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, mask: Tensor | None = None
-    ) -> Tensor:
-        lead, heads = x.shape[:-2], W_q.shape[0]
-        x, y = flat(x, lead, 2), flat(y, lead, 2)
-        module = _torch_module(x.shape[-1], heads, training)
-        weights = _torch_weights(W_q, W_k, W_v, W_o)
-        given = {"need_weights": training, "attn_mask": _dropped(mask, lead, heads)}
-        return opened(called(module, weights, x, y, y, **given)[0], lead)
-
-    return multi_head
+    call = f"x, y, y, attn_mask=mask, need_weights={training}"
+    return module(_torch, PACKED, call, mask="drop heads", train=training)
 
 
-def torch_fast_path() -> Adapted:
+def torch_fast_path() -> Adapter:
     """``nn.MultiheadAttention`` where it calls ``torch._native_multi_head_attention``: self-attention in evaluation.
 
     Queries and keys are one sequence [x; y] there; the mask lets x look at y alone (what y gets is thrown away).
     """
-
-    def multi_head(
-        x: Tensor, y: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, mask: Tensor | None = None
-    ) -> Tensor:
-        lead, heads, n = x.shape[:-2], W_q.shape[0], x.shape[-2]
-        with torch.no_grad():
-            one, joint = joined(x, y, mask, lead)
-            module = _torch_module(x.shape[-1], heads, False)
-            weights = _torch_weights(W_q, W_k, W_v, W_o)
-            given = {"need_weights": False, "attn_mask": _dropped(joint, one.shape[:1], heads)}
-            return opened(called(module, weights, one, one, one, **given)[0][:, :n], lead)
-
-    return multi_head
-
-
-def joined(x: Tensor, y: Tensor, mask: Tensor | None, lead: torch.Size) -> tuple[Tensor, Tensor]:
-    """One sequence [x; y] for each member, and the mask in which x looks at y alone, and y at nothing."""
-    n, m = x.shape[-2], y.shape[-2]
-    one = torch.cat([flat(x, lead, 2), flat(y, lead, 2)], 1)
-    looks = torch.zeros(len(one), n + m, n + m, dtype=torch.bool, device=x.device)
-    looks[:, :n, n:] = True if mask is None else flat(mask, lead, 2)
-    return one, looks
+    one = "cat(x, y, dim=1)"
+    call = f"{one}, {one}, {one}, attn_mask=mask, need_weights=False"
+    return module(_torch, PACKED, call, mask="joined drop heads", pick="out[0][:, :n]", grad=False)
 
 
 # transformers ---------------------------------------------------------------------------------------------------------------
 
+SEPARATE = {"query.weight": "rows(W_q)", "key.weight": "rows(W_k)", "value.weight": "rows(W_v)", "*bias": 0}
+"""The weights of BERT's attention; its biases are 0. The product with W_o is what its output layer begins with."""
+BERT_LAYER = {
+    "*query.weight": "rows(W_q)", "*key.weight": "rows(W_k)", "*value.weight": "rows(W_v)", "*output.dense.weight": "W_o.T",
+    "attention*Norm.weight": "gamma_1", "attention*Norm.bias": "beta_1", "attention*bias": 0,
+    "intermediate.dense.weight": "W_1.T", "intermediate.dense.bias": "b_1", "output.dense.weight": "W_2.T",
+    "output.dense.bias": "b_2", "output.LayerNorm.weight": "gamma_2", "output.LayerNorm.bias": "beta_2",
+}  # fmt: skip
+"""The weights of a layer of BERT; the biases of its attention are 0."""
+MASKS = {"eager": "additive=min b1nm", "sdpa": "b1nm"}
+"""Masks as transformers makes them: finfo.min where nothing is seen, or booleans for the fused kernel; for all heads."""
 
-@lru_cache(maxsize=256)
-def _bert(kind: str, width: int, heads: int, backend: str) -> nn.Module:
+
+def _config(backend: str, width: int, heads: int, **more: Any) -> Any:
     from transformers import BertConfig
-    from transformers.models.bert import modeling_bert
 
-    config = BertConfig(hidden_size=width, num_attention_heads=heads)
+    config = BertConfig(hidden_size=width, num_attention_heads=heads, **more)
     config._attn_implementation = backend
-    return hollow(lambda: getattr(modeling_bert, kind)(config))
+    return config
 
 
-def _bert_weights(W_q: Tensor, W_k: Tensor, W_v: Tensor) -> dict[str, Tensor]:
-    made: dict[str, Tensor] = {}
-    for name, W in (("query", W_q), ("key", W_k), ("value", W_v)):
-        made |= {f"{name}.weight": rows(W), f"{name}.bias": W.new_zeros(W.shape[0] * W.shape[-1])}
-    return made
+def bert_self(backend: str) -> Adapter:
+    """``BertSelfAttention`` of the one sequence [x; y]."""
+    from transformers.models.bert.modeling_bert import BertSelfAttention
 
-
-def _bert_mask(looks: Tensor, dtype: torch.dtype, backend: str) -> Tensor:
-    """The mask as transformers makes it: boolean for the fused kernel, else finfo.min where nothing is seen; for all heads."""
-    looks = looks.unsqueeze(1)
-    if backend == "sdpa":
-        return looks
-    return torch.zeros(looks.shape, dtype=dtype, device=looks.device).masked_fill(
-        ~looks, torch.finfo(dtype).min
+    mask, call = f"joined {MASKS[backend]}", "cat(x, y, dim=1), attention_mask=mask"
+    pick = "out[0][:, :n] @ W_o"
+    return module(
+        lambda d_model, h: BertSelfAttention(_config(backend, d_model, h)),
+        SEPARATE,
+        call,
+        mask=mask,
+        pick=pick,
     )
 
 
-def bert_self(backend: str) -> Adapted:
-    """``BertSelfAttention`` of the one sequence [x; y], and the product that BERT's output layer begins with."""
+def bert_cross(backend: str) -> Adapter:
+    """``BertCrossAttention``."""
+    from transformers.models.bert.modeling_bert import BertCrossAttention
 
-    def multi_head(
-        x: Tensor, y: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, mask: Tensor | None = None
-    ) -> Tensor:
-        lead, n = x.shape[:-2], x.shape[-2]
-        one, looks = joined(x, y, mask, lead)
-        module = _bert("BertSelfAttention", x.shape[-1], W_q.shape[0], backend)
-        weights = _bert_weights(W_q, W_k, W_v)
-        out, _ = called(module, weights, one, attention_mask=_bert_mask(looks, x.dtype, backend))
-        return opened(F.linear(out[:, :n], W_o.mT), lead)
-
-    return multi_head
+    mask, call, pick = MASKS[backend], "x, y, attention_mask=mask", "out[0] @ W_o"
+    return module(
+        lambda d_model, h: BertCrossAttention(_config(backend, d_model, h)),
+        SEPARATE,
+        call,
+        mask=mask,
+        pick=pick,
+    )
 
 
-def bert_cross(backend: str) -> Adapted:
-    """``BertCrossAttention``, and the product that BERT's output layer begins with."""
+def t5() -> Adapter:
+    """``T5Attention`` of x over y, without relative positions; it does not divide by √d_k, so that W_q does."""
+    from transformers import T5Config
+    from transformers.models.t5.modeling_t5 import T5Attention
 
-    def multi_head(
-        x: Tensor, y: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, mask: Tensor | None = None
-    ) -> Tensor:
-        lead = x.shape[:-2]
-        module = _bert("BertCrossAttention", x.shape[-1], W_q.shape[0], backend)
-        given = None if mask is None else _bert_mask(flat(mask, lead, 2), x.dtype, backend)
-        out, _ = called(
-            module, _bert_weights(W_q, W_k, W_v), flat(x, lead, 2), flat(y, lead, 2), attention_mask=given
-        )
-        return opened(F.linear(out, W_o.mT), lead)
+    weights = {
+        "q.weight": "rows(W_q) / sqrt(d_k)",
+        "k.weight": "rows(W_k)",
+        "v.weight": "rows(W_v)",
+        "o.weight": "W_o.T",
+    }
+    return module(
+        lambda d_model, h, d_k: T5Attention(T5Config(d_model=d_model, d_kv=d_k, num_heads=h), layer_idx=0),
+        weights,
+        "x, mask=mask, key_value_states=y",
+        mask="additive=min b1nm",
+    )
 
-    return multi_head
+
+def gpt2_cross() -> Adapter:
+    """``GPT2Attention`` of x over y, as a decoder has it for an encoder's states."""
+    from transformers import GPT2Config
+    from transformers.models.gpt2.modeling_gpt2 import GPT2Attention
+
+    weights = {"q_attn.weight": "columns(W_q)", "c_attn.weight": "cat(columns(W_k), columns(W_v), dim=1)"}
+    return module(
+        lambda d_model, h: GPT2Attention(
+            GPT2Config(n_embd=d_model, n_head=h), is_cross_attention=True, layer_idx=0
+        ),
+        {**weights, "c_proj.weight": "W_o", "*bias": 0},
+        "x, encoder_hidden_states=y, encoder_attention_mask=mask",
+        mask="additive=min b1nm",
+    )
+
+
+def bert_layer() -> Adapter:
+    """``BertLayer`` with ReLU."""
+    from transformers.models.bert.modeling_bert import BertLayer
+
+    def build(d_model: int, h: int, d_ff: int, eps: float) -> nn.Module:
+        sizes = {"intermediate_size": d_ff, "layer_norm_eps": eps, "hidden_act": "relu"}
+        return BertLayer(_config("sdpa", d_model, h, **sizes))
+
+    return module(build, BERT_LAYER, "x, attention_mask=mask", mask="b1nm")

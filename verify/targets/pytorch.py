@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from verify.targets.flattening import called, hollow
+from verify.adapt import Adapter, module
 
 Adapted = Callable[..., Any]
 
@@ -67,14 +67,9 @@ def embedding() -> Adapted:
     return token
 
 
-def embedding_module() -> Adapted:
+def embedding_module() -> Adapter:
     """``nn.Embedding`` with the table put in as its parameter."""
-
-    def token(ids: Tensor, E: Tensor) -> Tensor:
-        module = hollow(lambda: torch.nn.Embedding(*E.shape))
-        return called(module, {"weight": E}, ids)  # type: ignore[no-any-return]
-
-    return token
+    return module(torch.nn.Embedding, {"weight": "E"}, arguments="V, d", batch=None)
 
 
 def matmul() -> Adapted:
@@ -98,18 +93,11 @@ def baddbmm() -> Adapted:
     return scaled_dot
 
 
-def bilinear() -> Adapted:
+def bilinear() -> Adapter:
     """``nn.Bilinear`` with one output, of every query with every key."""
-
-    def general(q: Tensor, k: Tensor, W: Tensor) -> Tensor:
-        n, m = q.shape[-2], k.shape[-2]
-        every_q = q.unsqueeze(-2).expand(*q.shape[:-1], m, q.shape[-1])
-        every_k = k.unsqueeze(-3).expand(*k.shape[:-2], n, m, k.shape[-1])
-        d_q, d_k = W.shape
-        module = hollow(lambda: torch.nn.Bilinear(d_q, d_k, 1, bias=False))
-        return called(module, {"weight": W.unsqueeze(0)}, every_q, every_k).squeeze(-1)  # type: ignore[no-any-return]
-
-    return general
+    call = "q.unsqueeze(-2).expand(-1, n, m, d_q), k.unsqueeze(-3).expand(-1, n, m, d_k)"
+    arguments, weights = "d_q, d_k, 1, bias=False", {"weight": "W.unsqueeze(0)"}
+    return module(torch.nn.Bilinear, weights, call, arguments=arguments, pick="out.squeeze(-1)")
 
 
 # Attention ------------------------------------------------------------------------------------------------------------------
@@ -154,14 +142,9 @@ def layer_norm() -> Adapted:
     return normalised
 
 
-def layer_norm_module() -> Adapted:
+def layer_norm_module() -> Adapter:
     """``nn.LayerNorm`` with gain and bias put in as its parameters."""
-
-    def normalised(x: Tensor, gamma: Tensor, beta: Tensor, eps: float) -> Tensor:
-        module = hollow(lambda: torch.nn.LayerNorm(gamma.shape, eps))
-        return called(module, {"weight": gamma, "bias": beta}, x)  # type: ignore[no-any-return]
-
-    return normalised
+    return module(torch.nn.LayerNorm, {"weight": "gamma", "bias": "beta"}, arguments="d, eps", batch=None)
 
 
 def rms_norm() -> Adapted:
@@ -173,14 +156,9 @@ def rms_norm() -> Adapted:
     return normalised
 
 
-def rms_norm_module() -> Adapted:
+def rms_norm_module() -> Adapter:
     """``nn.RMSNorm`` with the gain put in as its parameter."""
-
-    def normalised(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
-        module = hollow(lambda: torch.nn.RMSNorm(gamma.shape, eps))
-        return called(module, {"weight": gamma}, x)  # type: ignore[no-any-return]
-
-    return normalised
+    return module(torch.nn.RMSNorm, {"weight": "gamma"}, arguments="d, eps", batch=None)
 
 
 def cross_entropy() -> Adapted:

@@ -8,6 +8,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from verify.edges import STRICT
+
 PACKAGES = {
     "impl": "impl",
     "torch": "torch",
@@ -49,6 +51,11 @@ class Target:
     def present(self) -> bool:
         """Whether its package is installed."""
         return find_spec(PACKAGES[self.peer]) is not None
+
+    @property
+    def judged_under(self) -> dict[str, str]:
+        """Its conventions; those of the check, too, where it is ours: what peers do at the edge of their contract is reported."""
+        return {**(STRICT if self.peer == "impl" else {}), **self.conventions}
 
     def load(self) -> Callable[..., Any]:
         """The adapted callable."""

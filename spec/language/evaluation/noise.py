@@ -49,6 +49,8 @@ type is the luck of one order, and a running mean does not have it.
 """
 SAMPLES = 32
 """Evaluations from which an error is estimated: enough to know a standard deviation to about one part in eight."""
+MEMORY = 6e7
+"""Bytes that the tensors of all samples may hold that are evaluated side by side; the others follow."""
 
 Expectation = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 """A value in float64, and the standard deviation of a careful implementation's error."""
@@ -238,20 +240,27 @@ def expected(
     """
     bindings = bind(flat, inputs)
     exact = run(flat, Walk(), bindings)
-    several = repeated(flat)
-    bindings.sizes[EXAMPLES] = samples
-    noise = Noise(precision, np.random.default_rng(seed), samples)
-    done = run(several, noise, bindings, finish=finish)
+    values = [exact.tensors[output.name].floats() for output in flat.outputs]
+    held = sum(tensor.value.nbytes for tensor in exact.tensors.values())
+    del exact
+    several, together = repeated(flat), max(1, min(samples, int(MEMORY // max(held, 1))))
+    random, left = np.random.default_rng(seed), samples
+    squares = [np.zeros_like(value) for value in values]
+    while left:
+        bindings.sizes[EXAMPLES] = now = min(together, left)
+        done = run(several, Noise(precision, random, now), bindings, finish=finish)
+        left -= now
+        with np.errstate(
+            all="ignore"
+        ):  # what does not fit into float64 is infinite: no error is expected of it
+            for output, value, total in zip(flat.outputs, values, squares, strict=True):
+                off = done.tensors[output.name].floats() - value
+                total += now * np.mean(off**2, axis=0)  # it has one sample where nothing was rounded
     found = []
-    with np.errstate(
-        all="ignore"
-    ):  # what does not fit into float64 is infinite, and no error is expected of it
-        for output in flat.outputs:
-            value = exact.tensors[output.name].floats()
-            off = done.tensors[output.name].floats() - value
-            sigma = np.sqrt(np.mean(off**2, axis=0))
+    with np.errstate(all="ignore"):
+        for value, total in zip(values, squares, strict=True):
             least = np.maximum(precision.storage.unit * SPREAD * np.abs(value), precision.storage.tiny)
-            found.append((value, np.maximum(sigma, least)))
+            found.append((value, np.maximum(np.sqrt(total / samples), least)))
     return tuple(found)
 
 

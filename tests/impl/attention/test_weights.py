@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 import torch
 
-from impl.attention import scaled_dot_product, softmax
+from impl.attention import additive_weights, scaled_dot_product, softmax
 from tests.impl.attention.inputs import (
     BACKENDS,
     BAD,
@@ -183,3 +183,29 @@ class TestScaledDotProduct:
         mask = (torch.arange(11) == HIDDEN_KEY).expand(5, 11)
         z = scaled_dot_product(q, k, v, mask)
         assert torch.equal(z, v[..., HIDDEN_KEY, None, :].expand(2, 3, 5, 7))
+
+
+class TestAdditiveWeights:
+    """attention.additive_weights."""
+
+    @pytest.mark.parametrize("backend", ["auto", "math"])
+    @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+    def test_it_is_its_statement(self, backend, dtype, normal, stated, within):
+        """Values and gradients are within the statement's bounds, a query without keys and a key without queries among them."""
+        shapes = [(5, 7), (11, 3), (13, 10), (13,)]
+        given = [normal(*shape, dtype=dtype, grad=True) for shape in shapes]
+        a = additive_weights(*given, holed(), backend=backend)
+        g = normal(*a.shape, dtype=dtype)
+        got = [a, *torch.autograd.grad(a, given, g)]
+        assert within(got, stated("attention.additive_weights", [*given, holed()], g))
+
+    @BAD
+    def test_what_is_masked_reaches_nothing(self, bad, normal):
+        """Neither weights nor gradients."""
+        q, k, W, v = (normal(*shape, grad=True) for shape in [(5, 7), (11, 3), (13, 10), (13,)])
+        before = additive_weights(q, k, W, v, holed())
+        with torch.no_grad():
+            q[HIDDEN_QUERY], k[HIDDEN_KEY] = bad, bad
+        after = additive_weights(q, k, W, v, holed())
+        assert torch.equal(after, before)
+        assert all(g.isfinite().all() for g in torch.autograd.grad(after.square().sum(), (q, k, W, v)))

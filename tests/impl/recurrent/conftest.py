@@ -1,4 +1,4 @@
-"""The six functions over sequences, each with the shapes of its inputs, and the bounds that their statements give."""
+"""The seven functions over sequences, each with the shapes of its inputs, and the bounds that their statements give."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,6 +22,7 @@ DATA = {  # what has batch axes
     "lstm": {"x": (T, p), "h": (d,), "s": (d,)},
     "lstm_stacked": {"x": (T, p), "h": (L + 1, d), "s": (L + 1, d)},
     "lstm_bidirectional": {"x": (T, p), "h": (2, d), "s": (2, d)},
+    "gru": {"x": (T, p), "h": (d,)},
 }
 PARAMETERS = {
     "rnn": {"W_xh": (d, p), "W_hh": (d, d), "W_hy": (r, d)},
@@ -35,6 +36,7 @@ PARAMETERS = {
         "U": (L, 4 * d, d),
     },
     "lstm_bidirectional": {"W_x": (2, 4 * d, p), "W_h": (2, 4 * d, d), "b": (2, 4 * d)},
+    "gru": {"W_x": (3 * d, p), "W_h": (3 * d, d), "b_x": (3 * d,), "b_h": (3 * d,)},
 }
 
 
@@ -96,7 +98,7 @@ def cotangent() -> Callable[[Tensor], Tensor]:
 
 @pytest.fixture(params=DATA)
 def case(request: pytest.FixtureRequest, normal: Callable[..., Tensor]) -> Case:
-    """Each of the six functions."""
+    """Each of the seven functions."""
     return Case(request.param, normal)
 
 

@@ -5,6 +5,8 @@ from copy import deepcopy
 import pytest
 import torch
 
+from impl.transformer.cache import SWEEP
+
 m, n = 7, 11
 SOURCE_MASK = torch.arange(m) < torch.tensor([4, m, 1])[:, None]
 CHOICES = pytest.mark.parametrize(
@@ -125,6 +127,28 @@ def test_beams_share_the_slots_of_their_source(case, allowed):
             want = it(source[i : i + 1], torch.tensor([text]), SOURCE_MASK[i : i + 1])[0, -1]
             assert (found - want).abs().max() <= limit
         assert cache.lengths.tolist() == [len(text) for _, text in texts]
+
+
+def test_slots_that_no_beam_sees_any_more_are_freed(case, allowed):
+    """Of a text of more words than ``SWEEP`` each row still reads all that is its own, from fewer slots than there were words."""
+    it, source, _, uncached = case()
+    limit, generator = allowed(uncached, torch.float64), torch.Generator().manual_seed(7)
+    words = it.config.max_length
+    assert words > SWEEP + 1
+    cache, texts = started(it, source), [[] for _ in range(3)]
+    for step in range(words):
+        new = torch.randint(17, (len(texts), 1), generator=generator)
+        logits = it.decode_step(new, cache)
+        texts = [[*text, *word] for text, word in zip(texts, new.tolist(), strict=True)]
+        if step + 1 < words:
+            beams = len(texts) // 3
+            parents = torch.arange(3)[:, None] * beams + torch.randint(beams, (3, 2), generator=generator)
+            cache.reorder(parents.flatten())
+            texts = [list(texts[row]) for row in parents.flatten()]
+    want = it(source.repeat_interleave(2, 0), torch.tensor(texts), SOURCE_MASK.repeat_interleave(2, 0))[:, -1]
+    assert (logits - want).abs().max() <= limit
+    assert cache.taken == words
+    assert cache.mask(1).shape[-1] < 2 * words - SWEEP // 2
 
 
 def test_a_cache_of_beams_has_all_its_room_again_after_a_reset(case):

@@ -14,9 +14,8 @@ def test_a_process_stays_with_a_formula_until_nothing_of_it_is_left() -> None:
     """Its oracle remembers what it has answered for the target before."""
     every = tasks(a=2, b=3, c=1)
     queue = Queue(every)
-    first = [every[queue.next(0) or 0].formula_id for _ in range(3)]
-    assert first == ["b", "b", "b"]
-    assert every[queue.next(0) or 0].formula_id == "a"
+    took = [every[queue.next(0) or 0].formula_id for _ in range(6)]
+    assert took == ["c", "b", "b", "b", "a", "a"]  # the last listed, which apply the others, first
 
 
 def test_processes_begin_with_different_formulas_and_share_one_at_the_end() -> None:
@@ -25,7 +24,7 @@ def test_processes_begin_with_different_formulas_and_share_one_at_the_end() -> N
     queue = Queue(every)
     took = [[queue.next(lane) for lane in (0, 1)] for _ in range(3)]
     assert [[every[place or 0].formula_id for place in pair] for pair in took] == [
-        ["a", "b"],
+        ["b", "a"],
         ["a", "a"],
         ["a", "a"],
     ]

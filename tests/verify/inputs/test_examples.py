@@ -11,6 +11,7 @@ from spec.language.registry import formulas
 from verify.inputs import regimes
 from verify.inputs.dtypes import DTYPES
 from verify.inputs.examples import Recipe, Space, rounded, sizes_of
+from verify.inputs.leads import ALL_DATA
 
 VALUES = {k: f for k, f in formulas().items() if f.law is None}
 
@@ -35,9 +36,9 @@ def test_examples_fit_the_declaration(formula_id, dtype):
 def test_every_regime_and_mask_occurs_early(formula_id):
     """Each data regime and each mask occurs among the first examples of a default check."""
     space = Space(VALUES[formula_id])
-    seen = Counter(space.pairs[r.regime][1].name for r in space.plan(70, 0))
+    seen = Counter(regime.name for r in space.plan(70, 0) for regime in space.leads[r.regime].draws.values())
     masks = Counter(r.mask for r in space.plan(70, 0))
-    if space.data:
+    if any(ALL_DATA in lead.draws for lead in space.leads):
         assert {r.name for r in regimes.DATA} <= set(seen)
     assert set(masks) == set(range(len(regimes.MASKS)))
 

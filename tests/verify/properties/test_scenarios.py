@@ -113,7 +113,7 @@ def noisy(q, k):
 )
 def test_each_scenario_finds_what_it_is_for(fn, by):
     """Batches, strides, buffers, caches by address and by identity, aliases, randomness."""
-    found = falsified(fn, "scores.dot")
+    found = falsified(fn, "scores.dot", conventions={"shapes": "every"})
     assert by in found, found
 
 
@@ -124,8 +124,11 @@ def test_nan_behind_a_mask_must_stay_there():
         z = F.scaled_dot_product_attention(q, k, v, mask)
         return z if mask is None else torch.where(mask.any(-1, keepdim=True), z, 0.0)
 
-    assert "NaN where nothing is read" in falsified(kernel, "attention.scaled_dot_product")
-    assert not falsified(impl.attention.scaled_dot_product, "attention.scaled_dot_product")
+    strictly = {"conventions": {"unread": "isolated"}}
+    assert "NaN where nothing is read" in falsified(kernel, "attention.scaled_dot_product", **strictly)
+    assert not falsified(kernel, "attention.scaled_dot_product")
+    assert not falsified(kernel, "attention.scaled_dot_product", conventions={"unread": "ignored"})
+    assert not falsified(impl.attention.scaled_dot_product, "attention.scaled_dot_product", **strictly)
 
 
 def test_what_is_never_read_follows_from_the_statement():
@@ -152,7 +155,9 @@ def test_a_cosine_may_divide_each_vector_by_its_own_norm():
         q, k = (torch.where((n := x.norm(dim=-1, keepdim=True)) > 0, x / n, 0.0) for x in (q, k))
         return q @ k.mT
 
-    assert "NaN where nothing is read" not in falsified(scores, "scores.cosine")
+    assert "NaN where nothing is read" not in falsified(
+        scores, "scores.cosine", conventions={"unread": "isolated"}
+    )
 
 
 def test_a_scenario_is_not_blamed_for_a_wrong_value_among_its_calls():
@@ -166,7 +171,7 @@ def test_a_scenario_is_not_blamed_for_a_wrong_value_among_its_calls():
 
 
 def test_leaks_between_rows_are_noted_not_judged():
-    """NaN in a slot that some queries see may reach the others: a note."""
+    """NaN in a slot that some queries see may reach the others: a property."""
 
     def weighted(q, k, v, mask=None):
         if mask is not None:
@@ -175,7 +180,7 @@ def test_leaks_between_rows_are_noted_not_judged():
 
     report = check(weighted, "attention.scaled_dot_product", max_examples=30)
     assert report.verdict == "conforms", str(report)
-    assert any("reported, not judged" in note for note in report.notes)
+    assert any(each.name == "leaks" for each in report.properties)
 
 
 def test_rearranged_tensors_hold_the_same_values():

@@ -25,19 +25,22 @@ def bias(s, mask=None):
 
 
 def test_a_leak_alone_is_told_from_wrong_values():
-    """If only NaN in unread slots leaks, one line says so, names the input, the remedy, and that no convention accepts it."""
-    report = check(einsum, "attention.scaled_dot_product", max_examples=40)
+    """If only NaN in unread slots leaks, one line says so, names the input, the remedy, and the convention that accepts it."""
+    report = check(
+        einsum, "attention.scaled_dot_product", max_examples=40, conventions={"unread": "isolated"}
+    )
     assert [c.name for c in report.falsified] == ["robustness: NaN where nothing is read"]
     assert "values, gradients and theorems conform" in report.hint
     assert "slots of v that nothing reads" in report.hint
     assert "torch.where" in report.hint
-    assert "no convention accepts" in report.hint
+    assert "unread=ignored this is accepted" in report.hint
     assert "\n" not in report.hint
 
 
 def test_an_additive_mask_leaks_and_its_undefined_rows_have_no_gradient_to_judge():
     """Under fully_masked=unspecified a fully masked row is NaN forward and backward, and neither is judged."""
-    report = check(bias, "attention.softmax", conventions={"fully_masked": "unspecified"}, max_examples=60)
+    chosen = {"fully_masked": "unspecified", "unread": "isolated"}
+    report = check(bias, "attention.softmax", conventions=chosen, max_examples=60)
     assert [c.name for c in report.falsified] == ["robustness: NaN where nothing is read"]
     assert "slots of s that nothing reads" in report.hint
     gradients = [c for c in report.checks if c.kind == "gradient"]

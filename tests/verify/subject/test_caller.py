@@ -25,6 +25,8 @@ from verify.subject.sandbox import environment_variables
 
 LN, SOFTMAX = find("normalization.layer_norm"), find("attention.softmax")
 ROW = {"x": np.array([1.0, 2.0, 4.0]), "gamma": np.ones(3), "beta": np.zeros(3), "eps": 1e-5}
+EVERY = {"shapes": "every"}
+"""Nothing is left out: an exception is a failure."""
 SIZES = {LN.inputs[0].shape[0]: 3}
 
 
@@ -122,7 +124,7 @@ def test_a_callable_without_mask_is_checked_without_and_the_report_says_so():
 )
 def test_whatever_it_raises_is_a_fault_in_one_line(error):
     """Exceptions, exits and a KeyboardInterrupt nobody pressed become one line naming formula, inputs and the error."""
-    report = check(raising(error), "normalization.layer_norm", max_examples=5)
+    report = check(raising(error), "normalization.layer_norm", max_examples=5, conventions=EVERY)
     assert report.verdict == "falsified"
     message = report.falsified[0].message
     assert "\n" not in message
@@ -134,7 +136,9 @@ def test_where_ctrl_c_is_ignored_nobody_has_pressed_it():
     """In a job that a script runs in the background SIGINT is ignored; a KeyboardInterrupt is then the callable's own."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        report = check(raising(KeyboardInterrupt()), "normalization.layer_norm", max_examples=5)
+        report = check(
+            raising(KeyboardInterrupt()), "normalization.layer_norm", max_examples=5, conventions=EVERY
+        )
     finally:
         signal.signal(signal.SIGINT, before)
     assert report.verdict == "falsified"
@@ -268,14 +272,14 @@ def test_imports_and_compilers_are_waited_for(monkeypatch):
 def test_a_result_in_the_storage_of_an_input_is_noted():
     """Returning an input, or a view of it, conforms where the values do; the report says what an in-place write would do."""
     report = check(lambda pos, W_PE: W_PE[pos], "positional.learned", max_examples=10)
-    assert not any("lies in the storage" in note for note in report.notes)
+    assert not any(each.name == "aliasing" for each in report.properties)
 
     def own_table(pos, W_PE):
         return W_PE if pos.ndim == 1 and torch.equal(pos, torch.arange(len(W_PE))) else W_PE[pos]
 
     report = check(own_table, "positional.learned", max_examples=40)
     assert report.verdict == "conforms", str(report)
-    assert any("lies in the storage of the input W_PE" in note for note in report.notes)
+    assert any("lies in the storage of the input W_PE" in each.says for each in report.properties)
 
 
 def test_a_sparse_gradient_is_a_gradient():
@@ -319,7 +323,7 @@ def test_meddling_with_global_state_is_undone_and_reported(name):
         ]
 
     before = now()
-    report = check(fn, "normalization.layer_norm", max_examples=5)
+    report = check(fn, "normalization.layer_norm", max_examples=5, conventions={"generator": "untouched"})
     assert before == now()
     (bad,) = report.falsified
     assert bad.name == "robustness: leaves global state alone"

@@ -1,4 +1,4 @@
-"""False theorems about hard and local attention and the decoder steps are refused, each with a reason."""
+"""False theorems about hard and local attention, the decoder steps, sampling and distillation are refused, each with a reason."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from spec.attention.local import D, G, W_p, a_all, local, u, v_p, z
 from spec.attention.log_weights import log_weights
 from spec.attention.scaled_dot_product import c, d_k, d_v, e, i, j, k, l, m, mask, n, q, scaled_dot_product, v
 from spec.attention.softmax import softmax
+from spec.decoding import sample as sampling
 from spec.language import (
     Applied,
     Formula,
@@ -29,8 +30,10 @@ from spec.language import (
     exp,
     given,
     le,
+    lift,
     lt,
 )
+from spec.objectives import distillation as distilling
 from tests.spec.language.proving.claims import Register, equal, refused, register_in
 
 OURS = {"polarity": "true_attends", "fully_masked": "zero"}
@@ -190,6 +193,66 @@ def _() -> Theorem:
     soft = scaled_dot_product(q, k, v, mask)[i, e]
     one = claim(Sum(law[i, j] * v[j, e], j, where=mask[i, j]), "=", soft)
     return Theorem("claimed", "", (one.step(Sum(law[i, j] * v[j, e], j) + 1, "a slip"),), conventions=OURS)
+
+
+# Sampling -----------------------------------------------------------------------------------------------------------------
+
+tokens = each(sampling.inside(sampling.j), sampling.i, sampling.j)
+drawn = softmax(sampling.z, tokens)
+logits, word, other_word, place = sampling.x, sampling.j, sampling.l, sampling.i
+P = sampling.P
+
+
+@false("logits may be scaled without the temperature", sampling.sample, "differ")
+def _() -> Theorem:
+    f = given("f", domain="positive")
+    scaled = sampling.sample(
+        each(f * logits[place, word], place, word), sampling.T, sampling.k, sampling.p, sampling.generator
+    )
+    one = claim(scaled[place, word], "=", P[place, word]).keeping(softmax).by_definition("a slip")
+    return Theorem("claimed", "", (one,), given=(f,))
+
+
+@false("a token that is left in is not drawn", sampling.sample, "differ")
+def _() -> Theorem:
+    one = claim(P[place, word], "=", 0, where=sampling.inside(word))
+    return Theorem("claimed", "", (one.citing("masked", drawn).by_definition("a slip"),))
+
+
+@false(
+    "a token of a smaller logit is no likelier, though the larger is cut off", sampling.sample, "not visible"
+)
+def _() -> Theorem:
+    smaller = lt(logits[place, other_word], logits[place, word])
+    one = claim(P[place, other_word], "<=", P[place, word], where=smaller & ~sampling.top(word))
+    return Theorem("claimed", "", (one.citing("ordered", drawn).by_definition("a slip"),))
+
+
+@false("the probabilities sum to at most one half", sampling.sample, "not visible")
+def _() -> Theorem:
+    one = claim(2 * Sum(P[place, word], word), "<=", 1)
+    return Theorem("claimed", "", (one.citing("sums_to_at_most_one", drawn).by_definition("a slip"),))
+
+
+# Distillation at a growing temperature ------------------------------------------------------------------------------------
+
+cool = distilling.tau
+at, entry = distilling.t, distilling.w
+
+
+@false("probabilities flatten twice as fast", distilling.distillation, "not visible")
+def _() -> Theorem:
+    half, many = distilling.D / (2 * cool), lift(distilling.V)
+    one = claim(1 - half, "<=", many * distilling.near[at, entry], at, entry).by_definition("a slip")
+    return Theorem("claimed", "", (one,), given=(distilling.D, distilling.y))
+
+
+@false("the upper bound of what distillation matches taken for the lower", distilling.distillation, "differ")
+def _() -> Theorem:
+    bound = distilling.above(distilling.z, distilling.p)
+    one = claim(bound, "<=", cool * (distilling.p[at, entry] - 1 / lift(distilling.V)), at, entry)
+    gap = distilling.z_high
+    return Theorem("claimed", "", (one.by_definition("a slip", gap=gap),))
 
 
 @pytest.mark.parametrize("name", FALSE)

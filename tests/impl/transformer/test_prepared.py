@@ -1,0 +1,151 @@
+"""Steps with prepared weights say what the modules' steps say, and only where they may."""
+
+from copy import deepcopy
+
+import pytest
+import torch
+from torch import nn
+
+from impl.transformer.prepared import EARLY, Prepared
+
+STEPS = 2 * EARLY + 1
+m = 5
+
+
+@pytest.fixture
+def decoded():
+    """The logits of step after step, and the cache; by the modules where ``plain``."""
+
+    def run(it, rows, beams=1, plain=False, steps=STEPS):
+        generator = torch.Generator().manual_seed(3)
+        source = torch.randint(13, (rows, m), generator=generator)
+        mask = torch.rand(rows, m, generator=generator) < 0.7
+        if rows > 1:
+            mask[0] = False  # nothing of this source is seen
+        cache = it.start(it.encode(source, mask), mask)
+        if plain:
+            cache.prepared = None
+        said = []
+        for step in range(steps):
+            words = torch.randint(17, (rows if step == 0 else rows * beams, 1), generator=generator)
+            said.append(it.decode_step(words, cache))
+            if beams > 1:
+                parents = torch.randint(1 if step == 0 else beams, (rows, beams), generator=generator)
+                own = torch.arange(rows)[:, None] * (1 if step == 0 else beams)
+                cache.reorder((own + parents).flatten())
+        return torch.cat(said), cache
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("rows", "beams"), [(1, 1), (3, 1), (5, 1), (17, 1), (37, 1), (1, 3), (2, 7), (7, 5)]
+)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_prepared_steps_are_those_of_the_modules(rows, beams, dtype, model, decoded, allowed):
+    """For all numbers of rows that have products of their own, before weights are copied and afterwards."""
+    it = model()
+
+    def plain(dtype):
+        return decoded(deepcopy(it).to(dtype), rows, beams, plain=True)[0].double()
+
+    found, cache = decoded(deepcopy(it).to(dtype), rows, beams)
+    assert cache.prepared is not None
+    assert (found - plain(torch.float64)).abs().max() <= allowed(plain, dtype)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"norm": "pre", "positions": "learned", "activation": "gelu"},
+        {"attention_bias": False, "tied": "output", "final_norm": True},
+    ],
+    ids=["pre", "unbiased"],
+)
+def test_every_choice_of_the_configuration_is_followed(changes, model, decoded, allowed):
+    """Norms before layers and behind the last, other activations, no biases."""
+    it = model(**changes)
+
+    def plain(dtype):
+        return decoded(deepcopy(it).to(dtype), 3, plain=True)[0].double()
+
+    found, cache = decoded(it, 3)
+    assert cache.prepared is not None
+    assert (found - plain(torch.float64)).abs().max() <= allowed(plain, torch.float64)
+
+
+@pytest.mark.parametrize("how", ["in place", "data"])
+def test_changed_weights_are_not_those_that_were_copied(how, model, decoded):
+    """The next step is made by the modules, from the weights as they are then."""
+    said, one = [], model(torch.float32)
+    for plain in (True, False):
+        it = deepcopy(one)
+        _, cache = decoded(it, 1, plain=plain)
+        with torch.no_grad():
+            if how == "in place":
+                it.decoder.layers[1].feed_forward.expand.weight.mul_(2)
+            else:
+                it.W_o.data = it.W_o.data * 2
+        other = torch.tensor([[3]])
+        said.append((cache, it.decode_step(other, cache)))
+    (_, want), (cache, found) = said
+    assert cache.prepared is None
+    unit = torch.finfo(torch.float32).eps * want.abs().max()
+    # Keys and values of the steps before are rounded otherwise; old weights would differ by as much as the logits are.
+    assert (found - want).abs().max() < 1e4 * unit
+
+
+def test_what_is_not_ordinary_is_left_to_the_modules(model):
+    """Training, other dtypes, hooks, other modules, weights that are no parameters."""
+
+    def prepared(it):
+        return Prepared.of(it.decoder, it.W_o)
+
+    assert prepared(model()) is not None
+    assert prepared(model().train()) is None
+    assert prepared(model(torch.bfloat16)) is None
+    assert prepared(model().to("meta")) is None
+    it = model()
+    it.decoder.layers[0].feed_forward.register_forward_hook(lambda *_: None)
+    assert prepared(it) is None
+    it = model()
+    it.decoder.layers[0].residual_self.norm = nn.RMSNorm(14).eval()
+    assert prepared(it) is None
+    it = model()
+    nn.utils.parametrize.register_parametrization(
+        it.decoder.layers[0].self_attention.out, "weight", nn.ReLU()
+    )
+    assert prepared(it) is None
+
+
+def test_prepared_weights_rest_while_something_else_is_at_work(model):
+    """Autocast, torch.func, forward mode, training."""
+    it = model()
+    held = Prepared.of(it.decoder, it.W_o)
+    assert held.holds()
+    with torch.autocast("cpu"):
+        assert not held.holds()
+    with torch.autograd.forward_ad.dual_level():
+        assert not held.holds()
+    seen = []
+    torch.func.vmap(lambda x: (seen.append(held.holds()), x)[1])(torch.zeros(2))
+    assert seen == [False]
+    it.train()
+    assert not held.holds()
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_compiled_step_says_what_the_prepared_one_says(model, allowed):
+    """With sizes that are symbols: the compiler is given the modules' step."""
+    it, words = model(), torch.arange(9)[:, None]
+    step = torch.compile(it.decode_step, backend="eager", dynamic=True)
+    source = torch.arange(9 * m).view(9, m) % 13
+
+    def said(dtype):
+        return deepcopy(it).to(dtype)(source, words.expand(-1, 3))[:, -1].double()
+
+    cache = it.start(it.encode(source))
+    for _ in range(3):
+        found = step(words, cache)
+    assert cache.prepared is None
+    assert (found - said(torch.float64)).abs().max() <= allowed(said, torch.float64)

@@ -1,0 +1,202 @@
+"""The first calls: what cannot be called so is refused with advice; sizes, types and leading dimensions are found by trying."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+import impl.attention
+import impl.positional
+import impl.scores
+from spec.language.registry import find
+from verify import Unusable, check
+from verify.subject.advice import advised
+from verify.subject.caller import Caller
+from verify.subject.interface import first_calls
+from verify.subject.leading import led
+
+NORM, ATTENTION = "normalization.layer_norm", "attention.scaled_dot_product"
+
+
+def norm(x, gamma, beta, eps):
+    """Torch's own."""
+    return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
+
+
+def raising(text, kind=RuntimeError):
+    """A callable that always raises."""
+
+    def fn(x, gamma, beta, eps):
+        raise kind(text)
+
+    return fn
+
+
+@pytest.mark.parametrize(
+    ("fn", "says"),
+    [
+        (lambda x, g, b, e: (x, g), r"returned tuple of Tensor, Tensor.*pick an output: .*\[0\]"),
+        (lambda x, g, b, e: (e, norm(x, g, b, e)), r"pick an output: .*\[1\]"),
+        (lambda x, g, b, e: {"out": x, "mean": e}, r"dict with 'out', 'mean'.*f\(\*inputs\)\['out'\]"),
+        (lambda x, g, b, e: np.zeros(3), "returned a ndarray.*torch.as_tensor"),
+        (lambda x, g, b, e: None, "let it return"),
+        (lambda x, g, b, e: 1.5, "return a tensor"),
+        (lambda x, g, b, e: x[..., None], r"y of shape \(3, 1\), expected \(3,\): .*reshape"),
+        (raising("Failed to find C compiler"), "wants a compiler"),
+        (raising("No module named 'x'", ModuleNotFoundError), "install what it imports"),
+        (raising("not enough values to unpack (expected 4, got 1)", ValueError), "other shapes"),
+        (raising("computer says no"), "computer says no .*see whether it runs by itself"),
+    ],
+)
+def test_what_gives_no_tensor_of_the_right_rank_is_refused_with_advice(fn, says):
+    """One line: what was given and returned, what was expected, what to do."""
+    with pytest.raises(Unusable, match=says) as caught:
+        check(fn, NORM, max_examples=5)
+    assert "\n" not in str(caught.value)
+
+
+def met(fn, formula_id, kinds=("float64", "float32")):
+    """A caller after the first calls, and what they showed."""
+    caller = Caller(fn, find(formula_id))
+    return caller, first_calls(caller, kinds, typed=True)
+
+
+def even_only(n, d):
+    """A table of even width only."""
+    if d % 2:
+        raise ValueError("d must be even")
+    return impl.positional.sinusoidal(n, d)
+
+
+def one_width(q, k, v, mask=None):
+    """Attention whose values are as wide as its keys."""
+    assert v.shape[-1] == k.shape[-1]
+    return impl.attention.scaled_dot_product(q, k, v, mask)
+
+
+def whole_heads(x, y, W_q, W_k, W_v, W_o, mask=None):
+    """Heads that split the width of the model evenly, as most modules have them."""
+    assert W_q.shape[1] == W_q.shape[0] * W_q.shape[2] == W_v.shape[0] * W_v.shape[2]
+    return impl.attention.multi_head(x, y, W_q, W_k, W_v, W_o, mask)
+
+
+@pytest.mark.parametrize(
+    ("fn", "formula_id", "options"),
+    [
+        (even_only, "positional.sinusoidal", ["d=even"]),
+        (one_width, ATTENTION, ["d_k=d_v", "d_v=d_k"]),
+        (lambda q, k: (q + 0 * k) @ k.mT, "scores.dot", ["n=m", "m=n"]),
+    ],
+)
+def test_the_sizes_it_takes_are_found_and_can_be_pasted(fn, formula_id, options):
+    """A rule that explains which calls raise, no stronger than needed."""
+    caller, found = met(fn, formula_id)
+    (said,) = found.sentences
+    assert any(said.endswith(f"--sizes {option}") for option in options), said
+    assert str(caller.sizes)
+
+
+def test_several_rules_are_found_together():
+    """d_model = h·d_k and d_v = d_k, in an order in which each speaks of sizes that are settled."""
+    caller, found = met(whole_heads, "attention.multi_head")
+    (said,) = found.sentences
+    assert "*" in said
+    assert "d_v" in said
+    sizes = dict(zip(caller.sizes.rules[0].names, (5, 7), strict=False))
+    assert sizes
+    report = check(whole_heads, "attention.multi_head", max_examples=10)
+    assert report.verdict == "conforms", str(report)
+    assert report.sizes
+
+
+def test_what_follows_no_rule_is_left_to_be_falsified():
+    """A callable that raises at one size of many is wrong."""
+
+    def unlucky(q, k):
+        if q.shape[-1] == 7:
+            raise ValueError("unlucky")
+        return impl.scores.dot(q, k)
+
+    report = check(unlucky, "scores.dot", max_examples=40)
+    assert report.verdict == "falsified"
+    assert "unlucky" in report.falsified[0].message
+
+
+@pytest.mark.parametrize(
+    ("ranks", "allowed", "words"),
+    [
+        ((3,), (1,), "exactly one leading dimension"),
+        ((4,), (2,), "exactly two"),
+        ((2,), (0,), "no leading dimension"),
+        ((2, 3), (0, 1), "at most one"),
+        ((3, 4), (1, 2), "at least one"),
+    ],
+)
+def test_the_leading_dimensions_it_takes_are_found(ranks, allowed, words):
+    """It is called with as many as it takes, whatever the example has, and judged."""
+
+    def fn(q, k, v, mask=None):
+        if q.ndim not in ranks:
+            raise ValueError(f"{q.ndim} dimensions")
+        return impl.attention.scaled_dot_product(q, k, v, mask)
+
+    caller, found = met(fn, ATTENTION)
+    assert caller.leading == allowed
+    assert words in found.sentences[0]
+    report = check(fn, ATTENTION, max_examples=10)
+    assert report.verdict == "conforms", str(report)
+    assert any(c.name.endswith("two leading dimensions") and c.verdict == "conforms" for c in report.checks)
+
+
+def test_a_mistake_behind_a_leading_dimension_is_found():
+    """What is added and taken off hides nothing."""
+
+    def fn(q, k, v, mask=None):
+        _b, _n, d = q.shape
+        return impl.attention.scaled_dot_product(q * math.sqrt(d), k, v, mask)
+
+    assert check(fn, ATTENTION, max_examples=10).verdict == "falsified"
+
+
+def test_leading_dimensions_are_added_and_removed():
+    """Values and gradients are those of the plain call."""
+    formula = find("scores.dot")
+    q, k = torch.randn(2, 3, 5, 7, requires_grad=True), torch.randn(2, 3, 4, 7)
+    for allowed in ((0,), (1,), (0, 1)):
+        out = led(lambda q, k: q @ k.mT, formula, allowed)(q, k)
+        assert torch.allclose(out, q @ k.mT, atol=1e-5)
+        assert torch.allclose(
+            torch.autograd.grad(out.sum(), q)[0], k.sum(-2, keepdim=True).expand_as(q), atol=1e-5
+        )
+    assert led(lambda q, k: q @ k.mT, formula, (2,))(q[0, 0], k[0, 0]).shape == (5, 4)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x, g, b, e: norm(x, g, b, e) if x.dtype == torch.float32 else 1 / 0,
+        lambda x, g, b, e: norm(x.float(), g.float(), b.float(), e),
+        lambda x, g, b, e: norm(x, g, b, e) if x.dtype == torch.float32 else (x, x),
+    ],
+)
+def test_a_type_in_which_no_call_succeeds_is_unsupported(fn):
+    """It is judged in the other; where the arithmetic is judged, it is falsified."""
+    report = check(fn, NORM, max_examples=10)
+    assert report.verdict == "conforms", str(report)
+    assert {each.name: each.option for each in report.properties}["arithmetic"] == "float32"
+    assert {c.verdict for c in report.checks if c.dtype == "float64"} == {"inconclusive"}
+    strict = {"arithmetic": "given", "shapes": "every"}
+    assert check(fn, NORM, max_examples=5, conventions=strict).verdict == "falsified"
+
+
+def test_a_shape_of_the_right_rank_is_a_verdict():
+    """A transposed output is wrong, not unusable."""
+    assert check(lambda q, k: k @ q.mT, "scores.dot", max_examples=5).verdict == "falsified"
+
+
+def test_advice_reads_what_was_raised_and_not_the_shapes():
+    """The inputs' shapes at the end of the line are no sign."""
+    said = "f: g raised ValueError: no for x (3,) float64"
+    assert "see whether it runs" in advised(said)

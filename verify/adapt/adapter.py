@@ -1,0 +1,285 @@
+"""An adapter: what a formula's inputs are to a callable of somebody else's, and what of its results are the formula's outputs."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from spec.language.arrays import WHOLE
+from spec.language.evaluation.dimensions import WrongSize, is_size, solved_all
+from spec.language.formula import Formula
+from verify.adapt import expressions
+from verify.adapt.layout import Layout
+from verify.adapt.masks import MaskForm
+from verify.faults import Unusable
+
+SEPARATELY = 0
+"""As ``batch``: each member of a batch by itself."""
+
+
+class Runner(Protocol):
+    """What is called: a module that holds weights, or a function of some library."""
+
+    title: str
+
+    def default_call(self, data: Sequence[str], every: Sequence[str]) -> Sequence[str]:
+        """Which inputs it takes, in order, where nothing is said."""
+
+    def prepare(self, names: Mapping[str, Any], letters: Mapping[str, Tensor], used: set[str]) -> Any:
+        """What a call needs that is not judged: something built, once for each size."""
+
+    def run(
+        self, prepared: Any, letters: Mapping[str, Tensor], names: Mapping[str, Any], given: Any, named: Any
+    ) -> Any:
+        """Call it."""
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """A callable of somebody else's under a description; made by the functions of :mod:`verify.adapt`.
+
+    Attributes:
+        runner: what is called.
+        call: its arguments, in the language of :mod:`verify.adapt.expressions`.
+        layout: where the batch, the heads and the sequence are.
+        mask: how masks are passed.
+        pick: what of the result are the outputs.
+        sizes: the sizes it supports, as :func:`verify.check` takes them.
+        fixed: the numbers it has built in.
+        few_shapes: whether each new shape is dear to it.
+    """
+
+    runner: Any
+    call: str | None = None
+    layout: Layout = field(default_factory=Layout)
+    mask: MaskForm | None = None
+    pick: int | str | Sequence[int] = 0
+    sizes: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Mapping[str, float] = field(default_factory=dict)
+    few_shapes: bool = False
+
+    @property
+    def __name__(self) -> str:
+        return str(self.runner.title)
+
+    def for_formula(self, formula: Formula | str) -> Bound:
+        """The callable for a formula, called with its inputs in their order."""
+        if isinstance(formula, str):
+            from spec.language.registry import find
+
+            formula = find(formula)
+        return Bound(self, formula)
+
+    def masks_for(self, formula: Formula) -> str:
+        """The kind of masks that is drawn for it."""
+        masked = any(t.role == "mask" for t in formula.tensors)
+        return "every" if self.mask is None or not masked else self.mask.kind
+
+    def restricted(self, **changes: Any) -> Adapter:
+        """The same with something else said."""
+        return replace(self, **changes)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Refused: without a formula it is not known what the arguments are."""
+        raise Unusable(f"{self.__name__} is an adapter; call what its for_formula(…) gives, or check it")
+
+
+class Bound:
+    """An adapter bound to a formula's inputs: an ordinary callable."""
+
+    adapted = True
+
+    def __init__(self, adapter: Adapter, formula: Formula) -> None:
+        self.adapter, self.formula, self.runner = adapter, formula, adapter.runner
+        self.inputs = tuple(str(item) for item in formula.inputs)
+        self.tensors = {t.name: t for t in formula.tensors}
+        self.letters = [t.name for t in formula.tensors if t.role == "parameter"]
+        self.batched = [t.name for t in formula.tensors if t.role in ("data", "mask") and t.role != "mask"]
+        masks = [t.name for t in formula.tensors if t.role == "mask"]
+        self.masked = masks[-1] if masks else ""
+        self.__name__ = self.__qualname__ = adapter.__name__
+        self.__module__ = ""
+        self.form = adapter.mask or MaskForm(form="bnm" if self.masked else "none")
+        if adapter.mask is not None and not self.masked and self.form.passed:
+            raise Unusable(f'{formula.id} has no mask; {self.__name__} can have mask="none" only')
+        self.takes_mask = bool(self.masked) and self.form.form != "none"
+        self._known: dict[Any, dict[str, int]] = {}
+
+    @cached_property
+    def __signature__(self) -> inspect.Signature:
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        made = []
+        for name in self.inputs:
+            if name == self.masked:
+                if self.takes_mask:
+                    made.append(inspect.Parameter("mask", kind, default=None))
+            elif name not in self.adapter.fixed or name in self.spoken:
+                made.append(inspect.Parameter(f"i{len(made)}", kind))
+        return inspect.Signature(made)
+
+    @cached_property
+    def call(self) -> str:
+        """The arguments of the call, as they are said or as they usually are."""
+        if self.adapter.call is not None:
+            return self.adapter.call
+        every = [name for name in self.inputs if name != self.masked]
+        taken = list(self.runner.default_call(self.batched, every))
+        if self.takes_mask and self.form.passed:
+            taken.append("mask")
+        return ", ".join(taken)
+
+    @cached_property
+    def spoken(self) -> set[str]:
+        """The names that the call speaks of, and what is built by them."""
+        pick = self.adapter.pick if isinstance(self.adapter.pick, str) else ""
+        said = expressions.names_in(self.call) | expressions.names_in(pick)
+        return said | set(getattr(self.runner, "built_by", ()))
+
+    # The call ----------------------------------------------------------------------------------------------------------
+
+    def _given(self, arguments: Sequence[Any]) -> dict[str, Any]:
+        taken = [
+            name
+            for name in self.inputs
+            if name != self.masked and (name not in self.adapter.fixed or name in self.spoken)
+        ]
+        given = dict(zip(taken, arguments, strict=False))
+        for name, value in self.adapter.fixed.items():
+            given.setdefault(name, value)
+        if self.masked:
+            given[self.masked] = arguments[len(taken)] if len(arguments) > len(taken) else None
+        return given
+
+    def sizes(self, given: Mapping[str, Any]) -> dict[str, int]:
+        """The sizes, read off the inputs; those of data behind their leading dimensions."""
+        shapes, known = [], {}
+        for item in self.formula.inputs:
+            value = given.get(str(item))
+            if is_size(item):
+                known[item] = int(value)  # type: ignore[arg-type]
+            elif isinstance(value, Tensor) and item.shape:
+                own = tuple(value.shape[value.ndim - len(item.shape) :])
+                shapes.append((item.shape, own))
+        key = tuple(own for _, own in shapes), tuple(known.values())
+        if key not in self._known:
+            pairs = [pair for declared, own in shapes for pair in zip(declared, own, strict=True)]
+            try:
+                found = solved_all(pairs, known)
+            except WrongSize as error:
+                raise Unusable(f"{self.formula.id}: {self.__name__}: {error}") from None
+            self._known[key] = {str(size): int(value) for size, value in found.items()}
+        return self._known[key]
+
+    def _lead(self, given: Mapping[str, Any]) -> tuple[int, ...]:
+        shapes = [
+            given[name].shape[: given[name].ndim - len(self.tensors[name].shape)]
+            for name in (*self.batched, self.masked)
+            if isinstance(given.get(name), Tensor)
+        ]
+        return tuple(torch.broadcast_shapes(*shapes)) if shapes else ()
+
+    def _letters(self, given: Mapping[str, Any]) -> dict[str, Tensor]:
+        return {name: given[name] for name in self.letters if isinstance(given.get(name), Tensor)}
+
+    def _names(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        return {**self.sizes(given), **{name: given[name] for name in given if name != self.masked}}
+
+    def prepare(self, arguments: Sequence[Any]) -> Any:
+        """Build what the call needs. It is kept, and no part of what is judged.
+
+        Raises:
+            Unusable: it cannot be built, or the weights do not fit; one line.
+        """
+        given = self._given(arguments)
+        names = self._names(given)
+        like = next((v for v in given.values() if isinstance(v, Tensor) and v.is_floating_point()), None)
+        return self.runner.prepare(names, self._letters(given), self.spoken, like)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call with the formula's inputs, batched or not."""
+        given, lead = self._given(arguments), None
+        prepared = self.prepare(arguments)
+        lead = self._lead(given)
+        layout = self.adapter.layout
+        if layout.batch == SEPARATELY or self.form.form == "nm":
+            return self._each(prepared, given, lead)
+        return self._one(prepared, given, lead)
+
+    def _each(self, prepared: Any, given: dict[str, Any], lead: tuple[int, ...]) -> Any:
+        """Every member by itself."""
+        flat = {
+            name: self.adapter.layout.flat(given[name], lead, len(self.tensors[name].shape))
+            for name in (*self.batched, self.masked)
+            if isinstance(given.get(name), Tensor)
+        }
+        results = []
+        for place in range(math.prod(lead)):
+            member = {**given, **{name: value[place] for name, value in flat.items()}}
+            found = self._one(prepared, member, ())
+            results.append(found if isinstance(found, tuple) else (found,))
+        stacked = tuple(
+            torch.stack(parts).reshape(*lead, *parts[0].shape) for parts in zip(*results, strict=True)
+        )
+        return stacked if len(stacked) > 1 else stacked[0]
+
+    def _one(self, prepared: Any, given: dict[str, Any], lead: tuple[int, ...]) -> Any:
+        layout, names = self.adapter.layout, self._names(given)
+        for name in self.batched:
+            item = self.tensors[name]
+            if isinstance(given.get(name), Tensor):
+                names[name] = layout.inward(given[name], lead, len(item.shape), item.domain in WHOLE)
+        if self.takes_mask:
+            names["mask"] = self._mask(given, lead, names)
+        where = f"call of {self.__name__}"
+        positional, named = expressions.arguments(self.call, names, where)
+        result = self.runner.run(prepared, self._letters(given), names, positional, named)
+        picked = self._picked(result, names)
+        outputs = [
+            layout.outward(value, lead, len(item.shape), item.domain in WHOLE)
+            if isinstance(value, Tensor)
+            else value
+            for item, value in zip(self.formula.outputs, picked, strict=False)
+        ]
+        return tuple(outputs) if len(outputs) > 1 else outputs[0]
+
+    def _mask(self, given: Mapping[str, Any], lead: tuple[int, ...], names: Mapping[str, Any]) -> Any:
+        mask, shape = given.get(self.masked), self.tensors[self.masked].shape
+        like = next(v for v in given.values() if isinstance(v, Tensor) and v.is_floating_point())
+        queries = names[str(shape[-2])] if len(shape) > 1 else 1
+        if mask is not None:
+            mask = self.adapter.layout.flat(mask, lead, len(shape))
+        sizes = queries, names[str(shape[-1])], names.get("h", 1)
+        made = self.form.made(mask, math.prod(lead), sizes, like)
+        return made if made is None or self.form.form == "nm" else self.adapter.layout.led(made, lead)
+
+    def _picked(self, result: Any, names: Mapping[str, Any]) -> list[Any]:
+        """The outputs among what was returned."""
+        pick, count = self.adapter.pick, len(self.formula.outputs)
+        if isinstance(pick, str):
+            found = expressions.value(pick, {**names, "out": result}, f"pick of {self.__name__}")
+            return list(found) if isinstance(found, tuple | list) else [found]
+        if isinstance(result, Tensor) or not hasattr(result, "__getitem__"):
+            return [result]
+        places = [pick + k for k in range(count)] if isinstance(pick, int) else list(pick)
+        try:
+            return [result[place] for place in places]
+        except (IndexError, KeyError, TypeError):
+            what = (
+                f"a {type(result).__name__} of {len(result)}" if hasattr(result, "__len__") else "no sequence"
+            )
+            raise Unusable(
+                f"{self.__name__} returns {what}; pick={pick!r} takes the place {places[-1]} of it; "
+                'expected places, or an expression such as pick="out[0], out[1][0]"'
+            ) from None
+
+
+Fn = Callable[..., Any]
+
+__all__ = ["SEPARATELY", "Adapter", "Bound", "Runner"]

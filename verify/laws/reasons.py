@@ -1,0 +1,33 @@
+"""What explains a falsification, of values or of a law: for a law every other combination of conventions, then its shares."""
+
+from __future__ import annotations
+
+from verify.laws.checking import check_law
+from verify.properties.values import Judge
+from verify.report import FALSIFIED, CheckResult, Report
+from verify.search.checks import Setting
+from verify.search.hints import Explained, explained
+from verify.search.nearest import combinations
+
+
+def reasons(setting: Setting, report: Report, kinds: list[str]) -> Explained:
+    """What explains what was falsified; nothing where nothing was found."""
+    judge = setting.judge
+    if judge.formula.law is None:
+        return explained(setting, report, kinds)
+    failed = [check for check in report.falsified if check.kind == "law"]
+    for changes in combinations(judge.formula, judge.conventions) if failed else ():
+        if not any(check.verdict == FALSIFIED for check in _held(setting, changes)):
+            said = ", ".join(f"{name}={option}" for name, option in changes.items())
+            return Explained(f"conforms under convention {said}", changes, tried=True)
+    causes = [check.details.get("cause") or check.message.partition(";")[0] for check in failed]
+    return Explained(causes[0] if causes else "", tried=True)
+
+
+def _held(setting: Setting, changes: dict[str, str]) -> list[CheckResult]:
+    other = Judge(setting.judge.formula, {**setting.judge.conventions, **changes})
+    caller = setting.caller
+    return check_law(caller, other.formula, other.conventions, setting.seed, caller.device)
+
+
+__all__ = ["reasons"]

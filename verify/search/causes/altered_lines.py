@@ -1,0 +1,225 @@
+"""What a callable would return if one thing in the statement were written otherwise: an explanation for each.
+
+A change to one line is evaluated by itself, and its result put into the run of all others, which is compiled once. Nothing of
+this is a reference: an explanation only has to be right about what was returned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import chain, combinations
+from typing import Any
+
+import numpy as np
+
+from spec.language.arrays import DISCRETE, Tensor
+from spec.language.evaluation.binding import bind
+from spec.language.evaluation.evaluate import run
+from spec.language.evaluation.numbers import Num
+from spec.language.evaluation.stepping import Place
+from spec.language.evaluation.walk import Walk
+from spec.language.flatten import Flat
+from spec.language.lines import Definition
+from spec.language.trees import refs
+from verify.inputs.examples import Example
+from verify.properties.values import Judge, Reals
+from verify.search.causes.activations import SIMILAR, exchanged
+from verify.search.causes.altered_inputs import Explanation
+from verify.search.causes.mask_numbers import MASKS, unmasked
+from verify.search.causes.rewriting import RULES
+from verify.search.causes.spots import Spot, spots
+from verify.search.evidence import Alike, Evidence
+
+MOST_PARTS = 400
+"""Parts of lines that are looked at: a whole model has thousands, and none of them would be found in time."""
+
+
+@dataclass
+class Runs:
+    """The run of a statement at examples, kept, so that one line can be replaced in it."""
+
+    flat: Flat
+    frames: dict[int, tuple[Example, Any]] = field(default_factory=dict)
+
+    def frame(self, example: Example) -> Any:
+        """Every tensor at an example."""
+        found = self.frames.get(id(example))
+        if found is None:
+            made = run(self.flat, Walk(), bind(self.flat, example.inputs)).tensors
+            found = self.frames[id(example)] = (example, made)
+        return found[1]
+
+    def outputs(self, example: Example, changes: Mapping[str, Callable[[Any], Any]]) -> list[Reals]:
+        """The outputs where the tensors of some lines are changed as soon as they are there."""
+
+        def finish(name: str, value: Any, place: Place | None) -> Any:
+            return changes[name](value) if name in changes and place is None else value
+
+        done = run(self.flat, Walk(), bind(self.flat, example.inputs), finish=finish)
+        return [done.tensors[t.name].floats() for t in self.flat.outputs]
+
+    @cached_property
+    def alone(self) -> set[str]:
+        """The tensors defined by one line, outside of recurrences, whose values are numbers."""
+        names = [line.name for line in self.flat.lines]
+        return {
+            line.name
+            for group in self.flat.groups
+            if group.step is None
+            for line in group.lines
+            if names.count(line.name) == 1 and not line.accumulate and line.left.tensor.domain not in DISCRETE
+        }
+
+    def replaced(self, line: Definition, right: Any) -> Alike:
+        """The outputs where a line has another right side."""
+        new = replace(line, right=right)
+        names = {part.tensor.name for part in refs(right)}
+        defined = {each.name: each.left.tensor for each in self.flat.lines}
+        read = [defined[name] for name in names if name in defined]
+        if line.name in self.alone and all(t.domain not in DISCRETE or t.domain == "boolean" for t in read):
+            return self._spliced(new, [t for t in read if t.domain != "boolean"])
+        return partial(_outputs, rewritten(self.flat, {line: right}))
+
+    def _spliced(self, line: Definition, read: list[Tensor]) -> Alike:
+        truths = tuple(each for each in self.flat.lines if each.left.tensor.domain == "boolean")
+        small = replace(
+            self.flat,
+            inputs=(*self.flat.inputs, *read),
+            lines=(*truths, line),
+            outputs=(line.left.tensor,),
+        )
+
+        def alike(example: Example) -> list[Reals]:
+            frame = self.frame(example)
+            inputs = {**example.inputs, **{t.name: frame[t.name].floats() for t in read}}
+            done = run(small, Walk(), bind(small, inputs)).tensors[line.name]
+            return self.outputs(example, {line.name: lambda value: done})
+
+        return alike
+
+
+def _outputs(flat: Flat, example: Example) -> list[Reals]:
+    done = run(flat, Walk(), bind(flat, example.inputs))
+    return [done.tensors[t.name].floats() for t in flat.outputs]
+
+
+def altered_lines(evidence: Evidence, judge: Judge | None = None) -> Iterator[Explanation]:
+    """Every explanation by one thing that is written otherwise: masks as numbers, reshaped heads, then rule by rule."""
+    flat = (judge or evidence.judge).flat
+    runs = Runs(flat)
+    yield from chain(_masks(flat), _functions(flat), _reshaped(runs))
+    parts = [spot for line in flat.lines for spot in spots(flat, line)][:MOST_PARTS]
+    names = [line.name for line in flat.lines]
+    for rule in RULES:
+        together: dict[tuple[str, str], dict[Definition, Any]] = {}
+        for spot in parts:
+            for said, new in rule(spot):
+                sentence = spoken(flat, said).format(line=named(flat, spot.line))
+                if names.count(spot.line.name) > 1:  # the same is likely to be wrong in all its lines
+                    together.setdefault((spot.line.name, sentence), {}).setdefault(
+                        spot.line, spot.rebuilt(new)
+                    )
+                yield sentence, _lazily(runs, spot, new)
+        for (_, sentence), rights in together.items():
+            if len(rights) > 1:
+                yield sentence, partial(_outputs, rewritten(flat, rights))
+
+
+def rewritten(flat: Flat, rights: Mapping[Definition, Any]) -> Flat:
+    """A statement with other right sides in some lines."""
+    lines = tuple(replace(line, right=rights[line]) if line in rights else line for line in flat.lines)
+    return replace(flat, lines=lines)
+
+
+def _lazily(runs: Runs, spot: Spot, new: Any) -> Alike:
+    made: list[Alike] = []
+
+    def alike(example: Example) -> Any:
+        if not made:
+            made.append(runs.replaced(spot.line, spot.rebuilt(new)))
+        return made[0](example)
+
+    return alike
+
+
+def called(flat: Flat, name: str) -> str:
+    """A tensor as the formula calls it whose line it is; the lines of formulas within others are numbered to tell them apart."""
+    return flat.origin.get(name, ("", name))[1]
+
+
+def named(flat: Flat, line: Definition) -> str:
+    """A line's tensor as its formula calls it, with that formula, where it is another one."""
+    formula_id, name = flat.origin.get(line.name, (flat.formula_id, line.name))
+    return name if formula_id == flat.formula_id else f"{name} (of {formula_id})"
+
+
+def spoken(flat: Flat, said: str) -> str:
+    """A sentence with the tensors in it as their formulas call them."""
+    return re.sub(r"\b\w+_\d+\b", lambda found: called(flat, found.group()), said)
+
+
+def _masks(flat: Flat) -> Iterator[Explanation]:
+    """A mask that enters as a number."""
+    for said, enter in MASKS:
+        lines = tuple(replace(line, right=unmasked(line.right, enter)) for line in flat.lines)
+        if lines != flat.lines:
+            yield said, partial(_outputs, replace(flat, lines=lines))
+
+
+def _functions(flat: Flat) -> Iterator[Explanation]:
+    """Two functions exchanged for each other, everywhere."""
+    for one, two in (pair for kind in SIMILAR for pair in combinations(kind, 2)):
+        lines = tuple(replace(line, right=exchanged(line.right, one, two)) for line in flat.lines)
+        if lines != flat.lines:
+            yield f"{one} and {two} are exchanged", partial(_outputs, replace(flat, lines=lines))
+
+
+def _reshaped(runs: Runs) -> Iterator[Explanation]:
+    """Tensors whose axes are exchanged by a reshape, before or after: heads split or merged without a permutation."""
+    flat, given = runs.flat, {str(item) for item in runs.flat.inputs}
+    deep = [line for line in flat.lines if line.name in runs.alone and len(line.left.tensor.shape) >= 3]
+    split = [line for line in deep if all(part.tensor.name in given for part in refs(line.right))]
+    sets: list[tuple[list[Definition], list[Definition]]] = [(split, [])] if len(split) > 1 else []
+    sets += [([line], []) for line in deep] + [([], [line]) for line in deep]
+    sets += [(split, [line]) for line in deep if len(split) > 1 and line not in split]
+    for before, after in sets:
+        for axes in _exchanges(max(len(line.left.tensor.shape) for line in (*before, *after))):
+            changes = {line.name: _view(axes, True) for line in before}
+            changes |= {line.name: _view(axes, False) for line in after}
+            yield _reshape_said(flat, before, after), partial(runs.outputs, changes=changes)
+
+
+def _reshape_said(flat: Flat, before: list[Definition], after: list[Definition]) -> str:
+    *most, last = dict.fromkeys(called(flat, line.name) for line in (*before, *after))
+    what = f"{', '.join(most)} and {last} are" if most else f"{last} is"
+    how = " and ".join(word for word, lines in (("split", before), ("merged", after)) if lines)
+    return (
+        f"axes swapped: {what} reshaped where axes have to be permuted: {how} by a view without the transpose, heads mix "
+        "positions, so that each sees others (a decoder: the future)"
+    )
+
+
+def _exchanges(count: int) -> Iterator[tuple[int, ...]]:
+    for place in range(count - 1):
+        order = list(range(count))
+        order[place], order[place + 1] = order[place + 1], order[place]
+        yield tuple(order)
+
+
+def _view(axes: tuple[int, ...], before: bool) -> Callable[[Any], Any]:
+    def change(value: Any) -> Any:
+        plain = value.floats()
+        if plain.ndim != len(axes):
+            return value
+        if before:
+            return Num(plain.transpose(axes).reshape(plain.shape))
+        turned = plain.transpose(axes).shape
+        return Num(plain.reshape(turned).transpose(np.argsort(axes)))
+
+    return change
+
+
+__all__ = ["altered_lines"]

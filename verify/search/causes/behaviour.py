@@ -1,0 +1,172 @@
+"""What a callable does from call to call, and what it reads: random results, later positions, inputs that change nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from spec.language.arrays import Tensor
+from spec.language.evaluation.dimensions import whole
+from spec.language.expr import (
+    Compare,
+)
+from spec.language.trees import refs, walk
+from verify.faults import Unsupported
+from verify.inputs.examples import Example
+from verify.properties.gradients import REAL
+from verify.properties.values import Reals
+from verify.search.causes.forms import listed
+from verify.search.evidence import Evidence, Witness
+
+DRAWS = 64
+"""Calls whose mean tells whether a random result averages right."""
+
+
+def random_result(evidence: Evidence) -> str:
+    """Results that differ from call to call: dropout, if they are right on average."""
+    for witness in evidence.failing[:3]:
+        first, other = (_drawn(evidence, witness.example, seed) for seed in (1, 2))
+        if first is None or other is None or _same(first, other):
+            continue
+        mean = _mean(evidence, witness.example)
+        if mean is None:
+            return ""
+        average, spread = mean
+        told = [
+            np.abs(a - e) <= 6 * s / math.sqrt(DRAWS) + 0.02 * np.abs(e).max(initial=0.0)
+            for a, s, e in zip(average, spread, evidence.stated(witness.example), strict=True)
+        ]
+        zeros = max(float(np.mean(part == 0)) for part in first)
+        if all(t.all() for t in told):
+            shown = f"; {100 * zeros:.0f} % of its entries are 0" if 0.02 < zeros < 0.98 else ""
+            return (
+                "dropout is left on: the result is random, differs from call to call, and is right on average"
+                f"{shown} (call .eval(), or pass training=False)"
+            )
+        return "the result is random: two calls with equal inputs differ (is dropout left on, or a weight not set?)"
+    return ""
+
+
+def _drawn(evidence: Evidence, example: Example, seed: int) -> list[Reals] | None:
+    """A result after the global generator was seeded."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        np.random.seed(seed)  # noqa: NPY002 what the callable may draw from
+        try:
+            return evidence.called(example).got
+        except Unsupported:
+            return None
+
+
+def _mean(evidence: Evidence, example: Example) -> tuple[list[Reals], list[Reals]] | None:
+    drawn = [_drawn(evidence, example, seed) for seed in range(DRAWS)]
+    fine = [each for each in drawn if each is not None]
+    if len(fine) < DRAWS:
+        return None
+    columns = [
+        np.stack([np.asarray(part, np.float64) for part in column]) for column in zip(*fine, strict=True)
+    ]
+    return [c.mean(0) for c in columns], [c.std(0) for c in columns]
+
+
+def _same(one: Sequence[Reals], two: Sequence[Reals]) -> bool:
+    return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(one, two, strict=True))
+
+
+def looks_ahead(evidence: Evidence) -> str:
+    """Outputs that depend on entries of the data which the statement does not read there, or do not on those it reads."""
+    if not evidence.everywhere:
+        return ""
+    later: set[tuple[str, str]] = set()
+    other: set[tuple[str, str]] = set()
+    for witness in evidence.failing[:4]:
+        for item, place, output, row in _read_besides(evidence, witness):
+            found = later if _is_later(evidence, witness, item, place, output, row) else other
+            found.add((item.name, output.name))
+    if later:
+        name, shown = min(later)
+        return f"look-ahead: position i of {shown} depends on later positions of {name}, and must not: it sees the future"
+    if other:
+        name, shown = min(other)
+        return f"{shown} depends on entries of {name} that it must not read (hidden or at other positions)"
+    return ""
+
+
+def _is_later(
+    evidence: Evidence, witness: Witness, item: Tensor, place: int, output: Tensor, row: int
+) -> bool:
+    """Whether a place comes after a row: along one axis, or along two that the statement compares."""
+    own, other = (t.shape[0] for t in (output, item))
+    if own == other:
+        return place > row
+    compared = any(
+        isinstance(part, Compare) and not any(refs(part))
+        for line in evidence.judge.flat.lines
+        for part in walk(line.right)
+    )
+    sizes = witness.example.sizes
+    return compared and place > row + whole(other, sizes) - whole(own, sizes)
+
+
+def _read_besides(evidence: Evidence, witness: Witness) -> Iterable[tuple[Tensor, int, Tensor, int]]:
+    """(input, place, output, row): the row changes with the entries at that place, where the statement's does not."""
+    example, base = witness.example, evidence.stated(witness.example)
+    for item in evidence.formula.tensors:
+        value = example.inputs.get(item.name)
+        if (
+            item.role != "data"
+            or item.domain not in REAL
+            or not isinstance(value, np.ndarray)
+            or value.ndim < 2
+        ):
+            continue
+        for place in range(value.shape[0]):
+            moved = np.array(value)
+            moved[place] = moved[place][..., ::-1] * 0.5 + 0.75
+            got = evidence.called(example, {item.name: moved}).got
+            if got is None or witness.got is None:
+                return
+            said = evidence.stated(example, {item.name: moved})
+            for tensor, a, b, c, d in zip(
+                evidence.judge.flat.outputs, base, said, witness.got, got, strict=True
+            ):
+                for row in range(len(a) if a.ndim > 1 else 0):
+                    if np.array_equal(a[row], b[row], equal_nan=True) and not np.allclose(
+                        c[row], d[row], rtol=evidence.close, atol=evidence.close, equal_nan=True
+                    ):
+                        yield item, place, tensor, row
+
+
+def unread_inputs(evidence: Evidence) -> str:
+    """An input that changes nothing in what is returned, though the statement reads it."""
+    if not evidence.everywhere:
+        return ""
+    ignored = []
+    for item in evidence.formula.tensors:
+        said = [_ignores(evidence, w, item) for w in evidence.failing[:3]]
+        if said and all(each is True for each in said):
+            ignored.append(item.name)
+    return (
+        f"{listed(ignored)} {'is' if len(ignored) == 1 else 'are'} ignored: other values change nothing"
+        if ignored
+        else ""
+    )
+
+
+def _ignores(evidence: Evidence, witness: Witness, item: Tensor) -> bool | None:
+    """Whether an input changes nothing; None where it changes nothing in the statement either."""
+    value, example = witness.example.inputs.get(item.name), witness.example
+    if value is None or item.role == "generator" or not (item.domain in REAL or item.domain == "boolean"):
+        return None
+    other: Any = ~value if item.domain == "boolean" else value * 0.5 + 0.375
+    if _same(evidence.stated(example), evidence.stated(example, {item.name: other})):
+        return None
+    got = evidence.called(example, {item.name: other}).got
+    return got is not None and witness.got is not None and _same(got, witness.got)
+
+
+__all__ = ["looks_ahead", "random_result", "unread_inputs"]

@@ -1,0 +1,149 @@
+"""Where digits are lost: a narrower type inside, a variance in one pass, exponentials that overflow, masks by a finite fill."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from spec.language.expr import (
+    Func,
+    Minus,
+    Power,
+    SumOf,
+)
+from spec.language.trees import walk
+from verify.properties.gradients import REAL
+from verify.search.evidence import MOST, Evidence, Witness, narrow
+
+SPOILT_NEAR = 0.25
+"""The share of ordinary examples that may fail where only extreme ones are to."""
+
+
+LARGE = 50.0
+"""Entries from here on are large to an exponential."""
+
+
+def in_float32(evidence: Evidence) -> str:
+    """Results in float64 that are right in float32, and its numbers or as far off as its rounding."""
+    return _narrower(evidence, (("float32", 2.0**-24),))
+
+
+def in_sixteen_bits(evidence: Evidence) -> str:
+    """Results that are right in a type of 16 bits alone, and as far off as its rounding."""
+    return _narrower(evidence, (("float16", 2.0**-11), ("bfloat16", 2.0**-8)))
+
+
+def _narrower(evidence: Evidence, types: tuple[tuple[str, float], ...]) -> str:
+    fine = [w for w in (*evidence.ordinary, *evidence.drawn) if w.got is not None]
+    failing = [w for w in fine if w.fails and w.example.dtype == evidence.kind]
+    if evidence.kind != "float64" or not failing:
+        return ""
+    small = float(np.median([_error(evidence, w) for w in failing]))
+    if not 0 < small < math.inf:
+        return ""
+    kind, unit = min(types, key=lambda each: abs(math.log(small / each[1])))
+    exactly = kind == "float32" and all(narrow(w, np.float32) for w in failing)
+    about = evidence.everywhere and unit / 64 < small < unit * 64
+    if (exactly or about) and sum(_right_in(evidence, w, kind) for w in failing) > MOST * len(failing):
+        return f"{kind} inside: computed in {kind} whatever the type of the inputs (right to {kind}'s digits)"
+    return ""
+
+
+def _right_in(evidence: Evidence, witness: Witness, kind: str) -> bool:
+    judge = evidence.judge
+    expected = judge.expect(witness.example.inputs, kind, rigorous=False)
+    with np.errstate(all="ignore"):
+        return all(
+            bool((np.abs(g - e.value) <= 8 * e.bound + 1e-300).all() or not np.isfinite(e.bound).any())
+            for e, g in zip(expected, witness.got or (), strict=True)
+        )
+
+
+def _error(evidence: Evidence, witness: Witness) -> float:
+    """The largest error beside the largest entry."""
+    found = 0.0
+    with np.errstate(all="ignore"):
+        for said, got in zip(evidence.stated(witness.example), witness.got or (), strict=True):
+            scale = float(np.abs(said).max(initial=0.0)) or 1.0
+            found = max(found, float(np.nan_to_num(np.abs(got - said), nan=np.inf).max(initial=0.0)) / scale)
+    return found
+
+
+def cancels(evidence: Evidence) -> str:
+    """A variance worked out in one pass: right about 0, wrong where all entries lie far from it."""
+    squares = [
+        part
+        for line in evidence.judge.flat.lines
+        for part in walk(line.right)
+        if isinstance(part, SumOf) and isinstance(part.body, Power) and isinstance(part.body.args[0], Minus)
+    ]
+    if not squares or evidence.everywhere:
+        return ""
+    far, near = _about(evidence, 1e4), _about(evidence, 0.0)
+    if far and near and _fails(far) >= MOST and _fails(near) <= SPOILT_NEAR:
+        return (
+            "one-pass variance: digits are lost where the entries lie far from 0 (the mean of squares minus the square of "
+            "the mean cancels, and may become negative, whose root is NaN): subtract the mean first"
+        )
+    return ""
+
+
+def _about(evidence: Evidence, mean: float) -> list[Witness]:
+    """The ordinary examples with all real data moved by a number."""
+    names = [t.name for t in evidence.formula.tensors if t.role == "data" and t.domain == "real"]
+    moved = [w.example.changed(**{n: w.example.inputs[n] + mean for n in names}) for w in evidence.ordinary]
+    return [w for w in evidence.seen([e for e in moved if max(e.sizes.values()) > 1]) if w.got is not None]
+
+
+def _fails(witnesses: Sequence[Witness]) -> float:
+    return sum(w.fails for w in witnesses) / len(witnesses) if witnesses else 0.0
+
+
+def overflows(evidence: Evidence) -> str:
+    """NaN or infinity at large entries alone, where the statement takes exponentials."""
+    exponentials = any(
+        isinstance(part, Func) and part.name in ("exp", "sigmoid", "tanh")
+        for line in evidence.judge.flat.lines
+        for part in walk(line.right)
+    )
+    if not exponentials or evidence.everywhere:
+        return ""
+    failing = [w for w in evidence.drawn if w.fails and w.got is not None]
+    broken = [w for w in failing if not all(np.isfinite(g).all() for g in w.got or ())]
+    if len(broken) >= 2 and min(_size(evidence, w) for w in failing) > LARGE:
+        return "an exponential overflows: NaN or infinity where entries are large (subtract the largest before exp)"
+    return ""
+
+
+def filled(evidence: Evidence) -> str:
+    """Failures at extreme entries that need a mask: hidden scores are a finite number, which others fall below."""
+    masks = [t.name for t in evidence.formula.tensors if t.role == "mask"]
+    if not masks or evidence.everywhere:
+        return ""
+    failing = [w for w in evidence.drawn if w.fails and w.got is not None]
+    masked = [w for w in failing if w.example.inputs.get(masks[0]) is not None]
+    if len(masked) < 2 or len(masked) < len(failing):
+        return ""
+    bare = evidence.seen([w.example.changed(**{masks[0]: None}) for w in masked])
+    if _fails(bare) <= SPOILT_NEAR and min(_size(evidence, w) for w in masked) > LARGE:
+        return (
+            "hidden scores are filled with a finite number: wrong where scores come near it (fill with −∞, or the "
+            "least number of the type)"
+        )
+    return ""
+
+
+def _size(evidence: Evidence, witness: Witness) -> float:
+    return max(
+        (
+            float(np.abs(witness.example.inputs[t.name]).max(initial=0.0))
+            for t in evidence.formula.tensors
+            if t.role == "data" and t.domain in REAL
+        ),
+        default=0.0,
+    )
+
+
+__all__ = ["cancels", "filled", "in_float32", "in_sixteen_bits", "overflows"]

@@ -1,0 +1,73 @@
+"""Causes of a falsification, probed directly: a table, in the order in which they are tried.
+
+A probe looks at the evidence, perhaps calls once more, and answers with a sentence or with nothing. It knows inputs by their
+roles and domains, never a formula by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from verify.faults import Unsupported
+from verify.search.causes.behaviour import looks_ahead, random_result, unread_inputs
+from verify.search.causes.explanations import other_inputs, other_lines, outputs_exchanged, scaled
+from verify.search.causes.extremes import cancels, filled, in_float32, in_sixteen_bits, overflows
+from verify.search.causes.forms import (
+    at_equal_sizes,
+    returns_arrays,
+    returns_several,
+    some_sizes_only,
+    transposed,
+)
+from verify.search.evidence import Evidence
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A cause: its name, and what looks for it."""
+
+    name: str
+    probe: Callable[[Evidence], str]
+
+
+FORMS: tuple[Cause, ...] = (
+    Cause("output a tuple", returns_several),
+    Cause("output no tensor", returns_arrays),
+    Cause("output transposed", transposed),
+    Cause("works at equal sizes", at_equal_sizes),
+    Cause("some sizes only", some_sizes_only),
+    Cause("random", random_result),
+    Cause("results exchanged", outputs_exchanged),
+)
+"""Causes that are looked for before other conventions: nothing else is told from results of another form."""
+
+
+CAUSES: tuple[Cause, ...] = (
+    Cause("one-pass variance", cancels),
+    Cause("float32 inside", in_float32),
+    Cause("overflow", overflows),
+    Cause("finite fill", filled),
+    Cause("an input taken for another", other_inputs),
+    Cause("a line written otherwise", other_lines),
+    Cause("another factor", scaled),
+    Cause("16 bits inside", in_sixteen_bits),
+    Cause("an input ignored", unread_inputs),
+    Cause("looks ahead", looks_ahead),
+)
+"""Causes that are looked for where no other conventions explain what fails."""
+
+
+def cause(evidence: Evidence, table: Sequence[Cause]) -> str:
+    """The first cause of a table that shows, in a sentence; empty if none does."""
+    for each in table:
+        try:
+            said = each.probe(evidence)
+        except Unsupported:
+            continue
+        if said:
+            return said
+    return ""
+
+
+__all__ = ["CAUSES", "FORMS", "Cause", "cause"]

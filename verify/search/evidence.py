@@ -1,0 +1,265 @@
+"""Evidence about a callable that was falsified: what it returned at many inputs, each of them called once.
+
+Every explanation is held to the same evidence. A majority decides, not each single example: a right explanation has to bear a few
+examples that something else spoils as well, such as one with scores beyond the fill of a mask.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+from spec.language.expr import Expectation
+from spec.language.trees import walk
+from verify.faults import Fault, Unsupported
+from verify.inputs.examples import Example
+from verify.oracle import PLAIN
+from verify.properties.values import Judge, Outcome, Reals, compare, worst
+from verify.search.checks import Setting
+from verify.subject.returned import held, values
+from verify.subject.wording import describe
+
+DRAWN, ORDINARY, FEW = 64, 24, 8
+"""Examples of every regime, and of unit normal data only; so many of a statement that is dear to evaluate."""
+FEW_SIZES = 3
+"""So few sizes are told from one another only if some of them are drawn larger."""
+SEED = 20
+"""What is drawn here does not depend on the seed of the check: neither does the explanation."""
+MOST = 0.75
+"""The share of the failing examples that an explanation has to account for."""
+SPOILT = 0.1
+"""The share of the others that may not fit it."""
+CLOSE = {"float64": 1e-8, "float32": 2e-4, "bfloat16": 3e-2, "float16": 5e-3}
+"""How near to what an explanation says results are, beside the largest entry: rounding is much smaller, chance much larger."""
+SECONDS = 5.0
+"""Processor time for what needs an evaluation of altered statements."""
+
+UNEVALUABLE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What an altered statement may raise: not everything that can be written has a value."""
+
+Alike = Callable[[Example], "Sequence[Reals] | None"]
+"""What an explanation says is returned at an example; None where it says nothing."""
+
+
+@dataclass
+class Witness:
+    """What a callable did at an example: the arrays of its outputs, or none and what was wrong with ``raw``."""
+
+    example: Example
+    got: list[Reals] | None
+    outcome: Outcome
+    raw: Any = None
+    said: str = ""
+    kind: str = ""
+
+    @property
+    def fails(self) -> bool:
+        """Whether the statement is violated there."""
+        return self.outcome.fails
+
+
+class Evidence:
+    """What a callable did, and whether an explanation accounts for it."""
+
+    def __init__(self, setting: Setting, kinds: Sequence[str]) -> None:
+        self.setting, self.judge, self.caller = setting, setting.judge, setting.caller
+        self.formula = setting.judge.formula
+        self.kinds = list(kinds)
+        self.began = time.process_time()
+        space = setting.space()
+        self.dear = space.sizing.dear
+
+    @property
+    def late(self) -> bool:
+        """Whether no more time is to be spent, or another call would not return."""
+        return time.process_time() - self.began > SECONDS or self.caller.hung or self.setting.clock.over
+
+    # What was seen -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def kind(self) -> str:
+        """The type in which results tell most: the widest that the callable supports."""
+        recipe = next(iter(self.setting.space().plan(1, SEED)))
+        for kind in self.kinds:
+            try:
+                self.called(self.setting.space().example(recipe, kind))
+            except Unsupported:
+                continue
+            return kind
+        return self.kinds[0]
+
+    @cached_property
+    def drawn(self) -> list[Witness]:
+        """Examples of all regimes, masks and numbers, in each type in its turn."""
+        space, kinds = self.setting.space(), self.kinds
+        plan = enumerate(space.plan(FEW if self.dear else DRAWN, SEED))
+        return self.seen([space.example(recipe, kinds[turn % len(kinds)]) for turn, recipe in plan])
+
+    @cached_property
+    def ordinary(self) -> list[Witness]:
+        """Examples of unit normal data, at sizes of which none is 1 and few are equal."""
+        space, found = self.setting.space(), []
+        kinds = (0, 1, 2, 4) if len(space.symbols) <= FEW_SIZES else (0, 1, 2)
+        for turn, recipe in enumerate(space.plan(FEW if self.dear else ORDINARY, SEED + 1)):
+            sizes = kinds[turn % len(kinds)]
+            found.append(space.example(recipe._replace(regime=0, other=0, sizes=sizes), self.kind))
+        return self.seen(found)
+
+    @cached_property
+    def alike(self) -> list[Witness]:
+        """Examples of unit normal data at sizes that are all equal: what fits nowhere else may fit there."""
+        space = self.setting.space()
+        recipes = [
+            r._replace(regime=0, other=0, sizes=5, variant=v) for v, r in enumerate(space.plan(FEW, SEED + 2))
+        ]
+        examples = [space.example(recipe, self.kind) for recipe in recipes]
+        return self.seen([each for each in examples if min(each.sizes.values(), default=1) > 1])
+
+    @cached_property
+    def failing(self) -> list[Witness]:
+        """The ordinary examples that fail with a result of the right shape, plain ones first."""
+        return sorted((w for w in self.ordinary if w.fails and w.got is not None), key=self._corner)
+
+    def _corner(self, witness: Witness) -> bool:
+        """Whether a mask hides all from some row: a corner in which conventions differ."""
+        masks = (witness.example.inputs.get(t.name) for t in self.formula.tensors if t.role == "mask")
+        return any(mask is not None and not mask.any(-1).all() for mask in masks)
+
+    @cached_property
+    def everywhere(self) -> bool:
+        """Whether most of the ordinary examples fail: the fault is no matter of extremes."""
+        return len(self.failing) > len(self.ordinary) / 4
+
+    def seen(self, examples: Sequence[Example]) -> list[Witness]:
+        """Call at each example, in order."""
+        self.judge.ahead(examples)
+        found = []
+        for example in examples:
+            if self.caller.hung or self.setting.clock.over:
+                break
+            try:
+                found.append(self.called(example))
+            except Unsupported:
+                continue
+        return found
+
+    def called(self, example: Example, changes: Mapping[str, Any] | None = None) -> Witness:
+        """Call at one example, with some inputs changed."""
+        given = {**example.inputs, **(changes or {})}
+        arguments = self.caller.arguments(given, example.dtype, generator_seed=example.generator_seed)
+        raw = None
+        try:
+            raw = self.caller(*arguments)
+            result = self.fits(raw, example, describe(self.formula, arguments))
+        except Fault as fault:
+            failed = Outcome(ratio=float("inf"), message=str(fault))
+            return Witness(example, None, failed, raw, str(fault))
+        kind = example.dtype if self.judge.real else str(result[0].dtype).removeprefix("torch.")
+        witness = Witness(example, [values(part) for part in result], Outcome(), raw, kind=kind)
+        witness.outcome = self.under(self.judge, witness)
+        return witness
+
+    def fits(self, raw: Any, example: Example, shapes: str = "") -> list[torch.Tensor]:
+        """A result held to what the formula declares."""
+        dtype = example.dtype if self.judge.real else None
+        begin = f"{self.formula.id}: {self.caller.name}"
+        return held(
+            raw, self.caller.returns, example.sizes, example.batch, dtype, self.caller.device, begin, shapes
+        )
+
+    def under(self, judge: Judge, witness: Witness) -> Outcome:
+        """How results fare under a judge."""
+        expected = judge.expect(witness.example.inputs, witness.kind, rigorous=False)
+        return worst([compare(e, g) for e, g in zip(expected, witness.got or (), strict=True)])
+
+    # What explains it ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def close(self) -> float:
+        """How near results are to what explains them: as the type promises, or as coarse as they show themselves to be."""
+        if self.kind == "float64" and self.failing and all(narrow(w, np.float32) for w in self.failing):
+            return CLOSE["float32"]
+        return CLOSE[self.kind]
+
+    def near(self, got: Sequence[Reals], said: Sequence[Reals]) -> bool:
+        """Whether results are what an explanation says, where it says anything."""
+        return all(_near(a, b, self.close) for a, b in zip(got, said, strict=True))
+
+    def accounts(self, alike: Alike) -> bool:
+        """Whether an explanation accounts for most of what fails and spoils little of what does not.
+
+        The plainest of them have to fit before all are looked at.
+        """
+        failing = self.failing
+        if len(failing) < 2 or not all(self._one(alike, witness) for witness in failing[:2]):
+            return False
+        others = [w for w in self.ordinary if not w.fails and w.got is not None]
+        return self._share(alike, failing) >= MOST and self._share(alike, others) >= 1 - SPOILT
+
+    def _one(self, alike: Alike, witness: Witness) -> bool:
+        said = said_at(alike, witness.example)
+        return said is not None and witness.got is not None and self.near(witness.got, said)
+
+    def _share(self, alike: Alike, witnesses: Sequence[Witness]) -> float:
+        if not witnesses:
+            return 1.0
+        return sum(self._one(alike, witness) for witness in witnesses) / len(witnesses)
+
+    def stated(self, example: Example, changes: Mapping[str, Any] | None = None) -> list[Reals]:
+        """What the statement says at an example with some inputs changed, in plain float64."""
+        asked = {**example.inputs, **(changes or {})}
+        (answer,) = self.judge.oracle.ask(self.judge.flat, [asked], PLAIN, example.dtype)
+        return [value for value, _ in answer]
+
+    @cached_property
+    def random(self) -> bool:
+        """Whether the statement has an expectation, so that it cannot be altered and evaluated as it stands."""
+        return any(
+            isinstance(part, Expectation) for line in self.judge.flat.lines for part in walk(line.right)
+        )
+
+
+def said_at(alike: Alike, example: Example) -> Sequence[Reals] | None:
+    """What an explanation says at an example; nothing where it cannot be worked out."""
+    try:
+        with np.errstate(all="ignore"):
+            return alike(example)
+    except UNEVALUABLE:
+        return None
+
+
+def narrow(witness: Witness, kind: Any) -> bool:
+    """Whether every entry of a result is a number of a narrower type: then it was computed in that type."""
+    with np.errstate(all="ignore"):
+        return witness.got is not None and all(
+            np.array_equal(part, part.astype(kind).astype(part.dtype), equal_nan=True) for part in witness.got
+        )
+
+
+def _near(got: Any, said: Any, close: float) -> bool:
+    got, said = np.asarray(got, np.float64), np.asarray(said, np.float64)
+    if got.shape != said.shape:
+        return False
+    told = np.isfinite(said)
+    if not told.any():
+        return not said.size
+    scale = float(np.abs(said[told]).max())
+    with np.errstate(all="ignore"):
+        return bool((np.abs(got[told] - said[told]) <= close * scale).all())
+
+
+__all__ = ["MOST", "Alike", "Evidence", "Witness", "narrow", "said_at"]

@@ -1,0 +1,32 @@
+"""What the first calls showed, put into the report: what a callable does not take, and where it is judged therefore."""
+
+from __future__ import annotations
+
+from verify.edges import ARITHMETIC, SHAPES, STRICT
+from verify.report import FALSIFIED, CheckResult, Report
+from verify.search.checks import Setting
+from verify.subject.interface import first_calls
+
+
+def met(setting: Setting, report: Report, kinds: list[str]) -> None:
+    """Make the first calls. Where every shape is to be supported there are none: what fails is then falsified.
+
+    Raises:
+        Unusable: no call gives tensors of the right ranks.
+    """
+    if setting.edges.get(SHAPES) == STRICT[SHAPES]:
+        return
+    judge, caller = setting.judge, setting.caller
+    declining = setting.edges.get(ARITHMETIC) != STRICT[ARITHMETIC]
+    found = first_calls(caller, kinds, judge.real, declining)
+    if found.hung:
+        report.checks.append(CheckResult(f"value in {kinds[0]}", "value", FALSIFIED, message=found.hung))
+        report.notes.append("the other checks were not begun: a call did not return")
+    for sentence in found.sentences:
+        report.has(SHAPES, sentence, "some")
+    for kind, said in found.declined.items():
+        report.has(ARITHMETIC, f"{kind} is not supported ({said}): judged in the other types", "float32")
+    report.sizes = str(caller.sizes)
+
+
+__all__ = ["met"]

@@ -1,0 +1,121 @@
+"""The conventions nearest to a callable: every combination is tried, and a majority of the examples decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from spec.language.formula import INTERMEDIATES, Convention, Formula
+from spec.language.procedure import Procedure
+from verify.properties.values import Judge
+from verify.report import Report
+from verify.search.evidence import SPOILT, Evidence, Witness
+
+AUTO = "auto"
+"""In the place of conventions: find them."""
+MAJORITY = 0.5
+"""The share of the examples failing by default that have to conform under other conventions."""
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """A choice of conventions and what it changes; how many of the examples conform under it, of how many."""
+
+    judge: Judge
+    changes: dict[str, str]
+    conforming: int
+    examples: int
+
+    @cached_property
+    def said(self) -> str:
+        """What it changes: ``eps=outside, divisor=unbiased``."""
+        return ", ".join(f"{name}={option}" for name, option in self.changes.items())
+
+    @property
+    def all(self) -> bool:
+        """Whether every example conforms."""
+        return self.conforming == self.examples
+
+
+def combinations(formula: Formula | Procedure, chosen: Mapping[str, str]) -> list[dict[str, str]]:
+    """Every other combination of conventions as what it changes, fewest changes first."""
+    conventions: tuple[Convention, ...] = formula.conventions
+    every = [
+        {c.name: option for c, option in zip(conventions, options, strict=True) if option != chosen[c.name]}
+        for options in product(*(c.options for c in conventions))
+    ]
+    return sorted((changes for changes in every if changes), key=len)
+
+
+def nearest(evidence: Evidence) -> Nearest | None:
+    """The conventions under which most of what fails conforms; None where there are none.
+
+    An option that leaves something unsaid is taken only where none that says it will do. Arithmetic that rounds every
+    operation is the last resort: it widens every bound.
+    """
+    judge = evidence.judge
+    witnesses = [w for w in (*evidence.drawn, *evidence.ordinary) if w.got is not None]
+    failing = [w for w in witnesses if w.fails]
+    if not failing:
+        return None
+    found: list[tuple[tuple[bool, bool, int, int], Nearest]] = []
+    for changes in combinations(judge.formula, judge.conventions):
+        other = Judge(judge.formula, {**judge.conventions, **changes})
+        made = _tried(evidence, other, changes, witnesses, failing)
+        if made is not None:
+            left = made.examples - made.conforming
+            found.append(((left > SPOILT * made.examples, other.partial, left, len(changes)), made))
+    if found:
+        return min(found, key=lambda each: each[0])[1]
+    return None if judge.conventions["intermediates"] == "storage" else _rounded(evidence, witnesses, failing)
+
+
+def first_that_conforms(
+    held: Callable[..., Report], statement: Formula | Procedure, ours: Report | None = None
+) -> Report:
+    """The report under our conventions; if that is falsified and one under others is not, the first such.
+
+    For what no single example decides: laws and procedures. ``held`` makes a report under given ``conventions``.
+    """
+    ours = ours or held(conventions=None)
+    if not ours.falsified:
+        return ours
+    for changes in combinations(statement, ours.conventions):
+        other = held(conventions=changes)
+        if not other.falsified:
+            other.found = changes
+            return other
+    return ours
+
+
+def _rounded(evidence: Evidence, witnesses: list[Witness], failing: list[Witness]) -> Nearest | None:
+    judge, changes = evidence.judge, {INTERMEDIATES.name: "storage"}
+    other = Judge(judge.formula, {**judge.conventions, **changes})
+    return _tried(evidence, other, changes, witnesses, failing)
+
+
+def _tried(
+    evidence: Evidence,
+    other: Judge,
+    changes: dict[str, str],
+    witnesses: list[Witness],
+    failing: list[Witness],
+) -> Nearest | None:
+    other.ahead(w.example for w in witnesses)
+    passed, telling = 0, False
+    for tried, witness in enumerate(failing, 1):
+        outcome = evidence.under(other, witness)
+        passed += not outcome.fails
+        telling |= outcome.effective and not outcome.fails
+        if passed + len(failing) - tried <= MAJORITY * len(failing):
+            return None
+    others = [w for w in witnesses if not w.fails]
+    spoilt = sum(evidence.under(other, witness).fails for witness in others)
+    if not telling or spoilt > SPOILT * len(others):
+        return None
+    return Nearest(other, changes, passed + len(others) - spoilt, len(witnesses))
+
+
+__all__ = ["AUTO", "Nearest", "combinations", "first_that_conforms", "nearest"]

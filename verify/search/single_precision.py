@@ -1,0 +1,91 @@
+"""Whether a callable computes in float32 whatever it is given: then its float64 results are reported, and float32 is judged.
+
+Numbers that float32 holds are passed as float64. Results that the bound for float64 refuses, that the bound for float32 accepts
+everywhere, and whose errors jump about as roundings do (those of a mistake change as little as the inputs) come from float32.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
+
+import numpy as np
+
+from verify.faults import Fault, Unsupported
+from verify.inputs.examples import Example, rounded
+from verify.properties.values import Expected, Reals, compare, worst
+from verify.search.checks import Setting
+from verify.subject.returned import values
+
+EXAMPLES, ORDINARY = 16, 6
+"""Examples of all regimes, and of unit normal data."""
+NEARBY = 2.0**-12
+"""By what share inputs are changed to see whether errors jump: many roundings of float32, and little to anything smooth."""
+SMOOTH = 0.2
+"""Errors that change by a smaller share of the largest are a mistake's."""
+MOST = 0.5
+"""The share of ordinary examples that have to be off in float64: every result is rounded."""
+
+
+def digits_inside(setting: Setting) -> float | None:
+    """How many digits its float64 results are good to, if a callable computes in float32 inside; None if it does not."""
+    judge, space = setting.judge, setting.space(moderate=True)
+    jumps, coarse, seen = 0, 0, 0
+    shares: list[float] = []
+    recipes = list(space.plan(EXAMPLES, setting.seed + 23))
+    ordinary = [r._replace(regime=0, other=0) for r in space.plan(ORDINARY, setting.seed + 24)]
+    try:
+        for place, recipe in enumerate([*ordinary, *recipes]):
+            example = replace(space.example(recipe, "float32"), dtype="float64")
+            got = _called(setting, example)
+            single = judge.expect_batch(example, dtype="float32")
+            if worst([compare(e, g) for e, g in zip(single, got, strict=True)]).fails:
+                return None
+            if place >= len(ordinary):
+                continue
+            seen += 1
+            double = judge.expect_batch(example, dtype="float64")
+            coarse += worst([compare(e, g) for e, g in zip(double, got, strict=True)]).fails
+            errors, scale = _errors(double, got), _largest([e.value for e in double])
+            size = _largest(errors)
+            if not size or not scale:
+                continue
+            shares.append(size / scale)
+            near = _near(setting, example)
+            moved = _errors(judge.expect_batch(near), _called(setting, near))
+            jumps += _largest([a - b for a, b in zip(errors, moved, strict=True)]) > SMOOTH * size
+    except (Fault, Unsupported):
+        return None
+    if not shares or coarse < MOST * seen or 2 * jumps < coarse:
+        return None
+    return -math.log10(median(shares))
+
+
+def _errors(expected: Sequence[Expected], got: Sequence[Reals]) -> list[Reals]:
+    """The errors of the entries about which the statement says something."""
+    return [np.where(np.isfinite(e.bound), g - e.value, 0.0) for e, g in zip(expected, got, strict=True)]
+
+
+def _called(setting: Setting, example: Example) -> list[Reals]:
+    caller = setting.caller
+    arguments = caller.arguments(example.inputs, example.dtype, generator_seed=example.generator_seed)
+    return [values(x) for x in caller.results(arguments, example.sizes, example.batch, example.dtype)]
+
+
+def _near(setting: Setting, example: Example) -> Example:
+    real = {t.name for t in setting.judge.formula.tensors if t.domain in ("real", "positive", "nonnegative")}
+    changed = {
+        name: rounded(value * (1 + NEARBY), "float32")
+        for name, value in example.inputs.items()
+        if name in real and isinstance(value, np.ndarray)
+    }
+    return example.changed(**changed)
+
+
+def _largest(arrays: Sequence[Reals]) -> float:
+    return max((float(np.nanmax(np.abs(a), initial=0.0)) for a in arrays), default=0.0)
+
+
+__all__ = ["digits_inside"]

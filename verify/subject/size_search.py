@@ -1,0 +1,193 @@
+"""Which sizes a callable takes that raises an error at others: rules that explain it, found by trying.
+
+Sizes are tried that happen to be related in the usual ways (equal, products, multiples); of the rules that hold where a call
+succeeded, those are left out, one by one, without which calls succeed as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from spec.language.evaluation.dimensions import Size, whole
+from spec.language.formula import Formula
+from verify.faults import Unusable
+from verify.inputs.size_rules import Supported
+
+TRIALS, GOOD, AGAIN = 300, 4, 5
+"""Sizes tried at most; successes that are enough; and how many sizes have to succeed before a rule is believed or left out."""
+NUMBERS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16)
+MANY = 20
+"""By what a size is multiplied that has to be a multiple of another."""
+MOST = 64
+"""The largest size tried."""
+POWERS = (2, 4, 8, 16, 32)
+WORD = re.compile(r"[A-Za-z_]\w*")
+
+ENTRIES = 1e5
+"""How many entries the inputs of a trial may have."""
+
+Sizes = Mapping[Size, int]
+Works = Callable[[Sizes], bool]
+
+
+def related(
+    symbols: Sequence[Size], supported: Supported, seed: int, count: int = TRIALS
+) -> Iterator[dict[Size, int]]:
+    """Sizes of which some are equal, some are products of others, and some are multiples."""
+    random = np.random.default_rng([seed, 29])
+    for _ in range(count):
+        drawn: dict[Size, int] = {}
+        for place in random.permutation(len(symbols)):
+            before, turn = list(drawn.values()), random.random()
+            value = int(random.choice(NUMBERS))
+            if before and turn < 0.3:
+                value = int(random.choice(before))
+            elif len(before) > 1 and turn < 0.6:
+                value = int(np.prod(random.choice(before, 2, replace=False)))
+            elif before and turn < 0.7:
+                value = int(random.choice(before)) * int(random.integers(2, 4))
+            drawn[symbols[place]] = min(value, MOST)
+        yield supported.settled(drawn)
+
+
+def entries(formula: Formula, sizes: Sizes) -> int:
+    """How many entries the inputs have, all together."""
+    return sum(prod(whole(size, sizes) for size in t.shape) for t in formula.tensors)
+
+
+def rules_for(
+    formula: Formula,
+    symbols: Sequence[Size],
+    supported: Supported,
+    works: Works,
+    failing: Sequence[Sizes],
+    seed: int,
+) -> dict[str, str] | None:
+    """Rules under which every call succeeds and that the failing sizes break; None where none were found."""
+    good: list[dict[Size, int]] = []
+    for sizes in related(symbols, supported, seed):
+        if entries(formula, sizes) <= ENTRIES and works(sizes):
+            good.append(sizes)
+            if len(good) >= GOOD:
+                break
+    search = _Search(formula, symbols, supported, works, seed)
+    fewest: dict[str, str] | None = None
+    for sizes in good:
+        rules = search.least(sizes)
+        if not rules or any(search.under(rules).fits(bad) for bad in failing):
+            continue
+        if fewest is None or len(rules) < len(fewest):
+            fewest = rules
+    return fewest
+
+
+class _Search:
+    def __init__(
+        self, formula: Formula, symbols: Sequence[Size], supported: Supported, works: Works, seed: int
+    ) -> None:
+        self.formula, self.symbols, self.supported, self.works = formula, symbols, supported, works
+        self.seed = seed
+
+    def under(self, rules: Mapping[str, str]) -> Supported:
+        """What is supported under these rules, too."""
+        more = Supported.of(self.formula, _ordered(rules)).rules if rules else ()
+        return replace(self.supported, rules=(*self.supported.rules, *more))
+
+    def believed(self, rules: Mapping[str, str]) -> bool:
+        """Whether calls succeed at sizes that have nothing else in common."""
+        try:
+            supported = self.under(rules)
+        except Unusable:  # they contradict each other
+            return False
+        random = np.random.default_rng([self.seed, len(rules), 31])
+        tried = 0
+        for turn in range(8 * AGAIN):
+            drawn = dict(zip(self.symbols, map(int, random.permutation(15) + 3), strict=False))
+            if turn % 2:  # a multiple that is larger than what it is a multiple of
+                drawn = {
+                    s: v * MANY if rules.get(str(s), "").endswith("*any") else v for s, v in drawn.items()
+                }
+            drawn = supported.settled(drawn)
+            if not supported.fits(drawn) or entries(self.formula, drawn) > ENTRIES:
+                continue
+            tried += 1
+            if not self.works(drawn):
+                return False
+            if tried == AGAIN:
+                return True
+        return False
+
+    def least(self, sizes: Sizes) -> dict[str, str]:
+        """Rules that hold at these sizes, no stronger than needed: each is weakened, or left out, as long as calls succeed."""
+        offered = {str(size): _holding(size, sizes) for size in self.symbols}
+        left: dict[str, str] = {}
+        for name, rules in offered.items():
+            strongest = next((rule for rule in reversed(rules) if not _circular(name, rule, left)), "")
+            if strongest:
+                left[name] = strongest
+        if not self.believed(left):
+            return {}
+        changed = True
+        while changed:
+            changed = False
+            for name in list(left):
+                for rule in ("", *offered[name]):  # the weakest first
+                    if rule == left[name]:
+                        break
+                    rest = {other: said for other, said in left.items() if other != name}
+                    if _circular(name, rule, rest):
+                        continue
+                    trial = {**rest, name: rule} if rule else rest
+                    if self.believed(trial):
+                        left, changed = trial, True
+                        break
+        return _ordered(left)
+
+
+def _ordered(rules: Mapping[str, str]) -> dict[str, str]:
+    """Each rule after those of the sizes that it speaks of."""
+    found: dict[str, str] = {}
+    while len(found) < len(rules):
+        ready = [
+            name
+            for name, rule in rules.items()
+            if name not in found and not any(w in rules and w not in found for w in WORD.findall(rule))
+        ]
+        found |= {name: rules[name] for name in ready}
+    return found
+
+
+def _circular(name: str, rule: str, others: Mapping[str, str]) -> bool:
+    """Whether a rule speaks of sizes whose rules speak of this one."""
+    spoken, waiting = set[str](), {rule}
+    while waiting:
+        for word in WORD.findall(waiting.pop()):
+            if word not in spoken:
+                spoken.add(word)
+                waiting.add(others.get(word, ""))
+    return name in spoken
+
+
+def _holding(size: Size, sizes: Sizes) -> list[str]:
+    """Rules for a size that hold at these sizes, the weakest first."""
+    value = sizes[size]
+    others = {str(other): number for other, number in sizes.items() if other != size and number > 1}
+    names = list(others)
+    found = [] if value % 2 else ["even"]
+    found += ["|".join(map(str, POWERS))] if value in POWERS else []
+    found += [f"{other}*any" for other, number in others.items() if not value % number]
+    found += [
+        f"{a}*{b}"
+        for place, a in enumerate(names)
+        for b in names[place + 1 :]
+        if others[a] * others[b] == value
+    ]
+    return found + [other for other, number in others.items() if number == value]
+
+
+__all__ = ["related", "rules_for"]
