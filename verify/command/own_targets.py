@@ -46,7 +46,8 @@ def own_tasks(
         for name in options:
             if name not in has:
                 raise Unusable(f"{config.path}: {target.label}: no check takes {name}")
-        tasks.append(Task("own", target.label, target.formula, options, target.address, config.folders))
+        place = target.address, config.folders, target.adapter
+        tasks.append(Task("own", target.label, target.formula, options, *place))
         known += [replace(deviation, formula=formula_id) for deviation in target.known]
     return tasks, known
 
