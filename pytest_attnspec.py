@@ -184,17 +184,18 @@ def _judge(kind: str, report: Report, known: Mapping[str, str], item: pytest.Fun
 
 
 def _said(report: Report, kind: str, failed: list[CheckResult]) -> str:
-    """A failure in few lines: the first of a kind with its counterexample, the others by name, and the hint."""
+    """A failure in few lines: the verdict with its cause, the first of a kind with its counterexample, the others by name."""
     first, *others = failed
-    lines = [f"{report.target} against {report.formula_id}: {first.name}: {first.message}"]
+    lines = [
+        f"{report.target} against {report.formula_id}: {report.headline}",
+        f"{first.name}: {first.message}",
+    ]
     if first.counterexample is not None:
         lines += [f"  {line}" for line in first.counterexample.lines()]
     if len(lines) > LINES:
         lines = [*lines[:LINES], f"  … {len(lines) - LINES} more lines"]
     if others:
         lines.append(f"also: {', '.join(check.name for check in others)}")
-    if report.hint:
-        lines.append(f"hint: {report.hint}")
     return "\n".join(lines)
 
 

@@ -299,7 +299,8 @@ def _concluded(
     setting: Setting, result: CheckResult, found: Mapping[str, Grade], limit: float | None
 ) -> None:
     if not found:
-        result.verdict, result.message = INCONCLUSIVE, "no example was graded"
+        said = "time ran out" if setting.clock.over else "no example was graded"
+        result.verdict, result.message = INCONCLUSIVE, said
         return
     judge, dtype = setting.judge, result.dtype
     worst = max(found.values(), key=lambda grade: (grade.broken, grade.imprecise, grade.sigma))

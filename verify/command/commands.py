@@ -237,7 +237,7 @@ def do_check(given: argparse.Namespace) -> int:
     from verify.deviations import Judgement
     from verify.inputs.size_rules import pairs
     from verify.output.table import print_report, table
-    from verify.subject.loading import Unloadable, callable_at, place_of
+    from verify.subject.loading import Unloadable, callable_at, place_at
 
     try:
         call = callable_at(given.where, given.adapter)
@@ -263,7 +263,7 @@ def do_check(given: argparse.Namespace) -> int:
         _reproduction(given, report, out)
     elif given.script:
         out.print(f"nothing was falsified, so {given.script} was not written", style="dim", markup=False)
-    place = place_of(call)
+    place = place_at(given.where)
     places = {} if place is None else {(report.formula_id, report.target): place}
     record(given, "check", status, [report], Judgement(), [], [], False, places)
     return status

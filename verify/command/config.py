@@ -32,6 +32,7 @@ class OwnTarget:
         formula: an ID, or where the formula is.
         options: of :func:`verify.check`, and the profile.
         known: in what it is known to deviate.
+        adapter: how a module is built and called: a table, or the file that holds it.
     """
 
     label: str
@@ -39,6 +40,7 @@ class OwnTarget:
     formula: str
     options: dict[str, Any] = field(default_factory=dict)
     known: tuple[Deviation, ...] = ()
+    adapter: Path | dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def read(path: Path) -> Config:
 
 
 def _target(at: Place, entry: Mapping[str, Any]) -> OwnTarget:
-    given = at.known(entry, (*OPTIONS, "callable", "formula", "name", "known"))
+    given = at.known(entry, (*OPTIONS, "callable", "formula", "name", "known", "adapter"))
     address, formula = at.text(given, "callable"), at.text(given, "formula")
     address, formula = (_placed(where, at.path.parent) for where in (address, formula))
     label = at.text(given, "name", given["callable"])
@@ -107,7 +109,12 @@ def _target(at: Place, entry: Mapping[str, Any]) -> OwnTarget:
         _deviation(Place(at.path, at.under(f"known[{number}]")), label, formula, each)
         for number, each in enumerate(known, 1)
     )
-    return OwnTarget(label, address, formula, at.options(given), deviations)
+    adapter = given.get("adapter")
+    if isinstance(adapter, str):
+        adapter = (at.path.parent / adapter).resolve()
+    elif adapter is not None and not isinstance(adapter, dict):
+        at.refuse("adapter", "expected a table, or the file of one", adapter)
+    return OwnTarget(label, address, formula, at.options(given), deviations, adapter)
 
 
 def _deviation(at: Place, label: str, formula: str, entry: Mapping[str, Any]) -> Deviation:
@@ -222,8 +229,16 @@ def _types(at: Place, key: str, value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(value))
 
 
-def _by_name(kinds: tuple[type, ...], example: str) -> Callable[[Place, str, Any], dict[str, Any]]:
-    def make(at: Place, key: str, value: Any) -> dict[str, Any]:
+def _flag(at: Place, key: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        at.refuse(key, "expected true or false", value)
+    return bool(value)
+
+
+def _by_name(kinds: tuple[type, ...], example: str) -> Callable[[Place, str, Any], Any]:
+    def make(at: Place, key: str, value: Any) -> Any:
+        if key == "conventions" and value == "auto":
+            return "auto"
         if not isinstance(value, dict):
             at.refuse(key, f"expected a table such as {example}", value)
         for name, each in value.items():
@@ -239,6 +254,7 @@ OPTIONS: dict[str, tuple[str, Callable[[Place, str, Any], Any]]] = {
     "sizes": ("sizes", _by_name((str, int), '{d_v = "d_k", h = "2|4"}')),
     "set": ("fixed", _by_name((int, float), "{eps = 1e-5}")),
     "ranges": ("ranges", _by_name((int, float), "{q = 1e3}")),
+    "few-shapes": ("few_shapes", _flag),
     "types": ("dtypes", _types),
     "profile": ("profile", _profile),
     "max-examples": ("max_examples", _count(1)),

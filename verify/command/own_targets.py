@@ -46,7 +46,8 @@ def own_tasks(
         for name in options:
             if name not in has:
                 raise Unusable(f"{config.path}: {target.label}: no check takes {name}")
-        tasks.append(Task("own", target.label, target.formula, options, target.address, config.folders))
+        place = target.address, config.folders, target.adapter
+        tasks.append(Task("own", target.label, target.formula, options, *place))
         known += [replace(deviation, formula=formula_id) for deviation in target.known]
     return tasks, known
 
@@ -54,10 +55,9 @@ def own_tasks(
 def _chosen(config: Config, given: argparse.Namespace) -> list[tuple[OwnTarget, str]]:
     """The targets that are asked for, each with the ID of its formula."""
     found = [(target, _formula_id(config, place, target)) for place, target in enumerate(config.targets, 1)]
-    for name in given.ids:
-        if not any(
-            name in (target.formula, formula_id, formula_id.split(".")[0]) for target, formula_id in found
-        ):
+    wanted = {name: _id_of(name) for name in given.ids}
+    for name, said in wanted.items():
+        if not any(said in (formula_id, formula_id.split(".")[0]) for _, formula_id in found):
             ids = dict.fromkeys(formula_id for _, formula_id in found)
             raise Unusable(
                 f"{config.path} has no target of {name}; it has targets of {', '.join(ids)} "
@@ -74,9 +74,20 @@ def _chosen(config: Config, given: argparse.Namespace) -> list[tuple[OwnTarget, 
     return [
         (target, formula_id)
         for target, formula_id in found
-        if (not given.ids or {target.formula, formula_id, formula_id.split(".")[0]} & set(given.ids))
+        if (not wanted or {formula_id, formula_id.split(".")[0]} & set(wanted.values()))
         and (not given.target or target.label in given.target)
     ]
+
+
+def _id_of(name: str) -> str:
+    """An ID or a subject as it is; the ID of a formula that is named by where it is."""
+    from spec.language.own import is_address
+    from spec.language.registry import UnknownFormula, statement
+
+    try:
+        return statement(name).id if is_address(name) else name
+    except UnknownFormula as error:
+        raise Unusable(str(error)) from None
 
 
 def _formula_id(config: Config, place: int, target: OwnTarget) -> str:

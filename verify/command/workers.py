@@ -27,6 +27,7 @@ class Task:
     options: dict[str, Any] = field(default_factory=dict)
     address: str = ""
     folders: tuple[str, ...] = ()
+    adapter: Any = None
 
 
 @dataclass
@@ -44,7 +45,7 @@ def perform(task: Task) -> TaskResult:
     """Run one task in this process."""
     began = time.perf_counter()
     from verify.faults import Unusable
-    from verify.subject.loading import Unloadable, place_of
+    from verify.subject.loading import Unloadable, place_at
 
     try:
         from verify.checking import check
@@ -52,7 +53,7 @@ def perform(task: Task) -> TaskResult:
         call, more = _find(task)
         report = check(call, task.formula_id, **{**task.options, **more, "name": task.label})
         report.target = task.label
-        outcome = TaskResult(task, report, place=place_of(call))
+        outcome = TaskResult(task, report, place=place_at(task.address) if task.address else None)
     except KeyboardInterrupt:
         raise
     except (Unloadable, Unusable) as error:
@@ -86,7 +87,7 @@ def _own(task: Task) -> Callable[..., Any]:
 
     sys.path[:0] = [folder for folder in task.folders if folder not in sys.path]
     sound(statement(task.formula_id))
-    return callable_at(task.address)
+    return callable_at(task.address, task.adapter)
 
 
 def _begin(threads: int) -> None:

@@ -97,8 +97,9 @@ def lines(formula: Formula, done: dict[str, Checked]) -> Iterator[tuple[str, str
     if formula.notes:
         yield "", ""
         yield from _wrapped("", formula.notes, 2)
-    yield "", ""
-    yield "bold", "Sources"
+    if formula.sources:
+        yield "", ""
+        yield "bold", "Sources"
     for source in formula.sources:
         yield "", f"  {source}"
 

@@ -36,7 +36,7 @@ def junit(document: Mapping[str, Any]) -> str:
             if check["verdict"] == "falsified" and check["name"] in reasons:
                 ET.SubElement(case, "skipped", message=_clean(f"known deviation: {reasons[check['name']]}"))
             elif check["verdict"] == "falsified":
-                lines = [check["message"], *check["counterexample_lines"], *_hint(report)]
+                lines = [*_hint(report), check["message"], *check["counterexample_lines"]]
                 failure = ET.SubElement(case, "failure", type="falsified", message=_clean(check["message"]))
                 failure.text = _clean("\n".join(lines))
             elif check["verdict"] == "inconclusive":
@@ -69,8 +69,9 @@ def marked_lines(document: Mapping[str, Any], places: Places) -> Iterator[str]:
         word = WORDS["falsified" if news else report["overall"]]
         found = news or [c for c in report["checks"] if c["verdict"] == report["overall"]]
         lines = [found[0]["message"], *found[0]["counterexample_lines"]] if found else []
+        lines = [*_hint(report), *lines]
         others = [check["name"] for check in found[1:]]
-        lines += [f"also: {', '.join(others)}"] * bool(others) + _hint(report)
+        lines += [f"also: {', '.join(others)}"] * bool(others)
         verdict = "falsified" if news else report["overall"]
         title = f"{report['target']} against {report['formula_id']}: {verdict}"
         yield _command(word, title, "\n".join(lines), places.get((report["formula_id"], report["target"])))
@@ -109,7 +110,7 @@ def _reasons(document: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str
 
 
 def _hint(report: Mapping[str, Any]) -> list[str]:
-    return [f"hint: {report['hint']}"] if report["hint"] else []
+    return [report["hint"]] if report["hint"] else []
 
 
 def _case(suite: ET.Element, of: str, name: str) -> ET.Element:

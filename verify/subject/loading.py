@@ -8,7 +8,7 @@ import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,11 +22,11 @@ class Unloadable(Exception):  # noqa: N818 it says what the callable is
     """There is nothing to check; the message is one line."""
 
 
-def callable_at(where: str, adapter: Path | None = None) -> Callable[..., Any]:
+def callable_at(where: str, adapter: Path | Mapping[str, Any] | None = None) -> Callable[..., Any]:
     """The callable at ``module:attribute``; both may be dotted, and the module may be the path of a file.
 
-    A function without parameters is called: it gives the callable. With the file of an ``adapter`` what is named may be the class
-    of a module. Call this after everything of ours is imported: it puts the current directory first on the path.
+    A function without parameters is called: it gives the callable. With an ``adapter``, or the file of one, what is named may be
+    the class of a module. Call this after everything of ours is imported: it puts the current directory first on the path.
 
     Raises:
         Unloadable: a name that is not of this form, a module that does not import, an attribute that is missing or
@@ -53,7 +53,8 @@ def callable_at(where: str, adapter: Path | None = None) -> Callable[..., Any]:
     if not callable(found):
         raise Unloadable(f"{where} is not callable: it is {_an(type(found).__name__)}")
     if adapter is not None:
-        return from_table(found, table_at(adapter), str(adapter))
+        table = adapter if isinstance(adapter, Mapping) else table_at(adapter)
+        return from_table(found, table, where if isinstance(adapter, Mapping) else str(adapter))
     if isinstance(found, type):
         raise Unloadable(
             f"{where} is a class; name a function or an instance of it made in the module, or say with --adapter how it is built"
@@ -99,19 +100,26 @@ def _made(found: Any, where: str) -> Callable[..., Any]:
     return made  # type: ignore[no-any-return]
 
 
-def place_of(call: Callable[..., Any]) -> tuple[str, int] | None:
-    """The file and the line at which a callable is defined, where that is known."""
-    while isinstance(call, functools.partial):
-        call = call.func
-    for each in (call, type(call)):
+def place_at(where: str) -> tuple[str, int] | None:
+    """The file and the line of what was named and is loaded by now: of its definition, or the first of the file that names it."""
+    home, _, attribute = where.rpartition(":")
+    name = Path(home).stem if home.endswith(".py") else home
+    found: Any = sys.modules.get(f"_checked_{name}") or sys.modules.get(name)
+    file = getattr(found, "__file__", None)
+    if file is None:
+        return None
+    for part in attribute.split("."):
+        found = getattr(found, part, None)
+    while isinstance(found, functools.partial):
+        found = found.func
+    for each in (found, type(found)):
         try:
             plain = inspect.unwrap(each)
-            file, line = inspect.getsourcefile(plain), inspect.getsourcelines(plain)[1]
+            if inspect.getsourcefile(plain) == file:
+                return file, inspect.getsourcelines(plain)[1]
         except (TypeError, OSError, ValueError):
             continue
-        if file is not None:
-            return file, line
-    return None
+    return file, 1
 
 
 def _from_name(name: str) -> ModuleType:

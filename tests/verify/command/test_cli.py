@@ -109,6 +109,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["verify", "scores.dot", "--device", "quantum"], "device 'quantum' cannot be used"),
         (["verify", "scores.dot", "--dtype", "int8"], "invalid choice: 'int8'"),
         (["show", "layer_norm"], "did you mean normalization.layer_norm"),
+        (["show", "mine.py:norm"], "there is no file mine.py"),
+        (["show", "decoding.beam", "--page", "beam.html"], "only formulas have a page"),
+        (["show", "scores.dot", "--page", "dot.pdf"], "a page is written as .html or .md; got .pdf"),
+        (["show", "scores.dot", "--page", "nowhere/dot.md"], "cannot write nowhere/dot.md"),
+        (["verify", "scores.dot", "--config", "none.toml"], "cannot read none.toml"),
+        (["verify", "scores.dot", "--time-limit", "0"], "expected a positive number, got 0"),
+        (["verify", "scores.dot", "--profile", "quick"], "invalid choice: 'quick'"),
+        (["check", "mymodule:my_layer_norm", "--formula", "mine.py:norm"], "there is no file mine.py"),
         (["mutants", "nothing"], "no formula has the ID 'nothing'"),
         (["check", "mymodule:my_layer_norm"], "required: --formula"),
         (
@@ -328,12 +336,14 @@ def test_show(capsys: pytest.CaptureFixture[str], formula_id: str) -> None:
 def test_show_gives_each_theorem_the_checkers_word(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """True theorems are called proved, a false one among them refused."""
+    """True theorems are called proved, a false one among them refused: the step is named, and the command fails."""
     dot, (n, m), (i, j) = formulas()["scores.dot"], sizes("n m"), indices("i j")
     zero = claim(dot(*dot.inputs)[i, j], "=", 0, (i, n), (j, m))
     monkeypatch.setitem(dot.theorems, "always_zero", Theorem("always_zero", "Every score is 0", (zero,)))
-    assert main(["show", "scores.dot"]) == 0
-    words = re.findall(r"^  (\w+): .*\[(\w+)\]$", capsys.readouterr().out, re.MULTILINE)
+    assert main(["show", "scores.dot"]) == 1
+    out = capsys.readouterr().out
+    assert "\nrefused: scores.dot, always_zero, claim 1: step 1 of 1" in out
+    words = re.findall(r"^  (\w+): .*\[(\w+)\]$", out, re.MULTILINE)
     assert words == [(name, "refused" if name == "always_zero" else "proved") for name in dot.theorems]
 
 

@@ -100,8 +100,9 @@ def test_named_targets_are_verified(here: Path, capsys: pytest.CaptureFixture[st
 def test_a_part_of_them(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """IDs, subjects and names choose among them; what is not among them is said with what is."""
     (here / "attnspec.toml").write_text(TARGETS.replace("tool.attnspec.", "").replace("[tool.attnspec]", ""))
-    assert main(["verify", "own", "--jobs", "1"]) == 0
-    assert "1 of 1 targets conform" in capsys.readouterr().out
+    for name in ("own", "own.half", "src/halves.py:half"):
+        assert main(["verify", name, "--jobs", "1", "--max-examples", "3"]) == 0
+        assert "1 of 1 targets conform" in capsys.readouterr().out
     assert main(["verify", "--target", "half", "--jobs", "1", "--max-examples", "3"]) == 0
     assert main(["verify", "scores.dot"]) == 2
     said = capsys.readouterr().err
@@ -163,6 +164,8 @@ ONE = '[[target]]\ncallable = "my_norms:beside"\nformula = "normalization.layer_
         (ONE + 'conventions = "eps"', 'target[1].conventions: expected a table such as {eps = "outside"}; got \'eps\''),
         (ONE + "conventions = {eps = 1}", "target[1].conventions.eps: expected a value as in"),
         (ONE + 'ranges = {x = "big"}', "target[1].ranges.x: expected a value as in {q = 1e3}; got 'big'"),
+        (ONE + 'few-shapes = "yes"', "target[1].few-shapes: expected true or false; got 'yes'"),
+        (ONE + "adapter = 3", "target[1].adapter: expected a table, or the file of one; got 3"),
         (ONE + "name = 3", "target[1].name: expected a text; got 3"),
         (ONE + 'known = [{check = "value*"}]', "target[1].known[1] has no reason"),
         (ONE + 'known = [{chek = "value*", reason = "x"}]', "target[1].known[1].chek is no key of attnspec"),
@@ -183,6 +186,35 @@ def test_what_is_wrong_is_said_in_one_line(
     assert says in captured.err
     assert captured.err.count("\n") == 1
     assert "attnspec.toml" in captured.err
+
+
+MODULE = """
+import torch
+
+class Norm(torch.nn.LayerNorm):
+    def __init__(self, width):
+        super().__init__(width, eps=1e-6)
+"""
+ADAPTER = 'arguments = "d"\nfixed = {eps = 1e-6}\nweights = {gamma = "weight", beta = "bias"}\n'
+
+
+def test_modules_conventions_and_shapes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A module is described in the file, or in one of its own; conventions may be sought, and shapes few."""
+    (here / "my_module.py").write_text(MODULE)
+    (here / "norm.toml").write_text(ADAPTER)
+    target = '[[target]]\nname = "{0}"\ncallable = "my_module.py:Norm"\nformula = "normalization.layer_norm"\n{1}\n'
+    (here / "attnspec.toml").write_text(
+        'types = ["float64"]\nmax-examples = 8\nfew-shapes = true\n'
+        + target.format("in a file", 'adapter = "norm.toml"')
+        + target.format("in a table", "[target.adapter]\n" + ADAPTER)
+        + ONE.replace("my_norms", "src/my_norms.py")
+        + 'conventions = "auto"\n'
+    )
+    assert main(["verify", "--jobs", "1", "--json", "a.json"]) == 0
+    capsys.readouterr()
+    reports = json.loads((here / "a.json").read_text())["reports"]
+    assert [report["verdict"] for report in reports] == ["conforms"] * 3
+    assert reports[2]["conventions"]["eps"] == "outside"
 
 
 def test_what_cannot_be_run_is_no_verdict(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
