@@ -116,6 +116,7 @@ def scenario_examples(
             dtypes[turn // together % len(dtypes)],
             scenario.batch,
         )
+        example.turn = turn
         yield with_cotangents(setting.judge, example, recipe.seed) if scenario.gradients else example
 
 
