@@ -21,7 +21,7 @@ from verify.inputs import mask_kinds, regimes
 from verify.inputs.dtypes import DTYPES
 from verify.inputs.leads import Lead, leads
 from verify.inputs.size_rules import EVERY_SIZE, Supported
-from verify.inputs.sizes import ALIKE, SIZE_KINDS, Sizing, sizing
+from verify.inputs.sizes import ALIKE, BY_CHANCE, SIZE_KINDS, Sizing, sizing
 
 SHARING = 100
 """For every so many planned examples, one more choice of sizes of each kind: examples of equal sizes are evaluated together."""
@@ -45,7 +45,8 @@ class Recipe(NamedTuple):
 class Example:
     """Inputs of a formula: arrays (real ones float64, holding values of ``dtype``), Python numbers, None for no mask.
 
-    ``supported``: to what they keep, and what is made of them has to keep.
+    ``supported``: to what they keep, and what is made of them has to keep; ``turn``: which of the examples of its kind it is, where
+    something is to be tried in turn.
     """
 
     inputs: dict[str, Any]
@@ -56,6 +57,7 @@ class Example:
     generator_seed: int | None = None
     cotangents: dict[str, Any] = field(default_factory=dict)
     supported: Supported = EVERY_SIZE
+    turn: int = 0
 
     def single(self, formula: Formula, place: tuple[int, ...]) -> dict[str, Any]:
         """The inputs of one member of the batch."""
@@ -145,7 +147,9 @@ class Space:
                 mask=(turn + turn // len(self.masks)) % len(self.masks),
                 number=(turn + turn // 6) % len(regimes.POSITIVE_NUMBERS),
                 seed=int(random.integers(2**31)),
-                variant=int(variants[kind, turn // SIZE_KINDS % variants.shape[1]]),
+                variant=turn // SIZE_KINDS
+                if kind == BY_CHANCE
+                else int(variants[kind, turn // SIZE_KINDS % variants.shape[1]]),
             )
 
     def example(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import cycle, islice
+from itertools import combinations, cycle, islice
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,8 @@ from spec.language.ordering import Group
 from verify.inputs.size_rules import Supported, sizes_of_formula
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
-SIZE_KINDS, ALIKE = 10, 5
-"""Kinds of small sizes, and that of equal ones; a kind from the first on is one of the large ones."""
+SIZE_KINDS, ALIKE, BY_CHANCE = 10, 5, 8
+"""Kinds of small sizes, that of equal ones, and that of two equal and others distinct; from the first on kinds are large."""
 LARGE = (1031, 257, 131, 67)
 """Primes above 1024, 256, 128 and 64, in which loops over blocks end in an incomplete block."""
 BUDGET, STEP = 3e5, 1e4
@@ -31,7 +31,7 @@ LONG, LONGEST = (67, 37, 23), 1.2e7
 """Many steps of a recurrence, and what such an example may cost: one that is right for a few may be cut after 20 or 35."""
 FEW = (0, 1, 6)
 """The kinds of small sizes, drawn once each, for a callable to which every new shape is dear."""
-FEWER, WIDE = (0, 2, 4, 6, 7), 3
+FEWER, WIDE = (0, 4, 6, 7, BY_CHANCE), 3
 """The kinds of small sizes, and how many large ones, for a statement of so many lines and steps that each costs something."""
 Term = tuple[tuple[Size, ...], float]
 """A part of the cost: the sizes that are multiplied, and by what."""
@@ -53,6 +53,7 @@ class Sizing:
         self.long = tuple(self._long())
         self.large = (*self.long, *self._large())
         self.squares = tuple(_squares(formula))
+        self.couples = sorted(combinations(range(len(self.order)), 2), key=self._unlike)
         self.dear = self.budget > BUDGET
         """Whether each evaluation is dear, whatever the sizes."""
         self.kinds = FEWER if self.dear else tuple(range(SIZE_KINDS))
@@ -65,6 +66,19 @@ class Sizing:
     def _sized(self, sizes: Sequence[int]) -> dict[Size, int]:
         """Sizes in order, steps of recurrences first."""
         return self.supported.settled(dict(zip(self.order, cycle(sizes), strict=False)))
+
+    def _unlike(self, couple: tuple[int, int]) -> bool:
+        """Whether no two inputs have these sizes in the same place, counted from the end: n and m are alike, n and d are not."""
+        one, other = (
+            {
+                place - len(t.shape)
+                for t in self.formula.tensors
+                for place, s in enumerate(t.shape)
+                if s == self.order[at]
+            }
+            for at in couple
+        )
+        return not one & other
 
     def cost(self, sizes: Mapping[Size, int]) -> float:
         """About how many entries are evaluated."""
@@ -102,11 +116,13 @@ class Sizing:
             kind, variant = (FEW[kind % len(FEW)] if kind < SIZE_KINDS else SIZE_KINDS), 0
         found = self._drawn.get((kind, variant))
         if found is None:
-            found = self._drawn[kind, variant] = self.draw(kind, np.random.default_rng([kind, variant]))
+            found = self._drawn[kind, variant] = self.draw(
+                kind, np.random.default_rng([kind, variant]), variant
+            )
         return found
 
-    def draw(self, kind: int, random: np.random.Generator) -> dict[Size, int]:
-        """Sizes of one kind."""
+    def draw(self, kind: int, random: np.random.Generator, variant: int = 0) -> dict[Size, int]:
+        """Sizes of one kind; two sizes that are equal by chance go in turn with ``variant``."""
         if kind >= SIZE_KINDS and self.large:
             return dict(self.large[(kind - SIZE_KINDS) % len(self.large)])
         count = len(self.order)
@@ -121,8 +137,11 @@ class Sizing:
             chosen = [1] * count
         else:
             chosen = [int(x) for x in random.permutation(small)[:count]]
-        if kind in (3, 8) and count:
+        if kind == 3 and count:
             chosen[int(random.integers(count))] = 1
+        if kind == BY_CHANCE and count > 1:
+            one, other = self.couples[variant % len(self.couples)]
+            chosen[one] = chosen[other]
         if kind in (4, 9) and count:
             place = int(random.integers(count))
             named = self.order[place] in self.formula.inputs
@@ -203,4 +222,4 @@ def _steps(group: Group, outside: tuple[Size, ...]) -> Iterator[Term]:
         yield from _steps(inner, over)
 
 
-__all__ = ["ALIKE", "LARGE", "LONG", "LONGEST", "PRIMES", "SIZE_KINDS", "Sizing", "sizing"]
+__all__ = ["ALIKE", "BY_CHANCE", "LARGE", "LONG", "LONGEST", "PRIMES", "SIZE_KINDS", "Sizing", "sizing"]

@@ -16,8 +16,8 @@ def is_identity(W: Tensor) -> bool:
     return W.shape[-1] == W.shape[-2] and bool((torch.eye(W.shape[-1], dtype=W.dtype) == W).all())
 
 
-def _flow(x: Tensor, h: Tensor, block: tuple[Tensor, ...], adds: bool) -> Tensor:
-    W, U, b = block
+def _flow(x: Tensor, h: Tensor, weights: tuple[Tensor, ...], adds: bool) -> Tensor:
+    W, U, b = weights
     return x @ W.mT + h @ U.mT + b if adds else x @ W.mT + h @ U.mT
 
 

@@ -89,6 +89,16 @@ def turned(x: torch.Tensor) -> torch.Tensor:
     return x.mT.contiguous().mT if x.ndim >= 2 else x
 
 
+def padded(x: torch.Tensor) -> torch.Tensor:
+    """The same values as a slice of wider rows: the last stride alone is that of a contiguous tensor."""
+    if not x.ndim:
+        return x
+    room = x.new_ones((*x.shape[:-1], x.shape[-1] + 3))
+    view = room[..., 1:-2]
+    view.copy_(x)
+    return view
+
+
 def of_stride_0(x: torch.Tensor) -> torch.Tensor:
     """A tensor of equal entries as a sum passes it back: one number, expanded with stride 0."""
     return x.flatten()[:1].squeeze(0).expand(x.shape) if x.numel() else x
@@ -134,6 +144,7 @@ __all__ = [
     "of_stride_0",
     "one_at_a_time",
     "one_backward",
+    "padded",
     "scattered",
     "stored_otherwise",
     "turned",

@@ -18,12 +18,15 @@ from verify.faults import Fault
 from verify.inputs import mask_kinds
 from verify.inputs.examples import Example, rounded
 from verify.properties import gradient_scenarios
-from verify.properties.gradient_scenarios import Scene, scattered, turned
+from verify.properties.gradient_scenarios import Scene, padded, scattered, turned
 from verify.properties.gradients import REAL, differentiable
 from verify.properties.leaks import UNREAD, nan_in_masked_slots
 from verify.properties.values import Judge, Outcome, compare, explain, judge_call, judge_value, worst
 from verify.subject.caller import Caller
 from verify.subject.returned import values
+
+CHANGED = 2
+"""How many changes of some of its inputs an example is called with."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,8 @@ def one_call(judge: Judge, caller: Caller, example: Example) -> Outcome:
 
 
 def non_contiguous(judge: Judge, caller: Caller, example: Example) -> Outcome:
-    """Inputs with gaps between their entries, then inputs stored transposed."""
-    changes = (scattered, turned)
+    """Inputs with gaps between their entries, inputs with gaps between their rows, and inputs stored transposed."""
+    changes = (scattered, padded, turned)
     return worst([judge_call(judge, caller, example, _tensors(_passed(caller, example), c)) for c in changes])
 
 
@@ -132,6 +135,43 @@ def again_with_others(judge: Judge, caller: Caller, example: Example) -> Outcome
         expected = judge.expect_batch(case, dtype=returned)
         outcomes.append(worst([compare(e, g) for e, g in zip(expected, found, strict=True)]))
     return explain(judge, caller, worst(outcomes), example)
+
+
+def some_changed(judge: Judge, example: Example) -> tuple[Example, ...]:
+    """The example, and the same with other values for some inputs only: all parameters, all data, or one input alone.
+
+    Which, goes in turn from example to example, :data:`CHANGED` for each.
+    """
+    other = others(judge, example)
+    given = [t for t in judge.formula.tensors if isinstance(example.inputs.get(t.name), np.ndarray)]
+    groups = [
+        [t.name for t in given if (t.role == "parameter") == parameters] for parameters in (True, False)
+    ]
+    parts = [group for group in groups if 1 < len(group) < len(given)] + [[t.name] for t in given]
+    first = CHANGED * example.turn % max(1, len(parts))
+    chosen = (parts[first:] + parts[:first])[:CHANGED]
+    return example, *(example.changed(**{name: other.inputs[name] for name in part}) for part in chosen)
+
+
+def some_change(judge: Judge, caller: Caller, example: Example) -> Outcome:
+    """Some inputs change, at the same address, while all others are the very same tensors.
+
+    Whatever is kept from call to call (a projected memory, a packed weight) is out of date if it depends on an input that its key
+    leaves out. The new values are in a new tensor without a history, in the storage that the old one gave up.
+    """
+    plain, *cases = some_changed(judge, example)
+    kept, outcomes = _passed(caller, plain), []
+    for case in cases:
+        outcomes.append(judge_call(judge, caller, plain, kept))
+        arguments, renewed = list(kept), []
+        for place, (item, new) in enumerate(zip(judge.formula.inputs, _passed(caller, case), strict=False)):
+            if case.inputs.get(str(item)) is not plain.inputs.get(str(item)):
+                renewed.append((kept[place], kept[place].clone()))
+                arguments[place] = kept[place].data.copy_(new).data
+        outcomes.append(judge_call(judge, caller, case, arguments))
+        for old, before in renewed:
+            old.data.copy_(before)
+    return worst(outcomes)
 
 
 def alike(judge: Judge, example: Example) -> Example:
@@ -215,6 +255,7 @@ VALUES: tuple[Scenario, ...] = (
     Scenario("non-contiguous inputs", non_contiguous),
     Scenario("expanded inputs", expanded_batch),
     Scenario("same shapes, other values", again_with_others, calls=_both),
+    Scenario("some inputs change, the others stay", some_change, calls=some_changed),
     Scenario("same inputs twice", twice),
     Scenario(
         "one tensor for several inputs",
@@ -254,6 +295,7 @@ def applicable(judge: Judge) -> tuple[Scenario, ...]:
     needs_data = {"a batch equals its members", "two leading dimensions", "a batch of one", "expanded inputs"}
     needs_data |= {"gradients of a batch", "one tensor for several inputs"}
     needs_tensor = {"non-contiguous inputs", "same shapes, other values", "with and without gradients"}
+    needs_tensor |= {"some inputs change, the others stay"}
     return tuple(
         s
         for s in VALUES

@@ -128,6 +128,7 @@ def scenario_examples(
             dtypes[turn // together % len(dtypes)],
             scenario.batch,
         )
+        example.turn = turn
         yield with_cotangents(setting.judge, example, recipe.seed) if scenario.gradients else example
 
 

@@ -114,3 +114,12 @@ def test_a_gradient_cut_after_many_steps_is_found():
 
     found = check(cut, "recurrent.rnn", dtypes=["float64"], max_examples=24).falsified
     assert [result.name for result in found] == ["gradient in float64"]
+
+
+def test_two_sizes_are_equal_by_chance():
+    """As many queries as keys while the widths differ, and the other way round, among the first examples."""
+    space = Space(formulas()["attention.scaled_dot_product"])
+    found = [space.example(recipe, "float64").sizes for recipe in space.plan(40, 0)]
+    named = [{str(size): value for size, value in sizes.items()} for sizes in found]
+    assert any(s["n"] == s["m"] and s["d_k"] != s["d_v"] and s["n"] > 1 for s in named)
+    assert any(s["n"] != s["m"] and s["d_k"] == s["d_v"] and s["d_k"] > 1 for s in named)
