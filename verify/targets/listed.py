@@ -59,6 +59,7 @@ FURTHER = (
     _ours("objectives.linear_cross_entropy", block=64),
     _ours("objectives.distillation", {"divergence": "cross_entropy"}, divergence="cross_entropy"),
     _ours("masking.mlm", {"selection": "exact_count"}, selection="exact_count"),
+    _ours("masking.mlm", {"selection": "count_of_all"}, selection="count_of_all"),
 )
 """Ours once more, under another convention or on another path."""
 
@@ -72,7 +73,7 @@ OURS = tuple(
 
 NONE_ASKED = {"none_asked": "unspecified"}
 ONE_MEAN = "one mean for a batch: called for each member; without a target it is NaN"
-CLAMPED = "norms below 1e-8 count as 1e-8, so that a zero vector has cosine 0 and yet a gradient"
+CLAMPED = "norms below 1e-8 count as 1e-8, going forward"
 
 TORCH = (
     _torch("torch.linalg.vecdot", "similarity.dot", "pytorch:vecdot"),
@@ -94,7 +95,7 @@ TORCH = (
         "F.cosine_similarity",
         "similarity.cosine",
         "pytorch:cosine_similarity",
-        {"zero_vector": "unspecified"},
+        {"eps": "max_1e8"},
         CLAMPED,
     ),
     _torch("F.embedding", "embedding.token", "pytorch:embedding"),
@@ -144,7 +145,7 @@ TORCH = (
         "F.cosine_similarity",
         "scores.cosine",
         "pytorch:cosine_scores",
-        {"zero_vector": "unspecified"},
+        {"eps": "max_1e8"},
         CLAMPED,
     ),
     _torch("torch.softmax", "attention.softmax", "pytorch:softmax", UNSPECIFIED, f"masked by −∞; {NAN}"),
