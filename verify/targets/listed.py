@@ -101,6 +101,14 @@ TORCH = (
     _torch("F.embedding", "embedding.token", "pytorch:embedding"),
     _torch("nn.Embedding", "embedding.token", "pytorch:embedding_module"),
     _torch(
+        "nn.Embedding(padding_idx=0)",
+        "embedding.token",
+        "pytorch:embedding_padded",
+        {"padding": "id_0"},
+        "the row of padding is 0, as the module initialises it",
+        place=0,
+    ),
+    _torch(
         "nn.RNNCell", "recurrent.rnn_cell", "recurrences:rnn_cell", differs="the output is a product after it"
     ),
     _torch(
