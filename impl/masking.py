@@ -15,7 +15,7 @@ from impl import _refuse
 
 __all__ = ["mlm"]
 
-Selection = Literal["bernoulli", "exact_count"]
+Selection = Literal["bernoulli", "exact_count", "count_of_all"]
 
 IGNORED = -100  # the label of a token that was not selected; what F.cross_entropy ignores by default
 
@@ -35,17 +35,19 @@ def mlm(
     Returns (corrupted, labels): labels hold the original id where a token was selected and −100 elsewhere. ``special``
     marks the tokens that are never selected, padding among them. A random word is uniform on 0..V−1, whatever it is.
 
-    ``selection="bernoulli"`` selects each ordinary token by itself, with probability 0.15. ``"exact_count"`` is BERT's
-    original: of a row's c ordinary tokens, max(1, round(0.15 c)) in all, uniformly without replacement (halves round to
-    even, as Python's ``round``; none where c = 0).
+    ``selection="bernoulli"`` selects each ordinary token by itself, with probability 0.15. ``"exact_count"``
+    selects of a row's c ordinary tokens max(1, round(0.15 c)) in all, uniformly without replacement (halves round to even,
+    as Python's ``round``; none where c = 0). ``"count_of_all"`` is BERT's original: max(1, round(0.15 n)) of them, or all c.
 
     ids may have any integer dtype and are left as they were; both results keep that dtype, only labels of an unsigned
     one are int64, to hold −100. Equal seeds give equal results on one kind of device. ValueError for shapes, ids or a
     generator's device that do not fit, TypeError for wrong dtypes.
     """
     _check(ids, special, mask_id, V, generator, selection)
-    law = _bernoulli if selection == "bernoulli" else _exact_count
-    slot, word, part = law(special, V, generator)
+    if selection == "bernoulli":
+        slot, word, part = _bernoulli(special, V, generator)
+    else:
+        slot, word, part = _exact_count(special, V, generator, of_all=selection == "count_of_all")
     flat = ids.flatten().long()
     old = flat.index_select(0, slot)
     new = torch.where(part < 512, mask_id, torch.where(part < 576, word, old))
@@ -66,13 +68,16 @@ def _bernoulli(special: Tensor, V: int, generator: Generator) -> tuple[Tensor, T
     return slot, *_word_and_part(slot.numel(), V, 650, special.device, generator)
 
 
-def _exact_count(special: Tensor, V: int, generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
+def _exact_count(
+    special: Tensor, V: int, generator: Generator, of_all: bool
+) -> tuple[Tensor, Tensor, Tensor]:
     """(slot, word, part) as above. A row's selected tokens are those with the k largest of its random 63-bit keys."""
     n, device = special.shape[-1], special.device
     special = special.reshape(math.prod(special.shape[:-1]), n)
     ordinary = n - special.sum(-1)
     # In float64 a half is exactly a half, so this rounds as Python does.
-    k = (3 * ordinary.double() / 20).round().clamp(min=1).minimum(ordinary)
+    counted = torch.full_like(ordinary, n) if of_all else ordinary
+    k = (3 * counted.double() / 20).round().clamp(min=1).minimum(ordinary)
     k_max = min(max(1, round(3 * n / 20)), n)
     key = _random_integers(special.numel(), device, generator).view(special.shape).masked_fill_(special, -1)
     ranked = key.topk(k_max).indices
@@ -122,5 +127,6 @@ def _check(ids: Tensor, special: Tensor, mask_id: int, V: int, generator: Genera
         raise ValueError(
             f"masking.mlm: expected a generator on the ids' device {ids.device}; got one on {generator.device}"
         )
-    if selection not in ("bernoulli", "exact_count"):
-        raise ValueError(f"masking.mlm: selection is 'bernoulli' or 'exact_count'; got {selection!r}")
+    if selection not in ("bernoulli", "exact_count", "count_of_all"):
+        known = "'bernoulli', 'exact_count' or 'count_of_all'"
+        raise ValueError(f"masking.mlm: selection is {known}; got {selection!r}")

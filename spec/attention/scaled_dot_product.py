@@ -1,6 +1,6 @@
 """Scaled dot-product attention: weights mix values."""
 
-from spec.attention.masks import FULLY_MASKED, OURS, POLARITY, permitted
+from spec.attention.masks import FILLS, FULLY_MASKED, OURS, POLARITY, permitted
 from spec.attention.softmax import softmax
 from spec.scores.scaled_dot import scaled_dot
 from spec.vocabulary import *
@@ -43,6 +43,7 @@ scaled_dot_product = Formula(
                 zero=mixed,
                 mean=case(has_key, mixed, Sum(v[j, e], j) / m),
                 unspecified=case(has_key, mixed, Undefined()),
+                **dict.fromkeys((*FILLS, "added_1e4"), Sum(a[i, j] * v[j, e], j)),
             ),
         ),
     ),

@@ -1,6 +1,6 @@
 """Softmax over the permitted keys: scores become weights."""
 
-from spec.attention.masks import FULLY_MASKED, OURS, POLARITY, permitted
+from spec.attention.masks import FULLY_MASKED, OURS, POLARITY, let_in, permitted
 from spec.vocabulary import *
 
 n, m = sizes("n m")
@@ -11,6 +11,7 @@ mask = optional_mask("mask", n, m, meaning="which keys a query may attend to")
 a = tensor("a", n, m, meaning="attention weight: the share of its attention that a query gives to each key")
 
 has_key = Some(permitted(mask, i, l), l)
+filled_here, filled_there = let_in(s[i, j], permitted(mask, i, j)), let_in(s[i, l], permitted(mask, i, l))
 weight = exp(s[i, j]) / Sum(exp(s[i, l]), l, where=permitted(mask, i, l))
 
 softmax = Formula(
@@ -30,6 +31,10 @@ softmax = Formula(
                 zero=case(permitted(mask, i, j), weight),
                 mean=case(has_key, case(permitted(mask, i, j), weight), 1 / m),
                 unspecified=case(has_key, case(permitted(mask, i, j), weight), Undefined()),
+                **{
+                    option: exp(score) / Sum(exp(filled_there[option]), l)
+                    for option, score in filled_here.items()
+                },
             ),
         ),
     ),
@@ -40,6 +45,7 @@ softmax = Formula(
         pitfall(
             "a query without a key: −∞ for every score makes 0/0, which is NaN", convention="fully_masked"
         ),
+        pitfall("a mask by −10⁴ or −10⁹: scores of that size let masked keys in", convention="fully_masked"),
         pitfall("large scores overflow unless the largest is subtracted first", theorem="shift_invariant"),
         pitfall("the mask multiplied in afterwards: what is left does not sum to 1", mutant="mask_after"),
     ),
@@ -66,6 +72,13 @@ softmax = Formula(
             {"s": [[13, 9, 9]], "mask": [[False, True, True]]},
             [["0.0", "0.5", "0.5"]],
             1,
+        ),
+        Worked(
+            "All of them masked by −10⁴ in their place: they share alike",
+            {"s": [[13, 9, 9]], "mask": [[False, False, False]]},
+            [["0.333", "0.333", "0.333"]],
+            3,
+            conventions={"fully_masked": "filled_1e4"},
         ),
     ),
 )

@@ -1,5 +1,7 @@
 """Masked language modelling: how the input is corrupted."""
 
+from typing import Any
+
 from spec.vocabulary import *
 
 n, V = sizes("n V")
@@ -31,11 +33,19 @@ SELECTION = Convention(
         "bernoulli": "each ordinary token is selected independently with probability ρ",
         "exact_count": "in each row, max(1, ρ·(ordinary tokens) rounded half to even) ordinary tokens are selected, "
         "all such sets alike likely",
+        "count_of_all": "the same, but ρ is of all tokens of the row, special ones among them, as in the original BERT: "
+        "max(1, ρ·n rounded half to even) ordinary tokens, or all of them where there are fewer",
     },
     default="bernoulli",
 )
 same = delta(w, ids[i])
 replaced = alpha * delta(w, mask_id) + omega / V + (1 - alpha - omega) * same
+
+
+def at_least_one(tokens: Any) -> Node:
+    """The share ρ of so many tokens, rounded; 1 at least."""
+    return case(lt(rounded(rho * tokens), 1), 1, rounded(rho * tokens))
+
 
 mlm = Formula(
     "masking.mlm",
@@ -48,8 +58,21 @@ mlm = Formula(
     inputs=(ids, special, mask_id, V, generator),
     lines=(
         define(ordinary, Sum(case(~special[l], 1), l)),
-        define(count, case(lt(rounded(rho * ordinary), 1), 1, rounded(rho * ordinary))),
-        define(rate, by_convention("selection", bernoulli=rho, exact_count=count / ordinary)),
+        define(
+            count,
+            by_convention(
+                "selection",
+                bernoulli=at_least_one(ordinary),
+                exact_count=at_least_one(ordinary),
+                count_of_all=case(lt(ordinary, at_least_one(n)), ordinary, at_least_one(n)),
+            ),
+        ),
+        define(
+            rate,
+            by_convention(
+                "selection", bernoulli=rho, exact_count=count / ordinary, count_of_all=count / ordinary
+            ),
+        ),
         define(P[i, w, 0], case(special[i], same, (1 - rate) * same)),
         define(P[i, w, 1], case(special[i], 0, rate * replaced)),
     ),

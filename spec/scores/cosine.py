@@ -1,6 +1,6 @@
 """The cosine score: how nearly a key points where the query points, lengths apart."""
 
-from spec.similarity.cosine import ZERO_VECTOR, between
+from spec.similarity.cosine import EPS, ZERO_VECTOR, between
 from spec.similarity.cosine import cosine as cosine_of
 from spec.vocabulary import *
 
@@ -23,11 +23,11 @@ cosine = Formula(
     inputs=(q, k),
     lines=(define(s[i, j], cosine_of(q[i], k[j])),),
     outputs=(s,),
-    conventions=(ZERO_VECTOR,),
+    conventions=(ZERO_VECTOR, EPS),
     pitfalls=(
         pitfall("0/0 for rows of zeros, such as padding: NaN in every weight", convention="zero_vector"),
         pitfall("lengths along the sequence instead of along a row", mutant="normalised_over_the_sequence"),
-        pitfall("a small number added to each length: short rows score too low", theorem="scale_invariant"),
+        pitfall("a small number added to each length: short rows score too low", convention="eps"),
     ),
     sources=(deck(2, "attention scoring: cosine similarity"), paper("graves2014", "eq. 6")),
     worked=(
@@ -42,7 +42,7 @@ cosine = Formula(
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
 
-OURS = {"zero_vector": "zero"}
+OURS = {"zero_vector": "zero", "eps": "none"}
 a, b = given("a", n, domain="positive"), given("b", m, domain="positive")
 
 q_norm = tensor("q_norm", n, domain="nonnegative", meaning="length of each query")
@@ -62,12 +62,14 @@ cosine.theorem(
     "pairwise",
     "Each score is the cosine of its query and its key",
     claim(s[i, j], "=", cosine_of(q[i], k[j]), where=neither_zero).by_definition("row by row"),
+    conventions={"eps": "none"},
 )
 
 cosine.theorem(
     "bounded",
     "The score of a query and a key, neither of them zero, lies between -1 and 1",
     *between(s[i, j], qhat[i, c], khat[j, c], c, neither_zero),
+    conventions={"eps": "none"},
 )
 
 cosine.theorem(

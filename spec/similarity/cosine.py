@@ -19,9 +19,25 @@ ZERO_VECTOR = Convention(
     },
     default="zero",
 )
+EPS = Convention(
+    "eps",
+    {
+        "none": "the lengths as they are",
+        "max_1e8": "a length below 10⁻⁸ counts as 10⁻⁸, as in PyTorch: the cosine with a zero vector is 0",
+        "added_1e8": "10⁻⁸ is added to the product of the lengths: the cosine with a zero vector is 0",
+    },
+    default="none",
+)
+epsilon = constant("epsilon", meaning="ε: where there is one, what keeps the lengths away from 0")
 neither_zero = lt(0, x_norm) & lt(0, y_norm)
 quotient = dot(x, y) / (x_norm * y_norm)
 zero, unspecified = case(neither_zero, quotient), case(neither_zero, quotient, Undefined())
+
+
+def at_least(length: Node) -> Node:
+    """A length, or 10⁻⁸ where it is below."""
+    return case(lt(length, epsilon), epsilon, length)
+
 
 scoring = deck(2, "attention scoring: cosine similarity")
 
@@ -36,13 +52,22 @@ cosine = Formula(
     lines=(
         define(x_norm, sqrt(Sum(x[j] ** 2, j))),
         define(y_norm, sqrt(Sum(y[j] ** 2, j))),
-        define(s, by_convention("zero_vector", zero=zero, unspecified=unspecified)),
+        define(
+            s,
+            by_convention(
+                "eps",
+                none=by_convention("zero_vector", zero=zero, unspecified=unspecified),
+                max_1e8=dot(x, y) / (at_least(x_norm) * at_least(y_norm)),
+                added_1e8=dot(x, y) / (x_norm * y_norm + epsilon),
+            ),
+        ),
     ),
     outputs=(s,),
-    conventions=(ZERO_VECTOR,),
+    conventions=(ZERO_VECTOR, EPS),
+    constants={epsilon: Rational(1, 10**8)},
     pitfalls=(
         pitfall("0/0 for a vector of zeros, such as padding", convention="zero_vector"),
-        pitfall("an ε added to the lengths: short vectors look less alike", theorem="scale_invariant"),
+        pitfall("an ε added to the lengths: short vectors look less alike", convention="eps"),
         pitfall("lengths held constant in the backward pass: ∂x points along y", mutant="lengths_detached"),
     ),
     sources=(deck(1, "inner product, possibly scaled"), scoring, paper("graves2014", "eq. 6")),
@@ -54,7 +79,7 @@ cosine = Formula(
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
 
-OURS = {"zero_vector": "zero"}
+OURS = {"zero_vector": "zero", "eps": "none"}
 a, b = given("a", domain="positive"), given("b", domain="positive")
 
 xhat, yhat = tensor("xhat", d, meaning="x, at length 1"), tensor("yhat", d, meaning="y, at length 1")
@@ -81,6 +106,7 @@ cosine.theorem(
     "bounded",
     "The cosine of two vectors, neither of them zero, lies between -1 and 1",
     *between(lift(cosine(x, y)), xhat[j], yhat[j], j, neither_zero),
+    conventions={"eps": "none"},
 )
 
 cosine.theorem(

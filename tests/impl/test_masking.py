@@ -3,7 +3,7 @@ import torch
 
 from impl.masking import mlm
 
-SELECTIONS = pytest.mark.parametrize("selection", ["bernoulli", "exact_count"])
+SELECTIONS = pytest.mark.parametrize("selection", ["bernoulli", "exact_count", "count_of_all"])
 V, MASK = 30_522, 103
 
 
@@ -136,6 +136,15 @@ def test_exact_count_selects_a_rounded_15_percent_of_every_row(n):
     assert (labels != -100).sum(-1).tolist() == want
 
 
+def test_count_of_all_selects_15_percent_of_the_whole_row():
+    """Special tokens count, and are not selected; where too few are left, all of these are."""
+    n = 20
+    special = torch.arange(n)[None] >= torch.arange(n + 1)[:, None]  # row c has c ordinary tokens
+    _, labels = mlm(torch.full((n + 1, n), 7), special, MASK, V, seeded(n), selection="count_of_all")
+    assert (labels != -100).sum(-1).tolist() == [min(c, 3) for c in range(n + 1)]
+    assert (labels[special] == -100).all()
+
+
 def test_exact_count_selects_every_place_equally_often():
     """Of 20 places three are selected; over all 1 140 triples equally likely ones, none is missing in 40 000 draws."""
     ids = torch.zeros(40_000, 20, dtype=torch.int64)
@@ -170,7 +179,11 @@ def test_every_word_can_be_drawn():
         ),
         ({"mask_id": -1}, ValueError, "got V 30522, mask_id -1"),
         ({"ids": torch.ones(5, 7).to(torch.int8)}, ValueError, "got int8, at most 127"),
-        ({"selection": "exact"}, ValueError, "selection is 'bernoulli' or 'exact_count'; got 'exact'"),
+        (
+            {"selection": "exact"},
+            ValueError,
+            "selection is 'bernoulli', 'exact_count' or 'count_of_all'; got",
+        ),
         ({"generator": None}, TypeError, "expected a torch.Generator; got None"),
     ],
 )

@@ -22,7 +22,7 @@ THEOREMS = [(f, t) for f in formulas().values() for t in f.theorems.values()]
 CATALOGUE = {
     "similarity.dot": {"bilinear", "symmetric", "cauchy_schwarz"},
     "similarity.cosine": {"bounded", "symmetric", "scale_invariant", "of_itself"},
-    "embedding.token": {"one_hot", "gradient", "other_rows"},
+    "embedding.token": {"one_hot", "gradient", "other_rows", "padding", "scaled"},
     "recurrent.rnn_cell": {"bounded", "slope", "parameters"},
     "recurrent.rnn": {
         "bounded",

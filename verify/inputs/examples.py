@@ -45,8 +45,8 @@ class Recipe(NamedTuple):
 class Example:
     """Inputs of a formula: arrays (real ones float64, holding values of ``dtype``), Python numbers, None for no mask.
 
-    ``supported``: to what they keep, and what is made of them has to keep; ``turn``: which of the examples of its kind it is, where
-    something is to be tried in turn.
+    ``supported``: to what they keep, and what is made of them has to keep; ``turn``: which of the examples of its kind it is,
+    where something is to be tried in turn.
     """
 
     inputs: dict[str, Any]

@@ -261,3 +261,64 @@ def kernel_with_care(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None
     some = mask.any(-1, keepdim=True)
     q, k, v = blank_queries(q, mask), blank(k, mask), blank(v, mask)
     return torch.where(some, F.scaled_dot_product_attention(q, k, v, mask | ~some), 0.0)
+
+
+# Masks by a finite number -------------------------------------------------------------------------------------------------
+
+
+def filled(s: Tensor, mask: Tensor | None, fill: float) -> Tensor:
+    """The weights where a masked score is replaced by a number."""
+    return torch.softmax(s if mask is None else s.masked_fill(~mask, fill), -1)
+
+
+def lowered(s: Tensor, mask: Tensor | None) -> Tensor:
+    """The weights where 10⁴ is taken off a masked score, as in the original BERT."""
+    return torch.softmax(s if mask is None else s - 1e4 * ~mask, -1)
+
+
+@right(SOFTMAX, fully_masked="filled_1e4")
+def weights_filled(s: Tensor, mask: Tensor | None = None) -> Tensor:
+    """−10⁴ for masked scores, where that is the convention."""
+    return filled(s, mask, -1e4)
+
+
+@right(SOFTMAX, fully_masked="added_1e4")
+def weights_lowered(s: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Masked scores less 10⁴, where that is the convention."""
+    return lowered(s, mask)
+
+
+@wrong(SOFTMAX, fully_masked="filled_1e4")
+def lowered_not_filled(s: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Adds −10⁴ where the score was to be replaced by it: a query without a key attends as if none were masked."""
+    return lowered(s, mask)
+
+
+@wrong(SOFTMAX, fully_masked="filled_1e9")
+def filled_with_less(s: Tensor, mask: Tensor | None = None) -> Tensor:
+    """−10³ where −10⁹ was promised: large scores let masked keys in."""
+    return filled(s, mask, -1e3)
+
+
+@right(SDPA, fully_masked="filled_1e6")
+def attention_filled(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """−10⁶ for masked scores, as d2l has it, where that is the convention."""
+    return filled(raw(q, k), mask, -1e6) @ v
+
+
+@right(SDPA, fully_masked="filled_1e9")
+def attention_filled_as_annotated(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """−10⁹ for masked scores, as the Annotated Transformer has it, where that is the convention."""
+    return filled(raw(q, k), mask, -1e9) @ v
+
+
+@right(SDPA, fully_masked="added_1e4")
+def attention_lowered(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Masked scores less 10⁴, where that is the convention."""
+    return lowered(raw(q, k), mask) @ v
+
+
+@wrong(SDPA, fully_masked="filled_1e9")
+def filled_with_twenty(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Fills with −20, far from what was promised: ordinary scores come through."""
+    return filled(raw(q, k), mask, -20.0) @ v

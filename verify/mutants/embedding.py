@@ -110,3 +110,28 @@ def by_gather(ids: Tensor, E: Tensor) -> Tensor:
     """A gather of whole rows."""
     rows = E.gather(0, ids.reshape(-1, 1).expand(-1, E.shape[1]))
     return rows.reshape((*ids.shape, E.shape[1]))
+
+
+@right(TOKEN, padding="id_0")
+def zeros_for_padding(ids: Tensor, E: Tensor) -> Tensor:
+    """Zeros where id 0 stands, where that is the convention."""
+    return padding_zeroed(ids, E)  # type: ignore[no-any-return]
+
+
+@right(TOKEN, scale="sqrt_d", padding="id_1")
+def scaled_and_padded(ids: Tensor, E: Tensor) -> Tensor:
+    """Times √d, and zeros for id 1, as fairseq, where these are the conventions."""
+    scale: float = E.shape[1] ** 0.5
+    return torch.where((ids == 1)[..., None], 0.0, scale * F.embedding(ids, E))
+
+
+@wrong(TOKEN, padding="id_0")
+def padding_read(ids: Tensor, E: Tensor) -> Tensor:
+    """Cuts the gradient of row 0 and reads it all the same, whatever stands there."""
+    return F.embedding(ids, E, padding_idx=0)
+
+
+@wrong(TOKEN, scale="sqrt_d")
+def times_the_width(ids: Tensor, E: Tensor) -> Tensor:
+    """Times d instead of √d."""
+    return E.shape[1] * F.embedding(ids, E)

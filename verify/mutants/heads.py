@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from verify.mutants import right, wrong
-from verify.mutants.attention import blank, blank_queries, masked
+from verify.mutants.attention import blank, blank_queries, filled, masked
 from verify.mutants.projections import attend
 
 HEADS = "attention.multi_head"
@@ -310,3 +310,18 @@ def packed_projections(
         return wide.reshape((*wide.shape[:-1], W.shape[0], W.shape[2])).transpose(-3, -2)
 
     return merged(attend(split(x, W_q), split(y, W_k), split(y, W_v), every(mask))) @ W_o
+
+
+@right(HEADS, fully_masked="filled_1e9")
+def heads_filled(
+    x: Tensor,
+    y: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    W_v: Tensor,
+    W_o: Tensor,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """−10⁹ for masked scores, as the Annotated Transformer has it, where that is the convention."""
+    s = projected(x, W_q) @ projected(y, W_k).mT * W_q.shape[-1] ** -0.5
+    return merged(filled(s, every(mask), -1e9) @ projected(y, W_v)) @ W_o

@@ -351,3 +351,26 @@ def by_sorting(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, gene
     """The exact count, by ranks of random keys."""
     chosen = _counted(special, generator)
     return corrupt(ids, chosen, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id)
+
+
+def _counted_of_all(special: Tensor, generator: Generator) -> Tensor:
+    rank = uniform(special, generator).masked_fill(special, 2.0).argsort(-1).argsort(-1)
+    return (rank < max(1, round(0.15 * special.shape[-1]))) & ~special
+
+
+@right(MLM, selection="count_of_all")
+def count_of_the_row(
+    ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator
+) -> Pair:
+    """As BERT's own script: the count is of all tokens of the row, the choice among the ordinary ones."""
+    chosen = _counted_of_all(special, generator)
+    return corrupt(ids, chosen, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id)
+
+
+@wrong(MLM, selection="exact_count")
+def special_tokens_counted(
+    ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator
+) -> Pair:
+    """Counts special tokens and padding in, where the count was to be of the ordinary ones."""
+    chosen = _counted_of_all(special, generator)
+    return corrupt(ids, chosen, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id)

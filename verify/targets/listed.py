@@ -58,6 +58,7 @@ FURTHER = (
     _ours("objectives.linear_cross_entropy", block=64),
     _ours("objectives.distillation", {"divergence": "cross_entropy"}, divergence="cross_entropy"),
     _ours("masking.mlm", {"selection": "exact_count"}, selection="exact_count"),
+    _ours("masking.mlm", {"selection": "count_of_all"}, selection="count_of_all"),
 )
 """Ours once more, under another convention or on another path."""
 
@@ -71,7 +72,7 @@ OURS = tuple(
 
 NONE_ASKED = {"none_asked": "unspecified"}
 ONE_MEAN = "one mean for a batch: called for each member; without a target it is NaN"
-CLAMPED = "norms below 1e-8 count as 1e-8, so that a zero vector has cosine 0 and yet a gradient"
+CLAMPED = "norms below 1e-8 count as 1e-8, going forward"
 
 TORCH = (
     _torch("torch.linalg.vecdot", "similarity.dot", "pytorch:vecdot"),
@@ -93,11 +94,19 @@ TORCH = (
         "F.cosine_similarity",
         "similarity.cosine",
         "pytorch:cosine_similarity",
-        {"zero_vector": "unspecified"},
+        {"eps": "max_1e8"},
         CLAMPED,
     ),
     _torch("F.embedding", "embedding.token", "pytorch:embedding"),
     _torch("nn.Embedding", "embedding.token", "pytorch:embedding_module"),
+    _torch(
+        "nn.Embedding(padding_idx=0)",
+        "embedding.token",
+        "pytorch:embedding_padded",
+        {"padding": "id_0"},
+        "the row of padding is 0, as the module initialises it",
+        place=0,
+    ),
     _torch(
         "nn.RNNCell", "recurrent.rnn_cell", "recurrences:rnn_cell", differs="the output is a product after it"
     ),
@@ -143,7 +152,7 @@ TORCH = (
         "F.cosine_similarity",
         "scores.cosine",
         "pytorch:cosine_scores",
-        {"zero_vector": "unspecified"},
+        {"eps": "max_1e8"},
         CLAMPED,
     ),
     _torch("torch.softmax", "attention.softmax", "pytorch:softmax", UNSPECIFIED, f"masked by −∞; {NAN}"),

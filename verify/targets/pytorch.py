@@ -72,6 +72,19 @@ def embedding_module() -> Adapter:
     return module(torch.nn.Embedding, {"weight": "E"}, arguments="V, d", batch=None)
 
 
+def embedding_padded(place: int) -> Adapted:
+    """``nn.Embedding`` with ``padding_idx``, whose row of the table is 0, as the module initialises it."""
+
+    def token(ids: Tensor, E: Tensor) -> Tensor:
+        at_padding = torch.arange(E.shape[0], device=E.device).unsqueeze(-1) == place
+        # The row's value goes, its gradient would come: it is the module that must not pass one.
+        table = E - torch.where(at_padding, E, 0.0).detach()
+        module = hollow(lambda: torch.nn.Embedding(*E.shape, padding_idx=place))
+        return called(module, {"weight": table}, ids)  # type: ignore[no-any-return]
+
+    return token
+
+
 def matmul() -> Adapted:
     """``q @ kᵀ``."""
 
