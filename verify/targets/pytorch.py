@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from verify.adapt import Adapter, module
+from verify.targets.flattening import called, hollow
 
 Adapted = Callable[..., Any]
 
@@ -79,8 +80,9 @@ def embedding_padded(place: int) -> Adapted:
         at_padding = torch.arange(E.shape[0], device=E.device).unsqueeze(-1) == place
         # The row's value goes, its gradient would come: it is the module that must not pass one.
         table = E - torch.where(at_padding, E, 0.0).detach()
-        module = hollow(lambda: torch.nn.Embedding(*E.shape, padding_idx=place))
-        return called(module, {"weight": table}, ids)  # type: ignore[no-any-return]
+        V, d = E.shape
+        made = hollow(lambda: torch.nn.Embedding(V, d, padding_idx=place))
+        return called(made, {"weight": table}, ids)  # type: ignore[no-any-return]
 
     return token
 
