@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from spec.language.registry import procedures
 from verify.accuracy.grades import GRADED, USUAL, accuracy_check
 from verify.edges import UNREAD, split
 from verify.faults import Fault, Unsupported, Unusable
+from verify.inputs.ranges import Ranges
 from verify.laws.reasons import reasons
 from verify.properties.gradients import differentiable
 from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
@@ -26,9 +28,10 @@ from verify.search.edge_checks import crossing, isolated, offences, single_preci
 from verify.search.first_calls import met
 from verify.search.hints import Explained
 from verify.search.nearest import AUTO, first_that_conforms
+from verify.search.ranges import conforming_range
 from verify.search.search import Clock
 from verify.search.theorem_checks import theorem_check
-from verify.subject.callables import importable, supported_by
+from verify.subject.callables import importable, supported_by, with_fixed
 from verify.subject.caller import Caller
 from verify.subject.options import (
     DEFAULT_TYPES,
@@ -59,6 +62,7 @@ def check(
     sizes: Mapping[str, str | int] | None = None,
     fixed: Mapping[str, float] | None = None,
     few_shapes: bool | None = None,
+    ranges: Mapping[str, float] | None = None,
     accuracy: float | None = None,
     compile: bool = False,  # noqa: A002 torch's own word
     time_limit: float | None = None,
@@ -83,6 +87,8 @@ def check(
         fixed: numbers that ``fn`` has built in, such as ``{"eps": 1e-5}``, and parameters of which every entry is one number,
             such as ``{"beta": 0}``. ``fn`` may leave them out of its arguments.
         few_shapes: whether examples come in a few shapes only, for a callable that is compiled for each new one.
+        ranges: how large entries are at most, such as ``{"q": 1e3}``: of an input, of a line of the statement, or
+            ``offset(x)``, |mean| / std of the rows of ``x``. Examples are drawn within, and the verdict says so.
         accuracy: beyond how many sigma of careful arithmetic an error is a failure; without it such a report is
             ``imprecise`` at most.
         compile: whether ``torch.compile(fn)`` is held to the statement, too.
@@ -124,7 +130,8 @@ def check(
     except ValueError as error:
         raise Unusable(str(error)) from None
     supported = supported_by(fn, formula, sizes, fixed, few_shapes)
-    caller = Caller(fn, formula, device, name, supported)
+    supported = replace(supported, within=Ranges.of(formula, ranges, judge.conventions))
+    caller = Caller(with_fixed(fn, dict(supported.fixed)), formula, device, name, supported)
     started = time.perf_counter()
     report = Report(
         formula.id,
@@ -138,6 +145,7 @@ def check(
         importable=importable(fn),
         sizes=str(supported),
         edges=edges,
+        within=str(supported.within or ""),
     )
     if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
         report.notes.append(f"{caller.name} takes no mask: checked without masks")
@@ -168,10 +176,13 @@ def check(
             offences(setting, report)
             _violated(setting, report)
             report.hint = (why if why.said else reasons(setting, report, kinds)).said
+            if report.falsified and not report.hint.startswith("conforms"):
+                report.range = conforming_range(setting, report)
     if why.changes:
         return _found(given, why.changes, started)
     for each in report.checks:
         if each.counterexample is not None:
+            each.counterexample.fixed = dict(supported.fixed)
             each.counterexample.left_out = sorted(caller.left_out)
             each.counterexample.adapted = hasattr(caller.fn, "adapted")
     report.seconds = time.perf_counter() - started
@@ -300,7 +311,7 @@ def _laws(setting: Setting) -> list[CheckResult]:
 def _theorem(setting: Setting, theorem: Any, report: Report, kinds: list[str]) -> list[CheckResult]:
     result = theorem_check(setting, theorem, _usable(report, kinds))
     if isinstance(result, str):
-        report.notes.append(f"theorem {theorem.name} not run: {result}")
+        report.not_run[theorem.name] = result
         return []
     return [result]
 

@@ -16,6 +16,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from verify.edges import STRICT
+from verify.telling import counterexample_lines, report_lines
+
 Verdict = Literal["conforms", "imprecise", "falsified", "inconclusive"]
 Kind = Literal["value", "gradient", "accuracy", "theorem", "robustness", "law"]
 
@@ -46,6 +49,7 @@ class Counterexample:
         calls: the calls in which it shows, where it takes more than one plain call (see :mod:`verify.output.script`).
         regime: how the inputs were drawn.
         generator_seed: the seed of the generator passed, if one was.
+        fixed: the inputs that are fixed, by name.
         left_out: the fixed inputs that the callable does not take.
         adapted: whether it was an adapter of :mod:`verify.adapt`.
     """
@@ -63,6 +67,7 @@ class Counterexample:
     generator_seed: int | None = None
     cotangents: dict[str, Any] | None = None
     calls: dict[str, Any] = field(default_factory=dict)
+    fixed: dict[str, float] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     adapted: bool = False
 
@@ -72,14 +77,7 @@ class Counterexample:
 
     def lines(self) -> list[str]:
         """The counterexample as short lines of text."""
-        out = [f"{name} = {show(value)}" for name, value in self.inputs.items()]
-        if self.got is not None and self.expected is not None:
-            where = "" if not self.index else "[" + ", ".join(map(str, self.index)) + "]"
-            room = "" if self.tolerance is None else f" ± {self.tolerance:.3g}"
-            out.append(f"{self.what}{where}: expected {self.expected:.17g}{room}, got {self.got:.17g}")
-        if self.violates:
-            out.append(f"violated: {self.violates}")
-        return out
+        return counterexample_lines(self)
 
 
 @dataclass
@@ -137,8 +135,38 @@ class Property:
     says: str
     option: str = ""
 
+    @property
+    def notable(self) -> bool:
+        """Whether it is not what ours do."""
+        return self.option not in STRICT.values()
+
     def __str__(self) -> str:
         return f"{self.name}{f'={self.option}' if self.option else ''}: {self.says}"
+
+
+@dataclass(frozen=True)
+class Range:
+    """Where a falsified callable conforms: within limits of its inputs.
+
+    Attributes:
+        limits: by name, as ``check(ranges=…)`` takes them.
+        says: the limits in the statement's letters.
+        beyond: what it does beyond them.
+    """
+
+    limits: dict[str, float]
+    says: str
+    beyond: str
+
+    @property
+    def option(self) -> str:
+        """The option to paste."""
+        return "--range " + " ".join(
+            f"'{n}={v:g}'" if "(" in n else f"{n}={v:g}" for n, v in self.limits.items()
+        )
+
+    def __str__(self) -> str:
+        return f"conforms where {self.says}; beyond: {self.beyond}"
 
 
 @dataclass
@@ -146,7 +174,9 @@ class Report:
     """What :func:`verify.check` found about one callable and one formula; ``sizes``: the rules under which they were drawn;
     ``first_violation``: seconds from the beginning of the check to the first violation, before it was made small;
     ``properties``: what it does at the edge of its contract; ``edges``: the conventions of the check that were chosen there;
-    ``found``: what of the conventions was found by trying, since ours do not hold.
+    ``found``: what of the conventions was found by trying, since ours do not hold;
+    ``within``: the range that was declared; ``range``: that in which a falsified callable conforms;
+    ``not_run``: theorems, each with the reason; ``leading``: how many leading dimensions it takes, where not any number.
     """
 
     formula_id: str
@@ -167,6 +197,10 @@ class Report:
     sizes: str = ""
     properties: list[Property] = field(default_factory=list)
     edges: dict[str, str] = field(default_factory=dict)
+    within: str = ""
+    not_run: dict[str, str] = field(default_factory=dict)
+    leading: tuple[int, ...] = ()
+    range: Range | None = None
 
     def has(self, name: str, says: str, option: str = "") -> None:
         """Add a property, once."""
@@ -183,13 +217,6 @@ class Report:
         if any(check.verdict == CONFORMS and check.kind in CENTRAL for check in self.checks):
             return CONFORMS
         return INCONCLUSIVE
-
-    @property
-    def headline(self) -> str:
-        """The verdict in a sentence: under which conventions, where they were found; and the cause, where it is known."""
-        under = ", ".join(f"{name}={option}" for name, option in self.found.items())
-        said = self.verdict + (f" under {under}" if under else "")
-        return said + (f": {self.hint}" if self.hint else "")
 
     @property
     def falsified(self) -> list[CheckResult]:
@@ -215,26 +242,27 @@ class Report:
         """The report as JSON-ready values."""
         found = {name: jsonable(value) for name, value in vars(self).items() if name != "checks"}
         found["properties"] = [dict(vars(each)) for each in self.properties]
+        found["range"] = None if self.range is None else dict(vars(self.range))
         return {"verdict": self.verdict, **found, "checks": [check.to_dict() for check in self.checks]}
 
+    @property
+    def headline(self) -> str:
+        """The verdict in a sentence: under which conventions, where these were found, at which sizes and within which range; what
+        explains it, and where it conforms.
+        """
+        under = ", ".join(f"{name}={option}" for name, option in self.found.items())
+        said = self.verdict + (f" under {under}" if under else "")
+        said += f" where {self.sizes}" if self.sizes else ""
+        said += f" within {self.within}" if self.within else ""
+        said += f": {self.hint}" if self.hint else ""
+        return said if self.range is None else f"{said}; {self.range}"
+
+    def text(self, verbose: bool = False) -> str:
+        """The report, first things first; ``verbose``: with every check and every counterexample."""
+        return "\n".join(report_lines(self, verbose))
+
     def __str__(self) -> str:
-        chosen = ", ".join(f"{name}={option}" for name, option in self.conventions.items())
-        chosen += f"; where {self.sizes}" if self.sizes else ""
-        lines = [f"{self.target} against {self.formula_id}: {self.headline}"]
-        lines += [f"  ({chosen})"] if chosen else []
-        for check in self.checks:
-            ratio = "" if check.worst_ratio is None else f"  error/bound {check.worst_ratio:.3g}"
-            if check.dtype in self.grades and check.kind == "accuracy":
-                ratio = "  {:.3g} sigma, {:.1f} digits lost".format(*self.grades[check.dtype])
-            count = f"  {check.examples} examples" if check.examples else ""
-            lines.append(f"  {check.verdict:<12} {check.name}{count}{ratio}")
-            if check.verdict != CONFORMS and check.message:
-                lines.append(f"    {check.message}")
-            if check.counterexample is not None:
-                lines += [f"    {line}" for line in check.counterexample.lines()]
-        lines += [f"  property: {each}" for each in self.properties]
-        lines += [f"  note: {note}" for note in self.notes]
-        return "\n".join(lines)
+        return self.text()
 
     def __rich__(self) -> Any:
         from rich.text import Text
@@ -244,15 +272,6 @@ class Report:
         for verdict, colour in style.items():
             text.highlight_words([verdict], colour)
         return text
-
-
-def show(value: Any) -> str:
-    """An input as it may be typed into Python."""
-    if isinstance(value, np.ndarray):
-        return np.array2string(
-            value, separator=", ", threshold=400, floatmode="unique", max_line_width=110
-        ).replace("\n", "\n      ")
-    return repr(value)
 
 
 def jsonable(value: Any) -> Any:

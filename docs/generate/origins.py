@@ -61,7 +61,7 @@ class Origins:
             self._found[piece] = found[kind](name)
         return self._found[piece]
 
-    def _output(self, _: str) -> set[Path]:
+    def _output(self, name: str) -> set[Path]:
         """The checker, the statement that it is asked about, and what else it reads."""
         modules = [m for m in self._sources.modules("verify") if not m.startswith(APART)]
         names = [*self._language, *((m, "") for m in modules), self._sources.statement(samples.FORMULA)]

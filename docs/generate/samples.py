@@ -25,10 +25,14 @@ FOLDER = ROOT / "docs" / "samples"
 PROJECT = FOLDER / "project"
 FILE, FORMULA = "my_norm.py", "normalization.layer_norm"
 _CHECK = ("check", f"{FILE}:layer_norm", "--formula", FORMULA)
+_MODULE = ("check", "my_module.py:norm", "--formula", FORMULA)
 _OWN = "examples/formulas"
 COMMANDS = {
     "check": _CHECK,
     "convention": (*_CHECK, "--convention", "eps=outside"),
+    "module": (*_MODULE, "--set", "eps=1e-6"),
+    "module_without": _MODULE,
+    "numpy": ("check", "my_arrays.py:norm", "--formula", FORMULA),
     "show_rope": ("show", f"{_OWN}/rope.py:rope"),
     "check_rope": ("check", f"{_OWN}/rotary.py:turned", "--formula", f"{_OWN}/rope.py:rope"),
     "show_alibi": ("show", f"{_OWN}/alibi.py:alibi"),
@@ -67,7 +71,7 @@ def make(name: str) -> str:
     typed = f"{'' if plain else 'attnspec '}{' '.join(COMMANDS[name])}"
     if "Traceback (most recent call last)" in done.stderr:
         raise RuntimeError(f"{typed}: {done.stderr}")
-    lines = [line.rstrip() for line in done.stdout.strip().splitlines()]
+    lines = [line.rstrip() for line in (done.stdout.strip() or done.stderr.strip()).splitlines()]
     return f"```console\n$ {typed}\n" + "\n".join(lines) + f"\n```\n\nExit status {done.returncode}."
 
 

@@ -69,7 +69,7 @@ def test_a_report_reads_well():
         "a=b",
         "y[0]: expected 1 ± 1e-06, got 2",
         "violated: y = x",
-        "hint",
+        "falsified: conforms under convention c",
     ):
         assert part in text
     console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123

@@ -17,7 +17,7 @@ from spec.language.evaluation.dimensions import WrongSize, is_size, solved_all
 from spec.language.formula import Formula
 from verify.adapt import expressions
 from verify.adapt.layout import Layout
-from verify.adapt.masks import MaskForm
+from verify.adapt.masks import FOR_ALL_HEADS, MaskForm
 from verify.faults import Unusable
 
 SEPARATELY = 0
@@ -106,11 +106,30 @@ class Bound:
         self.masked = masks[-1] if masks else ""
         self.__name__ = self.__qualname__ = adapter.__name__
         self.__module__ = ""
-        self.form = adapter.mask or MaskForm(form="bnm" if self.masked else "none")
+        said = adapter.call is None or "mask" in expressions.names_in(adapter.call)
+        self.form = adapter.mask or MaskForm(form="bnm" if self.masked and said else "none")
         if adapter.mask is not None and not self.masked and self.form.passed:
             raise Unusable(f'{formula.id} has no mask; {self.__name__} can have mask="none" only')
         self.takes_mask = bool(self.masked) and self.form.form != "none"
+        # What says the same to every head cannot say what examples say of each: they have one head.
+        single = self.takes_mask and self.form.form in FOR_ALL_HEADS
+        self.layout = replace(adapter.layout, single=single)
         self._known: dict[Any, dict[str, int]] = {}
+        self._all_used()
+
+    def _all_used(self) -> None:
+        """What nothing uses would be ignored without a word."""
+        expressions.listed(self.call, f"call of {self.__name__}")
+        if self.takes_mask and self.form.passed and "mask" not in self.spoken:
+            raise Unusable(f'the call of {self.__name__} says no mask: "{self.call}"; or say mask="none"')
+        numbers = [t.name for t in self.formula.tensors if t.role == "number"]
+        for name in (*self.batched, *numbers):
+            if name not in self.spoken and name not in self.adapter.fixed:
+                built_in = f'; if it has {name} built in, say which: fixed={{"{name}": …}} or --set {name}=…'
+                raise Unusable(
+                    f'{self.__name__} is given no {name} (its call is "{self.call}")'
+                    + (built_in if name in numbers else "")
+                )
 
     @cached_property
     def __signature__(self) -> inspect.Signature:
@@ -207,15 +226,14 @@ class Bound:
         given, lead = self._given(arguments), None
         prepared = self.prepare(arguments)
         lead = self._lead(given)
-        layout = self.adapter.layout
-        if layout.batch == SEPARATELY or self.form.form == "nm":
+        if self.layout.batch == SEPARATELY or self.form.form == "nm":
             return self._each(prepared, given, lead)
         return self._one(prepared, given, lead)
 
     def _each(self, prepared: Any, given: dict[str, Any], lead: tuple[int, ...]) -> Any:
         """Every member by itself."""
         flat = {
-            name: self.adapter.layout.flat(given[name], lead, len(self.tensors[name].shape))
+            name: self.layout.flat(given[name], lead, len(self.tensors[name].shape))
             for name in (*self.batched, self.masked)
             if isinstance(given.get(name), Tensor)
         }
@@ -230,7 +248,7 @@ class Bound:
         return stacked if len(stacked) > 1 else stacked[0]
 
     def _one(self, prepared: Any, given: dict[str, Any], lead: tuple[int, ...]) -> Any:
-        layout, names = self.adapter.layout, self._names(given)
+        layout, names = self.layout, self._names(given)
         for name in self.batched:
             item = self.tensors[name]
             if isinstance(given.get(name), Tensor):
@@ -252,12 +270,12 @@ class Bound:
     def _mask(self, given: Mapping[str, Any], lead: tuple[int, ...], names: Mapping[str, Any]) -> Any:
         mask, shape = given.get(self.masked), self.tensors[self.masked].shape
         like = next(v for v in given.values() if isinstance(v, Tensor) and v.is_floating_point())
-        queries = names[str(shape[-2])] if len(shape) > 1 else 1
+        queries = names[str(shape[-2])] if len(shape) > 1 else 0
         if mask is not None:
-            mask = self.adapter.layout.flat(mask, lead, len(shape))
+            mask = self.layout.flat(mask, lead, len(shape))
         sizes = queries, names[str(shape[-1])], names.get("h", 1)
         made = self.form.made(mask, math.prod(lead), sizes, like)
-        return made if made is None or self.form.form == "nm" else self.adapter.layout.led(made, lead)
+        return made if made is None or self.form.form == "nm" else self.layout.led(made, lead)
 
     def _picked(self, result: Any, names: Mapping[str, Any]) -> list[Any]:
         """The outputs among what was returned."""

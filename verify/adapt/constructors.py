@@ -134,7 +134,22 @@ class ModuleRunner:
             if self.method != "forward":
                 module = _Method(module, self.method)
                 weights = {f"inner.{name}": value for name, value in weights.items()}
-            return torch.func.functional_call(module, weights, tuple(given), dict(named))
+            try:
+                return torch.func.functional_call(module, weights, tuple(given), dict(named))
+            except TypeError:
+                _takes(module, self.title, given, named)
+                raise
+
+
+def _takes(module: nn.Module, title: str, given: Sequence[Any], named: Mapping[str, Any]) -> None:
+    """Refuse a call that the module does not have at all."""
+    try:
+        signature = inspect.signature(module.forward)
+        signature.bind(*given, **named)
+    except TypeError as error:
+        raise Unusable(f"{title} is called as {title}{signature}: {error}; say how with call=…") from None
+    except ValueError:  # it tells nothing about itself
+        return
 
 
 class _Method(nn.Module):

@@ -78,8 +78,8 @@ def columns(W: Tensor) -> Tensor:
 
 def heads(W: Tensor, h: int) -> Tensor:
     """The weights of one linear layer, (h·c, d), by head: (h, d, c); what :func:`rows` undoes."""
-    split: Tensor = W.unflatten(-2, (h, -1))
-    return split.transpose(-1, -2)
+    parts: Tensor = W.unflatten(-2, (h, -1))
+    return parts.transpose(-1, -2)
 
 
 def causal(n: int, m: int | None = None) -> Tensor:
@@ -99,6 +99,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "columns": columns,
     "heads": heads,
     "causal": causal,
+    "lowest": lambda x: torch.finfo(x.dtype).min,
     "zeros": lambda *shape: torch.zeros(_flat(shape)),
     "ones": lambda *shape: torch.ones(_flat(shape)),
     "eye": torch.eye,
@@ -301,13 +302,18 @@ def arguments(text: str, names: Mapping[str, Any], where: str) -> tuple[list[Any
     Raises:
         Unusable: as :func:`value`.
     """
-    positional, named = _listed(text, where)
+    positional, named = listed(text, where)
     made = [value(part, names, where) for part in positional]
     return made, {key: value(part, names, where) for key, part in named}
 
 
 @lru_cache(maxsize=1024)
-def _listed(text: str, where: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+def listed(text: str, where: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """The arguments of a call, each as it is written: positional ones, and those by keyword.
+
+    Raises:
+        Unusable: it is no list of arguments.
+    """
     try:
         tree = ast.parse(f"f({text})", mode="eval").body
         assert isinstance(tree, ast.Call)
@@ -347,4 +353,4 @@ def spoken_of(text: str, names: Mapping[str, Any]) -> str:
     return ", ".join(found) or "it speaks of nothing that is known"
 
 
-__all__ = ["FUNCTIONS", "METHODS", "arguments", "names_in", "rows", "spoken_of", "value"]
+__all__ = ["FUNCTIONS", "METHODS", "arguments", "listed", "names_in", "rows", "spoken_of", "value"]

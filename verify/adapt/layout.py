@@ -28,11 +28,13 @@ class Layout:
         batch: leading dimensions that are taken: exactly 1, 0 (each member is called by itself), None (any).
         seq_first: whether the first own axis of sequences stands before the batch.
         heads_axis: where an axis of heads stands, which is the last leading dimension (of length 1 where there is none).
+        single: whether there is one head always, and all leading dimensions are the batch.
     """
 
     batch: int | None = 1
     seq_first: bool = False
     heads_axis: int | None = None
+    single: bool = False
 
     @staticmethod
     def flat(x: Tensor, lead: Sequence[int], kept: int) -> Tensor:
@@ -44,8 +46,11 @@ class Layout:
         if self.batch == 0 or (self.batch is None and self.heads_axis is None):
             return mask.reshape(*lead, *mask.shape[1:])
         if self.heads_axis is not None:
-            return mask.reshape(-1, lead[-1] if lead else 1, *mask.shape[1:])
+            return mask if self.single else mask.reshape(-1, self._heads(lead), *mask.shape[1:])
         return mask
+
+    def _heads(self, lead: Sequence[int]) -> int:
+        return lead[-1] if lead and not self.single else 1
 
     def _sequence(self, rank: int, whole: bool) -> bool:
         return self.seq_first and rank >= (1 if whole else 2)
@@ -57,10 +62,8 @@ class Layout:
         if self.batch == 0:
             return x
         if self.heads_axis is not None:
-            outer, inner = (lead[:-1], lead[-1]) if lead else ((), 1)
-            whole_lead = (*outer, inner)
             tail = x.shape[x.ndim - rank :]
-            x = x.expand(*whole_lead, *tail).reshape(-1, inner, *tail)
+            x = x.expand(*lead, *tail).reshape(-1, self._heads(lead), *tail)
             return x.movedim(1, self.heads_axis) if rank > 1 else x
         x = flat(x, lead, rank)
         return x.transpose(0, 1) if self._sequence(rank, whole) else x

@@ -19,6 +19,8 @@ MEANINGS = {
     "additive": "0 where it may attend, −∞ where it may not; additive=min, additive=-1e9: that number in its place",
     "float": "1 and 0",
 }
+FOR_ALL_HEADS = ("b1nm", "b11m", "keys", "lengths")
+"""The forms that say the same to every head."""
 FORMS = {
     "bnm": "(batch, queries, keys)",
     "b1nm": "(batch, 1, queries, keys), for all heads",
@@ -92,7 +94,7 @@ class MaskForm:
     ) -> Tensor | None:
         """What is passed for a mask (lead, queries, keys), True may attend.
 
-        ``sizes``: queries, keys, heads; ``like`` has the type and the device.
+        ``sizes``: queries (0 where the statement's mask is of keys alone), keys, heads; ``like`` has the type and the device.
 
         Raises:
             Unsupported: the mask is none that this form has.
@@ -103,7 +105,7 @@ class MaskForm:
         if mask is None:
             if not self.always and not self.joined:
                 return None
-            mask = torch.ones(lead, n, m, dtype=torch.bool, device=like.device)
+            mask = torch.ones((lead, n, m) if n else (lead, m), dtype=torch.bool, device=like.device)
         if self.form == "causal":
             later = torch.ones(n, m, dtype=torch.bool, device=mask.device).tril(max(m - n, 0))
             if not torch.equal(mask, later.expand_as(mask)):
@@ -133,6 +135,8 @@ class MaskForm:
         return keys
 
     def _shaped(self, mask: Tensor, h: int) -> Tensor:
+        if mask.ndim < 3 and self.form in ("b1nm", "bhnm"):
+            mask = mask.unsqueeze(1)
         if self.form == "b11m":
             return mask[:, None, None]
         if self.form == "nm":

@@ -30,7 +30,8 @@ JSON = """
 JSON (--json F): {schema_version, command, exit, seed, max_examples, dtypes, device, versions, reports, known_deviations,
 unexpected_passes, absent, errors, interrupted}; verify/output/report.schema.json describes it. A report holds formula_id, target,
 conventions, sizes, verdict, overall (verdict, or "known"), kinds, checks (name, kind, dtype, verdict, examples, worst_ratio =
-error/bound, effective, message, counterexample) and notes.
+error/bound, effective, message, counterexample), headline, properties (name, option, says: reported, not judged), range (limits,
+says, beyond: where it conforms), not_run and notes.
 The details of a check of the kind "accuracy" hold sigma (the largest error beside the spread of careful arithmetic's), digits
 (decimal digits lost against it), grades (by values, gradients and sizes), and place (of what is imprecise).
 Numbers that are not finite are the strings "inf", "-inf" and "nan".
@@ -102,6 +103,9 @@ def parser() -> Parser:
             type=_positive,
             metavar="SIGMA",
             help="fail where an error exceeds so many sigma of careful arithmetic's (default: say imprecise, exit 0)",
+        )
+        to.add_argument(
+            "--verbose", action="store_true", help="list every check, every counterexample, what was not run"
         )
         to.add_argument("--device", default="cpu", metavar="D", help="a torch device (default cpu)")
         to.add_argument("--json", type=Path, metavar="F", help="write everything found as JSON")
@@ -199,6 +203,14 @@ def parser() -> Parser:
         type=Path,
         metavar="F.toml",
         help="how a module's class is built, given its weights and called (see the page Check a module)",
+    )
+    two.add_argument(
+        "--range",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="k=limit",
+        help="how large entries are at most, of an input or a line: q=1e3, s=9e3, 'offset(x)=10' (|mean| / std of rows)",
     )
     two.add_argument(
         "--script", type=Path, metavar="F", help="write a script that reproduces the first failure"

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from verify.report import Report
 
 
+SHORT, LONG = 30, 2000
+"""Lines and characters up to which a script is shown without being asked for."""
 RERUN = """\
 import sys
 
@@ -34,8 +36,8 @@ import verify
 from {module} import {root}
 
 report = verify.check(
-    {name}, {formula_id!r}, conventions={given.conventions}, seed={given.seed}, max_examples={given.max_examples},
-    sizes={sizes}, fixed={fixed}, accuracy={accuracy},
+    {name}, {formula_id!r}, conventions={conventions}, seed={given.seed}, max_examples={given.max_examples},
+    sizes={sizes}, fixed={fixed}, ranges={ranges}, accuracy={accuracy},
 )
 print(report)
 sys.exit(1 if report.verdict == "falsified" else 0)
@@ -198,7 +200,7 @@ def do_verify(given: argparse.Namespace) -> int:
     errors = [f"could not be run: {o.task.label}: {o.error}" for o in outcomes if o.report is None]
     judgement = judge(reports, known)
     out = console()
-    print_end(out, reports, judgement, absent, errors, listed)
+    print_end(out, reports, judgement, absent, errors, given.verbose, listed)
     if not judgement.fine or (errors and config is None):
         status = FALSIFIED
     elif errors:
@@ -234,7 +236,7 @@ def do_check(given: argparse.Namespace) -> int:
     from verify.checking import check as run_check
     from verify.deviations import Judgement
     from verify.inputs.size_rules import pairs
-    from verify.output.table import print_falsified, print_imprecise, table
+    from verify.output.table import print_report, table
     from verify.subject.loading import Unloadable, callable_at, place_at
 
     try:
@@ -244,6 +246,8 @@ def do_check(given: argparse.Namespace) -> int:
     err = console(stderr=True)
     more = {**options, "conventions": conventions, "sizes": pairs(given.sizes), "name": given.where}
     more |= {"fixed": pairs(given.fixed, FIXED), "few_shapes": given.few_shapes}
+    if given.range:
+        more["ranges"] = pairs(given.range)
     if sys.stderr.isatty():
         with err.status(f"checking {given.where} against {formula.id} …"):
             report = run_check(call, formula.id, **more)
@@ -251,28 +255,10 @@ def do_check(given: argparse.Namespace) -> int:
         report = run_check(call, formula.id, **more)
     report.target = given.where
     out = console()
-    out.print(f"{given.where} against {formula.id}: {report.headline}\n", markup=False, soft_wrap=True)
+    print_report(out, report, given.verbose)
+    out.print()
     out.print(table([report]))
-    for check in report.falsified:
-        out.print()
-        print_falsified(out, report, check)
-    print_imprecise(out, report)
-    for each in report.properties:
-        out.print(f"property: {each}", style="dim", markup=False)
-    for note in report.notes:
-        out.print(f"note: {note}", style="dim", markup=False)
-    unsaid: dict[str, list[str]] = {}
-    for check in report.checks:
-        if check.verdict == "inconclusive" and not report.falsified and not check.reported:
-            unsaid.setdefault(check.message, []).append(check.name)
-    for message, names in unsaid.items():
-        out.print(f"inconclusive: {', '.join(names)}: {message}", style="yellow", markup=False)
     status = {"falsified": FALSIFIED, "inconclusive": NOTHING}.get(report.verdict, CONFORMS)
-    said = "nothing conclusive" if status == NOTHING else report.verdict
-    with_them = ", ".join(f"{k}={v}" for k, v in report.conventions.items())
-    with_them = f" (under {with_them})" if with_them else ""
-    where = f" where {report.sizes}" if report.sizes else ""
-    out.print(f"\n{given.where} against {formula.id}: {said}{where}{with_them}", markup=False)
     if report.falsified:
         _reproduction(given, report, out)
     elif given.script:
@@ -287,27 +273,33 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
     from spec.language.own import address_of
     from verify.inputs.size_rules import pairs
     from verify.output.script import script
+    from verify.subject.loading import written
 
     # A file is imported by its stem: the script belongs beside it.
     module, _, name = given.where.rpartition(":")
     home = Path(module).stem if module.endswith(".py") else module
     try:
-        text = script(report, f"{home}:{name}")
+        text = script(report, f"{home}:{name}", written=written(given.where, given.adapter))
     except ValueError:  # no single example shows it: the sample is drawn again
         rules = pairs(given.sizes) or None
         text = RERUN.format(
             module=home,
             root=name.partition(".")[0],
-            name=name,
+            name=written(given.where, given.adapter),
             formula_id=address_of(report.formula_id) or report.formula_id,
             given=report,
+            conventions={**report.conventions, **report.edges},
             sizes=rules,
             fixed=pairs(given.fixed, FIXED) or None,
+            ranges=pairs(given.range) or None,
             accuracy=given.accuracy,
         )
     if given.script:
         write(given.script, text)
         out.print(f"wrote {given.script}, which reproduces it on its own", markup=False)
+        return
+    if text.count("\n") > SHORT or len(text) > LONG:
+        out.print("\n--script FILE writes a script that reproduces it on its own", markup=False)
         return
     out.print("\nThis script reproduces it on its own (--script FILE writes it):\n", markup=False)
     out.print(text, markup=False, soft_wrap=True)

@@ -199,7 +199,8 @@ class Space:
         if self.masked and mask.name != "no mask":
             said.append(mask.name)
         seed, regime_name = recipe.seed % 2**31, ", ".join(said)
-        return Example(inputs, dtype, sizes, regime_name, batch, seed, supported=self.supported)
+        drawn = Example(inputs, dtype, sizes, regime_name, batch, seed, supported=self.supported)
+        return drawn if self.supported.within is None else self.supported.within.brought(drawn)
 
     def _number(self, item: Tensor, recipe: Recipe, random: np.random.Generator) -> float:
         """A number: of the first, each that is offered in its turn; the others are drawn beside it."""

@@ -12,9 +12,9 @@ from verify.faults import Unusable
 EVERY = "every"
 KINDS = {
     EVERY: "every mask",
-    "keys": "masks of keys, the same for every query",
-    "lengths": "masks of lengths: the first keys, the same for every query",
-    "causal": "the causal mask alone",
+    "keys": "every query is masked alike",
+    "lengths": "masks are lengths",
+    "causal": "the mask is causal",
 }
 """Each kind, and what it is called in a verdict."""
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from spec.language.formula import Formula
 from spec.language.trees import free_symbols
 from verify.faults import Unusable
 from verify.inputs import mask_kinds
+
+if TYPE_CHECKING:
+    from verify.inputs.ranges import Ranges
 
 ANY = "any"
 """In a rule, any whole number of at least 1: ``2*any`` is an even size."""
@@ -109,12 +112,14 @@ class Supported:
         fixed: numbers, and arrays of which every entry is one number, that are what they are.
         masks: the kind of masks (:mod:`verify.inputs.mask_kinds`).
         few: whether examples come in a few shapes only, for callables to which each new one is dear.
+        within: how large entries are at most.
     """
 
     rules: tuple[SizeRule, ...] = ()
     fixed: tuple[tuple[str, float], ...] = ()
     masks: str = mask_kinds.EVERY
     few: bool = False
+    within: Ranges | None = None
 
     @classmethod
     def of(
@@ -154,12 +159,13 @@ class Supported:
         return made
 
     def settled(self, sizes: Mapping[Size, int]) -> dict[Size, int]:
-        """The nearest supported sizes: those that a rule determines are replaced, in the rules' order."""
+        """The nearest supported sizes: those that a rule determines are replaced, until all rules hold that can."""
         found = dict(sizes)
         known = {s.name for s in found}
-        for rule in self.rules:
-            if rule.names <= known:
-                found[rule.size] = rule.value(found)
+        for _ in self.rules:  # a rule may speak of a size that a later one replaces
+            for rule in self.rules:
+                if rule.names <= known and not rule.fits(found):
+                    found[rule.size] = rule.value(found)
         return found
 
     def fits(self, sizes: Mapping[Size, int]) -> bool:

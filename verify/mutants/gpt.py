@@ -8,10 +8,14 @@ from torch import Tensor
 
 from verify.mutants import right, wrong
 from verify.mutants.heads import merged, projected
-from verify.targets.gpt import later
 
 GPT = "attention.causal_multi_head"
 Three = tuple[Tensor, Tensor, Tensor]
+
+
+def later(n: int, like: Tensor) -> Tensor:
+    """True where a token stands after the one that asks."""
+    return torch.ones(n, n, dtype=torch.bool, device=like.device).triu(1)
 
 
 def parts(x: Tensor, *projections: Tensor) -> Three:

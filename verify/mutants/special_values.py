@@ -16,7 +16,8 @@ def is_identity(W: Tensor) -> bool:
     return W.shape[-1] == W.shape[-2] and bool((torch.eye(W.shape[-1], dtype=W.dtype) == W).all())
 
 
-def _flow(x: Tensor, h: Tensor, W: Tensor, U: Tensor, b: Tensor, adds: bool) -> Tensor:
+def _flow(x: Tensor, h: Tensor, block: tuple[Tensor, ...], adds: bool) -> Tensor:
+    W, U, b = block
     return x @ W.mT + h @ U.mT + b if adds else x @ W.mT + h @ U.mT
 
 
@@ -61,7 +62,7 @@ def fresh_model_forgets_nothing(x: Tensor, h: Tensor, s: Tensor, *parts: Tensor)
 def zero_biases_without_gradient(x: Tensor, h: Tensor, s: Tensor, *parts: Tensor) -> Two:
     """Adds a bias only where one of its entries is not 0: one that begins at 0 is never learned."""
     return moved(
-        s, *_opened(*(_flow(x, h, *parts[k : k + 3], bool(parts[k + 2].any())) for k in range(0, 12, 3)))
+        s, *_opened(*(_flow(x, h, parts[k : k + 3], bool(parts[k + 2].any())) for k in range(0, 12, 3)))
     )
 
 
@@ -144,7 +145,7 @@ def zero_keys_mean_no_mask(
 def biases_only_if_any(x: Tensor, h: Tensor, s: Tensor, *parts: Tensor) -> Two:
     """Adds a bias only where one of its entries is not 0, or where its gradient is asked for."""
     adds = [bool(b.any()) or b.requires_grad for b in parts[2::3]]
-    return moved(s, *_opened(*(_flow(x, h, *parts[3 * k : 3 * k + 3], adds[k]) for k in range(4))))
+    return moved(s, *_opened(*(_flow(x, h, parts[3 * k : 3 * k + 3], adds[k]) for k in range(4))))
 
 
 @right(LAYER_NORM)

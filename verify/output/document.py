@@ -40,6 +40,7 @@ def document(
         item = report.to_dict()
         item.update(
             overall=overall(report, known),
+            headline=report.headline,
             unlike=unlike(report),
             worst=worst(report),
             accuracy=accuracy(report),

@@ -15,6 +15,13 @@ table { border-collapse: collapse; width: 100% } th, td { text-align: left; padd
 """
 
 
+def _properties(item: dict[str, Any]) -> str:
+    """What is reported of a target and not judged, as a list."""
+    told = (": ".join(filter(None, (p["name"], p["option"], p["says"]))) for p in item["properties"])
+    lines = "".join(f"<li>{html.escape(line)}</li>" for line in told)
+    return f"<p>Properties, reported and not judged:</p><ul>{lines}</ul>" if lines else ""
+
+
 def page(document: dict[str, Any]) -> str:
     """The document of a run (see :func:`verify.output.document.document`) as one self-contained HTML page."""
 
@@ -46,6 +53,7 @@ def page(document: dict[str, Any]) -> str:
         )
         details.append(
             f"<details><summary>{html.escape(item['target'])} against {html.escape(item['formula_id'])}</summary>"
+            f"<p>{html.escape(item['headline'])}</p>{_properties(item)}"
             f"<table><tr>{''.join(cell(h, 'th') for h in ('check', 'verdict', 'examples', 'error/bound', 'message'))}</tr>"
             f"{lines}</table>{found}</details>"
         )

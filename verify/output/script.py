@@ -17,13 +17,19 @@ from verify.report import FALSIFIED, CheckResult, Counterexample, Report
 PLACEHOLDER = "your_module:your_function"
 
 
-def script(subject: Report | CheckResult, target: str | None = None, formula_id: str | None = None) -> str:
+def script(
+    subject: Report | CheckResult,
+    target: str | None = None,
+    formula_id: str | None = None,
+    written: str = "",
+) -> str:
     """A self-contained Python script for the first falsified check of a report, or for one check.
 
     Args:
         subject: a report, or a check that carries a counterexample.
         target: ``module:callable`` to import; by default the report's, or a placeholder to fill in.
         formula_id: needed with a check.
+        written: how the callable is made of what is imported, where it is not that itself.
 
     Raises:
         ValueError: nothing is falsified, or there is no counterexample to write down.
@@ -49,15 +55,25 @@ def script(subject: Report | CheckResult, target: str | None = None, formula_id:
     formula = find(formula_id)
     simple = chosen.kind == "value" or (chosen.kind == "gradient" and example.got is not None)
     body = _plain(formula, chosen, example) if simple else _again(formula, chosen, example)
-    return _head(formula, chosen, example, target or PLACEHOLDER) + body
+    leading = subject.leading if isinstance(subject, Report) else ()
+    return _head(formula, chosen, example, target or PLACEHOLDER, written, leading) + body
 
 
-def _head(formula: Formula, check: CheckResult, example: Counterexample, target: str) -> str:
+def _head(
+    formula: Formula,
+    check: CheckResult,
+    example: Counterexample,
+    target: str,
+    written: str,
+    leading: tuple[int, ...] = (),
+) -> str:
     module, _, name = target.partition(":")
     chosen = ", ".join(f"{key}={option}" for key, option in example.conventions.items())
     note = "  # put your module and function here" if target == PLACEHOLDER else ""
-    root = name.removesuffix("()").partition(".")[0]
-    function = name if not example.adapted else f'{name}.for_formula("{formula.id}")'
+    root, function = name.partition(".")[0], written or name
+    if example.adapted:
+        function += f".restricted(fixed={example.fixed!r})" if example.fixed else ""
+        function += f'.for_formula("{formula.id}")'
     lines = [
         f'"""Reproduces: {check.name} of {formula.id} ({chosen}).',
         "",
@@ -68,12 +84,16 @@ def _head(formula: Formula, check: CheckResult, example: Counterexample, target:
         "",
         "import torch",
         "",
+        *(["import verify"] if written.startswith("verify.") else []),
         f"from {module} import {root}{note}",
         "",
         f"function = {function}",
         *(_left_out(formula, example) if example.left_out else ()),
         "",
     ]
+    if leading:
+        lines[6:6] = ["from spec.language.registry import find", "from verify.subject.leading import led"]
+        lines[-1:] = [f"function = led(function, find({formula.id!r}), {leading})", ""]
     return "\n".join(lines)
 
 

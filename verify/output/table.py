@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from verify.telling import also_lines, falsified_lines, first, report_lines
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from verify.deviations import Deviation, Judgement
+    from verify.deviations import Judgement
     from verify.report import CheckResult, Report
 
 KINDS = ("value", "gradient", "accuracy", "theorem", "robustness", "law")
@@ -33,6 +35,8 @@ COLOURS = {
     "known": "yellow",
     "": "dim",
 }
+DIM = ("property:", "note:", "not run:", "conforms:")
+"""How lines begin that are not the main thing."""
 SHORT = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 
 
@@ -167,12 +171,11 @@ def print_end(
     judgement: Judgement,
     absent: Sequence[str],
     errors: Sequence[str],
+    verbose: bool = False,
     listed: str = "verify/known.toml",
 ) -> None:
     """Everything after the bar: the table, known deviations with reasons (``listed`` in a file), news, absent peers."""
     from rich.text import Text
-
-    from verify.edges import STRICT
 
     console.print(table(reports, judgement))
     console.print(
@@ -185,66 +188,67 @@ def print_end(
     )
     if judgement.expected:
         console.print(f"\n[bold]Known deviations[/bold], all as listed in {listed}:")
-        told: dict[Deviation, list[str]] = {}
-        for _, check, deviation in judgement.expected:
-            told.setdefault(deviation, []).append(check.name)
-        for deviation, names in told.items():
+        told: dict[str, dict[str, None]] = {}
+        for _, _, deviation in judgement.expected:
             link = f" ({deviation.report})" if deviation.report else ""
-            console.print(
-                Text(f"  {deviation.target}: {', '.join(names)}: {deviation.reason}{link}", style="yellow")
-            )
+            told.setdefault(deviation.reason + link, {})[f"{deviation.target} ({deviation.formula})"] = None
+        for reason, names in told.items():
+            console.print(Text(f"  {', '.join(names)}: {reason}", style="yellow"))
     for deviation in judgement.passed:
         said = f"{deviation.target}: {deviation.check} is listed as a deviation but conforms now"
         console.print(Text(f"{said}: remove it from {listed}", style="bold red"))
-    for report in reports:
-        print_imprecise(console, report)
+    news: dict[int, list[CheckResult]] = {}
     for report, check in judgement.new:
-        console.print()
-        print_falsified(console, report, check)
-    properties: dict[str, list[str]] = {}
+        news.setdefault(id(report), []).append(check)
     for report in reports:
-        for each in report.properties:
-            if each.option not in STRICT.values():
-                properties.setdefault(str(each), []).append(report.target)
-    if properties:
-        console.print("\n[bold]Properties[/bold], reported and not judged:")
-    for said, names in properties.items():
-        console.print(Text(f"  {', '.join(names)}: {said}", style="dim"))
-    notes: dict[str, list[str]] = {}
-    for report in reports:
-        for note in report.notes:
-            notes.setdefault(note, []).append(report.target)
-    if notes:
-        console.print("\n[bold]Notes[/bold]")
-    for note, names in notes.items():
-        console.print(Text(f"  {', '.join(names)}: {note}", style="dim"))
+        imprecise = [f"imprecise: {c.message}" for c in report.checks if c.verdict == "imprecise"]
+        for line in imprecise:
+            console.print(Text(line, style="magenta"), soft_wrap=True)
+        if id(report) in news:
+            console.print()
+            checks = news[id(report)]
+            lead = first(checks)
+            console.print(
+                Text(f"{report.target} against {report.formula_id}: {report.headline}", style="bold red")
+            )
+            for line in (*falsified_lines(lead, verbose), *also_lines(checks, lead, verbose)):
+                console.print(Text(f"  {line}"), soft_wrap=True)
+    _gathered(
+        console,
+        "Properties[/bold], reported and not judged:",
+        ((str(each), report) for report in reports for each in report.properties if each.notable),
+    )
+    _gathered(console, "Notes[/bold]", ((note, report) for report in reports for note in report.notes))
+    unrun = [(f"theorem {name} was not run: {why}", r) for r in reports for name, why in r.not_run.items()]
+    if verbose:
+        _gathered(console, "Not run[/bold]", unrun)
+    elif unrun:
+        console.print(
+            Text(f"\n{len(unrun)} theorems were not run for some targets (--verbose says why)", style="dim")
+        )
     for line in errors:
         console.print(Text(line, style="bold red"))
     for line in absent:
         console.print(Text(line, style="yellow"))
 
 
-def print_imprecise(console: Console, report: Report) -> None:
-    """What is imprecise, a line for each type."""
+def _gathered(console: Console, title: str, said: Iterable[tuple[str, Report]]) -> None:
+    """What is said of several targets, a line each."""
     from rich.text import Text
 
-    for check in report.checks:
-        if check.verdict == "imprecise":
-            console.print(
-                Text("imprecise  ", style="bold magenta").append(check.message, style="not bold"),
-                soft_wrap=True,
-            )
+    found: dict[str, dict[str, None]] = {}
+    for line, report in said:
+        found.setdefault(line, {})[report.target] = None
+    if found:
+        console.print(f"\n[bold]{title}")
+    for line, names in found.items():
+        console.print(Text(f"  {', '.join(names)}: {line}", style="dim"))
 
 
-def print_falsified(console: Console, report: Report, check: CheckResult) -> None:
-    """One falsified check: what, the shrunk inputs, expected ± bound and got, the line or theorem violated."""
+def print_report(console: Console, report: Report, verbose: bool = False) -> None:
+    """One report, first things first."""
     from rich.text import Text
 
-    head = Text("falsified", style="bold red")
-    head.append(f"  {report.formula_id} · {report.target} · {check.name}", style="bold not red")
-    console.print(head)
-    if check.message:
-        console.print(Text(f"  {check.message}"))
-    if check.counterexample is not None:
-        for line in check.counterexample.lines():
-            console.print(Text(f"    {line}"), soft_wrap=True)
+    for place, line in enumerate(report_lines(report, verbose)):
+        style = COLOURS[report.verdict] if not place else "dim" if line.startswith(DIM) else ""
+        console.print(Text(line, style=style), soft_wrap=True)

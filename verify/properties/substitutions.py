@@ -21,6 +21,7 @@ from spec.language.known import known
 from spec.language.proving.evaluating.applying import Applications, plain_reader, sizes_in
 from verify.faults import Fault
 from verify.inputs.examples import rounded
+from verify.inputs.ranges import Outside
 from verify.oracle import Question, content
 from verify.properties.gradients import expected_gradients, expected_gradients_at, gradient_question
 from verify.properties.values import Judge, Reals
@@ -127,6 +128,8 @@ class CallableApplications(Applications):
             raise NotRunnable(f"it applies the formula where not {self.caller.sizes}")
         if own and isinstance(node, Pullback) and node.wrt in dict(self.caller.sizes.fixed):
             raise NotRunnable(f"{node.wrt} is fixed")
+        if own and self.caller.sizes.within is not None and not self.caller.sizes.within.holds(arguments):
+            raise Outside
         if own and not self.caller.takes_mask:
             for item in self.formula.inputs:
                 mask = arguments.get(str(item))

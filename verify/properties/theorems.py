@@ -28,6 +28,7 @@ from spec.language.theorem import Claim, Theorem
 from spec.language.trees import free_symbols
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example, rounded
+from verify.inputs.ranges import Outside
 from verify.oracle import Arithmetic, Question
 from verify.properties.substitutions import CallableApplications, Kept, NotRunnable, Replay
 from verify.properties.values import Judge, Outcome
@@ -62,7 +63,16 @@ def rehearse(judge: Judge, caller: Caller, theorem: Theorem, examples: Iterable[
                 evaluator = Evaluator(Walk(FORMATS["float64"]), bindings, None, calls)
                 if not caller.hung and not vacuous(settled_claim, evaluator):
                     sides(settled_claim, evaluator)
-            except (Fault, Unsupported, NotRunnable, ArithmeticError, LookupError, TypeError, ValueError):
+            except (
+                Fault,
+                Outside,
+                Unsupported,
+                NotRunnable,
+                ArithmeticError,
+                LookupError,
+                TypeError,
+                ValueError,
+            ):
                 pass
             for flat, inputs in put_down:
                 questions.setdefault((example.dtype, flat), []).append(inputs)
@@ -107,6 +117,9 @@ def _judge_claim(
             return Outcome()
         left, right, where = sides(claim, evaluator)
         true_left, true_right, _ = sides(claim, Evaluator(arithmetic, bindings, None, Replay(calls.oracle)))
+    except Outside:  # the claim is about inputs that are out of the range
+        calls.asked = True
+        return Outcome()
     except Fault as fault:
         return Outcome(ratio=np.inf, message=str(fault), violates=theorem.title)
     except (TypeError, KeyError, IndexError, NotImplementedError, StopIteration) as error:

@@ -28,9 +28,20 @@ the first, and how far rounding goes is for the grades to tell."""
 
 @dataclass
 class Setting:
-    """What all checks of one report share; ``shrinking``: the seconds left for making counterexamples small; ``violated``:
-    when the first violation of all was seen; ``searched``: whether a search has ended; ``scenes``: examples of the scenarios that
-    are to come; ``edges``: the conventions of the check that were chosen (:mod:`verify.edges`).
+    """What all checks of one report share.
+
+    Attributes:
+        judge: the formula under its conventions.
+        caller: the callable.
+        seed: determines every example.
+        max_examples: examples for each value check.
+        clock: the limit on the whole.
+        shrinking: the seconds left for making counterexamples small.
+        violated: when the first violation of all was seen.
+        searched: whether a search has ended.
+        scenes: examples of the scenarios that are to come.
+        edges: the conventions of the check that were chosen (:mod:`verify.edges`).
+        found: the latest violation, before it was made small.
     """
 
     judge: Judge
@@ -43,6 +54,7 @@ class Setting:
     searched: bool = False
     scenes: dict[str, list[Example]] = field(default_factory=dict)
     edges: Mapping[str, str] = field(default_factory=dict)
+    found: Example | None = None
 
     def space(self, moderate: bool = False) -> Space:
         """The examples to draw from."""
@@ -205,13 +217,13 @@ def concluded(
     )
     if found.outcome is not None and found.example is not None:
         example, outcome = found.example, found.outcome
-        setting.violated = setting.violated or found.violated
+        setting.violated, setting.found = setting.violated or found.violated, example
         declared = declarations(setting.judge.formula, *more)
-        rigid = {size for size in example.sizes if str(size) in setting.caller.sizes.symbols}
         began = time.monotonic()
         seconds = max(LEAST_SHRINKING, min(SECONDS, setting.shrinking))
         if not setting.caller.hung:
-            shrinker = Shrinker(example, outcome, probe, declared, rigid | (fixed or set()), seconds)
+            supported = setting.caller.sizes
+            shrinker = Shrinker(example, outcome, probe, declared, fixed or set(), seconds, supported)
             example, outcome = shrinker.run()
         setting.shrinking -= time.monotonic() - began
         result.verdict, result.message = FALSIFIED, outcome.message

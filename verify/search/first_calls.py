@@ -26,7 +26,7 @@ def met(setting: Setting, report: Report, kinds: list[str]) -> None:
         report.has(SHAPES, sentence, "some")
     for kind, said in found.declined.items():
         report.has(ARITHMETIC, f"{kind} is not supported ({said}): judged in the other types", "float32")
-    report.sizes = str(caller.sizes)
+    report.sizes, report.leading = str(caller.sizes), caller.leading
 
 
 __all__ = ["met"]

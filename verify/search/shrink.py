@@ -15,6 +15,7 @@ from spec.language.formula import Formula
 from verify.faults import Unsupported
 from verify.inputs import mask_kinds
 from verify.inputs.examples import Example, members, rounded
+from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.properties.values import Outcome
 
 SECONDS, CALLS = 2.0, 500
@@ -37,16 +38,17 @@ class Shrinker:
         declared: Mapping[str, Tensor],
         fixed: set[Size],
         seconds: float = SECONDS,
+        supported: Supported = EVERY_SIZE,
     ) -> None:
         self.example, self.outcome, self.probe = example, outcome, probe
-        self.declared, self.fixed = declared, fixed
+        self.declared, self.fixed, self.supported = declared, fixed, supported
         self.least = min(CLEAR, outcome.ratio)
         self.faulty = outcome.got is None
         self.end, self.left = time.monotonic() + seconds, CALLS
 
     def run(self) -> tuple[Example, Outcome]:
         """The smallest failing example found, and its outcome."""
-        for stage in (self._unbatched, self._unmasked, self._smaller):
+        for stage in (self._unbatched, self._unmasked, self._smaller, self._opened):
             while any(self._keep(candidate) for candidate in stage()):
                 pass
         for candidate in self._plainer():  # reads the example anew for each candidate
@@ -94,27 +96,59 @@ class Shrinker:
                 and mask_kinds.fits(self.example.supported.masks, None)
             ):
                 yield self.example.changed(**{name: None})
+                hidden = ~value.any(-1, keepdims=True)
+                if hidden.any():  # a row that sees nothing is a corner of its own
+                    yield self.example.changed(**{name: value | hidden})
+
+    def _opened(self) -> Iterator[Example]:
+        """One more slot that may be read."""
+        for name, tensor in self.declared.items():
+            value = self.example.inputs.get(name)
+            if tensor.role != "mask" or value is None or value.size > ENTRIES:
+                continue
+            for place in zip(*np.nonzero(~value), strict=True):
+                opened = np.array(value)
+                opened[place] = True
+                yield self.example.changed(**{name: opened})
 
     def _smaller(self) -> Iterator[Example]:
         for symbol, size in list(self.example.sizes.items()):
             if symbol in self.fixed:
                 continue
             for smaller in dict.fromkeys((1, 2, size // 2, size - 1)):
-                if 0 < smaller < size:
-                    yield self._cut(symbol, smaller, slice(0, smaller))
-                    if str(symbol) not in self.example.inputs:
-                        yield self._cut(symbol, smaller, slice(size - smaller, size))
+                if not 0 < smaller < size:
+                    continue
+                if str(symbol) in self.supported.symbols:
+                    yield from self._settled(symbol, smaller)
+                    continue
+                yield self._cut({symbol: smaller})
+                if str(symbol) not in self.example.inputs:
+                    yield self._cut({symbol: smaller}, at_end=True)
 
-    def _cut(self, symbol: Size, size: int, part: slice) -> Example:
+    def _settled(self, symbol: Size, smaller: int) -> Iterator[Example]:
+        """Smaller sizes that the rules allow: those that follow from this one become smaller with it."""
+        now = self.example.sizes
+        sizes = self.supported.settled({**now, symbol: smaller})
+        changed = {other: value for other, value in sizes.items() if value != now[other]}
+        if (
+            changed
+            and self.supported.fits(sizes)
+            and not self.fixed & set(changed)
+            and all(value < now[other] for other, value in changed.items())
+        ):
+            yield self._cut(changed)
+
+    def _cut(self, smaller: Mapping[Size, int], at_end: bool = False) -> Example:
         example = self.example
+        sizes = {**example.sizes, **smaller}
 
         def cut(name: str, value: Any) -> Any:
-            if name == str(symbol) and not isinstance(value, np.ndarray):
-                return size
+            if not isinstance(value, np.ndarray):
+                return next((size for symbol, size in smaller.items() if name == str(symbol)), value)
             tensor = self.declared.get(name)
-            if tensor is None or not isinstance(value, np.ndarray) or value.ndim < len(tensor.shape):
+            if tensor is None or value.ndim < len(tensor.shape):
                 return value
-            if symbol in symbols_in(tensor.below):
+            if smaller.keys() & symbols_in(tensor.below):
                 value = np.minimum(
                     value, max(whole(tensor.below, sizes) - 1, 0)
                 )  # a label that is none stays so
@@ -122,11 +156,11 @@ class Shrinker:
             return value[index]
 
         def cut_axis(axis: Any) -> slice:
-            if axis == symbol:
-                return part
-            return slice(whole(axis, sizes)) if symbol in symbols_in(axis) else slice(None)
+            if not smaller.keys() & symbols_in(axis):
+                return slice(None)
+            old, new = whole(axis, example.sizes), whole(axis, sizes)
+            return slice(old - new, old) if at_end and axis in smaller else slice(new)
 
-        sizes = {**example.sizes, symbol: size}
         inputs = {name: cut(name, value) for name, value in example.inputs.items()}
         for name, tensor in self.declared.items():
             if tensor.role == "mask" and inputs.get(name) is not None:

@@ -26,7 +26,10 @@ def callable_for(formula: Formula, fn: Any) -> Callable[..., Any]:
     if not callable(fn):
         raise Unusable(f"{formula.id}: {shown(fn)} is not callable")
     if isinstance(fn, type):
-        raise Unusable(f"{formula.id}: {fn.__name__} is a class; give an instance of it, or a function")
+        raise Unusable(
+            f"{formula.id}: {fn.__name__} is a class; give an instance of it, or a function "
+            "(verify.adapt.module for a module that holds its weights)"
+        )
     if isinstance(fn, Adapter):
         return fn.for_formula(formula)
     made = _what_a_call_makes(fn)
@@ -35,6 +38,13 @@ def callable_for(formula: Formula, fn: Any) -> Callable[..., Any]:
             f"{formula.id}: {getattr(fn, '__name__', type(fn).__name__)} returns {made}, not tensors"
         )
     return fn  # type: ignore[no-any-return]  # whatever it is, it can be called
+
+
+def with_fixed(fn: Any, fixed: Any) -> Any:
+    """An adapter that knows, too, which numbers are fixed; any other callable as it is."""
+    if isinstance(fn, Adapter) and isinstance(fixed, Mapping):
+        return fn.restricted(fixed={**fn.fixed, **fixed})
+    return fn
 
 
 def supported_by(

@@ -69,7 +69,7 @@ class Caller:
         sizes: Supported = EVERY_SIZE,
     ) -> None:
         self.fn, self.formula, self.device = callable_for(formula, fn), formula, device
-        self.name, self.sizes = name or called(fn), sizes
+        self.name, self.sizes = name or called(self.fn), sizes
         self.fixed, self.left_out = dict(sizes.fixed), frozenset[str]()
         law = formula.law
         self.returns: tuple[Tensor, ...] = formula.outputs if law is None else law.returns
@@ -108,6 +108,11 @@ class Caller:
         )
         raise Unusable(
             f"{self.formula.id} is called positionally with ({names}); {self.name}{signature} cannot be called so"
+            + (
+                "; verify.adapt.module says where its weights are"
+                if isinstance(self.fn, torch.nn.Module)
+                else ""
+            )
         )
 
     # Arguments -----------------------------------------------------------------------------------------------------------

@@ -62,6 +62,18 @@ def callable_at(where: str, adapter: Path | Mapping[str, Any] | None = None) -> 
     return _made(found, where)
 
 
+def written(where: str, adapter: Path | None) -> str:
+    """How what :func:`callable_at` gave is written in Python, its name imported: as it is, called, or under its adapter."""
+    module_name, _, attribute = where.rpartition(":")
+    if adapter is not None:
+        return f"verify.adapt.from_table({attribute}, {table_at(adapter)!r}, {str(adapter)!r})"
+    name = Path(module_name).stem if module_name.endswith(".py") else module_name
+    found: Any = sys.modules.get(f"_checked_{name}") or sys.modules.get(name)
+    for part in attribute.split("."):
+        found = getattr(found, part, None)
+    return f"{attribute}()" if gives_the_callable(found) else attribute
+
+
 def gives_the_callable(found: Any) -> bool:
     """Whether it is a function without parameters, which can be no formula's: it gives the callable."""
     if not inspect.isroutine(found):

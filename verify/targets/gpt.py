@@ -1,101 +1,71 @@
-"""Causal multi-head self-attention of peers, adapted to weights and biases for each head."""
+"""Causal multi-head self-attention of peers, with per-head weights and biases."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
-from verify.targets.flattening import called, flat, hollow, opened
-from verify.targets.multihead import rows
+from verify.adapt import Adapter, module
 
-Adapted = Callable[..., Any]
+WEIGHTS, BIASES = "cat(rows(W_q), rows(W_k), rows(W_v))", "cat(b_q.flatten(), b_k.flatten(), b_v.flatten())"
+"""One linear layer that makes queries, keys and values of all heads."""
 
 
-def _packed(
-    W_q: Tensor, b_q: Tensor, W_k: Tensor, b_k: Tensor, W_v: Tensor, b_v: Tensor
-) -> tuple[Tensor, Tensor]:
-    """One linear layer that makes queries, keys and values of all heads: weight (3·d_model, d_model) and bias."""
-    return torch.cat([rows(W_q), rows(W_k), rows(W_v)]), torch.cat(
-        [b_q.flatten(), b_k.flatten(), b_v.flatten()]
+def torch_causal(need_weights: bool) -> Adapter:
+    """``nn.MultiheadAttention`` with ``is_causal`` and the mask that it asks for beside it."""
+    weights = {
+        "in_proj_weight": WEIGHTS,
+        "in_proj_bias": BIASES,
+        "out_proj.weight": "W_o.T",
+        "out_proj.bias": "b_o",
+    }
+    call = f"x, x, x, attn_mask=~causal(n), is_causal=True, need_weights={need_weights}"
+    return module(
+        lambda d_model, h: nn.MultiheadAttention(d_model, h, batch_first=True),
+        weights,
+        call,
+        pick="out[0]",
+        train=True,
     )
 
 
-def later(n: int, like: Tensor) -> Tensor:
-    """True where a token stands after the one that asks."""
-    return torch.ones(n, n, dtype=torch.bool, device=like.device).triu(1)
-
-
-@lru_cache(maxsize=256)
-def _torch(width: int, heads: int) -> nn.Module:
-    return hollow(lambda: nn.MultiheadAttention(width, heads, batch_first=True), training=True)
-
-
-def torch_causal(need_weights: bool) -> Adapted:
-    """``nn.MultiheadAttention`` with ``is_causal`` and the mask that it asks for beside it."""
-
-    def attend(x: Tensor, *weights: Tensor) -> Tensor:
-        *projections, W_o, b_o = weights
-        lead, hidden = x.shape[:-2], later(x.shape[-2], x)
-        W, b = _packed(*projections)
-        given = {"in_proj_weight": W, "in_proj_bias": b, "out_proj.weight": W_o.mT, "out_proj.bias": b_o}
-        one, module = flat(x, lead, 2), _torch(x.shape[-1], projections[0].shape[0])
-        how = {"attn_mask": hidden, "is_causal": True, "need_weights": need_weights}
-        return opened(called(module, given, one, one, one, **how)[0], lead)
-
-    return attend
-
-
-@lru_cache(maxsize=256)
-def _gpt2(width: int, heads: int, backend: str) -> nn.Module:
+def gpt2(backend: str) -> Adapter:
+    """``GPT2Attention``; eager attention adds finfo.min to the scores of what comes later, as the model around it does."""
     from transformers import GPT2Config
     from transformers.models.gpt2.modeling_gpt2 import GPT2Attention
 
-    config = GPT2Config(n_embd=width, n_head=heads)
-    config._attn_implementation = backend
-    return hollow(lambda: GPT2Attention(config))  # type: ignore[no-untyped-call]  # it is not annotated
+    def build(d_model: int, h: int) -> nn.Module:
+        config = GPT2Config(n_embd=d_model, n_head=h)
+        config._attn_implementation = backend
+        made: Any = GPT2Attention
+        return made(config)  # type: ignore[no-any-return]  # it is not annotated
+
+    weights = {
+        "c_attn.weight": f"{WEIGHTS}.T",
+        "c_attn.bias": BIASES,
+        "c_proj.weight": "W_o",
+        "c_proj.bias": "b_o",
+    }
+    fill = "x.new_zeros(n, n).masked_fill(~causal(n), lowest(x))"
+    own = "x.contiguous()"  # its linear layers view what they are given
+    call = f"{own}, attention_mask={fill}" if backend == "eager" else own
+    return module(build, weights, call, pick="out[0]")
 
 
-def gpt2(backend: str) -> Adapted:
-    """``GPT2Attention``; eager attention adds finfo.min to the scores of what comes later, as the model around it does."""
-
-    def attend(x: Tensor, *weights: Tensor) -> Tensor:
-        *projections, W_o, b_o = weights
-        lead, n = x.shape[:-2], x.shape[-2]
-        W, b = _packed(*projections)
-        given = {"c_attn.weight": W.mT, "c_attn.bias": b, "c_proj.weight": W_o, "c_proj.bias": b_o}
-        fill = torch.zeros(n, n, dtype=x.dtype).masked_fill(later(n, x), torch.finfo(x.dtype).min)
-        module = _gpt2(x.shape[-1], projections[0].shape[0], backend)
-        mask = fill if backend == "eager" else None
-        return opened(called(module, given, flat(x, lead, 2), attention_mask=mask)[0], lead)
-
-    return attend
-
-
-@lru_cache(maxsize=256)
-def _xtransformers(width: int, heads: int, d_k: int, d_v: int, flash: bool) -> nn.Module:
+def xtransformers(flash: bool) -> Adapter:
+    """``Attention`` with ``causal``. It has no biases: x gets one more column, of ones, and b_o is added after it."""
     from x_transformers.x_transformers import Attention
 
-    sizes = {"dim_head": d_k, "heads": heads, "value_dim_head": d_v}
-    return hollow(lambda: Attention(width, **sizes, causal=True, flash=flash, project_out=True))
+    def build(d_model: int, h: int, d_k: int, d_v: int) -> nn.Module:
+        sizes = {"dim_head": d_k, "heads": h, "value_dim_head": d_v}
+        made: nn.Module = Attention(d_model + 1, **sizes, causal=True, flash=flash, project_out=True)
+        return made
 
-
-def xtransformers(flash: bool) -> Adapted:
-    """``Attention`` with ``causal``. It has no biases: x gets one more column, of ones, and b_o is added after it."""
-
-    def attend(x: Tensor, *weights: Tensor) -> Tensor:
-        W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o = weights
-        lead, (heads, width, d_k) = x.shape[:-2], W_q.shape
-        module = _xtransformers(width + 1, heads, d_k, W_v.shape[-1], flash)
-        pairs = {"to_q": (W_q, b_q), "to_k": (W_k, b_k), "to_v": (W_v, b_v)}
-        given = {
-            f"{name}.weight": rows(torch.cat([W, b.unsqueeze(-2)], -2)) for name, (W, b) in pairs.items()
-        }
-        given["to_out.weight"] = torch.cat([W_o.mT, W_o.new_zeros(1, W_o.shape[0])])
-        wide = torch.cat([x, x.new_ones(*x.shape[:-1], 1)], -1)
-        return opened(called(module, given, flat(wide, lead, 2))[..., :-1], lead) + b_o
-
-    return attend
+    pairs = {"to_q": ("W_q", "b_q"), "to_k": ("W_k", "b_k"), "to_v": ("W_v", "b_v")}
+    weights = {
+        f"{name}.weight": f"rows(cat({W}, {b}.unsqueeze(-2), dim=-2))" for name, (W, b) in pairs.items()
+    }
+    weights["to_out.weight"] = "cat(W_o.T, W_o.T[:1] * 0)"
+    call = "cat(x, x[..., :1] * 0 + 1, dim=-1)"
+    return module(build, weights, call, pick="out[..., :-1] + b_o")

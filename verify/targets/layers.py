@@ -23,10 +23,10 @@ def _norm(name: int, letter: int) -> Weights:
 
 
 def _network(first: int) -> Weights:
-    made = {}
+    made: Weights = {}
     for name, letter in ((1, first), (2, first + 1)):
         made |= {f"linear{name}.weight": f"W_{letter}.T", f"linear{name}.bias": f"b_{letter}"}
-    return dict(made)
+    return made
 
 
 ENCODER = {**_attention("self_attn", "W"), **_norm(1, 1), **_network(1), **_norm(2, 2)}
@@ -106,13 +106,15 @@ class Translator(nn.Module):
         from impl.positional import sinusoidal
 
         n, d = ids.shape[-1], self.E.shape[-1]
-        return token(ids, self.E) * d**0.5 + sinusoidal(n, d, dtype=self.E.dtype, device=self.E.device)
+        x: Tensor = token(ids, self.E) * d**0.5
+        return x + sinusoidal(n, d, dtype=self.E.dtype, device=self.E.device)
 
     def forward(self, s: Tensor, t: Tensor, later: Tensor, padding: Tensor | None) -> Tensor:
         """The probabilities of every next word."""
         hidden = {"src_key_padding_mask": padding, "memory_key_padding_mask": padding}
         y = self.inner(self.embedded(s), self.embedded(t), tgt_mask=later, **hidden)
-        return (y @ self.E.mT).softmax(-1)
+        P: Tensor = (y @ self.E.mT).softmax(-1)
+        return P
 
 
 def transformer(training: bool = True, nested: bool = False) -> Adapter:

@@ -48,7 +48,6 @@ FURTHER = (
     _ours("attention.scaled_dot_product", backend="math"),
     _ours("attention.causal", {"alignment": "upper_left"}, alignment="upper_left"),
     _ours("attention.multi_head", backend="math"),
-    _ours("attention.causal_multi_head", backend="math"),
     _ours("attention.local", {"window": "whole"}, window="whole"),
     _ours("positional.sinusoidal", {"layout": "concatenated"}, layout="concatenated"),
     replace(_ours("positional.sinusoidal", {"frequencies": "closed"}, frequencies="closed"), sizes=EVEN),
@@ -187,13 +186,6 @@ TORCH = (
         "gpt:torch_causal",
         sizes=ONE_WIDTH,
         need_weights=False,
-    ),
-    _torch(
-        "nn.MultiheadAttention(is_causal, need_weights)",
-        "attention.causal_multi_head",
-        "gpt:torch_causal",
-        sizes=ONE_WIDTH,
-        need_weights=True,
     ),
     _torch("F.embedding", "positional.learned", "pytorch:embedding"),
     _torch("F.layer_norm", "normalization.layer_norm", "pytorch:layer_norm"),
@@ -400,16 +392,13 @@ OTHERS = (
         )
         for backend in ("eager", "sdpa")
     ),
-    *(
-        Target(
-            "x-transformers",
-            name,
-            "attention.causal_multi_head",
-            "gpt:xtransformers",
-            differs="has no biases: x gets one more column, of ones, and b_o is added after it",
-            keywords={"flash": flash},
-        )
-        for name, flash in (("Attention(causal)", False), ("Attention(causal, flash)", True))
+    Target(
+        "x-transformers",
+        "Attention(causal)",
+        "attention.causal_multi_head",
+        "gpt:xtransformers",
+        differs="has no biases: x gets one more column, of ones, and b_o is added after it",
+        keywords={"flash": False},
     ),
     Target(
         "transformers",

@@ -45,8 +45,8 @@ def bidirectional() -> Adapter:
 def lstm_cell() -> Adapter:
     """``nn.LSTMCell`` with the four gates' weights packed in its order: input, forget, node, output."""
     weights = {"weight_ih": "cat(W_ix, W_fx, W_gx, W_ox)", "weight_hh": "cat(W_ih, W_fh, W_gh, W_oh)"}
-    weights |= {"bias_ih": "cat(b_i, b_f, b_g, b_o)", "bias_hh": 0}
-    return module(nn.LSTMCell, weights, "x, (h, s)", arguments="p, d")
+    bias = {"bias_ih": "cat(b_i, b_f, b_g, b_o)", "bias_hh": 0}
+    return module(nn.LSTMCell, {**weights, **bias}, "x, (h, s)", arguments="p, d")
 
 
 def lstm() -> Adapter:

@@ -124,3 +124,72 @@ def test_what_is_asked_of_torch_is_the_same():
     )
     assert report.verdict == "conforms"
     assert report.sizes == "d_k = 2 or 4"
+
+
+@pytest.mark.parametrize(
+    ("rule", "given", "found"),
+    [
+        ("even", {2: 2, 3: 2, 7: 6, 1: 2}, "d_v = even"),
+        ("odd", {2: 1, 7: 7, 1: 1}, "d_v = odd"),
+        ("3*any", {1: 3, 7: 6, 11: 9}, "d_v = 3 * any"),
+        ("2..5", {1: 3, 2: 2, 5: 5, 17: 3}, "d_v = 2..5"),
+        ("..3", {1: 1, 3: 3, 5: 3}, "d_v = 1..3"),
+        ("4..", {1: 4, 17: 17}, "d_v = 4.."),
+    ],
+)
+def test_multiples_and_ranges(rule, given, found):
+    """The nearest size that the rule allows, which stays where it is."""
+    *_, d_v = _sizes()
+    rules = Supported.of(ATTENTION, {"d_v": rule})
+    assert str(rules) == found
+    for size, settled in given.items():
+        assert rules.settled({d_v: size}) == {d_v: settled}
+        assert rules.settled({d_v: settled}) == {d_v: settled}
+        assert rules.fits({d_v: settled})
+        assert rules.fits({d_v: size}) == (size == settled)
+
+
+def test_a_multiple_of_another_size():
+    """``h*any``: the heads divide the width, whatever both are."""
+    n, d_k, _, d_v = _sizes()
+    rules = Supported.of(ATTENTION, {"d_v": "d_k*any"})
+    assert rules.settled({d_k: 3, d_v: 11, n: 2}) == {d_k: 3, d_v: 9, n: 2}
+    assert rules.settled({d_k: 7, d_v: 2}) == {d_k: 7, d_v: 7}
+
+
+@pytest.mark.parametrize("rule", ["5..2", "0..3", "even*2", "1..x"])
+def test_other_ranges_are_none(rule):
+    """One line says what a rule is."""
+    with pytest.raises(Unusable, match="is no rule for a size"):
+        Supported.of(ATTENTION, {"d_v": rule})
+
+
+@pytest.mark.parametrize(
+    ("fixed", "says"),
+    [
+        ({"epsilon": 1}, "no number or parameter 'epsilon'"),
+        ({"eps": "tiny"}, "expected a positive number"),
+        ({"eps": 0}, "expected a positive number"),
+        ({"d": 4}, "d is a size"),
+        ([1], "fixed maps names to numbers"),
+    ],
+)
+def test_numbers_that_cannot_be_fixed_are_refused(fixed, says):
+    """One line names the number and what was expected."""
+    with pytest.raises(Unusable, match=says):
+        Supported.of(find("normalization.layer_norm"), None, fixed)
+
+
+def built_in(x, gamma, beta):
+    """Layer normalisation with an ε of its own, which is no parameter."""
+    return torch.nn.functional.layer_norm(x, gamma.shape, gamma, beta, 1e-3)
+
+
+def test_a_fixed_number_may_be_left_out_of_the_arguments():
+    """The function is called without it, and judged at this number alone."""
+    with pytest.raises(Unusable, match="cannot be called so"):
+        check(built_in, "normalization.layer_norm", max_examples=4)
+    report = check(built_in, "normalization.layer_norm", max_examples=8, fixed={"eps": 1e-3})
+    assert report.verdict == "conforms", str(report)
+    report = check(built_in, "normalization.layer_norm", max_examples=8, fixed={"eps": 1e-4})
+    assert report.verdict == "falsified"

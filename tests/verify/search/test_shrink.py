@@ -5,6 +5,7 @@ import math
 import numpy as np
 import torch
 
+import impl.attention
 import impl.scores
 from verify import check
 from verify.search.shrink import significant
@@ -47,3 +48,30 @@ def test_gradients_shrink_with_their_cotangents():
 def test_significant_digits():
     """Rounded to so many digits after the first; zero and large numbers too."""
     assert significant(np.array([0.01234, -5678.0, 0.0, 1e300]), 1).tolist() == [0.012, -5700.0, 0.0, 1e300]
+
+
+def test_it_shrinks_under_rules_for_the_sizes():
+    """Sizes that follow from others become smaller with them."""
+
+    def wrong_heads(x, y, W_q, W_k, W_v, W_o, mask=None):
+        assert W_q.shape[1] == W_q.shape[0] * W_q.shape[2]
+        return 2 * impl.attention.multi_head(x, y, W_q, W_k, W_v, W_o, mask)
+
+    rules = {"d_model": "h*d_k", "d_k": "even"}
+    report = check(wrong_heads, "attention.multi_head", dtypes=["float64"], sizes=rules, max_examples=10)
+    found = report.falsified[0].counterexample.inputs
+    assert found["W_q"].shape == (1, 2, 2)
+    assert found["x"].shape == (1, 2)
+
+
+def test_the_plain_corner_is_preferred_to_the_empty_row():
+    """What fails with any mask is shown without an empty row, and with as little hidden as it takes."""
+
+    def second_only(s, mask=None):
+        out = impl.attention.softmax(s, mask)
+        return out if mask is None else out * (1 - 1e-3 * mask.logical_not().any())
+
+    found = check(second_only, "attention.softmax", dtypes=["float64"]).falsified[0].counterexample
+    mask = found.inputs["mask"]
+    assert mask.any(-1).all()
+    assert (~mask).sum() == 1

@@ -1,0 +1,71 @@
+"""Reports as text: first things first, at most a screen."""
+
+import math
+
+import numpy as np
+import pytest
+
+import impl.scores
+from verify import check
+from verify.report import CheckResult, Counterexample, Report
+from verify.telling import apart, brief, first
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "told"),
+    [
+        (1.0, 2.0, ("1", "2")),
+        (1.9999400019999302e-05, 1.9999600007870489e-05, ("1.99994e-05", "1.99996e-05")),
+        (0.1, 0.1 + 1e-16, ("0.10000000000000001", "0.1000000000000001")),
+        (1.0, math.nan, ("1", "nan")),
+        (1.0, 1.0, ("1", "1")),
+    ],
+)
+def test_numbers_are_told_in_the_digits_in_which_they_differ(expected, got, told):
+    """One digit more than it takes, 17 at most."""
+    assert apart(expected, got) == told
+
+
+def failed(name, kind, size, got=2.0):
+    """A falsified check with a counterexample of this many entries."""
+    example = Counterexample({"x": np.ones(size)}, "float64", what="y", index=(0,), got=got, expected=1.0)
+    return CheckResult(name, kind, "falsified", 5, counterexample=example, message="m " * 300)
+
+
+def test_values_are_told_before_what_follows_from_them():
+    """The smallest counterexample of a value, then gradients, theorems, scenarios."""
+    every = [
+        failed("t", "theorem", 1),
+        failed("v64", "value", 9),
+        failed("v32", "value", 4),
+        failed("g", "gradient", 1),
+    ]
+    assert first(every).name == "v32"
+    assert first([every[0], every[3]]).name == "g"
+
+
+def test_a_report_fits_on_a_screen_and_verbose_holds_everything():
+    """However much failed, and however large: a line each, with a count of what is left out."""
+    checks = [failed(f"check {k}", "theorem", 5000) for k in range(40)]
+    report = Report("scores.dot", "f", {"a": "b"}, checks, not_run={"one": "why not", "two": "because"})
+    report.hint = "the cause"
+    text = str(report)
+    assert text.splitlines()[0] == "f against scores.dot: falsified: the cause"
+    assert len(text.splitlines()) < 40
+    assert len(text) < 6000
+    assert "and 31 more (--verbose lists them)" in text
+    assert "not run: 2 theorems" in text
+    assert "why not" not in text
+    assert len(brief(CheckResult("n", "value", "falsified", message="m " * 300))) < 220
+    everything = report.text(verbose=True)
+    assert everything.count("expected 1, got 2") == 40
+    assert "theorem one: why not" in everything
+
+
+def test_a_real_report_begins_with_verdict_and_counterexample():
+    """The counterexample follows at once; what failed with it is folded."""
+    lines = str(check(impl.scores.dot, "scores.scaled_dot", max_examples=20)).splitlines()
+    assert lines[0].startswith("impl.scores") or "against scores.scaled_dot: falsified" in lines[0]
+    assert any("q = [[" in line for line in lines[1:6])
+    assert any(line.startswith("with it:") for line in lines)
+    assert len(lines) < 40

@@ -1,0 +1,162 @@
+"""Ranges: how large entries are at most, where a callable is judged within a size of its inputs only.
+
+What is limited is the size of an input (``q``: no entry beyond ±limit), of a line of the statement (``s``: its scores), or how
+far the rows of an input are from 0 beside their spread (``offset(x)``: |mean| over standard deviation). Examples are drawn as
+everywhere, and brought inside.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spec.language.evaluation.binding import bind
+from spec.language.evaluation.evaluate import run
+from spec.language.evaluation.precision import Precision
+from spec.language.evaluation.walk import Walk
+from spec.language.formula import Formula
+from verify.faults import Unusable
+from verify.inputs.examples import Example, members, rounded
+
+REAL = ("real", "positive", "nonnegative")
+OFFSET = re.compile(r"offset\((\w+)\)")
+INSIDE = 1 - 2.0**-7
+"""How far inside a limit entries are brought, so that rounding to 16 bits does not lead out again."""
+STEPS = 24
+"""How often the data are made smaller until a line is within its limit."""
+
+
+class Outside(Exception):  # noqa: N818 a place, not a fault
+    """A theorem applies the formula to inputs outside the range: nothing is claimed there."""
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Limits by name, of a formula under its conventions."""
+
+    formula: Formula
+    limits: tuple[tuple[str, float], ...]
+    conventions: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, formula: Formula, given: Any, conventions: Mapping[str, str]) -> Ranges | None:
+        """The limits that were asked for.
+
+        Raises:
+            Unusable: no mapping of names to positive numbers, or a name that cannot be limited.
+        """
+        if not given:
+            return None
+        if not isinstance(given, Mapping):
+            raise Unusable(f"{formula.id}: ranges map names to limits, such as {{'q': 1e3}}; got {given!r}")
+        known = offered(formula, conventions)
+        limits = []
+        for name, value in given.items():
+            if name not in known:
+                raise Unusable(f"{formula.id} has no {name!r} to be limited; it has: {', '.join(known)}")
+            try:
+                limit = float(value)
+            except (TypeError, ValueError):
+                limit = math.nan
+            if not 0 < limit < math.inf:
+                raise Unusable(f"{formula.id}: the range of {name} is a positive number; got {value!r}")
+            limits.append((name, limit))
+        return cls(formula, tuple(limits), tuple(conventions.items()))
+
+    def measured(self, name: str, inputs: Mapping[str, Any]) -> float:
+        """How large what is limited is at inputs without leading dimensions."""
+        if name in inputs:
+            return float(np.max(np.abs(inputs[name]), initial=0.0))
+        offset = OFFSET.fullmatch(name)
+        if offset:
+            return float(np.max(_offsets(np.asarray(inputs[offset[1]])), initial=0.0))
+        flat, precision = self.formula.flat(dict(self.conventions)), Precision.of("float64")
+        with np.errstate(all="ignore"):
+            found = run(flat, Walk(precision.operations), bind(flat, inputs), precision.storage).tensors[name]
+            return float(np.max(np.nan_to_num(np.abs(found.floats()), nan=np.inf), initial=0.0))
+
+    def holds(self, inputs: Mapping[str, Any]) -> bool:
+        """Whether inputs without leading dimensions are inside."""
+        return all(self.measured(name, inputs) <= limit for name, limit in self.limits)
+
+    def brought(self, example: Example) -> Example:
+        """The example, made smaller where it is outside."""
+        for name, limit in self.limits:
+            offset = OFFSET.fullmatch(name)
+            if name in example.inputs or offset:
+                changed = offset[1] if offset else name
+                value = np.asarray(example.inputs[changed])
+                made = _centred(value, limit * INSIDE) if offset else _shrunk(value, limit * INSIDE)
+                example = example.changed(**{changed: rounded(made, example.dtype)})
+            else:
+                example = self._by_line(example, name, limit)
+        return example
+
+    def _by_line(self, example: Example, name: str, limit: float) -> Example:
+        """Data made smaller together, as often as it takes; what does not get inside so becomes 0."""
+        data = [t.name for t in self.formula.tensors if t.role == "data" and t.domain in REAL]
+        for step in range(STEPS):
+            size = max(
+                self.measured(name, example.single(self.formula, place)) for place in members(example.batch)
+            )
+            if size <= limit:
+                break
+            factor = math.sqrt(limit / size) * 0.95 if math.isfinite(size) else 0.01
+            factor = 0.0 if step == STEPS - 1 else factor
+            example = example.changed(
+                **{each: rounded(np.asarray(example.inputs[each]) * factor, example.dtype) for each in data}
+            )
+        return example
+
+    def __str__(self) -> str:
+        return ", ".join(told(name, limit) for name, limit in self.limits)
+
+
+def told(name: str, limit: float) -> str:
+    """A limit in the statement's letters."""
+    offset = OFFSET.fullmatch(name)
+    said = f"{limit:.3g}".replace("e+0", "e").replace("e+", "e")
+    return f"|mean| ≤ {said}·std in the rows of {offset[1]}" if offset else f"|{name}| ≤ {said}"
+
+
+def offered(formula: Formula, conventions: Mapping[str, str]) -> list[str]:
+    """What can be limited: inputs, offsets of rows, and real lines of the statement."""
+    inputs = [t.name for t in formula.tensors if t.domain in REAL and t.role in ("data", "parameter")]
+    rows = [f"offset({t.name})" for t in formula.tensors if t.name in inputs and t.role == "data" and t.shape]
+    return [*inputs, *_lines(formula, conventions), *rows]
+
+
+def _lines(formula: Formula, conventions: Mapping[str, str]) -> Iterator[str]:
+    flat = formula.flat(dict(conventions))
+    outputs = {t.name for t in flat.outputs}
+    for line in flat.lines:
+        own = flat.origin.get(line.name, (formula.id,))[0] == formula.id
+        if own and line.name not in outputs and line.left.tensor.domain in REAL:
+            yield line.name
+
+
+def _shrunk(value: Any, limit: float) -> Any:
+    """Each row made smaller as a whole."""
+    size = np.max(np.abs(value), axis=-1, keepdims=True) if value.ndim else np.abs(value)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(size > limit, value * (limit / size), value)
+
+
+def _offsets(value: Any) -> Any:
+    mean, spread = np.abs(value.mean(-1)), value.std(-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(mean == 0, 0.0, mean / spread)
+
+
+def _centred(value: Any, limit: float) -> Any:
+    """Each row moved towards 0."""
+    mean, spread = value.mean(-1, keepdims=True), value.std(-1, keepdims=True)
+    return value - mean + np.clip(mean, -limit * spread, limit * spread)
+
+
+__all__ = ["Outside", "Ranges", "offered", "told"]

@@ -1,0 +1,159 @@
+"""A report as text, first things first: the verdict with its cause, the smallest counterexample, what else failed in a line each.
+
+What conforms is counted, and so is what was not run; ``verbose`` lists everything. Nothing here decides anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+ALSO, LONG = 8, 200
+"""Lines about what else failed, and characters of each, unless everything is asked for."""
+ENTRIES, ALL = 60, 400
+"""Arrays up to so many entries are shown whole; and where everything is asked for."""
+FIRST = {"value": 0, "law": 0, "gradient": 1, "theorem": 2}
+"""Which kind of check is told first."""
+
+
+def show(value: Any, entries: int = ALL) -> str:
+    """An input as it may be typed into Python; the middle of a large array is left out."""
+    if isinstance(value, np.ndarray):
+        return np.array2string(
+            value, separator=", ", threshold=entries, floatmode="unique", max_line_width=110
+        ).replace("\n", "\n      ")
+    return repr(value)
+
+
+def apart(expected: float, got: float) -> tuple[str, str]:
+    """Two numbers in as many digits as it takes to tell them apart, and one more."""
+    for digits in range(3, 17):
+        if f"{expected:.{digits}g}" != f"{got:.{digits}g}":
+            return f"{expected:.{digits + 1}g}", f"{got:.{digits + 1}g}"
+    return f"{expected:.17g}", f"{got:.17g}"
+
+
+def counterexample_lines(example: Any, entries: int = ALL) -> list[str]:
+    """A counterexample as short lines: inputs, what was expected and got, what is violated."""
+    out = [f"{name} = {show(value, entries)}" for name, value in example.inputs.items()]
+    if example.got is not None and example.expected is not None:
+        where = "" if not example.index else "[" + ", ".join(map(str, example.index)) + "]"
+        room = "" if example.tolerance is None else f" ± {example.tolerance:.3g}"
+        expected, got = apart(example.expected, example.got)
+        out.append(f"{example.what}{where}: expected {expected}{room}, got {got}")
+    if example.violates:
+        out.append(f"violated: {example.violates}")
+    return out
+
+
+def first(checks: Sequence[Any]) -> Any:
+    """The falsified check that is told first: values before what follows from them, small before large."""
+
+    def order(check: Any) -> tuple[int, bool, int]:
+        example = check.counterexample
+        size = sum(np.size(v) for v in example.inputs.values()) if example is not None else 10**6
+        return FIRST.get(check.kind, 3), example is None, size
+
+    return min(checks, key=order)
+
+
+def falsified_lines(check: Any, verbose: bool = False) -> Iterator[str]:
+    """One falsified check: its name, and its counterexample; the message where there is none that shows it."""
+    example = check.counterexample
+    yield f"{check.name}:"
+    if check.message and (verbose or example is None or example.got is None):
+        yield f"  {check.message}"
+    if example is not None:
+        kind = f"in {example.dtype}" + (f", {example.regime}" if example.regime else "")
+        yield f"  {kind}"
+        yield from (f"    {line}" for line in counterexample_lines(example, ALL if verbose else ENTRIES))
+
+
+def brief(check: Any) -> str:
+    """What a check found, in one line."""
+    example = check.counterexample
+    if example is None or example.got is None or example.expected is None:
+        return _cut(f"{check.name}: {check.message}")
+    where = "" if not example.index else "[" + ", ".join(map(str, example.index)) + "]"
+    expected, got = apart(example.expected, example.got)
+    return _cut(f"{check.name}: {example.what}{where} expected {expected}, got {got}")
+
+
+def also_lines(checks: Sequence[Any], told: Any, verbose: bool = False) -> Iterator[str]:
+    """What else failed: a line each, and how many more."""
+    rest = [check for check in checks if check is not told]
+    if verbose:
+        for check in rest:
+            yield from falsified_lines(check, verbose)
+        return
+    if rest:
+        yield "with it:"
+    for check in rest[:ALSO]:
+        yield f"  {brief(check)}"
+    if len(rest) > ALSO:
+        yield f"  and {len(rest) - ALSO} more (--verbose lists them)"
+
+
+def report_lines(report: Any, verbose: bool = False) -> Iterator[str]:
+    """All that is told of a report beside its table."""
+    chosen = [f"{name}={option}" for name, option in {**report.conventions, **report.edges}.items()]
+    yield f"{report.target} against {report.formula_id}: {report.headline}"
+    if chosen:
+        yield f"  under {', '.join(chosen)}"
+    failed = report.falsified
+    if report.range is not None:
+        yield f"  {report.range.option} judges it there"
+    if failed:
+        told = first(failed)
+        yield from falsified_lines(told, verbose)
+        yield from also_lines(failed, told, verbose)
+    yield from rest_lines(report, verbose)
+
+
+def rest_lines(report: Any, verbose: bool = False) -> Iterator[str]:
+    """What is not falsified: what is imprecise, what nothing was concluded about, what conforms, properties, notes."""
+    for check in report.checks:
+        if check.verdict == "imprecise":
+            yield f"imprecise: {check.message}"
+    unsaid: dict[str, list[str]] = {}
+    for check in report.checks:
+        if check.verdict == "inconclusive" and (verbose or not check.reported):
+            unsaid.setdefault(check.message, []).append(check.name)
+    for message, names in unsaid.items():
+        yield f"inconclusive: {', '.join(names)}: {message if verbose else _cut(message)}"
+    fine = [check for check in report.checks if check.verdict == "conforms"]
+    if fine and verbose:
+        for check in fine:
+            ratio = "" if check.worst_ratio is None else f", error/bound {check.worst_ratio:.3g}"
+            yield f"conforms: {check.name}: {check.examples} examples{ratio}"
+    elif fine:
+        yield f"conforms: {len(fine)} {'check' if len(fine) == 1 else 'checks'}"
+    for each in report.properties:
+        if verbose or each.notable:
+            yield f"property: {each}"
+    for note in report.notes:
+        yield f"note: {note}"
+    if report.not_run and verbose:
+        yield from (f"not run: theorem {name}: {why}" for name, why in report.not_run.items())
+    elif report.not_run:
+        count = len(report.not_run)
+        yield f"not run: {count} theorem{'s' if count > 1 else ''} (--verbose says why)"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONG else text[:LONG] + " …"
+
+
+__all__ = [
+    "also_lines",
+    "apart",
+    "brief",
+    "counterexample_lines",
+    "falsified_lines",
+    "first",
+    "report_lines",
+    "rest_lines",
+    "show",
+]
