@@ -84,7 +84,7 @@ def embedding_padded(place: int) -> Adapted:
         at_padding = torch.arange(E.shape[0], device=E.device).unsqueeze(-1) == place
         # The row's value goes, its gradient would come: it is the module that must not pass one.
         table = E - torch.where(at_padding, E, 0.0).detach()
-        module = hollow(lambda: torch.nn.Embedding(*E.shape, padding_idx=place))
+        module = hollow(lambda: torch.nn.Embedding(E.shape[0], E.shape[1], padding_idx=place))
         return called(module, {"weight": table}, ids)  # type: ignore[no-any-return]
 
     return token
