@@ -207,19 +207,19 @@ def plain(x: Tensor, y: Tensor) -> Tensor:
 def lengths_at_least(x: Tensor, y: Tensor) -> Tensor:
     """Each length at least 10⁻⁸, where that is the convention."""
     lengths = [v.norm(dim=-1).clamp_min(1e-8) for v in (x, y)]
-    product: Tensor = lengths[0] * lengths[1]
-    return (x * y).sum(-1) / product
+    found: Tensor = (x * y).sum(-1) / (lengths[0] * lengths[1])
+    return found
 
 
 @right(COSINE, eps="added_1e8")
 def added_to_the_product(x: Tensor, y: Tensor) -> Tensor:
     """10⁻⁸ added to the product of the lengths, where that is the convention."""
-    product: Tensor = x.norm(dim=-1) * y.norm(dim=-1)
-    return (x * y).sum(-1) / (product + 1e-8)
+    found: Tensor = (x * y).sum(-1) / (x.norm(dim=-1) * y.norm(dim=-1) + 1e-8)
+    return found
 
 
 @wrong(COSINE, eps="max_1e8")
 def product_at_least(x: Tensor, y: Tensor) -> Tensor:
     """The product of the lengths at least 10⁻⁸, as PyTorch once did, where each length was to be."""
-    product: Tensor = x.norm(dim=-1) * y.norm(dim=-1)
-    return (x * y).sum(-1) / product.clamp_min(1e-8)
+    found: Tensor = (x * y).sum(-1) / (x.norm(dim=-1) * y.norm(dim=-1)).clamp_min(1e-8)
+    return found
