@@ -206,19 +206,22 @@ class Evidence:
         The plainest of them have to fit before all are looked at.
         """
         failing = self.failing
-        if len(failing) < 2 or not all(self._one(alike, witness) for witness in failing[:2]):
+        if len(failing) < 2 or not all(self.fits_there(alike, witness) for witness in failing[:2]):
             return False
+        plain = [w for w in failing if not self._corner(w)]
+        failing = plain if len(plain) > 3 else failing  # what a row gets that sees nothing is another matter
         others = [w for w in self.ordinary if not w.fails and w.got is not None]
         return self._share(alike, failing) >= MOST and self._share(alike, others) >= 1 - SPOILT
 
-    def _one(self, alike: Alike, witness: Witness) -> bool:
+    def fits_there(self, alike: Alike, witness: Witness) -> bool:
+        """Whether an explanation is right about one example."""
         said = said_at(alike, witness.example)
         return said is not None and witness.got is not None and self.near(witness.got, said)
 
     def _share(self, alike: Alike, witnesses: Sequence[Witness]) -> float:
         if not witnesses:
             return 1.0
-        return sum(self._one(alike, witness) for witness in witnesses) / len(witnesses)
+        return sum(self.fits_there(alike, witness) for witness in witnesses) / len(witnesses)
 
     def stated(self, example: Example, changes: Mapping[str, Any] | None = None) -> list[Reals]:
         """What the statement says at an example with some inputs changed, in plain float64."""

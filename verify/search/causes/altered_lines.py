@@ -28,7 +28,7 @@ from verify.inputs.examples import Example
 from verify.properties.values import Judge, Reals
 from verify.search.causes.activations import SIMILAR, exchanged
 from verify.search.causes.altered_inputs import Explanation
-from verify.search.causes.mask_numbers import MASKS, unmasked
+from verify.search.causes.mask_numbers import MASKS, fill, unmasked
 from verify.search.causes.rewriting import RULES
 from verify.search.causes.spots import Spot, spots
 from verify.search.evidence import Alike, Evidence
@@ -169,6 +169,12 @@ def _masks(flat: Flat) -> Iterator[Explanation]:
             yield said, partial(_outputs, replace(flat, lines=lines))
 
 
+def filled_with(flat: Flat, value: int) -> Alike | None:
+    """The outputs where hidden scores are a number; nothing where nothing is hidden."""
+    lines = tuple(replace(line, right=unmasked(line.right, fill(value))) for line in flat.lines)
+    return None if lines == flat.lines else partial(_outputs, replace(flat, lines=lines))
+
+
 def _functions(flat: Flat) -> Iterator[Explanation]:
     """Two functions exchanged for each other, everywhere."""
     for one, two in (pair for kind in SIMILAR for pair in combinations(kind, 2)):
@@ -222,4 +228,4 @@ def _view(axes: tuple[int, ...], before: bool) -> Callable[[Any], Any]:
     return change
 
 
-__all__ = ["altered_lines"]
+__all__ = ["altered_lines", "filled_with"]

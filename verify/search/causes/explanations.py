@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import permutations
 
@@ -11,42 +11,76 @@ import numpy as np
 from verify.inputs.examples import Example
 from verify.properties.values import Judge, Reals
 from verify.search.causes.altered_inputs import Explanation, altered_inputs
-from verify.search.causes.altered_lines import altered_lines
-from verify.search.evidence import Evidence, Witness
+from verify.search.causes.altered_lines import altered_lines, filled_with
+from verify.search.evidence import MOST, Alike, Evidence, Witness
 from verify.search.nearest import combinations
 
 
 def other_inputs(evidence: Evidence) -> str:
-    """One input taken for something else, under ours or any other conventions."""
-    if not evidence.everywhere:
-        return ""
-    said = _accounting(evidence, altered_inputs(evidence))
-    return said or _under_others(evidence, altered_inputs)
+    """One input taken for something else."""
+    return _accounting(evidence, altered_inputs(evidence)) if evidence.everywhere else ""
 
 
 def other_lines(evidence: Evidence) -> str:
-    """One thing in the statement written otherwise, under ours or any other conventions."""
+    """One thing in the statement written otherwise."""
     if not evidence.everywhere or evidence.random:
         return ""
-    said = _accounting(evidence, altered_lines(evidence))
-    return said or _under_others(evidence, lambda e: altered_lines(e))
+    return _accounting(evidence, altered_lines(evidence))
 
 
-def _under_others(evidence: Evidence, explanations: Callable[[Evidence], Iterable[Explanation]]) -> str:
-    """The same explanations beside another choice of conventions."""
+def under_others(evidence: Evidence) -> str:
+    """An input taken for something else, or a line written otherwise, beside another choice of conventions."""
     ours = evidence.judge
-    for changes in combinations(evidence.formula, ours.conventions):
-        if evidence.late:
-            return ""
-        evidence.judge = Judge(evidence.formula, {**ours.conventions, **changes})
-        try:
-            said = _accounting(evidence, explanations(evidence))
-        finally:
-            evidence.judge = ours
-        if said:
-            chosen = ", ".join(f"{name}={option}" for name, option in changes.items())
-            return f"{said}; and {chosen} (its convention)"
+    for probe in (other_inputs, other_lines):
+        for changes in combinations(evidence.formula, ours.conventions):
+            if evidence.late:
+                return ""
+            evidence.judge = Judge(evidence.formula, {**ours.conventions, **changes})
+            try:
+                said = probe(evidence)
+            finally:
+                evidence.judge = ours
+            if said:
+                chosen = ", ".join(f"{name}={option}" for name, option in changes.items())
+                return f"{said}; and {chosen} (its convention)"
     return ""
+
+
+FILLS = (
+    -(10**4),
+    -(10**9),
+    -(10**6),
+    -(10**5),
+    -(10**8),
+    -(10**10),
+    -(10**12),
+    -(10**20),
+    -(2**15),
+    -(10**30),
+)
+"""Numbers that hidden scores are set to in the field."""
+
+
+def fill(evidence: Evidence) -> str:
+    """A number that hidden scores are set to, which shows where others come near it."""
+    failing = [
+        w for w in evidence.drawn if w.fails and w.got is not None and w.example.dtype == evidence.kind
+    ]
+    if evidence.everywhere or evidence.random or not failing:
+        return ""
+    right = [
+        value for value in FILLS if _accounts_for(evidence, filled_with(evidence.judge.flat, value), failing)
+    ]
+    if not right:
+        return ""
+    named = f" ({float(right[0]):g})" if len(right) == 1 else ""
+    return f"hidden scores are set to a finite number{named}: right as long as the others stay far above it"
+
+
+def _accounts_for(evidence: Evidence, alike: Alike | None, failing: Sequence[Witness]) -> bool:
+    """Whether an explanation is right about most of what fails."""
+    right = [w for w in failing if alike is not None and evidence.fits_there(alike, w)]
+    return len(right) > MOST * len(failing)
 
 
 def _accounting(evidence: Evidence, explanations: Iterable[Explanation]) -> str:
@@ -104,4 +138,4 @@ def _factor(evidence: Evidence, witness: Witness) -> float | None:
     return float(factors[0]) if np.ptp(factors) <= 1e-6 * abs(factors[0]) else None
 
 
-__all__ = ["other_inputs", "other_lines", "outputs_exchanged", "scaled"]
+__all__ = ["fill", "other_inputs", "other_lines", "outputs_exchanged", "scaled", "under_others"]

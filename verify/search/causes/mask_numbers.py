@@ -48,7 +48,8 @@ def _number(condition: Any) -> Any:
     return Case(condition, Literal(sympy.Integer(1)), Literal(sympy.Integer(0)))
 
 
-def _fill(value: Any) -> Callable[[Any, Any], Any]:
+def fill(value: Any) -> Callable[[Any, Any], Any]:
+    """Hidden scores replaced by a number."""
     return lambda u, condition: Case(condition, u, Literal(sympy.sympify(value)))
 
 
@@ -66,9 +67,9 @@ MASKS: tuple[tuple[str, Callable[[Any, Any], Any]], ...] = (
         "the scores are multiplied by the mask: a hidden score is 0, and exp(0) = 1 still counts",
         lambda u, condition: Times(u, _number(condition)),
     ),
-    ("hidden scores are set to 0, and exp(0) = 1 still counts", _fill(0)),
+    ("hidden scores are set to 0, and exp(0) = 1 still counts", fill(0)),
     *(
-        (f"hidden scores are set to {value}, a finite number that is too near, and still count", _fill(value))
+        (f"hidden scores are set to {value}, a finite number that is too near, and still count", fill(value))
         for value in (-1, -2, -5, -10, -20, -50, -100)
     ),
     *(
@@ -77,10 +78,10 @@ MASKS: tuple[tuple[str, Callable[[Any, Any], Any]], ...] = (
     ),
     (
         "hidden scores are filled with a finite number, and a query that sees nothing gets the mean of all",
-        _fill(-(10**9)),
+        fill(-(10**9)),
     ),
 )
 """What becomes of a mask that is not a condition but a number among the scores."""
 
 
-__all__ = ["MASKS", "unmasked"]
+__all__ = ["MASKS", "fill", "unmasked"]

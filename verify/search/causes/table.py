@@ -11,7 +11,14 @@ from dataclasses import dataclass
 
 from verify.faults import Unsupported
 from verify.search.causes.behaviour import looks_ahead, random_result, unread_inputs
-from verify.search.causes.explanations import other_inputs, other_lines, outputs_exchanged, scaled
+from verify.search.causes.explanations import (
+    fill,
+    other_inputs,
+    other_lines,
+    outputs_exchanged,
+    scaled,
+    under_others,
+)
 from verify.search.causes.extremes import (
     cancels,
     filled,
@@ -55,10 +62,12 @@ CAUSES: tuple[Cause, ...] = (
     Cause("one-pass variance", cancels),
     Cause("float32 inside", in_float32),
     Cause("overflow", overflows),
+    Cause("a fill by name", fill),
     Cause("finite fill", filled),
     Cause("an input taken for another", other_inputs),
     Cause("a line written otherwise", other_lines),
     Cause("another factor", scaled),
+    Cause("beside other conventions", under_others),
     Cause("an input ignored", unread_inputs),
     Cause("looks ahead", looks_ahead),
     Cause("a narrower type inside", in_a_narrower_type),
