@@ -6,6 +6,7 @@ bound under negative association).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,36 @@ def selection(sample: Sample, independent: bool, tally: Tally) -> None:
             if at.any():
                 k, N = int(hits[at].sum()), int(at.sum()) * T
                 tally.add(binomial_p(k, N, low, high), _seen(name, f"selected where {what}", k, N, low, high))
+    for first in _powers(rate.shape[1]):
+        for p in np.unique(rate[:, first:][free[:, first:]]):
+            at = (rate == p) & (np.arange(rate.shape[1]) >= first)
+            k, N = int(hits[at].sum()), int(at.sum()) * T
+            fair = binomial_p(k, N, float(p)) if independent else chernoff_p(k, N, float(p))
+            tally.add(fair, _seen(name, f"selected from position {first} on", k, N, float(p)))
     for r, i in np.argwhere(free):
         k, p = int(hits[r, i]), float(rate[r, i])
         tally.add(binomial_p(k, T, p), _seen(name, f"selected at position {i} of design {r}", k, T, p))
+
+
+def pooled(samples: Sequence[Sample], independent: bool, tally: Tally) -> None:
+    """How often positions are chosen in all samples together, where each is by itself."""
+    if independent and samples:
+        k = sum(int(sample.chosen.sum(0)[sample.rate > 0].sum()) for sample in samples)
+        count, (low, high) = drawn_freely(samples), rates(samples)
+        tally.add(
+            binomial_p(k, count, low, high), _seen("all", "selected", k, count, low, high), headline=True
+        )
+
+
+def drawn_freely(samples: Sequence[Sample]) -> int:
+    """How many positions were drawn that may be chosen."""
+    return sum(int((sample.rate > 0).sum()) * sample.times for sample in samples)
+
+
+def rates(samples: Sequence[Sample]) -> tuple[float, float]:
+    """The least and the largest of the statement's probabilities of being chosen, 0 apart."""
+    every = [sample.rate[sample.rate > 0] for sample in samples]
+    return float(min(rate.min() for rate in every)), float(max(rate.max() for rate in every))
 
 
 def counts(sample: Sample, independent: bool, tally: Tally) -> None:
@@ -105,7 +133,10 @@ def independence(sample: Sample, independent: bool, tally: Tally) -> None:
         rate[0:rows:2] * rate[1:rows:2],
         sample.times,
     )
-    for what, apart in (("repetitions of a row", 1), ("calls", sample.per_call)):
+    steps = {"repetitions of a row": 1, "calls": sample.per_call}
+    if sample.per_call == 1:
+        steps = {f"calls {apart} apart": apart for apart in (1, 2, 3, 5)}
+    for what, apart in steps.items():
         first = np.array(list(pairs(sample.times, apart)), dtype=np.int64)
         judge(
             f"both selected in neighbouring {what}",
@@ -137,6 +168,7 @@ def outcomes(sample: Sample, independent: bool, tally: Tally) -> None:
     strata: list[tuple[str, Bools]] = [(f"at position {p}", i == p) for p in range(sample.rate.shape[1])]
     strata += [(f"at place {p} of the selected", rank == p) for p in range(8)]
     strata += [("at odd places of the selected", rank % 2 == 1), ("at the last of the selected", last)]
+    strata += [(f"from position {first} on", i >= first) for first in _powers(sample.rate.shape[1])]
     strata += [(f"in design {d}", r == d) for d in range(sample.rate.shape[0])]
     strata += [(f"where {what}", part[r, i]) for what, part in _by_id(sample)]
     for g, shares in enumerate(signature):
@@ -173,6 +205,8 @@ def words(sample: Sample, independent: bool, tally: Tally) -> None:
     bins = [(f"word {v}", every == v) for v in range(V)] if V <= 64 else []
     if V > 64:
         bins += [(f"words {b[0]}–{b[-1]}", np.isin(every, b)) for b in np.array_split(every, 32)]
+        for parts in (2, 4, 8):
+            bins += [(f"words {b[0]}–{b[-1]}", np.isin(every, b)) for b in np.array_split(every, parts)]
         bins += [(f"words ≡ {rest} mod 8", every % 8 == rest) for rest in range(8)]
     for each in range(len(sample.values)):
         member = sample.level == each
@@ -217,6 +251,11 @@ def words(sample: Sample, independent: bool, tally: Tally) -> None:
             upper_tail(k, N, 1 / least),
             _seen(name, "equal words drawn in neighbouring calls", k, N, 1 / least),
         )
+
+
+def _powers(length: int) -> list[int]:
+    """Powers of 2 inside a row, where blocks of it and tables for it end."""
+    return [2**power for power in range(3, 20) if 2**power < length]
 
 
 def _by_id(sample: Sample) -> list[tuple[str, Bools]]:

@@ -35,13 +35,18 @@ class Broken(Exception):  # noqa: N818 it says what the results are
 
 @dataclass(frozen=True)
 class Layout:
-    """Rows of ``length`` over a vocabulary of ``words``; ``tokens`` free positions in all, ``copies`` of each design a call."""
+    """Rows of ``length`` over a vocabulary of ``words``; ``tokens`` free positions in all, ``copies`` of each design a call.
+
+    ``rows``: which of the designs; all where not given. ``at_once``: of how many calls the results are looked at together.
+    """
 
     name: str
     length: int
     words: int
     tokens: int
     copies: int
+    rows: tuple[int, ...] = ()
+    at_once: int = 1
 
 
 @dataclass
@@ -94,7 +99,7 @@ def designs(formula: Formula, layout: Layout, seed: int) -> list[dict[str, Any]]
         if is_size(item):
             constant[str(item)] = sizes[item] = layout.words
     rows = []
-    for mark in marks:
+    for mark in [marks[place] for place in layout.rows] or marks:
         row = dict(constant)
         for item in formula.tensors:
             if item.domain == "boolean":
@@ -251,13 +256,16 @@ def draw(
     calls = max(2, -(-layout.tokens // (free * layout.copies)))
     generator = torch.Generator(device=device).manual_seed(seed)
     chosen, words = [], []
-    for call in range(calls):
-        inputs = arguments(formula, rows, layout.copies, generator, device)
-        results = returned(formula, caller(*inputs), inputs)
+    for first in range(0, calls, layout.at_once):
+        made = []
+        for _ in range(first, min(calls, first + layout.at_once)):
+            inputs = arguments(formula, rows, layout.copies, generator, device)
+            made.append((inputs, returned(formula, caller(*inputs), inputs)))
+        inputs, results = _joined(made)
         if on_call is not None:
-            on_call(call, inputs, results, rows[0])
+            on_call(first, inputs, results, rows[0])
         at = Pointwise(formula, rows[0], named(formula, inputs, results))
-        shape = (layout.copies, len(rows), layout.length)
+        shape = (layout.copies * len(made), len(rows), layout.length)
         words.append(at.whole(law.outcome[0]).reshape(shape))
         chosen.append(at.whole(law.outcome[-1]).reshape(shape) != 0)
     name = next(t.name for t in formula.tensors if t.domain == "integer" and t.shape)
@@ -274,6 +282,17 @@ def draw(
         level,
         values,
     )
+
+
+def _joined(made: Sequence[tuple[list[Any], list[Ints]]]) -> tuple[list[Any], list[Ints]]:
+    """Several calls' arguments and results as those of one call of a larger batch."""
+    if len(made) == 1:
+        return made[0]
+    inputs = [
+        torch.cat(parts) if isinstance(parts[0], torch.Tensor) else parts[0]
+        for parts in zip(*(each for each, _ in made), strict=True)
+    ]
+    return inputs, [np.concatenate(parts) for parts in zip(*(found for _, found in made), strict=True)]
 
 
 def named(formula: Formula, inputs: Sequence[Any], results: Sequence[Ints]) -> dict[str, Any]:

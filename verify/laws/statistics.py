@@ -168,8 +168,9 @@ class Tally:
         """Whether all tests pass; the worst test's p-value, its level, and what it saw."""
         if not self._found:
             return True, 1.0, self.alpha, "nothing to test"
-        worst = min(self._found, key=lambda one: _log(one[0]) - math.log(self.threshold(one[1])))
-        level = self.threshold(worst[1])
+        levels = {headline: self.threshold(headline) for headline in (True, False)}
+        worst = min(self._found, key=lambda one: _log(one[0]) - math.log(levels[one[1]]))
+        level = levels[worst[1]]
         return worst[0] > level, worst[0], level, worst[2]
 
     @property
