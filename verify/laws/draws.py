@@ -288,10 +288,8 @@ def _joined(made: Sequence[tuple[list[Any], list[Ints]]]) -> tuple[list[Any], li
     """Several calls' arguments and results as those of one call of a larger batch."""
     if len(made) == 1:
         return made[0]
-    inputs = [
-        torch.cat(parts) if isinstance(parts[0], torch.Tensor) else parts[0]
-        for parts in zip(*(each for each, _ in made), strict=True)
-    ]
+    joined = zip(*(each for each, _ in made), strict=True)
+    inputs = [torch.cat(x) if isinstance(x[0], torch.Tensor) else x[0] for x in joined]
     return inputs, [np.concatenate(parts) for parts in zip(*(found for _, found in made), strict=True)]
 
 
@@ -327,9 +325,7 @@ def pairs(length: int, lag: int) -> Iterator[int]:
 
 
 def _below(item: Tensor, sizes: Mapping[Size, int]) -> int:
-    if item.below == 0:
-        return 1
-    return whole(item.below, sizes)
+    return whole(item.below, sizes) if item.below != 0 else 1
 
 
 def _law(formula: Formula) -> Law:
