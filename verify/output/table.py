@@ -66,7 +66,7 @@ def worst(report: Report) -> str:
     """The largest error/bound over the value checks for each type; for a law the figure of its worst test."""
     found: dict[str, float] = {}
     for check in report.checks:
-        if check.worst_ratio is None or check.kind not in ("value", "law"):
+        if check.worst_ratio is None or check.reported or check.kind not in ("value", "law"):
             continue
         name = "p" if check.kind == "law" else SHORT.get(check.dtype or "", check.dtype or "")
         found[name] = max(found.get(name, 0.0), check.worst_ratio)

@@ -55,6 +55,10 @@ def raising(x, gamma, beta, eps):
 def shapeless(x, gamma, beta, eps):
     return F.layer_norm(x, x.shape[-1:], gamma, beta, eps).sum()
 
+def in_batches(x, gamma, beta, eps):
+    _members, d = x.shape
+    return 2 * F.layer_norm(x, (d,), gamma, beta, eps)
+
 def right(x, gamma, beta, eps):
     return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
 """
@@ -89,13 +93,24 @@ def played(text, folder):
 )
 def test_the_script_fails_again_and_passes_when_mended(module, tmp_path, name):
     """Values, gradients, batches of both, damage, exception, shape: the script shows it, and exits 0 for a right function."""
-    report = check(getattr(module, name), "normalization.layer_norm", max_examples=40)
+    report = check(
+        getattr(module, name), "normalization.layer_norm", max_examples=40, conventions={"shapes": "every"}
+    )
     text = script(report)
     assert f"from mymodule_for_reproduce import {name}" in text
     code, out = played(text, tmp_path)
     assert code == 1, out
     mended = text.replace(f"import {name}", "import right").replace(f"function = {name}", "function = right")
     assert played(mended, tmp_path)[0] == 0
+
+
+def test_the_script_calls_with_the_leading_dimensions_that_are_taken(module, tmp_path):
+    """A callable that wants one is called with one, and its mistake shows."""
+    report = check(module.in_batches, "normalization.layer_norm", max_examples=10)
+    assert report.leading == (1,)
+    code, out = played(script(report), tmp_path)
+    assert code == 1, out
+    assert "expected" in out
 
 
 def test_a_function_nobody_can_import_gets_a_placeholder():
