@@ -23,14 +23,14 @@ from spec.language.evaluation.stepping import Place
 from spec.language.evaluation.walk import Walk
 from spec.language.flatten import Flat
 from spec.language.lines import Definition
+from spec.language.slips.activations import SIMILAR, exchanged
+from spec.language.slips.mask_numbers import MASKS, fill, unmasked
+from spec.language.slips.rewriting import RULES
+from spec.language.slips.spots import Spot, spots
 from spec.language.trees import refs
 from verify.inputs.examples import Example
 from verify.properties.values import Judge, Reals
-from verify.search.causes.activations import SIMILAR, exchanged
 from verify.search.causes.altered_inputs import Explanation
-from verify.search.causes.mask_numbers import MASKS, fill, unmasked
-from verify.search.causes.rewriting import RULES
-from verify.search.causes.spots import Spot, spots
 from verify.search.evidence import Alike, Evidence
 
 MOST_PARTS = 400

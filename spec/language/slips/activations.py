@@ -22,8 +22,8 @@ from spec.language.expr import (
     Ref,
     Times,
 )
+from spec.language.slips.spots import Spot, Written
 from spec.language.trees import refs, transform
-from verify.search.causes.spots import Spot, Written
 
 HALF, ONE, ZERO = Literal(sympy.Rational(1, 2)), Literal(sympy.Integer(1)), Literal(sympy.Integer(0))
 

@@ -29,9 +29,9 @@ from spec.language.expr import (
     SumOf,
     Times,
 )
+from spec.language.slips.activations import activations, functions
+from spec.language.slips.spots import Spot, Written, fixed
 from spec.language.trees import free_symbols, fresh, refs, substitute
-from verify.search.causes.activations import activations, functions
-from verify.search.causes.spots import Spot, Written, fixed
 
 FIXED = (64, 128, 32, 80, 96, 16, 256, 512, 768, 1024, 2, 3, 4, 8, 5, 7)
 """Widths at which a scale is fixed in the field."""
