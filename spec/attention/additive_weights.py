@@ -52,7 +52,7 @@ additive_weights = Formula(
         Worked(
             "The three keys of the additive score, scores 0.964, 0 and −0.964",
             KEYS,
-            [["0.6523", "0.2488", "0.0949"]],
+            [["0.6550", "0.2498", "0.0953"]],
             4,
         ),
         Worked(
