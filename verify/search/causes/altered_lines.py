@@ -117,7 +117,7 @@ def altered_lines(evidence: Evidence, judge: Judge | None = None) -> Iterator[Ex
         together: dict[tuple[str, str], dict[Definition, Any]] = {}
         for spot in parts:
             for said, new in rule(spot):
-                sentence = spoken(flat, said).format(line=named(flat, spot.line))
+                sentence = spoken(flat, said).replace("{line}", named(flat, spot.line))
                 if names.count(spot.line.name) > 1:  # the same is likely to be wrong in all its lines
                     together.setdefault((spot.line.name, sentence), {}).setdefault(
                         spot.line, spot.rebuilt(new)
