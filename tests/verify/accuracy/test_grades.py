@@ -155,7 +155,7 @@ def test_check_reports_the_grades_and_the_word() -> None:
     sigma, digits = report.grades["float32"]
     assert sigma > WORST["float32"]
     assert digits > 0.5
-    assert "imprecise    accuracy in float32" in str(report)
+    assert "imprecise: normalization.layer_norm" in str(report)
     assert "held in float16" in str(report)
     accurate = next(c for c in report.to_dict()["checks"] if c["kind"] == "accuracy")
     assert accurate["details"]["sigma"] == sigma
