@@ -222,12 +222,14 @@ def value(text: str, names: Mapping[str, Any], where: str) -> Any:
 def arguments(text: str, names: Mapping[str, Any], where: str) -> tuple[list[Any], dict[str, Any]]:
     """What the arguments of a call say, positional and by keyword: ``x, y, attn_mask=mask``.
 
+    Those that are written alike are the same object: a module may ask whether its queries are its keys.
+
     Raises:
         Unusable: as :func:`value`.
     """
     positional, named = listed(text, where)
-    made = [value(part, names, where) for part in positional]
-    return made, {key: value(part, names, where) for key, part in named}
+    made = {part: value(part, names, where) for part in (*positional, *(part for _, part in named))}
+    return [made[part] for part in positional], {key: made[part] for key, part in named}
 
 
 @lru_cache(maxsize=1024)
