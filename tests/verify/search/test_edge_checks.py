@@ -1,6 +1,7 @@
 """The edge of the contract: reported as properties, and judged where that was asked for."""
 
 import math
+import re
 
 import pytest
 import torch
@@ -89,7 +90,7 @@ def test_arithmetic_in_float32_is_a_property_and_float32_is_judged():
     report = check(single, "normalization.rms_norm", max_examples=30)
     assert report.verdict == "conforms", str(report)
     assert said(report)["arithmetic"] == "float32"
-    assert "good to 7 digits" in str(report)
+    assert re.search(r"good to [78] digits", str(report))  # one error tells how many to within one
     assert {c.verdict for c in report.checks if c.name == "value in float32"} == {"conforms"}
     assert check(slightly_off, "normalization.rms_norm", max_examples=30).verdict == "falsified"
     strict = check(single, "normalization.rms_norm", conventions={"arithmetic": "given"}, max_examples=30)

@@ -51,7 +51,9 @@ def test_the_range_is_found_said_and_can_be_declared(fn, formula_id, name, least
     assert report.range is not None, str(report)
     assert least <= report.range.limits[name] <= most
     assert report.range.beyond.startswith(beyond)
-    assert f"falsified; conforms where {report.range.says}" in str(report).splitlines()[0]
+    first = str(report).splitlines()[0]
+    assert ": falsified" in first
+    assert f"; conforms where {report.range.says}; beyond: {beyond}" in first
     assert report.range.option.startswith("--range ")
     within = check(fn, formula_id, ranges=report.range.limits, seed=5)
     assert within.verdict == "conforms", str(within)
