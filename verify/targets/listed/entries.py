@@ -1,0 +1,44 @@
+"""How entries of the lists are written, and what several of them say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from verify.targets.target import Target
+
+
+def ours(formula_id: str, conventions: dict[str, str] | None = None, **keywords: str | int) -> Target:
+    """What ``impl`` has for a formula, called with these keywords."""
+    said = ", ".join(f"{name}={value!r}" for name, value in keywords.items())
+    shown = f"impl.{formula_id}" + (f"({said})" if said else "")
+    given = {"formula_id": formula_id, **keywords}
+    return Target("impl", shown, formula_id, "ours:implementation", conventions or {}, keywords=given)
+
+
+def torch(
+    shown: str,
+    formula_id: str,
+    adapter: str,
+    conventions: dict[str, str] | None = None,
+    differs: str = "",
+    sizes: dict[str, str] | None = None,
+    **keywords: Any,
+) -> Target:
+    """A function or module of PyTorch, under an adapter that is called with these keywords."""
+    return Target("torch", shown, formula_id, adapter, conventions or {}, differs, sizes or {}, keywords)
+
+
+UNSPECIFIED = {"fully_masked": "unspecified"}
+NAN = "a fully masked row is NaN"
+ONE_WIDTH = {"d_v": "d_k", "d_model": "h*d_k"}
+"""The sizes of modules that divide d_model among the heads."""
+EVEN = {"d": "4|6|14|26|62|134"}
+"""Widths that hold sines and cosines alike, and more than a pair of them."""
+NO_BIAS = "its biases are 0"
+POLARITY = "its mask says what to drop, and is passed inverted"
+
+NONE_ASKED = {"none_asked": "unspecified"}
+ONE_MEAN = "one mean for a batch: called for each member; without a target it is NaN"
+CLAMPED = "norms below 1e-8 count as 1e-8, going forward"
+
+BEAMS = {"finished": "aside", "penalty": "power"}

@@ -1,0 +1,38 @@
+"""Ours: what ``impl`` has for each formula, and the same once more under other conventions or on other paths."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from spec.language.registry import statement_ids
+from verify.targets.listed.entries import EVEN, ours
+from verify.targets.ours import implemented
+
+FURTHER = (
+    ours("recurrent.lstm", {"gate_order": "gifo"}, gate_order="gifo"),
+    ours("recurrent.gru", {"reset": "before"}, reset="before"),
+    ours("recurrent.gru", {"update": "renews", "gate_order": "zrn"}, update="renews", gate_order="zrn"),
+    ours("attention.scaled_dot_product", backend="math"),
+    ours("attention.causal", {"alignment": "upper_left"}, alignment="upper_left"),
+    ours("attention.multi_head", backend="math"),
+    ours("attention.local", {"window": "whole"}, window="whole"),
+    ours("positional.sinusoidal", {"layout": "concatenated"}, layout="concatenated"),
+    replace(ours("positional.sinusoidal", {"frequencies": "closed"}, frequencies="closed"), sizes=EVEN),
+    ours("feedforward.gelu", {"approximation": "tanh"}, approximation="tanh"),
+    ours("transformer.encoder_layer", {"norm": "pre"}, norm="pre"),
+    ours("transformer.decoder_layer", {"norm": "pre"}, norm="pre"),
+    ours("transformer.cost", {"projections": "counted"}, projections="counted"),
+    ours("objectives.linear_cross_entropy", block=64),
+    ours("objectives.distillation", {"divergence": "cross_entropy"}, divergence="cross_entropy"),
+    ours("masking.mlm", {"selection": "exact_count"}, selection="exact_count"),
+    ours("masking.mlm", {"selection": "count_of_all"}, selection="count_of_all"),
+)
+"""Ours once more, under another convention or on another path."""
+
+OURS = tuple(
+    target
+    for formula_id in statement_ids()
+    if implemented(formula_id)
+    for target in (ours(formula_id), *(t for t in FURTHER if t.formula_id == formula_id))
+)
+"""Every formula that ``impl`` has a function for, as it is called without further arguments; then what it does besides."""

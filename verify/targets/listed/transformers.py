@@ -1,0 +1,145 @@
+"""Functions, layers and procedures of transformers."""
+
+from __future__ import annotations
+
+from verify.targets.listed.entries import BEAMS, EVEN, NO_BIAS, NONE_ASKED, ONE_MEAN, ONE_WIDTH, UNSPECIFIED
+from verify.targets.target import Target
+
+TRANSFORMERS = (
+    Target(
+        "transformers",
+        "get_inverse_sqrt_schedule",
+        "objectives.warmup",
+        "objectives:inverse_sqrt_schedule",
+        differs="a factor: of the largest rate, 1/√(d_model·warmup_steps); gives Python numbers, one for each step",
+    ),
+    Target(
+        "transformers",
+        "LabelSmoother",
+        "objectives.cross_entropy",
+        "objectives:label_smoother",
+        NONE_ASKED,
+        ONE_MEAN,
+    ),
+    Target(
+        "transformers",
+        "sdpa_attention_forward",
+        "attention.scaled_dot_product",
+        "huggingface:sdpa",
+        differs="takes (batch, heads, n, d); returns heads last",
+    ),
+    Target(
+        "transformers",
+        "bert eager_attention_forward",
+        "attention.scaled_dot_product",
+        "huggingface:eager",
+        {"fully_masked": "mean"},
+        "adds finfo.min to masked scores, so that a fully masked row is the mean",
+    ),
+    Target(
+        "transformers",
+        "BertSelfAttention(eager)",
+        "attention.multi_head",
+        "multihead:bert_self",
+        UNSPECIFIED,
+        f"of the one sequence [x; y], so that a fully masked row is the mean over both; {NO_BIAS}",
+        ONE_WIDTH,
+        {"backend": "eager"},
+    ),
+    Target(
+        "transformers",
+        "BertSelfAttention(sdpa)",
+        "attention.multi_head",
+        "multihead:bert_self",
+        differs=f"of the one sequence [x; y]; {NO_BIAS}",
+        sizes=ONE_WIDTH,
+        keywords={"backend": "sdpa"},
+    ),
+    Target(
+        "transformers",
+        "BertCrossAttention(eager)",
+        "attention.multi_head",
+        "multihead:bert_cross",
+        {"fully_masked": "mean"},
+        f"adds finfo.min to masked scores, so that a fully masked row is the mean; {NO_BIAS}",
+        ONE_WIDTH,
+        {"backend": "eager"},
+    ),
+    *(
+        Target(
+            "transformers",
+            f"GPT2Attention({backend})",
+            "attention.causal_multi_head",
+            "gpt:gpt2",
+            sizes=ONE_WIDTH,
+            keywords={"backend": backend},
+        )
+        for backend in ("eager", "sdpa")
+    ),
+    Target(
+        "transformers",
+        "MarianSinusoidalPositionalEmbedding",
+        "positional.sinusoidal",
+        "huggingface:marian",
+        {"layout": "concatenated"},
+        "sines, then cosines; float32",
+    ),
+    Target(
+        "transformers",
+        "M2M100SinusoidalPositionalEmbedding",
+        "positional.sinusoidal",
+        "huggingface:m2m100",
+        {"layout": "concatenated", "frequencies": "closed"},
+        "sines, then cosines; float32; its first rows are for padding, and are skipped",
+        EVEN,
+    ),
+    Target(
+        "transformers",
+        "ConvNextLayerNorm(channels_first)",
+        "normalization.layer_norm",
+        "huggingface:convnext",
+        differs="normalises over channels of an image; here one pixel",
+    ),
+    Target("transformers", "LlamaRMSNorm", "normalization.rms_norm", "huggingface:llama_rms_norm"),
+    Target("transformers", "T5LayerNorm", "normalization.rms_norm", "huggingface:t5_layer_norm"),
+    Target(
+        "transformers",
+        "DataCollatorForLanguageModeling",
+        "masking.mlm",
+        "huggingface:collator",
+        differs="its generator attribute is set to the generator passed",
+    ),
+    Target(
+        "transformers",
+        "temperature, top-k, top-p warpers",
+        "decoding.sample",
+        "generating:warpers",
+        differs="the logits processors of generate in its order, drawn from with torch.multinomial",
+    ),
+    Target(
+        "transformers",
+        "generate(greedy)",
+        "decoding.greedy",
+        "generating:greedy",
+        differs="a small GPT-2 of its own; pads on the left",
+        keywords={"family": "gpt2"},
+    ),
+    Target(
+        "transformers",
+        "generate(num_beams)",
+        "decoding.beam",
+        "generating:beam",
+        BEAMS,
+        "a small GPT-2 of its own; early_stopping=False, which is the default",
+        keywords={"family": "gpt2"},
+    ),
+    Target(
+        "transformers",
+        "generate(num_beams, early_stopping='never')",
+        "decoding.beam",
+        "generating:beam",
+        BEAMS,
+        "a small LLaMA of its own",
+        keywords={"family": "llama", "early_stopping": "never"},
+    ),
+)
