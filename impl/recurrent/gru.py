@@ -13,6 +13,7 @@ from jaxtyping import Float, Integer
 from torch import Tensor
 
 from impl.recurrent._checks import Axes
+from impl.recurrent._gates import check_option, in_order
 from impl.recurrent._running import Backend, batch, layers, looped, opened
 from impl.recurrent.cells import gru_step, wide
 
@@ -90,15 +91,9 @@ def gru(
 
 def _check(formula: str, *chosen: str) -> None:
     for (name, options), option in zip(OPTIONS.items(), chosen, strict=True):
-        if option not in options:
-            known = " or ".join(map(repr, options))
-            raise ValueError(f"{formula}: {name} is {known}; got {option!r}")
+        check_option(formula, name, option, options)
 
 
 def _torch_order(gate_order: str, dtype: torch.dtype, *packed: Tensor) -> tuple[Tensor, ...]:
     """Weights and biases with their blocks in torch's order."""
-    order = [gate_order.index(gate) for gate in "rzn"]
-    packed = tuple(each.to(dtype) for each in packed)
-    if gate_order == "rzn":
-        return packed
-    return tuple(torch.cat([each.chunk(3)[gate] for gate in order]) for each in packed)
+    return in_order(gate_order, "rzn", *(each.to(dtype) for each in packed), axis=0)

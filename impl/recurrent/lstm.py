@@ -13,11 +13,13 @@ from jaxtyping import Float, Integer
 from torch import Tensor
 
 from impl.recurrent._checks import Axes
+from impl.recurrent._gates import check_option, in_order
 from impl.recurrent._running import Backend, batch, directions, layers, opened
 
 __all__ = ["lstm", "lstm_bidirectional", "lstm_stacked"]
 
 GateOrder = Literal["ifgo", "iofg", "igfo", "gifo"]
+GATE_ORDERS = ("ifgo", "iofg", "igfo", "gifo")
 
 _LSTM = Axes("x (... T p), h (... d), s (... d), W_x (4*d p), W_h (4*d d), b (4*d)")
 _STACKED = Axes(
@@ -107,14 +109,6 @@ def lstm_bidirectional(
 
 def _torch_order(formula: str, gate_order: str, dtype: torch.dtype, *packed: Tensor) -> tuple[Tensor, ...]:
     """Packed weights (... 4d c), and last the bias (... 4d), with their blocks in torch's order."""
-    if gate_order not in ("ifgo", "iofg", "igfo", "gifo"):
-        raise ValueError(f"{formula}: gate_order is 'ifgo', 'iofg', 'igfo' or 'gifo'; got {gate_order!r}")
-    packed = tuple(each.to(dtype) for each in packed)
-    if gate_order == "ifgo":
-        return packed
-    axes = (-2,) * (len(packed) - 1) + (-1,)
-    order = [gate_order.index(block) for block in "ifgo"]
-    return tuple(
-        torch.cat([each.chunk(4, axis)[block] for block in order], axis)
-        for each, axis in zip(packed, axes, strict=True)
-    )
+    check_option(formula, "gate_order", gate_order, GATE_ORDERS)
+    *weights, bias = (each.to(dtype) for each in packed)
+    return *in_order(gate_order, "ifgo", *weights, axis=-2), *in_order(gate_order, "ifgo", bias, axis=-1)
