@@ -84,7 +84,7 @@ class WordPiece:
 
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> "WordPiece":
-        """From a checkpoint's folder: ``vocab.txt`` or ``tokenizer.json``; ``tokenizer_config.json`` tells of case and accents."""
+        """From a checkpoint's folder: ``vocab.txt`` or ``tokenizer.json``; ``tokenizer_config.json`` tells of case, accents."""
         folder = Path(folder)
         file, settings = folder / "tokenizer_config.json", dict[str, Any]()
         if file.exists():
@@ -224,7 +224,7 @@ def labels_of_pieces(labels: Sequence[int], encoding: Encoding, segment: int = 0
 
 
 def values_of_words(values: Sequence[T], encoding: Encoding, count: int, segment: int = 0) -> list[T | None]:
-    """What stands at the first piece of each of ``count`` words; None for a word without one: cut off, or nothing but controls."""
+    """What stands at the first piece of each of ``count`` words; None for a word without one: cut off, or all controls."""
     found: list[T | None] = [None] * count
     for value, word, own in reversed(list(zip(values, encoding.words, encoding.segments, strict=True))):
         if word is not None and own == segment:
