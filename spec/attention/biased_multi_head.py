@@ -91,8 +91,7 @@ biased_multi_head = Formula(
             4,
         ),
         Worked(
-            "A bias of the queries: the second token, which asked the first head nothing, now finds what the first one finds more "
-            "sharply",
+            "A bias of the queries of the first head: the second token, which asked nothing of it, now asks, too",
             TWO_HEADS | {"b_q": [[1], [0]]},
             [[["0.8808"], ["0.7311"]], [["0.5000"], ["0.8808"]]],
             4,
@@ -129,6 +128,7 @@ biased_multi_head.theorem(
     claim(z[i, l], "=", by_heads(scaled_dot_product(q[t], k[t], v[t], mask)[i, e]))
     .step(by_heads(concat[i, t * d_v + e]), "the columns counted head by head, b = t·d_v + e")
     .step(by_heads(head[t, i, e]), "column t·d_v + e is column e of head t")
+    .keeping(scaled_dot_product)
     .because("a head is scaled dot-product attention"),
     conventions=OURS,
 )
@@ -142,7 +142,9 @@ biased_multi_head.theorem(
         )[i, l],
         "=",
         multi_head(x, y, W_q, W_k, W_v, W_o, mask)[i, l],
-    ).by_definition("queries, keys and values are the products alone"),
+    )
+    .keeping(scaled_dot_product)
+    .by_definition("queries, keys and values are the products alone"),
     conventions=OURS,
 )
 
@@ -302,6 +304,7 @@ biased_multi_head.theorem(
         "the sum over the heads: number t is now head σ(t), with its block",
     )
     .step(by_heads(head[t, i, e]), "σ reaches every head once: the same terms in another order")
+    .keeping(scaled_dot_product)
     .because("z is this sum over the heads"),
     given=sigma,
     conventions=OURS,
@@ -309,8 +312,8 @@ biased_multi_head.theorem(
 
 biased_multi_head.theorem(
     "parameters",
-    "It has h·(d_model + 1)·(2·d_k + d_v) + (h·d_v + 1)·d_model parameters: 4·d_model·(d_model + 1) where h heads share the width "
-    "of the model",
+    "It has h·(d_model + 1)·(2·d_k + d_v) + (h·d_v + 1)·d_model parameters: 4·d_model·(d_model + 1) where h heads share the "
+    "width of the model",
     claim(
         parameters(biased_multi_head),
         "=",
