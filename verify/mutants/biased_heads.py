@@ -1,4 +1,4 @@
-"""Variants of ``attention.biased_multi_head``. The weights come in its order: W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o; then the mask."""
+"""Variants of ``attention.biased_multi_head``. Weights in its order, W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o; then the mask."""
 
 from __future__ import annotations
 

@@ -68,6 +68,26 @@ TRANSFORMERS = (
     *(
         Target(
             "transformers",
+            f"BertSelfAttention({backend}, bias)",
+            "attention.biased_multi_head",
+            "multihead:bert_self",
+            conventions,
+            differs,
+            ONE_WIDTH,
+            {"backend": backend, "biased": True},
+        )
+        for backend, conventions, differs in (
+            (
+                "eager",
+                UNSPECIFIED,
+                "of the one sequence [x; y], so that a fully masked row is the mean over both",
+            ),
+            ("sdpa", {}, "of the one sequence [x; y]"),
+        )
+    ),
+    *(
+        Target(
+            "transformers",
             f"GPT2Attention({backend})",
             "attention.causal_multi_head",
             "gpt:gpt2",
