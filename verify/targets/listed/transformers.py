@@ -124,6 +124,13 @@ TRANSFORMERS = (
     Target("transformers", "T5LayerNorm", "normalization.rms_norm", "huggingface:t5_layer_norm"),
     Target(
         "transformers",
+        "BertEmbeddings",
+        "embedding.bert",
+        "bert:embeddings",
+        differs="without an id of padding, whose row would get no gradient",
+    ),
+    Target(
+        "transformers",
         "DataCollatorForLanguageModeling",
         "masking.mlm",
         "huggingface:collator",
