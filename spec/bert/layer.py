@@ -48,8 +48,8 @@ ONE_HEAD = {
 layer = Formula(
     "bert.layer",
     "BERT's layer",
-    why="What is one step of reading a sentence in both directions? A language model that reads from left to right settles what a "
-    "word means before it has seen the end of its sentence. BERT's layer lets every token attend to all others, before and "
+    why="What is one step of reading a sentence in both directions? A language model that reads from left to right settles what "
+    "a word means before it has seen the end of its sentence. BERT's layer lets every token attend to all others, before and "
     "after it, then works on each by itself, as the Transformer's encoder does, from which it differs in three details that "
     "decide whether trained weights give the numbers that they gave where they were trained: every projection has a bias, the "
     "network bends by the Gaussian error linear unit, and ε is 10⁻¹².",
@@ -91,7 +91,7 @@ layer = Formula(
         Worked(
             "The network's unit is reached by its bias 1 alone, and adds Φ(1) = 0.8413 to the first entry",
             ONE_HEAD,
-            [["0.8074", "-0.8074"], ["0.4370", "-0.4370"]],
+            [["0.8054", "-0.8054"], ["0.4369", "-0.4369"]],
             4,
         ),
     ),
@@ -102,7 +102,6 @@ layer = Formula(
 pi, real = given("pi", n, domain="permutation"), given("real", n, domain="boolean")
 permuted = layer(each(x[pi[i], l], i, l), *WEIGHTS, eps, each(mask[pi[i], pi[j]], i, j))
 blank, shown = each(case(real[i], x[i, l], 0), i, l), each(mask[i, j] & real[j], i, j)
-EXACT = {**ZERO, "approximation": "none"}
 
 
 def of_rows(claimed: Claim) -> Claim:

@@ -13,8 +13,8 @@ c = tensor("c", d_model, meaning="the vector of the whole input")
 pooler = Formula(
     "bert.pooler",
     "BERT's pooler",
-    why="Which vector stands for a whole sentence, or a pair? Each token has a row of its own, and none is the sentence's. BERT puts "
-    "a token [CLS] before every input that means nothing by itself: whatever its row holds at the end, it has gathered from "
+    why="Which vector stands for a whole sentence, or a pair? Each token has a row of its own, and none is the sentence's. BERT "
+    "puts a token [CLS] before every input that means nothing by itself: whatever its row holds at the end, it has gathered from "
     "the others. A dense layer with tanh makes one vector of that row, which the heads for sentences and pairs read; it was "
     "trained with next sentence prediction.",
     sizes={n: "tokens", d_model: "width of a row"},
