@@ -6,8 +6,8 @@ axis more in front, its layer; ε; which tokens are words.
 
 from spec.attention.masks import FULLY_MASKED
 from spec.bert.layer import ONE_HEAD, layer
-from spec.bert.parts import ZERO, weights
 from spec.bert.pooler import pooler
+from spec.bert.weights import ZERO, weights
 from spec.embedding.bert import bert
 from spec.feedforward.gelu import APPROXIMATION
 from spec.transformer.parts import WIDTHS, L, V, d_ff, d_k, d_model, d_v, epsilon, h, n, normalization
@@ -60,7 +60,7 @@ encoder = Formula(
     "enough labelled text to learn that. BERT is a stack of the Transformer's encoder layers, twelve in the base model and "
     "twenty-four in the large one, over an embedding of tokens, segments and positions. It was trained on plain text to fill "
     "gaps, which a model that reads in both directions can be asked to do, and to tell whether two sentences follow each "
-    "other. What it returns is a vector for each token in the light of all the others; a task adds one layer to it and trains on.",
+    "other. What it returns is a vector for each token in the light of all the others; a task adds a layer and trains on.",
     sizes={
         n: "tokens",
         V: "vocabulary: the tokens there are",
@@ -109,8 +109,8 @@ encoder = Formula(
         ),
     ),
     notes="The base model has L = 12, d_model = 768, h = 12, d_ff = 3,072, the large one L = 24, d_model = 1,024, h = 16, "
-    "d_ff = 4,096; both have V = 30,522, N = 512, K = 2 and d_k = d_v = 64. Their embeddings have 23,837,184 and 31,782,912 parameters, a "
-    "layer 7,087,872 and 12,596,224. H holds the hidden states of all layers, as bert.features reads them.",
+    "d_ff = 4,096; both have V = 30,522, N = 512, K = 2 and d_k = d_v = 64. Their embeddings have 23,837,184 and 31,782,912 "
+    "parameters, a layer 7,087,872 and 12,596,224. H holds the hidden states of all layers, as bert.features reads them.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------

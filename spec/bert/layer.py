@@ -6,7 +6,7 @@ after it; ε; the mask.
 
 from spec.attention.biased_multi_head import biased_multi_head
 from spec.attention.masks import FULLY_MASKED
-from spec.bert.parts import ZERO, weights
+from spec.bert.weights import ZERO, weights
 from spec.feedforward.gelu import APPROXIMATION, gelu
 from spec.normalization.add_norm import add_norm
 from spec.transformer.parts import WIDTHS, d_ff, d_k, d_model, d_v, epsilon, h, n

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from verify.targets.listed.entries import BEAMS, EVEN, NO_BIAS, NONE_ASKED, ONE_MEAN, ONE_WIDTH, UNSPECIFIED
+from verify.targets.listed.entries import (
+    ADDED_MIN,
+    BEAMS,
+    EVEN,
+    NO_BIAS,
+    NONE_ASKED,
+    ONE_MEAN,
+    ONE_WIDTH,
+    UNSPECIFIED,
+)
 from verify.targets.target import Target
 
 TRANSFORMERS = (
@@ -128,6 +137,41 @@ TRANSFORMERS = (
         "embedding.bert",
         "bert:embeddings",
         differs="without an id of padding, whose row would get no gradient",
+    ),
+    *(
+        Target(
+            "transformers",
+            f"BertLayer({shown})",
+            "bert.layer",
+            "bert:layer",
+            conventions,
+            "" if conventions.get("fully_masked") is None else ADDED_MIN,
+            ONE_WIDTH,
+            keywords,
+        )
+        for shown, conventions, keywords in (
+            ("eager", UNSPECIFIED, {"backend": "eager"}),
+            ("sdpa", {}, {"backend": "sdpa"}),
+            (
+                "gelu_pytorch_tanh",
+                {"approximation": "tanh"},
+                {"backend": "sdpa", "act": "gelu_pytorch_tanh"},
+            ),
+        )
+    ),
+    Target("transformers", "BertPooler", "bert.pooler", "bert:pooler"),
+    *(
+        Target(
+            "transformers",
+            f"BertModel({backend})",
+            "bert.encoder",
+            "bert:model",
+            UNSPECIFIED,
+            "without its pooler, and without an id of padding; nothing is said where no token is a word",
+            ONE_WIDTH,
+            {"backend": backend},
+        )
+        for backend in ("eager", "sdpa")
     ),
     Target(
         "transformers",
