@@ -198,7 +198,7 @@ encoder.theorem(
         encoder(each(ids[n - 1 - k], k), seg, pos, *WEIGHTS, eps)[i, l],
         "=",
         encoder(ids, seg, pos, *WEIGHTS, eps)[n - 1 - i, l],
-    ).by_witness(n=2, **{name: value for name, value in SMALL.items() if name != "P"}, P=[[0, 0], [0, 1]]),
+    ).by_witness(n=2, **SMALL | {"P": [[0, 0], [0, 1]], "eps": 1}),
     exists=True,
     runs=False,
     conventions=ZERO,
