@@ -1,13 +1,16 @@
-"""BERT and its relatives, as modules that read and write the checkpoints of Hugging Face.
+"""BERT and its relatives: as functions of their weights, and as modules that read and write the checkpoints of Hugging Face.
+
+``layer``, ``encoder``, ``pooler``, ``features`` and the heads are functions, each with the inputs of the statement of its name.
 
 ``BertConfig`` says what a model is made of (``BertConfig.base()``, ``large``, ``roberta``, ``albert``, ``distilbert``).
 ``BertEncoder`` is the model, of ``BertEmbeddings`` and ``BertLayer``; ``BertForMaskedLM`` and what follows it in this list put a
 head on it. ``WordPiece`` makes ids of text; ``labels_of_pieces`` and ``values_of_words`` lead from words to pieces and back.
 
-Masks are boolean, **True for a real token**; padding is never read, and taken out before the embeddings on the CPU.
+Masks are boolean, **True for a real token**; modules never read padding, and take it out before the embeddings on the CPU.
 """
 
 from impl.bert.config import BertConfig
+from impl.bert.functions import encoder, layer, pooler
 from impl.bert.layers import BertEmbeddings, BertLayer, BertPooler
 from impl.bert.model import BertEncoder, Encoded
 from impl.bert.tasks import (
@@ -22,6 +25,9 @@ from impl.bert.tasks import (
 from impl.bert.tokenizer import Batch, Encoding, WordPiece, labels_of_pieces, values_of_words
 
 __all__ = [
+    "layer",
+    "pooler",
+    "encoder",
     "BertConfig",
     "BertEncoder",
     "Encoded",

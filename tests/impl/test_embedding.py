@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from impl.embedding import token
+from impl.embedding import bert, token
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
@@ -57,3 +57,40 @@ def test_token_compiles_as_one_graph(normal):
     """torch.compile takes the function whole."""
     ids, E = torch.tensor([1, 3]), normal(5, 7)
     assert torch.equal(torch.compile(token, fullgraph=True)(ids, E), token(ids, E))
+
+
+@pytest.fixture
+def places():
+    """Two texts' tokens; segments and positions that both have."""
+    return (
+        torch.tensor([[1, 12, 0, 5], [3, 3, 12, 0]]),
+        torch.tensor([0, 1, 1, 0]),
+        torch.tensor([2, 0, 1, 4]),
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_bert_is_its_statement(dtype, places, normal, stated, within):
+    """Values and gradients are within the statement's bounds."""
+    ids, seg, pos = places
+    weights = [normal(*shape, dtype=dtype, grad=True) for shape in ((13, 7), (2, 7), (5, 7), (7,), (7,))]
+    x = bert(ids[0], seg, pos, *weights, 1e-12)
+    g = normal(*x.shape, dtype=dtype)
+    inputs = [ids[0], seg, pos, *weights, 1e-12]
+    assert within([x, *torch.autograd.grad(x, weights, g)], stated("embedding.bert", inputs, g))
+    assert torch.equal(bert(*places, *weights, 1e-12)[0], x)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_bert_says_which_of_its_ids_or_tables_does_not_fit(places, normal):
+    """By letters, in one line."""
+    ids, seg, pos = places
+    E, S, P, gamma, beta = (normal(*shape) for shape in ((13, 7), (2, 7), (5, 7), (7,), (7,)))
+    with pytest.raises(
+        IndexError, match=r"^embedding.bert: expected seg in 0..1, below 2; got seg\[1\] = 2$"
+    ):
+        bert(ids, seg + torch.tensor([0, 1, 0, 0]), pos, E, S, P, gamma, beta, 1e-12)
+    with pytest.raises(ValueError, match=r"^embedding.bert: expected ids, seg, pos"):
+        bert(ids, seg, pos, E, S[:, 1:], P, gamma, beta, 1e-12)
+    with pytest.raises(ValueError, match=r"^embedding.bert: expected leading dimensions that broadcast"):
+        bert(ids, seg[1:], pos, E, S, P, gamma, beta, 1e-12)
