@@ -35,10 +35,10 @@ FIRST = Convention(
 features = Formula(
     "bert.features",
     "Features from BERT's layers",
-    why="Can BERT be used without being trained further? Then the vectors of its layers serve as features, computed once, on which "
-    "a small model of another kind is trained. Which layer is best? The last one has been shaped for guessing hidden words, the "
-    "lowest knows little of the context; on names of persons and places, six choices were compared, and the last four side "
-    "by side came within 0.3 F1 points of training the whole model.",
+    why="Can BERT be used without being trained further? Then the vectors of its layers serve as features, computed once, on "
+    "which a small model of another kind is trained. Which layer is best? The last one has been shaped for guessing hidden "
+    "words, the lowest knows little of the context; on names of persons and places, six choices were compared, and the last four "
+    "side by side came within 0.3 F1 points of training the whole model.",
     sizes={K: "layers below the last three", n: "tokens", d: "width of a layer"},
     inputs=(H,),
     lines=(
@@ -54,7 +54,9 @@ features = Formula(
     pitfalls=(
         pitfall("the first layer: the embedding, or what the lowest layer makes of it", convention="first"),
         pitfall("the embedding counted among the layers of the sum", mutant="embedding_in_the_sum"),
-        pitfall("hidden states counted from the wrong end: the first four, not the last", mutant="first_four"),
+        pitfall(
+            "hidden states counted from the wrong end: the first four, not the last", mutant="first_four"
+        ),
         pitfall("the four layers from the last down, which permutes the features", mutant="last_comes_first"),
         pitfall("a sum for a mean: the same features, L times as large", theorem="sums_are_mixes"),
     ),
@@ -79,8 +81,8 @@ features = Formula(
             output="concat_last_four",
         ),
     ),
-    notes="The decks print F1 on CoNLL-2003: embedding 91.0, last layer 94.9, sum of all 95.5, second-to-last 95.6, sum of the last "
-    "four 95.9, last four side by side 96.1. Where K = 9 there are twelve layers, as in BERT-BASE.",
+    notes="The decks print F1 on CoNLL-2003: embedding 91.0, last layer 94.9, sum of all 95.5, second-to-last 95.6, sum of the "
+    "last four 95.9, last four side by side 96.1. Where K = 9 there are twelve layers, as in BERT-BASE.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
@@ -109,7 +111,9 @@ features.theorem(
     "Side by side nothing is lost: block r is layer K + r, the last block the last layer, and the blocks' sum that of the layers",
     claim(concat_last_four[i, r * d + c], "=", H[K + r, i, c]).by_definition("so it is defined"),
     claim(concat_last_four[i, 3 * d + c], "=", last[i, c]).by_definition("block 3 is the last layer"),
-    claim(concat_last_four[i, 2 * d + c], "=", second_to_last[i, c]).by_definition("block 2 is the one before"),
+    claim(concat_last_four[i, 2 * d + c], "=", second_to_last[i, c]).by_definition(
+        "block 2 is the one before"
+    ),
     claim(Sum(concat_last_four[i, r * d + c], r), "=", sum_last_four[i, c])
     .step(Sum(H[K + r, i, c], r), "block r is layer K + r")
     .because("so the sum is defined"),
@@ -119,7 +123,9 @@ features.theorem(
     "one_token",
     "A token's features are read from its own column: other tokens count only through the layers",
     claim(changed[i, c], "=", first[i, c]).by_definition("only entries of token i are read"),
-    claim(changed.output(sum_all)[i, c], "=", sum_all[i, c]).by_definition("only entries of token i are read"),
+    claim(changed.output(sum_all)[i, c], "=", sum_all[i, c]).by_definition(
+        "only entries of token i are read"
+    ),
     claim(changed.output(concat_last_four)[i, r * d + c], "=", H[K + r, i, c]).by_definition(
         "only entries of token i are read"
     ),

@@ -24,9 +24,9 @@ head_mlm = Formula(
     "bert.head_mlm",
     "Head for hidden words",
     why="How does a row of the encoder become a guess at a word? It is compared with the vectors of all words, and those are the "
-    "ones that words are read by: a word is foretold by its own embedding, so that no second table is needed. What the encoder has "
-    "made of a place is no embedding, however, so that one more layer, with a normalization, turns the row first. A bias for each "
-    "word says how frequent it is.",
+    "ones that words are read by: a word is foretold by its own embedding, so that no second table is needed. What the encoder "
+    "has made of a place is no embedding, however, so that one more layer, with a normalization, turns the row first. A bias for "
+    "each word says how frequent it is.",
     sizes={n: "places that are asked", d: "width of a row", V: "words of the vocabulary"},
     inputs=(x, W, b, gamma, beta, eps, E, b_V),
     lines=(
@@ -40,9 +40,17 @@ head_mlm = Formula(
     stored=("a", "h", "r"),
     pitfalls=(
         pitfall("GELU by tanh, as in other models", convention="approximation"),
-        pitfall("the layer left out: rows of the encoder compared with the words as they are", mutant="layer_left_out"),
-        pitfall("the bias of the words left out, which the tied table does not bring", mutant="without_word_bias"),
-        pitfall("ε of 10⁻⁵, as other normalizations have it: plain where a row is nearly constant", mutant="eps_1e5"),
+        pitfall(
+            "the layer left out: rows of the encoder compared with the words as they are",
+            mutant="layer_left_out",
+        ),
+        pitfall(
+            "the bias of the words left out, which the tied table does not bring", mutant="without_word_bias"
+        ),
+        pitfall(
+            "ε of 10⁻⁵, as other normalizations have it: plain where a row is nearly constant",
+            mutant="eps_1e5",
+        ),
         pitfall("logits of all places, though one in seven is asked", theorem="by_itself"),
     ),
     sources=(
@@ -51,8 +59,8 @@ head_mlm = Formula(
     ),
     worked=(
         Worked(
-            "Width 2 and an identity for W: units at 3 and −3 are active by 3·Φ(3) and −3·Φ(−3), normalised 1 and −1, of which the "
-            "first word gets the difference, and the second a bias of 2",
+            "Width 2 and an identity for W: units at 3 and −3 are active by 3·Φ(3) and −3·Φ(−3), normalised 1 and −1, of which "
+            "the first word gets the difference, and the second a bias of 2",
             {
                 "x": [[3, -3]],
                 "W": [[1, 0], [0, 1]],
@@ -97,9 +105,7 @@ head_mlm.theorem(
 head_mlm.theorem(
     "frequency",
     "What is added to the bias of a word is added to its logit at every place",
-    claim(
-        head_mlm(x, W, b, gamma, beta, eps, E, each(b_V[v] + z[v], v))[i, v], "=", logits[i, v] + z[v]
-    )
+    claim(head_mlm(x, W, b, gamma, beta, eps, E, each(b_V[v] + z[v], v))[i, v], "=", logits[i, v] + z[v])
     .keeping(layer_norm)
     .by_definition("the bias is added last"),
     given=z,

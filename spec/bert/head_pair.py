@@ -6,15 +6,19 @@ from spec.vocabulary import *
 
 u = data("u", d, meaning="what the pooler makes of [CLS], where two texts were read as one sequence")
 logits = tensor("logits", K, meaning="how much speaks for each relation, in logarithms")
-p = tensor("p", K, meaning="the probability of each relation: entailment, contradiction, neither; or follows, does not")
+p = tensor(
+    "p",
+    K,
+    meaning="the probability of each relation: entailment, contradiction, neither; or follows, does not",
+)
 
 head_pair = Formula(
     "bert.head_pair",
     "Head for a pair of texts",
-    why="Does one sentence follow from another, do two questions ask the same, does a second part continue a first? Two encoders, "
-    "one for each text, would compare summaries; BERT reads both as one sequence, so that every word of one sees every word of the "
-    "other in every layer. What is left for the head is what it is for a single text: a linear layer on the row that stands "
-    "for the pair. Next sentence prediction is such a head with two classes.",
+    why="Does one sentence follow from another, do two questions ask the same, does a second part continue a first? Two "
+    "encoders, one for each text, would compare summaries; BERT reads both as one sequence, so that every word of one sees every "
+    "word of the other in every layer. What is left for the head is what it is for a single text: a linear layer on the row that "
+    "stands for the pair. Next sentence prediction is such a head with two classes.",
     sizes={d: "width of a row", K: "relations that a pair can have"},
     inputs=(u, W, b),
     lines=(
@@ -80,8 +84,8 @@ head_pair.theorem(
     claim(whole.pullback(g, b)[k], "=", p[k] * (g[k] - Sum(g[q] * p[q], q))).by_definition(
         "the Jacobian of softmax; the bias is added to the logits"
     ),
-    claim(
-        whole.pullback(g, u)[c], "=", Sum(p[k] * (g[k] - Sum(g[q] * p[q], q)) * W[c, k], k)
-    ).by_definition("the Jacobian of softmax, then the logits are linear in the row"),
+    claim(whole.pullback(g, u)[c], "=", Sum(p[k] * (g[k] - Sum(g[q] * p[q], q)) * W[c, k], k)).by_definition(
+        "the Jacobian of softmax, then the logits are linear in the row"
+    ),
     given=g,
 )

@@ -5,13 +5,15 @@ from spec.bert.parts import K, W, b, c, d, e, k, linear, one, q
 from spec.vocabulary import *
 
 u = data("u", d, meaning="what the pooler makes of the row of [CLS]: it stands for the whole text")
-logits = tensor("logits", K, meaning="how much speaks for each class, in logarithms; for a regression, the values")
+logits = tensor(
+    "logits", K, meaning="how much speaks for each class, in logarithms; for a regression, the values"
+)
 
 head_sequence = Formula(
     "bert.head_sequence",
     "Head for a text",
-    why="How does one model serve tasks as different as sentiment and grammar? The encoder is the same for all; each task adds one "
-    "linear layer, from the row that stands for the whole text to a number for each class, and everything is then trained "
+    why="How does one model serve tasks as different as sentiment and grammar? The encoder is the same for all; each task adds "
+    "one linear layer, from the row that stands for the whole text to a number for each class, and everything is then trained "
     "together for a short while. So few numbers are new that a few thousand examples suffice. With a single class and no softmax "
     "the number itself is the answer, as for a score of similarity.",
     sizes={d: "width of a row", K: "classes; 1 for a regression"},
@@ -20,7 +22,10 @@ head_sequence = Formula(
     outputs=(logits,),
     pitfalls=(
         pitfall("softmax taken in the head, and once more in the loss", mutant="softmax_in_the_head"),
-        pitfall("the bias left out: 0 when training begins, so that nothing shows it at first", mutant="without_bias"),
+        pitfall(
+            "the bias left out: 0 when training begins, so that nothing shows it at first",
+            mutant="without_bias",
+        ),
         pitfall("a second tanh, since the pooler's was overlooked", mutant="tanh_once_more"),
         pitfall(
             "logits compared across models as if their level meant something: only differences count",
@@ -79,7 +84,9 @@ head_sequence.theorem(
 head_sequence.theorem(
     "backward",
     "With g the gradient of the logits, the row gets W g, the matrix the products uₑ·gₖ, the bias g",
-    claim(whole.pullback(g, u)[e], "=", Sum(W[e, k] * g[k], k)).by_definition("the logits are linear in the row"),
+    claim(whole.pullback(g, u)[e], "=", Sum(W[e, k] * g[k], k)).by_definition(
+        "the logits are linear in the row"
+    ),
     claim(whole.pullback(g, W)[e, k], "=", u[e] * g[k]).by_definition("the logits are linear in the matrix"),
     claim(whole.pullback(g, b)[k], "=", g[k]).by_definition("each bias stands in one logit"),
     given=g,

@@ -48,9 +48,9 @@ head_token.theorem(
     "by_itself",
     "Each token is answered by its own row alone, as a text would be by its one",
     claim(logits[i, k], "=", head_sequence(x[i], W, b)[k]).by_definition("the same linear layer"),
-    claim(head_token(each(case(eq(j, i), x[j, c], r[j, c]), j, c), W, b)[i, k], "=", logits[i, k]).by_definition(
-        "no other row is read"
-    ),
+    claim(
+        head_token(each(case(eq(j, i), x[j, c], r[j, c]), j, c), W, b)[i, k], "=", logits[i, k]
+    ).by_definition("no other row is read"),
     given=r,
 )
 

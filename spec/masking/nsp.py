@@ -9,19 +9,30 @@ k, c, e, l = indices(k=n, c=N, e=N, l=N)
 (y,) = indices(y=2)
 
 starts = data(
-    "starts", N, domain="boolean", meaning="True where a document begins; the corpus is its sentences in their order"
+    "starts",
+    N,
+    domain="boolean",
+    meaning="True where a document begins; the corpus is its sentences in their order",
 )
-first = data("first", n, domain="integer", below=N, meaning="the sentence that each pair begins with, by its number")
+first = data(
+    "first", n, domain="integer", below=N, meaning="the sentence that each pair begins with, by its number"
+)
 generator = Tensor("generator", (), "generator", "generator", meaning="where the draws come from")
 
 half = constant("half", meaning="probability that the sentence that follows is taken")
 count = tensor("count", n, meaning="how many sentences may be drawn for each pair")
 rate = tensor("rate", n, meaning="probability that a pair gets the sentence that follows")
 P = tensor(
-    "P", n, N, 2, meaning="probability that pair k gets sentence c as the next one (y = 0) or as a random one (y = 1)"
+    "P",
+    n,
+    N,
+    2,
+    meaning="probability that pair k gets sentence c as the next one (y = 0) or as a random one (y = 1)",
 )
 second = tensor("second", n, domain="integer", meaning="the sentence that each pair ends with")
-label = tensor("label", n, domain="integer", meaning="0 where it is the one that follows, 1 where it was drawn")
+label = tensor(
+    "label", n, domain="integer", meaning="0 where it is the one that follows, 1 where it was drawn"
+)
 
 NEGATIVES = Convention(
     "negatives",
@@ -32,8 +43,6 @@ NEGATIVES = Convention(
     },
     default="not_next",
 )
-
-
 
 
 def follows(sentence: Any) -> Node:
@@ -61,10 +70,11 @@ none = eq(second[k], -1) & eq(label[k], -100)
 nsp = Formula(
     "masking.nsp",
     "Next sentence prediction: pairs",
-    why="How can a model be taught what two texts have to do with each other, without anyone saying so? The order of a text tells: "
-    "half of the pairs are a sentence and the one that follows it, the other half a sentence and any other, and the model has to "
-    "say which. Where a sentence is the last of its document nothing follows, so that its pair is always a random one. A random "
-    "sentence that happens to be the next one would be called wrong though it is right; whether that may happen is a convention.",
+    why="How can a model be taught what two texts have to do with each other, without anyone saying so? The order of a text "
+    "tells: half of the pairs are a sentence and the one that follows it, the other half a sentence and any other, and the model "
+    "has to say which. Where a sentence is the last of its document nothing follows, so that its pair is always a random one. A "
+    "random sentence that happens to be the next one would be called wrong though it is right; whether that may happen is a "
+    "convention.",
     sizes={n: "pairs", N: "sentences of the corpus"},
     inputs=(starts, first, generator),
     lines=(
@@ -149,7 +159,10 @@ nsp.theorem(
     "sums_to_one",
     "The probabilities of all sentences and both labels sum to 1",
     claim(taken + drawn, "=", 1)
-    .step(rate[k] + (1 - rate[k]) * (count[k] / count[k]), "one sentence follows at most; count many may be drawn")
+    .step(
+        rate[k] + (1 - rate[k]) * (count[k] / count[k]),
+        "one sentence follows at most; count many may be drawn",
+    )
     .because("the first sentence itself may be drawn, so the count is positive"),
     conventions=AS_OURS,
     runs=False,
@@ -159,7 +172,10 @@ nsp.theorem(
     "labels",
     "Where a sentence follows, both labels have probability 1/2; where none does, the pair is a random one",
     claim(taken, "=", Rational(1, 2), where=some_next)
-    .step(Sum(case(eq(c, first[k] + 1), rate[k]), c, where=~starts[c]), "only the sentence that follows is taken")
+    .step(
+        Sum(case(eq(c, first[k] + 1), rate[k]), c, where=~starts[c]),
+        "only the sentence that follows is taken",
+    )
     .because("there is just one, and its probability is 1/2"),
     claim(taken, "=", 0, where=~some_next).by_definition("no sentence follows"),
     conventions=AS_OURS,

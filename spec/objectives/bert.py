@@ -18,9 +18,14 @@ labels = data(
     meaning="the word that stood at a place that was selected; −100 at every other place",
 )
 z = data(
-    "z", m, 2, meaning="logits of each pair: z[k, 0] speaks for its parts following each other, z[k, 1] against"
+    "z",
+    m,
+    2,
+    meaning="logits of each pair: z[k, 0] speaks for its parts following each other, z[k, 1] against",
 )
-y = data("y", m, domain="integer", below=2, meaning="0 where the second part is the next one, 1 where it is random")
+y = data(
+    "y", m, domain="integer", below=2, meaning="0 where the second part is the next one, 1 where it is random"
+)
 L_mlm = tensor("L_mlm", meaning="mean cost of a selected place")
 L_nsp = tensor("L_nsp", meaning="mean cost of a pair")
 L = tensor("L", meaning="what pre-training lowers: both together")
@@ -28,10 +33,10 @@ L = tensor("L", meaning="what pre-training lowers: both together")
 bert = Formula(
     "objectives.bert",
     "The loss that BERT is pre-trained with",
-    why="How are two tasks learned at once? Both are asked of every batch, of the same rows of the same encoder, and their losses "
-    "are added as they stand: the mean over the selected places, and the mean over the pairs. Each mean is its own, so that "
-    "neither the number of selected places nor that of pairs shifts the weight between the tasks. At the beginning the words "
-    "weigh far more, ln V against ln 2.",
+    why="How are two tasks learned at once? Both are asked of every batch, of the same rows of the same encoder, and their "
+    "losses are added as they stand: the mean over the selected places, and the mean over the pairs. Each mean is its own, so "
+    "that neither the number of selected places nor that of pairs shifts the weight between the tasks. At the beginning the "
+    "words weigh far more, ln V against ln 2.",
     sizes={n: "places of the batch", V: "words of the vocabulary", m: "pairs of the batch"},
     inputs=(s, labels, z, y),
     lines=(
@@ -84,9 +89,7 @@ bert.theorem(
 bert.theorem(
     "nothing_known",
     "A model that gives all words and both answers alike costs ln V + ln 2",
-    claim(
-        bert(each(a[i], i, v), labels, each(b[k], k, c), y), "=", log(V) + log(2), where=some_selected
-    )
+    claim(bert(each(a[i], i, v), labels, each(b[k], k, c), y), "=", log(V) + log(2), where=some_selected)
     .step(
         Sum(log(V * exp(a[i])) - a[i], i, where=le(0, labels[i])) / Sum(1, i, where=le(0, labels[i]))
         + Sum(log(2 * exp(b[k])) - b[k], k) / m,

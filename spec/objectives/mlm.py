@@ -35,11 +35,14 @@ mlm = Formula(
             "the mean taken over all places: seven times too small a loss, and a learning rate to match",
             mutant="mean_over_all_places",
         ),
-        pitfall("labels at all places: most of the loss asks for words in plain sight", mutant="asked_of_one_more"),
+        pitfall(
+            "labels at all places: most of the loss asks for words in plain sight", mutant="asked_of_one_more"
+        ),
         pitfall("padding counted as a target", mutant="last_place_asked"),
         pitfall("a text in which nothing was selected: 0/0 is NaN", convention="none_asked"),
         pitfall(
-            "hidden words are foretold one by one, as if they did not depend on each other", theorem="independent"
+            "hidden words are foretold one by one, as if they did not depend on each other",
+            theorem="independent",
         ),
     ),
     sources=(
@@ -94,9 +97,7 @@ mlm.theorem(
 mlm.theorem(
     "gradient",
     "The gradient at a selected place is softmax less the word that stood there, over their number; at another place 0",
-    claim(
-        whole.pullback(g, s)[i, v], "=", g * (p[i, v] - delta(v, labels[i])) / count, where=selected
-    )
+    claim(whole.pullback(g, s)[i, v], "=", g * (p[i, v] - delta(v, labels[i])) / count, where=selected)
     .step(
         g / count * (exp(s[i, v]) / Sum(exp(s[i, w]), w) - delta(v, labels[i])),
         "a selected place costs ln Z − s[label], and the derivative of ln Z is e^s/Z",

@@ -7,9 +7,14 @@ from spec.vocabulary import *
 k, c, e = indices(k=m, c=2, e=2)
 
 z = data(
-    "z", m, 2, meaning="logits of each pair: z[k, 0] speaks for its parts following each other, z[k, 1] against"
+    "z",
+    m,
+    2,
+    meaning="logits of each pair: z[k, 0] speaks for its parts following each other, z[k, 1] against",
 )
-y = data("y", m, domain="integer", below=2, meaning="0 where the second part is the next one, 1 where it is random")
+y = data(
+    "y", m, domain="integer", below=2, meaning="0 where the second part is the next one, 1 where it is random"
+)
 log_p = tensor("log_p", m, 2, meaning="logarithm of the probability that the model gives each answer")
 L = tensor("L", meaning="mean cost of a pair: what pre-training lowers")
 
@@ -29,7 +34,9 @@ nsp = Formula(
     outputs=(L,),
     stored=("log_p",),
     pitfalls=(
-        pitfall("the labels the other way: 0, not 1, says that the second part follows", mutant="labels_swapped"),
+        pitfall(
+            "the labels the other way: 0, not 1, says that the second part follows", mutant="labels_swapped"
+        ),
         pitfall("two sigmoids, one for each logit, where one softmax belongs", mutant="two_sigmoids"),
         pitfall("the sum over the pairs for their mean", mutant="summed"),
         pitfall("large logits overflow unless their difference is taken first", theorem="difference"),

@@ -46,7 +46,9 @@ class Member:
         for item, value in zip(self.law.returns, results, strict=True):
             bindings.tensor(judge.formula.id, item, value)
         self.evaluator = Evaluator(Walk(), bindings)
-        self.extents = [whole(size, bindings.sizes) for size in self.law.probability.shape[len(self.law.over) :]]
+        self.extents = [
+            whole(size, bindings.sizes) for size in self.law.probability.shape[len(self.law.over) :]
+        ]
 
     def broken(self, condition: Node, over: Sequence[tuple[Size, Any]]) -> tuple[int, dict[str, int] | None]:
         """At how many indices a condition was asked for, and the first at which it fails."""

@@ -1,0 +1,18 @@
+"""BERT: what is read off its encoder.
+
+Letters are the statements': rows of d entries, n tokens, K classes, V words.
+"""
+
+from impl.bert.features import Features, features
+from impl.bert.heads import best_span, head_mlm, head_pair, head_sequence, head_span, head_token
+
+__all__ = [
+    "Features",
+    "best_span",
+    "features",
+    "head_mlm",
+    "head_pair",
+    "head_sequence",
+    "head_span",
+    "head_token",
+]
