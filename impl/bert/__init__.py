@@ -10,7 +10,9 @@ Masks are boolean, **True for a real token**; modules never read padding, and ta
 """
 
 from impl.bert.config import BertConfig
+from impl.bert.features import Features, features
 from impl.bert.functions import encoder, layer, pooler
+from impl.bert.heads import best_span, head_mlm, head_pair, head_sequence, head_span, head_token
 from impl.bert.layers import BertEmbeddings, BertLayer, BertPooler
 from impl.bert.model import BertEncoder, Encoded
 from impl.bert.tasks import (
@@ -28,6 +30,14 @@ __all__ = [
     "layer",
     "pooler",
     "encoder",
+    "Features",
+    "features",
+    "head_mlm",
+    "head_sequence",
+    "head_pair",
+    "head_token",
+    "head_span",
+    "best_span",
     "BertConfig",
     "BertEncoder",
     "Encoded",

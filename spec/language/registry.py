@@ -24,6 +24,7 @@ SUBJECTS = (
     "bert",
     "masking",
     "objectives",
+    "bert",
     "decoding",
 )
 """The subjects, in the order in which they are read: packages of ``spec``, with one module for each formula."""
