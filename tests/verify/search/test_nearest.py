@@ -168,6 +168,24 @@ def test_ours_stay_where_they_hold():
     assert judged.headline == "falsified: conforms under convention eps=outside"
 
 
+def test_what_is_named_stays_where_the_others_are_sought():
+    """Of two conventions one is named: the other is found; a wrong name is not changed, and the right one is said as the cause."""
+    report = check(
+        norm(True, True), NORM, conventions={"eps": "outside", "*": "auto"}, max_examples=24
+    )
+    assert report.headline == "conforms under eps=outside, divisor=unbiased"
+    wrong = check(norm(True, True), NORM, conventions={"divisor": "biased", "*": "auto"}, max_examples=24)
+    assert wrong.verdict == "falsified"
+    assert wrong.conventions["divisor"] == "biased"
+    assert wrong.found == {}
+
+
+def test_of_others_auto_alone_can_be_said():
+    """One line says what the star may stand beside."""
+    with pytest.raises(Unusable, match="conventions that are not named can be 'auto' only"):
+        check(norm(True, True), NORM, conventions={"eps": "outside", "*": "inside"})
+
+
 def test_a_law_is_held_to_every_convention():
     """A law has no single examples: it is drawn from under each combination."""
 
