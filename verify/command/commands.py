@@ -324,9 +324,13 @@ def _conventions(formula: Formula | Procedure, pairs: Sequence[str]) -> dict[str
         if pair == "ours":
             raise Unusable("--convention ours stands alone: it leaves nothing to name or to seek")
         if not equals:
-            raise Unusable(f"expected --convention name=option, auto beside such, or ours alone; got {pair!r}")
+            raise Unusable(
+                f"expected --convention name=option, auto beside such, or ours alone; got {pair!r}"
+            )
         if made.setdefault(name, option) != option:
-            raise Unusable(f"--convention {name} is both {made[name]} and {option}; say one, or auto to seek it")
+            raise Unusable(
+                f"--convention {name} is both {made[name]} and {option}; say one, or auto to seek it"
+            )
     try:
         formula.choose(split(made)[1])
     except ValueError as error:

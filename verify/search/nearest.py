@@ -136,8 +136,11 @@ def _tried(
         telling |= outcome.effective and not outcome.fails
         if passed + len(failing) - tried <= MAJORITY * len(failing):
             return None
+    # Where masks are of keys, an example that is fully masked may be one of which nothing is said: others have to tell.
     others = [w for w in witnesses if not w.fails]
-    spoilt = sum(evidence.under(other, witness).fails for witness in others)
+    judged = [evidence.under(other, witness) for witness in others]
+    spoilt = sum(outcome.fails for outcome in judged)
+    telling |= any(outcome.effective and not outcome.fails for outcome in judged)
     if not telling or spoilt > SPOILT * len(others):
         return None
     return Nearest(other, changes, passed + len(others) - spoilt, len(witnesses))

@@ -24,7 +24,7 @@ def name_sums(flat: Flat) -> tuple[Definition, ...]:
 
 
 def name_rests(lines: Sequence[Definition]) -> tuple[tuple[Definition, ...], dict[Func, Node]]:
-    """The lines with 1 − z, for a gate z = σ(a) that a line defines, as a line of its own: 1 − σ(a); and every such rest by its σ(a).
+    """The lines with 1 − z, for a gate z = σ(a) that a line defines, as a line of its own; and every such rest by its σ(a).
 
     An implementation may form it as σ(−a). Then it differentiates z and its rest each by itself, and rounds otherwise in each.
     """

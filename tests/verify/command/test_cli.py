@@ -192,7 +192,10 @@ def test_conventions_that_are_not_named_are_sought_beside_those_that_are(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """``auto`` beside a name seeks the others; what says two things at once is refused in a line."""
-    assert main(["check", "mymodule:annotated", *FEW, "--convention", "eps=outside", "--convention", "auto"]) == 0
+    assert (
+        main(["check", "mymodule:annotated", *FEW, "--convention", "eps=outside", "--convention", "auto"])
+        == 0
+    )
     first, *_ = capsys.readouterr().out.splitlines()
     assert first.endswith(": conforms under eps=outside, divisor=unbiased")
     for said, why in (

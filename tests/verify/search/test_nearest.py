@@ -17,6 +17,7 @@ import impl.positional
 import impl.transformer
 from tests.verify.search.explaining import earlier, scores, weights, why
 from verify import check
+from verify.adapt import function
 from verify.faults import Unusable
 
 SOFTMAX, ATTENTION, CAUSAL = "attention.softmax", "attention.scaled_dot_product", "attention.causal"
@@ -168,11 +169,20 @@ def test_ours_stay_where_they_hold():
     assert judged.headline == "falsified: conforms under convention eps=outside"
 
 
+def test_conventions_are_found_where_masks_are_of_keys():
+    """Nothing is said of an example in which every key is hidden; the others tell that it conforms where something is."""
+
+    def padded(q, k, v, mask):
+        return attention(-math.inf)(q, k, v, mask if mask is None else mask.unsqueeze(-2))
+
+    adapted = function(padded, mask="keys", batch=1)
+    report = check(adapted, ATTENTION, conventions="auto", max_examples=12)
+    assert (report.verdict, report.found) == ("conforms", {"fully_masked": "unspecified"})
+
+
 def test_what_is_named_stays_where_the_others_are_sought():
-    """Of two conventions one is named: the other is found; a wrong name is not changed, and the right one is said as the cause."""
-    report = check(
-        norm(True, True), NORM, conventions={"eps": "outside", "*": "auto"}, max_examples=24
-    )
+    """Of two conventions one is named, and the other is found; a wrong name is not changed, and fails."""
+    report = check(norm(True, True), NORM, conventions={"eps": "outside", "*": "auto"}, max_examples=24)
     assert report.headline == "conforms under eps=outside, divisor=unbiased"
     wrong = check(norm(True, True), NORM, conventions={"divisor": "biased", "*": "auto"}, max_examples=24)
     assert wrong.verdict == "falsified"
