@@ -27,7 +27,7 @@ from verify.search.checks import Setting, gradient_check, robustness_check, valu
 from verify.search.edge_checks import crossing, isolated, offences, single_precision
 from verify.search.first_calls import met
 from verify.search.hints import Explained
-from verify.search.nearest import AUTO, first_that_conforms
+from verify.search.nearest import first_that_conforms, split_auto
 from verify.search.ranges import conforming_range
 from verify.search.search import Clock
 from verify.search.theorem_checks import theorem_check
@@ -80,6 +80,7 @@ def check(
         max_examples: examples for each value check; other checks take a share of it.
         conventions: the conventions under which ``fn`` is judged; the formula's defaults where not given. ``"auto"``: if the
             defaults do not hold, those nearest to ``fn`` of all combinations; the report's ``found`` says what they change.
+            ``{"eps": "outside", "*": "auto"}``: those named stay, the others are sought.
         seed: determines every example.
         dtypes: names of types; float64 and float32 by default.
         device: where the tensors are.
@@ -102,8 +103,7 @@ def check(
         Unusable: ``fn`` cannot be called at all, or another argument cannot be used; one line.
     """
     given = dict(locals())
-    if isinstance(conventions, str) and conventions != AUTO:
-        raise Unusable(f"conventions map names to options, or are {AUTO!r}; got {conventions!r}")
+    conventions, seeking = split_auto(conventions)
     if isinstance(formula_id, Procedure) or formula_id in procedures():
         from verify.decoding import check_procedure
 
@@ -117,9 +117,10 @@ def check(
             time_limit=seconds(time_limit),
             name=name,
         )
-        if isinstance(conventions, str):
-            return first_that_conforms(carried_out, procedure)
-        return carried_out(conventions=split(conventions or {})[1])
+        named = split(conventions or {})[1]
+        if seeking:
+            return first_that_conforms(carried_out, procedure, named)
+        return carried_out(conventions=named)
     formula = found_formula(formula_id)
     seed, max_examples = whole_number("seed", seed, 0), whole_number("max_examples", max_examples, 1)
     kinds, device = types(dtypes), usable_device(device)
@@ -127,7 +128,7 @@ def check(
     wanted = [k for k in kinds if k in GRADED] if dtypes is not None else list(USUAL)
     clock = Clock(seconds(time_limit))
     try:
-        edges, chosen = split(choices(formula, None if conventions == AUTO else conventions))
+        edges, chosen = split(choices(formula, conventions))
         judge = Judge(formula, chosen)
     except ValueError as error:
         raise Unusable(str(error)) from None
@@ -151,7 +152,7 @@ def check(
     )
     if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
         report.notes.append(f"{caller.name} takes no mask: checked without masks")
-    setting = Setting(judge, caller, seed, max_examples, clock, edges=edges)
+    setting = Setting(judge, caller, seed, max_examples, clock, edges=edges, named=chosen if seeking else ())
     why = Explained()
     with listening(), one_thread(), what_exists_kept():
         _first_call(setting, kinds[0])
@@ -170,7 +171,7 @@ def check(
                 progress(title, place, len(plan))
             report.checks += work()
             _violated(setting, report)
-            if conventions == AUTO and report.falsified and not why.tried:
+            if seeking and report.falsified and not why.tried:
                 why = reasons(setting, report, kinds)
                 if why.changes:
                     break
@@ -182,8 +183,8 @@ def check(
             report.hint = why.said
             if causes and report.falsified and not report.hint.startswith("conforms"):
                 report.range = conforming_range(setting, report)
-    if conventions == AUTO and why.changes:
-        return _found(given, why.changes, started)
+    if seeking and why.changes:
+        return _found(given, {**(conventions or {}), **why.changes}, started)
     for each in report.checks:
         if each.counterexample is not None:
             each.counterexample.fixed = dict(supported.fixed)
@@ -193,10 +194,10 @@ def check(
     return report
 
 
-def _found(given: Mapping[str, Any], changes: Mapping[str, str], began: float) -> Report:
-    """The report under conventions that were found by trying."""
-    report = check(**{**given, "conventions": dict(changes)})
-    report.found = dict(changes)
+def _found(given: Mapping[str, Any], chosen: Mapping[str, str], began: float) -> Report:
+    """The report under conventions that were found by trying, or named beside such."""
+    report = check(**{**given, "conventions": chosen})
+    report.found = split(chosen)[1]
     report.seconds = time.perf_counter() - began
     return report
 

@@ -28,6 +28,7 @@ from . import (
     source,
     theorems,
     translate,
+    world,
 )
 from .markup import Line, badge, code, statement, table
 
@@ -114,6 +115,7 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "differences": peers.differences,
     "known_deviations": peers.known_deviations,
     "figure": lambda formula_id: figures.FIGURES[formula_id](),
+    "world": world.shown,
     "evidence": lambda formula_id: evidence.section(formulas()[formula_id]),
     "refused": refusals.shown,
     "theorems": theorems.shown,

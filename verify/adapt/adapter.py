@@ -32,8 +32,15 @@ class Runner(Protocol):
     def default_call(self, data: Sequence[str], every: Sequence[str]) -> Sequence[str]:
         """Which inputs it takes, in order, where nothing is said."""
 
-    def prepare(self, names: Mapping[str, Any], letters: Mapping[str, Tensor], used: set[str]) -> Any:
-        """What a call needs that is not judged: something built, once for each size."""
+    def prepare(
+        self,
+        names: Mapping[str, Any],
+        letters: Mapping[str, Tensor],
+        used: set[str],
+        like: Tensor | None,
+        first: Callable[[], Any],
+    ) -> Any:
+        """What a call needs that is not judged: something built, once for each size; ``first`` gives the arguments of a call."""
 
     def run(
         self, prepared: Any, letters: Mapping[str, Tensor], names: Mapping[str, Any], given: Any, named: Any
@@ -219,7 +226,9 @@ class Bound:
         given = self._given(arguments)
         names = self._names(given)
         like = next((v for v in given.values() if isinstance(v, Tensor) and v.is_floating_point()), None)
-        return self.runner.prepare(names, self._letters(given), self.spoken, like)
+        return self.runner.prepare(
+            names, self._letters(given), self.spoken, like, lambda: self._arguments(given, self._lead(given))
+        )
 
     def __call__(self, *arguments: Any) -> Any:
         """Call with the formula's inputs, batched or not."""
@@ -248,15 +257,8 @@ class Bound:
         return stacked if len(stacked) > 1 else stacked[0]
 
     def _one(self, prepared: Any, given: dict[str, Any], lead: tuple[int, ...]) -> Any:
-        layout, names = self.layout, self._names(given)
-        for name in self.batched:
-            item = self.tensors[name]
-            if isinstance(given.get(name), Tensor):
-                names[name] = layout.inward(given[name], lead, len(item.shape), item.domain in WHOLE)
-        if self.takes_mask:
-            names["mask"] = self._mask(given, lead, names)
-        where = f"call of {self.__name__}"
-        positional, named = expressions.arguments(self.call, names, where)
+        layout = self.layout
+        names, positional, named = self._arguments(given, lead)
         result = self.runner.run(prepared, self._letters(given), names, positional, named)
         picked = self._picked(result, names)
         outputs = [
@@ -266,6 +268,19 @@ class Bound:
             for item, value in zip(self.formula.outputs, picked, strict=False)
         ]
         return tuple(outputs) if len(outputs) > 1 else outputs[0]
+
+    def _arguments(
+        self, given: dict[str, Any], lead: tuple[int, ...]
+    ) -> tuple[dict[str, Any], list[Any], dict[str, Any]]:
+        """What the call may speak of, and its arguments."""
+        names = self._names(given)
+        for name in self.batched:
+            item = self.tensors[name]
+            if isinstance(given.get(name), Tensor):
+                names[name] = self.layout.inward(given[name], lead, len(item.shape), item.domain in WHOLE)
+        if self.takes_mask:
+            names["mask"] = self._mask(given, lead, names)
+        return names, *expressions.arguments(self.call, names, f"call of {self.__name__}")
 
     def _mask(self, given: Mapping[str, Any], lead: tuple[int, ...], names: Mapping[str, Any]) -> Any:
         mask, shape = given.get(self.masked), self.tensors[self.masked].shape

@@ -108,7 +108,12 @@ class JaxRunner(NumPyRunner):
         return True
 
     def prepare(
-        self, names: Mapping[str, Any], letters: Mapping[str, Tensor], used: set[str], like: Tensor | None
+        self,
+        names: Mapping[str, Any],
+        letters: Mapping[str, Tensor],
+        used: set[str],
+        like: Tensor | None,
+        first: Callable[[], Any],
     ) -> None:
         """JAX is imported and has looked for its devices: it meddles with the environment, and the function does not."""
         import jax

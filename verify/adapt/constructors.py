@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from verify.adapt import expressions
 from verify.adapt.adapter import Adapter
@@ -70,9 +71,14 @@ class ModuleRunner:
         return data
 
     def prepare(
-        self, names: Mapping[str, Any], letters: Mapping[str, Tensor], used: set[str], like: Tensor | None
+        self,
+        names: Mapping[str, Any],
+        letters: Mapping[str, Tensor],
+        used: set[str],
+        like: Tensor | None,
+        first: Callable[[], Any],
     ) -> tuple[nn.Module, Filling]:
-        """The module of this size and type."""
+        """The module of this size and type; one whose layers take their sizes from the first call is called once."""
         dtype, device = (torch.float32, "cpu") if like is None else (like.dtype, like.device)
         numbers = {name: value for name, value in names.items() if isinstance(value, int | float)}
         shapes = tuple(tuple(letter.shape) for letter in letters.values())
@@ -80,6 +86,9 @@ class ModuleRunner:
         if key not in self.built:
             with own_randomness():
                 module = self._made(numbers).to(device=device, dtype=dtype).train(self.train)
+                if any(is_lazy(parameter) for parameter in module.parameters()):
+                    _, given, named = first()
+                    module(*given, **named)
             filling = Filling(module, self.title, self.weights, list(letters), used)
             filling(letters, names)
             self.built[key] = module, filling
@@ -175,7 +184,12 @@ class FunctionRunner:
         return every
 
     def prepare(
-        self, names: Mapping[str, Any], letters: Mapping[str, Tensor], used: set[str], like: Tensor | None
+        self,
+        names: Mapping[str, Any],
+        letters: Mapping[str, Tensor],
+        used: set[str],
+        like: Tensor | None,
+        first: Callable[[], Any],
     ) -> None:
         """Nothing is built."""
 

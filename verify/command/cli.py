@@ -173,7 +173,7 @@ def parser() -> Parser:
         action="extend",
         default=[],
         metavar="k=v",
-        help="its conventions; or auto: find them, where ours do not hold (default); or ours",
+        help="its conventions; auto: find those that are not named, where ours do not hold (default: all); or ours",
     )
     two.add_argument(
         "--sizes",

@@ -306,21 +306,33 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
 
 
 def _conventions(formula: Formula | Procedure, pairs: Sequence[str]) -> dict[str, str] | str | None:
-    """The conventions asked for: those nearest to the function (``auto``, if none is named), ours, or the ones named."""
-    from verify.edges import split
+    """The conventions asked for: those nearest to the function (``auto``, if none is named), ours, or the ones named.
 
-    if not pairs or list(pairs) == ["auto"]:
+    With ``auto`` beside some that are named, these stay, and the others are sought.
+    """
+    from verify.edges import split
+    from verify.search.nearest import AUTO, OTHERS
+
+    given, seeking = [pair for pair in pairs if pair != AUTO], not pairs or AUTO in pairs
+    if seeking and not given:
         return "auto"
-    if list(pairs) == ["ours"]:
+    if given == ["ours"] and not seeking:
         return None
     made: dict[str, str] = {}
-    for pair in pairs:
+    for pair in given:
         name, equals, option = pair.partition("=")
+        if pair == "ours":
+            raise Unusable("--convention ours stands alone: it leaves nothing to name or to seek")
         if not equals:
-            raise Unusable(f"expected --convention name=option, or auto or ours alone; got {pair!r}")
-        made[name] = option
+            raise Unusable(
+                f"expected --convention name=option, auto beside such, or ours alone; got {pair!r}"
+            )
+        if made.setdefault(name, option) != option:
+            raise Unusable(
+                f"--convention {name} is both {made[name]} and {option}; say one, or auto to seek it"
+            )
     try:
         formula.choose(split(made)[1])
     except ValueError as error:
         raise Unusable(str(error)) from None
-    return made
+    return {**made, OTHERS: AUTO} if seeking else made

@@ -16,7 +16,7 @@ def reasons(setting: Setting, report: Report, kinds: list[str]) -> Explained:
     if judge.formula.law is None:
         return explained(setting, report, kinds)
     failed = [check for check in report.falsified if check.kind == "law"]
-    for changes in combinations(judge.formula, judge.conventions) if failed else ():
+    for changes in combinations(judge.formula, judge.conventions, setting.named) if failed else ():
         if not any(check.verdict == FALSIFIED for check in _held(setting, changes)):
             said = ", ".join(f"{name}={option}" for name, option in changes.items())
             return Explained(f"conforms under convention {said}", changes, tried=True)

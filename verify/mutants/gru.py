@@ -113,6 +113,14 @@ def mixed_by_lerp(x: Tensor, h: Tensor, *weights: Tensor) -> Tensor:
     return torch.lerp(n, h, torch.sigmoid(z + z_h))
 
 
+@right(CELL)
+def rest_by_a_sigmoid(x: Tensor, h: Tensor, *weights: Tensor) -> Tensor:
+    """Has σ(−a) in the place of 1 − σ(a): the same number, rounded otherwise in values and gradients."""
+    r, z, n, r_h, z_h, n_h = flows(x, h, *weights)
+    n = torch.tanh(n + torch.sigmoid(r + r_h) * n_h)
+    return torch.sigmoid(-(z + z_h)) * n + torch.sigmoid(z + z_h) * h
+
+
 @right(CELL, reset="before")
 def as_in_the_paper(x: Tensor, h: Tensor, *weights: Tensor) -> Tensor:
     """The reset before the product, where that is the convention."""
@@ -234,6 +242,16 @@ def by_the_kernel(x: Tensor, h: Tensor, W_x: Tensor, W_h: Tensor, b_x: Tensor, b
     first = h.expand(*lead, h.shape[-1]).reshape(1, -1, h.shape[-1])
     states = called(module, weights, flat, first)[0].transpose(0, 1)
     return states.reshape(*lead, *states.shape[-2:])  # type: ignore[no-any-return]
+
+
+@right(GRU)
+def rests_by_sigmoids(x: Tensor, h: Tensor, *weights: Tensor) -> Tensor:
+    """A loop in which σ(−a) stands in the place of 1 − σ(a)."""
+    states = []
+    for t in range(x.shape[-2]):
+        h = rest_by_a_sigmoid(x[..., t, :], h, *weights)
+        states.append(h)
+    return torch.stack(states, -2)
 
 
 @right(GRU, reset="before")

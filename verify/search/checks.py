@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -41,6 +41,7 @@ class Setting:
         searched: whether a search has ended.
         scenes: examples of the scenarios that are to come.
         edges: the conventions of the check that were chosen (:mod:`verify.edges`).
+        named: the formula's conventions that stay where others are sought.
         found: the latest violation, before it was made small.
     """
 
@@ -54,6 +55,7 @@ class Setting:
     searched: bool = False
     scenes: dict[str, list[Example]] = field(default_factory=dict)
     edges: Mapping[str, str] = field(default_factory=dict)
+    named: Collection[str] = ()
     found: Example | None = None
 
     def space(self, moderate: bool = False) -> Space:

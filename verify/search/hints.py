@@ -59,7 +59,7 @@ def wrong_values(evidence: Evidence) -> Explained:
     said = cause(evidence, FORMS)
     if said:
         return Explained(said)
-    near = nearest(evidence)
+    near = nearest(evidence, evidence.setting.named)
     if near is not None and near.conforming >= CLEARLY * near.examples:
         few = "" if near.all else f" at {near.conforming} of {near.examples} examples"
         return Explained(f"conforms under convention {near.said}{few}", near.changes)

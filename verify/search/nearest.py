@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import Any
 
 from spec.language.formula import INTERMEDIATES, Convention, Formula
 from spec.language.procedure import Procedure
+from verify.faults import Unusable
 from verify.properties.values import Judge
 from verify.report import Report
 from verify.search.evidence import SPOILT, Evidence, Witness
 
 AUTO = "auto"
 """In the place of conventions: find them."""
+OTHERS = "*"
+"""As a convention's name: all that are not named, of which ``auto`` alone can be said."""
 MAJORITY = 0.5
 """The share of the examples failing by default that have to conform under other conventions."""
 
@@ -39,9 +43,30 @@ class Nearest:
         return self.conforming == self.examples
 
 
-def combinations(formula: Formula | Procedure, chosen: Mapping[str, str]) -> list[dict[str, str]]:
-    """Every other combination of conventions as what it changes, fewest changes first."""
-    conventions: tuple[Convention, ...] = formula.conventions
+def split_auto(conventions: Any) -> tuple[Any, bool]:
+    """The conventions that are named, and whether the others are to be found.
+
+    Raises:
+        Unusable: another word than ``auto`` in the place of them, or of the others.
+    """
+    if isinstance(conventions, str):
+        if conventions != AUTO:
+            raise Unusable(f"conventions map names to options, or are {AUTO!r}; got {conventions!r}")
+        return None, True
+    if not isinstance(conventions, Mapping) or OTHERS not in conventions:
+        return conventions, False
+    if conventions[OTHERS] != AUTO:
+        raise Unusable(
+            f"conventions that are not named can be {AUTO!r} only; got {{{OTHERS!r}: {conventions[OTHERS]!r}}}"
+        )
+    return {name: option for name, option in conventions.items() if name != OTHERS}, True
+
+
+def combinations(
+    formula: Formula | Procedure, chosen: Mapping[str, str], named: Collection[str] = ()
+) -> list[dict[str, str]]:
+    """Every other combination of conventions as what it changes, fewest changes first; those ``named`` stay."""
+    conventions: tuple[Convention, ...] = tuple(c for c in formula.conventions if c.name not in named)
     every = [
         {c.name: option for c, option in zip(conventions, options, strict=True) if option != chosen[c.name]}
         for options in product(*(c.options for c in conventions))
@@ -49,8 +74,8 @@ def combinations(formula: Formula | Procedure, chosen: Mapping[str, str]) -> lis
     return sorted((changes for changes in every if changes), key=len)
 
 
-def nearest(evidence: Evidence) -> Nearest | None:
-    """The conventions under which most of what fails conforms; None where there are none.
+def nearest(evidence: Evidence, named: Collection[str] = ()) -> Nearest | None:
+    """The conventions under which most of what fails conforms, those ``named`` unchanged; None where there are none.
 
     An option that leaves something unsaid is taken only where none that says it will do. Arithmetic that rounds every
     operation is the last resort: it widens every bound.
@@ -61,7 +86,7 @@ def nearest(evidence: Evidence) -> Nearest | None:
     if not failing:
         return None
     found: list[tuple[tuple[bool, bool, int, int], Nearest]] = []
-    for changes in combinations(judge.formula, judge.conventions):
+    for changes in combinations(judge.formula, judge.conventions, named):
         other = Judge(judge.formula, {**judge.conventions, **changes})
         made = _tried(evidence, other, changes, witnesses, failing)
         if made is not None:
@@ -73,19 +98,19 @@ def nearest(evidence: Evidence) -> Nearest | None:
 
 
 def first_that_conforms(
-    held: Callable[..., Report], statement: Formula | Procedure, ours: Report | None = None
+    held: Callable[..., Report], statement: Formula | Procedure, named: Mapping[str, str]
 ) -> Report:
     """The report under our conventions; if that is falsified and one under others is not, the first such.
 
-    For what no single example decides: laws and procedures. ``held`` makes a report under given ``conventions``.
+    For what no single example decides: procedures. ``held`` makes a report under given ``conventions``; those ``named`` stay.
     """
-    ours = ours or held(conventions=None)
+    ours = held(conventions=named)
     if not ours.falsified:
         return ours
-    for changes in combinations(statement, ours.conventions):
-        other = held(conventions=changes)
+    for changes in combinations(statement, ours.conventions, named):
+        other = held(conventions={**named, **changes})
         if not other.falsified:
-            other.found = changes
+            other.found = {**named, **changes}
             return other
     return ours
 
@@ -111,11 +136,14 @@ def _tried(
         telling |= outcome.effective and not outcome.fails
         if passed + len(failing) - tried <= MAJORITY * len(failing):
             return None
+    # Where masks are of keys, an example that is fully masked may be one of which nothing is said: others have to tell.
     others = [w for w in witnesses if not w.fails]
-    spoilt = sum(evidence.under(other, witness).fails for witness in others)
+    judged = [evidence.under(other, witness) for witness in others]
+    spoilt = sum(outcome.fails for outcome in judged)
+    telling |= any(outcome.effective and not outcome.fails for outcome in judged)
     if not telling or spoilt > SPOILT * len(others):
         return None
     return Nearest(other, changes, passed + len(others) - spoilt, len(witnesses))
 
 
-__all__ = ["AUTO", "Nearest", "combinations", "first_that_conforms", "nearest"]
+__all__ = ["AUTO", "OTHERS", "Nearest", "combinations", "first_that_conforms", "nearest", "split_auto"]

@@ -49,6 +49,18 @@ def derivative(node: Any, leaf: Ref) -> Node | None:
     return rule(node, parts)
 
 
+def two_sided_slope(share: Func) -> tuple[Node, Node]:
+    """The slope of σ(a) as it is derived, and where a statement has 1 − σ(a) beside it.
+
+    Who writes that as σ(−a) forms the slope of this one, σ(−a)(1 − σ(−a)), which loses the digits where σ(a) is small; the other
+    form loses them where it is near 1. The second result, exactly the same number, has the roundings of both.
+    """
+    rest = Func(Str("sigmoid"), Negative(share.args[1]))
+    one = lift(1)
+    slope = Times(share, Minus(one, share))
+    return slope, Minus(Plus(slope, Times(rest, Minus(one, rest))), Times(share, rest))
+
+
 def product(a: Node, b: Node) -> Node:
     """a·b, without a factor 1."""
     one = lift(1)

@@ -16,8 +16,8 @@ import numpy.typing as npt
 import sympy
 
 from spec.language.arrays import DISCRETE, Tensor
-from spec.language.differentiation.derivative import derivative, product
-from spec.language.differentiation.naming import name_sums
+from spec.language.differentiation.derivative import derivative, product, two_sided_slope
+from spec.language.differentiation.naming import name_rests, name_sums
 from spec.language.evaluation.dimensions import Size, whole
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.walk import Walk
@@ -26,7 +26,7 @@ from spec.language.flatten import Flat
 from spec.language.formula import Formula
 from spec.language.lines import Definition, Span, dependencies
 from spec.language.ordering import arrange
-from spec.language.trees import free_symbols, fresh, refs, substitute
+from spec.language.trees import free_symbols, fresh, refs, substitute, walk
 
 ADJOINT = "adj_"
 """Prefix of the name of a tensor's adjoint; rendered as a bar."""
@@ -97,8 +97,9 @@ def vjp(
 class _Chain:
     def __init__(self, flat: Flat, wrt: list[Tensor]) -> None:
         self.flat, self.wrt = flat, wrt
-        self.lines = name_sums(flat)
+        self.lines, self.rests = name_rests(name_sums(flat))
         self.active = self._active()
+        self.slopes = dict(two_sided_slope(share) for share in self.rests)
         self.parts: dict[str, list[Definition]] = {}
         self.symbols: dict[str, tuple[sympy.Symbol, ...]] = {}
         self.names: set[str] = set()
@@ -187,6 +188,8 @@ class _Chain:
                 continue
             slope = derivative(body, leaf)
             if slope is not None:
+                if self.slopes and any(rest in self.rests.values() for rest in walk(body)):
+                    slope = substitute(slope, self.slopes)
                 self.contribute(leaf, adjoint, slope, spans, where)
 
     def contribute(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import sympy
 
 from spec.language.arrays import DISCRETE, Tensor
-from spec.language.expr import TRUE, Both, Bound, Case, Literal, Node, Ref, SumOf
+from spec.language.expr import TRUE, Both, Bound, Case, Func, Literal, Minus, Node, Ref, SumOf, lift
 from spec.language.flatten import Flat
 from spec.language.lines import Definition, Span
 from spec.language.ordering import arrange
-from spec.language.trees import free_symbols, refs
+from spec.language.trees import free_symbols, refs, substitute, walk
 
 
 def name_sums(flat: Flat) -> tuple[Definition, ...]:
@@ -21,6 +21,44 @@ def name_sums(flat: Flat) -> tuple[Definition, ...]:
     for line in flat.lines:
         binder.add(line)
     return tuple(line for group in arrange(binder.lines) for line in group.lines)
+
+
+def name_rests(lines: Sequence[Definition]) -> tuple[tuple[Definition, ...], dict[Func, Node]]:
+    """The lines with 1 − z, for a gate z = σ(a) that a line defines, as a line of its own; and every such rest by its σ(a).
+
+    An implementation may form it as σ(−a). Then it differentiates z and its rest each by itself, and rounds otherwise in each.
+    """
+    by_name: dict[str, list[Definition]] = {}
+    for line in lines:
+        by_name.setdefault(line.name, []).append(line)
+    gates = {name for name, own in by_name.items() if all(_is_share(line.right) for line in own)}
+    changes, rests = dict[Node, Node](), dict[str, Tensor]()
+    for node in _from_one(lines):
+        (_, gate) = node.args
+        if isinstance(gate, Ref) and gate.tensor.name in gates:
+            name, shape = gate.tensor.name, gate.tensor.shape
+            rests[name] = Tensor(f"{name}_rest", shape, "real", "internal")
+            changes[node] = Ref(rests[name], *gate.index)
+    made: list[Definition] = []
+    for line in lines:
+        made.append(Definition(line.left, substitute(line.right, changes), line.ranges, line.accumulate))
+        if line.name in rests:
+            left = Ref(rests[line.name], *line.left.index)
+            made.append(Definition(left, Minus(lift(1), line.right), line.ranges, line.accumulate))
+    ordered = tuple(line for group in arrange(made) for line in group.lines) if rests else tuple(lines)
+    return ordered, {node.args[1]: node for node in _from_one(ordered) if _is_share(node.args[1])}
+
+
+def _from_one(lines: Iterable[Definition]) -> Iterator[Any]:
+    """Every difference 1 − x."""
+    for line in lines:
+        for node in walk(line.right):
+            if isinstance(node, Minus) and node.args[0] == lift(1):
+                yield node
+
+
+def _is_share(node: Any) -> bool:
+    return isinstance(node, Func) and node.name == "sigmoid"
 
 
 class _SumNamer:

@@ -60,8 +60,10 @@ class Walk(Functions):
         return self.folded(out)
 
     def minus(self, a: Num, b: Num) -> Num:
-        """a - b."""
-        return self.plus(a, self.negative(b))
+        """a - b; 1 - b of a share b may be formed as a function of its own, such as σ(−x) for 1 − σ(x)."""
+        out = self.plus(a, self.negative(b))
+        share = b.low is not None and a.exact and a.value.size == 1 and a.value.item() == 1
+        return self.rounded(out, FUNCTION_ROUNDINGS - 1) if share and out.error is not None else out
 
     def times(self, a: Num, b: Num) -> Num:
         """a * b; a bound on 0·anything is 0."""

@@ -186,6 +186,24 @@ def test_building_draws_from_no_generator_and_happens_once_for_each_size():
     worst(adapter, "normalization.rms_norm")
 
 
+class Lazy(nn.Module):
+    """Two layers that take their widths from what they are first given."""
+
+    def __init__(self, f: int, d: int) -> None:
+        super().__init__()
+        self.first, self.second = nn.LazyLinear(f), nn.LazyLinear(d)
+
+    def forward(self, x):
+        """The second after the first."""
+        return self.second(self.first(x).relu())
+
+
+def test_layers_that_take_their_sizes_from_the_first_call_are_called_once_as_they_are_built():
+    """The weights are the statement's all the same, in either type."""
+    weights = {"first.weight": "W_1.T", "first.bias": "b_1", "second.weight": "W_2.T", "second.bias": "b_2"}
+    worst(module(Lazy, weights, "x"), "feedforward.relu")
+
+
 class Lengths(nn.Module):
     """Attention over the first keys of each member, the others filled with a large negative number."""
 

@@ -188,6 +188,26 @@ def test_conventions_are_found_unless_ours_are_asked_for(
     assert first.endswith(": falsified: conforms under convention eps=outside, divisor=unbiased")
 
 
+def test_conventions_that_are_not_named_are_sought_beside_those_that_are(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``auto`` beside a name seeks the others; what says two things at once is refused in a line."""
+    assert (
+        main(["check", "mymodule:annotated", *FEW, "--convention", "eps=outside", "--convention", "auto"])
+        == 0
+    )
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first.endswith(": conforms under eps=outside, divisor=unbiased")
+    for said, why in (
+        (["ours", "auto"], "--convention ours stands alone"),
+        (["eps=inside", "eps=outside"], "--convention eps is both inside and outside"),
+        (["eps=above", "auto"], "convention eps is one of inside, outside; 'above' was given"),
+        (["outside"], "expected --convention name=option, auto beside such, or ours alone; got 'outside'"),
+    ):
+        assert main(["check", "mymodule:annotated", *FEW, "--convention", *said]) == 2
+        assert why in capsys.readouterr().err
+
+
 def test_a_wrong_function_is_falsified_and_its_script_reproduces_it(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,6 +17,7 @@ import impl.positional
 import impl.transformer
 from tests.verify.search.explaining import earlier, scores, weights, why
 from verify import check
+from verify.adapt import function
 from verify.faults import Unusable
 
 SOFTMAX, ATTENTION, CAUSAL = "attention.softmax", "attention.scaled_dot_product", "attention.causal"
@@ -166,6 +167,33 @@ def test_ours_stay_where_they_hold():
     assert (ours.verdict, ours.found, ours.headline) == ("conforms", {}, "conforms")
     judged = check(norm(True, False), NORM, max_examples=24)
     assert judged.headline == "falsified: conforms under convention eps=outside"
+
+
+def test_conventions_are_found_where_masks_are_of_keys():
+    """Nothing is said of an example in which every key is hidden; the others tell that it conforms where something is."""
+
+    def padded(q, k, v, mask):
+        return attention(-math.inf)(q, k, v, mask if mask is None else mask.unsqueeze(-2))
+
+    adapted = function(padded, mask="keys", batch=1)
+    report = check(adapted, ATTENTION, conventions="auto", max_examples=12)
+    assert (report.verdict, report.found) == ("conforms", {"fully_masked": "unspecified"})
+
+
+def test_what_is_named_stays_where_the_others_are_sought():
+    """Of two conventions one is named, and the other is found; a wrong name is not changed, and fails."""
+    report = check(norm(True, True), NORM, conventions={"eps": "outside", "*": "auto"}, max_examples=24)
+    assert report.headline == "conforms under eps=outside, divisor=unbiased"
+    wrong = check(norm(True, True), NORM, conventions={"divisor": "biased", "*": "auto"}, max_examples=24)
+    assert wrong.verdict == "falsified"
+    assert wrong.conventions["divisor"] == "biased"
+    assert wrong.found == {}
+
+
+def test_of_others_auto_alone_can_be_said():
+    """One line says what the star may stand beside."""
+    with pytest.raises(Unusable, match="conventions that are not named can be 'auto' only"):
+        check(norm(True, True), NORM, conventions={"eps": "outside", "*": "inside"})
 
 
 def test_a_law_is_held_to_every_convention():
