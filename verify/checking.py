@@ -27,6 +27,7 @@ from verify.search.checks import Setting, gradient_check, robustness_check, valu
 from verify.search.edge_checks import crossing, isolated, offences, single_precision
 from verify.search.first_calls import met
 from verify.search.hints import Explained
+from verify.search.large_checks import large_check
 from verify.search.nearest import first_that_conforms, split_auto
 from verify.search.ranges import conforming_range
 from verify.search.search import Clock
@@ -274,8 +275,10 @@ def _gradient(setting: Setting, report: Report, kind: str) -> list[CheckResult]:
 
 def _scenario(setting: Setting, scenario: Scenario, report: Report, kinds: list[str]) -> list[CheckResult]:
     usable = _usable(report, kinds)
+    fine = {c.dtype for c in report.checks if c.kind == "gradient" and c.verdict == CONFORMS}
+    if scenario.examples is not None:
+        return large_check(setting, report, scenario, usable, [kind for kind in usable if kind in fine])
     if scenario.gradients:
-        fine = {c.dtype for c in report.checks if c.kind == "gradient" and c.verdict == CONFORMS}
         usable = [kind for kind in usable if kind in fine]
         if not usable:  # there is none, or it is wrong already
             return []

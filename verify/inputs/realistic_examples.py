@@ -141,12 +141,13 @@ def realistic(
     seed: int,
     masks: bool,
     supported: Supported = EVERY_SIZE,
+    batch: tuple[int, ...] = (),
 ) -> Example:
     """An example at realistic sizes; ``masks`` draws a random mask where the statement has one."""
     causal = supported.masks == "causal"  # there is no other, and none is a mask, too
     space, sizes = Space(formula, masks or causal, supported=supported), dict(sizes)
     recipe = Recipe(0, 0, 0, int(masks), 0, seed)
-    example = space.example(recipe, dtype, sizes=sizes)
+    example = space.example(recipe, dtype, batch, sizes)
     random, fans = np.random.default_rng([seed, 13]), _fans(formula, sizes)
     made = {}
     for item in formula.tensors:

@@ -27,8 +27,9 @@ LARGE = (1031, 257, 131, 67)
 """Primes above 1024, 256, 128 and 64, in which loops over blocks end in an incomplete block."""
 BUDGET, STEP = 3e5, 1e4
 """Entries that an example may cost, and how many entries one line of a recurrence counts for at each step."""
-LONG, LONGEST = (67, 37, 23), 1.2e7
-"""Many steps of a recurrence, and what such an example may cost: one that is right for a few may be cut after 20 or 35."""
+LONG, LONGEST = (37, 23), 1.2e7
+"""Many steps of a recurrence, and what such an example may cost: one that is right for a few may be cut after 20 or 35. Past 128
+they are in :mod:`verify.inputs.large_sizes`."""
 FEW = (0, 1, 6)
 """The kinds of small sizes, drawn once each, for a callable to which every new shape is dear."""
 FEWER, WIDE = (0, 4, 6, 7, BY_CHANCE), 3

@@ -20,6 +20,13 @@ from verify.inputs.examples import Example, rounded
 from verify.properties import gradient_scenarios
 from verify.properties.gradient_scenarios import Scene, padded, scattered, turned
 from verify.properties.gradients import REAL, differentiable
+from verify.properties.large_scenarios import (
+    Drawing,
+    large_batch,
+    large_examples,
+    of_a_large_batch,
+    one_large_size,
+)
 from verify.properties.leaks import UNREAD, nan_in_masked_slots
 from verify.properties.values import Judge, Outcome, compare, explain, judge_call, judge_value, worst
 from verify.subject.caller import Caller
@@ -34,7 +41,8 @@ class Scenario:
     """A scenario: its name, how it is played, the batch its examples have, what it needs, and the inputs that are called.
 
     One about ``gradients`` has cotangents in its examples, is played in regimes in which derivatives are judged, and only on
-    callables whose gradients conform.
+    callables whose gradients conform. One with ``examples`` of its own draws them itself, with cotangents in the types in which
+    gradients conform; a plain call is what it is about.
     """
 
     name: str
@@ -44,6 +52,7 @@ class Scenario:
     mask: int | None = None
     calls: Callable[[Judge, Example], tuple[Example, ...]] = lambda judge, example: (example,)
     gradients: bool = False
+    examples: Drawing | None = None
 
 
 def _both(judge: Judge, example: Example) -> tuple[Example, ...]:
@@ -276,6 +285,8 @@ VALUES: tuple[Scenario, ...] = (
         calls=_both,
         gradients=True,
     ),
+    Scenario("large sizes", one_large_size, examples=large_examples),
+    Scenario("a large batch", of_a_large_batch, examples=large_batch),
 )
 
 LAWS: tuple[Scenario, ...] = (
@@ -293,7 +304,7 @@ def applicable(judge: Judge) -> tuple[Scenario, ...]:
     data = any(t.role == "data" for t in judge.formula.tensors)
     some = any(t.shape for t in judge.formula.tensors)
     needs_data = {"a batch equals its members", "two leading dimensions", "a batch of one", "expanded inputs"}
-    needs_data |= {"gradients of a batch", "one tensor for several inputs"}
+    needs_data |= {"gradients of a batch", "one tensor for several inputs", "a large batch"}
     needs_tensor = {"non-contiguous inputs", "same shapes, other values", "with and without gradients"}
     needs_tensor |= {"some inputs change, the others stay"}
     return tuple(

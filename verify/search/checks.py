@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -134,14 +134,19 @@ def scenario_examples(
         yield with_cotangents(setting.judge, example, recipe.seed) if scenario.gradients else example
 
 
-def _scenes(setting: Setting, scenario: Scenario, dtypes: list[str]) -> list[Example]:
+def _scenes(
+    setting: Setting, scenario: Scenario, dtypes: list[str], graded: Sequence[str]
+) -> Iterable[Example]:
     """The examples of a scenario. Those of all others of its kind are drawn and announced along with the first's: many of them
     share their sizes.
     """
     judge = setting.judge
+    if scenario.examples is not None:
+        return scenario.examples(judge, setting.space(moderate=True), setting.seed, dtypes, graded)
     if scenario.name not in setting.scenes:
         space = setting.space(moderate=scenario.gradients)
-        kind = [other for other in applicable(judge) if other.gradients == scenario.gradients]
+        usual = [other for other in applicable(judge) if other.examples is None]
+        kind = [other for other in usual if other.gradients == scenario.gradients]
         drawn = {other.name: list(scenario_examples(setting, other, space, dtypes)) for other in kind}
         called = [
             each for other in kind for example in drawn[other.name] for each in other.calls(judge, example)
@@ -152,8 +157,17 @@ def _scenes(setting: Setting, scenario: Scenario, dtypes: list[str]) -> list[Exa
     return setting.scenes.pop(scenario.name)
 
 
-def robustness_check(setting: Setting, scenario: Scenario, dtypes: list[str]) -> CheckResult | None:
-    """A scenario; examples on which a plain call already fails are not held against it. None where it never applies."""
+def robustness_check(
+    setting: Setting,
+    scenario: Scenario,
+    dtypes: list[str],
+    graded: Sequence[str] = (),
+    declined: Callable[[Example, Outcome], bool] = lambda example, outcome: False,
+) -> CheckResult | None:
+    """A scenario; examples on which a plain call already fails are not held against it. None where it never applies.
+
+    ``graded``: the types in which gradients conform; ``declined``: whether a failing call says that it does not take the example.
+    """
     judge, caller = setting.judge, setting.caller
     plain = judge_gradient if scenario.gradients else judge_value
 
@@ -175,13 +189,15 @@ def robustness_check(setting: Setting, scenario: Scenario, dtypes: list[str]) ->
     def probe(example: Example) -> Outcome:
         nonlocal skipped
         outcome = scenario.play(judge, caller, example)
-        if outcome.fails and judge.formula.law is None and plainly_wrong(example):
+        if outcome.fails and declined(example, outcome):
+            return Outcome(idle=True)
+        if outcome.fails and judge.formula.law is None and not scenario.examples and plainly_wrong(example):
             skipped += 1
             return Outcome()
         return outcome
 
     found = Found()
-    examples = _scenes(setting, scenario, dtypes)
+    examples = _scenes(setting, scenario, dtypes, graded)
     try:
         for example in examples:
             if found.over or setting.clock.over:

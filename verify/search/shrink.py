@@ -48,7 +48,7 @@ class Shrinker:
 
     def run(self) -> tuple[Example, Outcome]:
         """The smallest failing example found, and its outcome."""
-        for stage in (self._unbatched, self._unmasked, self._smaller, self._opened):
+        for stage in (self._unbatched, self._fewer, self._unmasked, self._smaller, self._opened):
             while any(self._keep(candidate) for candidate in stage()):
                 pass
         for candidate in self._plainer():  # reads the example anew for each candidate
@@ -86,6 +86,24 @@ class Shrinker:
             }
             cotangents = {name: value[place] for name, value in example.cotangents.items()}
             yield replace(example, inputs=inputs, cotangents=cotangents, batch=())
+
+    def _fewer(self) -> Iterator[Example]:
+        """The first members of a batch: half, three quarters, all but one."""
+        example = self.example
+        if len(example.batch) != 1:
+            return
+        (count,) = example.batch
+        for fewer in dict.fromkeys((count // 2, 3 * count // 4, count - 1)):
+            if not 0 < fewer < count:
+                continue
+            inputs = {
+                name: value[:fewer]
+                if isinstance(value, np.ndarray) and self._batched(self.declared[name])
+                else value
+                for name, value in example.inputs.items()
+            }
+            cotangents = {name: value[:fewer] for name, value in example.cotangents.items()}
+            yield replace(example, inputs=inputs, cotangents=cotangents, batch=(fewer,))
 
     def _unmasked(self) -> Iterator[Example]:
         for name, tensor in self.declared.items():

@@ -1,0 +1,78 @@
+"""Sizes past 2⁷, 2⁸ and 2¹⁵, one at a time."""
+
+from __future__ import annotations
+
+import pytest
+
+from spec.language.registry import find, formulas
+from verify.inputs.large_sizes import BLOCK, INDEXED, INPUTS, VALUES, entries, large_sizes
+from verify.inputs.size_rules import EVERY_SIZE, Supported, sizes_of_formula
+
+STATED = [k for k, f in formulas().items() if f.law is None]
+
+
+@pytest.mark.parametrize("formula_id", STATED)
+def test_one_size_at_a_time_is_large_and_fills_no_blocks(formula_id):
+    """It is past 2⁷ and ends in a part of a block; all others are small, and the example is affordable."""
+    formula = find(formula_id)
+    for large in large_sizes(formula, EVERY_SIZE):
+        number = large.sizes[large.size]
+        assert number > 2 * BLOCK
+        assert large.tail == number % BLOCK > 0
+        assert max([v for s, v in large.sizes.items() if s != large.size], default=1) <= 5
+        assert large.cost <= VALUES
+        assert entries(formula, large.sizes) <= INPUTS
+
+
+@pytest.mark.parametrize("formula_id", [k for k in STATED if not k.startswith("transformer.")])
+def test_every_size_of_a_formula_is_large_once(formula_id):
+    """But of whole layers, where the widest may cost too much."""
+    formula = find(formula_id)
+    large = {each.size for each in large_sizes(formula, EVERY_SIZE)}
+    missing = {str(s) for s in sizes_of_formula(formula) if s not in large}
+    assert missing <= ({"T"} if formula_id == "recurrent.lstm_stacked" else set())
+
+
+@pytest.mark.parametrize(
+    ("formula_id", "name"),
+    [
+        ("embedding.token", "V"),
+        ("positional.learned", "N"),
+        ("positional.sinusoidal", "n"),
+        ("objectives.cross_entropy", "V"),
+        ("objectives.linear_cross_entropy", "V"),
+        ("recurrent.bilm_objective", "V"),
+    ],
+)
+def test_what_ids_and_positions_are_below_is_past_fifteen_bits(formula_id, name):
+    """Where an index is kept in 16 bits, it wraps."""
+    found = {str(each.size): each.sizes[each.size] for each in large_sizes(find(formula_id), EVERY_SIZE)}
+    assert found[name] == INDEXED[0] > 2**15
+
+
+def test_gradients_are_looked_at_where_they_are_affordable():
+    """A smaller budget gives smaller sizes, past 2⁷ all the same."""
+    lstm = find("recurrent.lstm")
+    steps = [
+        next(each.sizes[each.size] for each in large_sizes(lstm, EVERY_SIZE, budget) if str(each.size) == "T")
+        for budget in (VALUES, VALUES / 2)
+    ]
+    assert steps == [263, 131]
+
+
+def test_rules_are_kept():
+    """A multiple is enlarged, a size that is fixed, one of a few or of a range is not."""
+    heads = find("attention.multi_head")
+
+    def under(**rules):
+        found = large_sizes(heads, Supported.of(heads, rules))
+        return {str(each.size): each.sizes[each.size] for each in found}
+
+    assert under(d_model="even")["d_model"] == 262
+    assert "h" not in under(h="2|4")
+    assert "n" not in under(n="2..64")
+    assert "d_model" not in under(d_model="6")
+    assert not large_sizes(heads, Supported.of(heads, {}, few=True))
+    for each in large_sizes(heads, Supported.of(heads, {"d_model": "h*d_k", "d_v": "d_k"})):
+        sizes = {str(s): v for s, v in each.sizes.items()}
+        assert sizes["d_model"] == sizes["h"] * sizes["d_k"]

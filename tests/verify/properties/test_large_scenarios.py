@@ -1,0 +1,127 @@
+"""Large sizes and large batches: what fails there alone, what is declined there, and how it is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch.nn.functional as F
+
+from spec.language.registry import find
+from verify import check
+from verify.inputs.examples import Space
+from verify.inputs.large_sizes import LOOKED_AT, MEMBERS
+from verify.mutants import large_sizes as variants
+from verify.output.script import script
+from verify.properties.large_scenarios import large_batch, large_examples, looked_at
+from verify.properties.scenarios import by_name
+from verify.properties.values import Judge, judge_value
+from verify.subject.caller import Caller
+from verify.targets.ours import implementation
+
+
+def held(fn, formula_id, **options):
+    """A report of few examples, without a search for causes."""
+    return check(fn, formula_id, max_examples=20, causes=False, **options)
+
+
+def names(report):
+    """The checks that failed."""
+    return [each.name for each in report.falsified]
+
+
+def test_a_large_size_alone_shows_it():
+    """Ids in 16 bits are right in every small table; the counterexample has the first id that is not."""
+    report = held(variants.ids_in_16_bits, "embedding.token")
+    assert names(report) == ["robustness: large sizes"]
+    example = report.falsified[0].counterexample
+    assert example.inputs["ids"].max() >= 2**15
+    assert example.regime == "large sizes: V = 32771"
+
+
+def test_a_batch_is_made_as_small_as_it_fails():
+    """65 members where the 65th is wrong; the index names that member, and the script is played again."""
+    report = held(variants.members_past_64_from_the_first, "normalization.layer_norm")
+    assert names(report) == ["robustness: a large batch"]
+    example = report.falsified[0].counterexample
+    assert len(example.inputs["x"]) == 65
+    assert example.index[0] == 64
+    assert "scenario" in script(report)
+
+
+def test_gradients_of_a_large_batch_are_compared():
+    """A member that gets no gradient is noticed, though its values are right."""
+    report = held(variants.members_past_128_detached, "feedforward.relu")
+    assert names(report) == ["robustness: a large batch"]
+
+
+def limited(x, gamma, beta, eps):
+    """A layer norm of at most 200 entries."""
+    if x.shape[-1] > 200:
+        raise ValueError("at most 200 entries")
+    return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
+
+
+def test_a_limit_is_a_property():
+    """What raises an error at a large size is not judged there, unless every shape is to be supported."""
+    report = check(limited, "normalization.layer_norm", sizes={"d": "1..199"}, max_examples=20, causes=False)
+    assert report.verdict == "conforms"
+
+    def few_members(x, gamma, beta, eps):
+        if x.dim() > 1 and len(x) > 100:
+            raise ValueError("at most 100 members")
+        return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
+
+    report = held(few_members, "normalization.layer_norm")
+    assert report.verdict == "conforms"
+    said = [p.says for p in report.properties if p.name == "shapes"]
+    assert said == ["at a batch of 131 it raised ValueError: at most 100 members: not judged there"]
+    report = held(few_members, "normalization.layer_norm", conventions={"shapes": "every"})
+    assert names(report) == ["robustness: a large batch"]
+
+
+def test_what_is_wrong_anyway_is_not_told_again():
+    """Where values of small sizes are wrong, large ones add nothing."""
+    report = held(lambda q, k: 2 * (q * k).sum(-1), "similarity.dot")
+    assert "robustness: large sizes" not in [each.name for each in report.checks]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_decides_stands_in_the_last_block(seed):
+    """A maximum that is found in the last 7 of 263 keys is drawn at every seed: a block that is not rescaled shows."""
+    formula = find("attention.self")
+    judge, caller = Judge(formula), Caller(variants.last_block_not_rescaled, formula)
+    drawn = large_examples(judge, Space(formula), seed, ["float64"], [])
+    assert any(judge_value(judge, caller, example).fails for example in drawn)
+
+
+def test_members_past_each_power_of_two_are_looked_at():
+    """And the last one of a smaller batch."""
+    assert looked_at((MEMBERS,)) == list(LOOKED_AT)
+    assert looked_at((33,)) == [0, 32]
+    assert looked_at((1,)) == [0]
+
+
+def test_a_large_batch_within_few_shapes_is_none():
+    """A callable that is compiled for each shape is not given more of them."""
+    formula = find("similarity.dot")
+    judge, space = Judge(formula), Space(formula)
+    space.supported = replace(space.supported, few=True)
+    assert not list(large_batch(judge, space, 0, ["float64"], []))
+    assert not list(large_examples(judge, space, 0, ["float64"], []))
+
+
+@pytest.mark.parametrize("formula_id", ["recurrent.lstm", "attention.multi_head", "objectives.cross_entropy"])
+def test_ours_conform_at_large_sizes(formula_id):
+    """At every size, and in a batch, with gradients."""
+    formula = find(formula_id)
+    judge, both = Judge(formula), ["float64", "float32"]
+    caller = Caller(implementation(formula_id), formula)
+    for name in ("large sizes", "a large batch"):
+        scenario = by_name(judge, name)
+        examples = list(scenario.examples(judge, Space(formula), 3, both, both))
+        assert examples
+        assert any(each.cotangents for each in examples)
+        outcomes = [scenario.play(judge, caller, each) for each in examples]
+        assert not [each.message for each in outcomes if each.fails]
+        assert all(each.effective for each in outcomes)

@@ -1,0 +1,167 @@
+"""Sizes past 2⁷, 2⁸ and 2¹⁵, one at a time while the others are small: where blocks end, and where a narrow index wraps.
+
+What an example costs is read off the statement as for small sizes (:mod:`verify.inputs.sizes`), but closer: a sum that does not
+depend on an index is worked out once for all its values, and a step of a recurrence is vectorised over its entries.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import cycle
+from typing import Any
+
+from spec.language.arrays import Tensor
+from spec.language.evaluation.dimensions import Size, is_size, symbols_in
+from spec.language.expr import Bound, Case, Literal
+from spec.language.formula import Formula
+from spec.language.ordering import Group
+from spec.language.trees import free_symbols, walk
+from verify.inputs.size_rules import Supported
+from verify.inputs.sizes import Sizing, sizing
+
+INDEXED = (32_771, 263, 131)
+"""Past 2¹⁵, 2⁸ and 2⁷, of a size whose indices are numbers that something holds: ids, positions, lengths. All are primes."""
+OTHERS = (263, 131)
+"""The same, of any other size: what is worked through in blocks of 64, 128 or 256 ends in a part of one."""
+BLOCK = 64
+"""The smallest block in mind."""
+MEMBERS = 131
+"""Members of a large batch: past 2⁵, 2⁶ and 2⁷."""
+LOOKED_AT = (0, 32, 64, 128, MEMBERS - 1)
+"""Those of them that are compared with the statement."""
+SMALL = (2, 3, 5)
+"""The other sizes."""
+STEP = 500.0
+"""How many entries a line of a recurrence counts for at each step."""
+GUARD = 0.02
+"""The same for an entry of the condition under which a sum is asked for: a byte, and nothing is calculated."""
+VALUES, GRADIENTS = 1.5e6, 8e5
+"""Entries that a large example may cost where its values are looked at, and where its gradients are, too."""
+TWICE = 1e5
+"""Up to so many there are two examples, with a mask and without one."""
+INPUTS = 3e5
+"""Entries that its inputs may have, all together."""
+
+Spans = Mapping[Any, Any]
+"""Indices, and how many values each has."""
+
+
+@dataclass(frozen=True)
+class Large:
+    """Sizes of which one is large, and about how many entries they cost."""
+
+    size: Size
+    sizes: Mapping[Size, int]
+    cost: float
+
+    @property
+    def says(self) -> str:
+        """The large size."""
+        return f"{self.size} = {self.sizes[self.size]}"
+
+    @property
+    def tail(self) -> int:
+        """How many of its indices stand in the last block of 64, which they do not fill."""
+        return self.sizes[self.size] % BLOCK
+
+
+@lru_cache(maxsize=512)
+def large_sizes(formula: Formula, supported: Supported, budget: float = VALUES) -> tuple[Large, ...]:
+    """For each size the largest number that is supported and affordable while the others are small, if it is past 2⁷."""
+    if supported.few:
+        return ()
+    drawn, found = sizing(formula, supported), []
+    indexed = set(_indexed(formula))
+    for size in drawn.symbols:
+        for number in INDEXED if size in indexed else OTHERS:
+            sizes = _with(drawn, supported, size, number)
+            cost = _cost(formula, sizes)
+            if sizes[size] > number // 2 and cost <= budget and entries(formula, sizes) <= INPUTS:
+                found.append(Large(size, sizes, cost))
+                break
+    return tuple(found)
+
+
+def small_sizes(formula: Formula, supported: Supported) -> dict[Size, int]:
+    """All sizes small, for a batch that is large."""
+    drawn = sizing(formula, supported)
+    return _with(drawn, supported, None, 0)
+
+
+def _with(drawn: Sizing, supported: Supported, size: Size | None, number: int) -> dict[Size, int]:
+    few = dict(zip((s for s in drawn.symbols if s not in drawn.steps), cycle(SMALL), strict=False))
+    few |= dict.fromkeys((s for s in drawn.symbols if s in drawn.steps), 1 if size in drawn.steps else 2)
+    return supported.settled(few if size is None else {**few, size: number})
+
+
+def entries(formula: Formula, sizes: Mapping[Size, int]) -> float:
+    """The entries of the inputs."""
+    return sum(_product(item.shape, sizes) for item in formula.tensors)
+
+
+def _indexed(formula: Formula) -> Iterator[Size]:
+    """Sizes of which a callable holds indices as numbers: of ids, of positions that are calculated with, of lengths."""
+    for item in formula.inputs:
+        yield from symbols_in(item.below) if isinstance(item, Tensor) else (item,)
+    for line in formula.flat(None).lines:
+        spans = {symbol: last for symbol, _, last in line.ranges}
+        parts = list(walk(line.right))
+        spans |= {part.var: part.last for part in parts if isinstance(part, Bound)}
+        for part in parts:
+            if isinstance(part, Literal):
+                for symbol in free_symbols(part.args[0]) & spans.keys():
+                    yield from symbols_in(spans[symbol])
+
+
+def _cost(formula: Formula, sizes: Mapping[Size, int]) -> float:
+    return sum(_of_group(group, sizes) for group in formula.flat(None).groups)
+
+
+def _of_group(group: Group, sizes: Mapping[Size, int]) -> float:
+    own = sum(_of_line(line, sizes) for line in group.lines)
+    return own + _steps(group, sizes)
+
+
+def _of_line(line: Any, sizes: Mapping[Size, int]) -> float:
+    spans = {symbol: last - first + 1 for symbol, first, last in line.ranges}
+    return _product(spans.values(), sizes) + _sums(line.right, spans, sizes)
+
+
+def _sums(node: Any, spans: Spans, sizes: Mapping[Size, int], guard: Spans | None = None) -> float:
+    """The entries of sums, each over those indices alone on which it depends; inside of a case also those of its guard."""
+    if isinstance(node, Bound):
+        own = {node.var: node.last - node.first + 1}
+        guard = None if guard is None else {**guard, **own}
+        spans = {symbol: length for symbol, length in spans.items() if symbol in free_symbols(node)} | own
+        cost = _product(spans.values(), sizes)
+        cost += 0.0 if guard is None else GUARD * _product(guard.values(), sizes)
+        return cost + sum(_sums(child, spans, sizes, guard) for child in node.args)
+    if isinstance(node, Tensor):
+        return 0.0
+    if isinstance(node, Case):
+        guard = {**spans, **(guard or {})}
+    return sum(_sums(child, spans, sizes, guard) for child in node.args)
+
+
+def _steps(group: Group, sizes: Mapping[Size, int]) -> float:
+    if group.step is None:
+        return 0.0
+    line = group.lines[0]
+    steps = _product([line.left.tensor.shape[group.step.axes[line.name]]], sizes)
+    return steps * (STEP * len(group.lines) + sum(_steps(inner, sizes) for inner in group.body))
+
+
+def _product(lengths: Any, sizes: Mapping[Size, int]) -> float:
+    """A product of lengths; of one that depends on more than sizes, the sizes in it count."""
+    return math.prod(
+        math.prod(max(1, sizes.get(s, 1)) for s in symbols_in(length))
+        if not is_size(length)
+        else sizes.get(length, 1)
+        for length in lengths
+    )
+
+
+__all__ = ["GRADIENTS", "LOOKED_AT", "MEMBERS", "TWICE", "Large", "entries", "large_sizes", "small_sizes"]

@@ -1,0 +1,50 @@
+"""Large sizes and a large batch: what fails there is a fault; what a callable declines to take is a property of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verify.edges import SHAPES, STRICT
+from verify.inputs.examples import Example
+from verify.properties.scenarios import Scenario
+from verify.properties.values import Outcome
+from verify.report import FALSIFIED, CheckResult, Report
+from verify.search.checks import Setting, robustness_check
+
+LONG = 120
+"""Characters of an error that are told."""
+
+
+def large_check(
+    setting: Setting, report: Report, scenario: Scenario, dtypes: list[str], graded: Sequence[str]
+) -> list[CheckResult]:
+    """The check of a scenario of large sizes; none where small ones are wrong already, or members are called one by one.
+
+    Where it raises an error, or does not return, a callable has a limit, unless every shape is to be supported.
+    """
+    if any(check.kind == "value" and check.verdict == FALSIFIED for check in report.checks):
+        return []
+    caller = setting.caller
+    if scenario.name == "a large batch" and caller.leading == (0,):
+        return []
+    limits: list[str] = []
+
+    def declined(example: Example, outcome: Outcome) -> bool:
+        begin = f"{setting.judge.formula.id}: {caller.name} "
+        raised = outcome.message.startswith((f"{begin}raised ", f"{begin}did not return "))
+        if not raised or setting.edges.get(SHAPES) == STRICT[SHAPES]:
+            return False
+        said = outcome.message.removeprefix(begin).rsplit(" for ", 1)[0]
+        if example.regime not in limits:
+            limits.append(example.regime)
+            where = example.regime.removeprefix("large sizes: ")
+            short = said if len(said) <= LONG else said[:LONG] + " …"
+            report.has(SHAPES, f"at {where} it {short}: not judged there", "some")
+        caller.hung = False  # once at a large size says nothing about the others
+        return True
+
+    result = robustness_check(setting, scenario, dtypes, graded, declined)
+    return [] if result is None else [result]
+
+
+__all__ = ["large_check"]
