@@ -33,8 +33,8 @@ CHANGED = 2
 class Scenario:
     """A scenario: its name, how it is played, the batch its examples have, what it needs, and the inputs that are called.
 
-    One about ``gradients`` has cotangents in its examples, is played in regimes in which derivatives are judged, and only on
-    callables whose gradients conform.
+    ``besides`` are examples that the statement alone is asked for, too. One about ``gradients`` has cotangents in its examples,
+    is played in regimes in which derivatives are judged, and only on callables whose gradients conform.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Scenario:
     mask: int | None = None
     calls: Callable[[Judge, Example], tuple[Example, ...]] = lambda judge, example: (example,)
     gradients: bool = False
+    besides: Callable[[Example], tuple[Example, ...]] = lambda example: ()
 
 
 def _both(judge: Judge, example: Example) -> tuple[Example, ...]:
@@ -268,7 +269,10 @@ VALUES: tuple[Scenario, ...] = (
     Scenario("gradients of a batch", gradient_scenarios.one_backward, (3,), gradients=True),
     Scenario("gradients of one input at a time", gradient_scenarios.one_at_a_time, gradients=True),
     Scenario(
-        "gradients from cotangents stored otherwise", gradient_scenarios.stored_otherwise, gradients=True
+        "gradients from cotangents stored otherwise",
+        gradient_scenarios.stored_otherwise,
+        gradients=True,
+        besides=lambda example: (gradient_scenarios.with_ones(example),),
     ),
     Scenario(
         "gradients after another call",
