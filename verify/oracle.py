@@ -24,13 +24,14 @@ from spec.language.evaluation.batching import batched, bind_all
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.dimensions import symbols_in
 from spec.language.evaluation.evaluate import run
+from spec.language.evaluation.interpreter import factors
 from spec.language.evaluation.noise import expected
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.walk import Walk
-from spec.language.expr import Bound
+from spec.language.expr import TRUE, Bound, SumOf
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
-from spec.language.trees import walk
+from spec.language.trees import free_symbols, walk
 
 Reals: TypeAlias = npt.NDArray[np.float64]
 Answer: TypeAlias = list[tuple[Reals, Reals]]
@@ -43,8 +44,8 @@ BITS = 128
 """Bits of balls."""
 MOST = 24
 """Examples in one evaluation at most."""
-ENTRIES = 1 << 18
-"""Entries that one array may have, when examples are put together."""
+ENTRIES, FORMED = 1 << 18, 1 << 20
+"""Entries that an array may have, when examples are put together; and one of products to be summed, which is seldom formed."""
 REMEMBERED = 4_000_000
 """Numbers in the answers that are kept: 32 megabytes."""
 
@@ -133,7 +134,8 @@ class Oracle:
     ) -> dict[bytes, Answer]:
         together = [*wanted.items(), *others.items()]
         sizes = bind(flat, together[0][1]).sizes
-        many = max(1, min(MOST, ENTRIES // max(1, widest(flat, sizes))))
+        kept, formed = (max(1, widest(flat, sizes, products)) for products in (False, True))
+        many = max(1, min(MOST, ENTRIES // kept, FORMED // formed))
         found: dict[bytes, Answer] = {}
         for first in range(0, len(together), many):
             part = together[first : first + many]
@@ -223,19 +225,29 @@ def content(flat: Flat, inputs: Asked) -> bytes:
 
 
 @lru_cache(maxsize=512)
-def _extents(flat: Flat) -> tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...]:
-    """For each line the sizes of its own indices, and of each sum inside."""
+def _extents(flat: Flat, products: bool) -> tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...]:
+    """For each line the sizes of its own indices, and of each sum inside; of a sum of products those of its factors."""
     found: dict[tuple[tuple[Any, ...], tuple[Any, ...]], None] = {}
     for line in flat.lines:
-        own = tuple(last - first + 1 for _, first, last in line.ranges)
-        sums = [node for node in walk(line.right) if isinstance(node, Bound)]
-        found |= dict.fromkeys([(own, ()), *((own, (node.last - node.first + 1,)) for node in sums)])
+        own = {symbol: last - first + 1 for symbol, first, last in line.ranges}
+        found[tuple(own.values()), ()] = None
+        for node in walk(line.right):
+            if not isinstance(node, Bound):
+                continue
+            inside = (node.last - node.first + 1,)
+            parts = factors(node.body) if isinstance(node, SumOf) and node.where == TRUE else []
+            if products or len(parts) < 2:
+                found[tuple(own.values()), inside] = None
+                continue
+            for part in parts:
+                used = free_symbols(part)
+                found[tuple(extent for symbol, extent in own.items() if symbol in used), inside] = None
     return tuple(found)
 
 
-def widest(flat: Flat, sizes: Mapping[Any, int]) -> int:
-    """About how many entries the largest array has that an evaluation forms."""
-    return max((_product(flat, extents, sizes) for extents in _extents(flat)), default=1)
+def widest(flat: Flat, sizes: Mapping[Any, int], products: bool = True) -> int:
+    """About how many entries the largest array has that an evaluation forms, ``products`` that are summed included or not."""
+    return max((_product(flat, extents, sizes) for extents in _extents(flat, products)), default=1)
 
 
 def _product(flat: Flat, extents: tuple[tuple[Any, ...], tuple[Any, ...]], sizes: Mapping[Any, int]) -> int:

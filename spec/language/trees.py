@@ -19,9 +19,15 @@ from spec.language.symbols import Letter
 
 def walk(node: Basic) -> Iterator[Basic]:
     """The node and everything below it, outermost first, in source order."""
-    yield node
-    for child in node.args:
-        yield from walk(child)
+    waiting = [
+        node
+    ]  # a loop: a generator within a generator would hand every part up through all that are around it
+    while waiting:
+        part = waiting.pop()
+        yield part
+        args = part.args
+        if args:
+            waiting.extend(reversed(args))
 
 
 def refs(node: Basic) -> Iterator[Ref]:

@@ -104,12 +104,16 @@ def of_stride_0(x: torch.Tensor) -> torch.Tensor:
     return x.flatten()[:1].squeeze(0).expand(x.shape) if x.numel() else x
 
 
+def with_ones(example: Example) -> Example:
+    """The example with the cotangents that a sum over the outputs passes back."""
+    return replace(example, cotangents={name: np.ones_like(c) for name, c in example.cotangents.items()})
+
+
 @_judged
 def stored_otherwise(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """Cotangents that are not contiguous, then those that a sum over the outputs passes back."""
-    ones = {name: np.ones_like(value) for name, value in example.cotangents.items()}
     outcomes = []
-    for case, ways in ((example, (scattered, turned)), (replace(example, cotangents=ones), (of_stride_0,))):
+    for case, ways in ((example, (scattered, turned)), (with_ones(example), (of_stride_0,))):
         expected: Any = None
         for stored in ways:
             arguments = _leaves(caller, case)
@@ -149,4 +153,5 @@ __all__ = [
     "stored_otherwise",
     "turned",
     "with_a_call_between",
+    "with_ones",
 ]

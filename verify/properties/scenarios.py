@@ -42,7 +42,7 @@ class Scenario:
 
     One about ``gradients`` has cotangents in its examples, is played in regimes in which derivatives are judged, and only on
     callables whose gradients conform. One with ``examples`` of its own draws them itself, with cotangents in the types in which
-    gradients conform; a plain call is what it is about.
+    gradients conform; a plain call is what it is about. ``besides`` are examples that the statement alone is asked for, too.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Scenario:
     calls: Callable[[Judge, Example], tuple[Example, ...]] = lambda judge, example: (example,)
     gradients: bool = False
     examples: Drawing | None = None
+    besides: Callable[[Example], tuple[Example, ...]] = lambda example: ()
 
 
 def _both(judge: Judge, example: Example) -> tuple[Example, ...]:
@@ -277,7 +278,10 @@ VALUES: tuple[Scenario, ...] = (
     Scenario("gradients of a batch", gradient_scenarios.one_backward, (3,), gradients=True),
     Scenario("gradients of one input at a time", gradient_scenarios.one_at_a_time, gradients=True),
     Scenario(
-        "gradients from cotangents stored otherwise", gradient_scenarios.stored_otherwise, gradients=True
+        "gradients from cotangents stored otherwise",
+        gradient_scenarios.stored_otherwise,
+        gradients=True,
+        besides=lambda example: (gradient_scenarios.with_ones(example),),
     ),
     Scenario(
         "gradients after another call",

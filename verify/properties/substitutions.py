@@ -19,8 +19,9 @@ from spec.language.evaluation.numbers import Num
 from spec.language.formula import Formula
 from spec.language.known import known
 from spec.language.proving.evaluating.applying import Applications, plain_reader, sizes_in
+from spec.language.theorem import Claim
 from verify.faults import Fault
-from verify.inputs.examples import rounded
+from verify.inputs.examples import Example, rounded
 from verify.inputs.ranges import Outside
 from verify.oracle import Question, content
 from verify.properties.gradients import expected_gradients, expected_gradients_at, gradient_question
@@ -45,11 +46,13 @@ def shared(formula: Formula, judge: Judge) -> dict[str, str]:
 class Kept:
     """What a callable returned to the claims of a theorem, by the content of its arguments: a rehearsed call is made once.
 
-    A fault is kept, too: a callable that fails now and then may not fail a second time.
+    A fault is kept, too: a callable that fails now and then may not fail a second time. ``arguments`` are those that a claim
+    passes at an example, by the claim and the example, and then by the call and the indices around it.
     """
 
     results: dict[Any, list[tuple[Any, str]] | Fault] = field(default_factory=dict)
     gradients: dict[Any, Reals | Fault] = field(default_factory=dict)
+    arguments: dict[Any, dict[Any, list[dict[str, Any]]]] = field(default_factory=dict)
 
     def once(self, found: dict[Any, _T | Fault], key: Any, make: Callable[[], _T]) -> _T:
         """What was found under a key, made where it was not; a fault is raised again."""
@@ -83,6 +86,8 @@ class CallableApplications(Applications):
         self.formula = judge.formula
         self.judge, self.caller, self.dtype, self.seed = judge, caller, dtype, generator_seed
         self.kept, self.questions = Kept() if kept is None else kept, questions
+        self.met: dict[Any, list[dict[str, Any]]] = {}
+        self.nested = False
         self.oracle: list[Any] = []
         self.latest: tuple[bytes, list[Any], list[torch.Tensor]] | None = None
         self.asked = False  # whether the callable itself has been called
@@ -90,6 +95,27 @@ class CallableApplications(Applications):
     def real(self, inner: Evaluator, number: Any) -> Any:
         """The float64 value, rounded to the type under check."""
         return rounded(number.floats(), self.dtype)
+
+    def about(self, claim: Claim, example: Example) -> CallableApplications:
+        """The applications in a claim at an example, whose arguments are gathered once."""
+        self.met = self.kept.arguments.setdefault((claim, id(example)), self.met)
+        return self
+
+    def everywhere(
+        self, evaluator: Evaluator, node: Call | Pullback, arguments: list[Any], outer: list[Any]
+    ) -> list[dict[str, Any]]:
+        """Gathered once, for the rehearsal and for the judgement; but those that hold what another call returns in each."""
+        if self.depth:
+            self.nested = True
+            return super().everywhere(evaluator, node, arguments, outer)
+        key = (node, *(tuple(evaluator.ranges[s]) for s in outer))
+        if key not in self.met:
+            self.nested = False
+            found = super().everywhere(evaluator, node, arguments, outer)
+            if self.nested:
+                return found
+            self.met[key] = found
+        return [dict(found) for found in self.met[key]]
 
     def judging(self, formula_id: str) -> Judge:
         """The judge of a formula that is applied."""

@@ -57,6 +57,7 @@ def rehearse(judge: Judge, caller: Caller, theorem: Theorem, examples: Iterable[
         for claim in theorem.claims:
             put_down: list[Question] = []
             calls = CallableApplications(judge, caller, example.dtype, example.generator_seed, kept, put_down)
+            calls.about(claim, example)
             bindings = bound_inputs(judge.formula, theorem, example, judge.flat.absent)
             try:
                 settled_claim = settled(claim, judge)
@@ -95,6 +96,7 @@ def judge_theorem(
     outcome, asked = Outcome(), False
     for claim in theorem.claims:
         calls = CallableApplications(judge, caller, example.dtype, example.generator_seed, kept)
+        calls.about(claim, example)
         found = _judge_claim(judge, calls, theorem, claim, example)
         if calls.asked:
             outcome, asked = outcome.worse(found), True

@@ -149,7 +149,10 @@ def _scenes(
         kind = [other for other in usual if other.gradients == scenario.gradients]
         drawn = {other.name: list(scenario_examples(setting, other, space, dtypes)) for other in kind}
         called = [
-            each for other in kind for example in drawn[other.name] for each in other.calls(judge, example)
+            each
+            for other in kind
+            for example in drawn[other.name]
+            for each in (*other.calls(judge, example), *other.besides(example))
         ]
         told = partial(announce, judge) if scenario.gradients else judge.ahead
         told(called, more=bool(setting.scenes))

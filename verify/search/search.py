@@ -1,4 +1,6 @@
-"""Searching for a violation: planned examples first, then Hypothesis, driven towards a large error/bound."""
+"""Searching for a violation: planned examples first, then random ones, which Hypothesis drives towards a large error/bound where
+they are many.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
 
-import hypothesis
-from hypothesis import HealthCheck, Phase, Verbosity
-from hypothesis import strategies as st
+import numpy as np
 
 from verify.faults import Unsupported
 from verify.inputs.examples import Example, Recipe, Space
@@ -20,9 +20,11 @@ from verify.inputs.sizes import SIZE_KINDS
 from verify.properties.values import Outcome
 
 PLANNED = 0.7
-"""The share of examples that are planned; Hypothesis searches with the others."""
+"""The share of examples that are planned; the others are searched."""
 GENERATION, LARGER_GENERATION = 6, 15
-"""Examples of equal sizes that Hypothesis draws at a time; and of a statement that is dear to evaluate at any sizes."""
+"""Examples of equal sizes that are drawn at a time; and of a statement that is dear to evaluate at any sizes."""
+STEERED = 10
+"""Generations after which Hypothesis begins to steer: fewer would be as random with it, and its import takes half a second."""
 
 _T = TypeVar("_T")
 Probe = Callable[[Example], Outcome]
@@ -144,30 +146,56 @@ def search(
     return found
 
 
+Traits = tuple[int, int, int, int, int]
+"""What distinguishes an example from others of its generation: regime, other regime, mask, number and seed."""
+
+
 def _hunt(space: Space, judge: Callable[[list[Recipe]], None], found: Found, count: int, seed: int) -> None:
-    """Hypothesis draws generations of recipes that share their sizes, so that they are evaluated together."""
+    """Judge generations of recipes that share their sizes, so that they are evaluated together."""
     together = LARGER_GENERATION if space.sizing.dear else GENERATION
-    one = st.tuples(
-        st.integers(0, len(space.leads) - 1),
-        st.integers(0, len(space.data_regimes) - 1),
-        st.integers(0, len(MASKS) - 1),
-        st.integers(0, len(POSITIVE_NUMBERS) - 1),
-        st.integers(0, 2**31 - 1),
-    )
-    generation = st.tuples(
+    left = count
+
+    def generation(sizes: int, variant: int, every: Iterable[Traits]) -> None:
+        nonlocal left
+        found.latest = 0.0
+        recipes = [Recipe(sizes, a, b, c, d, e, variant) for a, b, c, d, e in every][:left]
+        left -= len(recipes)
+        judge(recipes)
+
+    traits = (len(space.leads), len(space.data_regimes), len(MASKS), len(POSITIVE_NUMBERS), 2**31)
+    generations = -(-count // together)
+    if generations > STEERED:
+        _steered(generation, found, traits, together, generations, seed)
+        return
+    random = np.random.default_rng([seed, 13])
+    for _ in range(generations):
+        sizes, variant = map(int, random.integers((SIZE_KINDS, 2**31)))
+        generation(sizes, variant, map(tuple, random.integers(traits, size=(together, len(traits))).tolist()))
+
+
+def _steered(
+    generation: Callable[[int, int, Iterable[Traits]], None],
+    found: Found,
+    traits: Traits,
+    together: int,
+    generations: int,
+    seed: int,
+) -> None:
+    """Hypothesis draws the generations."""
+    import hypothesis
+    from hypothesis import HealthCheck, Phase, Verbosity
+    from hypothesis import strategies as st
+
+    one = st.tuples(*(st.integers(0, below - 1) for below in traits))
+    drawn = st.tuples(
         st.integers(0, SIZE_KINDS - 1),
         st.integers(0, 2**31 - 1),
         st.lists(one, min_size=together, max_size=together),
     )
-    generations = -(-count // together)
-    left = count
 
-    def property_(drawn: tuple[int, int, list[tuple[int, int, int, int, int]]]) -> None:
-        nonlocal left
-        sizes, variant, rest = drawn
-        before, found.latest = found.examples, 0.0
-        judge([Recipe(sizes, a, b, c, d, e, variant) for a, b, c, d, e in rest[:left]])
-        left -= min(left, len(rest))
+    def property_(drawn: tuple[int, int, list[Traits]]) -> None:
+        before = found.examples
+        generation(*drawn)
         if found.examples > before and not found.over:
             hypothesis.target(min(found.latest, 1e6))
 
@@ -179,5 +207,5 @@ def _hunt(space: Space, judge: Callable[[list[Recipe]], None], found: Found, cou
         suppress_health_check=list(HealthCheck),
         verbosity=Verbosity.quiet,
         print_blob=False,
-    )(hypothesis.seed(seed)(hypothesis.given(generation)(property_)))
+    )(hypothesis.seed(seed)(hypothesis.given(drawn)(property_)))
     test()

@@ -71,8 +71,9 @@ class Interviewer:
         self.batches = BATCHES if self.data else ((),)
 
     def sizes(self, offered: Sequence[int]) -> dict[Size, int]:
-        """Supported sizes near these."""
-        return self.caller.sizes.settled(dict(zip(self.space.symbols, (*offered, *offered), strict=False)))
+        """Supported sizes near these; smaller ones where the inputs would be large, as those of a stack of many layers."""
+        near = self.caller.sizes.settled(dict(zip(self.space.symbols, (*offered, *offered), strict=False)))
+        return near if entries(self.formula, near) <= ENTRIES else self.space.sizing.affordable(near)
 
     def usual(self, dtype: str) -> list[Trial]:
         """Calls at distinct odd and even sizes, with leading dimensions and without, with a mask and without."""

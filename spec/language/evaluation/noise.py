@@ -92,15 +92,16 @@ class Noise(Walk):
 
     # Rounding ------------------------------------------------------------------------------------------------------------
 
-    def _signs(self, like: Floats) -> npt.NDArray[np.float32]:
-        """1 or -1 for every sample and entry of an array."""
+    def _bits(self, like: Floats) -> npt.NDArray[np.uint8]:
+        """0 or 1 at random for every sample and entry of an array."""
         shape = (self.samples, *like.shape[1:]) if like.ndim and like.shape[0] == 1 else like.shape
         entries = math.prod(shape)
         drawn = np.frombuffer(self.random.bytes((entries + 7) // 8), np.uint8)
-        found = np.unpackbits(drawn, count=entries).astype(np.float32)
-        found *= 2
-        found -= 1
-        return found.reshape(shape)
+        return np.unpackbits(drawn, count=entries).reshape(shape)
+
+    def _signs(self, like: Floats, size: float = 1.0) -> Floats:
+        """``size`` or its negative for every sample and entry of an array."""
+        return np.array((-size, size)).take(self._bits(like))
 
     def rounded(self, a: Num, roundings: float, tiny: Any = True) -> Num:
         """``a`` rounded at random, once or as functions do; what the storage type holds exactly stays as it is."""
@@ -108,11 +109,9 @@ class Noise(Walk):
             return a
         inexact = _inexact(a.value, self.unit)
         if inexact.any():
-            drawn = self._signs(a.value)
-            if not inexact.all():
-                drawn *= inexact
             spread = self.unit * SPREAD * math.sqrt(1 if roundings == 1 else CAREFUL_ROUNDINGS)
-            a.value = a.value + a.value * (spread * drawn)
+            factor = np.array((1 - spread, 1 + spread)).take(self._bits(a.value))
+            a.value = a.value * factor if inexact.all() else np.where(inexact, a.value * factor, a.value)
         return a
 
     def stored(self, a: Num, storage: Format) -> Num:
@@ -142,7 +141,7 @@ class Noise(Walk):
         variance = variance + squares * ((terms + 1) / 6 - 1 / terms + products)
         spread = np.sqrt(np.maximum(variance, 0.0, out=variance), out=variance)
         spread *= _inexact(total, max(self.inner, PLAIN))
-        return total + self._signs(spread) * (self.inner * SPREAD * spread)
+        return total + self._signs(spread, self.inner * SPREAD) * spread
 
     def sum(self, a: Num, where: Truth | None) -> Num:
         """The sum over the last axis in a random order."""
@@ -211,8 +210,8 @@ class Noise(Walk):
         """``a`` with a random relative error as spread as one up to ``relative``."""
         if not relative.any():
             return a
-        drawn = self._signs(np.broadcast_to(relative, np.broadcast_shapes(relative.shape, a.value.shape)))
-        return Num(a.value * np.exp(relative * (SPREAD * drawn)), None, a.scale)
+        like = np.broadcast_to(relative, np.broadcast_shapes(relative.shape, a.value.shape))
+        return Num(a.value * np.exp(self._signs(like, SPREAD) * relative), None, a.scale)
 
 
 def _inexact(values: Floats, unit: float) -> npt.NDArray[np.bool_]:

@@ -292,9 +292,15 @@ def _exact(expr: Any, at: Values) -> Any:
         return a + b if isinstance(expr, Plus) else a - b if isinstance(expr, Minus) else a * b
     if isinstance(expr, Node):
         return None
-    value = substitute(
-        sympy.sympify(expr), {s: sympy.Integer(v) for s, v in at.items() if not isinstance(s, Ref)}
-    )
+    expr = sympy.sympify(expr)
+    if expr.is_Integer:
+        return expr
+    if isinstance(expr, sympy.Symbol):
+        return sympy.Integer(at[expr]) if expr in at else None
+    if isinstance(expr, sympy.Add | sympy.Mul):  # most indices: n - 1, h·d_k
+        found = [_exact(one, at) for one in expr.args]
+        return None if None in found else expr.func(*found)
+    value = substitute(expr, {s: sympy.Integer(v) for s, v in at.items() if not isinstance(s, Ref)})
     return value if value.is_number else None
 
 

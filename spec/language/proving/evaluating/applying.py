@@ -115,9 +115,20 @@ class Applications:
         ranges = [evaluator.ranges[s] for s in outer]
         if np.prod([len(r) for r in ranges], dtype=float) > self.most:
             raise NotEvaluated(f"{node.args[0]} is applied at more than {self.most} places")
-        every = []
+        every = self.everywhere(evaluator, node, arguments, outer)
+        self.announced(node, every)
+        parts = [self.apply(node, gathered) for gathered in every]
+        lead = tuple(len(r) for r in ranges)
+        index = (*(s - int(r[0]) if len(r) else s for s, r in zip(outer, ranges, strict=True)), *node.index)
+        return self.entries(evaluator, parts, lead, index)
+
+    def everywhere(
+        self, evaluator: Evaluator, node: Call | Pullback, arguments: list[Any], outer: list[Any]
+    ) -> list[dict[str, Any]]:
+        """The arguments at each value of the indices around the call that they depend on."""
+        every: list[dict[str, Any]] = []
         same: dict[str, Any] = {}  # arguments that are the same at all of these places
-        for at in product(*ranges):
+        for at in product(*(evaluator.ranges[s] for s in outer)):
             self.depth += 1
             try:
                 inner = evaluator.outside(dict(zip(outer, (int(v) for v in at), strict=True)))
@@ -126,11 +137,7 @@ class Applications:
                     same = self._constant(node, arguments, every[0], set(outer))
             finally:
                 self.depth -= 1
-        self.announced(node, every)
-        parts = [self.apply(node, gathered) for gathered in every]
-        lead = tuple(len(r) for r in ranges)
-        index = (*(s - int(r[0]) if len(r) else s for s, r in zip(outer, ranges, strict=True)), *node.index)
-        return self.entries(evaluator, parts, lead, index)
+        return every
 
     def gathered(
         self, inner: Evaluator, node: Call | Pullback, arguments: list[Any], same: Mapping[str, Any]
