@@ -1,7 +1,7 @@
 """A BERT checkpoint's tensors as the letters of ``bert.encoder``.
 
-The names are Hugging Face's; how a tensor of theirs becomes one of the statement's is said once for each. ``impl`` reads checkpoints in
-its own way: their agreement is to mean something.
+The names are Hugging Face's; how a tensor of theirs becomes one of the statement's is said once for each. ``impl`` has
+its own way to read checkpoints: their agreement is to mean something.
 """
 
 from __future__ import annotations
