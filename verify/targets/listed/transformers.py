@@ -68,6 +68,26 @@ TRANSFORMERS = (
     *(
         Target(
             "transformers",
+            f"BertSelfAttention({backend}, bias)",
+            "attention.biased_multi_head",
+            "multihead:bert_self",
+            conventions,
+            differs,
+            ONE_WIDTH,
+            {"backend": backend, "biased": True},
+        )
+        for backend, conventions, differs in (
+            (
+                "eager",
+                UNSPECIFIED,
+                "of the one sequence [x; y], so that a fully masked row is the mean over both",
+            ),
+            ("sdpa", {}, "of the one sequence [x; y]"),
+        )
+    ),
+    *(
+        Target(
+            "transformers",
             f"GPT2Attention({backend})",
             "attention.causal_multi_head",
             "gpt:gpt2",
@@ -102,6 +122,13 @@ TRANSFORMERS = (
     ),
     Target("transformers", "LlamaRMSNorm", "normalization.rms_norm", "huggingface:llama_rms_norm"),
     Target("transformers", "T5LayerNorm", "normalization.rms_norm", "huggingface:t5_layer_norm"),
+    Target(
+        "transformers",
+        "BertEmbeddings",
+        "embedding.bert",
+        "bert:embeddings",
+        differs="without an id of padding, whose row would get no gradient",
+    ),
     Target(
         "transformers",
         "DataCollatorForLanguageModeling",
