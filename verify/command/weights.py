@@ -46,7 +46,9 @@ def at_weights(given: argparse.Namespace) -> int:
     with notes.status("reading the statement ...") as status:
         for dtype in dtypes:
             status.update(f"{dtype}: evaluating the statement ...")
-            wanted = [expectation(checkpoint, one, dtype, given.seed or 0) for one in read_texts]
+            wanted = []
+            if dtype != "float64":
+                wanted = [expectation(checkpoint, one, dtype, given.seed or 0) for one in read_texts]
             for subject in subjects:
                 status.update(f"{dtype}: {subject.name} ...")
                 one = compare(subject, checkpoint, read_texts, wanted, dtype)

@@ -1,4 +1,4 @@
-"""How a comparison at a model's weights looks on a terminal: a line for each layer, a column for each implementation and type."""
+"""How a comparison at a model's weights looks on a terminal: a line for each implementation and type, a column for each layer."""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ def table(checkpoint: Checkpoint, found: Sequence[Compared]) -> Table:
     from rich.text import Text
 
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    made.add_column("layer")
-    for one in found:
-        measure = "error / bound" if one.dtype == "float64" else "error, σ"
-        made.add_column(f"{one.subject}\n{SHORT[one.dtype]}: {measure}", justify="right")
+    made.add_column("largest error of each layer")
+    made.add_column("in")
     for layer in range(checkpoint.depth + 1):
+        made.add_column("embedding" if layer == 0 else str(layer), justify="right")
+    for before, one in zip((None, *found), found, strict=False):
         cells = []
-        for one in found:
-            ratio = one.ratios[layer]
+        for ratio in one.ratios:
             bad = not ratio <= one.most
-            said = f"{ratio:.2g}" if one.dtype == "float64" else sigmas(ratio)
+            said = f"{ratio:.0e}" if one.dtype == "float64" and ratio < 0.01 else sigmas(ratio)
             cells.append(Text(said + (" ✗" if bad else ""), style="bold red" if bad else ""))
-        made.add_row("embedding" if layer == 0 else str(layer), *cells)
+        name = "" if before is not None and before.subject == one.subject else one.subject
+        measure = "bound" if one.dtype == "float64" else "σ"
+        made.add_row(name, f"{SHORT[one.dtype]} {measure}", *cells)
     return made
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from spec.language.evaluation.evaluate import bound, evaluate
+from spec.language.evaluation.evaluate import evaluate
 from verify.properties.values import Reals
-from verify.weights.comparing import Sentence, flat_of, rows_in_use
+from verify.weights.comparing import Sentence, beside_bound, flat_of, looked_at, step
 from verify.weights.reading import Checkpoint
 
 EPSILONS = (1e-12, 1e-8, 1e-7, 1e-6, 1e-5, 1e-3)
@@ -59,13 +59,9 @@ def cause(checkpoint: Checkpoint, sentences: Sequence[Sentence], seen: Sequence[
         seen: for each sentence the implementation's layers (L+1 n d_model).
         layer: the first that differs.
     """
-    if layer == 0:
-        formula_id, slips = "embedding.bert", _of_embedding(checkpoint)
-        given = [{**one.inputs(), **checkpoint.embedding, "eps": checkpoint.eps} for one in sentences]
-    else:
-        formula_id, slips = "bert.layer", _of_layer(checkpoint, layer - 1)
-        own = {**checkpoint.layer(layer - 1), "eps": checkpoint.eps}
-        given = [{"x": each[layer - 1], **own} for each in seen]
+    slips = _of_embedding(checkpoint) if layer == 0 else _of_layer(checkpoint, layer - 1)
+    steps = [step(checkpoint, one, own, layer) for one, own in zip(sentences, seen, strict=True)]
+    formula_id, given = steps[0][0], [inputs for _, inputs in steps]
     got = [each[layer] for each in seen]
     best, least = None, np.inf
     for slip in slips:
@@ -74,9 +70,9 @@ def cause(checkpoint: Checkpoint, sentences: Sequence[Sentence], seen: Sequence[
             best, least = slip, error
     if best is None:
         return ""
+    flat = flat_of(formula_id, _under(checkpoint, best))
     explained = all(
-        bool((np.abs(result - value) <= tolerance).all())
-        for result, (value, tolerance) in zip(got, _bounds(formula_id, checkpoint, best, given), strict=True)
+        beside_bound(flat, _with(inputs, best), own) <= 1 for inputs, own in zip(given, got, strict=True)
     )
     return best.says if explained else ""
 
@@ -93,24 +89,13 @@ def _said(
         yield evaluate(flat, _with(inputs, slip))[0]
 
 
-def _bounds(
-    formula_id: str, checkpoint: Checkpoint, slip: Slip, given: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[Reals, Reals]]:
-    flat = flat_of(formula_id, _under(checkpoint, slip))
-    for inputs in given:
-        yield bound(flat, _with(inputs, slip), dtype="float64")[0]
-
-
 def _under(checkpoint: Checkpoint, slip: Slip) -> Checkpoint:
     return replace(checkpoint, conventions={**checkpoint.conventions, **slip.conventions})
 
 
 def _with(inputs: Mapping[str, Any], slip: Slip) -> dict[str, Any]:
     changed = {name: value(inputs) if callable(value) else value for name, value in slip.letters.items()}
-    found = {**inputs, **changed}
-    if "ids" in found:
-        found["ids"], found["E"] = rows_in_use(found["ids"], found["E"])
-    return found
+    return looked_at({**inputs, **changed})
 
 
 def _epsilons(eps: float) -> Iterator[Slip]:

@@ -51,7 +51,10 @@ def _ours(folder: Path, dtype: torch.dtype) -> Run:
 
 def _transformers(way: str, folder: Path, dtype: torch.dtype) -> Run:
     from transformers import BertModel
+    from transformers.utils import logging
 
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
     model = BertModel.from_pretrained(
         folder, dtype=dtype, attn_implementation=way, add_pooling_layer=False
     ).eval()
