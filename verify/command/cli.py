@@ -124,7 +124,8 @@ def parser() -> Parser:
         "verify",
         "verify your targets, where a pyproject.toml or attnspec.toml names them; else our implementations and those of peers",
         "  attnspec verify\n  attnspec verify recurrent --jobs 2\n"
-        "  attnspec verify attention.softmax --target torch --max-examples 500\n" + JSON,
+        "  attnspec verify attention.softmax --target torch --max-examples 500\n"
+        "  attnspec verify bert.encoder --weights FOLDER --text 'A sentence of yours.'\n" + JSON,
     )
     one.add_argument(
         "ids", nargs="*", metavar="ID", help="formulas, or subjects such as recurrent (default: all)"
@@ -147,6 +148,27 @@ def parser() -> Parser:
     )
     one.add_argument(
         "--builtin", action="store_true", help="the targets that attnspec knows, even where yours are named"
+    )
+    one.add_argument(
+        "--weights",
+        type=Path,
+        metavar="FOLDER",
+        help="a BERT checkpoint (config.json, model.safetensors): implementations with its weights beside bert.encoder",
+    )
+    one.add_argument(
+        "--text",
+        nargs="+",
+        action="append",
+        metavar="TEXT",
+        help="with --weights: a text to read, or two as a pair; may be given again, for a batch",
+    )
+    one.add_argument(
+        "--against",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="MODULE:CALLABLE",
+        help="with --weights: your own; called with the folder, it gives a model that is called as transformers' BertModel is",
     )
     options(one)
 

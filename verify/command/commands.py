@@ -175,6 +175,14 @@ def _builtin(given: argparse.Namespace) -> tuple[list[Task], list[str]]:
 
 def do_verify(given: argparse.Namespace) -> int:
     """Verify targets: the user's, where there is a file that names them, else those that attnspec knows."""
+    if given.weights is not None:
+        from verify.command.weights import at_weights
+
+        return at_weights(given)
+    if given.text or given.against:
+        raise Unusable(
+            f"{'--text' if given.text else '--against'}: expected --weights FOLDER with it; got none"
+        )
     from verify.command.own_targets import configuration, own_tasks
     from verify.command.workers import progress, run
     from verify.deviations import deviations, judge

@@ -1,0 +1,68 @@
+"""``attnspec verify bert.encoder --weights FOLDER --text "…"``: the statement at the weights of a trained model."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from verify.command.cli import CONFORMS, FALSIFIED
+from verify.faults import Unusable
+
+STATED = "bert.encoder"
+
+
+def at_weights(given: argparse.Namespace) -> int:
+    """Compare implementations with the statement, layer by layer; the exit status.
+
+    Raises:
+        Unusable: a folder, a text or a callable that cannot be used, in one line.
+    """
+    from verify.command.commands import console
+    from verify.output.layers import about, document, table, verdicts
+    from verify.subject.loading import Unloadable
+    from verify.weights.causes import cause
+    from verify.weights.comparing import Compared, compare, expectation
+    from verify.weights.reading import DTYPES, read
+    from verify.weights.sentences import DEFAULT, sentences
+    from verify.weights.subjects import built_in, of_user
+
+    if given.ids not in ([], [STATED]):
+        raise Unusable(f"--weights: expected the formula {STATED}; got {' '.join(given.ids)}")
+    out, notes = console(), console(stderr=True)
+    checkpoint = read(given.weights)
+    read_texts = sentences(given.weights, given.text or [DEFAULT], len(checkpoint.embedding["P"]))
+    try:
+        subjects = [of_user(where) for where in given.against] or built_in()
+    except Unloadable as error:
+        raise Unusable(str(error)) from None
+    for line in about(checkpoint, read_texts):
+        out.print(line, markup=False)
+    dtypes = [name for name in DTYPES if not given.dtype or name in given.dtype]
+    if not dtypes:
+        raise Unusable(
+            f"--weights: expected --dtype to be among {', '.join(DTYPES)}; got {', '.join(given.dtype)}"
+        )
+    found: list[Compared] = []
+    with notes.status("reading the statement ...") as status:
+        for dtype in dtypes:
+            status.update(f"{dtype}: evaluating the statement ...")
+            wanted = []
+            if dtype != "float64":
+                wanted = [expectation(checkpoint, one, dtype, given.seed or 0) for one in read_texts]
+            for subject in subjects:
+                status.update(f"{dtype}: {subject.name} ...")
+                one = compare(subject, checkpoint, read_texts, wanted, dtype)
+                if one.first is not None and dtype == "float64":
+                    status.update(f"{subject.name}: looking for the cause ...")
+                    one.cause = cause(checkpoint, read_texts, one.seen, one.first)
+                found.append(one)
+    found.sort(key=lambda one: [subject.name for subject in subjects].index(one.subject))
+    out.print(table(checkpoint, found))
+    judged = verdicts(found)
+    for line, good in judged:
+        out.print(line, style="green" if good else "bold red", markup=False)
+    if given.json:
+        given.json.write_text(
+            json.dumps(document(checkpoint, read_texts, found), ensure_ascii=False, indent=1), "utf-8"
+        )
+    return CONFORMS if all(good for _, good in judged) else FALSIFIED

@@ -1,0 +1,156 @@
+"""Which mistake explains a layer that differs: the statement with one thing otherwise, at what the implementation itself handed
+to that layer.
+
+What is tried is what ports of BERT get wrong: a row, a bias, ε, the activation, a matrix that lies the other way. The one that
+comes nearest is held to its own rigorous bound; a cause is named only if it explains every entry of every sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from spec.language.evaluation.evaluate import evaluate
+from verify.properties.values import Reals
+from verify.weights.comparing import Sentence, beside_bound, flat_of, looked_at, step
+from verify.weights.reading import Checkpoint
+
+EPSILONS = (1e-12, 1e-8, 1e-7, 1e-6, 1e-5, 1e-3)
+"""Those that libraries have."""
+MEANINGS = {
+    "b_q": "the bias of the queries",
+    "b_k": "the bias of the keys",
+    "b_v": "the bias of the values",
+    "b_o": "the bias behind the heads",
+    "b_1": "the first bias of the network",
+    "b_2": "the second bias of the network",
+    "beta": "the bias of the normalization",
+    "gamma": "the gain of the normalization",
+    "beta_1": "the bias of the normalization after attention",
+    "beta_2": "the bias of the normalization after the network",
+    "gamma_1": "the gain of the normalization after attention",
+    "gamma_2": "the gain of the normalization after the network",
+    "W_q": "the matrix of the queries",
+    "W_k": "the matrix of the keys",
+    "W_v": "the matrix of the values",
+    "W_o": "the matrix behind the heads",
+}
+ACTIVATIONS = {"tanh": "GELU is its form with tanh", "none": "GELU is the exact one, not its form with tanh"}
+
+
+@dataclass(frozen=True)
+class Slip:
+    """One thing otherwise: what is said of it, and the letters and conventions that it changes."""
+
+    says: str
+    letters: Mapping[str, Any] = field(default_factory=dict)
+    conventions: Mapping[str, str] = field(default_factory=dict)
+
+
+def cause(checkpoint: Checkpoint, sentences: Sequence[Sentence], seen: Sequence[Reals], layer: int) -> str:
+    """What explains that a float64 implementation differs in a layer, 0 being the embedding; "" where nothing tried does.
+
+    Args:
+        checkpoint: the weights.
+        sentences: what was read.
+        seen: for each sentence the implementation's layers (L+1 n d_model).
+        layer: the first that differs.
+    """
+    slips = _of_embedding(checkpoint) if layer == 0 else _of_layer(checkpoint, layer - 1)
+    steps = [step(checkpoint, one, own, layer) for one, own in zip(sentences, seen, strict=True)]
+    formula_id, given = steps[0][0], [inputs for _, inputs in steps]
+    got = [each[layer] for each in seen]
+    best, least = None, np.inf
+    for slip in slips:
+        error = max(map(_error, got, _said(formula_id, checkpoint, slip, given)))
+        if error < least:
+            best, least = slip, error
+    if best is None:
+        return ""
+    flat = flat_of(formula_id, _under(checkpoint, best))
+    explained = all(
+        beside_bound(flat, _with(inputs, best), own) <= 1 for inputs, own in zip(given, got, strict=True)
+    )
+    return best.says if explained else ""
+
+
+def _error(got: Reals, value: Reals) -> float:
+    return float(np.max(np.abs(got - value))) if np.isfinite(got).all() else float("inf")
+
+
+def _said(
+    formula_id: str, checkpoint: Checkpoint, slip: Slip, given: Sequence[Mapping[str, Any]]
+) -> Iterator[Reals]:
+    flat = flat_of(formula_id, _under(checkpoint, slip))
+    for inputs in given:
+        yield evaluate(flat, _with(inputs, slip))[0]
+
+
+def _under(checkpoint: Checkpoint, slip: Slip) -> Checkpoint:
+    return replace(checkpoint, conventions={**checkpoint.conventions, **slip.conventions})
+
+
+def _with(inputs: Mapping[str, Any], slip: Slip) -> dict[str, Any]:
+    changed = {name: value(inputs) if callable(value) else value for name, value in slip.letters.items()}
+    return looked_at({**inputs, **changed})
+
+
+def _epsilons(eps: float) -> Iterator[Slip]:
+    for other in EPSILONS:
+        if other != eps:
+            yield Slip(f"ε is {other:g} in the place of {eps:g}", {"eps": other})
+
+
+def _dropped(letters: Mapping[str, Reals]) -> Iterator[Slip]:
+    for name, meaning in MEANINGS.items():
+        if name in letters and not name.startswith("W"):
+            plain = np.ones_like if name.startswith("gamma") else np.zeros_like
+            yield Slip(f"{meaning} ({name}) is dropped", {name: plain(letters[name])})
+
+
+def _of_embedding(checkpoint: Checkpoint) -> Iterator[Slip]:
+    tables = checkpoint.embedding
+    yield from _epsilons(checkpoint.eps)
+    yield from _dropped(tables)
+    yield Slip("the rows of the table of segments (S) are exchanged", {"S": tables["S"][::-1]})
+    yield Slip(
+        "every token is taken to be in the first segment", {"seg": lambda given: np.zeros_like(given["seg"])}
+    )
+    yield Slip("segments (S) are left out", {"S": np.zeros_like(tables["S"])})
+    yield Slip("positions (P) are left out", {"P": np.zeros_like(tables["P"])})
+    for start in (1, 2):
+        yield Slip(f"positions are counted from {start}", {"P": np.roll(tables["P"], -start, axis=0)})
+    width = tables["E"].shape[-1]
+    yield Slip("the words' vectors are multiplied by √d", {"E": tables["E"] * np.sqrt(width)})
+
+
+def _of_layer(checkpoint: Checkpoint, number: int) -> Iterator[Slip]:
+    own = checkpoint.layer(number)
+    yield from _epsilons(checkpoint.eps)
+    yield from _dropped(own)
+    for option, says in ACTIVATIONS.items():
+        if checkpoint.conventions["approximation"] != option:
+            yield Slip(says, conventions={"approximation": option})
+    h, d, d_k = own["W_q"].shape
+    for name in ("W_q", "W_k", "W_v"):
+        whole = own[name].transpose(1, 0, 2).reshape(d, h * d_k)
+        if whole.shape[0] == whole.shape[1]:
+            turned = whole.T.reshape(d, h, d_k).transpose(1, 0, 2)
+            yield Slip(f"{MEANINGS[name]} ({name}) lies the other way: it is transposed", {name: turned})
+    if own["W_o"].shape[0] == own["W_o"].shape[1]:
+        yield Slip(f"{MEANINGS['W_o']} (W_o) lies the other way: it is transposed", {"W_o": own["W_o"].T})
+    for one, two in (("q", "k"), ("q", "v"), ("k", "v")):
+        letters = {
+            f"{kind}_{to}": own[f"{kind}_{of}"] for kind in "Wb" for to, of in ((one, two), (two, one))
+        }
+        yield Slip(f"{MEANINGS[f'W_{one}']} and {MEANINGS[f'W_{two}']} are exchanged", letters)
+    norms = {
+        f"{letter}_{to}": own[f"{letter}_{of}"] for letter in ("gamma", "beta") for to, of in ((1, 2), (2, 1))
+    }
+    yield Slip("the two normalizations are exchanged", norms)
+    for other in range(checkpoint.depth):
+        if other != number:
+            yield Slip(f"the weights are those of layer {other + 1}", checkpoint.layer(other))

@@ -1,0 +1,195 @@
+"""An implementation beside the statement at the same weights: the error of every layer, in what is allowed or expected of it.
+
+In float64 each layer is asked at what the implementation itself handed to it, and the measure is the rigorous bound: that of a
+whole model, worst case upon worst case, grows beyond all numbers within a few layers. In the other types layers are asked from
+the ids on, and the measure is the spread of careful arithmetic (sigma). The statement is asked for each text alone; implementations
+get all texts as one padded batch, so that padding is held to its theorem as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from spec.language.evaluation.evaluate import bound
+from spec.language.evaluation.noise import expected
+from spec.language.evaluation.precision import Precision
+from spec.language.flatten import Flat
+from spec.language.registry import find
+from verify.accuracy.grades import Grade
+from verify.faults import Unusable
+from verify.properties.values import Reals
+from verify.weights.reading import Checkpoint
+from verify.weights.subjects import Subject, layers_of
+
+MOST = 8.0
+"""Sigma that careful arithmetic stays below, whatever the layer: the largest error over all entries of a real model's layers is
+2.5 to 5 of them."""
+SAMPLES = 12
+"""Random evaluations that sigma is estimated from, over thousands of entries."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A text, or two, as ids; no padding."""
+
+    text: str
+    tokens: tuple[str, ...]
+    ids: tuple[int, ...]
+    segments: tuple[int, ...]
+
+    def inputs(self) -> dict[str, Any]:
+        """The letters of what is read: ids, segments and positions."""
+        return {"ids": np.array(self.ids), "seg": np.array(self.segments), "pos": np.arange(len(self.ids))}
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the statement says of a sentence: all layers (L+1 n d_model), and sigma of each entry."""
+
+    value: Reals
+    sigma: Reals
+
+
+@dataclass
+class Compared:
+    """What a subject made of all sentences in one type: the largest error of each layer, in the measure of that type.
+
+    ``seen`` are its layers for each sentence, for what explains a difference.
+    """
+
+    subject: str
+    dtype: str
+    ratios: list[float]
+    seen: list[Reals] = field(repr=False)
+    cause: str = ""
+
+    @property
+    def most(self) -> float:
+        """Beyond this a layer differs."""
+        return most(self.dtype)
+
+    @property
+    def first(self) -> int | None:
+        """The first layer that differs; 0 is the embedding, None: none does."""
+        return next((layer for layer, ratio in enumerate(self.ratios) if not ratio <= self.most), None)
+
+
+def most(dtype: str) -> float:
+    """Up to how much of its measure an error may be: once the bound, or :data:`MOST` sigma."""
+    return 1.0 if dtype == "float64" else MOST
+
+
+def flat_of(formula_id: str, checkpoint: Checkpoint, outputs: Sequence[str] = ()) -> Flat:
+    """A statement under the checkpoint's conventions, asked for some of its lines."""
+    formula = find(formula_id)
+    known = {convention.name for convention in formula.conventions}
+    flat = formula.flat({name: option for name, option in checkpoint.conventions.items() if name in known})
+    if not outputs:
+        return flat
+    tensors = {line.name: line.left.args[0] for line in flat.lines}
+    return replace(flat, outputs=tuple(tensors[name] for name in outputs))
+
+
+def looked_at(inputs: dict[str, Any]) -> dict[str, Any]:
+    """The same inputs in a vocabulary of the words that occur: a statement looks at no other row of its table."""
+    if "ids" not in inputs:
+        return inputs
+    rows, renamed = np.unique(inputs["ids"], return_inverse=True)
+    return {**inputs, "ids": renamed, "E": inputs["E"][rows]}
+
+
+def _in_encoder(letter: str) -> str:
+    """What the encoder calls a letter of its embedding: the normalizations of its layers are 1 and 2, this one is 0."""
+    return f"{letter}_0" if letter in ("gamma", "beta") else letter
+
+
+def asked(checkpoint: Checkpoint, sentence: Sentence) -> dict[str, Any]:
+    """The inputs of ``bert.encoder`` by letter."""
+    embedding = {_in_encoder(name): value for name, value in checkpoint.embedding.items()}
+    inputs = {**sentence.inputs(), **embedding, **checkpoint.layers, "eps": checkpoint.eps}
+    return looked_at(inputs)
+
+
+def expectation(checkpoint: Checkpoint, sentence: Sentence, dtype: str, seed: int = 0) -> Expected:
+    """What ``bert.encoder`` says of a sentence at the weights as a type holds them, with the sigma of that type."""
+    flat, inputs = flat_of("bert.encoder", checkpoint, ("H",)), asked(checkpoint.rounded(dtype), sentence)
+    ((value, sigma),) = expected(flat, inputs, Precision.of(dtype), SAMPLES, seed)
+    return Expected(value, sigma)
+
+
+def step(checkpoint: Checkpoint, sentence: Sentence, seen: Reals, layer: int) -> tuple[str, dict[str, Any]]:
+    """The formula of one layer, 0 being the embedding, and its inputs: what an implementation handed to it (L+1 n d_model)."""
+    if layer == 0:
+        return "embedding.bert", {**sentence.inputs(), **checkpoint.embedding, "eps": checkpoint.eps}
+    return "bert.layer", {"x": seen[layer - 1], **checkpoint.layer(layer - 1), "eps": checkpoint.eps}
+
+
+def compare(
+    subject: Subject,
+    checkpoint: Checkpoint,
+    sentences: Sequence[Sentence],
+    wanted: Sequence[Expected],
+    dtype: str,
+) -> Compared:
+    """One subject in one type beside the statement, in float64 or beside what is ``wanted`` of each sentence in another type."""
+    seen = _run(subject, checkpoint, sentences, dtype)
+    ratios = [0.0] * (checkpoint.depth + 1)
+    for place, (sentence, got) in enumerate(zip(sentences, seen, strict=True)):
+        for layer in range(checkpoint.depth + 1):
+            if not np.isfinite(got[layer]).all():
+                ratio = float("inf")
+            elif dtype == "float64":
+                formula_id, inputs = step(checkpoint, sentence, got, layer)
+                ratio = beside_bound(flat_of(formula_id, checkpoint), inputs, got[layer])
+            else:
+                want = wanted[place]
+                ratio = _in_sigma(got[layer], want.value[layer], want.sigma[layer], dtype)
+            ratios[layer] = max(ratios[layer], ratio)
+            if ratio == float("inf"):
+                break  # what follows was made of what is not finite
+    return Compared(subject.name, dtype, ratios, seen)
+
+
+def _run(subject: Subject, checkpoint: Checkpoint, sentences: Sequence[Sentence], dtype: str) -> list[Reals]:
+    """What a subject makes of one batch of all sentences, the shorter ones padded: for each its layers, without the padding."""
+    import torch
+
+    run = subject.build(checkpoint.folder, getattr(torch, dtype))
+    longest, many = max(len(one.ids) for one in sentences), len(sentences)
+    ids = torch.full((many, longest), int(checkpoint.settings.get("pad_token_id") or 0))
+    segments, mask = torch.zeros_like(ids), torch.zeros_like(ids, dtype=torch.bool)
+    for row, one in enumerate(sentences):
+        n = len(one.ids)
+        ids[row, :n], segments[row, :n], mask[row, :n] = (
+            torch.tensor(one.ids),
+            torch.tensor(one.segments),
+            True,
+        )
+    try:
+        with torch.no_grad():
+            found = run(ids, segments, mask)
+    except Exception as error:  # a user's code
+        said = " ".join(str(error).split())[:200]
+        raise Unusable(
+            f"{subject.name}: called with a batch it raised {type(error).__name__}: {said}"
+        ) from None
+    width = checkpoint.embedding["E"].shape[-1]
+    found = layers_of(found, (checkpoint.depth + 1, many, longest, width), subject.name)
+    return [found[:, row, : len(one.ids)].double().numpy() for row, one in enumerate(sentences)]
+
+
+def beside_bound(flat: Flat, inputs: dict[str, Any], got: Reals) -> float:
+    """The largest error of a line of statements beside its bound in float64."""
+    ((value, tolerance),) = bound(flat, looked_at(inputs), dtype="float64")
+    error = np.abs(got - value)
+    return float(np.max(np.divide(error, tolerance, out=np.zeros_like(error), where=error != 0)))
+
+
+def _in_sigma(got: Reals, value: Reals, sigma: Reals, dtype: str) -> float:
+    grade = Grade(dtype)
+    grade.see("", got, value, sigma, np.ones(value.shape, dtype=bool))
+    return grade.sigma

@@ -1,0 +1,118 @@
+"""Implementations that are held to a checkpoint's statement: ours, transformers', a user's.
+
+Each is built from the folder in one type, and then gives for a batch what stands at each token before the first layer and after
+every one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from verify.faults import Unusable
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+Run: TypeAlias = "Callable[[Tensor, Tensor, Tensor], Any]"
+"""From ids, segments (b n) and the mask (b n), which is False at padding, to the layers (L+1 b n d_model)."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An implementation: its name, and how it is built from a folder in a type."""
+
+    name: str
+    build: Callable[[Path, torch.dtype], Run]
+
+
+def built_in() -> list[Subject]:
+    """Ours, and transformers' where it is installed, with both of its ways to attend."""
+    found = [Subject("impl.bert.BertEncoder", _ours)]
+    if find_spec("transformers") is not None:
+        found += [
+            Subject(f"transformers BertModel({way})", partial(_transformers, way))
+            for way in ("eager", "sdpa")
+        ]
+    return found
+
+
+def _ours(folder: Path, dtype: torch.dtype) -> Run:
+    from impl.bert import BertEncoder
+
+    model = BertEncoder.from_pretrained(folder, dtype=dtype)
+    return lambda ids, segments, mask: model(ids, segments, mask, all_layers=True).layers
+
+
+def _transformers(way: str, folder: Path, dtype: torch.dtype) -> Run:
+    from transformers import BertModel
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    model = BertModel.from_pretrained(
+        folder, dtype=dtype, attn_implementation=way, add_pooling_layer=False
+    ).eval()
+    return partial(_called, model)
+
+
+def of_user(where: str) -> Subject:
+    """A callable of the user's, ``module:callable``: called with the folder, it gives the model.
+
+    The model is called as transformers' are (``input_ids``, ``token_type_ids``, ``attention_mask``, ``output_hidden_states``) and
+    returns what has ``hidden_states``, or these themselves: L + 1 tensors (b n d_model).
+
+    Raises:
+        Unloadable: the callable cannot be had.
+    """
+    from verify.subject.loading import callable_at
+
+    made = callable_at(where)
+
+    def build(folder: Path, dtype: torch.dtype) -> Run:
+        import torch
+
+        try:
+            model = made(folder)
+        except Exception as error:  # a user's code
+            said = " ".join(str(error).split())[:200]
+            raise Unusable(
+                f"{where}: called with the folder it raised {type(error).__name__}: {said}"
+            ) from None
+        if isinstance(model, torch.nn.Module):
+            model = model.to(dtype).eval()
+        if not callable(model):
+            raise Unusable(f"{where}: called with the folder it gives the model; got {type(model).__name__}")
+        return partial(_called, model)
+
+    return Subject(where, build)
+
+
+def _called(model: Callable[..., Any], ids: Tensor, segments: Tensor, mask: Tensor) -> Any:
+    out = model(input_ids=ids, token_type_ids=segments, attention_mask=mask.long(), output_hidden_states=True)
+    return getattr(out, "hidden_states", out)
+
+
+def layers_of(found: Any, shape: Sequence[int], name: str) -> Any:
+    """What a run gave, as one tensor (L+1 b n d_model).
+
+    Raises:
+        Unusable: it is something else; the line says what.
+    """
+    import torch
+
+    if isinstance(found, (tuple, list)) and found and all(isinstance(each, torch.Tensor) for each in found):
+        shapes = {tuple(each.shape) for each in found}
+        if len(shapes) == 1:
+            found = torch.stack(list(found))
+    expected = f"expected {shape[0]} hidden states of shape {tuple(shape[1:])} (the embeddings, and after each layer)"
+    if not isinstance(found, torch.Tensor):
+        raise Unusable(f"{name}: {expected}; got {type(found).__name__}")
+    if tuple(found.shape) != tuple(shape):
+        raise Unusable(f"{name}: {expected}; got {tuple(found.shape)}")
+    return found
