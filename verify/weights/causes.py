@@ -2,7 +2,7 @@
 to that layer.
 
 What is tried is what ports of BERT get wrong: a row, a bias, ε, the activation, a matrix that lies the other way. The one that
-comes nearest is held to its own rigorous bound; a cause is named only if it explains every entry of every sentence.
+comes nearest is held to its own rigorous bound; only if it explains every entry of every sentence, it is the cause.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from verify.weights.reading import Checkpoint
 
 EPSILONS = (1e-12, 1e-8, 1e-7, 1e-6, 1e-5, 1e-3)
 """Those that libraries have."""
+MUCH = 0.5
+"""A slip that leaves less than this of the error has something to do with it: others leave as much, or add to it."""
 MEANINGS = {
     "b_q": "the bias of the queries",
     "b_k": "the bias of the keys",
@@ -74,7 +76,10 @@ def cause(checkpoint: Checkpoint, sentences: Sequence[Sentence], seen: Sequence[
     explained = all(
         beside_bound(flat, _with(inputs, best), own) <= 1 for inputs, own in zip(given, got, strict=True)
     )
-    return best.says if explained else ""
+    if explained:
+        return best.says
+    left = least / max(map(_error, got, _said(formula_id, checkpoint, Slip(""), given)))
+    return f"not wholly, but all but {left:.0%} of it, explained if {best.says}" if left < MUCH else ""
 
 
 def _error(got: Reals, value: Reals) -> float:

@@ -2,8 +2,8 @@
 
 In float64 each layer is asked at what the implementation itself handed to it, and the measure is the rigorous bound: that of a
 whole model, worst case upon worst case, grows beyond all numbers within a few layers. In the other types layers are asked from
-the ids on, and the measure is the spread of careful arithmetic (sigma). The statement is asked for each text alone; implementations
-get all texts as one padded batch, so that padding is held to its theorem as well.
+the ids on, and the measure is the spread of careful arithmetic (sigma). The statement is asked for each text alone; of
+implementations, all texts are asked in one padded batch, so that padding is held to its theorem as well.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def _transformers(way: str, folder: Path, dtype: torch.dtype) -> Run:
     model = BertModel.from_pretrained(
         folder, dtype=dtype, attn_implementation=way, add_pooling_layer=False
     ).eval()
-    return partial(_called, model)
+    return partial(called, model)
 
 
 def of_user(where: str) -> Subject:
@@ -88,12 +88,13 @@ def of_user(where: str) -> Subject:
             model = model.to(dtype).eval()
         if not callable(model):
             raise Unusable(f"{where}: called with the folder it gives the model; got {type(model).__name__}")
-        return partial(_called, model)
+        return partial(called, model)
 
     return Subject(where, build)
 
 
-def _called(model: Callable[..., Any], ids: Tensor, segments: Tensor, mask: Tensor) -> Any:
+def called(model: Callable[..., Any], ids: Tensor, segments: Tensor, mask: Tensor) -> Any:
+    """What a model of transformers' makes of a batch: its hidden states."""
     out = model(input_ids=ids, token_type_ids=segments, attention_mask=mask.long(), output_hidden_states=True)
     return getattr(out, "hidden_states", out)
 
