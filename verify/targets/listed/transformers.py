@@ -166,12 +166,15 @@ TRANSFORMERS = (
             f"BertModel({backend})",
             "bert.encoder",
             "bert:model",
-            UNSPECIFIED,
-            "without its pooler, and without an id of padding; nothing is said where no token is a word",
+            conventions,
+            f"without its pooler, and without an id of padding{differs}",
             ONE_WIDTH,
             {"backend": backend},
         )
-        for backend in ("eager", "sdpa")
+        for backend, conventions, differs in (
+            ("eager", {"fully_masked": "mean"}, f"; {ADDED_MIN}"),
+            ("sdpa", {}, ""),
+        )
     ),
     Target(
         "transformers",
