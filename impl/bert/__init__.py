@@ -1,6 +1,6 @@
 """BERT and its relatives: as functions of their weights, and as modules that read and write the checkpoints of Hugging Face.
 
-``layer``, ``encoder``, ``pooler``, ``features`` and the heads are functions, each with the inputs of the statement of its name.
+``layer``, ``encoder``, ``pooler``, ``features``, the heads, ``pack`` and ``wordpiece`` are functions, each with the inputs of the statement of its name.
 
 ``BertConfig`` says what a model is made of (``BertConfig.base()``, ``large``, ``roberta``, ``albert``, ``distilbert``).
 ``BertEncoder`` is the model, of ``BertEmbeddings`` and ``BertLayer``; ``BertForMaskedLM`` and what follows it in this list put a
@@ -15,6 +15,8 @@ from impl.bert.functions import encoder, layer, pooler
 from impl.bert.heads import best_span, head_mlm, head_pair, head_sequence, head_span, head_token
 from impl.bert.layers import BertEmbeddings, BertLayer, BertPooler
 from impl.bert.model import BertEncoder, Encoded
+from impl.bert.packing import pack
+from impl.bert.pieces import wordpiece
 from impl.bert.tasks import (
     BertForMaskedLM,
     BertForPreTraining,
@@ -38,6 +40,8 @@ __all__ = [
     "head_token",
     "head_span",
     "best_span",
+    "pack",
+    "wordpiece",
     "BertConfig",
     "BertEncoder",
     "Encoded",

@@ -12,3 +12,6 @@ FORMULAS = (
     "head_span",
 )
 """What is stated here, in reading order: one module each."""
+
+PROCEDURES = ("wordpiece", "pack")
+"""Procedures: how a text becomes what the encoder reads; one module each."""
