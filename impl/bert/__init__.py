@@ -8,6 +8,7 @@ Masks are boolean, **True for a real token**; padding is never read, and taken o
 """
 
 from impl.bert.config import BertConfig
+from impl.bert.inference import embed
 from impl.bert.layers import BertEmbeddings, BertLayer, BertPooler
 from impl.bert.model import BertEncoder, Encoded
 from impl.bert.tasks import (
@@ -25,6 +26,7 @@ __all__ = [
     "BertConfig",
     "BertEncoder",
     "Encoded",
+    "embed",
     "BertEmbeddings",
     "BertLayer",
     "BertPooler",
