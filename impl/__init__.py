@@ -2,10 +2,10 @@
 
 ========================  =========================================================================
 ``impl.similarity``       ``dot``, ``cosine`` of two vectors
-``impl.embedding``        ``token``: a row of a table for each id
+``impl.embedding``        ``token``: a row of a table for each id; ``bert``: of three tables, normalised
 ``impl.recurrent``        cells; RNNs, LSTMs, GRUs over sequences, stacked and bidirectional; ELMo's model
 ``impl.scores``           query against key: dot, scaled, general, additive, location, cosine
-``impl.attention``        soft, hard, local, causal; self-, cross-, (causal) multi-head; a decoder's steps; masks
+``impl.attention``        soft, hard, local, causal; self-, cross-, (causal, biased) multi-head; a decoder's steps; masks
 ``impl.positional``       ``sinusoidal``, ``learned``
 ``impl.normalization``    ``layer_norm``, ``rms_norm``, ``residual``, ``add_norm``
 ``impl.feedforward``      ``relu``, ``gelu``: two layers, the same at every position
@@ -14,14 +14,13 @@
 ``impl.decoding``         ``greedy``, ``beam``, ``sample``: a text from a model of the next token
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ``impl.transformer``      the Transformer: layers, stacks, ``model``, ``cost``; as functions and as modules, with a cache
-``impl.bert``             BERT, RoBERTa, ALBERT and DistilBERT as modules, with heads; checkpoints; WordPiece
+``impl.bert``             ``encoder``, ``layer``, ``pooler``; BERT and relatives as modules; checkpoints; WordPiece
 ========================  =========================================================================
 
 Each function implements the statement of the same name (``impl.attention.causal`` is ``attention.causal``) and
-uses its letters. Everything here leans on torch and jaxtyping alone,
-but ``impl.bert``, which reads files with safetensors and tokenizers. A module is imported when it is first named, so
-``import impl`` does not import torch. Annotations are enforced in the tests only; what a function refuses at run time
-is said in its docstring.
+uses its letters. Everything here leans on torch and jaxtyping alone, but ``impl.bert``, which reads files with
+safetensors and tokenizers. A module is imported when it is first named, so ``import impl`` does not import torch. Annotations are
+enforced in the tests only; what a function refuses at run time is said in its docstring.
 """
 
 from importlib import import_module

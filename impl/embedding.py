@@ -1,6 +1,6 @@
-"""Words as vectors: a row of a table for each id.
+"""Words as vectors: a row of a table for each id; for BERT, rows of three tables, added up and normalised.
 
-Letters are the statement's: n ids below V, a table E of V rows of d entries.
+Letters are the statements': n ids below V, a table E of V rows of d entries; K segments with a table S, N positions with P.
 """
 
 import torch
@@ -9,8 +9,9 @@ from jaxtyping import Float, Integer
 from torch import Tensor
 
 from impl import _refuse
+from impl.normalization import layer_norm
 
-__all__ = ["token"]
+__all__ = ["bert", "token"]
 
 
 def token(ids: Integer[Tensor, "... n"], E: Float[Tensor, "V d"]) -> Float[Tensor, "... n d"]:
@@ -20,13 +21,59 @@ def token(ids: Integer[Tensor, "... n"], E: Float[Tensor, "V d"]) -> Float[Tenso
     on CUDA, where it would wait for the queue, torch's device-side assertion says it later. ValueError unless E is (V, d),
     TypeError for ids that are not integers. Source: Bengio et al. 2003, "A Neural Probabilistic Language Model", section 2.
     """
-    if E.dim() != 2:
-        raise _refuse.shapes("embedding.token", "E (V d)", E=E)
+    return _rows("embedding.token", "E (V d)", ids=ids, E=E)
+
+
+def bert(
+    ids: Integer[Tensor, "... #n"],
+    seg: Integer[Tensor, "... #n"],
+    pos: Integer[Tensor, "... #n"],
+    E: Float[Tensor, "V d"],
+    S: Float[Tensor, "K d"],
+    P: Float[Tensor, "N d"],
+    gamma: Float[Tensor, " d"],
+    beta: Float[Tensor, " d"],
+    eps: float,
+) -> Float[Tensor, "... n d"]:
+    """x = ``layer_norm(E[ids] + S[seg] + P[pos], gamma, beta, eps)``: token, segment and position of each place. Statement:
+    ``embedding.bert``.
+
+    BERT's positions are ``torch.arange(n)``, its ε is 1e-12. ids, seg and pos broadcast. In 16 bits the sum is held in float32
+    until it is normalised. Errors are those of ``token`` and ``layer_norm``; ValueError where the three do not broadcast. Source:
+    Devlin et al. 2019, section 3.
+    """
+    formula = "embedding.bert"
+    _refuse.check_floating(formula, E=E, S=S, P=P, gamma=gamma, beta=beta)
+    if (
+        any(places.dim() == 0 for places in (ids, seg, pos))
+        or not E.shape[-1:] == S.shape[-1:] == P.shape[-1:]
+    ):
+        expected = "ids, seg, pos (... n), E (V d), S (K d), P (N d)"
+        raise _refuse.shapes(formula, expected, ids=ids, seg=seg, pos=pos, E=E, S=S, P=P)
+    _refuse.check_lead(
+        formula, {name: x.unsqueeze(-1) for name, x in (("ids", ids), ("seg", seg), ("pos", pos))}
+    )
+    rows = (
+        _rows(formula, "E (V d)", ids=ids, E=E),
+        _rows(formula, "S (K d)", seg=seg, S=S),
+        _rows(formula, "P (N d)", pos=pos, P=P),
+    )
+    if E.dtype.itemsize > 2:
+        return layer_norm(rows[0] + rows[1] + rows[2], gamma, beta, eps)
+    words, segments, positions = (part.float() for part in rows)
+    return layer_norm(words + segments + positions, gamma.float(), beta.float(), eps).to(E.dtype)
+
+
+def _rows(formula: str, expected: str, **given: Tensor) -> Tensor:
+    """The rows of a table that ids ask for, both by their letters; refuse a table that is none, and ids that have no row."""
+    (name, ids), (letter, table) = given.items()
+    if table.dim() != 2:
+        raise _refuse.shapes(formula, expected, **{letter: table})
     if ids.dtype != torch.int64:
         if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
-            raise _refuse.dtypes("embedding.token", "integer ids", ids=ids)
+            raise _refuse.dtypes(formula, f"integer {name}", **{name: ids})
         ids = ids.long()
     try:
-        return F.embedding(ids, E)
+        return F.embedding(ids, table)
     except IndexError:
-        raise _refuse.out_of_range("embedding.token", "ids", ids, E.shape[0]) from None
+        raise _refuse.out_of_range(formula, name, ids, table.shape[0]) from None

@@ -15,6 +15,7 @@ either mode. In 16 bits the fused kernel also rounds the weights before it sums 
 """
 
 from impl.attention import layouts as layouts
+from impl.attention.biased import biased_multi_head
 from impl.attention.causality import causal, causal_mask
 from impl.attention.decoding import causal_multi_head
 from impl.attention.masks import key_padding_mask
@@ -39,6 +40,7 @@ __all__ = [
     "self",
     "cross",
     "multi_head",
+    "biased_multi_head",
     "causal_multi_head",
     "MultiHeadAttention",
     "hard",

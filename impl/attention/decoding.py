@@ -3,9 +3,9 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from impl import _refuse
 from impl.attention._checks import Backend, check_backend
 from impl.attention._heads import split_heads
+from impl.attention.biased import check_biased
 from impl.attention.causality import causal
 
 __all__ = ["causal_multi_head"]
@@ -33,7 +33,7 @@ def causal_multi_head(
     dtype. Source: Vaswani et al. 2017, sections 3.2.2 and 3.2.3.
     """
     given = {"W_q": W_q, "b_q": b_q, "W_k": W_k, "b_k": b_k, "W_v": W_v, "b_v": b_v, "W_o": W_o, "b_o": b_o}
-    _check(x, **given)
+    check_biased("attention.causal_multi_head", x, **given)
     check_backend("attention.causal_multi_head", backend)
     h = W_q.shape[0]
     projected = (
@@ -41,37 +41,3 @@ def causal_multi_head(
     )
     z = causal(*(split_heads(each, h) for each in projected), backend=backend)
     return z.transpose(-3, -2).flatten(-2) @ W_o + b_o
-
-
-def _check(
-    x: Tensor,
-    *,
-    W_q: Tensor,
-    b_q: Tensor,
-    W_k: Tensor,
-    b_k: Tensor,
-    W_v: Tensor,
-    b_v: Tensor,
-    W_o: Tensor,
-    b_o: Tensor,
-) -> None:
-    formula = "attention.causal_multi_head"
-    h, d_model, d_k = W_q.shape if W_q.dim() == 3 else (0, 0, 0)
-    d_v = W_v.shape[-1] if W_v.dim() else 0
-    expected = {
-        "W_q": (h, d_model, d_k),
-        "b_q": (h, d_k),
-        "W_k": (h, d_model, d_k),
-        "b_k": (h, d_k),
-        "W_v": (h, d_model, d_v),
-        "b_v": (h, d_v),
-        "W_o": (h * d_v, d_model),
-        "b_o": (d_model,),
-    }
-    given = {"W_q": W_q, "b_q": b_q, "W_k": W_k, "b_k": b_k, "W_v": W_v, "b_v": b_v, "W_o": W_o, "b_o": b_o}
-    if W_q.dim() != 3 or any(each.shape != expected[name] for name, each in given.items()):
-        said = "W_q, W_k (h d_model d_k), b_q, b_k (h d_k), W_v (h d_model d_v), b_v (h d_v), W_o (h*d_v d_model), b_o (d_model)"
-        raise _refuse.shapes(formula, said, **given)
-    if x.dim() < 2 or x.shape[-1] != d_model:
-        raise _refuse.shapes(formula, f"x (... n d_model) with d_model = {d_model}", x=x)
-    _refuse.check_floating(formula, x=x, **given)

@@ -1,4 +1,6 @@
-"""BERT and its relatives, as modules that read and write the checkpoints of Hugging Face.
+"""BERT and its relatives: as functions of their weights, and as modules that read and write the checkpoints of Hugging Face.
+
+The functions are the statements': ``layer``, ``pooler``, ``encoder``. ``impl.bert.adapters`` gives them a module's weights.
 
 ``BertConfig`` says what a model is made of (``BertConfig.base()``, ``large``, ``roberta``, ``albert``, ``distilbert``).
 ``BertEncoder`` is the model, of ``BertEmbeddings`` and ``BertLayer``; ``BertForMaskedLM`` and what follows it in this list put a
@@ -8,6 +10,7 @@ Masks are boolean, **True for a real token**; padding is never read, and taken o
 """
 
 from impl.bert.config import BertConfig
+from impl.bert.functions import encoder, layer, pooler
 from impl.bert.inference import embed
 from impl.bert.layers import BertEmbeddings, BertLayer, BertPooler
 from impl.bert.model import BertEncoder, Encoded
@@ -23,6 +26,9 @@ from impl.bert.tasks import (
 from impl.bert.tokenizer import Batch, Encoding, WordPiece, labels_of_pieces, values_of_words
 
 __all__ = [
+    "layer",
+    "pooler",
+    "encoder",
     "BertConfig",
     "BertEncoder",
     "Encoded",

@@ -20,7 +20,7 @@ def to_encoder(encoder: BertEncoder) -> dict[str, Tensor]:
         )
     layers = [dict(layer.named_parameters()) for layer in encoder.in_order()]
     stacked = {name: torch.stack([layer[name] for layer in layers]) for name in layers[0]}
-    found = {"E": embeddings.E, "S": embeddings.S, "P": embeddings.P}
+    found: dict[str, Tensor] = {"E": embeddings.E, "S": embeddings.S, "P": embeddings.P}
     found |= {"gamma_0": embeddings.norm.weight, "beta_0": embeddings.norm.bias}
     W, b = (stacked[f"qkv.{kind}"].unflatten(1, (3, h, -1)).unbind(1) for kind in ("weight", "bias"))
     for letter, part, bias in zip("qkv", W, b, strict=True):

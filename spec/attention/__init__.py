@@ -8,6 +8,7 @@ FORMULAS = (
     "cross",
     "causal",
     "multi_head",
+    "biased_multi_head",
     "causal_multi_head",
     "hard",
     "local",

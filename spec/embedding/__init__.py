@@ -1,4 +1,4 @@
 """Embeddings: from ids to vectors."""
 
-FORMULAS = ("token",)
+FORMULAS = ("token", "bert")
 """What is stated here, in reading order: one module each."""

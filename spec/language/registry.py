@@ -21,6 +21,7 @@ SUBJECTS = (
     "normalization",
     "feedforward",
     "transformer",
+    "bert",
     "masking",
     "objectives",
     "decoding",

@@ -1,7 +1,9 @@
 import pytest
 import torch
 
-from impl.embedding import token
+from impl.embedding import bert, token
+from spec.language.evaluation.evaluate import bound
+from spec.language.registry import find
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
@@ -57,3 +59,40 @@ def test_token_compiles_as_one_graph(normal):
     """torch.compile takes the function whole."""
     ids, E = torch.tensor([1, 3]), normal(5, 7)
     assert torch.equal(torch.compile(token, fullgraph=True)(ids, E), token(ids, E))
+
+
+@pytest.fixture
+def places():
+    """Two texts' tokens; segments and positions that both have."""
+    return (
+        torch.tensor([[1, 12, 0, 5], [3, 3, 12, 0]]),
+        torch.tensor([0, 1, 1, 0]),
+        torch.tensor([2, 0, 1, 4]),
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_bert_is_its_statement(dtype, places, normal):
+    """Within the statement's bound, for each of two texts that share segments and positions."""
+    weights = [normal(*shape, dtype=dtype) for shape in ((13, 7), (2, 7), (5, 7), (7,), (7,))]
+    x = bert(*places, *weights, 1e-12)
+    for one in range(2):
+        inputs = [part.numpy() for part in (places[0][one], *places[1:], *weights)]
+        ((value, limit),) = bound(find("embedding.bert"), [*inputs, 1e-12], None, str(dtype).split(".")[1])
+        assert (limit < 1e-3).all()  # far below any wrong row, which is off by about 1
+        assert (abs(x[one].double().numpy() - value) <= limit).all()
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_bert_says_which_of_its_ids_or_tables_does_not_fit(places, normal):
+    """By letters, in one line."""
+    ids, seg, pos = places
+    E, S, P, gamma, beta = (normal(*shape) for shape in ((13, 7), (2, 7), (5, 7), (7,), (7,)))
+    with pytest.raises(
+        IndexError, match=r"^embedding.bert: expected seg in 0..1, below 2; got seg\[1\] = 2$"
+    ):
+        bert(ids, seg + torch.tensor([0, 1, 0, 0]), pos, E, S, P, gamma, beta, 1e-12)
+    with pytest.raises(ValueError, match=r"^embedding.bert: expected ids, seg, pos"):
+        bert(ids, seg, pos, E, S[:, 1:], P, gamma, beta, 1e-12)
+    with pytest.raises(ValueError, match=r"^embedding.bert: expected leading dimensions that broadcast"):
+        bert(ids, seg[1:], pos, E, S, P, gamma, beta, 1e-12)

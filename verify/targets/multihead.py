@@ -19,16 +19,22 @@ PACKED = {
     "*bias": 0,
 }
 """The weights of ``nn.MultiheadAttention``; its biases are 0."""
+PACKED_BIASED = {
+    **{name: of for name, of in PACKED.items() if name != "*bias"},
+    "in_proj_bias": "cat(b_q.flatten(), b_k.flatten(), b_v.flatten())",
+    "out_proj.bias": "b_o",
+}
+"""The same with biases."""
 
 
 def _torch(d_model: int, h: int) -> nn.Module:
     return nn.MultiheadAttention(d_model, h, batch_first=True)
 
 
-def torch_multi_head(training: bool) -> Adapter:
+def torch_multi_head(training: bool, biased: bool = False) -> Adapter:
     """``nn.MultiheadAttention``: in training it computes weights, in evaluation it goes to the fused kernel."""
     call = f"x, y, y, attn_mask=mask, need_weights={training}"
-    return module(_torch, PACKED, call, mask="drop heads", train=training)
+    return module(_torch, PACKED_BIASED if biased else PACKED, call, mask="drop heads", train=training)
 
 
 def torch_fast_path() -> Adapter:
@@ -45,6 +51,13 @@ def torch_fast_path() -> Adapter:
 
 SEPARATE = {"query.weight": "rows(W_q)", "key.weight": "rows(W_k)", "value.weight": "rows(W_v)", "*bias": 0}
 """The weights of BERT's attention; its biases are 0. The product with W_o is what its output layer begins with."""
+SEPARATE_BIASED = {
+    **{name: of for name, of in SEPARATE.items() if name != "*bias"},
+    "query.bias": "b_q.flatten()",
+    "key.bias": "b_k.flatten()",
+    "value.bias": "b_v.flatten()",
+}
+"""The same with biases."""
 MASKS = {"eager": "additive=min b1nm", "sdpa": "b1nm"}
 """Masks as transformers makes them: finfo.min where nothing is seen, or booleans for the fused kernel; for all heads."""
 
@@ -57,17 +70,17 @@ def _config(backend: str, width: int, heads: int) -> Any:
     return config
 
 
-def bert_self(backend: str) -> Adapter:
+def bert_self(backend: str, biased: bool = False) -> Adapter:
     """``BertSelfAttention`` of the one sequence [x; y]."""
     from transformers.models.bert.modeling_bert import BertSelfAttention
 
     mask, call = f"joined {MASKS[backend]}", "cat(x, y, dim=1), attention_mask=mask"
-    pick = "out[0][:, :n] @ W_o"
+    pick = "out[0][:, :n] @ W_o" + (" + b_o" if biased else "")
 
     def build(d_model: int, h: int) -> nn.Module:
         return BertSelfAttention(_config(backend, d_model, h))  # type: ignore[no-untyped-call]
 
-    return module(build, SEPARATE, call, mask=mask, pick=pick)
+    return module(build, SEPARATE_BIASED if biased else SEPARATE, call, mask=mask, pick=pick)
 
 
 def bert_cross(backend: str) -> Adapter:

@@ -30,6 +30,7 @@ def torch(
 
 UNSPECIFIED = {"fully_masked": "unspecified"}
 NAN = "a fully masked row is NaN"
+ADDED_MIN = "adds finfo.min to masked scores, so that a fully masked row is the mean"
 ONE_WIDTH = {"d_v": "d_k", "d_model": "h*d_k"}
 """The sizes of modules that divide d_model among the heads."""
 EVEN = {"d": "4|6|14|26|62|134"}

@@ -20,6 +20,7 @@ FURTHER = (
     replace(ours("positional.sinusoidal", {"frequencies": "closed"}, frequencies="closed"), sizes=EVEN),
     ours("feedforward.gelu", {"approximation": "tanh"}, approximation="tanh"),
     ours("transformer.encoder_layer", {"norm": "pre"}, norm="pre"),
+    ours("bert.layer", {"approximation": "tanh"}, approximation="tanh"),
     ours("transformer.decoder_layer", {"norm": "pre"}, norm="pre"),
     ours("transformer.cost", {"projections": "counted"}, projections="counted"),
     ours("objectives.linear_cross_entropy", block=64),

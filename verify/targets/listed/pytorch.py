@@ -129,6 +129,22 @@ TORCH = (
         f"torch._native_multi_head_attention of the one sequence [x; y], without gradients; {POLARITY}; {NO_BIAS}; {NAN}",
         {"h": "2|4", **ONE_WIDTH},
     ),
+    *(
+        torch(
+            f"nn.MultiheadAttention({shown})",
+            "attention.biased_multi_head",
+            "multihead:torch_multi_head",
+            conventions,
+            differs,
+            ONE_WIDTH,
+            training=training,
+            biased=True,
+        )
+        for shown, training, conventions, differs in (
+            ("bias", True, UNSPECIFIED, f"{POLARITY}; {NAN}"),
+            ("bias, eval", False, {}, f"{POLARITY}; need_weights=False goes to the fused kernel"),
+        )
+    ),
     torch(
         "nn.MultiheadAttention(is_causal)",
         "attention.causal_multi_head",

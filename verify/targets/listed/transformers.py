@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from verify.targets.listed.entries import BEAMS, EVEN, NO_BIAS, NONE_ASKED, ONE_MEAN, ONE_WIDTH, UNSPECIFIED
+from verify.targets.listed.entries import (
+    ADDED_MIN,
+    BEAMS,
+    EVEN,
+    NO_BIAS,
+    NONE_ASKED,
+    ONE_MEAN,
+    ONE_WIDTH,
+    UNSPECIFIED,
+)
 from verify.targets.target import Target
 
 TRANSFORMERS = (
@@ -68,6 +77,26 @@ TRANSFORMERS = (
     *(
         Target(
             "transformers",
+            f"BertSelfAttention({backend}, bias)",
+            "attention.biased_multi_head",
+            "multihead:bert_self",
+            conventions,
+            differs,
+            ONE_WIDTH,
+            {"backend": backend, "biased": True},
+        )
+        for backend, conventions, differs in (
+            (
+                "eager",
+                UNSPECIFIED,
+                "of the one sequence [x; y], so that a fully masked row is the mean over both",
+            ),
+            ("sdpa", {}, "of the one sequence [x; y]"),
+        )
+    ),
+    *(
+        Target(
+            "transformers",
             f"GPT2Attention({backend})",
             "attention.causal_multi_head",
             "gpt:gpt2",
@@ -102,6 +131,51 @@ TRANSFORMERS = (
     ),
     Target("transformers", "LlamaRMSNorm", "normalization.rms_norm", "huggingface:llama_rms_norm"),
     Target("transformers", "T5LayerNorm", "normalization.rms_norm", "huggingface:t5_layer_norm"),
+    Target(
+        "transformers",
+        "BertEmbeddings",
+        "embedding.bert",
+        "bert:embeddings",
+        differs="without an id of padding, whose row would get no gradient",
+    ),
+    *(
+        Target(
+            "transformers",
+            f"BertLayer({shown})",
+            "bert.layer",
+            "bert:layer",
+            conventions,
+            "" if conventions.get("fully_masked") is None else ADDED_MIN,
+            ONE_WIDTH,
+            keywords,
+        )
+        for shown, conventions, keywords in (
+            ("eager", UNSPECIFIED, {"backend": "eager"}),
+            ("sdpa", {}, {"backend": "sdpa"}),
+            (
+                "gelu_pytorch_tanh",
+                {"approximation": "tanh"},
+                {"backend": "sdpa", "act": "gelu_pytorch_tanh"},
+            ),
+        )
+    ),
+    Target("transformers", "BertPooler", "bert.pooler", "bert:pooler"),
+    *(
+        Target(
+            "transformers",
+            f"BertModel({backend})",
+            "bert.encoder",
+            "bert:model",
+            conventions,
+            f"without its pooler, and without an id of padding{differs}",
+            ONE_WIDTH,
+            {"backend": backend},
+        )
+        for backend, conventions, differs in (
+            ("eager", {"fully_masked": "mean"}, f"; {ADDED_MIN}"),
+            ("sdpa", {}, ""),
+        )
+    ),
     Target(
         "transformers",
         "DataCollatorForLanguageModeling",

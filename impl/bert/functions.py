@@ -1,0 +1,121 @@
+"""BERT as functions of its weights, with the statements' inputs in their order.
+
+Letters are the statements': n tokens of d_model entries each; h heads; L layers, whose parameters are stacked in front; a
+vocabulary of V tokens, K segments, N positions. Leading dimensions of tokens and masks are batches and broadcast. A mask is
+boolean and True means "may attend", or of tokens "is a word"; what stands in a token that is hidden from all others reaches none of them.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Literal
+
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Integer
+from torch import Tensor
+
+from impl import _refuse
+from impl._linear import linear
+from impl.attention import biased_multi_head
+from impl.embedding import bert
+from impl.feedforward import gelu
+from impl.normalization import add_norm
+
+__all__ = ["layer", "pooler", "encoder"]
+
+Approximation = Literal["none", "tanh"]
+
+
+def layer(
+    x: Float[Tensor, "... n d_model"],
+    W_q: Float[Tensor, "h d_model d_k"],
+    b_q: Float[Tensor, "h d_k"],
+    W_k: Float[Tensor, "h d_model d_k"],
+    b_k: Float[Tensor, "h d_k"],
+    W_v: Float[Tensor, "h d_model d_v"],
+    b_v: Float[Tensor, "h d_v"],
+    W_o: Float[Tensor, "h*d_v d_model"],
+    b_o: Float[Tensor, " d_model"],
+    gamma_1: Float[Tensor, " d_model"],
+    beta_1: Float[Tensor, " d_model"],
+    W_1: Float[Tensor, "d_model d_ff"],
+    b_1: Float[Tensor, " d_ff"],
+    W_2: Float[Tensor, "d_ff d_model"],
+    b_2: Float[Tensor, " d_model"],
+    gamma_2: Float[Tensor, " d_model"],
+    beta_2: Float[Tensor, " d_model"],
+    eps: float,
+    mask: Bool[Tensor, "... #n #n"] | None = None,
+    *,
+    approximation: Approximation = "none",
+) -> Float[Tensor, "... n d_model"]:
+    """Self-attention with biases, then ``feedforward.gelu``, each within ``add_norm``. Statement: ``bert.layer``.
+
+    ``approximation`` is that of GELU. BERT's ε is 1e-12. Errors are those of the parts. Source: Devlin et al. 2019, section 3.
+    """
+    z = biased_multi_head(x, x, W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o, mask)
+    s = add_norm(x, z, gamma_1, beta_1, eps)
+    f = gelu(s, W_1, b_1, W_2, b_2, approximation=approximation)
+    return add_norm(s, f, gamma_2, beta_2, eps)
+
+
+def pooler(
+    x: Float[Tensor, "... n d_model"], W: Float[Tensor, "d_model d_model"], b: Float[Tensor, " d_model"]
+) -> Float[Tensor, "... d_model"]:
+    """c = tanh(x[0] W + b): one vector for the whole input, of its first token. Statement: ``bert.pooler``.
+
+    ValueError for shapes that do not fit and for no token, TypeError unless all share one floating dtype. Source: Devlin et al.
+    2019, section 3.
+    """
+    if x.dim() < 2 or x.shape[-2] == 0 or W.shape != (x.shape[-1], x.shape[-1]) or b.shape != x.shape[-1:]:
+        expected = "x (... n d_model) with n > 0, W (d_model d_model), b (d_model)"
+        raise _refuse.shapes("bert.pooler", expected, x=x, W=W, b=b)
+    _refuse.check_floating("bert.pooler", x=x, W=W, b=b)
+    return F.tanh(linear(x[..., 0, :], W.mT, b))
+
+
+def encoder(
+    ids: Integer[Tensor, "... #n"],
+    seg: Integer[Tensor, "... #n"],
+    pos: Integer[Tensor, "... #n"],
+    E: Float[Tensor, "V d_model"],
+    S: Float[Tensor, "K d_model"],
+    P: Float[Tensor, "N d_model"],
+    gamma_0: Float[Tensor, " d_model"],
+    beta_0: Float[Tensor, " d_model"],
+    W_q: Float[Tensor, "L h d_model d_k"],
+    b_q: Float[Tensor, "L h d_k"],
+    W_k: Float[Tensor, "L h d_model d_k"],
+    b_k: Float[Tensor, "L h d_k"],
+    W_v: Float[Tensor, "L h d_model d_v"],
+    b_v: Float[Tensor, "L h d_v"],
+    W_o: Float[Tensor, "L h*d_v d_model"],
+    b_o: Float[Tensor, "L d_model"],
+    gamma_1: Float[Tensor, "L d_model"],
+    beta_1: Float[Tensor, "L d_model"],
+    W_1: Float[Tensor, "L d_model d_ff"],
+    b_1: Float[Tensor, "L d_ff"],
+    W_2: Float[Tensor, "L d_ff d_model"],
+    b_2: Float[Tensor, "L d_model"],
+    gamma_2: Float[Tensor, "L d_model"],
+    beta_2: Float[Tensor, "L d_model"],
+    eps: float,
+    mask: Bool[Tensor, "... #n"] | None = None,
+    *,
+    approximation: Approximation = "none",
+) -> Float[Tensor, "... n d_model"]:
+    """The last hidden states: ``impl.embedding.bert``, then L layers, each ``layer`` with weights of its own. Statement:
+    ``bert.encoder``.
+
+    The mask tells which tokens are words; no other is attended to. BERT's positions are ``torch.arange(n)``. ValueError unless
+    all parameters of layers have as many of them; else errors are those of the parts. Source: Devlin et al. 2019, section 3.
+    """
+    weights = (W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o, gamma_1, beta_1, W_1, b_1, W_2, b_2, gamma_2, beta_2)
+    if any(part.dim() == 0 for part in weights) or len({len(part) for part in weights}) != 1:
+        got = ", ".join(str(tuple(part.shape)) for part in weights)
+        raise ValueError(f"bert.encoder: expected parameters of as many layers each, L first; got {got}")
+    keys = None if mask is None else mask.unsqueeze(-2)
+    one: Callable[..., Tensor] = partial(layer, eps=eps, mask=keys, approximation=approximation)
+    x: Tensor = bert(ids, seg, pos, E, S, P, gamma_0, beta_0, eps)
+    for own in zip(*weights, strict=True):
+        x = one(x, *own)
+    return x
