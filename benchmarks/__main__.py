@@ -37,6 +37,7 @@ SUBJECTS = (
     "checking",
     "oracle",
     "decoding",
+    "bert",
 )
 
 

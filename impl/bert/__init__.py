@@ -1,6 +1,7 @@
 """BERT and its relatives: as functions of their weights, and as modules that read and write the checkpoints of Hugging Face.
 
-``layer``, ``encoder``, ``pooler``, ``features``, the heads, ``pack`` and ``wordpiece`` are functions, each with the inputs of the statement of its name.
+``layer``, ``encoder``, ``pooler``, ``features``, the heads, ``pack`` and ``wordpiece`` are functions, each with the inputs of the
+statement of its name; ``impl.bert.adapters`` gives them a module's weights.
 
 ``BertConfig`` says what a model is made of (``BertConfig.base()``, ``large``, ``roberta``, ``albert``, ``distilbert``).
 ``BertEncoder`` is the model, of ``BertEmbeddings`` and ``BertLayer``; ``BertForMaskedLM`` and what follows it in this list put a
@@ -13,6 +14,7 @@ from impl.bert.config import BertConfig
 from impl.bert.features import Features, features
 from impl.bert.functions import encoder, layer, pooler
 from impl.bert.heads import best_span, head_mlm, head_pair, head_sequence, head_span, head_token
+from impl.bert.inference import embed
 from impl.bert.layers import BertEmbeddings, BertLayer, BertPooler
 from impl.bert.model import BertEncoder, Encoded
 from impl.bert.packing import pack
@@ -45,6 +47,7 @@ __all__ = [
     "BertConfig",
     "BertEncoder",
     "Encoded",
+    "embed",
     "BertEmbeddings",
     "BertLayer",
     "BertPooler",

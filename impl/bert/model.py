@@ -67,6 +67,7 @@ class BertEncoder(nn.Module):
 
         Where the mask is False stands padding. It is never read: any id may stand there, and what comes out is 0. Positions
         count places in the row, and real tokens in the RoBERTa family: padding in front shifts the one and not the other.
+        The pooler reads the first place, where [CLS] stands.
 
         ``unpadded=True`` takes padding out before the embeddings and puts it back behind the last layer: the same results, in
         the time and memory that real tokens take. It has to look at the mask; None: on the CPU, unless compiled. ``all_layers``

@@ -19,6 +19,7 @@ PARTS = {
     "penalised",
     "labels_of_pieces",
     "values_of_words",
+    "embed",
 }
 """Functions that have no statement of their own: their docstring names the function they are a part of."""
 
