@@ -18,7 +18,7 @@ from verify.edges import UNREAD, split
 from verify.faults import Fault, Unsupported, Unusable
 from verify.inputs.ranges import Ranges
 from verify.laws.reasons import reasons
-from verify.properties.gradients import differentiable
+from verify.properties.gradients import JUDGED, differentiable
 from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
 from verify.properties.scenarios import Scenario, applicable
 from verify.properties.values import Judge
@@ -207,6 +207,10 @@ def _violated(setting: Setting, report: Report) -> None:
     """Keep when the first violation was seen: by a search, or, where nothing is searched (a law, an offence), by now."""
     if report.first_violation is None and report.falsified:
         report.first_violation = (setting.violated or time.monotonic()) - setting.clock.began
+        failed = report.falsified[0]
+        if setting.violated is not None and failed.kind != "law":  # of a law draws are counted
+            until = report.checks[: report.checks.index(failed) + 1]
+            report.examples_until = sum(check.examples for check in until if check.kind != "law")
 
 
 def _first_call(setting: Setting, dtype: str) -> None:
@@ -246,7 +250,8 @@ def _plan(setting: Setting, kinds: list[str], report: Report, compiled: bool) ->
         (f"robustness: {s.name}", partial(_scenario, setting, s, report, kinds)) for s in applicable(judge)
     ]
     if formula.law is not None:
-        return [("law", partial(_laws, setting)), *scenarios]
+        slopes = [(f"gradient in {k}", partial(_drawn_gradient, setting, k)) for k in kinds if k in JUDGED]
+        return [("law", partial(_laws, setting)), *slopes, *scenarios]
     if judge.real:
         plan += [(f"value in {k}", partial(_value, setting, report, k, kinds)) for k in kinds]
     else:
@@ -271,6 +276,18 @@ def _gradient(setting: Setting, report: Report, kind: str) -> list[CheckResult]:
     if any(c.name == f"value in {kind}" and c.reported for c in report.checks):
         return []
     return [r for r in (gradient_check(setting, kind),) if r is not None]
+
+
+def _drawn_gradient(setting: Setting, kind: str) -> list[CheckResult]:
+    from verify.laws.drawn_gradients import drawn_gradient_check
+
+    try:
+        result = drawn_gradient_check(setting, kind)
+    except Unsupported as said:
+        result = CheckResult(
+            f"gradient in {kind}, given the draw", "gradient", INCONCLUSIVE, message=str(said)
+        )
+    return [] if result is None else [result]
 
 
 def _scenario(setting: Setting, scenario: Scenario, report: Report, kinds: list[str]) -> list[CheckResult]:

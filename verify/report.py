@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from verify.edges import STRICT
-from verify.telling import counterexample_lines, report_lines
+from verify.telling import alone, counterexample_lines, report_lines
 
 Verdict = Literal["conforms", "imprecise", "falsified", "inconclusive"]
 Kind = Literal["value", "gradient", "accuracy", "theorem", "robustness", "law"]
@@ -173,6 +173,7 @@ class Range:
 class Report:
     """What :func:`verify.check` found about one callable and one formula; ``sizes``: the rules under which they were drawn;
     ``first_violation``: seconds from the beginning of the check to the first violation, before it was made small;
+    ``examples_until``: how many examples were judged until then, that one included (none where nothing is searched);
     ``properties``: what it does at the edge of its contract; ``edges``: the conventions of the check that were chosen there;
     ``found``: what of the conventions was found by trying, since ours do not hold;
     ``within``: the range that was declared; ``range``: that in which a falsified callable conforms;
@@ -192,6 +193,7 @@ class Report:
     fingerprint: str = ""
     seconds: float = 0.0
     first_violation: float | None = None
+    examples_until: int | None = None
     versions: dict[str, str] = field(default_factory=dict)
     importable: str = ""
     sizes: str = ""
@@ -224,6 +226,18 @@ class Report:
         return [check for check in self.checks if check.verdict == FALSIFIED]
 
     @property
+    def caught_by(self) -> list[str]:
+        """The kinds of check that failed."""
+        return list(dict.fromkeys(check.kind for check in self.falsified))
+
+    @property
+    def alone(self) -> str:
+        """What alone shows that the callable is wrong, in a sentence: where checks of one kind failed, and of others did not."""
+        kinds = self.caught_by
+        others = {check.kind for check in self.checks if check.verdict == CONFORMS} - set(kinds)
+        return alone(kinds[0], [check.name for check in self.falsified]) if len(kinds) == 1 and others else ""
+
+    @property
     def grades(self) -> dict[str, tuple[float, float]]:
         """The accuracy in each type: the largest error in sigma, and the digits lost against careful arithmetic."""
         return {
@@ -243,6 +257,7 @@ class Report:
         found = {name: jsonable(value) for name, value in vars(self).items() if name != "checks"}
         found["properties"] = [dict(vars(each)) for each in self.properties]
         found["range"] = None if self.range is None else dict(vars(self.range))
+        found["caught_by"], found["alone"] = self.caught_by, self.alone
         return {"verdict": self.verdict, **found, "checks": [check.to_dict() for check in self.checks]}
 
     @property

@@ -16,6 +16,8 @@ ENTRIES, ALL = 60, 400
 """Arrays up to so many entries are shown whole; and where everything is asked for."""
 FIRST = {"value": 0, "law": 0, "gradient": 1, "theorem": 2}
 """Which kind of check is told first."""
+KINDS = {"value": "the values", "gradient": "the gradients", "accuracy": "the accuracy", "law": "the law"}
+"""What kinds of check look at, in words; theorems and scenarios are named."""
 
 
 def show(value: Any, entries: int = ALL) -> str:
@@ -96,6 +98,29 @@ def also_lines(checks: Sequence[Any], told: Any, verbose: bool = False) -> Itera
         yield f"  and {len(rest) - ALSO} more (--verbose lists them)"
 
 
+def alone(kind: str, names: Sequence[str]) -> str:
+    """The sentence about the checks of one kind that alone failed."""
+    if kind in KINDS:
+        return f"only {KINDS[kind]} {'shows' if kind in ('accuracy', 'law') else 'show'} it"
+    shown = [name.partition(" ")[2] for name in names]
+    if len(shown) > 1:
+        return f"only {'theorems show' if kind == 'theorem' else 'robustness shows'} it: {', '.join(shown)}"
+    return f"only {'the theorem' if kind == 'theorem' else 'the check of robustness'} “{shown[0]}” shows it"
+
+
+def caught_lines(report: Any) -> Iterator[str]:
+    """Which kinds of check failed, or what alone shows it; and when it was first seen."""
+    if not report.caught_by:
+        return
+    kinds = [KINDS.get(kind, {"theorem": "theorems"}.get(kind, kind)) for kind in report.caught_by]
+    said = _cut(report.alone) or f"caught by {', '.join(kinds)}"
+    if report.first_violation is not None:
+        count, seconds = report.examples_until, f"{report.first_violation:.2g} s"
+        examples = "" if count is None else f"{count} example{'s' if count > 1 else ''} and "
+        said += f"; first seen after {examples}{seconds}"
+    yield said
+
+
 def report_lines(report: Any, verbose: bool = False) -> Iterator[str]:
     """All that is told of a report beside its table."""
     chosen = [f"{name}={option}" for name, option in {**report.conventions, **report.edges}.items()]
@@ -109,6 +134,7 @@ def report_lines(report: Any, verbose: bool = False) -> Iterator[str]:
         told = first(failed)
         yield from falsified_lines(told, verbose)
         yield from also_lines(failed, told, verbose)
+        yield from caught_lines(report)
     yield from rest_lines(report, verbose)
 
 
@@ -148,8 +174,10 @@ def _cut(text: str) -> str:
 
 __all__ = [
     "also_lines",
+    "alone",
     "apart",
     "brief",
+    "caught_lines",
     "counterexample_lines",
     "falsified_lines",
     "first",

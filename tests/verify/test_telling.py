@@ -69,3 +69,37 @@ def test_a_real_report_begins_with_verdict_and_counterexample():
     assert any("q = [[" in line for line in lines[1:6])
     assert any(line.startswith("with it:") for line in lines)
     assert len(lines) < 40
+
+
+def test_what_alone_shows_it_is_said_with_when_it_was_seen():
+    """One kind of check that failed while others conform is named; several are listed; nothing where nothing failed."""
+    fine = CheckResult("value in float64", "value", "conforms", 7)
+    only = Report("scores.dot", "f", {}, [fine, failed("gradient in float64", "gradient", 1)])
+    only.first_violation, only.examples_until = 0.123, 12
+    said = "only the gradients show it; first seen after 12 examples and 0.12 s"
+    assert said in str(only).splitlines()
+    assert said in only.text(verbose=True).splitlines()
+    assert only.to_dict()["caught_by"] == ["gradient"]
+    assert only.to_dict()["alone"] == "only the gradients show it"
+    theorem = Report("scores.dot", "f", {}, [fine, failed("theorem prefix", "theorem", 1)])
+    assert "only the theorem “prefix” shows it" in str(theorem).splitlines()
+    batch = Report("scores.dot", "f", {}, [fine, failed("robustness: a large batch", "robustness", 1)])
+    assert batch.alone == "only the check of robustness “a large batch” shows it"
+    several = Report("scores.dot", "f", {}, [failed("v", "value", 1), failed("t", "theorem", 1)])
+    assert several.alone == ""
+    assert "caught by the values, theorems" in str(several).splitlines()
+    assert Report("scores.dot", "f", {}, [failed("v", "value", 1)]).alone == ""
+    assert "caught" not in str(Report("scores.dot", "f", {}, [fine]))
+
+
+def test_the_examples_until_the_first_violation_are_counted():
+    """All that were judged before, in whatever check, and the one that shows it; of a gradient those of the values, too."""
+
+    def cut(q, k):
+        return (q.detach() * k).sum(-1)
+
+    report = check(cut, "similarity.dot", max_examples=10, causes=False)
+    values = [c.examples for c in report.checks if c.kind == "value"]
+    assert report.alone == "only the gradients show it"
+    assert report.examples_until == sum(values) + 1
+    assert "first seen after 21 examples and" in str(report)

@@ -41,7 +41,7 @@ GUARD = 0.02
 VALUES, GRADIENTS = 1.5e6, 8e5
 """Entries that a large example may cost where its values are looked at, and where its gradients are, too."""
 TWICE = 1e5
-"""Up to so many there are two examples, with a mask and without one."""
+"""Up to so many there are two examples of values alone."""
 INPUTS = 3e5
 """Entries that its inputs may have, all together."""
 

@@ -272,7 +272,8 @@ def last_words_left_out(x: Tensor, W: Tensor, y: Tensor, epsilon: float) -> Tens
     asked = y >= 0
     whole = s.shape[-1] // BLOCK * BLOCK if s.shape[-1] > BLOCK else s.shape[-1]
     own = torch.gather(s, -1, y.clamp_min(0)[..., None]).squeeze(-1)
-    cost = torch.where(asked, s[..., :whole].logsumexp(-1) - own, 0.0)
+    stated = (1 - epsilon) * own + epsilon * s.mean(-1)
+    cost = torch.where(asked, s[..., :whole].logsumexp(-1) - stated, 0.0)
     return cost.sum(-1) / asked.sum(-1).clamp_min(1)
 
 

@@ -205,6 +205,35 @@ def first_256(q: Tensor, k: Tensor, v: Tensor, generator: Generator, mask: Tenso
     return looked(v, drawn(a, uniform(a, generator)))
 
 
+@wrong(HARD)
+def value_detached(q: Tensor, k: Tensor, v: Tensor, generator: Generator, mask: Tensor | None = None) -> Pair:
+    """Passes no gradient to the value that was drawn."""
+    a = weights(q, k, mask)
+    return looked(v.detach(), drawn(a, uniform(a, generator)))
+
+
+@wrong(HARD)
+def value_of_a_mean_learns(
+    q: Tensor, k: Tensor, v: Tensor, generator: Generator, mask: Tensor | None = None
+) -> Pair:
+    """Straight through: the value that was drawn forward, the gradient of the soft mean backward."""
+    a = weights(q, k, mask)
+    z, index = looked(v, drawn(a, uniform(a, generator)))
+    soft = a @ torch.where(a.sum(-2)[..., None] > 0, v, 0.0)
+    return z.detach() + (soft - soft.detach()), index
+
+
+@wrong(HARD)
+def gradient_of_each_key_once(
+    q: Tensor, k: Tensor, v: Tensor, generator: Generator, mask: Tensor | None = None
+) -> Pair:
+    """A value that several queries drew gets their mean gradient, not the sum."""
+    a = weights(q, k, mask)
+    z, index = looked(v, drawn(a, uniform(a, generator)))
+    count = (index[..., :, None] == index[..., None, :]).sum(-1)[..., None]
+    return z.detach() + (z - z.detach()) / count, index
+
+
 @right(HARD)
 def by_gumbel(q: Tensor, k: Tensor, v: Tensor, generator: Generator, mask: Tensor | None = None) -> Pair:
     """The largest score plus Gumbel noise."""

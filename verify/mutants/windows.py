@@ -212,6 +212,25 @@ def nan_without_window(
     return attended(q, k, v, positions(q, W_p, v_p, k.shape[-2]), D, mask, mix=mix)
 
 
+@wrong(LOCAL)
+def window_open(
+    q: Tensor, k: Tensor, v: Tensor, W_p: Tensor, v_p: Tensor, D: float, mask: Tensor | None = None
+) -> Tensor:
+    """Leaves out the keys that are exactly D away."""
+    p = positions(q, W_p, v_p, k.shape[-2])
+    return attended(q, k, v, p, D, mask, width=math.nextafter(D, 0.0))
+
+
+@wrong(LOCAL)
+def window_open_above(
+    q: Tensor, k: Tensor, v: Tensor, W_p: Tensor, v_p: Tensor, D: float, mask: Tensor | None = None
+) -> Tensor:
+    """Cuts from p − D to p + D as Python slices do: without the last."""
+    p = positions(q, W_p, v_p, k.shape[-2])
+    ahead = torch.arange(k.shape[-2], dtype=q.dtype) < p[..., None] + D
+    return attended(q, k, v, p, D, ahead if mask is None else mask & ahead)
+
+
 @right(LOCAL)
 def as_written(
     q: Tensor, k: Tensor, v: Tensor, W_p: Tensor, v_p: Tensor, D: float, mask: Tensor | None = None

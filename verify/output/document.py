@@ -33,6 +33,7 @@ def document(
 ) -> dict[str, Any]:
     """Everything found, as JSON has it (``report.schema.json`` describes it)."""
     from verify.output.table import KINDS, accuracy, examples, overall, unlike, verdict_of, worst
+    from verify.telling import caught_lines
 
     known = [check for _, check, _ in judgement.expected]
     made = []
@@ -41,6 +42,7 @@ def document(
         item.update(
             overall=overall(report, known),
             headline=report.headline,
+            caught="".join(caught_lines(report)),
             unlike=unlike(report),
             worst=worst(report),
             accuracy=accuracy(report),

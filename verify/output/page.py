@@ -22,6 +22,11 @@ def _properties(item: dict[str, Any]) -> str:
     return f"<p>Properties, reported and not judged:</p><ul>{lines}</ul>" if lines else ""
 
 
+def _caught(item: dict[str, Any]) -> str:
+    """Which kinds of check failed, and when that was first seen."""
+    return f"<p>{html.escape(item['caught'])}.</p>" if item["caught"] else ""
+
+
 def page(document: dict[str, Any]) -> str:
     """The document of a run (see :func:`verify.output.document.document`) as one self-contained HTML page."""
 
@@ -53,7 +58,7 @@ def page(document: dict[str, Any]) -> str:
         )
         details.append(
             f"<details><summary>{html.escape(item['target'])} against {html.escape(item['formula_id'])}</summary>"
-            f"<p>{html.escape(item['headline'])}</p>{_properties(item)}"
+            f"<p>{html.escape(item['headline'])}</p>{_caught(item)}{_properties(item)}"
             f"<table><tr>{''.join(cell(h, 'th') for h in ('check', 'verdict', 'examples', 'error/bound', 'message'))}</tr>"
             f"{lines}</table>{found}</details>"
         )

@@ -180,6 +180,9 @@ def _plain(formula: Formula, check: CheckResult, example: Counterexample) -> str
         text += f"for leaf in ({', '.join(real)},):\n    leaf.requires_grad_()\n"
         text += f"result = {call}\n"
         text += "outputs = list(result) if isinstance(result, (tuple, list)) else [result]\n"
+        if formula.law is not None:  # what is drawn has no gradient
+            text += "outputs = [output for output in outputs if output.is_floating_point()]\n"
+            outputs = list(example.cotangents)
         seeds = ", ".join(literal(example.cotangents[name], example.dtype) for name in outputs)
         text += f"cotangents = [{seeds}]\n"
         text += f"gradient = torch.autograd.grad(outputs, {example.what}, cotangents, allow_unused=True)[0]\n"

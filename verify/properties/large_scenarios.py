@@ -40,25 +40,29 @@ Drawing = Callable[[Judge, Space, int, Sequence[str], Sequence[str]], Iterator[E
 def large_examples(
     judge: Judge, space: Space, seed: int, dtypes: Sequence[str], graded: Sequence[str]
 ) -> Iterator[Example]:
-    """Each size large in its turn, with a mask and without one, in each type in its turn.
+    """Each size large in its turn: values where it is as large as they allow, then gradients where it is as large as these do.
 
-    Values are looked at where the size is as large as they allow, gradients where it is as large as these allow; values alone
-    first, so that what is wrong in both is told of them.
+    One of them is with a mask, the other without; they are in each type in turn. Values are looked at twice where there are no
+    gradients.
     """
     formula, supported, masks = judge.formula, space.supported, len(space.masks) > 1
+    far = large_sizes(formula, supported)
     slopes = large_sizes(formula, supported, GRADIENTS) if graded else ()
-    far = {large.says: large for large in (*large_sizes(formula, supported), *slopes)}
-    for place, large in enumerate(far.values()):
-        turns = 2 if large.cost <= TWICE else 1
-        for turn in range(turns):
+    every = {large.says: large for large in (*far, *slopes)}
+    for place, large in enumerate(every.values()):
+        for turn in range(2):
             dtype = dtypes[(place + turn) % len(dtypes)]
+            sloping = turn == 1 and large in slopes
+            if sloping and dtype not in graded:
+                dtype = graded[0]
+            if not sloping and (large not in far or (turn and large.cost > TWICE)):
+                continue
             with_mask = masks and turn == place % 2
             wide = realistic(formula, large.sizes, dtype, seed + place, with_mask, supported)
-            example = _telling(formula, large, wide) if with_mask or not masks else wide
-            example = replace(_within(space, example), regime=f"large sizes: {large.says}")
-            if large in slopes and dtype in graded and turn == turns - 1:
-                example = with_cotangents(judge, example, seed + place)
-            yield example
+            example = replace(
+                _within(space, _telling(formula, large, wide)), regime=f"large sizes: {large.says}"
+            )
+            yield with_cotangents(judge, example, seed + place) if sloping else example
 
 
 def _telling(formula: Formula, large: Large, example: Example) -> Example:
@@ -96,11 +100,8 @@ def _within(space: Space, example: Example) -> Example:
 
 
 def one_large_size(judge: Judge, caller: Caller, example: Example) -> Outcome:
-    """The value, and the gradient of an example with cotangents."""
-    outcome = judge_value(judge, caller, example)
-    if not example.cotangents or outcome.fails:
-        return outcome
-    return outcome.worse(judge_gradient(judge, caller, example))
+    """The value; of an example with cotangents the gradient."""
+    return (judge_gradient if example.cotangents else judge_value)(judge, caller, example)
 
 
 def of_a_large_batch(judge: Judge, caller: Caller, example: Example) -> Outcome:

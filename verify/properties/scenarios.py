@@ -18,6 +18,7 @@ from verify.faults import Fault
 from verify.inputs import mask_kinds
 from verify.inputs.examples import Example, rounded
 from verify.properties import gradient_scenarios
+from verify.properties.boundaries import at_a_boundary, boundary_examples, limits
 from verify.properties.gradient_scenarios import Scene, padded, scattered, turned
 from verify.properties.gradients import REAL, differentiable
 from verify.properties.large_scenarios import (
@@ -291,6 +292,7 @@ VALUES: tuple[Scenario, ...] = (
     ),
     Scenario("large sizes", one_large_size, examples=large_examples),
     Scenario("a large batch", of_a_large_batch, examples=large_batch),
+    Scenario("at a boundary", at_a_boundary, examples=boundary_examples),
 )
 
 LAWS: tuple[Scenario, ...] = (
@@ -315,6 +317,7 @@ def applicable(judge: Judge) -> tuple[Scenario, ...]:
         s
         for s in VALUES
         if (data or s.name not in needs_data)
+        and (s.name != "at a boundary" or limits(judge))
         and (some or s.name not in needs_tensor)
         and (judge.real or s.name != "with and without gradients")
         and (not s.gradients or (judge.real and differentiable(judge)))

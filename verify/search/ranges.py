@@ -174,6 +174,8 @@ class RangeSearch:
 def conforming_range(setting: Setting, report: Report) -> Range | None:
     """The range in which everything conforms that was falsified; None if there is none, or one was declared."""
     wrong = [c for c in report.falsified if c.kind in ("value", "gradient")]
+    if setting.judge.formula.law is not None:
+        return None
     if not wrong or not setting.judge.real or setting.caller.hung or setting.caller.sizes.within is not None:
         return None
     if any(c.counterexample is not None and c.counterexample.got is None for c in wrong):
