@@ -67,6 +67,7 @@ def check(
     compile: bool = False,  # noqa: A002 torch's own word
     time_limit: float | None = None,
     causes: bool = True,
+    until_falsified: bool = False,
     progress: Progress | None = None,
     name: str | None = None,
 ) -> Report:
@@ -95,6 +96,8 @@ def check(
         compile: whether ``torch.compile(fn)`` is held to the statement, too.
         time_limit: seconds for the whole; checks that did not finish say so.
         causes: whether what explains a falsification is looked for, which takes a few seconds.
+        until_falsified: whether to stop at the first violation, and to leave its example as it was found: for whoever asks only
+            whether there is one.
         progress: called with the check's name, its number, and how many there are.
         name: what to call ``fn`` in the report.
 
@@ -151,7 +154,7 @@ def check(
     )
     if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
         report.notes.append(f"{caller.name} takes no mask: checked without masks")
-    setting = Setting(judge, caller, seed, max_examples, clock, edges=edges)
+    setting = Setting(judge, caller, seed, max_examples, clock, edges=edges, small=not until_falsified)
     why = Explained()
     with listening(), one_thread(), what_exists_kept():
         _first_call(setting, kinds[0])
@@ -170,6 +173,9 @@ def check(
                 progress(title, place, len(plan))
             report.checks += work()
             _violated(setting, report)
+            if until_falsified and any(map(_compared, report.falsified)):
+                report.notes.append("the other checks were not begun: a violation was found")
+                break
             if conventions == AUTO and report.falsified and not why.tried:
                 why = reasons(setting, report, kinds)
                 if why.changes:
@@ -205,6 +211,12 @@ def _violated(setting: Setting, report: Report) -> None:
     """Keep when the first violation was seen: by a search, or, where nothing is searched (a law, an offence), by now."""
     if report.first_violation is None and report.falsified:
         report.first_violation = (setting.violated or time.monotonic()) - setting.clock.began
+
+
+def _compared(result: CheckResult) -> bool:
+    """Whether a check compared what it found wrong: an exception alone may hide more."""
+    example = result.counterexample
+    return example is not None and example.got is not None
 
 
 def _first_call(setting: Setting, dtype: str) -> None:

@@ -42,6 +42,7 @@ class Setting:
         scenes: examples of the scenarios that are to come.
         edges: the conventions of the check that were chosen (:mod:`verify.edges`).
         found: the latest violation, before it was made small.
+        small: whether counterexamples are made small.
     """
 
     judge: Judge
@@ -55,6 +56,7 @@ class Setting:
     scenes: dict[str, list[Example]] = field(default_factory=dict)
     edges: Mapping[str, str] = field(default_factory=dict)
     found: Example | None = None
+    small: bool = True
 
     def space(self, moderate: bool = False) -> Space:
         """The examples to draw from."""
@@ -222,7 +224,7 @@ def concluded(
         declared = declarations(setting.judge.formula, *more)
         began = time.monotonic()
         seconds = max(LEAST_SHRINKING, min(SECONDS, setting.shrinking))
-        if not setting.caller.hung:
+        if setting.small and not setting.caller.hung:
             supported = setting.caller.sizes
             shrinker = Shrinker(example, outcome, probe, declared, fixed or set(), seconds, supported)
             example, outcome = shrinker.run()

@@ -88,10 +88,24 @@ class Place:
         self.lemmas: tuple[Lemma, ...] = ()
 
     def refuses(self, left: Node, step: Step) -> str:
-        """Why the step is refused; empty if it holds."""
+        """Why the step is refused; empty if it holds.
+
+        A formula that is kept has to be defined at all of its indices. Where that is not known (a convention may leave an entry
+        open that the claim does not speak of), the step is decided once more, with those looked into that no theorem is cited of.
+        """
         try:
             return self._refuses(left, step, ())
-        except (Undischarged, Unprovable) as error:
+        except Undischarged as error:
+            needed = frozenset(one.call.formula_id for one in self.goal.cited)
+            if self.goal.kept <= needed:
+                return str(error)
+            goal = replace(self.goal, kept=needed)
+            opened = Place(goal, self.conventions, self.sizes)
+            refusal = opened.refuses(left, step)
+            self.used |= opened.used
+            self.obligations |= opened.obligations
+            return refusal and str(error)
+        except Unprovable as error:
             return str(error)
 
     def _refuses(self, left: Node, step: Step, split: tuple[sympy.Symbol, ...]) -> str:
