@@ -25,7 +25,7 @@ from verify.properties.values import Judge
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Report, versions
 from verify.search.checks import Setting, gradient_check, robustness_check, value_check
 from verify.search.edge_checks import crossing, isolated, offences, single_precision
-from verify.search.first_calls import met
+from verify.search.first_calls import called_at_all, met
 from verify.search.hints import Explained
 from verify.search.nearest import AUTO, first_that_conforms
 from verify.search.ranges import conforming_range
@@ -157,7 +157,7 @@ def check(
     setting = Setting(judge, caller, seed, max_examples, clock, edges=edges, small=not until_falsified)
     why = Explained()
     with listening(), one_thread(), what_exists_kept():
-        _first_call(setting, kinds[0])
+        called_at_all(setting, kinds[0])
         met(setting, report, kinds)
         plan = [] if caller.hung else _plan(setting, kinds, report, compile)
         if judge.real and formula.law is None:
@@ -217,33 +217,6 @@ def _compared(result: CheckResult) -> bool:
     """Whether a check compared what it found wrong: an exception alone may hide more."""
     example = result.counterexample
     return example is not None and example.got is not None
-
-
-def _first_call(setting: Setting, dtype: str) -> None:
-    """A builtin whose signature is unknown shows at the first call whether it can be called at all."""
-    import inspect
-
-    caller = setting.caller
-    try:
-        inspect.signature(caller.fn.forward if isinstance(caller.fn, torch.nn.Module) else caller.fn)
-        return
-    except (ValueError, TypeError):
-        pass
-    recipe = next(iter(setting.space().plan(1, 0)))
-    for masked in (True, False) if caller.takes_mask else (False,):
-        caller.takes_mask = masked
-        example = setting.space().example(recipe._replace(mask=1), dtype)
-        try:
-            caller(*caller.arguments(example.inputs, dtype))
-        except Fault as fault:
-            if not isinstance(fault.__cause__, TypeError):
-                return
-            said = str(fault)
-        except Unsupported:
-            return
-        else:
-            return
-    raise Unusable(said)
 
 
 Work = tuple[str, Callable[[], list[CheckResult]]]

@@ -14,6 +14,8 @@ import impl.scores
 from verify import check
 from verify.edges import STRICT
 
+pytestmark = pytest.mark.usefixtures("as_found")
+
 RIGHT = {
     "scores.dot": impl.scores.dot,
     "scores.scaled_dot": impl.scores.scaled_dot,

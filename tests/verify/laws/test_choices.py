@@ -194,6 +194,7 @@ def test_a_broken_axiom_says_where_and_what() -> None:
 
 def test_a_callable_that_takes_no_mask_is_asked_without() -> None:
     """Masks are left out where the callable does not take them; at another seed, too, ours conforms."""
+
     def maskless(q: Tensor, k: Tensor, v: Tensor, generator: Generator) -> Any:
         return ours(q, k, v, generator)
 
