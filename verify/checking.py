@@ -25,7 +25,7 @@ from verify.properties.values import Judge
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Report, versions
 from verify.search.checks import Setting, gradient_check, robustness_check, value_check
 from verify.search.edge_checks import crossing, isolated, offences, single_precision
-from verify.search.first_calls import met
+from verify.search.first_calls import called_at_all, met
 from verify.search.hints import Explained
 from verify.search.large_checks import large_check
 from verify.search.nearest import first_that_conforms, split_auto
@@ -68,6 +68,7 @@ def check(
     compile: bool = False,  # noqa: A002 torch's own word
     time_limit: float | None = None,
     causes: bool = True,
+    until_falsified: bool = False,
     progress: Progress | None = None,
     name: str | None = None,
 ) -> Report:
@@ -97,6 +98,8 @@ def check(
         compile: whether ``torch.compile(fn)`` is held to the statement, too.
         time_limit: seconds for the whole; checks that did not finish say so.
         causes: whether what explains a falsification is looked for, which takes a few seconds.
+        until_falsified: whether to stop at the first violation, and to leave its example as it was found: for whoever asks only
+            whether there is one.
         progress: called with the check's name, its number, and how many there are.
         name: what to call ``fn`` in the report.
 
@@ -153,10 +156,11 @@ def check(
     )
     if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
         report.notes.append(f"{caller.name} takes no mask: checked without masks")
-    setting = Setting(judge, caller, seed, max_examples, clock, edges=edges, named=chosen if seeking else ())
+    kept = chosen if seeking else ()
+    setting = Setting(judge, caller, seed, max_examples, clock, edges=edges, named=kept, small=not until_falsified)
     why = Explained()
     with listening(), one_thread(), what_exists_kept():
-        _first_call(setting, kinds[0])
+        called_at_all(setting, kinds[0])
         met(setting, report, kinds)
         plan = [] if caller.hung else _plan(setting, kinds, report, compile)
         if judge.real and formula.law is None:
@@ -172,6 +176,9 @@ def check(
                 progress(title, place, len(plan))
             report.checks += work()
             _violated(setting, report)
+            if until_falsified and any(map(_compared, report.falsified)):
+                report.notes.append("the other checks were not begun: a violation was found")
+                break
             if seeking and report.falsified and not why.tried:
                 why = reasons(setting, report, kinds)
                 if why.changes:
@@ -213,31 +220,10 @@ def _violated(setting: Setting, report: Report) -> None:
             report.examples_until = sum(check.examples for check in until if check.kind != "law")
 
 
-def _first_call(setting: Setting, dtype: str) -> None:
-    """A builtin whose signature is unknown shows at the first call whether it can be called at all."""
-    import inspect
-
-    caller = setting.caller
-    try:
-        inspect.signature(caller.fn.forward if isinstance(caller.fn, torch.nn.Module) else caller.fn)
-        return
-    except (ValueError, TypeError):
-        pass
-    recipe = next(iter(setting.space().plan(1, 0)))
-    for masked in (True, False) if caller.takes_mask else (False,):
-        caller.takes_mask = masked
-        example = setting.space().example(recipe._replace(mask=1), dtype)
-        try:
-            caller(*caller.arguments(example.inputs, dtype))
-        except Fault as fault:
-            if not isinstance(fault.__cause__, TypeError):
-                return
-            said = str(fault)
-        except Unsupported:
-            return
-        else:
-            return
-    raise Unusable(said)
+def _compared(result: CheckResult) -> bool:
+    """Whether a check compared what it found wrong: an exception alone may hide more."""
+    example = result.counterexample
+    return example is not None and example.got is not None
 
 
 Work = tuple[str, Callable[[], list[CheckResult]]]

@@ -95,7 +95,8 @@ multi_head.theorem(
     claim(z[i, l], "=", by_heads(one[i, e]), where=has_key)
     .step(by_heads(concat[i, t * d_v + e]), "the definition; the columns counted head by head, b = t·d_v + e")
     .step(by_heads(head[t, i, e]), "column t·d_v + e is column e of head t")
-    .because("a head is cross-attention with matrices of its own"),
+    .because("a head is cross-attention with matrices of its own")
+    .keeping(cross),
     conventions={"polarity": "true_attends"},
 )
 
@@ -104,7 +105,8 @@ multi_head.theorem(
     "A single head is cross-attention, then W_o, for every query with a permitted key",
     claim(z[i, l], "=", Sum(cross(x, y, W_q[0], W_k[0], W_v[0], mask)[i, e] * W_o[e, l], e), where=has_key)
     .step(Sum(head[0, i, e] * W_o[e, l], e), "there is one block, and the concatenation is its head")
-    .because("the head is cross-attention"),
+    .because("the head is cross-attention")
+    .keeping(cross),
     sizes={h: 1},
     conventions={"polarity": "true_attends"},
 )
@@ -125,7 +127,8 @@ multi_head.theorem(
         "the sum over the heads: number t is now head σ(t), with its block",
     )
     .step(by_heads(head[t, i, e]), "σ reaches every head once: the same terms in another order")
-    .because("z is this sum over the heads"),
+    .because("z is this sum over the heads")
+    .keeping(cross),
     given=sigma,
     conventions={"polarity": "true_attends"},
 )

@@ -61,7 +61,8 @@ class Proof:
         induction: what is shown by induction first, and then known in every step; see :class:`Induction`.
         point: for a witness, sizes and inputs by name.
         definition: whether the claim follows from the definition alone, so that there is no line between its sides.
-        kept: formulas, by ID, that are not looked into: of them it is used only that equal inputs give equal outputs.
+        kept: formulas, by ID, that are not looked into: of them it is used only that equal inputs give equal outputs. Where one
+            is not known to be defined at all of its indices, those that no theorem is cited of are looked into after all.
         cited: theorems that are used; the formulas that they are about are kept.
     """
 

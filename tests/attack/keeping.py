@@ -108,6 +108,34 @@ false(
     conventions={"fully_masked": "unspecified"},
     **U,
 )
+OPEN = {"polarity": "true_attends"}
+false(
+    "a kept softmax that one of the options left open leaves undefined",
+    lambda: claim(0 * softmax(s_soft, mask_soft)[i_soft, j_soft], "=", 0).keeping(softmax),
+    softmax,
+    conventions=OPEN,
+    **U,
+)
+false(
+    "a kept softmax that is 0 under one of the options left open",
+    lambda: claim(
+        softmax(s_soft, mask_soft)[i_soft, j_soft], "=", 0, where=~Some(mask_soft[i_soft, j_soft], j_soft)
+    ).keeping(softmax),
+    softmax,
+    conventions=OPEN,
+    **U,
+)
+false(
+    "a kept softmax whose hidden keys weigh nothing under some of the options left open",
+    lambda: claim(
+        softmax(s_soft, mask_soft)[i_soft, j_soft],
+        "=",
+        0,
+        where=Some(mask_soft[i_soft, j_soft], j_soft) & ~mask_soft[i_soft, j_soft],
+    ).keeping(softmax),
+    softmax,
+    conventions=OPEN,
+)
 for name, recurring, inputs in (
     ("a quotient by an entry", divided, (x,)),
     ("a quotient by a state", by_state, (x,)),

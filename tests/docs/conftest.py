@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,19 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     failure = done.read_text(encoding="utf-8")
     assert not failure, failure
     return folder
+
+
+@pytest.fixture(scope="session")
+def section(site: Path) -> Callable[[str], str]:
+    """The section about a theorem, ``formula.theorem``, as the build of the pages made and kept it: not proved once more."""
+    from generate import theorems
+    from generate.caching import Cache
+    from generate.origins import Origins
+
+    cache, origins = Cache(), Origins()
+
+    def find(name: str) -> str:
+        kept = cache.get(f"{name}.theorem", origins.digest(("theorem", name)))
+        return (kept or theorems.make(name))["text"]
+
+    return find

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-
-from generate import theorems
-
-from spec.language.proving.proof import check
-from spec.language.registry import find
+from collections.abc import Callable
 
 
-def derivation_of(formula_id: str, name: str) -> str:
-    """The part of a formula's theorems that is about one of them, mathematics left out."""
-    formula = find(formula_id)
-    return re.sub(r"<math.*?</math>", "", theorems.written(check(formula.theorems[name], formula)))
+def without_mathematics(section: str) -> str:
+    """Its words."""
+    return re.sub(r"<math.*?</math>", "", section)
 
 
-def test_an_induction_has_a_base_a_hypothesis_and_a_step() -> None:
+def test_an_induction_has_a_base_a_hypothesis_and_a_step(section: Callable[[str], str]) -> None:
     """In this order, before what follows from it."""
-    shown = derivation_of("recurrent.bidirectional", "reversal")
+    shown = without_mathematics(section("recurrent.bidirectional.reversal"))
     words = [
         shown.index(word)
         for word in ("By induction over", "Base, at", "Step, from", "the hypothesis", "Hence")
@@ -26,16 +21,16 @@ def test_an_induction_has_a_base_a_hypothesis_and_a_step() -> None:
     assert words == sorted(words)
 
 
-def test_a_claim_that_is_its_own_induction_has_no_further_step() -> None:
+def test_a_claim_that_is_its_own_induction_has_no_further_step(section: Callable[[str], str]) -> None:
     """The last step of the induction is the end of the derivation."""
-    shown = derivation_of("recurrent.rnn", "vanishes")
+    shown = without_mathematics(section("recurrent.rnn.vanishes"))
     assert "By induction over" in shown
     assert "Hence" not in shown
 
 
-def test_an_induction_inside_another_is_shown_inside_it_and_only_once() -> None:
+def test_an_induction_inside_another_is_shown_inside_it_and_only_once(section: Callable[[str], str]) -> None:
     """Layer by layer, and step by step within each: both claims rest on the same."""
-    shown = derivation_of("recurrent.lstm_stacked", "prefix")
+    shown = without_mathematics(section("recurrent.lstm_stacked.prefix"))
     assert shown.count("By induction over") >= 3
     assert "By the same induction as above" in shown
     assert shown.count('<div class="induction">') == shown.count("By induction over")

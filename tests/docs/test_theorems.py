@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-from generate import derivations, theorems
+from collections.abc import Callable
 
-from spec.language.proving.proof import check
+from generate import derivations
+
 from spec.language.registry import find
 
 
-def section_of(formula_id: str, name: str) -> str:
-    """The part of a formula's theorems that is about one of them."""
-    formula = find(formula_id)
-    return theorems.written(check(formula.theorems[name], formula))
-
-
-def test_an_existential_theorem_is_written_as_an_inequality() -> None:
+def test_an_existential_theorem_is_written_as_an_inequality(section: Callable[[str], str]) -> None:
     """That causal attention is not equivariant is proved by a witness: an equals sign would state the opposite."""
-    shown = section_of("attention.causal", "order_matters")
+    shown = section("attention.causal.order_matters")
     assert "for some inputs" in shown
     assert "&#x02260;" in shown  # ≠
 
 
-def test_a_claim_is_written_for_one_option_of_a_convention_that_it_leaves_open() -> None:
+def test_a_claim_is_written_for_one_option_of_a_convention_that_it_leaves_open(
+    section: Callable[[str], str],
+) -> None:
     """And the page says for which: the claim and its derivation hold no list of options."""
-    shown = section_of("recurrent.lstm", "one_step")
+    shown = section("recurrent.lstm.one_step")
     assert "written for <code>gate_order=ifgo</code>" in shown
     assert "iofg" not in shown
 
 
-def test_a_proof_names_what_it_cites_and_what_it_keeps() -> None:
+def test_a_proof_names_what_it_cites_and_what_it_keeps(section: Callable[[str], str]) -> None:
     """Each cited theorem is a link to where it stands; what is kept whole is not said to be unfolded."""
-    shown = section_of("transformer.encoder_layer", "padding")
+    shown = section("transformer.encoder_layer.padding")
     rests, _, record = shown.partition("The checker’s record")
     cited = find("attention.multi_head").theorems["padding"]
     assert f'href="attention.multi_head.html#{derivations.anchor("padding")}"' in rests

@@ -14,6 +14,8 @@ import impl.scores
 from verify import check
 from verify.edges import STRICT
 
+pytestmark = pytest.mark.usefixtures("as_found")
+
 RIGHT = {
     "scores.dot": impl.scores.dot,
     "scores.scaled_dot": impl.scores.scaled_dot,
@@ -134,7 +136,7 @@ WRONG = [
 )
 def test_realistic_mistakes_are_falsified(formula_id, fn, by, hint):
     """Each mistake is found at the default number of examples, by the check one would expect, without a crash."""
-    report = check(fn, formula_id, conventions=STRICT)
+    report = check(fn, formula_id, conventions=STRICT, causes=bool(hint))
     names = {c.name for c in report.falsified}
     if by not in names:  # a stale cache and a batch mixer show elsewhere first
         assert by.startswith("robustness"), (by, names)

@@ -121,9 +121,10 @@ def picked(names: dict[str, tuple[str, ...]]) -> list[Variant]:
 
 
 def run(variant: Variant) -> TaskResult:
-    """Check a variant with few examples."""
+    """Check a variant with few examples, until it is falsified."""
     few = FEW.get(variant.formula_id.split(".")[0], 80)
-    report = check(variant.call, variant.formula_id, max_examples=few, causes=False, **variant.options)
+    how = {"max_examples": few, "causes": False, "until_falsified": True}
+    report = check(variant.call, variant.formula_id, **how, **variant.options)
     return TaskResult(Task("variant", variant.name, variant.formula_id), report)
 
 

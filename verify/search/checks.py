@@ -43,6 +43,7 @@ class Setting:
         edges: the conventions of the check that were chosen (:mod:`verify.edges`).
         named: the formula's conventions that stay where others are sought.
         found: the latest violation, before it was made small.
+        small: whether counterexamples are made small.
     """
 
     judge: Judge
@@ -57,6 +58,7 @@ class Setting:
     edges: Mapping[str, str] = field(default_factory=dict)
     named: Collection[str] = ()
     found: Example | None = None
+    small: bool = True
 
     def space(self, moderate: bool = False) -> Space:
         """The examples to draw from."""
@@ -243,7 +245,7 @@ def concluded(
         declared = declarations(setting.judge.formula, *more)
         began = time.monotonic()
         seconds = max(LEAST_SHRINKING, min(SECONDS, setting.shrinking))
-        if not setting.caller.hung:
+        if setting.small and not setting.caller.hung:
             supported = setting.caller.sizes
             shrinker = Shrinker(example, outcome, probe, declared, fixed or set(), seconds, supported)
             example, outcome = shrinker.run()

@@ -19,7 +19,8 @@ from spec.language.proving.deciding.derivations import (
     conventions_of,
     derived,
 )
-from spec.language.proving.deciding.place import Goal, Place
+from spec.language.proving.deciding.goals import Goal
+from spec.language.proving.deciding.place import Place
 from spec.language.proving.evaluating.guard import guarded
 from spec.language.proving.evaluating.witness import Numeric
 from spec.language.proving.obligations import Obligation

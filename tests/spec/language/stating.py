@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from spec.language import Formula, data, sizes, tensor
+from spec.language import Convention, Formula, Sum, data, define, indices, sizes, tensor
 
 n, d = sizes("n d")
 x, y = data("x", n, d), tensor("y", n)
+STYLE = Convention("style", {"plain": "as it is", "twice": "twice"}, default="plain")
 
 
 def stated(
@@ -15,3 +16,10 @@ def stated(
 ) -> Formula:
     """A formula with these lines."""
     return Formula("test.stated", "Stated", inputs, lines, outputs, **rest)
+
+
+def row() -> Formula:
+    """A formula of one row."""
+    (c,) = indices(c=d)
+    v, s = data("v", d), tensor("s")
+    return Formula("test.row", "Row", (v,), (define(s, Sum(v[c], c)),), (s,))

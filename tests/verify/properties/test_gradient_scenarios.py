@@ -11,6 +11,8 @@ from verify.inputs.examples import Recipe, Space
 from verify.properties.gradients import differentiable, expected_batch, expected_gradients, with_cotangents
 from verify.properties.values import Judge
 
+pytestmark = pytest.mark.usefixtures("as_found")
+
 
 class Product(torch.autograd.Function):
     """q kᵀ and its gradients, right."""
@@ -83,7 +85,7 @@ class Weighted(torch.autograd.Function):
 
 def falsified(fn, formula_id, seed=0):
     """Names of the falsified checks."""
-    report = check(fn, formula_id, max_examples=60, seed=seed)
+    report = check(fn, formula_id, max_examples=60, seed=seed, causes=False)
     return [c.name.removeprefix("robustness: ") for c in report.falsified]
 
 
@@ -107,7 +109,7 @@ def test_a_parameter_is_summed_over_the_batch():
     assert found == ["gradients of a batch"]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_right_backward_pass_conforms(seed):
     """Written by hand or by autograd."""
     assert not falsified(lambda q, k: Product.apply(q, k), "scores.dot", seed)
@@ -117,7 +119,7 @@ def test_a_right_backward_pass_conforms(seed):
 def test_without_a_gradient_no_scene_is_played():
     """Where the gradient is wrong or missing already, the report does not say so four times more."""
     for fn in (lambda q, k: (q @ k.mT).detach(), lambda q, k: q.detach() @ k.mT + 0 * q.sum()):
-        report = check(fn, "scores.dot", max_examples=60)
+        report = check(fn, "scores.dot", max_examples=60, causes=False)
         assert not [c for c in report.checks if c.name.startswith("robustness: gradients")]
 
 

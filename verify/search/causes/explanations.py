@@ -46,6 +46,9 @@ def under_others(evidence: Evidence) -> str:
     return ""
 
 
+SAID = 1e-6
+"""Factors are one where they agree to the six digits that are said of them; in float64, where they are taken, roundings are far
+smaller, and a factor that varies by less is no scale that anybody wrote."""
 FILLS = (
     -(10**4),
     -(10**9),
@@ -117,12 +120,12 @@ def scaled(evidence: Evidence) -> str:
     if any(f is None for f in factors):
         return ""
     found = [f for f in factors if f is not None]
-    if np.ptp(found) <= 1e-6 * abs(found[0]):
+    if np.ptp(found) <= SAID * abs(found[0]):
         return f"the result is {found[0]:.6g} times what is stated, everywhere"
     for size in evidence.failing[0].example.sizes:
         for power, said in ((1, f"{size}"), (-1, f"1/{size}"), (0.5, f"√{size}"), (-0.5, f"1/√{size}")):
             made = [w.example.sizes[size] ** power for w in evidence.failing]
-            if np.allclose(found, made, rtol=1e-6):
+            if np.allclose(found, made, rtol=SAID):
                 return f"the scale is wrong: the result is {said} times what is stated"
     return ""
 
@@ -135,7 +138,7 @@ def _factor(evidence: Evidence, witness: Witness) -> float | None:
         return None
     with np.errstate(all="ignore"):
         factors = got[told] / said[told]
-    return float(factors[0]) if np.ptp(factors) <= 1e-6 * abs(factors[0]) else None
+    return float(factors[0]) if np.ptp(factors) <= SAID * abs(factors[0]) else None
 
 
 __all__ = ["fill", "other_inputs", "other_lines", "outputs_exchanged", "scaled", "under_others"]

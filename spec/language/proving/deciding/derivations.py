@@ -10,7 +10,8 @@ import sympy
 
 from spec.language.expr import Node
 from spec.language.formula import Formula
-from spec.language.proving.deciding.place import Given, Goal, Place, Range
+from spec.language.proving.deciding.goals import Given, Goal, Range
+from spec.language.proving.deciding.place import Place
 from spec.language.proving.obligations import Obligation
 from spec.language.proving.rules.register import Rule
 from spec.language.proving.rules.stepwise import RULES
@@ -20,7 +21,9 @@ from spec.language.trees import free_symbols, substitute
 
 @dataclass(frozen=True)
 class CheckedStep:
-    """A step of a derivation: what it leads to, the rules and obligations it took, and why it is refused, if it is."""
+    """A step of a derivation: what it leads to, the rules and obligations it took that no step before it did, and why it is
+    refused, if it is.
+    """
 
     left: Node
     relation: str
@@ -121,7 +124,12 @@ def derived(goal: Goal, proof: Proof) -> CheckedClaim:
             return CheckedClaim(goal.claim, Assurance.REFUSED, (), "", induction)
         goal = goal.knowing(*shown)
     assurance = Assurance.PROVED_AT_SIZES if proof.sizes else Assurance.PROVED
-    checked = tuple(_checked(goal, proof, left, step) for left, step in chain(goal.claim, proof))
+    places = [
+        Place(goal, conventions, sizes)
+        for conventions in conventions_of(goal.theorem, goal.formula)
+        for sizes in proof.sizes or ({},)
+    ]
+    checked = tuple(_checked(places, left, step) for left, step in chain(goal.claim, proof))
     note = ""
     relations = {s.relation for s in checked}
     if any(s.refusal for s in checked):
@@ -133,16 +141,14 @@ def derived(goal: Goal, proof: Proof) -> CheckedClaim:
     return CheckedClaim(goal.claim, assurance, checked, note, induction)
 
 
-def _checked(goal: Goal, proof: Proof, left: Node, step: Step) -> CheckedStep:
+def _checked(places: list[Place], left: Node, step: Step) -> CheckedStep:
     rules: dict[str, Rule] = {}
     obligations: dict[str, Obligation] = {}
     refusal = ""
-    for conventions in conventions_of(goal.theorem, goal.formula):
-        for sizes in proof.sizes or ({},):
-            place = Place(goal, conventions, sizes)
-            refusal = refusal or place.refuses(left, step)
-            rules |= {name: RULES[name] for name in sorted(place.used)}
-            obligations |= place.obligations
+    for place in places:
+        refusal = refusal or place.refuses(left, step)
+        rules |= {name: RULES[name] for name in sorted(place.used)}
+        obligations |= place.obligations
     return CheckedStep(
         left, step.relation, step.to, step.why, tuple(rules.values()), tuple(obligations.values()), refusal
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -13,10 +13,11 @@ import sympy
 from spec.language.abbreviations import meant
 from spec.language.arrays import Tensor, each
 from spec.language.cited import Cited
-from spec.language.expr import TRUE, AnyOf, Compare, Node, Not, lift
+from spec.language.expr import Node, lift
 from spec.language.formula import Formula
 from spec.language.proving.deciding.citing import instance
 from spec.language.proving.deciding.equality import vanishes
+from spec.language.proving.deciding.goals import Given, Goal, for_all
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.knowledge.schemes import Lemma, Scheme
 from spec.language.proving.obligations import Obligation, Undischarged, Unprovable
@@ -29,56 +30,21 @@ from spec.language.proving.terms.polynomials import ZERO, Atom, Poly, number
 from spec.language.proving.terms.replacing import Change, rebuild
 from spec.language.proving.terms.writing import condition_text, text
 from spec.language.symbols import indices
-from spec.language.theorem import Claim, Proof, Step, Theorem
+from spec.language.theorem import Step
 
 MOST_REWRITINGS = 3
 """How often what is known is put in, one thing after another."""
 
-Range = tuple[sympy.Symbol, sympy.Expr, sympy.Expr]
-"""An index, its first and its last value."""
-
-
-@dataclass(frozen=True)
-class Given:
-    """What is known for all values of some indices in their ranges: a claim, or an assumption of the theorem."""
-
-    claim: Claim
-    ranges: tuple[Range, ...]
-    assumed: bool = False
-
-
-@dataclass(frozen=True)
-class Goal:
-    """A claim to be shown: the theorem it belongs to, the indices fixed around it with their ranges, what is known there.
-
-    ``checked`` keeps the inductions that were checked for the same theorem: several claims may rest on one.
-    """
-
-    theorem: Theorem
-    formula: Formula
-    claim: Claim
-    outer: tuple[Range, ...] = ()
-    known: tuple[Given, ...] = ()
-    kept: frozenset[str] = frozenset()
-    cited: tuple[Cited, ...] = ()
-    checked: dict[Any, Any] = field(default_factory=dict, compare=False)
-
-    @property
-    def ranges(self) -> tuple[Range, ...]:
-        """Every index with its range, the outer ones first."""
-        return (*self.outer, *((s, sympy.S.Zero, size - 1) for s, size in self.claim.over))
-
-    def knowing(self, *more: Given) -> Goal:
-        """The same goal where more is known."""
-        return replace(self, known=(*self.known, *more))
-
-    def proved_by(self, proof: Proof) -> Goal:
-        """The same goal, with what its proof keeps and cites."""
-        return replace(self, kept=self.kept | proof.kept, cited=(*self.cited, *proof.cited))
+Setting = tuple[Reader, Frame, Facts]
+"""What reads the trees of a step, what their letters stand for, and what is known of these."""
 
 
 class Place:
-    """A goal under a choice of conventions, at symbolic or listed sizes."""
+    """A goal under a choice of conventions, at symbolic or listed sizes.
+
+    The steps of one derivation are decided at one place: what was read for a step is there for the next, which begins with the
+    expression that the one before led to. What a step is said to use is what it used first.
+    """
 
     def __init__(self, goal: Goal, conventions: Mapping[str, str], sizes: Mapping[sympy.Symbol, int]) -> None:
         self.goal, self.theorem, self.formula = goal, goal.theorem, goal.formula
@@ -86,18 +52,36 @@ class Place:
         self.used: set[str] = set()
         self.obligations: dict[str, Obligation] = {}
         self.lemmas: tuple[Lemma, ...] = ()
+        self._ready: dict[tuple[sympy.Symbol, ...], list[tuple[Setting, tuple[Lemma, ...]]]] = {}
+        self._looking: Place | None = None  # the same place, with kept formulas looked into
 
     def refuses(self, left: Node, step: Step) -> str:
-        """Why the step is refused; empty if it holds."""
-        try:
-            return self._refuses(left, step, ())
-        except (Undischarged, Unprovable) as error:
-            return str(error)
+        """Why the step is refused; empty if it holds.
+
+        A formula that is kept has to be defined at all of its indices. Where that is not known (a convention may leave an entry
+        open that the claim does not speak of), the step is decided once more, with those looked into that no theorem is cited of.
+        """
+        self.used, self.obligations = set(), {}
+        said = ""
+        if self._looking is None:
+            try:
+                return self._refuses(left, step, ())
+            except Unprovable as error:
+                return str(error)
+            except Undischarged as error:
+                said = str(error)
+            needed = frozenset(one.call.formula_id for one in self.goal.cited)
+            if self.goal.kept <= needed:
+                return said
+            self._looking = Place(replace(self.goal, kept=needed), self.conventions, self.sizes)
+        refusal = self._looking.refuses(left, step)
+        self.used, self.obligations = self._looking.used, self._looking.obligations
+        return refusal and (said or refusal)
 
     def _refuses(self, left: Node, step: Step, split: tuple[sympy.Symbol, ...]) -> str:
         """Check with some of the claim's indices split by parity; split a further one where a definition asks for it."""
         try:
-            for reader, frame, facts in self._settings(split):
+            for reader, frame, facts in self._prepared(split):
                 refusal = self._holds(reader, frame, facts, left, step)
                 self.used |= reader.n.used | ({"parity"} if split else set())
                 self.obligations |= reader.n.ledger.entries
@@ -194,7 +178,23 @@ class Place:
 
     # Settings ------------------------------------------------------------------------------------------------------------
 
-    def _settings(self, split: tuple[sympy.Symbol, ...]) -> Iterator[tuple[Reader, Frame, Facts]]:
+    def _prepared(self, split: tuple[sympy.Symbol, ...]) -> Iterator[Setting]:
+        """The settings, those of the step before where it was decided in all of them; each with its own budget for the step."""
+        ready = self._ready.pop(split, None)
+        found: list[tuple[Setting, tuple[Lemma, ...]]] = []
+        if ready is None:
+            for setting in self._settings(split):
+                yield setting
+                found.append((setting, self.lemmas))
+        else:
+            for setting, self.lemmas in ready:
+                setting[0].n.begin()
+                yield setting
+            found = ready
+        if not self.sizes:  # there are too many of listed sizes and indices
+            self._ready[split] = found
+
+    def _settings(self, split: tuple[sympy.Symbol, ...]) -> Iterator[Setting]:
         """A reader with frame and facts, anew for each parity of split indices, or for each value at listed sizes."""
         found = False
         for values in self._values():
@@ -226,9 +226,7 @@ class Place:
         for values in product(*(range(int(count or 0)) for count in counts)):
             yield dict(zip((s for s, _ in self.goal.claim.over), values, strict=True))
 
-    def _at(
-        self, values: Mapping[sympy.Symbol, int], parities: Mapping[sympy.Symbol, int]
-    ) -> tuple[Reader, Frame, Facts]:
+    def _at(self, values: Mapping[sympy.Symbol, int], parities: Mapping[sympy.Symbol, int]) -> Setting:
         reader, frame = self._reader()
         facts = reader.n.empty
         fixed: dict[str, tuple[Any, Frame]] = {
@@ -317,19 +315,6 @@ class Place:
                 "its left side is neither a state of a recurrence nor a formula that is kept"
             )
         self.lemmas = (*self.lemmas, Lemma(state, right, tuple(variables), lits))
-
-
-def for_all(assumption: Node) -> Given | None:
-    """An assumption "for every index in a range, x ≤ y" (or <), as what it says of each."""
-    some = assumption.args[0] if isinstance(assumption, Not) else None
-    if not isinstance(some, AnyOf) or some.where != TRUE or not isinstance(some.body, Not):
-        return None
-    held = some.body.args[0]
-    if not isinstance(held, Compare) or str(held.args[0]) == "==":
-        return None
-    relation, left, right = held.args
-    claim = Claim(lift(left), lift(right), (), TRUE, str(relation))
-    return Given(claim, ((some.var, some.first, some.last),), assumed=True)
 
 
 def _fixed(tensor: Tensor, value: Any) -> Any:

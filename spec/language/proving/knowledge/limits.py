@@ -28,6 +28,10 @@ class Limits:
         self._left_out: Counter[Search] = Counter()
         self._rewritings = 0
 
+    def begin(self) -> None:
+        """A further step begins: it may rewrite as much as the one before."""
+        self._rewritings = 0
+
     def rewrites(self, count: int = 1) -> None:
         """Count products of terms, and atoms that are rebuilt.
 

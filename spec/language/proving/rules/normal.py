@@ -63,6 +63,11 @@ class Normal:
 
     # Declarations ------------------------------------------------------------------------------------------------------
 
+    def begin(self) -> None:
+        """A further step is decided here: it has a budget, and a record of what it uses, of its own."""
+        self.limits.begin()
+        self.ledger, self.used, self.counter_case = Ledger(), set(), ()
+
     def note(self, rule: str) -> None:
         """Record that a rule was used."""
         self.used.add(rule)

@@ -1,0 +1,45 @@
+"""What a grade is: errors counted in sigma, digits in root mean squares."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from verify.accuracy.grades import TYPICAL, WORST, Grade
+
+
+def test_a_grade_counts_errors_in_sigma_and_digits_in_root_mean_squares() -> None:
+    """Ten times sigma everywhere is 10 sigma and one digit; exact zeros and unjudged entries do not count."""
+    grade, value = Grade("float32"), np.ones(64)
+    judged = np.arange(64) > 0
+    got = value + 10e-7
+    got[0] = np.nan
+    grade.see("y", got, value, np.full(64, 1e-7), judged)
+    assert grade.sigma == pytest.approx(10)
+    assert grade.digits == pytest.approx(1)
+    assert grade.entries == 63
+    few, many = grade.imprecise, Grade("float32")
+    many.join(grade)
+    many.join(grade)
+    assert (few, many.imprecise) == (False, True)  # of few entries a root mean square says nothing
+    grade = many
+    assert grade.sigma < WORST["float32"]
+    assert grade.typical > TYPICAL
+
+
+def test_nan_where_there_is_a_value_is_infinitely_far_off() -> None:
+    """It is never careful."""
+    grade = Grade("float32")
+    grade.see("y", np.array([np.nan]), np.ones(1), np.ones(1), True)
+    assert math.isinf(grade.sigma)
+    assert grade.imprecise
+
+
+def test_an_entry_that_hardly_rounds_is_measured_by_its_neighbours() -> None:
+    """An error of a tenth of the others' is no fault where none was expected."""
+    grade = Grade("float32")
+    sigma = np.array([1e-20, 1.0, 1.0, 1.0])
+    grade.see("y", np.full(4, 0.1), np.zeros(4), sigma, True)
+    assert grade.sigma < 2

@@ -1,0 +1,76 @@
+"""The command in a process of its own: what it imports, and what lies in the user's directory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+RIGHT = """
+import torch.nn.functional as F
+
+def my_layer_norm(x, gamma, beta, eps):
+    return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
+"""
+FEW = ["--formula", "normalization.layer_norm", "--max-examples", "15"]
+
+
+def attnspec(
+    *arguments: str, cwd: Path, code: str | None = None, **more: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command in a directory, as a user would (from the source tree, without installing it)."""
+    program = code or "import sys; from verify.command.cli import main; sys.exit(main(sys.argv[1:]))"
+    # Like an installed command, it finds attnspec before the user's directory.
+    begin = f"import sys; sys.path[0] = {str(ROOT)!r}; "
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", **more}
+    return subprocess.run(
+        [sys.executable, "-c", begin + program, *arguments],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["--help"]])
+def test_quick_commands_do_not_import_torch(tmp_path: Path, arguments: list[str]) -> None:
+    """list and --help stay quick because they import neither torch nor the other heavy packages."""
+    code = (
+        "from verify.command.cli import main; status = main(sys.argv[1:]); "
+        "print([m for m in ('torch', 'transformers', 'hypothesis') if m in sys.modules], file=sys.stderr); sys.exit(status)"
+    )
+    done = attnspec(*arguments, cwd=tmp_path, code=code)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.strip().splitlines()[-1] == "[]"
+
+
+def test_a_users_own_folders_do_not_shadow_ours(tmp_path: Path) -> None:
+    """With spec/, verify/ and impl.py of the user's in the current directory, ours are used, and theirs can be checked."""
+    for name in ("spec", "verify", "spec/language"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise RuntimeError('the wrong package')\n")
+    (tmp_path / "impl.py").write_text(RIGHT)
+    (tmp_path / "mine.py").write_text(RIGHT)
+    code = (
+        "from verify.command.cli import main; names, more = sys.argv[1].split(), sys.argv[2:]; "
+        "sys.exit(repr([main(['check', name, *more]) for name in names]))"
+    )
+    names = "mine:my_layer_norm impl:my_layer_norm ./impl.py:my_layer_norm"
+    done = attnspec(names, *FEW, cwd=tmp_path, code=code)
+    assert done.stderr.splitlines()[-1] == "[0, 2, 0]", done.stderr
+    assert "for your file write ./impl.py:my_layer_norm" in done.stderr
+
+
+def test_a_foreign_spec_is_one_clear_line(tmp_path: Path) -> None:
+    """A package named spec that was imported first gives one line and exit 2."""
+    (tmp_path / "spec").mkdir()
+    (tmp_path / "spec" / "__init__.py").write_text("")
+    code = f"sys.path.insert(0, {str(tmp_path)!r}); import spec; from verify.command.cli import main; sys.exit(main(['list']))"
+    done = attnspec(cwd=tmp_path, code=code)
+    assert done.returncode == 2
+    assert "another package named 'spec'" in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,53 @@
+"""Examples of the sizes of real models, on which accuracy is graded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spec.language.registry import find
+from verify.inputs.realistic_examples import BUDGET, ladder, realistic
+from verify.inputs.size_rules import EVERY_SIZE, Supported
+from verify.inputs.sizes import sizing
+
+
+@pytest.mark.parametrize(
+    ("formula_id", "sums", "few"),
+    [
+        ("attention.scaled_dot_product", {"d_k", "m"}, {"n", "d_v"}),
+        ("normalization.layer_norm", {"d"}, set()),
+        ("recurrent.lstm", {"p", "d"}, {"T"}),
+        ("scores.additive", {"a"}, {"n", "m"}),
+    ],
+)
+def test_sizes_that_sums_run_over_are_those_of_real_models(
+    formula_id: str, sums: set[str], few: set[str]
+) -> None:
+    """Every sum has 257 terms or more at the widest, within the budget; the rest is small."""
+    formula = find(formula_id)
+    rungs = ladder(formula, EVERY_SIZE)
+    widest = {str(size): value for size, value in rungs[-1].items()}
+    assert all(widest[name] >= 257 for name in sums)
+    assert all(widest[name] <= 5 for name in few)
+    costs = [sizing(formula, EVERY_SIZE).cost(sizes) for sizes in rungs]
+    assert costs == sorted(costs)
+    assert costs[-1] <= BUDGET + sizing(formula, EVERY_SIZE).budget
+
+
+def test_only_supported_sizes_are_wide() -> None:
+    """A rule of the callable holds at realistic sizes, too."""
+    formula = find("attention.multi_head")
+    supported = Supported.of(formula, {"d_model": "h*d_k", "d_v": "d_k", "h": "2|4"})
+    for sizes in ladder(formula, supported):
+        assert supported.fits(sizes)
+
+
+def test_weights_are_scaled_by_what_a_sum_runs_over() -> None:
+    """Sums of unit-normal data times weights stay of size 1: each weight has a variance of one over its terms."""
+    formula = find("attention.multi_head")
+    example = realistic(formula, ladder(formula, EVERY_SIZE)[0], "float32", 0, False)
+    sizes = {str(size): value for size, value in example.sizes.items()}
+    for name, fan in (("W_q", sizes["d_model"]), ("W_o", sizes["h"] * sizes["d_v"])):
+        # The variance of thousands of normal numbers is known to 3 %, and 1/fan of the other sizes would be off by 100 %.
+        assert np.var(example.inputs[name]) * fan == pytest.approx(1, rel=0.3)
+    assert np.var(example.inputs["x"]) == pytest.approx(1, rel=0.5)
