@@ -20,7 +20,7 @@ ALLOWED = {
     "spec": {"sympy", "numpy", "flint"},
     "impl": {"torch", "jaxtyping", "safetensors", "tokenizers", "triton"},
     "verify": {"spec", "impl", "torch", "numpy", "hypothesis", "latex2mathml", "pytest", "rich"} | PEERS,
-    "examples": {"impl", "spec", "torch", "matplotlib", "rich", "transformers"},
+    "examples": {"impl", "spec", "torch", "matplotlib", "rich", "tokenizers", "transformers"},
 }
 
 
