@@ -14,10 +14,12 @@
 ``impl.decoding``         ``greedy``, ``beam``, ``sample``: a text from a model of the next token
 ``impl.seq2seq``          encoder and decoder as modules: without attention, Bahdanau's, Luong's
 ``impl.transformer``      the Transformer: layers, stacks, ``model``, ``cost``; as functions and as modules, with a cache
+``impl.bert``             BERT, RoBERTa, ALBERT and DistilBERT as modules, with heads; checkpoints; WordPiece
 ========================  =========================================================================
 
 Each function implements the statement of the same name (``impl.attention.causal`` is ``attention.causal``) and
-uses its letters. Everything here leans on torch and jaxtyping alone. A module is imported when it is first named, so
+uses its letters. Everything here leans on torch and jaxtyping alone,
+but ``impl.bert``, which reads files with safetensors and tokenizers. A module is imported when it is first named, so
 ``import impl`` does not import torch. Annotations are enforced in the tests only; what a function refuses at run time
 is said in its docstring.
 """
@@ -27,6 +29,7 @@ from types import ModuleType
 
 __all__ = [
     "attention",
+    "bert",
     "decoding",
     "embedding",
     "feedforward",

@@ -1,0 +1,175 @@
+"""BERT's encoder as a module: from ids to what the top layer says of each token.
+
+Source: Devlin et al. 2019, section 3; with shared layers, Lan et al. 2020, section 3.1.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import torch
+from jaxtyping import Bool, Float, Integer
+from torch import Generator, Tensor, nn
+
+from impl import _refuse
+from impl.bert.config import BertConfig
+from impl.bert.layers import BertEmbeddings, BertLayer, BertPooler, draw
+from impl.bert.unpadding import Tokens
+
+__all__ = ["BertEncoder", "Encoded"]
+
+
+class Encoded(NamedTuple):
+    """What an encoder says. Padding is 0 throughout."""
+
+    last: Float[Tensor, "... n d_model"]
+    """Of each token, the top layer."""
+    pooled: Float[Tensor, "... d_model"] | None = None
+    """Of the sequence, where there is a pooler."""
+    layers: Float[Tensor, "L_1 ... n d_model"] | None = None
+    """The embeddings and what each layer makes of them, where asked for."""
+    weights: Float[Tensor, "L ... h n n"] | None = None
+    """The weights of attention, where asked for."""
+
+
+class BertEncoder(nn.Module):
+    """Embeddings, ``layers`` layers, and a pooler.
+
+    ``pooler`` says whether there is one; None: as the family has it (``config.pools``). Weights are drawn from ``generator``.
+    """
+
+    def __init__(
+        self, config: BertConfig, *, pooler: bool | None = None, generator: Generator | None = None
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.embeddings = BertEmbeddings(config)
+        self.layers = nn.ModuleList(BertLayer(config) for _ in range(config.own_layers))
+        self.pooler = BertPooler(config) if (config.pools if pooler is None else pooler) else None
+        self.reset_parameters(generator)
+
+    def reset_parameters(self, generator: Generator | None = None) -> None:
+        """Draw all weights anew."""
+        draw(self, self.config.std, generator)
+
+    def forward(
+        self,
+        ids: Integer[Tensor, "... n"],
+        segments: Integer[Tensor, "... n"] | None = None,
+        mask: Bool[Tensor, "... n"] | None = None,
+        positions: Integer[Tensor, "... n"] | None = None,
+        *,
+        all_layers: bool = False,
+        weights: bool = False,
+        unpadded: bool | None = None,
+    ) -> Encoded:
+        """What the encoder says of each token; ``segments`` are 0 and ``positions`` count from ``config.offset`` unless given.
+
+        Where the mask is False stands padding. It is never read: any id may stand there, and what comes out is 0. Positions
+        count places in the row, and real tokens in the RoBERTa family: padding in front shifts the one and not the other.
+
+        ``unpadded=True`` takes padding out before the embeddings and puts it back behind the last layer: the same results, in
+        the time and memory that real tokens take. It has to look at the mask; None: on the CPU, unless compiled. ``all_layers``
+        and ``weights`` ask for more to look at; with ``weights``, padding stays in.
+
+        ValueError for shapes that do not fit, more tokens than ``config.max_length`` and segments where there are none, TypeError
+        for a mask that is not boolean, IndexError for ids beyond the tables.
+        """
+        self._check(ids, segments, mask, positions)
+        *lead, n = ids.shape
+        words = ids.reshape(-1, n)
+        segments, mask, positions = (
+            None if x is None else x.reshape(-1, n) for x in (segments, mask, positions)
+        )
+        if unpadded is None:
+            unpadded = ids.is_cpu and not torch.compiler.is_compiling()
+        tokens = Tokens.of(len(words), n, mask, unpadded and not weights)
+        if positions is None:
+            positions = self._positions(words, mask)
+        x = self._embedded(tokens, words, segments, positions)
+        seen, looked = [x], []
+        for layer in self.in_order():
+            if weights:
+                looked.append(tokens.weights(layer.qkv(x), layer.h))
+            x = layer(x, tokens)
+            if all_layers:
+                seen.append(x)
+
+        def batch(x: Tensor) -> Tensor:
+            return tokens.unpack(x).view(*lead, n, -1)
+
+        last = batch(x)
+        return Encoded(
+            last,
+            None if self.pooler is None else self.pooler(last),
+            torch.stack([batch(x) for x in seen]) if all_layers else None,
+            torch.stack([a.view(*lead, *a.shape[1:]) for a in looked]) if weights else None,
+        )
+
+    def in_order(self) -> Iterator[BertLayer]:
+        """The layers as they follow one another: where groups share one, it comes more than once."""
+        own = list(cast(Iterable[BertLayer], self.layers))
+        return (own[number * len(own) // self.config.layers] for number in range(self.config.layers))
+
+    def _embedded(self, tokens: Tokens, *given: Tensor | None) -> Tensor:
+        """The tokens' vectors, of ids, segments and positions. An id without a row is looked up where it stands in the batch."""
+        if (mask := tokens.mask) is not None:
+            given = tuple(None if x is None else x.masked_fill(~mask, 0) for x in given)
+        try:
+            x: Tensor = self.embeddings(*(None if x is None else tokens.pack(x) for x in given))
+        except IndexError:
+            rows = self.config.vocabulary, self.config.segments, self.config.positions
+            for name, own, size in zip(("ids", "segments", "positions"), given, rows, strict=True):
+                if (
+                    own is not None
+                    and (own := tokens.unpack(tokens.pack(own))).clamp(0, size - 1).ne(own).any()
+                ):
+                    raise _refuse.out_of_range("bert.encoder", name, own, size) from None
+            raise
+        return x
+
+    def _positions(self, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """The place of each token's row in the table of positions."""
+        if mask is not None and self.config.offset:
+            return mask.cumsum(-1) - 1 + self.config.offset
+        return torch.arange(ids.shape[-1], device=ids.device).add(self.config.offset).expand(ids.shape)
+
+    def _check(
+        self, ids: Tensor, segments: Tensor | None, mask: Tensor | None, positions: Tensor | None
+    ) -> None:
+        given = {"ids": ids, "segments": segments, "mask": mask, "positions": positions}
+        found = {name: x for name, x in given.items() if x is not None}
+        if ids.dim() < 1 or any(x.shape != ids.shape for x in found.values()):
+            raise _refuse.shapes("bert.encoder", f"{', '.join(found)} of one shape (... n)", **found)
+        if mask is not None and mask.dtype != torch.bool:
+            raise _refuse.dtypes("bert.encoder", "a boolean mask, True = a real token", mask=mask)
+        if ids.shape[-1] > self.config.max_length:
+            most = self.config.max_length
+            raise ValueError(f"bert.encoder: expected at most {most} tokens; got {ids.shape[-1]}")
+        if segments is not None and not self.config.segments:
+            raise ValueError(f"bert.encoder: expected no segments: {self.config.family} has none")
+
+    @classmethod
+    def from_pretrained(
+        cls, folder: str | Path, *, pooler: bool | None = None, dtype: torch.dtype | None = None
+    ) -> "BertEncoder":
+        """The encoder of a checkpoint's folder as Hugging Face writes it, whatever head stands there beside it; in evaluation.
+
+        ``config.json`` says what it is made of; the parameters are read from ``model.safetensors``, its index of several files,
+        or ``pytorch_model.bin``. ``pooler=None``: one where the checkpoint has one. ``dtype`` is the stored one unless given.
+
+        ValueError, in one line that names the tensors, for those that are missing, not known or of another shape.
+        """
+        from impl.bert.checkpoints import Checkpoint
+
+        stored = Checkpoint(folder)
+        has = stored.has("pooler.dense.weight") if pooler is None else pooler
+        with torch.device("meta"):
+            encoder = cls(stored.config, pooler=has)
+        return stored.fill(encoder, dtype)
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """A checkpoint's folder that ``from_pretrained`` and transformers read. A file is replaced once it is whole."""
+        from impl.bert.checkpoints import save
+
+        save(self, folder)
