@@ -60,19 +60,22 @@ def summary(result: Result) -> str:
     found, steps = result.quality, result.curve[-1].step
     lines = [
         f"Hidden words of held-out files: loss {found.words:.3f} nats, {found.words_right:.1%} right.",
-        f"Entropy of the words of the text: {result.entropy:.3f} nats. Who says their shares everywhere: loss {result.unigram:.3f}.",
+        f"Entropy of the words of the text: {result.entropy:.3f} nats; who says their shares everywhere "
+        f"has a loss of {result.unigram:.3f}.",
         f"Below the entropy {'never' if result.below is None else f'from step {result.below} on'}.",
     ]
     if found.sentences:
         lines.append(
-            f"Does the second sentence follow: loss {found.sentences:.3f}, {found.sentences_right:.1%} right (0.693 and 50 % by chance)."
+            f"Does the second sentence follow: loss {found.sentences:.3f}, {found.sentences_right:.1%} right "
+            "(0.693 and 50 % by chance)."
         )
+    several = f" of the first of {result.processes}" if result.processes > 1 else ""
     return "\n".join(
         [
             *lines,
             "",
             f"{result.parameters:,} parameters, {result.ids:,} ids of text; {steps} steps in {result.seconds:.0f} s "
-            f"({result.processor:.0f} s of processor time{f' of the first of {result.processes}' if result.processes > 1 else ''})",
+            f"({result.processor:.0f} s of processor time{several})",
         ]
     )
 
@@ -129,6 +132,7 @@ def work(settings: Settings, folder: Path, these: Processes, say: Callable[[str]
     torch.set_num_threads(settings.training.threads)
     cache = folder.parent
     if these.rank == 0:
+        say("reading the text (once) ...")
         prepare(settings, cache)
     these.wait()
     run = Run(settings, prepare(settings, cache), these)
@@ -141,7 +145,8 @@ def work(settings: Settings, folder: Path, these: Processes, say: Callable[[str]
     say(summary(result))
     if these.rank == 0:
         recording.write(asdict(result), folder / "record.json")
-    say(f"\n{folder / 'record.json'}")
+    run.export(folder / "model")
+    say(f"\n{folder / 'model'}\n{folder / 'record.json'}")
     return result
 
 

@@ -14,69 +14,56 @@ import platform
 import re
 import sysconfig
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 import torch
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from torch import Tensor
 
 from examples.pretrain_bert.settings import Settings
+from impl.bert import data as bert
 from impl.bert.data import Corpus
+from impl.bert.tokenizer import WordPiece
 
-__all__ = ["Prepared", "documents", "files", "prepare", "sentences", "tokenizer"]
+__all__ = ["Prepared", "documents", "files", "learned", "prepare", "sentences"]
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """The first ids, as in BERT's own vocabularies, though not in their places."""
-PAD, UNK, CLS, SEP, MASK = range(len(SPECIAL))
-LEFT_OUT = {
-    "test",
-    "tests",
-    "idlelib",
-    "lib2to3",
-    "site-packages",
-    "encodings",
-    "ensurepip",
-    "turtledemo",
-    "__phello__",
-}
-"""Of the standard library: tests, tables, and what is no part of it."""
+ALPHABET = 300
+"""So many characters may stand in a piece, the most frequent ones; a word with another one is unknown."""
 
 
 class Prepared(NamedTuple):
     """A vocabulary, and ids to learn from and to measure on."""
 
-    pieces: list[str]
+    pieces: WordPiece
     training: Corpus
     held_out: Corpus
 
     @property
     def continues(self) -> Tensor:
         """Whether an id continues a word (V)."""
-        return torch.tensor([piece.startswith("##") for piece in self.pieces])
+        return torch.tensor([piece.startswith("##") for piece in self.pieces.vocabulary])
 
 
 def files(source: str) -> list[Path]:
-    """All of a source, in one order on every machine that has the same."""
+    """All of a source, in one order on every machine that has the same; of the standard library, the modules at its top."""
     if source == "stdlib":
-        root, endings = Path(sysconfig.get_paths()["stdlib"]), {".py"}
+        root, pattern, endings = Path(sysconfig.get_paths()["stdlib"]), "*", {".py"}
     else:
-        root, endings = Path(source), {".py", ".txt", ".md", ".rst"}
+        root, pattern, endings = Path(source), "**/*", {".py", ".txt", ".md", ".rst"}
     if not root.is_dir():
         raise ValueError(f"expected a folder of text; got {root}")
-    found = sorted(
-        (path.relative_to(root).as_posix(), path)
-        for path in root.rglob("*")
-        if path.suffix in endings and path.is_file()
-    )
-    if source == "stdlib":
-        found = [(name, path) for name, path in found if not LEFT_OUT & set(name.split("/"))]
+    found = [path for path in root.glob(pattern) if path.suffix in endings and path.is_file()]
     if not found:
         raise ValueError(f"expected {', '.join(sorted(endings))} in {root}; got none")
-    return [path for _, path in found]
+    return sorted(found, key=lambda path: path.relative_to(root).as_posix())
 
 
 def documents(path: Path, kinds: Sequence[str]) -> Iterator[Iterable[str]]:
@@ -122,64 +109,67 @@ def _paragraphs(path: Path) -> Iterator[str]:
                 held = []
 
 
-def tokenizer(pieces: Sequence[str] | None = None) -> Tokenizer:
-    """BERT's, for lower-case text: with a vocabulary, or one that is still to learn it."""
-    vocabulary = {} if pieces is None else {"vocab": {piece: number for number, piece in enumerate(pieces)}}
-    made = Tokenizer(models.WordPiece(**vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
-    made.normalizer = normalizers.BertNormalizer(lowercase=True)
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    made.decoder = decoders.WordPiece()
-    return made
+def learned(sentences: Callable[[], Iterable[str]], size: int) -> list[str]:
+    """The pieces of a vocabulary, the same every time. ``tokenizers`` numbers the characters as a hash has it, and pairs of
+    pieces that are as frequent follow the numbers; so the characters are numbered here, as special tokens.
+    """
+    # Of its own: the tokenizer is locked while it learns from what is told.
+    normalizer = normalizers.BertNormalizer(lowercase=True)
+    learning = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    learning.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    counts = Counter[str]()
+    for sentence in sentences():
+        counts.update(normalizer.normalize_str(sentence))
+    counts.pop(" ", None)
+    known = sorted(counts, key=lambda character: (-counts[character], character))[:ALPHABET]
+    others = str.maketrans(dict.fromkeys(counts.keys() - set(known), " "))
+    first = [*SPECIAL, *known, *(f"##{character}" for character in known)]
+    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=first, show_progress=False)
+    told = (normalizer.normalize_str(sentence).translate(others) for sentence in sentences())
+    learning.train_from_iterator(told, trainer)
+    ids = learning.get_vocab()
+    return sorted(ids, key=ids.__getitem__)
 
 
 def prepare(settings: Settings, cache: Path) -> Prepared:
-    """What the settings say, from the cache if it was made before."""
+    """What the settings say, from the cache if it was made before: the text as BERT's was given, a sentence on each line and a
+    blank line behind a document; the vocabulary; the ids.
+    """
     folder = cache / _name(settings)
-    held_out, training = _split(settings)
-    vocabulary = folder / "vocab.txt"
-    if not vocabulary.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        learning = tokenizer()
-        learning.train_from_iterator(
-            (
-                sentence
-                for path in training
-                for document in documents(path, settings.text.kinds)
-                for sentence in document
-            ),
-            trainers.WordPieceTrainer(
-                vocab_size=settings.vocabulary.size, special_tokens=list(SPECIAL), show_progress=False
-            ),
-        )
-        ids = learning.get_vocab()
-        _write("".join(f"{piece}\n" for piece in sorted(ids, key=ids.__getitem__)), vocabulary)
-    pieces = vocabulary.read_text(encoding="utf-8").split("\n")[:-1]
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, paths in _split(settings).items():
+        with _once(folder / f"{name}.txt") as file:
+            for path in paths if file else ():
+                for document in documents(path, settings.text.kinds):
+                    file.writelines(f"{sentence}\n" for sentence in document)
+                    file.write("\n")
+    told = folder / "training.txt"
+    with _once(folder / "vocab.txt") as file:
+        if file:
+            pieces = learned(lambda: chain.from_iterable(bert.documents([told])), settings.vocabulary.size)
+            file.writelines(f"{piece}\n" for piece in pieces)
+    made = WordPiece.from_file(folder / "vocab.txt")
     return Prepared(
-        pieces,
-        _corpus(settings, folder / "training", training, pieces),
-        _corpus(settings, folder / "held_out", held_out, pieces),
+        made, *(_corpus(folder / name, settings.text.chunk, made) for name in ("training", "held_out"))
     )
 
 
-def _corpus(settings: Settings, folder: Path, paths: Sequence[Path], pieces: Sequence[str]) -> Corpus:
+def _corpus(folder: Path, chunk: int, pieces: WordPiece) -> Corpus:
     if folder.exists():
-        return Corpus(folder, settings.text.chunk)
-    made = tokenizer(pieces)
-    found = (
-        (made.encode(sentence, add_special_tokens=False).ids for sentence in document)
-        for path in paths
-        for document in documents(path, settings.text.kinds)
-    )
-    return Corpus.write(folder, found, longest=settings.text.chunk, chunk=settings.text.chunk)
+        return Corpus(folder, chunk)
+    text = bert.documents([folder.with_suffix(".txt")])
+    # Without what stands around a text alone.
+    found = ((pieces.encode(sentence).ids[1:-1] for sentence in document) for document in text)
+    return Corpus.write(folder, found, longest=chunk, chunk=chunk)
 
 
-def _split(settings: Settings) -> tuple[list[Path], list[Path]]:
-    """Every so many-th file, and the others."""
+def _split(settings: Settings) -> dict[str, list[Path]]:
+    """Every so many-th file is held out, the others are not."""
     found, every = files(settings.text.source), settings.text.held_out
     if len(found) < every:
         raise ValueError(f"expected at least {every} files, of which one is held out; got {len(found)}")
     kept = found[every - 1 :: every]
-    return kept, [path for path in found if path not in set(kept)]
+    return {"training": [path for path in found if path not in set(kept)], "held_out": kept}
 
 
 def _name(settings: Settings) -> str:
@@ -190,7 +180,13 @@ def _name(settings: Settings) -> str:
     return f"text-{hashlib.blake2b(made.encode(), digest_size=6).hexdigest()}"
 
 
-def _write(text: str, path: Path) -> None:
+@contextmanager
+def _once(path: Path) -> Iterator[TextIO | None]:
+    """A file to write, which has the name once it is whole; None if it is there."""
+    if path.exists():
+        yield None
+        return
     beside = path.with_name(path.name + ".part")
-    beside.write_text(text, encoding="utf-8")
+    with beside.open("w", encoding="utf-8") as file:
+        yield file
     beside.replace(path)

@@ -12,6 +12,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.distributed.checkpoint.state_dict import (
     StateDictOptions,
+    get_model_state_dict,
     get_state_dict,
     set_state_dict,
 )
@@ -19,7 +20,7 @@ from torch.distributed.checkpoint.state_dict import (
 from examples import checkpoints
 from examples.pretrain_bert.processes import Processes
 from examples.pretrain_bert.settings import Settings
-from examples.pretrain_bert.text import CLS, MASK, PAD, SEP, Prepared
+from examples.pretrain_bert.text import Prepared
 from impl.bert import BertEncoder, BertForMaskedLM, BertForPreTraining
 from impl.bert.data import Batch, Batches, Collator, Corpus, Corruption, PairStream
 from impl.masking import IGNORED
@@ -59,11 +60,8 @@ class Run:
         self.settings, self.text, self.processes = settings, text, processes
         s = settings.training
         self.second = settings.data.task != "none"
-        generator = Generator().manual_seed(s.seed)
-        encoder = BertEncoder(settings.config(len(text.pieces)), pooler=self.second, generator=generator)
-        build = BertForPreTraining if self.second else BertForMaskedLM
-        self.module = build(encoder, generator=generator).to(processes.device)
-        self.model = processes.spread(self.module, encoder.layers, s.sharding)
+        self.module = self._built().to(processes.device)
+        self.model = processes.spread(self.module, self.module.encoder.layers, s.sharding)
         self.optimizer = torch.optim.AdamW(_groups(self.model, s.decay), lr=s.rate)
         self.schedule = torch.optim.lr_scheduler.LambdaLR(
             self.optimizer,
@@ -186,6 +184,22 @@ class Run:
         self.losses = state["losses"]
         self.curve = [Point(**{**each, "quality": Quality(**each["quality"])}) for each in state["curve"]]
 
+    def export(self, folder: Path) -> None:
+        """Model and vocabulary as a folder that ``from_pretrained`` and transformers read; the first process writes it."""
+        state = get_model_state_dict(self.model, options=WHOLE)
+        if self.processes.rank == 0:
+            whole = self._built()
+            whole.load_state_dict(state)
+            whole.save_pretrained(folder)
+            self.text.pieces.save_pretrained(folder)
+        self.processes.wait()
+
+    def _built(self) -> BertForPreTraining | BertForMaskedLM:
+        generator = Generator().manual_seed(self.settings.training.seed)
+        config = self.settings.config(len(self.text.pieces))
+        encoder = BertEncoder(config, pooler=self.second, generator=generator)
+        return (BertForPreTraining if self.second else BertForMaskedLM)(encoder, generator=generator)
+
     def _losses(self, batch: Batch) -> Tensor:
         """The mean loss of each task, over this process's rows."""
         device = self.processes.device
@@ -201,12 +215,15 @@ class Run:
         return self.model(batch.ids.to(device), segments, batch.mask.to(device), **given)
 
     def _batches(self, corpus: Corpus, *, shared: bool = True, **given: Any) -> Batches:
-        d, s, V = self.settings.data, self.settings.training, len(self.text.pieces)
-        corruption = Corruption(MASK, V, d.selection, self.text.continues if d.whole_words else None)
+        d, s, pieces = self.settings.data, self.settings.training, self.text.pieces
+        words = self.text.continues if d.whole_words else None
+        corruption = Corruption(pieces.mask_id, len(pieces), d.selection, words)
         if shared:
             given |= {"rank": self.processes.rank, "ranks": self.processes.ranks}
-        stream = PairStream(corpus, d.law, corruption, cls=CLS, sep=SEP, batch=s.batch, seed=s.seed, **given)
-        return Batches(stream, Collator(PAD), d.workers, pin_memory=self.processes.device.type == "cuda")
+        special = {"cls": pieces.cls_id, "sep": pieces.sep_id}
+        stream = PairStream(corpus, d.law, corruption, **special, batch=s.batch, seed=s.seed, **given)
+        pin = self.processes.device.type == "cuda"
+        return Batches(stream, Collator(pieces.padding_id), d.workers, pin_memory=pin)
 
     def _held_out(self, *, shared: bool = True) -> Iterator[Batch]:
         """Always the same batches; ``shared`` among the processes."""

@@ -59,8 +59,8 @@ def test_single_sentences_begin_a_pair_each_if_another_follows(tmp_path: Path) -
 
 
 def test_another_sentence_is_any_other_alike(tmp_path: Path) -> None:
-    """Uniform on all but the true next one: each of 10, in hundreds of draws, within five sigma of its share; of 11 where any may be
-    drawn.
+    """Uniform on all but the true next one: each of 10, in hundreds of draws, within five sigma of its share; of 11 where any
+    may be drawn.
     """
     chunk = chunk_of(made([2, 9]), tmp_path)
     begins = {begin: number for number, begin in enumerate(chunk.sentences)}
