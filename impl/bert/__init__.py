@@ -2,7 +2,7 @@
 
 ``BertConfig`` says what a model is made of (``BertConfig.base()``, ``large``, ``roberta``, ``albert``, ``distilbert``).
 ``BertEncoder`` is the model, of ``BertEmbeddings`` and ``BertLayer``; ``BertForMaskedLM`` and what follows it in this list put a
-head on it.
+head on it. ``WordPiece`` makes ids of text; ``labels_of_pieces`` and ``values_of_words`` lead from words to pieces and back.
 
 Masks are boolean, **True for a real token**; padding is never read, and taken out before the embeddings on the CPU.
 """
@@ -19,6 +19,7 @@ from impl.bert.tasks import (
     PreTraining,
     Span,
 )
+from impl.bert.tokenizer import Batch, Encoding, WordPiece, labels_of_pieces, values_of_words
 
 __all__ = [
     "BertConfig",
@@ -34,4 +35,9 @@ __all__ = [
     "BertForTokenClassification",
     "BertForQuestionAnswering",
     "Span",
+    "WordPiece",
+    "Encoding",
+    "Batch",
+    "labels_of_pieces",
+    "values_of_words",
 ]

@@ -17,6 +17,8 @@ PARTS = {
     "additive_of_halves",
     "sampled",
     "penalised",
+    "labels_of_pieces",
+    "values_of_words",
 }
 """Functions that have no statement of their own: their docstring names the function they are a part of."""
 

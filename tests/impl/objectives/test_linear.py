@@ -35,6 +35,26 @@ def test_blocks_give_the_same_loss_and_gradients(lead, epsilon, alike, normal):
         torch.testing.assert_close(a, b)
 
 
+@pytest.mark.parametrize("lead", [(), (2,)])
+@pytest.mark.parametrize("alike", [True, False])
+@pytest.mark.parametrize("block", [TWO_ROWS, 2**20])
+def test_a_bias_is_added_to_the_logits(lead, alike, block, normal):
+    """And has its gradient, first and second, whether the logits are whole or in blocks."""
+    x = normal(*lead, T, d, dtype=torch.float64, grad=True)
+    W, b = (normal(*shape, dtype=torch.float64, grad=True) for shape in ((V, d), (V,)))
+    y = Y.expand(*lead, T)
+    g = torch.full(lead, 2.0, dtype=torch.float64) if alike else normal(*lead, dtype=torch.float64)
+    ours = linear_cross_entropy(x, W, y, 0.3, b=b, block=block)
+    whole = cross_entropy(x @ W.mT + b, y, 0.3)
+    torch.testing.assert_close(ours, whole)
+    found, expected = (torch.autograd.grad(loss, (x, W, b), g) for loss in (ours, whole))
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other)
+    assert torch.autograd.gradgradcheck(
+        lambda *given: linear_cross_entropy(*given[:2], y, b=given[2], block=block), (x, W, b)
+    )
+
+
 def test_it_is_the_statement(normal, stated, within):
     """Value and gradients, within its bounds."""
     x, W = normal(T, d, grad=True), normal(V, d, grad=True)
@@ -96,6 +116,7 @@ def test_the_operator_is_well_formed(normal):
     operator = torch.ops.attnspec.linear_cross_entropy.default
     share = (Y >= 0).float() / 5
     torch.library.opcheck(operator, (x, W, Y, share, 1, 0.1, TWO_ROWS, True))
+    torch.library.opcheck(operator, (x, W, Y, share, 1, 0.1, TWO_ROWS, True, normal(V)))
 
 
 def test_memory_stays_below_the_logits(normal):
@@ -128,6 +149,7 @@ def test_memory_stays_below_the_logits(normal):
         (lambda: linear_cross_entropy(torch.ones(T, d), torch.ones(V, d).double(), Y), TypeError),
         (lambda: linear_cross_entropy(torch.ones(T, d), torch.ones(V, d), Y + 1, block=1), IndexError),
         (lambda: linear_cross_entropy(torch.ones(T, d), torch.ones(V, d), Y[:5]), ValueError),
+        (lambda: linear_cross_entropy(torch.ones(T, d), torch.ones(V, d), Y, b=torch.ones(d)), ValueError),
     ],
 )
 def test_what_does_not_fit_is_refused(call, error):
