@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from impl.bert import BertConfig
 from impl.bert.data import PairLaw
-from impl.masking import Selection
+from impl.masking.words import Selection
 
 __all__ = ["SMALL", "Data", "Settings", "Text", "Training", "Vocabulary"]
 

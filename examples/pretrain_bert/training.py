@@ -23,7 +23,7 @@ from examples.pretrain_bert.settings import Settings
 from examples.pretrain_bert.text import Prepared
 from impl.bert import BertEncoder, BertForMaskedLM, BertForPreTraining
 from impl.bert.data import Batch, Batches, Collator, Corpus, Corruption, PairStream
-from impl.masking import IGNORED
+from impl.masking.words import IGNORED
 
 __all__ = ["Point", "Quality", "Run"]
 

@@ -4,10 +4,15 @@
 ``BertEncoder`` is the model, of ``BertEmbeddings`` and ``BertLayer``; ``BertForMaskedLM`` and what follows it in this list put a
 head on it. ``WordPiece`` makes ids of text; ``labels_of_pieces`` and ``values_of_words`` lead from words to pieces and back.
 
+As functions of their weights, under the names of the statements: ``features``, and the heads ``head_sequence``, ``head_pair``,
+``head_token``, ``head_span`` (with ``best_span``) and ``head_mlm``.
+
 Masks are boolean, **True for a real token**; padding is never read, and taken out before the embeddings on the CPU.
 """
 
 from impl.bert.config import BertConfig
+from impl.bert.features import Features, features
+from impl.bert.heads import best_span, head_mlm, head_pair, head_sequence, head_span, head_token
 from impl.bert.layers import BertEmbeddings, BertLayer, BertPooler
 from impl.bert.model import BertEncoder, Encoded
 from impl.bert.tasks import (
@@ -40,4 +45,12 @@ __all__ = [
     "Batch",
     "labels_of_pieces",
     "values_of_words",
+    "Features",
+    "best_span",
+    "features",
+    "head_mlm",
+    "head_pair",
+    "head_sequence",
+    "head_span",
+    "head_token",
 ]

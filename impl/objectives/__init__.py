@@ -7,6 +7,7 @@ mean over its own targets. A 16-bit result is computed in float32 and rounded on
 
 from impl.objectives.linear import linear_cross_entropy
 from impl.objectives.losses import autoregressive, cross_entropy, distillation
+from impl.objectives.pretraining import bert, mlm, nsp
 from impl.objectives.schedules import warmup
 
 __all__ = [
@@ -15,4 +16,7 @@ __all__ = [
     "autoregressive",
     "distillation",
     "warmup",
+    "mlm",
+    "nsp",
+    "bert",
 ]

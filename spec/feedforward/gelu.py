@@ -31,9 +31,20 @@ APPROXIMATION = Convention(
     },
     default="none",
 )
-cubic = sqrt(2 / lift(pi)) * (a[u] + Rational(44715, 1000000) * a[u] ** 3)
-odd = by_convention("approximation", none=erf(a[u] / sqrt(lift(2))), tanh=tanh(cubic))
-activity = a[u] * ((1 + odd) / 2)
+
+
+def odd_part(level: Node) -> Node:
+    """2·Φ − 1 at a level, by the convention."""
+    cubic = sqrt(2 / lift(pi)) * (level + Rational(44715, 1000000) * level**3)
+    return by_convention("approximation", none=erf(level / sqrt(lift(2))), tanh=tanh(cubic))
+
+
+def unit_at(level: Node) -> Node:
+    """How active a unit is that is reached by so much: a·Φ(a)."""
+    return level * ((1 + odd_part(level)) / 2)
+
+
+odd, activity = odd_part(a[u]), unit_at(a[u])
 
 gelu = Formula(
     "feedforward.gelu",

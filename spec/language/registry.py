@@ -23,6 +23,7 @@ SUBJECTS = (
     "transformer",
     "masking",
     "objectives",
+    "bert",
     "decoding",
 )
 """The subjects, in the order in which they are read: packages of ``spec``, with one module for each formula."""

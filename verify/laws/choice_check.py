@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from spec.language.evaluation.binding import bind
-from spec.language.evaluation.dimensions import Size
+from spec.language.evaluation.dimensions import Size, whole
 from spec.language.evaluation.evaluate import Evaluator
 from spec.language.evaluation.walk import Walk
 from spec.language.expr import Node
@@ -46,6 +46,9 @@ class Member:
         for item, value in zip(self.law.returns, results, strict=True):
             bindings.tensor(judge.formula.id, item, value)
         self.evaluator = Evaluator(Walk(), bindings)
+        self.extents = [
+            whole(size, bindings.sizes) for size in self.law.probability.shape[len(self.law.over) :]
+        ]
 
     def broken(self, condition: Node, over: Sequence[tuple[Size, Any]]) -> tuple[int, dict[str, int] | None]:
         """At how many indices a condition was asked for, and the first at which it fails."""
@@ -59,12 +62,18 @@ class Member:
         return holds.size, {str(symbol): int(at) for (symbol, _), at in zip(over, place, strict=True)}
 
     def outcome(self) -> Ints:
-        """The outcome at every position."""
+        """The outcome at every position, by its number among all combinations of its components; −1 for what is none."""
         evaluator = self.evaluator
         (symbol, size) = self.law.over[-1]
         with evaluator.within([(symbol, 0, size - 1)], None):
             extent = (len(evaluator.ranges[symbol]),)
-            return np.array(np.broadcast_to(evaluator.index(self.law.outcome[0]), extent), np.int64)
+            parts = [np.broadcast_to(evaluator.index(part), extent) for part in self.law.outcome]
+        number = np.zeros(extent, np.int64)
+        outside = np.zeros(extent, bool)
+        for part, size in zip(parts, self.extents, strict=True):
+            number = number * size + part
+            outside |= (part < 0) | (part >= size)
+        return np.where(outside, -1, number)
 
 
 class Drawing:
@@ -88,9 +97,9 @@ class Drawing:
         """The results of one call as arrays, held to the declared shapes and types."""
         batch = situation.batch
         sizes = sizes_in(self.formula, situation)
-        name, size = self.law.over[-1][1], next(t for t in self.formula.tensors if t.shape)
-        axis = size.shape.index(name) - len(size.shape) if name in size.shape else None
-        assert axis is not None, f"{self.formula.id}: {size.name} has no axis of positions"
+        name = self.law.over[-1][1]
+        size = next(t for t in self.formula.tensors if name in t.shape)
+        axis = size.shape.index(name) - len(size.shape)
         sizes[name] = int(np.shape(inputs[size.name])[axis])
         begin = f"{self.formula.id}: {getattr(self.caller, 'name', 'the callable')}"
         found = held(
@@ -133,10 +142,11 @@ class Drawing:
         """The statement's probabilities, as an interval that covers the rounding of an implementation in ``dtype``."""
         name = self.law.probability.name
         (found,) = (e for e in self.judge.expect(inputs, dtype, rigorous=False) if e.name == name)
+        value, bound = (x.reshape(*x.shape[: len(self.law.over)], -1) for x in (found.value, found.bound))
         # What underflows is as good as impossible; what is impossible has no rounding.
-        slack = np.where((found.value > 0) | (found.bound > 0), found.bound + RESOLUTION, 0.0)
-        said = found.value.sum(-1, keepdims=True) > 0
-        low, high = np.maximum(found.value - slack, 0.0), np.minimum(found.value + slack, 1.0)
+        slack = np.where((value > 0) | (bound > 0), bound + RESOLUTION, 0.0)
+        said = value.sum(-1, keepdims=True) > 0
+        low, high = np.maximum(value - slack, 0.0), np.minimum(value + slack, 1.0)
         return np.where(said, low, 0.0), np.where(said, high, 0.0)
 
     def _hold(self, member: Member, where: str) -> None:

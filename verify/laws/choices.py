@@ -1,5 +1,7 @@
 """Laws in which every position draws one of finitely many outcomes: the situations, the draws, and what the statement says.
 
+Where an outcome has several components, such as a sentence and a label, what is counted is their number among all combinations.
+
 A situation is a handful of positions with inputs of their own; each is repeated many times along the positions' axis, so that
 the statement's distribution is evaluated once a position and drawn many times a call. Inputs, outcomes, probabilities and
 axioms all come from the formula and its law.
@@ -134,7 +136,7 @@ def drawn_inputs(formula: Formula, situation: Situation, seed: int, masks: bool)
 def sizes_in(formula: Formula, situation: Situation) -> dict[Size, int]:
     """Positions and outcomes as the situation has them, small primes for the other sizes."""
     law = law_of(formula)
-    given = {law.over[-1][1]: situation.positions, law.probability.shape[-1]: situation.outcomes}
+    given = {law.over[-1][1]: situation.positions, law.probability.shape[len(law.over)]: situation.outcomes}
     others = (s for s in sizes_of_formula(formula) if s not in given)
     return {**given, **dict(zip(others, PRIMES[situation.others :], strict=False))}
 

@@ -33,6 +33,11 @@ def cross_entropy() -> Adapted:
     return loss
 
 
+def cross_entropy_of_words() -> Adapted:
+    """``F.cross_entropy`` of each member, without smoothing."""
+    return lambda s, y: by_member(F.cross_entropy, s, y)
+
+
 def cross_entropy_module() -> Adapted:
     """``nn.CrossEntropyLoss`` of each member."""
 

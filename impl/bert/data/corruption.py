@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Int64
 from torch import Generator, Tensor
 
-from impl.masking import IGNORED, Selection, mlm
+from impl.masking.words import IGNORED, Selection, mlm
 
 __all__ = ["Corruption", "whole_words"]
 

@@ -26,6 +26,10 @@ FURTHER = (
     ours("objectives.distillation", {"divergence": "cross_entropy"}, divergence="cross_entropy"),
     ours("masking.mlm", {"selection": "exact_count"}, selection="exact_count"),
     ours("masking.mlm", {"selection": "count_of_all"}, selection="count_of_all"),
+    ours("masking.nsp", {"negatives": "other_document"}, negatives="other_document"),
+    ours("masking.nsp", {"negatives": "any"}, negatives="any"),
+    ours("bert.features", {"first": "layer_1"}, first="layer_1"),
+    ours("bert.head_mlm", {"approximation": "tanh"}, approximation="tanh"),
 )
 """Ours once more, under another convention or on another path."""
 

@@ -218,6 +218,15 @@ TORCH = (
         NONE_ASKED,
         ONE_MEAN,
     ),
+    torch("F.cross_entropy", "objectives.mlm", "objectives:cross_entropy_of_words", NONE_ASKED, ONE_MEAN),
+    torch(
+        "F.cross_entropy",
+        "objectives.nsp",
+        "objectives:cross_entropy_of_words",
+        differs="one mean for a batch: called for each member",
+    ),
+    torch("nn.Linear", "bert.head_sequence", "bert_heads:linear"),
+    torch("nn.Linear", "bert.head_token", "bert_heads:linear"),
     torch(
         "F.kl_div(batchmean)",
         "objectives.distillation",

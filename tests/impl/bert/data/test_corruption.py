@@ -8,7 +8,7 @@ import torch
 from torch import Generator
 
 from impl.bert.data import Corruption, whole_words
-from impl.masking import IGNORED, mlm
+from impl.masking.words import IGNORED, mlm
 
 MASK, V = 4, 10_007
 SPECIAL = 3

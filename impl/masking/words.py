@@ -12,6 +12,7 @@ from jaxtyping import Bool, Integer
 from torch import Generator, Tensor
 
 from impl import _refuse
+from impl.masking._drawing import check_generator, random_bytes, random_integers
 
 __all__ = ["mlm"]
 
@@ -63,7 +64,7 @@ def _bernoulli(special: Tensor, V: int, generator: Generator) -> tuple[Tensor, T
 
     A random byte below 39 makes a token a candidate, 640 parts in 650 select it: 39/256 · 640/650 = 0.15 exactly.
     """
-    byte = _random_bytes(special.numel(), special.device, generator)
+    byte = random_bytes(special.numel(), special.device, generator)
     slot = (byte < 39 * (~special).flatten().view(torch.uint8)).nonzero().squeeze(1)
     return slot, *_word_and_part(slot.numel(), V, 650, special.device, generator)
 
@@ -79,7 +80,7 @@ def _exact_count(
     counted = torch.full_like(ordinary, n) if of_all else ordinary
     k = (3 * counted.double() / 20).round().clamp(min=1).minimum(ordinary)
     k_max = min(max(1, round(3 * n / 20)), n)
-    key = _random_integers(special.numel(), device, generator).view(special.shape).masked_fill_(special, -1)
+    key = random_integers(special.numel(), device, generator).view(special.shape).masked_fill_(special, -1)
     ranked = key.topk(k_max).indices
     row, rank = (torch.arange(size, device=device) for size in ranked.shape)
     slot = (ranked + n * row[:, None])[rank < k[:, None]]
@@ -90,20 +91,9 @@ def _word_and_part(
     count: int, V: int, parts: int, device: torch.device, generator: Generator
 ) -> tuple[Tensor, Tensor]:
     """Two independent draws from one integer: uniform on 0..V−1 and on 0..parts−1, to parts · V / 2^63."""
-    draw = _random_integers(count, device, generator)
+    draw = random_integers(count, device, generator)
     quotient = draw // V
     return torch.sub(draw, quotient, alpha=V), quotient % parts
-
-
-def _random_integers(count: int, device: torch.device, generator: Generator) -> Tensor:
-    """Uniform on 0..2^63 − 1."""
-    return torch.empty(count, dtype=torch.int64, device=device).random_(generator=generator)
-
-
-def _random_bytes(count: int, device: torch.device, generator: Generator) -> Tensor:
-    """Uniform on 0..255: eight from each integer of 64 bits."""
-    words = torch.empty(-(-count // 8), dtype=torch.int64, device=device)
-    return words.random_(-(2**63), None, generator=generator).view(torch.uint8)[:count]
 
 
 def _check(ids: Tensor, special: Tensor, mask_id: int, V: int, generator: Generator, selection: str) -> None:
@@ -121,12 +111,7 @@ def _check(ids: Tensor, special: Tensor, mask_id: int, V: int, generator: Genera
             f"masking.mlm: expected ids of a dtype that holds mask_id {mask_id} and V - 1 = {V - 1}; "
             f"got {str(ids.dtype).removeprefix('torch.')}, at most {largest}"
         )
-    if not isinstance(generator, Generator):
-        raise TypeError(f"masking.mlm: expected a torch.Generator; got {generator!r}")
-    if generator.device.type != ids.device.type:
-        raise ValueError(
-            f"masking.mlm: expected a generator on the ids' device {ids.device}; got one on {generator.device}"
-        )
+    check_generator("masking.mlm", "ids", ids.device, generator)
     if selection not in ("bernoulli", "exact_count", "count_of_all"):
         known = "'bernoulli', 'exact_count' or 'count_of_all'"
         raise ValueError(f"masking.mlm: selection is {known}; got {selection!r}")

@@ -1,0 +1,4 @@
+"""BERT: what is read off its encoder, for pre-training, for fine-tuning and as features."""
+
+FORMULAS = ("features", "head_mlm", "head_sequence", "head_pair", "head_token", "head_span")
+"""What is stated here, in reading order: one module each."""

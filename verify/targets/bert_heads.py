@@ -1,0 +1,187 @@
+"""The heads of transformers' BERT models and the losses that they compute, on rows that are given to them: their encoder is
+replaced by what hands these rows on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from verify.adapt import Adapter, module
+from verify.targets.objectives import by_member
+
+# The adapters need no model of a hub.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+
+Adapted = Callable[..., Any]
+CLASSES = {"classifier.weight": "W.T", "classifier.bias": "b"}
+
+
+class Given(nn.Module):
+    """In the place of an encoder: hands on what it is given, as the rows of all tokens and as what the pooler made."""
+
+    def forward(self, rows: Any, **others: Any) -> Any:
+        """The rows under the names that the heads ask for."""
+        from transformers.modeling_outputs import BaseModelOutputWithPoolingAndCrossAttentions as Output
+
+        hidden, pooled = rows if isinstance(rows, tuple) else (rows, rows)
+        return Output(last_hidden_state=hidden, pooler_output=pooled)
+
+
+class AsGiven(nn.Module):
+    """In the place of a head: hands on the logits that it is given."""
+
+    def forward(self, *logits: Tensor) -> Any:
+        """The logits."""
+        return logits if len(logits) > 1 else logits[0]
+
+
+class Probabilities(nn.Module):
+    """A head's logits, and their softmax before them."""
+
+    def __init__(self, head: nn.Module) -> None:
+        super().__init__()
+        self.head = head
+
+    def forward(self, u: Tensor) -> tuple[Tensor, Tensor]:
+        """Probabilities and logits."""
+        logits = self.head(u)
+        return torch.softmax(logits, -1), logits
+
+
+class Spans(nn.Module):
+    """A model's logits of beginnings and ends, and beside them the probability of each span."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Both logits, and the probabilities."""
+        found = self.model(x)
+        s, t = found.start_logits, found.end_logits
+        pairs = torch.softmax(s, -1).unsqueeze(-1) * torch.softmax(t, -1).unsqueeze(-2)
+        return s, t, pairs.triu()
+
+
+def _model(name: str, d: int = 1, K: int = 2, V: int = 1, **more: Any) -> Any:
+    """A BERT model of transformers without its encoder."""
+    import transformers
+
+    config = transformers.BertConfig(
+        hidden_size=d,
+        num_labels=K,
+        vocab_size=V,
+        num_hidden_layers=0,
+        num_attention_heads=1,
+        intermediate_size=1,
+        max_position_embeddings=1,
+        **more,
+    )
+    made = getattr(transformers, name)(config)
+    made.bert = Given()
+    return made
+
+
+# Heads --------------------------------------------------------------------------------------------------------------------
+
+
+def linear() -> Adapter:
+    """``nn.Linear``."""
+    return module(nn.Linear, {"weight": "W.T", "bias": "b"}, arguments="d, K", batch=None)
+
+
+def sequence_classification() -> Adapter:
+    """What ``BertForSequenceClassification`` makes of the pooler's row."""
+
+    def build(d: int, K: int) -> nn.Module:
+        return _model("BertForSequenceClassification", d, K)  # type: ignore[no-any-return]
+
+    return module(build, CLASSES, "u", pick="out.logits")
+
+
+def next_sentence_prediction() -> Adapter:
+    """What ``BertForNextSentencePrediction`` makes of the pooler's row, and its softmax."""
+
+    def build(d: int) -> nn.Module:
+        return Probabilities(_model("BertForNextSentencePrediction", d).cls)
+
+    weights = {"head.seq_relationship.weight": "W.T", "head.seq_relationship.bias": "b"}
+    return module(build, weights, "u", pick="out")
+
+
+def token_classification() -> Adapter:
+    """What ``BertForTokenClassification`` makes of the rows."""
+
+    def build(d: int, K: int) -> nn.Module:
+        return _model("BertForTokenClassification", d, K)  # type: ignore[no-any-return]
+
+    return module(build, CLASSES, "x", pick="out.logits")
+
+
+def question_answering() -> Adapter:
+    """What ``BertForQuestionAnswering`` makes of the rows, with biases 0; the probabilities beside it."""
+
+    def build(d: int) -> nn.Module:
+        return Spans(_model("BertForQuestionAnswering", d))
+
+    weights = {"model.qa_outputs.weight": "stack((w_s, w_e))", "model.qa_outputs.bias": 0}
+    return module(build, weights, "x", pick="out")
+
+
+def masked_words(hidden_act: str) -> Adapter:
+    """The head of ``BertForMaskedLM``."""
+
+    def build(d: int, V: int, eps: float) -> nn.Module:
+        model = _model("BertForMaskedLM", d, V=V, layer_norm_eps=eps, hidden_act=hidden_act)
+        return model.cls.predictions  # type: ignore[no-any-return]
+
+    weights = {
+        "transform.dense.weight": "W.T",
+        "transform.dense.bias": "b",
+        "transform.LayerNorm.weight": "gamma",
+        "transform.LayerNorm.bias": "beta",
+        "decoder.weight": "E",
+        "decoder.bias": "b_V",
+        "bias": "b_V",
+    }
+    return module(build, weights, "x", pick="out")
+
+
+# Losses -------------------------------------------------------------------------------------------------------------------
+
+
+def masked_words_loss() -> Adapted:
+    """The loss that ``BertForMaskedLM`` computes from its logits, of each member."""
+    model = _model("BertForMaskedLM")
+    model.cls = AsGiven()
+
+    def one(s: Tensor, labels: Tensor) -> Tensor:
+        model.config.vocab_size = s.shape[-1]
+        return model(s[None], labels=labels[None]).loss  # type: ignore[no-any-return]
+
+    return lambda s, labels: by_member(one, s, labels)
+
+
+def next_sentence_loss() -> Adapted:
+    """The loss that ``BertForNextSentencePrediction`` computes from its logits, of each member."""
+    model = _model("BertForNextSentencePrediction")
+    model.cls = AsGiven()
+    return lambda z, y: by_member(lambda a, b: model(a, labels=b).loss, z, y)
+
+
+def pretraining_loss() -> Adapted:
+    """The loss that ``BertForPreTraining`` computes from its logits, of each member."""
+    model = _model("BertForPreTraining")
+    model.cls = AsGiven()
+
+    def one(s: Tensor, labels: Tensor, z: Tensor, y: Tensor) -> Tensor:
+        model.config.vocab_size = s.shape[-1]
+        return model((s[None], z), labels=labels[None], next_sentence_label=y).loss  # type: ignore[no-any-return]
+
+    return lambda s, labels, z, y: by_member(one, s, labels, z, y)
