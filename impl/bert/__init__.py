@@ -5,7 +5,7 @@
 head on it. ``WordPiece`` makes ids of text; ``labels_of_pieces`` and ``values_of_words`` lead from words to pieces and back.
 
 As functions of their weights, under the names of the statements: ``features``, and the heads ``head_sequence``, ``head_pair``,
-``head_token``, ``head_span`` (with ``best_span``) and ``head_mlm``.
+``head_token``, ``head_span`` (with ``best_span``) and ``head_mlm``; and of texts, ``pack`` and ``wordpiece``.
 
 Masks are boolean, **True for a real token**; padding is never read, and taken out before the embeddings on the CPU.
 """
@@ -15,6 +15,8 @@ from impl.bert.features import Features, features
 from impl.bert.heads import best_span, head_mlm, head_pair, head_sequence, head_span, head_token
 from impl.bert.layers import BertEmbeddings, BertLayer, BertPooler
 from impl.bert.model import BertEncoder, Encoded
+from impl.bert.packing import pack
+from impl.bert.pieces import wordpiece
 from impl.bert.tasks import (
     BertForMaskedLM,
     BertForPreTraining,
@@ -53,4 +55,6 @@ __all__ = [
     "head_sequence",
     "head_span",
     "head_token",
+    "pack",
+    "wordpiece",
 ]

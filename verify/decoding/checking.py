@@ -11,9 +11,7 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, Verbosity
 
 from spec.language.procedure import Procedure
-from verify.decoding.cases import Case, cases
-from verify.decoding.contract import Decoder
-from verify.decoding.judging import REPEATS, VALUE, CaseJudge, Seen, kinds_for
+from verify.decoding.judges import REPEATS, VALUE, Judge, Seen, judge_of
 from verify.faults import Unsupported, Unusable
 from verify.report import (
     CONFORMS,
@@ -34,7 +32,6 @@ SHARE = 0.3
 """The share of the examples that each requirement gets; the comparison with the reference gets all."""
 SECONDS = 4.0
 """How long a counterexample is made smaller."""
-DTYPE = "float64"
 
 
 class Violated(Exception):  # noqa: N818  (what is found, not a fault)
@@ -51,25 +48,25 @@ def check_procedure(
     time_limit: float | None = None,
     name: str | None = None,
 ) -> Report:
-    """Hold ``fn``, called as :mod:`verify.decoding.contract` says, to a procedure: its reference and its requirements.
+    """Hold ``fn``, called as :mod:`verify.decoding.contract` and :mod:`verify.decoding.tokens` say, to a procedure: its reference
+    and its requirements.
 
     Raises:
         Unusable: a signature, a convention or a number that cannot be used.
     """
     examples, seed = whole_number("max_examples", max_examples, 1), whole_number("seed", seed, 0)
-    decoder = Decoder.of(fn, procedure.id)
     try:
         chosen = procedure.choose(conventions)
     except ValueError as error:
         raise Unusable(str(error)) from None
-    judge = CaseJudge(procedure, chosen, decoder)
+    judge = judge_of(fn, procedure, chosen)
     began = time.perf_counter()
     clock = Clock(time_limit)
     report = Report(
         procedure.id,
         name or str(getattr(fn, "__name__", type(fn).__name__)),
         chosen,
-        notes=decoder.notes,
+        notes=judge.notes,
         seed=seed,
         max_examples=examples,
         fingerprint=procedure.fingerprint,
@@ -86,14 +83,8 @@ def check_procedure(
     return report
 
 
-def _search(judge: CaseJudge, check: str, count: int, seed: int, clock: Clock) -> CheckResult:
+def _search(judge: Judge, check: str, count: int, seed: int, clock: Clock) -> CheckResult:
     search = CaseSearch(judge, check, clock)
-    strategy = cases(
-        judge.decoder.takes,
-        kinds_for(judge.decoder, check),
-        small=check == "wide_is_exact",
-        fewest=2 if check == "batch" else 1,
-    )
     test = hypothesis.settings(
         max_examples=count,
         database=None,
@@ -103,7 +94,7 @@ def _search(judge: CaseJudge, check: str, count: int, seed: int, clock: Clock) -
         verbosity=Verbosity.quiet,
         print_blob=False,
         report_multiple_bugs=False,
-    )(hypothesis.seed(seed)(hypothesis.given(strategy)(search.one)))
+    )(hypothesis.seed(seed)(hypothesis.given(judge.cases(check))(search.one)))
     try:
         test()
     except Exception:
@@ -116,16 +107,16 @@ def _search(judge: CaseJudge, check: str, count: int, seed: int, clock: Clock) -
 class CaseSearch:
     """What the cases of one check came to."""
 
-    def __init__(self, judge: CaseJudge, check: str, clock: Clock) -> None:
+    def __init__(self, judge: Judge, check: str, clock: Clock) -> None:
         self.judge, self.check, self.clock = judge, check, clock
         self.seen = self.idle = 0
         self.worst: float | None = None
-        self.failed: dict[Case, Seen] = {}
-        self.last: Case | None = None
+        self.failed: dict[Any, Seen] = {}
+        self.last: Any = None
         self.unsupported = ""
         self.until = float("inf")
 
-    def one(self, case: Case) -> None:
+    def one(self, case: Any) -> None:
         """Judge a case; one that has failed fails again, so that making it smaller comes to an end in time."""
         if case not in self.failed:
             if time.monotonic() > self.until:
@@ -179,12 +170,12 @@ class CaseSearch:
             return "value"
         return "robustness" if self.check == REPEATS else "theorem"
 
-    def _counterexample(self, case: Case) -> Counterexample:
+    def _counterexample(self, case: Any) -> Counterexample:
         procedure = self.judge.procedure
         violates = {VALUE: f"{procedure.title}: the steps of the reference", REPEATS: REPEATS}
         return Counterexample(
-            case.told(self.judge.decoder.beams),
-            DTYPE,
+            self.judge.told(case),
+            self.judge.dtype,
             dict(self.judge.conventions),
             violates=violates.get(self.check) or procedure.named[self.check].sentence,
             calls={"check": self.check, "case": asdict(case)},

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from hypothesis.strategies import SearchStrategy
 
 from spec.decoding.continuations import ROUNDING, Problem
 from spec.language.procedure import Procedure
-from verify.decoding.cases import OWN, Case, models_of
+from verify.decoding.cases import OWN, Case, cases, models_of
 from verify.decoding.contract import Alone, Decoder, logits_of
+from verify.decoding.seen import REPEATS, VALUE, Seen
 from verify.faults import Fault
-
-VALUE, REPEATS = "value", "same call, same result"
-"""The checks that are no requirements: the reference's own result, and the same result twice."""
 
 SINGLE = 2.0**-16
 """As ``ROUNDING``, for what is computed in float32: 256 times its roundoff. A network of two layers errs by some tens of it."""
@@ -22,24 +23,35 @@ COMPARED = ("batch", "cache")
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What came of a case: what is wrong ("" if nothing), and the largest difference beside the tolerance, if one was judged.
-
-    ``idle`` says that the case decides nothing: two candidates lie closer together than rounding.
-    """
-
-    wrong: str = ""
-    ratio: float | None = None
-    idle: bool = False
-
-
-@dataclass(frozen=True)
 class CaseJudge:
     """A procedure under its conventions, and the callable held to it."""
 
     procedure: Procedure
     conventions: Mapping[str, str]
     decoder: Decoder
+    dtype = "float64"
+
+    @property
+    def notes(self) -> list[str]:
+        """What the callable is not asked for."""
+        return self.decoder.notes
+
+    def cases(self, check: str) -> SearchStrategy[Case]:
+        """The cases that a check draws."""
+        return cases(
+            self.decoder.takes,
+            kinds_for(self.decoder, check),
+            small=check == "wide_is_exact",
+            fewest=2 if check == "batch" else 1,
+        )
+
+    def case(self, data: Mapping[str, Any]) -> Case:
+        """A case from its data."""
+        return Case(**data)
+
+    def told(self, case: Case) -> dict[str, Any]:
+        """What a reader is shown."""
+        return case.told(self.decoder.beams)
 
     def problem(self, case: Case) -> Problem:
         """The case as a problem."""

@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from spec.language.registry import procedures
-from verify.decoding.cases import Case
-from verify.decoding.contract import Decoder
-from verify.decoding.judging import VALUE, CaseJudge
+from verify.decoding.judges import VALUE, judge_of
 from verify.report import CheckResult, Report
 
 
@@ -64,8 +62,8 @@ def again(
 ) -> int:
     """Play one case again; prints what is seen and returns 1 if it still fails, else 0."""
     procedure = procedures()[procedure_id]
-    judge = CaseJudge(procedure, procedure.choose(conventions), Decoder.of(fn, procedure_id))
-    seen = judge.judge(check, Case(**case))
+    judge = judge_of(fn, procedure, procedure.choose(conventions))
+    seen = judge.judge(check, judge.case(case))
     sys.stdout.write(f"fails again: {seen.wrong}\n" if seen.wrong else "does not fail\n")
     return 1 if seen.wrong else 0
 

@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Bool, Int64
 from torch import Tensor
 
+from impl.bert import packing
 from impl.bert.data.corpus import Chunk
 
 __all__ = ["NEXT", "OTHER", "Pair", "PairLaw", "pack", "plan"]
@@ -159,17 +160,9 @@ def pack(
     special tokens are. What is too long loses the last ids of the longer of both, one after the other; of two that are as
     long, b does.
     """
-    keep_a, keep_b = fitting(len(a), len(b), max_length - (3 if len(b) else 2))
-    parts = [[cls], a[:keep_a].tolist(), [sep], b[:keep_b].tolist(), [sep] if len(b) else []]
-    ids = torch.tensor([token for part in parts for token in part])
-    n_a = keep_a + 2
-    segments = (torch.arange(len(ids)) >= n_a).long()
+    ids, segments = packing.pack(
+        a.tolist(), b.tolist() if len(b) else None, cls=cls, sep=sep, longest=max_length
+    )
     special = torch.zeros(len(ids), dtype=torch.bool)
-    special[0] = special[n_a - 1] = special[-1] = True
-    return ids, segments, special
-
-
-def fitting(n_a: int, n_b: int, room: int) -> tuple[int, int]:
-    """How many of either are left where both have to fit: the shorter is whole if it takes no more than half."""
-    kept = min(n_a, max(room - n_b, (room + 1) // 2))
-    return kept, min(n_b, room - kept)
+    special[[0, segments.count(0) - 1, -1]] = True
+    return torch.tensor(ids), torch.tensor(segments), special

@@ -1,0 +1,53 @@
+"""Who judges a callable that is held to a procedure: decoders have a contract of their own, and so has what makes tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from hypothesis.strategies import SearchStrategy
+
+from spec.language.procedure import Procedure
+from verify.decoding.contract import Decoder
+from verify.decoding.judging import CaseJudge
+from verify.decoding.seen import REPEATS, VALUE, Seen
+from verify.decoding.tokens import TokenJudge
+
+
+class Judge(Protocol):
+    """Draws cases for a callable and judges them, by the reference or by one requirement; its cases are data classes."""
+
+    procedure: Procedure
+    conventions: Mapping[str, str]
+    dtype: str
+
+    @property
+    def notes(self) -> list[str]:
+        """What the callable is not asked for."""
+
+    def cases(self, check: str) -> SearchStrategy[Any]:
+        """The cases that a check draws."""
+
+    def judge(self, check: str, case: Any) -> Seen:
+        """What a check finds in a case."""
+
+    def case(self, data: Mapping[str, Any]) -> Any:
+        """A case from its data."""
+
+    def told(self, case: Any) -> dict[str, Any]:
+        """What a reader is shown."""
+
+
+def judge_of(fn: Callable[..., Any], procedure: Procedure, conventions: Mapping[str, str]) -> Judge:
+    """The judge of a callable under a procedure.
+
+    Raises:
+        Unusable: it cannot be called as the procedure's contract says.
+    """
+    if procedure.module == "decoding":
+        judge: Judge = CaseJudge(procedure, conventions, Decoder.of(fn, procedure.id))
+        return judge
+    return TokenJudge.of(fn, procedure, conventions)
+
+
+__all__ = ["REPEATS", "VALUE", "Judge", "Seen", "judge_of"]

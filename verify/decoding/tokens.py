@@ -1,0 +1,201 @@
+"""How what makes BERT's input is called, and how it is judged: the contract that ``bert.wordpiece`` and ``bert.pack`` are
+checked by.
+
+    wordpiece(words, vocabulary, *, unknown, longest)    → for each word its pieces
+    pack(a, b, *, cls, sep, longest)                     → ids, segments
+
+``words`` is a list of strings and ``vocabulary`` a list of pieces, ``unknown`` among them; what comes back is a list of lists of
+strings. ``a`` and ``b`` are lists of ids, ``b`` None where there is one text; what comes back are two lists of numbers, or
+tensors of one axis. A callable that does not take ``longest`` for its words is given none of more than 100 characters.
+NotImplementedError says that a case is not supported, and it is passed over.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+
+from spec.bert import pack, wordpiece
+from spec.language.procedure import Procedure
+from verify.decoding.seen import REPEATS, VALUE, Seen
+from verify.faults import Fault, Unsupported, Unusable
+
+LETTERS = "abé語"
+"""Few letters, so that pieces meet; one with an accent, and one of three bytes in UTF-8."""
+UNKNOWN = "[UNK]"
+CLS, SEP = 101, 102
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words to be taken apart, and the pieces there are."""
+
+    words: tuple[str, ...]
+    pieces: tuple[str, ...]
+    longest: int
+
+    def problem(self, conventions: Mapping[str, str]) -> wordpiece.Problem:
+        """The case as a problem."""
+        return wordpiece.Problem(self.words, frozenset(self.pieces), UNKNOWN, self.longest)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """One text or two, and how long the sequence may be."""
+
+    a: tuple[int, ...]
+    b: tuple[int, ...] | None
+    longest: int
+
+    def problem(self, conventions: Mapping[str, str]) -> pack.Problem:
+        """The case as a problem."""
+        return pack.Problem(self.a, self.b, CLS, SEP, self.longest, conventions)
+
+
+@st.composite
+def words(draw: st.DrawFn, limited: bool) -> Words:
+    """Some words and pieces, most of them parts of the words, so that many can be put together."""
+    word = st.text(LETTERS, max_size=9)
+    if not limited:  # the longest that fits, and one too many
+        word = word | st.sampled_from(("a" * 100, "a" * 101))
+    found = draw(st.lists(word, min_size=1, max_size=4))
+    parts = [w[i:j] for w in found for i in range(min(len(w), 9)) for j in range(i + 1, min(len(w), 9) + 1)]
+    some = st.sampled_from(parts) if parts else st.just("a")
+    pieces = draw(st.lists(st.tuples(st.sampled_from(("", wordpiece.INSIDE)), some), max_size=12))
+    letters = draw(
+        st.sampled_from((0, 1, 2))
+    )  # whether single letters are pieces: at no place, inside, everywhere
+    base = [mark + x for mark in ("##", "")[:letters] for x in LETTERS]
+    vocabulary = dict.fromkeys([UNKNOWN, *base, *(mark + part for mark, part in pieces)])
+    return Words(tuple(found), tuple(vocabulary), draw(st.integers(3, 9)) if limited else 100)
+
+
+@st.composite
+def texts(draw: st.DrawFn, truncation: str) -> Texts:
+    """One text or two that can be cut as the convention says."""
+    text = st.lists(st.integers(1000, 1010), max_size=9).map(tuple)
+    a, b = draw(text), draw(st.none() | text)
+    if b is None and truncation == "only_second":
+        b = draw(text)
+    least = 2 if b is None else 3
+    if b is not None and truncation != "longest_first":
+        least += len(b if truncation == "only_first" else a)
+    return Texts(a, b, draw(st.integers(least, least + 14)))
+
+
+@dataclass(frozen=True)
+class TokenJudge:
+    """A procedure under its conventions, and the callable held to it."""
+
+    procedure: Procedure
+    conventions: Mapping[str, str]
+    fn: Callable[..., Any]
+    takes: frozenset[str]
+    dtype = ""
+
+    @classmethod
+    def of(cls, fn: Any, procedure: Procedure, conventions: Mapping[str, str]) -> TokenJudge:
+        """The callable, if its signature fits.
+
+        Raises:
+            Unusable: it cannot be called as the contract says.
+        """
+        if not callable(fn):
+            raise Unusable(f"{procedure.id}: {fn!r} is not callable")
+        try:
+            parameters = inspect.signature(fn).parameters.values()
+        except (TypeError, ValueError):
+            raise Unusable(f"{procedure.id}: the signature of {fn!r} is not known") from None
+        options = tuple(procedure.inputs)[2:]
+        every = any(p.kind is p.VAR_KEYWORD for p in parameters)
+        takes = frozenset(o for o in options if every or any(p.name == o for p in parameters))
+        for name in options:
+            if name not in takes and procedure.id == "bert.pack":
+                raise Unusable(f"{procedure.id}: the callable takes no {name} (see verify.decoding.tokens)")
+        return cls(procedure, conventions, fn, takes)
+
+    @property
+    def notes(self) -> list[str]:
+        """What it is not asked for."""
+        if self.procedure.id == "bert.pack" or "longest" in self.takes:
+            return []
+        return ["it takes no longest: checked with words of up to 100 characters, and with longer ones"]
+
+    def cases(self, check: str) -> st.SearchStrategy[Any]:
+        """The cases that a check draws."""
+        if self.procedure.id == "bert.pack":
+            return texts(self.conventions["truncation"])
+        return words("longest" in self.takes)
+
+    def case(self, data: Mapping[str, Any]) -> Words | Texts:
+        """A case from its data."""
+        return Texts(**data) if self.procedure.id == "bert.pack" else Words(**data)
+
+    def told(self, case: Words | Texts) -> dict[str, Any]:
+        """What a reader is shown."""
+        return {name: list(x) if isinstance(x, tuple) else x for name, x in asdict(case).items()}
+
+    def judge(self, check: str, case: Words | Texts) -> Seen:
+        """What a check finds in a case.
+
+        Raises:
+            Unsupported: the callable does not support it.
+        """
+        problem = case.problem(self.conventions)
+        try:
+            if check == VALUE:
+                return _same(self.solve(problem), self.procedure.reference(problem), "expected")
+            if check == REPEATS:
+                return _same(self.solve(problem), self.solve(problem), "called again")
+            return Seen(self.procedure.named[check].broken(problem, self.solve))
+        except Fault as fault:
+            return Seen(str(fault))
+
+    def solve(self, problem: Any) -> Any:
+        """Call it for a problem, and read what it returns.
+
+        Raises:
+            Fault: it raised, or what it returned is not what the contract says.
+            Unsupported: it does not support this problem.
+        """
+        if isinstance(problem, pack.Problem):
+            second = None if problem.b is None else list(problem.b)
+            first: tuple[Any, ...] = (list(problem.a), second)
+        else:
+            first = (list(problem.words), sorted(problem.vocabulary))
+        given = {name: getattr(problem, name) for name in self.takes}
+        try:
+            returned = self.fn(*first, **given)
+        except NotImplementedError as error:
+            raise Unsupported(str(error)) from None
+        except Exception as error:
+            said = (str(error).splitlines() or [""])[0]
+            raise Fault(f"raised {type(error).__name__}: {said}") from error
+        try:
+            return _packed(returned) if isinstance(problem, pack.Problem) else _pieces(returned)
+        except (TypeError, ValueError) as error:
+            raise Fault(
+                f"returned {type(returned).__name__} of another form than expected: {error}"
+            ) from None
+
+
+def _packed(returned: Any) -> pack.Packed:
+    ids, segments = (x.tolist() if hasattr(x, "tolist") else x for x in returned)
+    return tuple(map(int, ids)), tuple(map(int, segments))
+
+
+def _pieces(returned: Any) -> list[wordpiece.Pieces]:
+    if any(isinstance(row, str) or not all(isinstance(piece, str) for piece in row) for row in returned):
+        raise TypeError("a list of strings for each word")
+    return [tuple(row) for row in returned]
+
+
+def _same(one: Any, other: Any, said: str) -> Seen:
+    return Seen("" if one == other else f"got {one}; {said} {other}")
+
+
+__all__ = ["Texts", "TokenJudge", "Words"]
