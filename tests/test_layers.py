@@ -26,7 +26,8 @@ ALLOWED = {
     "spec": {"sympy", "numpy", "flint"},
     "impl": {"torch", "jaxtyping", "safetensors", "tokenizers", "triton"},
     "verify": {"spec", "impl", "torch", "numpy", "hypothesis", "latex2mathml", "pytest", "rich"} | PEERS,
-    "examples": {"impl", "spec", "torch", "matplotlib", "rich", "transformers", "verify"} | WORLD,
+    "examples": {"impl", "spec", "torch", "matplotlib", "rich", "tokenizers", "transformers", "verify"}
+    | WORLD,
 }
 
 

@@ -107,7 +107,7 @@ def check(
         Unusable: ``fn`` cannot be called at all, or another argument cannot be used; one line.
     """
     given = dict(locals())
-    conventions, seeking = split_auto(conventions)
+    asked, seeking = split_auto(conventions)
     if isinstance(formula_id, Procedure) or formula_id in procedures():
         from verify.decoding import check_procedure
 
@@ -121,7 +121,7 @@ def check(
             time_limit=seconds(time_limit),
             name=name,
         )
-        named = split(conventions or {})[1]
+        named = split(asked or {})[1]
         if seeking:
             return first_that_conforms(carried_out, procedure, named)
         return carried_out(conventions=named)
@@ -132,7 +132,7 @@ def check(
     wanted = [k for k in kinds if k in GRADED] if dtypes is not None else list(USUAL)
     clock = Clock(seconds(time_limit))
     try:
-        edges, chosen = split(choices(formula, conventions))
+        edges, chosen = split(choices(formula, asked))
         judge = Judge(formula, chosen)
     except ValueError as error:
         raise Unusable(str(error)) from None
@@ -157,7 +157,9 @@ def check(
     if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
         report.notes.append(f"{caller.name} takes no mask: checked without masks")
     kept = chosen if seeking else ()
-    setting = Setting(judge, caller, seed, max_examples, clock, edges=edges, named=kept, small=not until_falsified)
+    setting = Setting(
+        judge, caller, seed, max_examples, clock, edges=edges, named=kept, small=not until_falsified
+    )
     why = Explained()
     with listening(), one_thread(), what_exists_kept():
         called_at_all(setting, kinds[0])
@@ -192,7 +194,7 @@ def check(
             if causes and report.falsified and not report.hint.startswith("conforms"):
                 report.range = conforming_range(setting, report)
     if seeking and why.changes:
-        return _found(given, {**(conventions or {}), **why.changes}, started)
+        return _found(given, {**(asked or {}), **why.changes}, started)
     for each in report.checks:
         if each.counterexample is not None:
             each.counterexample.fixed = dict(supported.fixed)

@@ -11,7 +11,6 @@ would have had (on the same machine, on the CPU).
 ===============  ============================================================================================
 ``numerals``     the task: numbers, their words, what is held out
 ``training``     settings, and a run that can stop at any step and go on
-``checkpoints``  files that are whole at any moment
 ``measuring``    what a trained model writes, and how much of it is right
 ``drawing``      the figures
 ===============  ============================================================================================

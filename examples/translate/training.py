@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
-from examples.translate import checkpoints
+from examples import checkpoints
 from examples.translate.measuring import exact
 from examples.translate.numerals import (
     LONGEST,

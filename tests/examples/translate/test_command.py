@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from examples import checkpoints
 from examples.translate import __main__ as command
-from examples.translate import checkpoints
 from examples.translate.measuring import WIDTHS, alignment, examples, qualities, shares, written
 from examples.translate.numerals import END, IGNORED, VOCABULARY, pairs
 from examples.translate.training import Run, Settings

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from examples.translate import checkpoints
+from examples import checkpoints
 from examples.translate.training import Run, Settings
 from impl.objectives import warmup
 

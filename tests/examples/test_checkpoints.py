@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from examples.translate import checkpoints
+from examples import checkpoints
 
 
 def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
