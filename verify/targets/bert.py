@@ -30,7 +30,7 @@ def embeddings() -> Adapter:
     from transformers.models.bert.modeling_bert import BertEmbeddings
 
     def build(V: int, K: int, N: int, d: int, eps: float) -> nn.Module:
-        sizes = {"vocab_size": V, "type_vocab_size": K, "max_position_embeddings": N, "hidden_size": d}
+        sizes: Any = {"vocab_size": V, "type_vocab_size": K, "max_position_embeddings": N, "hidden_size": d}
         made: Any = BertEmbeddings
         return made(BertConfig(**sizes, layer_norm_eps=eps, pad_token_id=None))  # type: ignore[no-any-return]  # not annotated
 

@@ -16,19 +16,16 @@ def sentences(folder: Path, texts: Sequence[Sequence[str]], most: int) -> list[S
     """Each text, or pair of texts, as [CLS] A [SEP] (B [SEP]).
 
     Raises:
-        Unusable: the folder has no ``tokenizer.json`` and no ``vocab.txt``, or a text is longer than ``most`` tokens.
+        Unusable: the folder has no vocabulary, or a text is longer than ``most`` tokens or no Unicode.
     """
-    from tokenizers import Tokenizer
-    from tokenizers.implementations import BertWordPieceTokenizer
+    from impl.bert import WordPiece
 
-    if (folder / "tokenizer.json").exists():
-        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-    elif (folder / "vocab.txt").exists():
-        tokenizer = BertWordPieceTokenizer(str(folder / "vocab.txt"))
-    else:
-        raise Unusable(f"{folder}: expected a tokenizer.json or a vocab.txt; there is neither")
+    try:
+        pieces = WordPiece.from_pretrained(folder)
+    except FileNotFoundError:
+        raise Unusable(f"{folder}: expected a vocab.txt or a tokenizer.json; there is neither") from None
+    except (ValueError, KeyError) as error:
+        raise Unusable(f"{folder}: the vocabulary cannot be read: {error}") from None
     found = []
     for text in texts:
         if len(text) > 2:
@@ -36,14 +33,12 @@ def sentences(folder: Path, texts: Sequence[Sequence[str]], most: int) -> list[S
                 f"--text: expected a text or two, the second with its own segment; got {len(text)}"
             )
         try:
-            cut = tokenizer.encode(*text)
-        except (TypeError, UnicodeEncodeError):
-            raise Unusable(
-                f"--text: expected Unicode text; got {text[0]!a}, which has a lone surrogate"
-            ) from None
+            cut = pieces.encode(*text)
+        except ValueError as error:
+            raise Unusable(f"--text: {error}") from None
         if len(cut.ids) > most:
             raise Unusable(
                 f"--text: expected at most {most} tokens, as many as there are positions; got {len(cut.ids)}"
             )
-        found.append(Sentence(" / ".join(text), tuple(cut.tokens), tuple(cut.ids), tuple(cut.type_ids)))
+        found.append(Sentence(" / ".join(text), tuple(cut.tokens), tuple(cut.ids), tuple(cut.segments)))
     return found

@@ -50,15 +50,14 @@ def _ours(folder: Path, dtype: torch.dtype) -> Run:
 
 
 def _transformers(way: str, folder: Path, dtype: torch.dtype) -> Run:
-    from transformers import BertModel
-    from transformers.utils import logging
+    import transformers
 
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    model = BertModel.from_pretrained(
-        folder, dtype=dtype, attn_implementation=way, add_pooling_layer=False
-    ).eval()
-    return partial(called, model)
+    quiet: Any = transformers.utils.logging  # not annotated
+    quiet.set_verbosity_error()
+    quiet.disable_progress_bar()
+    kind: Any = transformers.BertModel
+    model = kind.from_pretrained(folder, dtype=dtype, attn_implementation=way, add_pooling_layer=False)
+    return partial(called, model.eval())
 
 
 def of_user(where: str) -> Subject:
