@@ -203,3 +203,38 @@ def test_gradients_in_sixteen_bits_are_reported_not_judged():
     (gradient,) = [c for c in report.checks if c.kind == "gradient"]
     assert gradient.verdict == "inconclusive"
     assert gradient.worst_ratio is not None
+
+
+def test_a_check_may_stop_at_the_first_violation():
+    """Once something compared is wrong the rest is not begun, and the report says so; what is right is checked to its end."""
+
+    def twice(q, k):
+        return 2 * impl.scores.dot(q, k)
+
+    whole, short = (
+        check(twice, "scores.dot", max_examples=10, causes=False, until_falsified=stops)
+        for stops in (False, True)
+    )
+    assert len(whole.falsified) > 1
+    assert len(short.falsified) == 1
+    assert len(short.checks) < len(whole.checks)
+    assert short.falsified[0].name == whole.falsified[0].name
+    assert "the other checks were not begun: a violation was found" in short.notes
+    right = check(impl.scores.dot, "scores.dot", max_examples=10, until_falsified=True)
+    assert right.verdict == "conforms"
+    assert not any("not begun" in note for note in right.notes)
+
+
+def test_an_exception_alone_does_not_stop_it():
+    """What else is wrong may have been compared."""
+
+    def refuses(q, k):
+        if q.dtype == torch.float64:
+            raise ValueError("not in this type")
+        return 2 * impl.scores.dot(q, k)
+
+    report = check(
+        refuses, "scores.dot", max_examples=10, causes=False, until_falsified=True, conventions=STRICT
+    )
+    assert report.falsified[0].counterexample is None or report.falsified[0].counterexample.got is None
+    assert report.falsified[-1].counterexample.got is not None
