@@ -2,7 +2,7 @@
 
 Letters are the statements': n tokens of d_model entries each; h heads; L layers, whose parameters are stacked in front; a
 vocabulary of V tokens, K segments, N positions. Leading dimensions of tokens and masks are batches and broadcast. A mask is
-boolean and True means "may attend", or of tokens "is a word"; what stands in a token that is hidden from all others reaches none of them.
+boolean: True means "may attend", or of tokens "is a word"; what stands in a token hidden from all others reaches none of them.
 """
 
 from collections.abc import Callable

@@ -50,10 +50,9 @@ biased_multi_head = Formula(
     "Multi-head attention with biases",
     why="What does a head ask of a token that says nothing? Where queries are products with a matrix alone, a row of zeros asks "
     "nothing and fits everything alike. A linear layer as libraries build it adds a bias, and so do the projections of BERT "
-    "and of the GPT models: a bias of the queries lets a head prefer certain keys whoever asks, as those that look at the "
-    "separator do. Not all four biases do something new. That of the keys moves all scores of a query alike, and a softmax "
-    "does not see it; that of the values reaches every token in full, since weights sum to 1, and could as well stand "
-    "behind W_o. They are kept because trained weights have them.",
+    "and of the GPT models: with one, a head can prefer certain keys whoever asks. Not all four biases do something new: that "
+    "of the keys moves all scores of a query alike, which a softmax does not see, and that of the values reaches every token "
+    "in full, since weights sum to 1, and could as well stand behind W_o. They are stated because trained weights have them.",
     sizes={n: "tokens that ask", m: "tokens that are read", h: "heads", **WIDTHS},
     inputs=(x, y, W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o, mask),
     lines=(

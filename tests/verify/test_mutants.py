@@ -80,7 +80,7 @@ RIGHT = {
     "attention.biased_multi_head": ("no_key_bias",),
     "embedding.bert": ("by_one_hot",),
     "bert.layer": ("bert_without_key_bias",),
-    "bert.pooler": ("pooled_by_exponentials",),
+    "bert.pooler": ("pooled_by_products",),
     "feedforward.gelu": ("by_complement",),
     "normalization.add_norm": ("means_added",),
     "transformer.output": ("by_logarithms",),
