@@ -111,7 +111,7 @@ def dense(s: Tensor, labels: Tensor) -> Tensor:
 def by_one_hot(s: Tensor, labels: Tensor) -> Tensor:
     """One-hot labels, as the original BERT has them; its weights are 1 where a place was selected."""
     weights = (labels >= 0).to(s.dtype)
-    law = torch.log_softmax(s * weights[..., None], -1)
+    law = torch.log_softmax(torch.where(weights[..., None] > 0, s, 0.0), -1)
     hot = F.one_hot(labels.clamp(min=0), s.shape[-1]).to(s.dtype)
     return (weights * -(law * hot).sum(-1)).sum(-1) / weights.sum(-1).clamp(min=1)
 
@@ -179,13 +179,6 @@ def last_pair_dropped(z: Tensor, y: Tensor) -> Tensor:
 def by_softmax(z: Tensor, y: Tensor) -> Tensor:
     """The logarithm of the softmax, and one of its two entries."""
     return answers(z, y).mean(-1)
-
-
-@right(NSP)
-def by_difference(z: Tensor, y: Tensor) -> Tensor:
-    """Binary cross entropy of the difference."""
-    target = (y == 0).to(z.dtype)
-    return F.binary_cross_entropy_with_logits(z[..., 0] - z[..., 1], target, reduction="none").mean(-1)
 
 
 # Both ---------------------------------------------------------------------------------------------------------------------
