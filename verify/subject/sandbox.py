@@ -77,7 +77,17 @@ def what_exists_kept() -> Iterator[None]:
 PATIENCE = 180.0
 """Seconds that imports and compilation may take within a call."""
 
-_BUSY = ("<frozen importlib", "_dynamo/convert_frame", "_inductor/", "triton/compiler", "utils/cpp_extension")
+IDLE = 0.01
+"""The share of a beat below which a process had nothing to do: it waits for something that does not come."""
+
+_BUSY = (
+    "<frozen importlib",
+    "_dynamo/convert_frame",
+    "_inductor/",
+    "triton/compiler",
+    "utils/cpp_extension",
+    "jax/_src/",
+)
 """Files in whose code a call that takes long is not hung but imports or compiles, however slow the machine."""
 
 
@@ -93,7 +103,8 @@ def importing_or_compiling(frame: FrameType | None) -> bool:
 class Deadline:
     """A time limit on a block, by a timer signal; only in the main thread, and a pending timer of others is kept.
 
-    Time is counted in beats of the timer, so that it stands still while the process does (stopped, or the machine asleep).
+    Time is counted in beats of the timer, so that it stands still while the process does (stopped, or the machine asleep). Where
+    others have the processor, a beat counts as long as the process had it; one in which it asked for none counts whole.
     Imports and compilation are waited for, up to :data:`PATIENCE`.
     """
 
@@ -108,7 +119,8 @@ class Deadline:
         if self.active:
             self.began = time.monotonic()
             self.handler = signal.signal(signal.SIGALRM, self._ring)
-            self.beat, self.beats = min(1.0, self.seconds / 4), 0
+            self.beat, self.passed, self.whole = min(1.0, self.seconds / 4), 0.0, 0.0
+            self.worked = time.process_time()
             # It goes on beating after the end: user code may swallow the first.
             self.pending, self.interval = signal.setitimer(signal.ITIMER_REAL, self.beat, self.beat)
         return self
@@ -123,9 +135,12 @@ class Deadline:
             signal.setitimer(signal.ITIMER_REAL, left, self.interval)
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
-        self.beats += 1
-        passed = self.beats * self.beat
-        if passed < self.seconds or (passed < PATIENCE and importing_or_compiling(frame)):
+        before, self.worked = self.worked, time.process_time()
+        work = self.worked - before
+        self.passed += self.beat if work < IDLE * self.beat else min(work, self.beat)
+        self.whole += self.beat
+        over = self.passed >= self.seconds and not importing_or_compiling(frame)
+        if not over and self.whole < PATIENCE:
             return
         raise Deadline.Passed
 

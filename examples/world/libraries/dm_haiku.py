@@ -7,6 +7,7 @@ from verify import adapt
 
 component = of("dm-haiku")
 NAMES = ("query", "key", "value", "linear")
+PLAIN = {"w_init_scale": 1.0, "with_bias": False}
 CALL = "x, y, columns(W_q), columns(W_k), columns(W_v), W_o, h, d_k, mask"
 
 # fmt: off
@@ -43,8 +44,7 @@ def gru_cell():
 def multi_head():
     """A mask for all heads."""
     def attend(x, y, W_q, W_k, W_v, W_o, h, d, mask):
-        how = {"w_init_scale": 1.0, "model_size": x.shape[-1], "with_bias": False}
-        made = hk.transform(lambda *given: hk.MultiHeadAttention(h, d, **how)(*given))
+        made = hk.transform(lambda *given: hk.MultiHeadAttention(h, d, model_size=x.shape[-1], **PLAIN)(*given))
         weights = {f"multi_head_attention/{name}": {"w": W} for name, W in zip(NAMES, (W_q, W_k, W_v, W_o), strict=True)}
         return made.apply(weights, None, x, y, y, mask)
     return adapt.jax(attend, CALL, mask="b1nm", batch=1, sizes={"d_v": "d_k"})

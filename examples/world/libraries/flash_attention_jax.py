@@ -13,18 +13,18 @@ component = of("flash-attention-jax")
 @component("attention", "attention.scaled_dot_product")
 def plain():
     """With a mask of keys; hidden scores are −10¹⁰."""
-    how = {"mask": "keys always", "heads_axis": 1}
+    how = {"mask": "keys always", "heads_axis": 1, "sizes": {"d_v": "d_k"}}
     return adapt.jax(attention, "q, k, v, mask", **how)
 
 
 @component("flash_attention", "attention.scaled_dot_product")
 def flash():
     """With a mask of keys."""
-    how = {"mask": "keys always", "heads_axis": 1}
+    how = {"mask": "keys always", "heads_axis": 1, "sizes": {"d_v": "d_k"}}
     return adapt.jax(flash_attention, "q, k, v, mask", **how)
 
 
 @component("causal_flash_attention", "attention.causal")
 def causal():
     """The last query sees the last key."""
-    return adapt.jax(causal_flash_attention, heads_axis=1)
+    return adapt.jax(causal_flash_attention, heads_axis=1, sizes={"d_v": "d_k"})

@@ -7,6 +7,7 @@ from examples.world.sizes import ONE_WIDTH
 from verify import adapt
 
 component = of("flax")
+BLOCKS = "x, h, W_x.unflatten(0, (3, d)).mT, W_h.unflatten(0, (3, d)).mT, b_x.unflatten(0, (3, d)), b_h.unflatten(0, (3, d))"
 
 # fmt: off
 
@@ -54,12 +55,11 @@ def rms_norm():
 @component("linen.GRUCell", "recurrent.gru_cell")
 def gru_cell():
     """Its gates have one bias, its candidate two."""
-    def step(x, h, W_x, W_h, b_x, b_h):
-        W, U, b, c = (each.reshape(3, h.shape[-1], -1).swapaxes(1, 2) for each in (W_x, W_h, b_x, b_h))
-        weights = {f"i{g}": {"kernel": W[k], "bias": (b[k] + (k < 2) * c[k]).squeeze(0)} for k, g in enumerate("rzn")}
-        weights |= {"hr": {"kernel": U[0]}, "hz": {"kernel": U[1]}, "hn": {"kernel": U[2], "bias": c[2, 0]}}
+    def step(x, h, W, U, b, c):
+        weights = {f"i{g}": {"kernel": W[k], "bias": b[k] + (k < 2) * c[k]} for k, g in enumerate("rzn")}
+        weights |= {"hr": {"kernel": U[0]}, "hz": {"kernel": U[1]}, "hn": {"kernel": U[2], "bias": c[2]}}
         return nn.GRUCell(h.shape[-1]).apply({"params": weights}, h, x)[0]
-    return adapt.jax(step)
+    return adapt.jax(step, BLOCKS)
 
 
 @component("linen.Embed", "embedding.token")

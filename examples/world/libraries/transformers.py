@@ -14,6 +14,7 @@ from verify.adapt import function, module
 
 component = of("transformers")
 
+NORM = (("weight", "gamma"), ("bias", "beta"))
 MINIMUM = {"mask": "additive=min b1nm", "sizes": ONE_WIDTH}
 
 # fmt: off
@@ -68,7 +69,7 @@ def gpt2_attention():
 def bert_layer():
     """With max(0, ·), and a mask of finfo.min."""
     weights = {f"*{name}.weight": f"rows(W_{name[0]})" for name in ("query", "key", "value")} | {"att*dense.weight": "W_o.T"}
-    norms = {f"{at}*Norm.{p}": f"{of}_{k}" for k, at in ((1, "att"), (2, "out")) for p, of in (("weight", "gamma"), ("bias", "beta"))}
+    norms = {f"{at}*Norm.{p}": f"{of}_{k}" for k, at in ((1, "att"), (2, "out")) for p, of in NORM}
     ends = {"att*bias": 0, "inter*weight": "W_1.T", "inter*bias": "b_1", "output*weight": "W_2.T", "output*bias": "b_2"}
     arguments = "hidden_size=d_model, num_attention_heads=h, intermediate_size=d_ff, layer_norm_eps=eps, hidden_act='relu'"
     return module(lambda **k: BertLayer(BertConfig(**k)), norms | weights | ends, "x, mask", arguments=arguments, **MINIMUM)

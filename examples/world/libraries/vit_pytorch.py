@@ -37,4 +37,4 @@ def na_vit():
 def rms_norm():
     """By F.normalize, whose ε is the least norm; its gain is divided by √d, which it is given back."""
     call, pick = "x[:, None, None]", "out[:, 0, 0]"
-    return module(RMSNorm, {"gamma": "gamma[None, None]"}, call, arguments="1, d", pick=pick, fixed={"eps": 1e-24})
+    return module(RMSNorm, {"gamma": "gamma[None, None]"}, call, arguments="1, d", pick=pick, fixed={"eps": 1e-37})

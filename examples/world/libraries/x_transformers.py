@@ -58,17 +58,18 @@ def layer_norm():
 @component("RMSNorm", "normalization.rms_norm")
 def rms_norm():
     """By F.normalize, whose ε is the least norm."""
-    return module(RMSNorm, {"g": "gamma"}, arguments="d", batch=None, fixed={"eps": 1e-24})
+    return module(RMSNorm, {"g": "gamma"}, arguments="d", batch=None, fixed={"eps": 1e-37})
 
 
 @component("AbsolutePositionalEmbedding", "positional.learned")
 def learned():
-    """Times 1/√d, which it is given back."""
-    return module(AbsolutePositionalEmbedding, {"emb.weight": "W_PE * sqrt(d)"}, "zeros(1, 1), pos=pos", arguments="d, N")
+    """Times 1/√d, which it is given back, where that is exact."""
+    weights, how = {"emb.weight": "W_PE * sqrt(d)"}, {"sizes": {"d": "4|16|64"}}
+    return module(AbsolutePositionalEmbedding, weights, "zeros(1, 1), pos=pos", arguments="d, N", **how)
 
 
 @component("RotaryEmbedding", "examples/formulas/rope.py:rope")
 def rotary():
-    """Neighbouring entries are a pair."""
+    """Neighbouring entries are a pair; of one pair alone it divides by zero."""
     table = lambda x, p: RotaryEmbedding(x.shape[-1]).forward(p)[0]
-    return function(lambda x, p: apply_rotary_pos_emb(x, table(x, p)), batch=1)
+    return function(lambda x, p: apply_rotary_pos_emb(x, table(x, p)), batch=1, sizes={"h": "2..16"})

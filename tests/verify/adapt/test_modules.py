@@ -201,7 +201,7 @@ class Lazy(nn.Module):
 def test_layers_that_take_their_sizes_from_the_first_call_are_called_once_as_they_are_built():
     """The weights are the statement's all the same, in either type."""
     weights = {"first.weight": "W_1.T", "first.bias": "b_1", "second.weight": "W_2.T", "second.bias": "b_2"}
-    worst(module(Lazy, weights, "x"), "feedforward.relu")
+    worst(adapt.module(Lazy, weights, "x"), "feedforward.relu")
 
 
 class Lengths(nn.Module):
