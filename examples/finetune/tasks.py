@@ -1,14 +1,12 @@
 """Four small tasks, one for each head of BERT. Sentences are drawn from patterns; what a test asks about is named in words that
 training never saw, so that only who knows what words mean, and reads how they stand together, can answer.
 
-============
-===================================================================================================================
+============  ================================================================================================================
 ``sequence``  what kind of thing is it that a sentence speaks of, and not the one that it says it does not speak of?
 ``pair``      does the second sentence follow from the first? It names the kind of the thing, another kind, or another deed
 ``token``     which word is a person, the place that is left, the place that is reached, the thing?
 ``span``      a question about two facts: the words of the answer
-============
-===================================================================================================================
+============  ================================================================================================================
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from torch import Tensor
 from impl.bert import packing
 from impl.bert.data.corpus import Chunk
 
-__all__ = ["NEXT", "OTHER", "Pair", "PairLaw", "pack", "plan"]
+__all__ = ["NEXT", "OTHER", "Pair", "PairLaw", "packed", "plan"]
 
 NEXT, OTHER = 0, 1
 """Labels, as BERT's head has them: the second sentence follows the first, or does not."""
@@ -153,7 +153,7 @@ def _other(chunk: Chunk, true: int, law: PairLaw, draw: Random) -> int | None:
     return None
 
 
-def pack(
+def packed(
     a: Int64[Tensor, "n_a"], b: Int64[Tensor, "n_b"], max_length: int, cls: int, sep: int
 ) -> tuple[Int64[Tensor, "n"], Int64[Tensor, "n"], Bool[Tensor, "n"]]:
     """[CLS] a [SEP] b [SEP], or [CLS] a [SEP] where b is empty: ids, segments (0 up to the first [SEP], then 1), and where the

@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 from impl.bert.data.collating import Batch, Collator, Example, Place
 from impl.bert.data.corpus import Chunk, Corpus
 from impl.bert.data.corruption import Corruption
-from impl.bert.data.pairs import Pair, PairLaw, pack, plan
+from impl.bert.data.pairs import Pair, PairLaw, packed, plan
 
 __all__ = ["Batches", "PairStream"]
 
@@ -122,7 +122,7 @@ class PairStream(IterableDataset[Example]):
 
     def _example(self, drawn: _Drawn, begins: Place) -> Example:
         tokens, pair = drawn.chunk.tokens, drawn.pair
-        ids, segments, special = pack(
+        ids, segments, special = packed(
             tokens[slice(*pair.a)], tokens[slice(*pair.b)], self.law.max_length, self.cls, self.sep
         )
         ids, labels = self.corruption(ids, special, Generator().manual_seed(drawn.key))

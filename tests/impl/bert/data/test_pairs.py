@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jaxtyping import config
 
-from impl.bert.data import NEXT, OTHER, Chunk, Corpus, PairLaw, pack, plan
+from impl.bert.data import NEXT, OTHER, Chunk, Corpus, PairLaw, packed, plan
 
 from .conftest import made
 
@@ -122,11 +122,11 @@ def test_without_a_second_task_rows_hold_every_sentence_once(tmp_path: Path) -> 
 
 def test_a_packed_row_reads_cls_a_sep_b_sep() -> None:
     """Segments change behind the first [SEP]; the three are marked."""
-    ids, segments, special = pack(torch.tensor([11, 12, 13]), torch.tensor([14, 15]), 8, cls=2, sep=3)
+    ids, segments, special = packed(torch.tensor([11, 12, 13]), torch.tensor([14, 15]), 8, cls=2, sep=3)
     assert ids.tolist() == [2, 11, 12, 13, 3, 14, 15, 3]
     assert segments.tolist() == [0, 0, 0, 0, 0, 1, 1, 1]
     assert special.nonzero().flatten().tolist() == [0, 4, 7]
-    ids, segments, special = pack(
+    ids, segments, special = packed(
         torch.tensor([11, 12, 13]), torch.tensor([], dtype=torch.int64), 4, cls=2, sep=3
     )
     assert ids.tolist() == [2, 11, 12, 3]
@@ -138,7 +138,7 @@ def test_a_packed_row_reads_cls_a_sep_b_sep() -> None:
 def test_the_longer_loses_its_last_id_until_both_fit(n_a: int, n_b: int, length: int) -> None:
     """One at a time, b where both are as long."""
     a, b = list(range(100, 100 + n_a)), list(range(200, 200 + n_b))
-    ids, _, _ = pack(torch.tensor(a), torch.tensor(b), length, cls=2, sep=3)
+    ids, _, _ = packed(torch.tensor(a), torch.tensor(b), length, cls=2, sep=3)
     while len(a) + len(b) + 3 > length:
         (a if len(a) > len(b) else b).pop()
     assert ids.tolist() == [2, *a, 3, *b, 3]
