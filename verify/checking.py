@@ -25,7 +25,7 @@ from verify.properties.values import Judge
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Report, versions
 from verify.search.checks import Setting, gradient_check, robustness_check, value_check
 from verify.search.edge_checks import crossing, isolated, offences, single_precision
-from verify.search.first_calls import met
+from verify.search.first_calls import bindable, met
 from verify.search.hints import Explained
 from verify.search.large_checks import large_check
 from verify.search.nearest import AUTO, first_that_conforms
@@ -155,7 +155,7 @@ def check(
     setting = Setting(judge, caller, seed, max_examples, clock, edges=edges)
     why = Explained()
     with listening(), one_thread(), what_exists_kept():
-        _first_call(setting, kinds[0])
+        bindable(setting, kinds[0])
         met(setting, report, kinds)
         plan = [] if caller.hung else _plan(setting, kinds, report, compile)
         if judge.real and formula.law is None:
@@ -212,33 +212,6 @@ def _violated(setting: Setting, report: Report) -> None:
             report.examples_until = sum(check.examples for check in until if check.kind != "law")
 
 
-def _first_call(setting: Setting, dtype: str) -> None:
-    """A builtin whose signature is unknown shows at the first call whether it can be called at all."""
-    import inspect
-
-    caller = setting.caller
-    try:
-        inspect.signature(caller.fn.forward if isinstance(caller.fn, torch.nn.Module) else caller.fn)
-        return
-    except (ValueError, TypeError):
-        pass
-    recipe = next(iter(setting.space().plan(1, 0)))
-    for masked in (True, False) if caller.takes_mask else (False,):
-        caller.takes_mask = masked
-        example = setting.space().example(recipe._replace(mask=1), dtype)
-        try:
-            caller(*caller.arguments(example.inputs, dtype))
-        except Fault as fault:
-            if not isinstance(fault.__cause__, TypeError):
-                return
-            said = str(fault)
-        except Unsupported:
-            return
-        else:
-            return
-    raise Unusable(said)
-
-
 Work = tuple[str, Callable[[], list[CheckResult]]]
 
 
@@ -272,21 +245,14 @@ def _value(setting: Setting, report: Report, kind: str, kinds: list[str]) -> lis
 
 
 def _gradient(setting: Setting, report: Report, kind: str) -> list[CheckResult]:
-    if any(c.name == f"value in {kind}" and c.reported for c in report.checks):
-        return []
-    return [r for r in (gradient_check(setting, kind),) if r is not None]
+    reported = any(c.name == f"value in {kind}" and c.reported for c in report.checks)
+    return [] if reported else [r for r in (gradient_check(setting, kind),) if r is not None]
 
 
 def _drawn_gradient(setting: Setting, kind: str) -> list[CheckResult]:
     from verify.laws.drawn_gradients import drawn_gradient_check
 
-    try:
-        result = drawn_gradient_check(setting, kind)
-    except Unsupported as said:
-        result = CheckResult(
-            f"gradient in {kind}, given the draw", "gradient", INCONCLUSIVE, message=str(said)
-        )
-    return [] if result is None else [result]
+    return [r for r in (drawn_gradient_check(setting, kind),) if r is not None]
 
 
 def _scenario(setting: Setting, scenario: Scenario, report: Report, kinds: list[str]) -> list[CheckResult]:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+
+import torch
+
 from verify.edges import ARITHMETIC, SHAPES, STRICT
+from verify.faults import Fault, Unsupported, Unusable
 from verify.report import FALSIFIED, CheckResult, Report
 from verify.search.checks import Setting
 from verify.subject.interface import first_calls
@@ -29,4 +34,33 @@ def met(setting: Setting, report: Report, kinds: list[str]) -> None:
     report.sizes, report.leading = str(caller.sizes), caller.leading
 
 
-__all__ = ["met"]
+def bindable(setting: Setting, dtype: str) -> None:
+    """A builtin whose signature is unknown shows at the first call whether it can be called at all.
+
+    Raises:
+        Unusable: it cannot.
+    """
+    caller = setting.caller
+    try:
+        inspect.signature(caller.fn.forward if isinstance(caller.fn, torch.nn.Module) else caller.fn)
+        return
+    except (ValueError, TypeError):
+        pass
+    recipe = next(iter(setting.space().plan(1, 0)))
+    for masked in (True, False) if caller.takes_mask else (False,):
+        caller.takes_mask = masked
+        example = setting.space().example(recipe._replace(mask=1), dtype)
+        try:
+            caller(*caller.arguments(example.inputs, dtype))
+        except Fault as fault:
+            if not isinstance(fault.__cause__, TypeError):
+                return
+            said = str(fault)
+        except Unsupported:
+            return
+        else:
+            return
+    raise Unusable(said)
+
+
+__all__ = ["bindable", "met"]
