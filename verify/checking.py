@@ -261,21 +261,14 @@ def _value(setting: Setting, report: Report, kind: str, kinds: list[str]) -> lis
 
 
 def _gradient(setting: Setting, report: Report, kind: str) -> list[CheckResult]:
-    if any(c.name == f"value in {kind}" and c.reported for c in report.checks):
-        return []
-    return [r for r in (gradient_check(setting, kind),) if r is not None]
+    reported = any(c.name == f"value in {kind}" and c.reported for c in report.checks)
+    return [] if reported else [r for r in (gradient_check(setting, kind),) if r is not None]
 
 
 def _drawn_gradient(setting: Setting, kind: str) -> list[CheckResult]:
     from verify.laws.drawn_gradients import drawn_gradient_check
 
-    try:
-        result = drawn_gradient_check(setting, kind)
-    except Unsupported as said:
-        result = CheckResult(
-            f"gradient in {kind}, given the draw", "gradient", INCONCLUSIVE, message=str(said)
-        )
-    return [] if result is None else [result]
+    return [r for r in (drawn_gradient_check(setting, kind),) if r is not None]
 
 
 def _scenario(setting: Setting, scenario: Scenario, report: Report, kinds: list[str]) -> list[CheckResult]:

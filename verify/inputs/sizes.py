@@ -32,8 +32,9 @@ LONG, LONGEST = (37, 23), 1.2e7
 they are in :mod:`verify.inputs.large_sizes`."""
 FEW = (0, 1, 6)
 """The kinds of small sizes, drawn once each, for a callable to which every new shape is dear."""
-FEWER, WIDE = (0, 4, 6, 7, BY_CHANCE), 3
-"""The kinds of small sizes, and how many large ones, for a statement of so many lines and steps that each costs something."""
+FEWER, WIDE = (0, 4, 6, 7, BY_CHANCE), 1
+"""The kinds of small sizes, and how many large ones, for a statement of so many lines and steps that each costs something: there
+each size is large in :mod:`verify.inputs.large_sizes` alone."""
 Term = tuple[tuple[Size, ...], float]
 """A part of the cost: the sizes that are multiplied, and by what."""
 

@@ -180,12 +180,17 @@ def _plain(formula: Formula, check: CheckResult, example: Counterexample) -> str
         text += f"for leaf in ({', '.join(real)},):\n    leaf.requires_grad_()\n"
         text += f"result = {call}\n"
         text += "outputs = list(result) if isinstance(result, (tuple, list)) else [result]\n"
-        if formula.law is not None:  # what is drawn has no gradient
+        drawn = formula.law is not None
+        if drawn:  # what is drawn has no gradient
             text += "outputs = [output for output in outputs if output.is_floating_point()]\n"
             outputs = list(example.cotangents)
         seeds = ", ".join(literal(example.cotangents[name], example.dtype) for name in outputs)
         text += f"cotangents = [{seeds}]\n"
-        text += f"gradient = torch.autograd.grad(outputs, {example.what}, cotangents, allow_unused=True)[0]\n"
+        text += "pairs = [pair for pair in zip(outputs, cotangents) if pair[0].requires_grad]\n" * drawn
+        pairs = "[pair[0] for pair in pairs]", "[pair[1] for pair in pairs]"
+        of, seeds = pairs if drawn else ("outputs", "cotangents")
+        text += f"gradient = torch.autograd.grad({of}, {example.what}, {seeds}, allow_unused=True)[0]"
+        text += " if pairs else None\n" if drawn else "\n"
         text += f"got = 0.0 if gradient is None else gradient[{example.index or ()!r}].item()\n"
     else:
         place = outputs.index(example.what) if example.what in outputs else 0
