@@ -94,6 +94,9 @@ def _begin(threads: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     import torch
 
+    from verify.command.memory import keep_freed
+
+    keep_freed()
     torch.set_num_threads(threads)
 
 

@@ -99,9 +99,10 @@ class Noise(Walk):
         drawn = np.frombuffer(self.random.bytes((entries + 7) // 8), np.uint8)
         return np.unpackbits(drawn, count=entries).reshape(shape)
 
-    def _signs(self, like: Floats, size: float = 1.0) -> Floats:
-        """``size`` or its negative for every sample and entry of an array."""
-        return np.array((-size, size)).take(self._bits(like))
+    def _drawn(self, like: Floats, low: float, high: float) -> Floats:
+        """One of two numbers for every sample and entry of an array; in place, as fresh memory costs more than the arithmetic."""
+        found: Floats = np.multiply(self._bits(like), high - low, dtype=np.float64)
+        return np.add(found, low, out=found) if found.ndim else found + low
 
     def rounded(self, a: Num, roundings: float, tiny: Any = True) -> Num:
         """``a`` rounded at random, once or as functions do; what the storage type holds exactly stays as it is."""
@@ -110,8 +111,9 @@ class Noise(Walk):
         inexact = _inexact(a.value, self.unit)
         if inexact.any():
             spread = self.unit * SPREAD * math.sqrt(1 if roundings == 1 else CAREFUL_ROUNDINGS)
-            factor = np.array((1 - spread, 1 + spread)).take(self._bits(a.value))
-            a.value = a.value * factor if inexact.all() else np.where(inexact, a.value * factor, a.value)
+            found = self._drawn(a.value, 1 - spread, 1 + spread)
+            found *= a.value
+            a.value = found if inexact.all() else np.where(inexact, found, a.value)
         return a
 
     def stored(self, a: Num, storage: Format) -> Num:
@@ -141,7 +143,10 @@ class Noise(Walk):
         variance = variance + squares * ((terms + 1) / 6 - 1 / terms + products)
         spread = np.sqrt(np.maximum(variance, 0.0, out=variance), out=variance)
         spread *= _inexact(total, max(self.inner, PLAIN))
-        return total + self._signs(spread, self.inner * SPREAD) * spread
+        drawn = self._drawn(spread, -self.inner * SPREAD, self.inner * SPREAD)
+        drawn *= spread
+        drawn += total
+        return drawn
 
     def sum(self, a: Num, where: Truth | None) -> Num:
         """The sum over the last axis in a random order."""
@@ -211,7 +216,9 @@ class Noise(Walk):
         if not relative.any():
             return a
         like = np.broadcast_to(relative, np.broadcast_shapes(relative.shape, a.value.shape))
-        return Num(a.value * np.exp(self._signs(like, SPREAD) * relative), None, a.scale)
+        drawn = self._drawn(like, -SPREAD, SPREAD)
+        drawn *= relative
+        return Num(a.value * np.exp(drawn), None, a.scale)
 
 
 def _inexact(values: Floats, unit: float) -> npt.NDArray[np.bool_]:

@@ -1,0 +1,29 @@
+"""Memory of the command's processes."""
+
+import subprocess
+import sys
+
+import pytest
+
+FILLED = """
+import resource
+import numpy as np
+from verify.command.memory import keep_freed
+kept = keep_freed()
+def fill():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    np.ones(1 << 19)  # 4 megabytes: 1024 pages of 4096 bytes
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+first = fill()
+print(kept, all(fill() < first / 4 for _ in range(20)))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="another C library")
+def test_an_array_is_made_in_the_memory_of_the_one_before() -> None:
+    """Filling the second array of a size brings in hardly any pages; without :func:`keep_freed` it brings in all again."""
+    ran = subprocess.run([sys.executable, "-c", FILLED], capture_output=True, text=True, check=True)
+    kept, stays = ran.stdout.split()
+    if kept == "False":
+        pytest.skip("the C library has no mallopt")
+    assert stays == "True"

@@ -1,0 +1,27 @@
+"""Memory of the command's own processes: what is freed is kept for the next array.
+
+An evaluation makes and drops arrays of megabytes by the hundred. The C library of Linux asks the system anew for each, and
+filling fresh pages takes longer than the arithmetic: two thirds of an exponential of 400,000 numbers. Only the command does
+so, in processes that are its own; a program that calls :func:`verify.check` keeps its settings.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+"""Parameters of ``mallopt``, see its manual."""
+LARGEST, KEPT = 1 << 25, 1 << 27
+"""Bytes of the largest array that comes from kept memory (the C library allows no more), and of what is kept at most."""
+
+
+def keep_freed() -> bool:
+    """Keep what is freed in this process; False where the C library is another."""
+    if not sys.platform.startswith("linux"):
+        return False
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    return mallopt is not None and bool(mallopt(_MMAP_THRESHOLD, LARGEST) and mallopt(_TRIM_THRESHOLD, KEPT))
+
+
+__all__ = ["KEPT", "LARGEST", "keep_freed"]
