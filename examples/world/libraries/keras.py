@@ -14,7 +14,8 @@ component = of("keras")
 def called(layer, shapes, weights, *given, **named):
     """A layer, built for shapes and called with weights."""
     layer.build(*shapes)
-    return layer.stateless_call(list(weights), [], *given, **named)[0]
+    kept = [each.value for each in layer.non_trainable_variables]
+    return layer.stateless_call(list(weights), kept, *given, **named)[0]
 
 
 @component("layers.LayerNormalization", "normalization.layer_norm")
