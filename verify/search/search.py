@@ -168,9 +168,12 @@ def _hunt(space: Space, judge: Callable[[list[Recipe]], None], found: Found, cou
         _steered(generation, found, traits, together, generations, seed)
         return
     random = np.random.default_rng([seed, 13])
-    for _ in range(generations):
+    for turn in range(generations):
         sizes, variant = map(int, random.integers((SIZE_KINDS, 2**31)))
-        generation(sizes, variant, map(tuple, random.integers(traits, size=(together, len(traits))).tolist()))
+        drawn = random.integers(traits, size=(together, len(traits)))
+        if turn % 2 == 0:  # ordinary data, at which most can be said
+            drawn[:, :2] = 0
+        generation(sizes, variant, map(tuple, drawn.tolist()))
 
 
 def _steered(
