@@ -79,11 +79,6 @@ ANEW: list[tuple[str, Callable[..., Any], str]] = [
     (CAUSAL, lambda *a: gpt(*a, transposed=False), "axes swapped"),
     (CAUSAL, lambda *a: gpt(*a, diagonal=2), "one entry too many is seen, the next one"),
     (CAUSAL, lambda *a: gpt(*a, diagonal=0), "one entry too few is seen"),
-    (
-        HEADS,
-        lambda *a: bert(*a, hide=lambda s, mask: s, last=lambda a, mask: a * mask),
-        "weights do not sum to 1",
-    ),
     (HEADS, lambda *a: bert(*a, axis=-2), "the wrong axis"),
     (HEADS, lambda *a: bert(*a, axis=1), "the wrong axis"),
     (HEADS, lambda *a: bert(*a, width=a[0].shape[-1]), "d_model in the place of d_k"),
