@@ -1,7 +1,7 @@
 """Inputs at a boundary: where a statement compares something with a number it is given, and both are equal.
 
 A range is open or closed there, and nothing else shows which. Rounding decides such a comparison, unless every operation on the
-way to it is exact: so one input after the other is 0, which makes products, tanh and σ exact, and the number is a short binary one.
+way to it is exact: so one input after the other is 0, which makes products, tanh and σ exact, and the number is short and binary.
 Where that is a boundary is seen from the statement itself: its value jumps between the numbers next to this one.
 """
 
