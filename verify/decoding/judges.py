@@ -17,9 +17,17 @@ from verify.decoding.tokens import TokenJudge
 class Judge(Protocol):
     """Draws cases for a callable and judges them, by the reference or by one requirement; its cases are data classes."""
 
-    procedure: Procedure
-    conventions: Mapping[str, str]
-    dtype: str
+    @property
+    def procedure(self) -> Procedure:
+        """What the callable is held to."""
+
+    @property
+    def conventions(self) -> Mapping[str, str]:
+        """The procedure's conventions, as chosen."""
+
+    @property
+    def dtype(self) -> str:
+        """The type of what is computed; empty where nothing is."""
 
     @property
     def notes(self) -> list[str]:
@@ -45,8 +53,7 @@ def judge_of(fn: Callable[..., Any], procedure: Procedure, conventions: Mapping[
         Unusable: it cannot be called as the procedure's contract says.
     """
     if procedure.module == "decoding":
-        judge: Judge = CaseJudge(procedure, conventions, Decoder.of(fn, procedure.id))
-        return judge
+        return CaseJudge(procedure, conventions, Decoder.of(fn, procedure.id))
     return TokenJudge.of(fn, procedure, conventions)
 
 

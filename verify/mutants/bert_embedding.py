@@ -76,8 +76,8 @@ def not_normalised(
     ids: Tensor, seg: Tensor, pos: Tensor, E: Tensor, S: Tensor, P: Tensor, *norm: Any
 ) -> Tensor:
     """Forgets the normalization, but for gain and bias."""
-    made: Tensor = norm[0] * (E[ids] + S[seg] + P[pos]) + norm[1]
-    return made
+    scaled: Tensor = norm[0] * (E[ids] + S[seg] + P[pos]) + norm[1]
+    return scaled
 
 
 @wrong(BERT)
@@ -87,8 +87,8 @@ def each_normalised(
     """Normalises each of the three before they are added."""
     gamma, beta, eps = norm
     plain = [F.layer_norm(part, part.shape[-1:], gamma, None, eps) for part in (E[ids], S[seg], P[pos])]
-    made: Tensor = plain[0] + plain[1] + plain[2] + beta
-    return made
+    added: Tensor = plain[0] + plain[1] + plain[2] + beta
+    return added
 
 
 @wrong(BERT)
@@ -112,8 +112,9 @@ def eps_outside(ids: Tensor, seg: Tensor, pos: Tensor, E: Tensor, S: Tensor, P: 
     s = E[ids] + S[seg] + P[pos]
     centred = s - s.mean(-1, keepdim=True)
     spread = centred.square().mean(-1, keepdim=True)
-    made: Tensor = gamma * centred / (torch.where(spread > 0, spread, 1).sqrt() * (spread > 0) + eps) + beta
-    return made
+    deviation = torch.where(spread > 0, spread, 1).sqrt() * (spread > 0)
+    normalised: Tensor = gamma * centred / (deviation + eps) + beta
+    return normalised
 
 
 @wrong(BERT)

@@ -1,6 +1,7 @@
 """Variants of BERT's features and of its heads for texts, pairs, tokens, spans and hidden words."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -11,6 +12,7 @@ from verify.mutants import right, wrong
 FEATURES, SEQUENCE, PAIR = "bert.features", "bert.head_sequence", "bert.head_pair"
 TOKEN, SPAN, WORDS = "bert.head_token", "bert.head_span", "bert.head_mlm"
 Six = tuple[Tensor, ...]
+_flags: dict[str, Any]
 
 
 # Features -----------------------------------------------------------------------------------------------------------------
@@ -43,9 +45,9 @@ def six(
     )
 
 
-def _features(name: str, says: str, **flags: object) -> Callable[[Tensor], Six]:
+def _features(name: str, says: str, **flags: Any) -> Callable[[Tensor], Six]:
     def variant(H: Tensor) -> Six:
-        return six(H, **flags)  # type: ignore[arg-type]
+        return six(H, **flags)
 
     variant.__name__, variant.__doc__ = name, says
     return variant
@@ -197,9 +199,9 @@ def spans(
     return (t, s, pairs) if exchanged else (s, t, pairs)
 
 
-def _span(name: str, says: str, good: bool = False, **flags: object) -> None:
+def _span(name: str, says: str, good: bool = False, **flags: Any) -> None:
     def variant(x: Tensor, w_s: Tensor, w_e: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        return spans(x, w_s, w_e, **flags)  # type: ignore[arg-type]
+        return spans(x, w_s, w_e, **flags)
 
     variant.__name__, variant.__doc__ = name, says
     (right if good else wrong)(SPAN)(variant)
@@ -283,15 +285,15 @@ def words(
     return r @ (E if tied else E.detach()).mT + (b_V if word_bias else 0 * b_V)
 
 
-def _words(name: str, says: str, good: bool = False, convention: str = "", **flags: object) -> None:
+def _words(name: str, says: str, good: bool = False, convention: str = "", **flags: Any) -> None:
     def variant(
         x: Tensor, W: Tensor, b: Tensor, gamma: Tensor, beta: Tensor, eps: float, E: Tensor, b_V: Tensor
     ) -> Tensor:
-        return words(x, W, b, gamma, beta, eps, E, b_V, **flags)  # type: ignore[arg-type]
+        return words(x, W, b, gamma, beta, eps, E, b_V, **flags)
 
     variant.__name__, variant.__doc__ = name, says
     conventions = {"approximation": convention} if convention else {}
-    (right(WORDS, **conventions) if good else wrong(WORDS, **conventions))(variant)
+    (right if good else wrong)(WORDS, dtypes=(), **conventions)(variant)
 
 
 for _name, _says, _flags in (
@@ -305,7 +307,7 @@ for _name, _says, _flags in (
     ("no_activation", "No activation.", {"activity": lambda a: a}),
     ("table_detached", "The table gets no gradient from the head.", {"tied": False}),
 ):  # fmt: skip
-    _words(_name, _says, **_flags)  # type: ignore[arg-type]
+    _words(_name, _says, **_flags)
 _words("in_one_go", "As transformers has it.", good=True)
 _words(
     "tanh_claimed", "GELU by tanh, where that is claimed.", good=True, convention="tanh", approximate="tanh"

@@ -35,7 +35,7 @@ def _pack(name: str, says: str, made: Callable[..., Packed], good: bool = False,
         return made(a, b, cls, sep, longest)
 
     variant.__name__, variant.__doc__ = name, says
-    (right if good else wrong)(PACK, **conventions)(variant)
+    (right if good else wrong)(PACK, dtypes=(), **conventions)(variant)
 
 
 def after_packing(a: Ids, b: Ids | None, cls: int, sep: int, longest: int) -> Packed:

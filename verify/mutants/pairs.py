@@ -54,12 +54,17 @@ def one_third(starts: Tensor, first: Tensor, generator: Generator) -> Pair:
     return plain(starts, first, generator, 1 / 3)
 
 
-@wrong(NSP)
-def true_next_drawn(starts: Tensor, first: Tensor, generator: Generator) -> Pair:
-    """A random sentence is any at all, the true next one among them."""
+def of_any(starts: Tensor, first: Tensor, generator: Generator) -> Pair:
+    """Right where a random sentence is any at all, the true next one among them."""
     true = following(starts, first) & (uniform(first, generator) < 0.5)
     drawn = (uniform(first, generator) * starts.shape[-1]).long()
     return paired(first, true, drawn)
+
+
+@wrong(NSP)
+def true_next_drawn(starts: Tensor, first: Tensor, generator: Generator) -> Pair:
+    """A random sentence is any at all, the true next one among them."""
+    return of_any(starts, first, generator)
 
 
 @wrong(NSP)
@@ -173,4 +178,4 @@ def one_by_one(starts: Tensor, first: Tensor, generator: Generator) -> Pair:
 @right(NSP, negatives="any")
 def anywhere(starts: Tensor, first: Tensor, generator: Generator) -> Pair:
     """Any sentence at all, where that is claimed."""
-    return true_next_drawn(starts, first, generator)
+    return of_any(starts, first, generator)

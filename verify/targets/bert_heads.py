@@ -75,13 +75,12 @@ def _model(name: str, d: int = 1, K: int = 2, V: int = 1, **more: Any) -> Any:
 
     config = transformers.BertConfig(
         hidden_size=d,
-        num_labels=K,
         vocab_size=V,
         num_hidden_layers=0,
         num_attention_heads=1,
         intermediate_size=1,
         max_position_embeddings=1,
-        **more,
+        **{"num_labels": K, **more},
     )
     made = getattr(transformers, name)(config)
     made.bert = Given()
