@@ -42,7 +42,9 @@ def test_a_wrong_gradient_given_the_draw_is_falsified(name, dtype):
 
 @pytest.mark.parametrize("dtype", JUDGED)
 @pytest.mark.parametrize(
-    "fn", [hard, sampling.by_gumbel, sampling.by_multinomial, sampling.by_running_sums], ids=str
+    "fn",
+    [hard, sampling.by_gumbel, sampling.by_multinomial, sampling.by_running_sums],
+    ids=lambda fn: fn.__name__,
 )
 def test_right_ones_conform(fn, dtype):
     """However they draw."""
