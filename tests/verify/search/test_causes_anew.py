@@ -104,4 +104,4 @@ def test_the_cause_is_named_through_an_adapter():
     adapted = adapt.module(Layered, weights, "x, y, mask", mask="bnm", sizes=sizes)
     first, *_ = str(check(adapted, HEADS, max_examples=12)).splitlines()
     assert "falsified" in first
-    assert "axes swapped: q, k and v are reshaped where axes have to be permuted" in first
+    assert any(said in first for said in ("axes swapped: q, k and v are reshaped", "it sees the future"))
