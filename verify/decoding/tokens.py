@@ -24,8 +24,8 @@ from spec.language.procedure import Procedure
 from verify.decoding.seen import REPEATS, VALUE, Seen
 from verify.faults import Fault, Unsupported, Unusable
 
-LETTERS = "abé語"
-"""Few letters, so that pieces meet; one with an accent, and one of three bytes in UTF-8."""
+LETTERS = "abéა"
+"""Few letters, so that pieces meet; one with an accent, and one of three bytes in UTF-8 that is no word of its own."""
 UNKNOWN = "[UNK]"
 CLS, SEP = 101, 102
 
@@ -66,10 +66,14 @@ def words(draw: st.DrawFn, limited: bool) -> Words:
     parts = [w[i:j] for w in found for i in range(min(len(w), 9)) for j in range(i + 1, min(len(w), 9) + 1)]
     some = st.sampled_from(parts) if parts else st.just("a")
     pieces = draw(st.lists(st.tuples(st.sampled_from(("", wordpiece.INSIDE)), some), max_size=12))
-    letters = draw(
-        st.sampled_from((0, 1, 2))
-    )  # whether single letters are pieces: at no place, inside, everywhere
-    base = [mark + x for mark in ("##", "")[:letters] for x in LETTERS]
+    crossed = draw(st.sampled_from([w for w in found if 2 < len(w) <= 9] or [""]))
+    if crossed and draw(st.booleans()):  # it is two pieces, of which the longest one from the left is none
+        i = draw(st.integers(1, len(crossed) - 2))
+        j = draw(st.integers(i + 1, len(crossed) - 1))
+        pieces += [("", crossed[:i]), ("##", crossed[i:]), ("", crossed[:j])]
+    # Whether single letters are pieces: everywhere, inside, at no place.
+    marks = draw(st.sampled_from((("##", ""), ("##",), ())))
+    base = [mark + x for mark in marks for x in LETTERS]
     vocabulary = dict.fromkeys([UNKNOWN, *base, *(mark + part for mark, part in pieces)])
     return Words(tuple(found), tuple(vocabulary), draw(st.integers(3, 9)) if limited else 100)
 
