@@ -24,7 +24,6 @@ SUBJECTS = (
     "bert",
     "masking",
     "objectives",
-    "bert",
     "decoding",
 )
 """The subjects, in the order in which they are read: packages of ``spec``, with one module for each formula."""

@@ -20,6 +20,7 @@ PARTS = {
     "labels_of_pieces",
     "values_of_words",
     "embed",
+    "best_span",
 }
 """Functions that have no statement of their own: their docstring names the function they are a part of."""
 

@@ -14,6 +14,7 @@ from spec.language.registry import find, procedures, statement, statement_ids
 from verify.decoding.cases import Case
 from verify.decoding.contract import Decoder
 from verify.decoding.judging import VALUE, CaseJudge, kinds_for
+from verify.decoding.tokens import Texts, TokenJudge, Words
 from verify.inputs.examples import Example, Space
 from verify.inputs.size_rules import Supported
 from verify.subject.caller import Caller
@@ -38,7 +39,7 @@ def drawn(target: Target, seed: int = 0, mask: int = 1) -> tuple[Caller, Example
 
 
 def takes_a_case(target: Target) -> None:
-    """Call a target of a procedure for two prompts; it returns continuations of three tokens for each."""
+    """Call a decoder for two prompts; it returns continuations of three tokens for each."""
     decoder = Decoder.of(target.load(), target.formula_id)
     kind = kinds_for(decoder, VALUE)[0]
     case = Case(kind, 5, 1, ((1, 2), (3, 0)), 3, width=2 if decoder.beams else 1)
@@ -48,13 +49,25 @@ def takes_a_case(target: Target) -> None:
     assert all(len(one.tokens) == 3 for row in found for one in row)
 
 
+def makes_tokens(target: Target) -> None:
+    """Call what makes BERT's input, for two words or two texts; it returns a list for each word, or as many ids as segments."""
+    judge = TokenJudge.of(
+        target.load(), statement(target.formula_id), statement(target.formula_id).choose(target.conventions)
+    )
+    if target.formula_id == "bert.wordpiece":
+        assert len(judge.solve(Words(("ab", "b"), ("[UNK]", "a", "##b"), 100).problem({}))) == 2
+    else:
+        ids, segments = judge.solve(Texts((1003, 1005), (1007,), 11).problem(judge.conventions))
+        assert len(ids) == len(segments) == 6
+
+
 @pytest.mark.parametrize("target", TARGETS, ids=named)
 def test_a_target_takes_the_declared_inputs(target: Target) -> None:
     """Every target that is installed is called with its formula's inputs, and returns the declared shapes and types."""
     if not target.present:
         pytest.skip(f"{target.peer} is not installed")
     if target.formula_id in procedures():
-        takes_a_case(target)
+        (takes_a_case if target.formula_id.startswith("decoding.") else makes_tokens)(target)
         return
     caller, example = drawn(target)
     real = any(t.domain == "real" and t.role in ("data", "parameter") for t in caller.formula.tensors)

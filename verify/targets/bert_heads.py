@@ -146,7 +146,6 @@ def masked_words(hidden_act: str) -> Adapter:
         "transform.LayerNorm.weight": "gamma",
         "transform.LayerNorm.bias": "beta",
         "decoder.weight": "E",
-        "decoder.bias": "b_V",
         "bias": "b_V",
     }
     return module(build, weights, "x", pick="out")

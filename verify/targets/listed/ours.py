@@ -7,6 +7,7 @@ from dataclasses import replace
 from spec.language.registry import statement_ids
 from verify.targets.listed.entries import EVEN, ours
 from verify.targets.ours import implemented
+from verify.targets.target import Target
 
 FURTHER = (
     ours("recurrent.lstm", {"gate_order": "gifo"}, gate_order="gifo"),
@@ -34,10 +35,18 @@ FURTHER = (
 )
 """Ours once more, under another convention or on another path."""
 
+TOKENIZER = (
+    Target(
+        "impl", "impl.bert.WordPiece", "bert.wordpiece", "tokenizing:our_tokenizer", differs="given words"
+    ),
+    Target("impl", "impl.bert.WordPiece", "bert.pack", "tokenizing:packed_by_our_tokenizer"),
+)
+"""The tokenizer for whole texts."""
+
 OURS = tuple(
     target
     for formula_id in statement_ids()
     if implemented(formula_id)
-    for target in (ours(formula_id), *(t for t in FURTHER if t.formula_id == formula_id))
+    for target in (ours(formula_id), *(t for t in (*FURTHER, *TOKENIZER) if t.formula_id == formula_id))
 )
 """Every formula that ``impl`` has a function for, as it is called without further arguments; then what it does besides."""

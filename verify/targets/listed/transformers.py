@@ -257,6 +257,26 @@ TRANSFORMERS = (
     ),
     Target(
         "transformers",
+        "BertTokenizer(pieces)",
+        "bert.wordpiece",
+        "tokenizing:bert_tokenizer",
+        differs="given words; case and accents stay",
+    ),
+    Target("transformers", "tokenizers.models.WordPiece", "bert.wordpiece", "tokenizing:model_of_tokenizers"),
+    *(
+        Target(
+            "transformers",
+            f"BertTokenizer({truncation})",
+            "bert.pack",
+            "tokenizing:packed_by_bert_tokenizer",
+            {"truncation": truncation, "odd": "longer"},
+            "a second text without a token is none; the one text that may be cut keeps a token",
+            keywords={"truncation": truncation},
+        )
+        for truncation in ("longest_first", "only_first", "only_second")
+    ),
+    Target(
+        "transformers",
         "generate(greedy)",
         "decoding.greedy",
         "generating:greedy",

@@ -1,0 +1,127 @@
+"""Tokenizers of other libraries and our own, under the contract of :mod:`verify.decoding.tokens`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+# The adapters need no tokenizer of a hub.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+
+Adapted = Callable[..., Any]
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+IDS = 1011
+"""How many ids there are where ids are packed: more than any that a check draws."""
+
+
+def _by_word(words: list[str], places: list[int | None], tokens: list[str]) -> list[list[str]]:
+    """The tokens of each word; ``places`` says whose each is."""
+    found: list[list[str]] = [[] for _ in words]
+    for place, token in zip(places, tokens, strict=True):
+        if place is not None:
+            found[place].append(token)
+    return found
+
+
+def _completed(vocabulary: list[str]) -> dict[str, int]:
+    """Ids of pieces; special tokens that are missing come last."""
+    return {token: number for number, token in enumerate(dict.fromkeys([*vocabulary, *SPECIAL]))}
+
+
+def _numbered(cls: int, sep: int) -> dict[str, int]:
+    """A vocabulary in which every id is a word, but for those of the special tokens."""
+    named = {f"w{number}": number for number in range(IDS)}
+    for number, token in ((cls, "[CLS]"), (sep, "[SEP]"), (0, "[PAD]"), (1, "[UNK]"), (2, "[MASK]")):
+        del named[f"w{number}"]
+        named[token] = number
+    return dict(sorted(named.items(), key=lambda item: item[1]))
+
+
+def _words(ids: list[int] | None) -> list[str] | None:
+    """The words of a numbered vocabulary."""
+    return None if ids is None else [f"w{number}" for number in ids]
+
+
+# Words in pieces ----------------------------------------------------------------------------------------------------------
+
+
+def model_of_tokenizers() -> Adapted:
+    """``tokenizers.models.WordPiece``."""
+    from tokenizers import models
+
+    def wordpiece(words: list[str], vocabulary: list[str], *, unknown: str, longest: int) -> list[list[str]]:
+        ids = {piece: number for number, piece in enumerate(vocabulary)}
+        model = models.WordPiece(ids, unk_token=unknown, max_input_chars_per_word=longest)
+        return [[token.value for token in model.tokenize(word)] for word in words]
+
+    return wordpiece
+
+
+def bert_tokenizer() -> Adapted:
+    """``BertTokenizer`` of transformers, given words; case and accents stay."""
+    import transformers
+
+    def wordpiece(words: list[str], vocabulary: list[str], *, unknown: str) -> list[list[str]]:
+        tokenizer = transformers.BertTokenizer(
+            vocab=_completed(vocabulary), unk_token=unknown, do_lower_case=False, strip_accents=False
+        )
+        if not words:
+            return []
+        found = tokenizer(words, is_split_into_words=True, add_special_tokens=False)
+        return _by_word(words, found.word_ids(), tokenizer.convert_ids_to_tokens(found["input_ids"]))
+
+    return wordpiece
+
+
+def our_tokenizer() -> Adapted:
+    """``impl.bert.WordPiece``, given words; case and accents stay."""
+    from impl.bert import WordPiece
+
+    def wordpiece(words: list[str], vocabulary: list[str], *, unknown: str) -> list[list[str]]:
+        if unknown != "[UNK]":
+            raise NotImplementedError("it says [UNK]")
+        tokenizer = WordPiece(_completed(vocabulary), lowercase=False, strip_accents=False)
+        found = tokenizer.encode(words)
+        return _by_word(words, found.words, found.tokens)
+
+    return wordpiece
+
+
+# Packing ------------------------------------------------------------------------------------------------------------------
+
+
+def packed_by_bert_tokenizer(truncation: str = "longest_first") -> Adapted:
+    """``BertTokenizer`` of transformers, given words that are one piece each."""
+    import transformers
+
+    def pack(
+        a: list[int], b: list[int] | None, *, cls: int, sep: int, longest: int
+    ) -> tuple[list[int], list[int]]:
+        if b == []:
+            raise NotImplementedError("a second text without a token is none")
+        whole = {"longest_first": 0, "only_first": len(b or ()), "only_second": len(a)}[truncation]
+        if truncation != "longest_first" and longest - whole <= (2 if b is None else 3):
+            raise NotImplementedError("a text is not cut to nothing")
+        tokenizer = transformers.BertTokenizer(vocab=_numbered(cls, sep), do_lower_case=False)
+        found = tokenizer(
+            _words(a), _words(b), is_split_into_words=True, truncation=truncation, max_length=longest
+        )
+        return found["input_ids"], found["token_type_ids"]
+
+    return pack
+
+
+def packed_by_our_tokenizer() -> Adapted:
+    """``impl.bert.WordPiece``, given words that are one piece each."""
+    from impl.bert import WordPiece
+
+    def pack(
+        a: list[int], b: list[int] | None, *, cls: int, sep: int, longest: int
+    ) -> tuple[list[int], list[int]]:
+        tokenizer = WordPiece(_numbered(cls, sep), lowercase=False)
+        found = tokenizer.encode(_words(a) or [], _words(b), max_length=longest)
+        return found.ids, found.segments
+
+    return pack
