@@ -25,7 +25,18 @@ WORLD = {
 ALLOWED = {
     "spec": {"sympy", "numpy", "flint"},
     "impl": {"torch", "jaxtyping", "safetensors", "tokenizers", "triton"},
-    "verify": {"spec", "impl", "torch", "numpy", "hypothesis", "latex2mathml", "pytest", "rich", "safetensors"} | PEERS,
+    "verify": {
+        "spec",
+        "impl",
+        "torch",
+        "numpy",
+        "hypothesis",
+        "latex2mathml",
+        "pytest",
+        "rich",
+        "safetensors",
+    }
+    | PEERS,
     "examples": {"impl", "spec", "torch", "matplotlib", "rich", "tokenizers", "transformers", "verify"}
     | WORLD,
 }
