@@ -70,7 +70,7 @@ def bert_tokenizer() -> Adapted:
         if not words:
             return []
         found = tokenizer(words, is_split_into_words=True, add_special_tokens=False)
-        return _by_word(words, found.word_ids(), tokenizer.convert_ids_to_tokens(found["input_ids"]))
+        return _by_word(words, found.word_ids(), list(tokenizer.convert_ids_to_tokens(found["input_ids"])))
 
     return wordpiece
 
