@@ -1,7 +1,7 @@
 """The statement with its constants in float32: what a library computes that keeps 1/√d_k, or ε, as a number of that type.
 
-The errors of such constants are no roundings of results: they change as little as the inputs do. What tells them from a mistake of
-the same size is that they are known: with the constants rounded the statement is what was returned, to the digits of float64.
+The errors of such constants are no roundings of results: they change as little as the inputs do. What tells them from a mistake
+of the same size is that they are known: with these rounded the statement is what was returned, to the digits of float64.
 """
 
 from __future__ import annotations

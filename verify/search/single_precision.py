@@ -1,8 +1,8 @@
 """Whether a callable computes in float32 whatever it is given: then its float64 results are reported, and float32 is judged.
 
 Numbers that float32 holds are passed as float64. Results that the bound for float64 refuses, that the bound for float32 accepts
-everywhere, and whose errors jump about as roundings do (those of a mistake change as little as the inputs) come from float32. So do
-those that are right once the constants of the statement are rounded to float32: these errors do not jump.
+everywhere, and whose errors jump about as roundings do (those of a mistake change as little as the inputs) come from float32.
+So do those that are right once the constants of the statement are rounded to float32: these errors do not jump.
 """
 
 from __future__ import annotations
