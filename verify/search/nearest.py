@@ -101,8 +101,8 @@ def nearest(evidence: Evidence, named: Collection[str] = ()) -> Nearest | None:
             found.append(((left > SPOILT * made.examples, other.partial, left, len(changes)), made))
     if found:
         first, *rest = [made for _, made in sorted(found, key=lambda each: each[0])]
-        left = [r for r in rest if r.judge.partial > first.judge.partial or r.conforming > first.conforming]
-        return replace(first, others=tuple(other.changes for other in left[:MOST]))
+        after = [r for r in rest if r.judge.partial > first.judge.partial or r.conforming > first.conforming]
+        return replace(first, others=tuple(other.changes for other in after[:MOST]))
     return None if judge.conventions["intermediates"] == "storage" else _rounded(evidence, witnesses, failing)
 
 
