@@ -14,4 +14,4 @@ component = of("rotary-embedding-torch")
 def rotary():
     """Neighbouring entries are a pair."""
     table = lambda x, p: RotaryEmbedding(x.shape[-1], cache_if_possible=False)(p)
-    return function(lambda x, p: apply_rotary_emb(table(x, p), x), batch=1)
+    return function(lambda x, p: apply_rotary_emb(table(x, p), x), batch=1, sizes={"h": "2..16"})
