@@ -96,7 +96,7 @@ def t5_norm():
 
 @component("apply_rotary_pos_emb (LLaMA)", "examples/formulas/rope.py:rope", conventions={"layout": "halves", "*": "auto"})
 def llama_rotary():
-    """Halves are pairs; with its own table of angles."""
+    """Halves are pairs; its table of angles is made without gradients, so that none reaches the positions."""
     table = lambda x, p: LlamaRotaryEmbedding(LlamaConfig(head_dim=x.shape[-1]))(x, p)
     turn = lambda x, p: apply_rotary_pos_emb(x[:, None], x[:, None], *table(x, p))[0][:, 0]
     return function(turn, batch=1)
