@@ -194,7 +194,8 @@ def check(
             if causes and report.falsified and not report.hint.startswith("conforms"):
                 report.range = conforming_range(setting, report)
     if seeking and why.changes:
-        return _found(given, {**(asked or {}), **why.changes}, started)
+        named = asked or {}
+        return _found(given, [{**named, **each} for each in (why.changes, *why.others)], started)
     for each in report.checks:
         if each.counterexample is not None:
             each.counterexample.fixed = dict(supported.fixed)
@@ -204,10 +205,16 @@ def check(
     return report
 
 
-def _found(given: Mapping[str, Any], chosen: Mapping[str, str], began: float) -> Report:
-    """The report under conventions that were found by trying, or named beside such."""
-    report = check(**{**given, "conventions": chosen})
-    report.found = split(chosen)[1]
+def _found(given: Mapping[str, Any], every: Sequence[Mapping[str, str]], began: float) -> Report:
+    """The report under conventions that were found by trying, or named beside such: the first that is not falsified, if any."""
+    for chosen in every:
+        report = check(**{**given, "conventions": chosen})
+        report.found = split(chosen)[1]
+        if chosen is every[0] or not report.falsified:
+            kept = report
+        if not report.falsified:
+            break
+    report = kept
     report.seconds = time.perf_counter() - began
     return report
 

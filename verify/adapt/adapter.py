@@ -252,7 +252,7 @@ class Bound:
             found = self._one(prepared, member, ())
             results.append(found if isinstance(found, tuple) else (found,))
         stacked = tuple(
-            torch.stack(parts).reshape(*lead, *parts[0].shape) for parts in zip(*results, strict=True)
+            torch.stack(parts).reshape((*lead, *parts[0].shape)) for parts in zip(*results, strict=True)
         )
         return stacked if len(stacked) > 1 else stacked[0]
 

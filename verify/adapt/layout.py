@@ -17,7 +17,7 @@ def flat(x: Tensor, lead: Sequence[int], kept: int) -> Tensor:
 
 def opened(x: Tensor, lead: Sequence[int]) -> Tensor:
     """The leading dimensions back in the place of the first."""
-    return x.reshape(*lead, *x.shape[1:])
+    return x.reshape((*lead, *x.shape[1:]))
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Layout:
             if x.ndim != rank + 2:
                 return x
             x = x.movedim(self.heads_axis, 1) if rank > 1 else x
-            return x.reshape(*lead, *x.shape[2:])
+            return x.reshape((*lead, *x.shape[2:]))
         if x.ndim != rank + 1:
             return x
         x = x.transpose(0, 1) if self._sequence(rank, whole) else x

@@ -25,8 +25,9 @@ from verify.search.checks import Setting
 from verify.subject.returned import held, values
 from verify.subject.wording import describe
 
-DRAWN, ORDINARY, FEW = 100, 24, 8
-"""Examples of every regime, and of unit normal data only; so many of a statement that is dear to evaluate."""
+DRAWN, ORDINARY, FEW, MANY = 100, 24, 8, 40
+"""Examples of every regime, and of unit normal data only; so many of a statement that is dear to evaluate,
+or more, where its values alone can tell."""
 FEW_SIZES = 3
 """So few sizes are told from one another only if some of them are drawn larger."""
 SEED = 20
@@ -73,10 +74,10 @@ class Witness:
 
 
 class Evidence:
-    """What a callable did, and whether an explanation accounts for it."""
+    """What a callable did, and whether an explanation accounts for it; ``many``: examples even of a statement that is dear."""
 
-    def __init__(self, setting: Setting, kinds: Sequence[str]) -> None:
-        self.setting, self.judge, self.caller = setting, setting.judge, setting.caller
+    def __init__(self, setting: Setting, kinds: Sequence[str], many: bool = False) -> None:
+        self.setting, self.judge, self.caller, self.many = setting, setting.judge, setting.caller, many
         self.formula = setting.judge.formula
         self.kinds = list(kinds)
         self.began = time.process_time()
@@ -106,7 +107,9 @@ class Evidence:
     def drawn(self) -> list[Witness]:
         """Examples of all regimes, masks and numbers, in each type in its turn."""
         space, kinds = self.setting.space(), self.kinds
-        plan = enumerate(space.plan(FEW if self.dear else DRAWN, SEED))
+        plan = enumerate(
+            space.plan(FEW if self.dear and not self.many else MANY if self.dear else DRAWN, SEED)
+        )
         return self.seen([space.example(recipe, kinds[turn % len(kinds)]) for turn, recipe in plan])
 
     @cached_property

@@ -17,8 +17,9 @@ from verify.report import Report
 from verify.search.causes.table import CAUSES, FORMS, cause
 from verify.search.checks import Setting
 from verify.search.edge_checks import REMEDY, leaking
+from verify.search.elsewhere import beyond_values, in_single_precision
 from verify.search.evidence import Evidence
-from verify.search.nearest import nearest
+from verify.search.nearest import Nearest, nearest
 
 CLEARLY = 0.8
 """The share of the examples that have to conform under other conventions, for these to be the explanation."""
@@ -31,11 +32,15 @@ Judged = list[tuple[Example, Outcome]]
 
 @dataclass(frozen=True)
 class Explained:
-    """What explains a falsification: a sentence; what of the conventions it changes, if that does; whether it was looked for."""
+    """What explains a falsification: a sentence; what of the conventions it changes, if that does; whether it was looked for.
+
+    ``others``: what else may be changed, if it fails under these after all.
+    """
 
     said: str = ""
     changes: Mapping[str, str] = field(default_factory=dict)
     tried: bool = False
+    others: tuple[Mapping[str, str], ...] = ()
 
 
 def explained(setting: Setting, report: Report, kinds: list[str]) -> Explained:
@@ -47,6 +52,9 @@ def explained(setting: Setting, report: Report, kinds: list[str]) -> Explained:
     try:
         if any(c.kind == "value" for c in failed):
             return replace(wrong_values(Evidence(setting, kinds)), tried=True)
+        if any(c.kind in ("gradient", "theorem") for c in failed):
+            near = beyond_values(setting, report, kinds)
+            return Explained(tried=True) if near is None else replace(_conforming(near), tried=True)
         if all(c.name == f"robustness: {UNREAD}" for c in failed):
             return Explained(_unread(setting, kinds[0]))
     except Unsupported:
@@ -61,8 +69,10 @@ def wrong_values(evidence: Evidence) -> Explained:
         return Explained(said)
     near = nearest(evidence, evidence.setting.named)
     if near is not None and near.conforming >= CLEARLY * near.examples:
-        few = "" if near.all else f" at {near.conforming} of {near.examples} examples"
-        return Explained(f"conforms under convention {near.said}{few}", near.changes)
+        return _conforming(near)
+    single = in_single_precision(evidence)
+    if single is not None:
+        return _conforming(single)
     said = cause(evidence, CAUSES)
     if said:
         return Explained(said)
@@ -73,13 +83,23 @@ def wrong_values(evidence: Evidence) -> Explained:
     return Explained(_where(evidence))
 
 
+def _conforming(near: Nearest) -> Explained:
+    few = "" if near.all else f" at {near.conforming} of {near.examples} examples"
+    return Explained(f"conforms under convention {near.said}{few}", near.changes, others=near.others)
+
+
 def _where(evidence: Evidence) -> str:
     """Whether it fails only on inputs of a certain size, or only in a few regimes."""
     judge = evidence.judge
     judged: Judged = [(w.example, w.outcome) for w in evidence.drawn]
     failing = [(e, o) for e, o in judged if o.fails]
     passing = [(e, o) for e, o in judged if not o.fails and o.ratio > EXACT]
-    if len(failing) < 3 or len(passing) < 3 or any(o.got is None for _, o in failing):
+    if len(failing) < 3 or any(o.got is None for _, o in failing):
+        return ""
+    odd = _odd([e for e, _ in failing], [e for e, o in judged if not o.fails])
+    if odd:
+        return f"fails only where {odd} is odd"
+    if len(passing) < 3:
         return ""
     example, outcome = max(failing, key=lambda pair: pair[1].ratio)
     times = f"{outcome.ratio:.3g} times the bound" if math.isfinite(outcome.ratio) else f"got {outcome.got}"
@@ -97,6 +117,16 @@ def _where(evidence: Evidence) -> str:
     where, fine = {e.regime for e, _ in failing}, {e.regime for e, _ in passing}
     if not where & fine and 3 * len(where) <= len(where | fine):
         return f"fails only in {len(where)} of the {len(where | fine)} regimes drawn ({worst})"
+    return ""
+
+
+def _odd(failing: list[Example], passing: list[Example]) -> str:
+    """The size that is odd wherever it fails, and even wherever it passes or most of the time (a size of one has no pair)."""
+    for size in failing[0].sizes:
+        if all(e.sizes[size] % 2 for e in failing) and passing:
+            even = sum(e.sizes[size] % 2 == 0 or e.sizes[size] == 1 for e in passing)
+            if even >= CLEARLY * len(passing):
+                return str(size)
     return ""
 
 

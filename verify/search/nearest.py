@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -19,18 +19,25 @@ AUTO = "auto"
 """In the place of conventions: find them."""
 OTHERS = "*"
 """As a convention's name: all that are not named, of which ``auto`` alone can be said."""
+MOST = 2
+"""Other choices that are tried where the nearest fails after all: each is a check of its own."""
 MAJORITY = 0.5
 """The share of the examples failing by default that have to conform under other conventions."""
 
 
 @dataclass(frozen=True)
 class Nearest:
-    """A choice of conventions and what it changes; how many of the examples conform under it, of how many."""
+    """A choice of conventions and what it changes; how many of the examples conform under it, of how many.
+
+    ``others``: changes under which more of them conform, or which leave unsaid what values alone do not settle: of a mask that is
+    added the gradients are no mean's.
+    """
 
     judge: Judge
     changes: dict[str, str]
     conforming: int
     examples: int
+    others: tuple[Mapping[str, str], ...] = ()
 
     @cached_property
     def said(self) -> str:
@@ -93,7 +100,9 @@ def nearest(evidence: Evidence, named: Collection[str] = ()) -> Nearest | None:
             left = made.examples - made.conforming
             found.append(((left > SPOILT * made.examples, other.partial, left, len(changes)), made))
     if found:
-        return min(found, key=lambda each: each[0])[1]
+        first, *rest = [made for _, made in sorted(found, key=lambda each: each[0])]
+        after = [r for r in rest if r.judge.partial > first.judge.partial or r.conforming > first.conforming]
+        return replace(first, others=tuple(other.changes for other in after[:MOST]))
     return None if judge.conventions["intermediates"] == "storage" else _rounded(evidence, witnesses, failing)
 
 

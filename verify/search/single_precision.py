@@ -2,6 +2,7 @@
 
 Numbers that float32 holds are passed as float64. Results that the bound for float64 refuses, that the bound for float32 accepts
 everywhere, and whose errors jump about as roundings do (those of a mistake change as little as the inputs) come from float32.
+So do those that are right once the constants of the statement are rounded to float32: these errors do not jump.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example, rounded
 from verify.properties.values import Expected, Reals, compare, worst
 from verify.search.checks import Setting
+from verify.search.rounded_constants import right_with_rounded_constants
 from verify.subject.returned import values
 
 EXAMPLES, ORDINARY = 16, 6
@@ -32,7 +34,7 @@ MOST = 0.5
 def digits_inside(setting: Setting) -> float | None:
     """How many digits its float64 results are good to, if a callable computes in float32 inside; None if it does not."""
     judge, space = setting.judge, setting.space(moderate=True)
-    jumps, coarse, seen = 0, 0, 0
+    jumps, coarse, seen, constant = 0, 0, 0, 0
     shares: list[float] = []
     recipes = list(space.plan(EXAMPLES, setting.seed + 23))
     ordinary = [r._replace(regime=0, other=0) for r in space.plan(ORDINARY, setting.seed + 24)]
@@ -47,7 +49,11 @@ def digits_inside(setting: Setting) -> float | None:
                 continue
             seen += 1
             double = judge.expect_batch(example, dtype="float64")
-            coarse += worst([compare(e, g) for e, g in zip(double, got, strict=True)]).fails
+            fails = worst([compare(e, g) for e, g in zip(double, got, strict=True)]).fails
+            coarse += fails
+            # Where a constant is exact in float32 (1/√4), or was of no such kind at the first, nothing more is evaluated.
+            if fails and constant == coarse - 1:
+                constant += right_with_rounded_constants(judge, example, double, got)
             errors, scale = _errors(double, got), _largest([e.value for e in double])
             size = _largest(errors)
             if not size or not scale:
@@ -58,6 +64,8 @@ def digits_inside(setting: Setting) -> float | None:
             jumps += _largest([a - b for a, b in zip(errors, moved, strict=True)]) > SMOOTH * size
     except (Fault, Unsupported):
         return None
+    if shares and constant == coarse > 0:
+        return -math.log10(median(shares))
     if not shares or coarse < MOST * seen or 2 * jumps < coarse:
         return None
     return -math.log10(median(shares))

@@ -21,8 +21,8 @@ component = of("d2l")
 
 @component("masked_softmax", "attention.softmax")
 def masked_softmax():
-    """By lengths; hidden scores are −10⁶."""
-    return function(d2l.masked_softmax, "s, mask", mask="lengths", batch=1)
+    """By lengths; hidden scores are −10⁶, which it writes into what it is given: a copy."""
+    return function(d2l.masked_softmax, "s.clone(), mask", mask="lengths", batch=1)
 
 
 @component("DotProductAttention", "attention.scaled_dot_product")
@@ -37,8 +37,8 @@ def additive():
     class Weights(d2l.AdditiveAttention):
         def forward(self, *given):
             return super().forward(*given), self.attention_weights
-    weights = {"W_k.weight": "W[:, :d_k]", "W_q.weight": "W[:, d_k:]", "w_v.weight": "v.unsqueeze(0)"}
-    return module(Weights, weights, "q, k, k, mask", arguments="b, 0.0", mask="lengths", pick=1)
+    weights = {"W_q.weight": "W[:, :d_q]", "W_k.weight": "W[:, d_q:]", "w_v.weight": "v.unsqueeze(0)"}
+    return module(lambda b, d_q, d_k: Weights(b, 0.0), weights, "q, k, k, mask", mask="lengths", pick=1)
 
 
 @component("MultiHeadAttention", "attention.multi_head")

@@ -85,6 +85,7 @@ def gelu():
 
 @component("losses.SparseCategoricalCrossentropy", "objectives.autoregressive")
 def cross_entropy():
-    """Of logits, summed over the text."""
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="sum", dtype="float64")
-    return function(lambda s, y: -loss(y, s), batch=0)
+    """Of logits, summed over the text; labels have an axis of their own."""
+    how = {"from_logits": True, "reduction": "sum"}
+    loss = lambda s, y: keras.losses.SparseCategoricalCrossentropy(dtype=str(s.dtype)[6:], **how)(y, s)
+    return function(lambda s, y: -loss(s, y.unsqueeze(-1)), batch=0)

@@ -51,9 +51,9 @@ def t5_attention():
 def gpt2_cross():
     """Over the states of an encoder: its layers are not transposed."""
     weights = {"q_attn.weight": "columns(W_q)", "c_attn.weight": "cat(columns(W_k), columns(W_v), dim=1)", "c_proj.weight": "W_o"}
-    call, how = "x, encoder_hidden_states=y, encoder_attention_mask=mask", {"mask": "additive=min b1nm", "sizes": ONE_WIDTH}
+    call = "x.contiguous(), encoder_hidden_states=y.contiguous(), encoder_attention_mask=mask"
     build = lambda d_model, h: GPT2Attention(GPT2Config(n_embd=d_model, n_head=h), is_cross_attention=True)
-    return module(build, {**weights, "*bias": 0}, call, **how)
+    return module(build, {**weights, "*bias": 0}, call, **MINIMUM)
 
 
 @component("GPT2Attention", "attention.causal_multi_head")
@@ -94,9 +94,9 @@ def t5_norm():
     return module(T5LayerNorm, {"weight": "gamma"}, arguments="d, eps", batch=None)
 
 
-@component("apply_rotary_pos_emb (LLaMA)", "examples/formulas/rope.py:rope")
+@component("apply_rotary_pos_emb (LLaMA)", "examples/formulas/rope.py:rope", conventions={"layout": "halves", "*": "auto"})
 def llama_rotary():
-    """With its own table of angles."""
+    """Halves are pairs; its table of angles is made without gradients, so that none reaches the positions."""
     table = lambda x, p: LlamaRotaryEmbedding(LlamaConfig(head_dim=x.shape[-1]))(x, p)
     turn = lambda x, p: apply_rotary_pos_emb(x[:, None], x[:, None], *table(x, p))[0][:, 0]
     return function(turn, batch=1)

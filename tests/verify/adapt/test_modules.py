@@ -327,3 +327,14 @@ def test_an_adapter_is_not_called_without_a_formula():
     """It does not know what its arguments would be."""
     with pytest.raises(Unusable, match="for_formula"):
         adapt.module(Norm, PLACES)(torch.ones(3))
+
+
+@pytest.mark.parametrize("batch", [0, 1])
+def test_results_without_axes_of_their_own_come_back_as_such(batch):
+    """A text has one probability: without a batch the result has no axis at all."""
+
+    def probability(s, y):
+        taken = s.log_softmax(-1).gather(-1, y.unsqueeze(-1)).squeeze(-1)
+        return taken.sum(-1)
+
+    assert worst(adapt.function(probability, batch=batch), "objectives.autoregressive") <= 1

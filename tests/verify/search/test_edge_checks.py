@@ -97,3 +97,27 @@ def test_arithmetic_in_float32_is_a_property_and_float32_is_judged():
     strict = check(single, "normalization.rms_norm", conventions={"arithmetic": "given"}, max_examples=30)
     assert strict.verdict == "falsified"
     assert check(single, "normalization.rms_norm", dtypes=["float64"], max_examples=30).verdict == "falsified"
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_constant_in_float32_is_arithmetic_in_float32(exact: bool):
+    """1/√d_k as a number of float32 is a property, although its error is no rounding of a result; another number is a mistake."""
+
+    def attend(q, k, v, mask=None):
+        width = q.shape[-1]
+        factor = 1 / math.sqrt(width) * (1 + 1e-8) if exact else torch.tensor(1 / math.sqrt(width)).item()
+        return impl.attention.scaled_dot_product(q * (factor * math.sqrt(width)), k, v, mask)
+
+    report = check(attend, "attention.scaled_dot_product", **FEW)
+    assert report.verdict == ("falsified" if exact else "conforms"), str(report)
+    assert said(report).get("arithmetic") == (None if exact else "float32")
+
+
+def test_a_number_in_float32_is_arithmetic_in_float32():
+    """So is the ε that is passed."""
+
+    def norm(x, gamma, eps):
+        return gamma * x * torch.rsqrt(x.square().mean(-1, keepdim=True) + torch.tensor(eps).item())
+
+    report = check(norm, "normalization.rms_norm", **FEW)
+    assert (report.verdict, said(report)["arithmetic"]) == ("conforms", "float32"), str(report)

@@ -8,6 +8,7 @@ import re
 import torch
 
 import impl.attention
+import impl.positional
 import impl.scores
 from verify import check
 
@@ -78,3 +79,11 @@ def test_a_plain_mistake_has_no_such_hint():
     report = check(impl.scores.dot, "scores.scaled_dot", max_examples=40)
     assert report.hint == "the scale is missing: s is not divided by √(d_k)"
     assert report.headline == f"falsified: {report.hint}"
+
+
+def test_a_width_that_is_rounded_to_an_even_one_is_told():
+    """A table that is made for d + 1 columns where d is odd, and cut: it fails there alone."""
+    report = check(
+        lambda n, d: impl.positional.sinusoidal(n, d + d % 2)[:, :d], "positional.sinusoidal", max_examples=24
+    )
+    assert report.hint == "fails only where d is odd"

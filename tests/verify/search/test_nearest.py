@@ -196,6 +196,79 @@ def test_of_others_auto_alone_can_be_said():
         check(norm(True, True), NORM, conventions={"eps": "outside", "*": "inside"})
 
 
+def in_float32(q, k, v, mask=None):
+    """Attention whose softmax is in float32, and says nothing of a row that sees nothing."""
+    return weights_in_float32(scores(q, k).float(), mask).to(q.dtype) @ v
+
+
+def weights_in_float32(s, mask):
+    """The softmax of such."""
+    return torch.softmax(s if mask is None else s.masked_fill(~mask, -math.inf), -1)
+
+
+def test_conventions_are_found_of_what_computes_in_float32():
+    """Its float64 results are wrong under every convention: those that hold in float32 are taken, and the arithmetic is said."""
+    report = check(in_float32, ATTENTION, conventions="auto", max_examples=12)
+    assert (report.verdict, report.found) == ("conforms", {"fully_masked": "unspecified"})
+    assert [each.option for each in report.properties if each.name == "arithmetic"] == ["float32"]
+    strict = check(in_float32, ATTENTION, conventions={"arithmetic": "given", "*": "auto"}, max_examples=12)
+    assert strict.verdict == "falsified"
+
+
+def added(s, mask=None):
+    """Softmax by a mask that is added: 0 in rows that see nothing, whose gradients are NaN."""
+    if mask is None:
+        return torch.softmax(s, -1)
+    e = (s + mask.to(s.dtype).log()).exp() if s.abs().max() < 80 else None
+    if e is None:
+        return torch.softmax(s.masked_fill(~mask, -math.inf), -1).nan_to_num(0.0)
+    return torch.where(mask.any(-1, keepdim=True), e / e.sum(-1, keepdim=True), 0.0)
+
+
+def test_conventions_are_found_where_gradients_alone_fail():
+    """Its values are ours, its gradients are NaN where nothing is permitted: it conforms where nothing is said of these rows."""
+    report = check(added, SOFTMAX, conventions="auto", max_examples=24)
+    assert (report.verdict, report.found) == ("conforms", {"fully_masked": "unspecified"})
+    judged = check(added, SOFTMAX, max_examples=24)
+    assert judged.headline == "falsified: conforms under convention fully_masked=unspecified"
+
+
+def test_conventions_are_found_where_few_examples_show_no_wrong_value():
+    """So few examples hide all from no row, and a theorem does: more are drawn to find the convention."""
+
+    def layer(x, W_q, W_k, W_v, W_o, *rest):
+        *given, mask = rest
+        result = impl.transformer.encoder_layer(x, W_q, W_k, W_v, W_o, *given, mask)
+        hidden = torch.zeros(()) if mask is None else ~mask.any(-1, keepdim=True)
+        return result.masked_fill(hidden.bool(), math.nan)
+
+    report = check(layer, "transformer.encoder_layer", conventions="auto", max_examples=4)
+    assert (report.verdict, report.found) == ("conforms", {"fully_masked": "unspecified"})
+
+
+def test_where_the_convention_that_says_more_fails_the_next_is_tried():
+    """Scores lowered by 10⁹ come to a mean where they are small beside its rounding, and to nothing known where they are not."""
+
+    def lowered(s, mask=None):
+        return torch.softmax(s if mask is None else s - 1e9 * (~mask).to(s.dtype), -1)
+
+    report = check(lowered, SOFTMAX, conventions="auto", dtypes=["float32"], max_examples=60)
+    assert (report.verdict, report.found) == ("conforms", {"fully_masked": "unspecified"})
+
+
+def test_where_values_are_a_mean_and_gradients_are_not_nothing_is_said():
+    """A lowest number that is added gives a mean of a row that sees nothing, through which gradients still reach the scores."""
+
+    def lowest(s, mask=None):
+        low = torch.zeros_like(s)
+        return torch.softmax(
+            s + (low if mask is None else low.masked_fill(~mask, torch.finfo(s.dtype).min)), -1
+        )
+
+    report = check(lowest, SOFTMAX, conventions="auto", max_examples=40)
+    assert (report.verdict, report.found) == ("conforms", {"fully_masked": "unspecified"})
+
+
 def test_a_law_is_held_to_every_convention():
     """A law has no single examples: it is drawn from under each combination."""
 

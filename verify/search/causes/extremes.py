@@ -38,7 +38,7 @@ def in_float32(evidence: Evidence) -> str:
 def in_a_narrower_type(evidence: Evidence) -> str:
     """Results that are right in a narrower type alone, and as far off as its rounding."""
     failing = _in_float64(evidence)
-    small = float(np.median([_error(evidence, w) for w in failing])) if failing else 0.0
+    small = float(np.median([error(evidence, w) for w in failing])) if failing else 0.0
     if not evidence.everywhere or not 0 < small < math.inf:
         return ""
     kind, unit = min(UNITS, key=lambda each: abs(math.log(small / each[1])))
@@ -69,7 +69,7 @@ def _right_in(evidence: Evidence, witness: Witness, kind: str) -> bool:
         )
 
 
-def _error(evidence: Evidence, witness: Witness) -> float:
+def error(evidence: Evidence, witness: Witness) -> float:
     """The largest error beside the largest entry."""
     found = 0.0
     with np.errstate(all="ignore"):
