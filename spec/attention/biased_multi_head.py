@@ -234,17 +234,8 @@ biased_multi_head.theorem(
         )[i, l],
         where=asked[i],
     )
-    .step(
-        by_heads(
-            Sum(
-                exp(s[t, i, j]) / Sum(exp(s[t, i, u]), u, where=mask[i, u] & real[u]) * v[t, j, e],
-                j,
-                where=visible,
-            )
-        ),
-        "hidden tokens are in no sum, neither of weights nor of values",
-    )
-    .because("what is in the sums is what it was, and so is the query of token i"),
+    .step(by_heads(scaled_dot_product(q[t], k[t], v[t], shown)[i, e]), "the sum over the heads")
+    .because("in each head the query is that of token i, and hidden tokens are in no sum"),
     given=(real, asked),
     conventions=OURS,
 )

@@ -228,16 +228,3 @@ encoder.theorem(
     claim(parameters(encoder), "=", COUNT).by_definition("the sizes of the tables and of the layers"),
     runs=False,
 )
-
-MODELS = {
-    "base": ({L: 12, d_model: 768, h: 12, d_ff: 3072}, 109_482_240),
-    "large": ({L: 24, d_model: 1024, h: 16, d_ff: 4096}, 335_141_888),
-}
-for name, (measures, count) in MODELS.items():
-    encoder.theorem(
-        f"parameters_{name}",
-        f"BERT's {name} model has {count:,} parameters, its pooler included",
-        claim(parameters(encoder) + parameters(pooler), "=", count).by_definition("the formula at its sizes"),
-        sizes={V: 30522, N: 512, K: 2, d_k: 64, d_v: 64, **measures},
-        runs=False,
-    )

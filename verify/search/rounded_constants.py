@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import chain, product
 from typing import Any
 
 import numpy as np
-import sympy
 
 from spec.language.arrays import Tensor
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.walk import Walk
-from spec.language.expr import Literal
+from spec.language.expr import Literal, lift
 from spec.language.flatten import Flat
 from spec.language.lines import define
 from spec.language.slips.spots import Spot, fixed, spots
@@ -86,7 +86,7 @@ def _with(flat: Flat, parts: Sequence[Spot], inputs: Any, way: Callable[[float],
     rights: dict[Any, Any] = {}
     for spot in parts:
         if spot.line not in rights:
-            rights[spot.line] = spot.rebuilt(Literal(sympy.Rational(way(_value(flat, spot, inputs)))))
+            rights[spot.line] = spot.rebuilt(lift(Fraction(way(_value(flat, spot, inputs)))))
     lines = tuple(replace(line, right=rights[line]) if line in rights else line for line in flat.lines)
     return replace(flat, lines=lines)
 
