@@ -6,7 +6,6 @@ axis more in front, its layer; ε; which tokens are words.
 
 from spec.attention.masks import FULLY_MASKED
 from spec.bert.layer import ONE_HEAD, layer
-from spec.bert.pooler import pooler
 from spec.bert.weights import ZERO, weights
 from spec.embedding.bert import bert
 from spec.feedforward.gelu import APPROXIMATION
