@@ -221,7 +221,6 @@ biased_multi_head.theorem(
 
 real, asked = given("real", m, domain="boolean"), given("asked", n, domain="boolean")
 shown = each(mask[i, j] & real[j], i, j)
-visible = mask[i, j] & real[j]
 
 biased_multi_head.theorem(
     "padding",

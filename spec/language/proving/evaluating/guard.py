@@ -23,7 +23,7 @@ from spec.language.theorem import Assurance, Theorem
 
 POINTS = 24
 """Points at which a theorem is evaluated, over all choices of conventions together; at least three for each."""
-ENTRIES = 600
+ENTRIES = 800
 """Entries that the inputs at these points may have, all together: what an evaluation costs."""
 TURNS = 6
 """Draws of inputs at one choice of sizes, until one meets the hypotheses."""
