@@ -39,6 +39,7 @@ class Num:
         softmax: tag of the exponential family this belongs to, and whether it is the family's total.
         reach: of a sum, as long as nothing else was done with it, how large a partial sum can be, in whatever order its terms
             are added.
+        terms: of how many terms that sum is; 1 for everything else.
         exact: every error is 0, and nobody has to look.
     """
 
@@ -50,6 +51,7 @@ class Num:
     softmax: tuple[Any, bool] | None = None
     reach: Floats | None = None
     exact: bool = False
+    terms: int = 1
 
     def view(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Num:
         """The same numbers rearranged by ``change``, which acts on every array alike."""

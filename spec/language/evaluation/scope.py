@@ -16,6 +16,7 @@ import sympy
 from sympy.core.basic import Basic
 
 from spec.language.arrays import DISCRETE
+from spec.language.evaluation.alike import alike, representatives
 from spec.language.evaluation.balls import midpoints
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.numbers import Num
@@ -222,13 +223,37 @@ class Scope:
         if isinstance(node, Compare):
             return self._compared(node)
         if isinstance(node, AnyOf):
-            with self.within([(node.var, node.first, node.last)], node.where) as where:
-                held = self.truth(node.body)
-                held = held if where is None else held & where
-            return held.any()
+            return self._any(node)
         if isinstance(node, Case):
             return self.truth(node.args[1]).where(self.truth(node.args[0]), self.truth(node.args[2]))
         raise TypeError(f"{node} is not a condition")
+
+    def _any(self, node: AnyOf) -> Truth:
+        """Whether a condition holds for any value of an index; asked once for all places that it cannot tell apart."""
+        found = None if self.undecided else alike(node, self.ranges, self.integers | self.booleans)
+        if found is None:
+            return self._any_here(node)
+        symbol, columns = found
+        place, every, guard = self._place[symbol], self.ranges[symbol], self.guard
+        if guard is not None and guard.shape[place] > 1:
+            if guard.size != len(every):  # it tells places apart by other indices, too
+                return self._any_here(node)
+            columns = [*columns, guard.reshape(-1)]
+        kept, kind = representatives(columns)
+        self.ranges[symbol] = every[kept]
+        if guard is not None and guard.shape[place] > 1:
+            self.guard = guard.take(kept, axis=place)
+        try:
+            truth = self._any_here(node)
+        finally:
+            self.ranges[symbol], self.guard = every, guard
+        return truth.view(lambda part: part.take(kind, axis=place) if part.shape[place] > 1 else part)
+
+    def _any_here(self, node: AnyOf) -> Truth:
+        with self.within([(node.var, node.first, node.last)], node.where) as where:
+            held = self.truth(node.body)
+            held = held if where is None else held & where
+        return held.any()
 
     def _compared(self, node: Compare) -> Truth:
         """A comparison: of exact integers, or of numbers of the arithmetic."""
@@ -264,7 +289,7 @@ class Scope:
             isinstance(part, sympy.Symbol)
             and part in self.ranges
             and len(self.ranges[part]) == size
-            and (size == 0 or self.ranges[part][0] == 0)
+            and (size == 0 or (self.ranges[part][0] == 0 and self.ranges[part][-1] == size - 1))
             for part, size in zip(index, shape, strict=True)
         )
         if whole:

@@ -37,21 +37,31 @@ class Walk(Functions):
 
     def negative(self, a: Num) -> Num:
         """-a."""
-        return Num(-a.value, a.error, a.scale, None, a.lost)
+        return Num(-a.value, a.error, a.scale, None, a.lost, None, a.reach, terms=a.terms)
 
     def plus(self, a: Num, b: Num) -> Num:
-        """a + b."""
+        """a + b; the terms of sums among them may be added in any order, such as those of Σ onto the b of Σ + b."""
         parts = [part.reach for part in (a, b) if part.reach is not None]
+        counts, reaches = (a.terms, b.terms), (a.reach, b.reach)
         relative = a.softmax is not None or b.softmax is not None
         a, b, scale = self.aligned(a, b)
         error, terms = None, None
         if a.error is not None and b.error is not None:
-            terms = np.abs(a.value) + np.abs(b.value) + a.error + b.error
-            error = a.error + b.error + DISTRIBUTED_ROUNDINGS * self.unit * terms
+            first, second = np.abs(a.value) + a.error, np.abs(b.value) + b.error
+            terms = first + second
+            if parts and scale is None:  # each term may meet those of the other, too
+                first, second = (
+                    own if reach is None else reach
+                    for own, reach in zip((first, second), reaches, strict=True)
+                )
+                total = counts[1] * first + counts[0] * second
+            else:
+                total = terms
+            error = a.error + b.error + DISTRIBUTED_ROUNDINGS * self.unit * total
         low = None if a.low is None or b.low is None else a.low + b.low
         out = self.rounded(Num(a.value + b.value, error, scale, low, either(a.lost, b.lost)), 1, tiny=False)
         if terms is not None and scale is None:
-            out.reach = terms
+            out.reach, out.terms = terms, sum(counts)
             if parts:  # three terms or more, which may be added in another order
                 alone = [np.abs(part.value) + part.error for part in (a, b) if part.reach is None]
                 out = self.reaching(out, sum((*parts, *alone), np.zeros(())))
@@ -166,6 +176,7 @@ class Walk(Functions):
             flushed = np.asarray(a.nonzero.any(-1)) if a.vanishes or not terms else True
         out = Num(value, error, scale, low, lost)
         out.softmax = None if family is None else (family[0], True)
+        out.terms = terms
         if total is not None and scale is None and largest(total) <= self.safe / 4:
             # neither the sum, which with its error is below thrice the total, nor any part of it is too large
             return self.summed(out, flushed, None if family else total)
@@ -199,6 +210,7 @@ class Walk(Functions):
             return None
         out, reach = found
         out = self.rounded(out, 0, tiny=False)
+        out.terms = terms
         return out if reach is None else self.reaching(out, reach)
 
     def maximum(self, a: Num, where: Truth | None) -> Num:
