@@ -28,20 +28,20 @@ def at_weights(given: argparse.Namespace) -> int:
 
     if given.ids not in ([], [STATED]):
         raise Unusable(f"--weights: expected the formula {STATED}; got {' '.join(given.ids)}")
+    dtypes = [name for name in DTYPES if not given.dtype or name in given.dtype]
+    if not dtypes:
+        raise Unusable(
+            f"--weights: expected --dtype to be among {', '.join(DTYPES)}; got {', '.join(given.dtype)}"
+        )
     out, notes = console(), console(stderr=True)
     checkpoint = read(given.weights)
-    read_texts = sentences(given.weights, given.text or [DEFAULT], len(checkpoint.embedding["P"]))
+    read_texts = sentences(checkpoint, given.text or [DEFAULT])
     try:
         subjects = [of_user(where) for where in given.against] or built_in()
     except Unloadable as error:
         raise Unusable(str(error)) from None
     for line in about(checkpoint, read_texts):
         out.print(line, markup=False)
-    dtypes = [name for name in DTYPES if not given.dtype or name in given.dtype]
-    if not dtypes:
-        raise Unusable(
-            f"--weights: expected --dtype to be among {', '.join(DTYPES)}; got {', '.join(given.dtype)}"
-        )
     found: list[Compared] = []
     with notes.status("reading the statement ...") as status:
         for dtype in dtypes:

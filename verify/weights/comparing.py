@@ -172,7 +172,7 @@ def _run(subject: Subject, checkpoint: Checkpoint, sentences: Sequence[Sentence]
     try:
         with torch.no_grad():
             found = run(ids, segments, mask)
-    except Exception as error:  # a user's code
+    except (Exception, SystemExit) as error:  # a user's code
         said = " ".join(str(error).split())[:200]
         raise Unusable(
             f"{subject.name}: called with a batch it raised {type(error).__name__}: {said}"

@@ -66,6 +66,9 @@ LAYER: dict[str, tuple[str, Shaping]] = {
     "beta_2": ("output.LayerNorm.bias", _same),
 }
 """What a layer is made of: the name behind ``encoder.layer.#.``, and how it becomes the letter."""
+FILES = ("model.safetensors", "pytorch_model.bin")
+STATED = {"is_decoder": False, "add_cross_attention": False, "position_embedding_type": "absolute"}
+"""Settings that change what is computed, and the values with which it is what is stated."""
 ACTIVATIONS = {"gelu": "none", "gelu_new": "tanh", "gelu_pytorch_tanh": "tanh"}
 
 
@@ -115,7 +118,8 @@ def read(folder: Path) -> Checkpoint:
     """The checkpoint in a folder: ``config.json`` and ``model.safetensors`` (or ``pytorch_model.bin``).
 
     Raises:
-        Unusable: there is none, it is no BERT's, or a tensor is missing or has another shape than the configuration says.
+        Unusable: there is none, it cannot be read, it is no BERT's or not as ``bert.encoder`` states it, or a tensor is missing,
+            not finite, or has another shape than the configuration says.
     """
     settings = _settings(folder)
     tensors = {_plain(name): value for name, value in _tensors(folder)}
@@ -124,6 +128,8 @@ def read(folder: Path) -> Checkpoint:
     def tensor(name: str) -> Reals:
         if name not in tensors:
             raise Unusable(f"{folder}: expected a tensor {name!r}; the checkpoint has none of this name")
+        if not np.isfinite(tensors[name]).all():
+            raise Unusable(f"{folder}: expected finite numbers in {name!r}; got some that are not")
         return tensors[name]
 
     embedding = {letter: tensor(name) for letter, name in TABLES.items()}
@@ -152,13 +158,25 @@ def _settings(folder: Path) -> dict[str, Any]:
         raise Unusable(
             f"{folder}: expected a checkpoint of the model type 'bert', which bert.encoder states; got {kind!r}"
         )
-    needed = ("num_attention_heads", "num_hidden_layers", "hidden_size", "intermediate_size")
-    for key in needed:
-        if not isinstance(settings.get(key), int):
-            raise Unusable(
-                f"{folder / 'config.json'}: expected a whole number {key!r}; got {settings.get(key)!r}"
-            )
+    _check_settings(folder / "config.json", settings)
     return settings
+
+
+def _check_settings(file: Path, settings: Mapping[str, Any]) -> None:
+    for key in ("num_attention_heads", "num_hidden_layers", "hidden_size", "intermediate_size"):
+        if type(settings.get(key)) is not int or settings[key] < 1:
+            raise Unusable(f"{file}: expected a whole number above 0 for {key!r}; got {settings.get(key)!r}")
+    d, h = settings["hidden_size"], settings["num_attention_heads"]
+    if d % h:
+        raise Unusable(f"{file}: expected heads that divide the width; got {h} heads and width {d}")
+    eps = settings.get("layer_norm_eps", 1e-12)
+    if type(eps) not in (int, float) or not eps > 0:
+        raise Unusable(f"{file}: expected a number above 0 for 'layer_norm_eps'; got {eps!r}")
+    for key, stated in STATED.items():
+        if settings.get(key, stated) != stated:
+            raise Unusable(
+                f"{file}: expected {key!r} to be {stated!r}, as bert.encoder states it; got {settings[key]!r}"
+            )
 
 
 def _activation(folder: Path, settings: Mapping[str, Any]) -> str:
@@ -172,16 +190,25 @@ def _tensors(folder: Path) -> Iterator[tuple[str, Reals]]:
     """Every tensor of floating numbers, in float64."""
     import torch
 
-    if (folder / "model.safetensors").exists():
-        from safetensors.torch import load_file
+    file = next((folder / name for name in FILES if (folder / name).exists()), None)
+    if file is None:
+        raise Unusable(f"{folder}: expected {' or '.join(FILES)}; there is neither")
+    try:
+        if file.suffix == ".safetensors":
+            from safetensors.torch import load_file
 
-        found = load_file(folder / "model.safetensors")
-    elif (folder / "pytorch_model.bin").exists():
-        found = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)
-    else:
-        raise Unusable(f"{folder}: expected model.safetensors or pytorch_model.bin; there is neither")
+            found = load_file(file)
+        else:
+            found = torch.load(file, map_location="cpu", weights_only=True)
+    except (
+        Exception
+    ) as error:  # either library has errors of its own for a file that is cut off, or no such file at all
+        said = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise Unusable(f"{file}: the tensors cannot be read; is the file whole? {said}") from None
+    if not isinstance(found, Mapping):
+        raise Unusable(f"{file}: expected tensors by name; got {type(found).__name__}")
     for name, value in found.items():
-        if value.is_floating_point():
+        if isinstance(value, torch.Tensor) and value.is_floating_point():
             yield name, value.double().numpy()
 
 
@@ -213,11 +240,11 @@ def _check(
             raise Unusable(
                 f"{folder}: expected {LAYER[letter][0]} to give {letter} of shape {shape}; got {got}"
             )
-    for letter in TABLES:
-        if embedding[letter].shape[-1] != d:
-            raise Unusable(
-                f"{folder}: expected {TABLES[letter]} to be {d} wide; got {embedding[letter].shape[-1]}"
-            )
+    for letter, name in TABLES.items():
+        shape, vector = embedding[letter].shape, letter in ("gamma", "beta")
+        if len(shape) != (1 if vector else 2) or shape[-1] != d:
+            wanted = f"of shape ({d},)" if vector else f"a table whose rows are {d} wide"
+            raise Unusable(f"{folder}: expected {name} to be {wanted}; got {shape}")
 
 
 DTYPES = tuple(name for name in ("float64", "float32", "bfloat16") if name in FORMATS)

@@ -78,7 +78,7 @@ def of_user(where: str) -> Subject:
 
         try:
             model = made(folder)
-        except Exception as error:  # a user's code
+        except (Exception, SystemExit) as error:  # a user's code
             said = " ".join(str(error).split())[:200]
             raise Unusable(
                 f"{where}: called with the folder it raised {type(error).__name__}: {said}"

@@ -14,16 +14,15 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from transformers import BertConfig, BertModel
+from transformers import BertModel
 
 from tests.verify.weights.conftest import TEXTS, WORDS
-from verify import Unusable
 from verify.command.cli import main
 from verify.weights.causes import cause
 from verify.weights.comparing import Compared, Sentence, compare, expectation
 from verify.weights.reading import Checkpoint, read
 from verify.weights.sentences import sentences
-from verify.weights.subjects import Subject, built_in, called, layers_of
+from verify.weights.subjects import Subject, built_in, called
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +32,9 @@ def checkpoint(folder: Path) -> Checkpoint:
 
 
 @pytest.fixture(scope="module")
-def texts(folder: Path) -> list[Sentence]:
+def texts(checkpoint: Checkpoint) -> list[Sentence]:
     """A text, and a pair of them."""
-    return sentences(folder, TEXTS, 17)
+    return sentences(checkpoint, TEXTS)
 
 
 def wrong(change: Callable[[BertModel], Any]) -> Subject:
@@ -243,68 +242,3 @@ def test_a_callable_of_the_users_is_held_to_the_statement(
     assert main([*words, "--dtype", "float64"]) == 1
     assert "differs from layer 2 on" in (said := " ".join(capsys.readouterr().out.split()))
     assert "the first bias of the network (b_1) is dropped" in said
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["--weights", "/nowhere"], "expected a folder with a config.json; got '/nowhere'"),
-        (
-            ["attention.causal", "--weights", "FOLDER"],
-            "expected the formula bert.encoder; got attention.causal",
-        ),
-        (["--text", "a"], "expected --weights FOLDER with it; got none"),
-        (["--weights", "FOLDER", "--text", "a", "b", "c"], "expected a text or two"),
-        (["--weights", "FOLDER", "--text", "the " * 17], "expected at most 17 tokens"),
-        (["--weights", "FOLDER", "--text", "\ud800"], "lone surrogate"),
-        (["--weights", "FOLDER", "--dtype", "float16"], "expected --dtype to be among"),
-        (["--weights", "FOLDER", "--against", "nowhere:no"], "there is no module 'nowhere'"),
-    ],
-)
-def test_what_cannot_be_used_is_refused_in_one_line(
-    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], says: str
-) -> None:
-    """With exit status 2."""
-    assert main(["verify", *(str(folder) if word == "FOLDER" else word for word in words)]) == 2
-    said = capsys.readouterr().err.strip()
-    assert says in said
-    assert "\n" not in said
-
-
-@pytest.mark.parametrize(
-    ("name", "change", "says"),
-    [
-        ("type", {"model_type": "gpt2"}, "expected a checkpoint of the model type 'bert'"),
-        ("activation", {"hidden_act": "swish"}, "expected hidden_act to be one of"),
-        ("layers", {"num_hidden_layers": 4}, "expected a tensor 'encoder.layer.3"),
-        (
-            "width",
-            {"intermediate_size": 29},
-            "expected intermediate.dense.weight to give W_1 of shape (22, 29)",
-        ),
-        ("heads", {"num_attention_heads": "2"}, "expected a whole number 'num_attention_heads'"),
-    ],
-)
-def test_a_checkpoint_that_does_not_fit_its_configuration_is_refused(
-    folder: Path, tmp_path: Path, name: str, change: dict[str, Any], says: str
-) -> None:
-    """In one line that names the key or the tensor."""
-    settings = BertConfig.from_pretrained(folder).to_dict() | change
-    (tmp_path / "config.json").write_text(json.dumps(settings), encoding="utf-8")
-    (tmp_path / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes())
-    with pytest.raises(Unusable, match=says.replace("(", r"\(").replace(")", r"\)")):
-        read(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("found", "says"),
-    [
-        (None, "got NoneType"),
-        (torch.zeros(3, 2, 5, 7), r"got \(3, 2, 5, 7\)"),
-        ((torch.zeros(2, 5, 7), torch.zeros(2, 5, 3)), "got tuple"),
-    ],
-)
-def test_what_a_model_returns_is_refused_where_it_is_no_layers(found: Any, says: str) -> None:
-    """The line says what was expected and what was given."""
-    with pytest.raises(Unusable, match=rf"mine: expected 4 hidden states of shape \(2, 5, 7\).*{says}"):
-        layers_of(found, (4, 2, 5, 7), "mine")
