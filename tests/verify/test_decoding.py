@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import hypothesis
 import pytest
 import torch
 from torch import Tensor
@@ -17,6 +18,7 @@ from verify.decoding import check_procedure, script
 from verify.decoding.cases import Case
 from verify.decoding.contract import Decoder
 from verify.decoding.models import KINDS, Attention, Uncached
+from verify.decoding.tokens import Texts, texts
 from verify.faults import Fault, Unusable
 from verify.mutants.decoding import searched
 
@@ -143,3 +145,23 @@ def test_a_time_limit_ends_a_check() -> None:
     report = check_procedure(greedy, GREEDY, time_limit=0.0)
     assert report.verdict == "inconclusive"
     assert {c.message for c in report.checks} == {"the time limit came first"}
+
+
+def test_lengths_of_texts_are_hardly_drawn_twice() -> None:
+    """What is cut hangs on them: Hypothesis, which likes to draw again what it has drawn, is given no parts to do it with."""
+    seen: list[tuple[int, int | None, int]] = []
+
+    def one(case: Texts) -> None:
+        seen.append((len(case.a), None if case.b is None else len(case.b), case.longest))
+
+    drawn = hypothesis.given(texts("longest_first"))(one)
+    hypothesis.settings(max_examples=100, database=None, deadline=None)(hypothesis.seed(0)(drawn))()
+    assert len(set(seen)) > 70  # of 700
+    assert any(b is not None and a > b and (room := n - 3) < 2 * b and room % 2 for a, b, n in seen)
+
+
+def test_lists_of_pieces_are_counted() -> None:
+    """One list for all words is no answer, and no fault of the checker's."""
+    report = verify.check(lambda words, vocabulary: [list(words)], "bert.wordpiece", max_examples=20)
+    assert report.verdict == "falsified"
+    assert any("expected: a list for each word; 1 for " in check.message for check in report.falsified)

@@ -15,6 +15,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import product
 from typing import Any
 
 from hypothesis import strategies as st
@@ -24,8 +26,9 @@ from spec.language.procedure import Procedure
 from verify.decoding.seen import REPEATS, VALUE, Seen
 from verify.faults import Fault, Unsupported, Unusable
 
-LETTERS = "abéა"
-"""Few letters, so that pieces meet; one with an accent, and one of three bytes in UTF-8 that is no word of its own."""
+LETTERS = "aAéა"
+"""Few letters, so that pieces meet: one in both cases, one with an accent, and one of three bytes in UTF-8 that is no word of its
+own."""
 UNKNOWN = "[UNK]"
 CLS, SEP = 101, 102
 
@@ -78,17 +81,33 @@ def words(draw: st.DrawFn, limited: bool) -> Words:
     return Words(tuple(found), tuple(vocabulary), draw(st.integers(3, 9)) if limited else 100)
 
 
+MOST_TOKENS = 7
+"""How long a text is at most: enough for one to be cut down to the other, and both further."""
+
+
 @st.composite
 def texts(draw: st.DrawFn, truncation: str) -> Texts:
-    """One text or two that can be cut as the convention says."""
-    text = st.lists(st.integers(1000, 1010), max_size=9).map(tuple)
-    a, b = draw(text), draw(st.none() | text)
-    if b is None and truncation == "only_second":
-        b = draw(text)
-    least = 2 if b is None else 3
-    if b is not None and truncation != "longest_first":
-        least += len(b if truncation == "only_first" else a)
-    return Texts(a, b, draw(st.integers(least, least + 14)))
+    """One text or two that can be cut as the convention says. Their lengths and the room are drawn together, all alike likely:
+    what is cut of which text hangs on the three of them, and most that is drawn apart fits or is short.
+    """
+    a, b, longest = draw(st.sampled_from(_lengths(truncation)))
+    # All ids at once: of parts drawn alike Hypothesis puts one in the place of another, five times of six, and the lengths stay.
+    many = a + (b or 0)
+    ids = tuple(1000 + byte % 11 for byte in draw(st.binary(min_size=many, max_size=many)))
+    return Texts(ids[:a], None if b is None else ids[a:], longest)
+
+
+@cache
+def _lengths(truncation: str) -> list[tuple[int, int | None, int]]:
+    """The lengths of two texts, or of one, and how long the sequence may be, from what has to stay to one more than there is."""
+    found: list[tuple[int, int | None, int]] = []
+    lengths = range(MOST_TOKENS + 1)
+    if truncation != "only_second":  # a single text has few ways to be cut: a fifth of what is drawn
+        found += 3 * [(a, None, 2 + room) for a in lengths for room in range(a + 2)]
+    for a, b in product(lengths, lengths):
+        stays = {"longest_first": 0, "only_first": b, "only_second": a}[truncation]
+        found += [(a, b, 3 + room) for room in range(stays, a + b + 2)]
+    return found
 
 
 @dataclass(frozen=True)
@@ -180,7 +199,11 @@ class TokenJudge:
             said = (str(error).splitlines() or [""])[0]
             raise Fault(f"raised {type(error).__name__}: {said}") from error
         try:
-            return _packed(returned) if isinstance(problem, pack.Problem) else _pieces(returned)
+            return (
+                _packed(returned)
+                if isinstance(problem, pack.Problem)
+                else _pieces(returned, len(problem.words))
+            )
         except (TypeError, ValueError) as error:
             raise Fault(
                 f"returned {type(returned).__name__} of another form than expected: {error}"
@@ -192,9 +215,11 @@ def _packed(returned: Any) -> pack.Packed:
     return tuple(map(int, ids)), tuple(map(int, segments))
 
 
-def _pieces(returned: Any) -> list[wordpiece.Pieces]:
+def _pieces(returned: Any, many: int) -> list[wordpiece.Pieces]:
     if any(isinstance(row, str) or not all(isinstance(piece, str) for piece in row) for row in returned):
         raise TypeError("a list of strings for each word")
+    if len(returned) != many:
+        raise TypeError(f"a list for each word; {len(returned)} for {many}")
     return [tuple(row) for row in returned]
 
 

@@ -16,8 +16,24 @@ SHARES = ("law: selection", "law: counts", "law: independence", "law: outcomes",
 """The checks of frequencies. What falsifies others (a generator that is not used) makes these wrong, too."""
 
 
-def law_cause(formula: Formula, sample: Sample, row: Mapping[str, Any], checks: Sequence[CheckResult]) -> str:
-    """What is wrong with a sample: its shares, where they are what was falsified; else what the first falsified check says."""
+TOGETHER = 0.5
+"""Correlation of two places from which on they are taken to be drawn as one: right ones have 0, and one draw for both has 1."""
+
+FAR = 4.0
+"""Standard deviations from which on a share is said to be off, where a check has found that something is."""
+
+
+def law_cause(
+    formula: Formula,
+    samples: Sequence[Sample],
+    rows: Sequence[Mapping[str, Any]],
+    checks: Sequence[CheckResult],
+) -> str:
+    """What is wrong with what was drawn: its shares, where they are what was falsified; else what the first falsified check says.
+
+    ``rows`` are the inputs of each sample; the first one is the main one.
+    """
+    sample = samples[0]
     failed = [check for check in checks if check.verdict == FALSIFIED]
     if not failed:
         return ""
@@ -25,19 +41,52 @@ def law_cause(formula: Formula, sample: Sample, row: Mapping[str, Any], checks: 
     others = [check for check in failed if check.name not in SHARES]
     if others:
         return others[0].message.partition(";")[0]
+    if said := _as_one(sample):
+        return said
     if "law: selection" in names:
         free = sample.rate > 0
         seen, stated = sample.chosen[:, free].mean(), sample.rate[free].mean()
-        if abs(seen - stated) > 4 * np.sqrt(stated / sample.chosen[:, free].size):
+        if abs(seen - stated) > FAR * np.sqrt(stated / sample.chosen[:, free].size):
             return f"the share of selected positions is off: {_percent(seen)}, stated {_percent(stated)}"
     if "law: outcomes" in names:
-        return f"the shares of what selected positions become are off: {_outcomes(formula, sample, row)}"
+        found = [_outcomes(formula, *each) for each in zip(samples, rows, strict=True)]
+        far = [max((off for *_, off in parts), default=0.0) for parts in found]
+        place = 0 if far[0] > FAR else int(np.argmax(far))
+        told = ", ".join(f"{name} {_percent(p)} (stated {_percent(q)})" for name, p, q, _ in found[place])
+        V = samples[place].probability.shape[2]
+        where = f"in a vocabulary of {V} words " if place else ""
+        return f"the shares of what selected positions become are off: {where}{told}"
     return failed[0].message.partition(";")[0]
 
 
-def _outcomes(formula: Formula, sample: Sample, row: Mapping[str, Any]) -> str:
-    """What selected positions become, beside what is stated: an id that is an input, the id that was there, another one."""
+def _as_one(sample: Sample) -> str:
+    """Whether rows of a batch are drawn together: where one selects a place, so does the next, much more often than by chance.
+
+    Then all shares are off by chance, as few things were drawn in all; none of them is the cause.
+    """
+    rows = sample.rate.shape[0] // 2 * 2
+    free = (sample.rate[0:rows:2] > 0) & (sample.rate[1:rows:2] > 0)
+    one, other = sample.chosen[:, 0:rows:2][:, free], sample.chosen[:, 1:rows:2][:, free]
+    if one.size == 0 or one.std() == 0 or other.std() == 0:
+        return ""
+    if np.corrcoef(one.ravel(), other.ravel())[0, 1] < TOGETHER:
+        return ""
+    both, by_chance = (one & other).mean(), one.mean() * other.mean()
+    return (
+        "the rows of a batch are not drawn independently of each other: the same place is selected in two neighbouring rows "
+        f"in {_percent(both)}, by chance it would be in {_percent(by_chance)}"
+    )
+
+
+def _outcomes(
+    formula: Formula, sample: Sample, row: Mapping[str, Any]
+) -> list[tuple[str, float, float, float]]:
+    """What selected positions become: an id that is an input, the id that was there, another one; for each its share, the stated
+    one, and their difference in standard deviations.
+    """
     t, r, i = np.nonzero(sample.chosen)
+    if not t.size:
+        return []
     words, given = sample.word[t, r, i], sample.given
     every = np.arange(given.shape[-1])
     left, parts = np.ones(given.shape, bool), []
@@ -51,8 +100,10 @@ def _outcomes(formula: Formula, sample: Sample, row: Mapping[str, Any]) -> str:
     for name, member in kinds:
         mine = member & left
         left &= ~mine
-        parts.append((name, mine[r, i, words].mean(), np.where(mine, given, 0).sum(-1)[r, i].mean()))
-    return ", ".join(f"{name} {_percent(seen)} (stated {_percent(stated)})" for name, seen, stated in parts)
+        seen, stated = mine[r, i, words].mean(), np.where(mine, given, 0).sum(-1)[r, i].mean()
+        spread = np.sqrt(max(stated * (1 - stated), 1 / t.size) / t.size)
+        parts.append((name, float(seen), float(stated), float(abs(seen - stated) / spread)))
+    return parts
 
 
 def _percent(share: float) -> str:

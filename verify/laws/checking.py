@@ -174,7 +174,8 @@ def check_law(
     checks.append(judged("law: independence", tokens, tests(independence)))
     checks.append(judged("law: outcomes", tokens, tests(outcomes)))
     checks.append(judged("law: words", tokens, tests(words)))
-    said = law_cause(formula, samples[0], designs(formula, samples[0].layout, seed)[0], checks)
+    rows = [designs(formula, sample.layout, seed)[0] for sample in samples]
+    said = law_cause(formula, samples, rows, checks)
     for check in checks:
         if check.verdict == FALSIFIED:
             check.details["cause"] = said

@@ -36,10 +36,10 @@ def six(
     if interleaved:
         side_by_side = torch.stack(few, -1).flatten(-2)
     return (
-        layers[first].clone(),
-        layers[last].clone(),
+        layers[first],  # a view of the input, as are the others that are one layer
+        layers[last],
         torch.stack(layers[summed]).sum(0) * scale,
-        layers[second].clone(),
+        layers[second],
         torch.stack(few).sum(0) * scale,
         side_by_side,
     )

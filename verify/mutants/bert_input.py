@@ -70,6 +70,11 @@ def shares(a: Ids, b: Ids | None, cls: int, sep: int, longest: int) -> Packed:
     return laid_out(a, b, cls, sep)
 
 
+def either_keeps(a: Ids, b: Ids | None, cls: int, sep: int, longest: int) -> Packed:
+    """Of two texts alike the first is cut, although it was the longer: only where it is not does the second keep a token more."""
+    return laid_out(*cut(a, b, longest, ties=0), cls, sep)
+
+
 def second_from_the_separator(segments: Ids, at: int) -> Ids:
     """Segments in which the second text begins with the first [SEP], which stands at a place; as they are without one."""
     return [*segments[:at], 1, *segments[at + 1 :]] if 1 in segments else segments
@@ -102,6 +107,14 @@ for _name, _says, _made in (
     _pack(_name, _says, _made)
 _pack(
     "token_by_token", "One token at a time.", lambda a, b, c, s, n: laid_out(*cut(a, b, n), c, s), good=True
+)
+
+
+_pack(
+    "longer_keeps_no_more",
+    "Of two texts that have become alike the first is cut, though it was the longer.",
+    either_keeps,
+    odd="longer",
 )
 
 
@@ -211,9 +224,18 @@ for _name, _says, _split in (
     ("marked_everywhere", "The first piece has ## too.", lambda w, k, u: pieces(w, k, u, first="##")),
     ("three_characters", "Pieces of three characters at most.", of_three),
     ("strange_skipped", "Characters that no piece begins with are passed over.", skipping),
+    ("lower_case", "Words are written in lower case.", lambda w, k, u: pieces(w.lower(), k, u)),
     ("empty_unknown", "No characters at all are unknown.", lambda w, k, u: pieces(w, k, u) or [u]),
 ):  # fmt: skip
     _wordpiece(_name, _says, _split)
 _wordpiece("any_length", "The limit of length is forgotten.", pieces, limited=False)
 _wordpiece("one_longer", "A word of one character too many is taken apart.", pieces, off=1)
 _wordpiece("by_looking_up", "Right: every end of a piece is tried.", pieces, good=True)
+
+
+@wrong(WORDPIECE)
+def one_list(words: list[str], vocabulary: list[str], *, unknown: str, longest: int) -> list[list[str]]:
+    """The pieces of all words in one list."""
+    known = set(vocabulary)
+    each = ([unknown] if len(word) > longest else pieces(word, known, unknown) for word in words)
+    return [[piece for found in each for piece in found]]

@@ -129,7 +129,7 @@ def again_with_others(judge: Judge, caller: Caller, example: Example) -> Outcome
         arguments = _passed(caller, first)
         before = caller.results(arguments, first.sizes, first.batch, kind)
         after = caller.results(_passed(caller, second), second.sizes, second.batch, kind)
-        seen = [values(x) for x in before], [values(x) for x in after]
+        seen = _read(before), _read(after)
         reused = []
         for case in (second, first):
             for old, new in zip(arguments, _passed(caller, case), strict=True):
@@ -137,7 +137,7 @@ def again_with_others(judge: Judge, caller: Caller, example: Example) -> Outcome
                     old.copy_(new)
                 elif isinstance(old, torch.Generator):
                     old.manual_seed(case.generator_seed or 0)
-            reused.append([values(x) for x in caller.results(arguments, case.sizes, case.batch, kind)])
+            reused.append(_read(caller.results(arguments, case.sizes, case.batch, kind)))
     except Fault as fault:
         return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
     returned = kind or str(before[0].dtype).removeprefix("torch.")
@@ -146,6 +146,11 @@ def again_with_others(judge: Judge, caller: Caller, example: Example) -> Outcome
         expected = judge.expect_batch(case, dtype=returned)
         outcomes.append(worst([compare(e, g) for e, g in zip(expected, found, strict=True)]))
     return explain(judge, caller, worst(outcomes), example)
+
+
+def _read(results: Sequence[torch.Tensor]) -> list[np.ndarray[Any, Any]]:
+    """What results are now. Copied: one may be a view of an input, which is written to later."""
+    return [values(x).copy() for x in results]
 
 
 def some_changed(judge: Judge, example: Example) -> tuple[Example, ...]:

@@ -108,8 +108,9 @@ def _where(evidence: Evidence) -> str:
     if names:
         bad, good = ([_largest(e, names) for e, _ in part] for part in (failing, passing))
         least, larger = min(bad), float(np.mean([x > y for x in bad for y in good]))
-        # Large inputs explain it if what fails is mostly larger than what passes, and by a factor that is no accident.
-        if larger >= 0.85 and least >= 10 * float(np.median(good)):
+        # Large inputs explain it if what fails is mostly larger than what passes, and by a factor that is no accident; not where
+        # ordinary inputs fail, and those near 0 pass since little is left of them to be wrong.
+        if not evidence.everywhere and larger >= 0.85 and least >= 10 * float(np.median(good)):
             said = "an entry of " + (
                 names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
             )

@@ -72,6 +72,33 @@ def test_a_random_word_may_be_any_word(name: str) -> None:
     assert "words: outcomes of probability" in found["law: outcomes"]
 
 
+def one_selection_for_all_rows(
+    ids: Tensor, special: Tensor, mask_id: int, V: int, generator: Generator
+) -> tuple[Tensor, Tensor]:
+    """A place is selected in every row or in none: in each by itself with the probability that is stated."""
+    u = torch.rand((2, ids.shape[-1]), generator=generator)
+    selected = (u[0] < 0.15).expand(ids.shape) & ~special
+    words = torch.randint(0, V, ids.shape, generator=generator)
+    new = torch.where(u[1] < 0.8, mask_id, torch.where(u[1] < 0.9, words, ids))
+    return torch.where(selected, new, ids), ids.masked_fill(~selected, -100)
+
+
+def test_what_is_drawn_once_for_a_batch_is_called_so() -> None:
+    """All shares are off then, by chance: none of them is the cause."""
+    causes = {
+        c.details["cause"] for c in check_law(one_selection_for_all_rows, mlm) if c.verdict == "falsified"
+    }
+    (cause,) = causes
+    assert cause.startswith("the rows of a batch are not drawn independently of each other")
+
+
+def test_shares_are_told_of_a_vocabulary_in_which_they_are_off() -> None:
+    """A random word that is never the original is one of 1,009 in the main layout, where nothing can be seen of it."""
+    (variant,) = [v for v in variants(("masking.mlm",)) if v.name == "never_the_original"]
+    (cause,) = {c.details["cause"] for c in check_law(variant.call, mlm) if c.verdict == "falsified"}
+    assert "in a vocabulary of 2 words" in cause
+
+
 def test_the_plan_reaches_its_power() -> None:
     """The main layout's size suffices for every alternative at the level of a headline test, by exact computation."""
     main = plan(mlm, None)[0]

@@ -198,6 +198,23 @@ def test_a_scenario_is_not_blamed_for_a_wrong_value_among_its_calls():
     assert "same shapes, other values" not in falsified(only_small, "scores.dot")
 
 
+def test_a_view_of_an_input_is_a_result():
+    """What is written to the input after the result was looked at is not held against it."""
+
+    def views(H):
+        layers = H.unbind(-3)
+        return (
+            layers[0],
+            layers[-1],
+            H[..., 1:, :, :].sum(-3),
+            layers[-2],
+            sum(layers[-4:]),
+            torch.cat(layers[-4:], -1),
+        )
+
+    assert falsified(views, "bert.features") == set()
+
+
 def test_leaks_between_rows_are_noted_not_judged():
     """NaN in a slot that some queries see may reach the others: a property."""
 
