@@ -76,7 +76,7 @@ def wrong_values(evidence: Evidence) -> Explained:
     said = cause(evidence, CAUSES)
     if said:
         return Explained(said)
-    if near is not None:
+    if near is not None and near.telling:
         return Explained(
             f"nearest to convention {near.said}: conforms at {near.conforming} of {near.examples} examples"
         )

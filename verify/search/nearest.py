@@ -30,7 +30,7 @@ class Nearest:
     """A choice of conventions and what it changes; how many of the examples conform under it, of how many.
 
     ``others``: changes under which more of them conform, or which leave unsaid what values alone do not settle: of a mask that is
-    added the gradients are no mean's.
+    added the gradients are no mean's. ``telling``: something is said under it of one that fails by default.
     """
 
     judge: Judge
@@ -38,6 +38,7 @@ class Nearest:
     conforming: int
     examples: int
     others: tuple[Mapping[str, str], ...] = ()
+    telling: bool = True
 
     @cached_property
     def said(self) -> str:
@@ -145,6 +146,7 @@ def _tried(
         telling |= outcome.effective and not outcome.fails
         if passed + len(failing) - tried <= MAJORITY * len(failing):
             return None
+    own = telling
     # Where masks are of keys, an example that is fully masked may be one of which nothing is said: others have to tell.
     others = [w for w in witnesses if not w.fails]
     judged = [evidence.under(other, witness) for witness in others]
@@ -152,7 +154,7 @@ def _tried(
     telling |= any(outcome.effective and not outcome.fails for outcome in judged)
     if not telling or spoilt > SPOILT * len(others):
         return None
-    return Nearest(other, changes, passed + len(others) - spoilt, len(witnesses))
+    return Nearest(other, changes, passed + len(others) - spoilt, len(witnesses), telling=own)
 
 
 __all__ = ["AUTO", "OTHERS", "Nearest", "combinations", "first_that_conforms", "nearest", "split_auto"]

@@ -8,6 +8,7 @@ import re
 import torch
 
 import impl.attention
+import impl.bert
 import impl.positional
 import impl.scores
 from verify import check
@@ -79,6 +80,50 @@ def test_a_plain_mistake_has_no_such_hint():
     report = check(impl.scores.dot, "scores.scaled_dot", max_examples=40)
     assert report.hint == "the scale is missing: s is not divided by √(d_k)"
     assert report.headline == f"falsified: {report.hint}"
+
+
+def test_a_convention_that_says_nothing_is_nearest_to_nothing():
+    """A layer is missing: where all is padding nothing is said under fully_masked=unspecified, and nothing conforms for that."""
+
+    def one_less(*given):
+        *tensors, eps, mask = given
+        weights = [w[:-1] if len(w) > 1 else w for w in tensors[8:]]
+        return impl.bert.encoder(*tensors[:8], *weights, eps, mask)
+
+    report = check(one_less, "bert.encoder", max_examples=30)
+    assert report.verdict == "falsified"
+    assert "fully_masked=unspecified" not in report.headline
+
+
+def test_what_ordinary_inputs_show_is_no_matter_of_size():
+    """One of the two logits alone is read: near 0 that is no matter, but no input is large where it is."""
+
+    def second_alone(z, y):
+        y = y.to(z.dtype).expand(z.shape[:-1])
+        return torch.nn.functional.binary_cross_entropy_with_logits(z[..., 1], y, reduction="none").mean(-1)
+
+    report = check(second_alone, "objectives.nsp", max_examples=50)
+    assert report.verdict == "falsified"
+    assert "fails only where" not in report.headline
+
+
+def scaled_a_little(x, gamma, beta, eps):
+    """Layer norm whose result is too small by about as much as float32 rounds."""
+    return torch.nn.functional.layer_norm(x, x.shape[-1:], eps=eps) * (1 - 1e-7) * gamma + beta
+
+
+def in_single(x, gamma, beta, eps):
+    """Layer norm whose result, but for gain and bias, was computed in float32."""
+    return torch.nn.functional.layer_norm(x.float(), x.shape[-1:], eps=eps).to(x.dtype) * gamma + beta
+
+
+def test_as_little_as_float32_rounds_may_be_lost_otherwise():
+    """What follows its inputs where they move by less than float32 tells apart was not computed in it."""
+    report = check(scaled_a_little, "normalization.layer_norm", max_examples=40, dtypes=("float64",))
+    assert report.verdict == "falsified"
+    assert "inside" not in report.headline
+    report = check(in_single, "normalization.layer_norm", max_examples=40, dtypes=("float64",))
+    assert "float32 inside" in report.headline
 
 
 def test_a_width_that_is_rounded_to_an_even_one_is_told():
