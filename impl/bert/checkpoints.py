@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from impl.bert.config import BertConfig
+from impl.bert.config import BertConfig, read_json
 from impl.bert.names import ARCHITECTURES, DECODERS, HEADS, PREFIXES, stored_names
 
 __all__ = ["Checkpoint", "save", "written"]
@@ -37,7 +38,7 @@ class Checkpoint:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self.settings: dict[str, Any] = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
+        self.settings = read_json(self.folder / "config.json")
         self.config = BertConfig.from_json(self.settings)
         prefix = PREFIXES[self.config.family]
         self._tensors = {_modern(name.removeprefix(prefix)): read for name, read in _tensors(self.folder)}
@@ -171,7 +172,7 @@ def _tensors(folder: Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
         raise FileNotFoundError(f"{folder}: expected one of {', '.join(FILES)}")
     files = [found]
     if found.endswith(".json"):
-        index = json.loads((folder / found).read_text(encoding="utf-8"))["weight_map"]
+        index = read_json(folder / found).get("weight_map") or {}
         files = sorted(set(index.values()))
         if missing := [name for name in files if Path(name).name != name or not (folder / name).exists()]:
             raise FileNotFoundError(f"{folder}: {found} names {', '.join(missing)}, which is not there")
@@ -180,12 +181,25 @@ def _tensors(folder: Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
 
 
 def _in_file(path: Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
+    # Either library has errors of its own for a file that is cut off, or a pointer in the place of one that was not fetched.
     if path.suffix == ".safetensors":
-        from safetensors import safe_open
+        from safetensors import SafetensorError, safe_open
 
-        opened: Any = safe_open(path, "pt")
+        try:
+            opened: Any = safe_open(path, "pt")
+        except SafetensorError as error:
+            raise ValueError(_unreadable(path, error)) from None
         for name in opened.keys():  # noqa: SIM118 (it has no iterator)
             yield name, partial(opened.get_tensor, name)
     else:
-        for name, x in torch.load(path, map_location="cpu", weights_only=True).items():
+        try:
+            held = torch.load(path, map_location="cpu", weights_only=True)
+        except (UnpicklingError, EOFError, RuntimeError) as error:
+            raise ValueError(_unreadable(path, error)) from None
+        for name, x in held.items():
             yield name, x.detach
+
+
+def _unreadable(path: Path, error: Exception) -> str:
+    said = (str(error).splitlines() or [type(error).__name__])[0].partition(". ")[0]
+    return f"{path}: the tensors cannot be read; is the file whole? {said}"

@@ -62,6 +62,17 @@ REFUSED = {
 """Keys that change what is computed, and the values with which it is what is computed here."""
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """What a file holds by name. ValueError, in one line that names the file, for one that holds something else."""
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: not JSON: {error}") from None
+    if not isinstance(held, dict):
+        raise ValueError(f"{path}: expected values by name; got {type(held).__name__}")
+    return held
+
+
 @dataclass(frozen=True)
 class BertConfig:
     """Sizes and choices of a ``BertEncoder``. Those that are not given are those of BERT BASE (uncased).
@@ -101,6 +112,14 @@ class BertConfig:
     family: Family = "bert"
 
     def __post_init__(self) -> None:
+        for name in (*SIZES, "segments", "padding_id"):
+            size = getattr(self, name)
+            whole = type(size) is int or (size is None and name in ("d_embedding", "groups"))
+            self._expect(whole, f"a whole number for {name}", name)
+        for name in (*SHARES, "eps", "std"):
+            number = getattr(self, name)
+            known = type(number) in (int, float) or (number is None and name == "classifier_dropout")
+            self._expect(known, f"a number for {name}", name)
         for name in SIZES:
             size = getattr(self, name)
             self._expect(size is None or size >= 1, f"{name} >= 1", name)
@@ -197,7 +216,7 @@ class BertConfig:
         ValueError for a model of another kind, for sizes that are missing, and for what is computed otherwise there.
         """
         stored: Mapping[str, Any]
-        stored = given if isinstance(given, Mapping) else json.loads(Path(given).read_text(encoding="utf-8"))
+        stored = given if isinstance(given, Mapping) else read_json(Path(given))
         family = stored.get("model_type", "bert")
         if family not in FAMILIES:
             raise ValueError(

@@ -84,12 +84,17 @@ def best_span(
     """First and last token of the span of the largest s[i] + t[j] with i ≤ j: the likeliest of :func:`head_span`.
 
     ``allowed`` marks the tokens that an answer may begin or end at, such as those of the text and not of the question; where
-    there is none, both are 0. Of equally good spans the one that ends first.
+    there is none, both are 0. Of equally good spans the one that ends first. ValueError for shapes that do not fit and without a
+    token, TypeError for allowed that is not boolean.
     """
     if s.shape != t.shape or s.dim() == 0 or (allowed is not None and allowed.shape != s.shape):
         given = {"s": s, "t": t} if allowed is None else {"s": s, "t": t, "allowed": allowed}
         raise _refuse.shapes("bert.best_span", "s (... n), t (... n), allowed (... n)", **given)
+    if not s.shape[-1]:
+        raise _refuse.shapes("bert.best_span", "at least one token", s=s)
     if allowed is not None:
+        if allowed.dtype != torch.bool:
+            raise _refuse.dtypes("bert.best_span", "a boolean allowed", allowed=allowed)
         s, t = s.masked_fill(~allowed, -torch.inf), t.masked_fill(~allowed, -torch.inf)
     best, begin = s.cummax(-1)
     end = (best + t).argmax(-1, keepdim=True)

@@ -3,6 +3,7 @@
 Source: Devlin et al. 2019, section 3; with shared layers, Lan et al. 2020, section 3.1.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -73,14 +74,15 @@ class BertEncoder(nn.Module):
         the time and memory that real tokens take. It has to look at the mask; None: on the CPU, unless compiled. ``all_layers``
         and ``weights`` ask for more to look at; with ``weights``, padding stays in.
 
-        ValueError for shapes that do not fit, more tokens than ``config.max_length`` and segments where there are none, TypeError
-        for a mask that is not boolean, IndexError for ids beyond the tables.
+        ValueError for shapes that do not fit, rows without a token, more tokens than ``config.max_length`` and segments where
+        there are none, TypeError for a mask that is not boolean, IndexError for ids beyond the tables.
         """
         self._check(ids, segments, mask, positions)
         *lead, n = ids.shape
-        words = ids.reshape(-1, n)
+        rows = math.prod(lead), n
+        words = ids.reshape(rows)
         segments, mask, positions = (
-            None if x is None else x.reshape(-1, n) for x in (segments, mask, positions)
+            None if x is None else x.reshape(rows) for x in (segments, mask, positions)
         )
         if unpadded is None:
             unpadded = ids.is_cpu and not torch.compiler.is_compiling()
@@ -97,7 +99,7 @@ class BertEncoder(nn.Module):
                 seen.append(x)
 
         def batch(x: Tensor) -> Tensor:
-            return tokens.unpack(x).view(*lead, n, -1)
+            return tokens.unpack(x).view(*lead, n, x.shape[-1])
 
         last = batch(x)
         return Encoded(
@@ -142,6 +144,8 @@ class BertEncoder(nn.Module):
         found = {name: x for name, x in given.items() if x is not None}
         if ids.dim() < 1 or any(x.shape != ids.shape for x in found.values()):
             raise _refuse.shapes("bert.encoder", f"{', '.join(found)} of one shape (... n)", **found)
+        if not ids.shape[-1]:
+            raise _refuse.shapes("bert.encoder", "at least one token in a row", ids=ids)
         if mask is not None and mask.dtype != torch.bool:
             raise _refuse.dtypes("bert.encoder", "a boolean mask, True = a real token", mask=mask)
         if ids.shape[-1] > self.config.max_length:
@@ -159,7 +163,8 @@ class BertEncoder(nn.Module):
         ``config.json`` says what it is made of; the parameters are read from ``model.safetensors``, its index of several files,
         or ``pytorch_model.bin``. ``pooler=None``: one where the checkpoint has one. ``dtype`` is the stored one unless given.
 
-        ValueError, in one line that names the tensors, for those that are missing, not known or of another shape.
+        ValueError, in one line that names the file or the tensors, for files that cannot be read, and for tensors that are
+        missing, not known or of another shape.
         """
         from impl.bert.checkpoints import Checkpoint
 

@@ -14,8 +14,11 @@ def wordpiece(
     """For each word its pieces, greedily the longest first; behind the first they begin with ``##``. Statement:
     ``bert.wordpiece``.
 
-    A word that cannot be put together so, or has more than ``longest`` characters, is ``unknown`` as a whole.
+    A word that cannot be put together so, or has more than ``longest`` characters, is ``unknown`` as a whole. TypeError for one
+    string in the place of words, each of whose characters would be a word.
     """
+    if isinstance(words, str):
+        raise TypeError(f"bert.wordpiece: expected words; got one string, {words!r}")
     known = vocabulary if isinstance(vocabulary, (set, frozenset, dict)) else frozenset(vocabulary)
     # No piece is longer than the longest of the vocabulary, so that no more of a word needs to be looked up.
     widest = max(map(len, known), default=0)

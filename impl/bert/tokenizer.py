@@ -9,6 +9,8 @@ import torch
 from jaxtyping import Bool, Integer
 from torch import Tensor
 
+from impl.bert.config import read_json
+
 __all__ = ["Batch", "Encoding", "WordPiece", "labels_of_pieces", "values_of_words"]
 
 T = TypeVar("T")
@@ -53,7 +55,7 @@ class WordPiece:
     look like.
 
     ValueError for a vocabulary with a word twice or without a special token, and for text with a lone surrogate, which stands for
-    no character.
+    no character; TypeError for what is no text.
     """
 
     def __init__(
@@ -88,11 +90,13 @@ class WordPiece:
         folder = Path(folder)
         file, settings = folder / "tokenizer_config.json", dict[str, Any]()
         if file.exists():
-            settings = json.loads(file.read_text(encoding="utf-8"))
+            settings = read_json(file)
         lowercase, accents = settings.get("do_lower_case", True), settings.get("strip_accents")
         if (folder / "vocab.txt").exists():
             return cls.from_file(folder / "vocab.txt", lowercase=lowercase, strip_accents=accents)
-        model = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]
+        if not (folder / "tokenizer.json").exists():
+            raise FileNotFoundError(f"{folder}: expected vocab.txt or tokenizer.json")
+        model = read_json(folder / "tokenizer.json").get("model") or {}
         if model.get("type") != "WordPiece":
             raise ValueError(f"bert.WordPiece: expected a WordPiece in {folder}; got {model.get('type')}")
         order: Mapping[str, int] = model["vocab"]
@@ -139,7 +143,11 @@ class WordPiece:
     def batch(
         self, texts: Sequence[Text], pairs: Sequence[Text] | None = None, *, max_length: int | None = None
     ) -> Batch:
-        """Many at once, filled up with [PAD] behind the shorter ones. ValueError unless there is a pair for each text."""
+        """Many at once, filled up with [PAD] behind the shorter ones. ValueError unless there is a pair for each text, TypeError
+        for one string, each of whose characters would be a text.
+        """
+        if isinstance(texts, str) or isinstance(pairs, str):
+            raise TypeError("bert.WordPiece: expected a sequence of texts; got one string (encode takes one)")
         if pairs is not None and len(pairs) != len(texts):
             raise ValueError(
                 f"bert.WordPiece: expected as many pairs as texts; got {len(pairs)} and {len(texts)}"
@@ -158,8 +166,11 @@ class WordPiece:
         )
 
     def decode(self, ids: Iterable[int] | Integer[Tensor, " n"], *, special: bool = False) -> str:
-        """The text of ids, pieces joined; with ``special``, special tokens are kept."""
-        return str(self._library.decode([int(each) for each in ids], skip_special_tokens=not special))
+        """The text of ids, pieces joined; with ``special``, special tokens are kept. IndexError for ids beyond the vocabulary."""
+        given = [int(each) for each in ids]
+        if strange := [each for each in given if not 0 <= each < len(self)]:
+            raise IndexError(f"bert.WordPiece: expected ids in 0..{len(self) - 1}; got {strange[0]}")
+        return str(self._library.decode(given, skip_special_tokens=not special))
 
     def special(self, ids: Integer[Tensor, "*shape"]) -> Bool[Tensor, "*shape"]:
         """Where special tokens stand: what the corruption of a text leaves alone."""
@@ -195,7 +206,12 @@ class WordPiece:
     def _pieces(self, texts: Sequence[Text]) -> list[Any]:
         """What the library says of each text, which holds no special token that the text has not."""
         for text in texts:
-            for part in (text,) if isinstance(text, str) else text:
+            parts = (
+                (text,) if isinstance(text, str) else tuple(text) if isinstance(text, Iterable) else (None,)
+            )
+            if not all(isinstance(part, str) for part in parts):
+                raise TypeError(f"bert.WordPiece: expected a string, or words as strings; got {text!r}")
+            for part in parts:
                 _refuse_surrogates(part)
         given = [text if isinstance(text, str) else list(text) for text in texts]
         split = {isinstance(text, list) for text in given}

@@ -79,7 +79,7 @@ class Tokens:
 
 def _split(qkv: Tensor, block: tuple[int, int], h: int) -> tuple[Tensor, Tensor, Tensor]:
     """Queries, keys and values of g sequences of one length, head by head (g h n d)."""
-    q, k, v = qkv.view(*block, 3, h, -1).permute(2, 0, 3, 1, 4).unbind()
+    q, k, v = qkv.view(*block, 3, h, qkv.shape[-1] // (3 * h)).permute(2, 0, 3, 1, 4).unbind()
     return q, k, v
 
 

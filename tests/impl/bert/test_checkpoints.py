@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 
 import pytest
@@ -147,6 +148,27 @@ def test_what_does_not_fit_is_one_line_that_names_the_tensors(folder):
         "misshapen: embeddings.word_embeddings.weight is (43, 14) where (41, 14) is expected, "
         "encoder.layer.0.intermediate.dense.weight is (14, 11) where (11, 14) is expected"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "held", "line"),
+    [
+        ("config.json", b"{", "not JSON: "),
+        ("config.json", b"\xff\xfe", "not JSON: "),
+        ("config.json", b"[]", "expected values by name; got list"),
+        ("model.safetensors", b"", r"the tensors cannot be read; is the file whole\? "),
+        ("model.safetensors", b"<html>" * 40, r"the tensors cannot be read; is the file whole\? "),
+        ("pytorch_model.bin", b"version https://git-lfs.github.com/spec/v1\n", r"the tensors cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(name, held, line, folder):
+    """Cut off, a page in its place, or the pointer that stands where a large file was not fetched: one line, a ValueError."""
+    if name == "pytorch_model.bin":
+        (folder / "model.safetensors").unlink()
+    (folder / name).write_bytes(held)
+    with pytest.raises(ValueError, match=f"^{re.escape(str(folder / name))}: {line}") as refused:
+        BertEncoder.from_pretrained(folder)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_few_of_many_are_named(folder):

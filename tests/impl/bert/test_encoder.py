@@ -185,6 +185,22 @@ def test_batches_may_have_any_leading_dimensions(config, encoder, ids, mask):
     assert split.layers.shape == (config.layers + 1, 2, 2, 17, config.d_model)
 
 
+@pytest.mark.parametrize("unpadded", [False, True])
+def test_a_batch_of_nothing_is_nothing(unpadded, config, encoder, ids, mask):
+    """Of the last batch of a set that was filtered, say: all that is asked for is there, and empty."""
+    none = encoder(config)(ids(config)[:0], mask=mask[:0], all_layers=True, unpadded=unpadded)
+    assert none.last.shape == (0, 17, config.d_model)
+    assert none.pooled.shape == (0, config.d_model)
+    assert none.layers.shape == (config.layers + 1, 0, 17, config.d_model)
+    assert encoder(config)(ids(config)[:0], weights=True).weights.shape == (
+        config.layers,
+        0,
+        config.heads,
+        17,
+        17,
+    )
+
+
 def test_equal_seeds_draw_equal_weights(config):
     """As BERT's: cut at two standard deviations, norms at 1 and biases at 0."""
     one, other = (BertEncoder(config, generator=torch.Generator().manual_seed(5)) for _ in range(2))
@@ -203,6 +219,7 @@ def test_what_does_not_fit_is_refused(config, configs, encoder, ids, mask):
     long = torch.zeros(29, dtype=torch.int64)
     distil, roberta = (encoder(configs[name]) for name in ("distilbert", "roberta"))
     for call, error, line in [
+        (lambda: ours(words[:, :0]), ValueError, r"expected at least one token in a row; got ids \(5, 0\)"),
         (lambda: ours(long), ValueError, "expected at most 23 tokens; got 29"),
         (lambda: roberta(long[:18]), ValueError, "expected at most 17 tokens; got 18"),
         (lambda: ours(words, mask=mask[:3]), ValueError, r"expected ids, mask of one shape"),

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from impl.bert import head_mlm, head_pair, head_sequence, head_span, head_token
+from impl.bert import best_span, head_mlm, head_pair, head_sequence, head_span, head_token
 
 N, D, K, V, BATCH = 5, 3, 7, 11, 13
 DTYPES = pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
@@ -80,3 +80,12 @@ def test_the_head_of_words_refuses_what_it_has_no_meaning_for(normal):
         head_mlm(*inputs[:5], 0.0, *inputs[5:])
     with pytest.raises((ValueError, TypeError), match="approximation"):
         head_mlm(*inputs[:5], 1e-12, *inputs[5:], approximation="erf")
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_span_needs_a_token_and_a_boolean_choice_of_them(normal):
+    """In one line each."""
+    with pytest.raises(ValueError, match="expected at least one token"):
+        best_span(torch.zeros(3, 0), torch.zeros(3, 0))
+    with pytest.raises(TypeError, match="expected a boolean allowed; got allowed int64"):
+        best_span(normal(5), normal(5), torch.ones(5, dtype=torch.int64))

@@ -1,5 +1,6 @@
 """WordPiece beside its definition and transformers' tokenizer, and what it says beside ids."""
 
+import re
 import unicodedata
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from impl.bert import WordPiece, labels_of_pieces, plain, values_of_words
+from impl.bert import WordPiece, labels_of_pieces, plain, values_of_words, wordpiece
 
 STABLE = [
     c
@@ -230,3 +231,29 @@ def test_what_does_not_fit_is_refused(tokenizer):
     ]:
         with pytest.raises(ValueError, match=f"^bert.WordPiece: {line}$"):
             call()
+
+
+@pytest.mark.parametrize("text", [3, None, b"abc", [1], ["a", None]])
+@pytest.mark.usefixtures("unchecked")
+def test_what_is_no_text_is_refused(tokenizer, text):
+    """It is shown."""
+    with pytest.raises(
+        TypeError, match=f"expected a string, or words as strings; got {re.escape(repr(text))}$"
+    ):
+        tokenizer.encode(text)
+
+
+def test_one_string_is_no_batch(tokenizer):
+    """Each of its characters would be a text."""
+    for call in (lambda: tokenizer.batch("hello"), lambda: tokenizer.batch(["a"], "b")):
+        with pytest.raises(TypeError, match="expected a sequence of texts; got one string"):
+            call()
+    with pytest.raises(TypeError, match="expected words; got one string, 'hello'"):
+        wordpiece("hello", {"h"})
+
+
+@pytest.mark.parametrize("strange", [-100, 10**6])
+def test_ids_without_a_piece_are_not_decoded(tokenizer, strange):
+    """The label of what is not asked is one."""
+    with pytest.raises(IndexError, match=f"expected ids in 0..{len(tokenizer) - 1}; got {strange}$"):
+        tokenizer.decode([tokenizer.cls_id, strange])
