@@ -65,6 +65,14 @@ def cause(checkpoint: Checkpoint, sentences: Sequence[Sentence], seen: Sequence[
     steps = [step(checkpoint, one, own, layer) for one, own in zip(sentences, seen, strict=True)]
     formula_id, given = steps[0][0], [inputs for _, inputs in steps]
     got = [each[layer] for each in seen]
+    if not all(np.isfinite(each).all() for each in got):
+        return "it is not finite there, though what it was made of is"
+    own = flat_of(formula_id, checkpoint)
+    differ = [beside_bound(own, inputs, each) > 1 for inputs, each in zip(given, got, strict=True)]
+    longest = max(len(one.ids) for one in sentences)
+    padded = [len(one.ids) < longest for one in sentences]
+    if layer and differ == padded:
+        return "only texts that are padded differ: padding is attended to, as where the mask is not passed on or is another"
     best, least = None, np.inf
     for slip in slips:
         error = max(map(_error, got, _said(formula_id, checkpoint, slip, given)))
@@ -147,6 +155,14 @@ def _of_layer(checkpoint: Checkpoint, number: int) -> Iterator[Slip]:
             yield Slip(f"{MEANINGS[name]} ({name}) lies the other way: it is transposed", {name: turned})
     if own["W_o"].shape[0] == own["W_o"].shape[1]:
         yield Slip(f"{MEANINGS['W_o']} (W_o) lies the other way: it is transposed", {"W_o": own["W_o"].T})
+    for factor, says in (
+        (np.sqrt(d_k), "not divided by √(d_k)"),
+        (np.sqrt(d_k / d), "divided by √(d_model), not √(d_k)"),
+    ):
+        yield Slip(f"the scores are {says}", {"W_q": own["W_q"] * factor, "b_q": own["b_q"] * factor})
+    for part, meaning in (("q", "queries"), ("k", "keys"), ("v", "values")):
+        mixed = {f"{kind}_{part}": _taken_apart_otherwise(own[f"{kind}_{part}"]) for kind in "Wb"}
+        yield Slip(f"the heads of the {meaning} are taken apart the other way: entries before heads", mixed)
     for one, two in (("q", "k"), ("q", "v"), ("k", "v")):
         letters = {
             f"{kind}_{to}": own[f"{kind}_{of}"] for kind in "Wb" for to, of in ((one, two), (two, one))
@@ -159,3 +175,10 @@ def _of_layer(checkpoint: Checkpoint, number: int) -> Iterator[Slip]:
     for other in range(checkpoint.depth):
         if other != number:
             yield Slip(f"the weights are those of layer {other + 1}", checkpoint.layer(other))
+
+
+def _taken_apart_otherwise(letter: Reals) -> Reals:
+    """A letter (h … d_k) whose last axis, all heads side by side, is read as (d_k h), not (h d_k)."""
+    h, *middle, d_k = letter.shape
+    whole = np.moveaxis(letter, 0, -2).reshape(*middle, h * d_k)
+    return np.moveaxis(whole.reshape(*middle, d_k, h), -1, 0)
