@@ -118,8 +118,8 @@ class BertConfig:
             self._expect(whole, f"a whole number for {name}", name)
         for name in (*SHARES, "eps", "std"):
             number = getattr(self, name)
-            known = type(number) in (int, float) or (number is None and name == "classifier_dropout")
-            self._expect(known, f"a number for {name}", name)
+            real = type(number) in (int, float) or (number is None and name == "classifier_dropout")
+            self._expect(real, f"a number for {name}", name)
         for name in SIZES:
             size = getattr(self, name)
             self._expect(size is None or size >= 1, f"{name} >= 1", name)

@@ -18,6 +18,7 @@ from transformers import BertModel
 
 from tests.verify.weights.conftest import TEXTS, WORDS
 from verify.command.cli import main
+from verify.output.layers import verdicts
 from verify.weights.causes import cause
 from verify.weights.comparing import Compared, Sentence, compare, expectation
 from verify.weights.reading import Checkpoint, read
@@ -257,3 +258,12 @@ def test_a_callable_of_the_users_is_held_to_the_statement(
     assert main([*words, "--dtype", "float64"]) == 1
     assert "differs from layer 2 on" in (said := " ".join(capsys.readouterr().out.split()))
     assert "the first bias of the network (b_1) is dropped" in said
+
+
+def test_what_differs_in_a_narrower_type_alone_is_said_to() -> None:
+    """A cause is looked for in float64 alone: none is denied where none was tried."""
+    right, wrong_one = Compared("mine", "float64", [0.1], []), Compared("mine", "float32", [80.0], [])
+    ((line, good),) = verdicts([right, wrong_one])
+    assert (line.endswith(": in float64 it conforms"), good) == (True, False)
+    ((line, good),) = verdicts([wrong_one])
+    assert (line.endswith(": mistakes are looked for in float64 alone"), good) == (True, False)
