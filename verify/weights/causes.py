@@ -161,8 +161,9 @@ def _of_layer(checkpoint: Checkpoint, number: int) -> Iterator[Slip]:
     ):
         yield Slip(f"the scores are {says}", {"W_q": own["W_q"] * factor, "b_q": own["b_q"] * factor})
     for part, meaning in (("q", "queries"), ("k", "keys"), ("v", "values")):
-        mixed = {f"{kind}_{part}": _taken_apart_otherwise(own[f"{kind}_{part}"]) for kind in "Wb"}
-        yield Slip(f"the heads of the {meaning} are taken apart the other way: entries before heads", mixed)
+        for turned in (_read_otherwise, _laid_otherwise):
+            mixed = {f"{kind}_{part}": turned(own[f"{kind}_{part}"]) for kind in "Wb"}
+            yield Slip(f"the heads of the {meaning} are interleaved: entries come before heads", mixed)
     for one, two in (("q", "k"), ("q", "v"), ("k", "v")):
         letters = {
             f"{kind}_{to}": own[f"{kind}_{of}"] for kind in "Wb" for to, of in ((one, two), (two, one))
@@ -177,8 +178,15 @@ def _of_layer(checkpoint: Checkpoint, number: int) -> Iterator[Slip]:
             yield Slip(f"the weights are those of layer {other + 1}", checkpoint.layer(other))
 
 
-def _taken_apart_otherwise(letter: Reals) -> Reals:
+def _read_otherwise(letter: Reals) -> Reals:
     """A letter (h … d_k) whose last axis, all heads side by side, is read as (d_k h), not (h d_k)."""
     h, *middle, d_k = letter.shape
     whole = np.moveaxis(letter, 0, -2).reshape(*middle, h * d_k)
     return np.moveaxis(whole.reshape(*middle, d_k, h), -1, 0)
+
+
+def _laid_otherwise(letter: Reals) -> Reals:
+    """A letter (h … d_k) whose last axis, all heads side by side, lies as (d_k h), and is read as (h d_k)."""
+    h, *middle, d_k = letter.shape
+    whole = np.moveaxis(letter, 0, -1).reshape(*middle, d_k * h)
+    return np.moveaxis(whole.reshape(*middle, h, d_k), -2, 0)

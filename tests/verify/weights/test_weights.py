@@ -124,11 +124,10 @@ def _scaled(model: BertModel, factor: float) -> None:
         layer.attention.self.scaling = factor
 
 
-def _interleaved(model: BertModel) -> None:
-    """What is read as (d_k h) by a view lies as (h d_k)."""
+def _interleaved(model: BertModel, one: int, other: int) -> None:
     value = model.encoder.layer[2].attention.self.value
-    value.weight.copy_(value.weight.view(11, 2, 22).transpose(0, 1).reshape(22, 22).clone())
-    value.bias.copy_(value.bias.view(11, 2).T.reshape(22).clone())
+    value.weight.copy_(value.weight.view(one, other, 22).transpose(0, 1).reshape(22, 22).clone())
+    value.bias.copy_(value.bias.view(one, other).T.reshape(22).clone())
 
 
 class Moved(nn.Module):
@@ -174,7 +173,8 @@ PLANTED: dict[str, tuple[Callable[[BertModel], Any], int, str]] = {
     "queries for keys": (_exchanged, 3, "exchanged"),
     "no scale": (lambda m: _scaled(m, 1.0), 1, "the scores are not divided by √(d_k)"),
     "scale of the model": (lambda m: _scaled(m, 22**-0.5), 1, "divided by √(d_model), not √(d_k)"),
-    "heads interleaved": (_interleaved, 3, "heads of the values are taken apart the other way"),
+    "heads read otherwise": (lambda m: _interleaved(m, 11, 2), 3, "heads of the values are interleaved"),
+    "heads laid otherwise": (lambda m: _interleaved(m, 2, 11), 3, "heads of the values are interleaved"),
     "shared layers": (_shared, 3, "the weights are those of layer 2"),
 }  # fmt: skip
 
