@@ -173,6 +173,10 @@ wordpiece = Procedure(
             "fewest pieces by a search: greedy pieces may be more, and that is what was trained",
             mutant="fewest",
         ),
+        pitfall(
+            "case or accents taken off here, too: that is done where words are split, for uncased models alone",
+            mutant="lower_case",
+        ),
     ),
     sources=(
         deck(3, "BERT uses WordPieces as tokens rather than words"),

@@ -165,3 +165,16 @@ def test_lists_of_pieces_are_counted() -> None:
     report = verify.check(lambda words, vocabulary: [list(words)], "bert.wordpiece", max_examples=20)
     assert report.verdict == "falsified"
     assert any("expected: a list for each word; 1 for " in check.message for check in report.falsified)
+
+
+def test_a_headline_says_which_requirement_is_violated() -> None:
+    """The first one that is."""
+
+    def unknown_all(words: list[str], vocabulary: list[str], unknown: str) -> list[list[str]]:
+        return [[unknown] for _ in words]
+
+    report = verify.check(unknown_all, "bert.wordpiece", max_examples=40)
+    assert report.headline.startswith("falsified: violated: ")
+    assert report.hint.removeprefix("violated: ") in [
+        r.sentence for r in procedures()["bert.wordpiece"].requirements
+    ]

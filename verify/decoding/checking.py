@@ -79,6 +79,11 @@ def check_procedure(
             report.checks.append(_search(judge, check, count, seed, clock))
             if report.first_violation is None and report.falsified:
                 report.first_violation = time.perf_counter() - began
+    violated = [check for check in report.falsified if check.kind == "theorem" and check.counterexample]
+    if (
+        violated and violated[0].counterexample
+    ):  # what it has to meet says more than that it is not the reference's
+        report.hint = f"violated: {violated[0].counterexample.violates}"
     report.seconds = time.perf_counter() - began
     return report
 

@@ -126,7 +126,7 @@ def check_law(
             axioms[axiom.name] += held.size
             if axiom.name not in broken and not held.all():
                 broken[axiom.name] = (
-                    f"{axiom.sentence}; call {call}, {_where(formula, inputs, results, held)}"
+                    f"violated: {axiom.sentence}; call {call}, {_where(formula, inputs, results, held)}"
                 )
 
     samples: list[Sample] = []
