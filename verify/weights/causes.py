@@ -161,8 +161,8 @@ def _of_layer(checkpoint: Checkpoint, number: int) -> Iterator[Slip]:
     ):
         yield Slip(f"the scores are {says}", {"W_q": own["W_q"] * factor, "b_q": own["b_q"] * factor})
     for part, meaning in (("q", "queries"), ("k", "keys"), ("v", "values")):
-        for turned in (_read_otherwise, _laid_otherwise):
-            mixed = {f"{kind}_{part}": turned(own[f"{kind}_{part}"]) for kind in "Wb"}
+        for changed in (_read_otherwise, _laid_otherwise):
+            mixed = {f"{kind}_{part}": changed(own[f"{kind}_{part}"]) for kind in "Wb"}
             yield Slip(f"the heads of the {meaning} are interleaved: entries come before heads", mixed)
     for one, two in (("q", "k"), ("q", "v"), ("k", "v")):
         letters = {
