@@ -16,6 +16,7 @@ from spec.language.theorem import Assurance
 
 from . import (
     accuracy,
+    bert_training,
     bibliography,
     elmo,
     evidence,
@@ -132,6 +133,7 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "elmo": elmo.part,
     "reversing": seq2seq.part,
     "translate": translate.part,
+    "bert": bert_training.part,
     "mlm_readings": law.readings_table,
     "mlm_observed": law.observed_table,
     "mlm_half": law.conditional,
