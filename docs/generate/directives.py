@@ -16,6 +16,7 @@ from spec.language.theorem import Assurance
 
 from . import (
     accuracy,
+    bert_training,
     bibliography,
     elmo,
     evidence,
@@ -136,6 +137,7 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "reversing": seq2seq.part,
     "translate": translate.part,
     "real_weights": real_weights.part,
+    "bert": bert_training.part,
     "mlm_readings": law.readings_table,
     "mlm_observed": law.observed_table,
     "mlm_half": law.conditional,

@@ -1,0 +1,125 @@
+"""The examples of BERT on a page: what ``python -m examples.pretrain_bert`` and ``python -m examples.finetune`` wrote as
+records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from examples.finetune import __main__ as finetune
+from examples.pretrain_bert import __main__ as pretrain
+
+from .drawing import FAINT, ONE, TWO, group
+from .markup import table
+
+FOLDER = Path(__file__).parents[1] / "evidence" / "bert"
+
+
+@cache
+def pretrained(folder: Path = FOLDER) -> tuple[pretrain.Result, dict[str, Any]]:
+    """The record of pre-training."""
+    return pretrain.recorded(folder / "pretraining.json")
+
+
+@cache
+def tuned(folder: Path = FOLDER) -> tuple[finetune.Result, dict[str, Any]]:
+    """The record of fine-tuning."""
+    return finetune.recorded(folder / "finetuning.json")
+
+
+def paint_losses(axes: Axes, result: pretrain.Result, colours: Sequence[str]) -> None:
+    """The loss of hidden words on held-out files, step by step, and in the batches of training; the entropy as a line."""
+    steps = range(1, len(result.losses) + 1)
+    axes.plot(steps, result.losses, color=colours[2], linewidth=0.6, label="each batch of training")
+    points = [(point.step, point.quality.words) for point in result.curve]
+    axes.plot(*zip(*points, strict=True), color=colours[0], label="held-out files")
+    axes.axhline(result.entropy, color=colours[1], linestyle="--", label="entropy of the words")
+    axes.set(xlabel="training step", ylabel="loss of a hidden word, nats")
+    axes.legend()
+
+
+def curve() -> str:
+    """The way through pre-training."""
+    result, _ = pretrained()
+    return group(
+        "The loss of a hidden word: on files that training never saw, and in each batch of training. The dashed line is "
+        "the entropy of the words.",
+        ("bert-pretraining", partial(paint_losses, result=result, colours=(ONE, TWO, FAINT)), (5.4, 3.0)),
+    )
+
+
+def heads() -> str:
+    """Every head beside the baselines."""
+    rows = [
+        (
+            finetune.LABELS[each.task].capitalize(),
+            *map(_percent, (each.accuracy, each.majority, each.bag_of_words)),
+        )
+        for each in tuned()[0].heads
+    ]
+    return table(("Head", "BERT, fine-tuned", "Most frequent label", "Bag of words"), rows)
+
+
+def probes() -> str:
+    """Six combinations of layers, over several draws."""
+    rows = [
+        (
+            finetune.COMBINATIONS[each.combination].capitalize(),
+            str(each.width),
+            *map(_percent, (each.mean, min(each.accuracies), max(each.accuracies))),
+        )
+        for each in tuned()[0].probes
+    ]
+    return table(("Features", "Width", "Right, mean", "Worst draw", "Best draw"), rows)
+
+
+def found(name: str) -> str:
+    """A figure of pre-training."""
+    result, made = pretrained()
+    quality, training = result.quality, result.settings["training"]
+    return {
+        "steps": f"{training['steps']}",
+        "batch": f"{training['batch']}",
+        "parameters": f"{result.parameters:,}".replace(",", " "),
+        "ids": f"{result.ids:,}".replace(",", " "),
+        "entropy": f"{result.entropy:.2f}",
+        "unigram": f"{result.unigram:.2f}",
+        "loss": f"{quality.words:.2f}",
+        "right": _percent(quality.words_right),
+        "sentences": _percent(quality.sentences_right),
+        "below": "never" if result.below is None else f"from step {result.below} on",
+        "made": f"recorded {made['day']} with torch {made['torch']}, {result.processor:.0f} seconds of processor time",
+    }[name]
+
+
+def setting(name: str) -> str:
+    """A figure of fine-tuning."""
+    result, made = tuned()
+    spent = sum(each.processor for each in result.heads)
+    values = {
+        "training": str(result.tuning.training),
+        "measured": str(result.tuning.measured),
+        "epochs": str(result.tuning.epochs),
+        "layers": str(result.tuning.layers),
+        "sentences": str(result.probing.training),
+        "draws": str(result.probing.seeds),
+        "made": f"recorded {made['day']} with torch {made['torch']}, {spent:.0f} seconds of processor time for the four heads",
+    }
+    return values[name]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+PARTS = {"curve": curve, "heads": heads, "probes": probes}
+
+
+def part(name: str, figure: str = "") -> str:
+    """What ``{{ bert name }}`` stands for; ``{{ bert pretrained NAME }}`` and ``{{ bert tuned NAME }}`` are figures."""
+    return PARTS[name]() if name in PARTS else {"pretrained": found, "tuned": setting}[name](figure)
