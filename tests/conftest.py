@@ -19,6 +19,9 @@ settings.load_profile("same")
 install_import_hook("impl", "beartype.beartype")  # before anything imports impl
 config.update("jaxtyping_disable", True)
 
+# A sixth of the time would go to the garbage collector. Terms and tensors are freed by their counts; cycles are rare, and may lie
+# about for longer.
+gc.set_threshold(50_000, 20, 20)
 
 PROVING = Path(__file__).parent / "spec" / "test_theorems.py"
 
@@ -37,13 +40,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is loaded by now stays to the end: the garbage collector, a sixth of the time otherwise, need not walk it again.
-
-    Terms and tensors are freed by their counts; cycles are rare, and may lie about for longer.
-    """
+    """What is loaded by now stays to the end: the garbage collector need not walk it again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(autouse=True)
