@@ -4,6 +4,7 @@ Elsewhere, and in tests marked ``compiled``, they are not: torch.compile cannot 
 the usual ones come with ``pytest --hypothesis-profile=explore``.
 """
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,9 @@ settings.load_profile("same")
 install_import_hook("impl", "beartype.beartype")  # before anything imports impl
 config.update("jaxtyping_disable", True)
 
+# A sixth of the time would go to the garbage collector. Terms and tensors are freed by their counts; cycles are rare, and may lie
+# about for longer.
+gc.set_threshold(50_000, 20, 20)
 
 PROVING = Path(__file__).parent / "spec" / "test_theorems.py"
 
@@ -33,6 +37,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return 2 if "site" in getattr(item, "fixturenames", ()) else int(item.path != PROVING)
 
     items.sort(key=turn)
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays to the end: the garbage collector need not walk it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

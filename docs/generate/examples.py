@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -48,14 +49,28 @@ def inputs(
 ) -> dict[str, Any]:
     """Inputs by name: data drawn by ``draw`` (unit normal by default), already rounded to ``dtype``; no mask."""
     random = np.random.default_rng(seed)
-    values = {sympy.Symbol(n, integer=True, positive=True): v for n, v in sizes(formula).items()}
     found: dict[str, Any] = {}
+    for item, shape, below in _arguments(formula):
+        if isinstance(item, sympy.Symbol):
+            found[item.name] = below
+        else:
+            found[item.name] = _value(item, shape, random, draw, below, dtype)
+    return found
+
+
+@cache
+def _arguments(formula: Formula) -> list[tuple[Tensor | sympy.Symbol, tuple[int, ...], int]]:
+    """Every input with its shape, and the value of a size, or below which number the integers of a tensor lie."""
+    values = {sympy.Symbol(n, integer=True, positive=True): v for n, v in sizes(formula).items()}
+    found: list[tuple[Tensor | sympy.Symbol, tuple[int, ...], int]] = []
     for item in formula.inputs:
         if isinstance(item, sympy.Symbol):
-            found[item.name] = values[item]
+            found.append((item, (), values[item]))
             continue
         shape = tuple(int(size.subs(values)) for size in item.shape)
-        found[item.name] = _value(item, shape, random, draw, values, dtype)
+        found.append(
+            (item, shape, int(item.below.subs(values)) if item.domain in ("integer", "label") else 0)
+        )
     return found
 
 
@@ -64,7 +79,7 @@ def _value(
     shape: tuple[int, ...],
     random: np.random.Generator,
     draw: Draw | None,
-    values: Mapping[sympy.Symbol, int],
+    below: int,
     dtype: str,
 ) -> Any:
     if item.role == "mask":
@@ -72,7 +87,7 @@ def _value(
     if item.role == "number":
         return NUMBERS.get(item.name, 1e-5)
     if item.domain in ("integer", "label"):
-        return random.integers(0, int(item.below.subs(values)), shape)
+        return random.integers(0, below, shape)
     if item.domain == "boolean":
         return random.random(shape) < 0.5
     drawn = random.standard_normal(shape) if draw is None or item.role != "data" else draw(random, shape)

@@ -7,6 +7,7 @@ directive; and what the commands printed that the prose shows.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -66,9 +67,15 @@ def _made(missing: list[Piece]) -> Iterator[Any]:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         # Spawned, not forked: torch keeps threads, and a fork would wait for them. A new process reads the files as they are now.
         with ProcessPoolExecutor(
-            min(cores, len(missing)), get_context("spawn"), initializer=torch.set_num_threads, initargs=(1,)
+            min(cores, len(missing)), get_context("spawn"), initializer=_prepare
         ) as pool:
             yield from pool.map(_one, missing)
+
+
+def _prepare() -> None:
+    """One thread; and terms are freed by their counts, so that the garbage collector need not look often."""
+    torch.set_num_threads(1)
+    gc.set_threshold(50_000, 20, 20)
 
 
 def _one(piece: Piece) -> Any:

@@ -22,7 +22,7 @@ FEWEST = 64
 
 
 def readings(node: Basic, symbol: sympy.Symbol) -> Iterator[Ref | None]:
-    """The tensor entries through which alone a node depends on an index, each at this index only; None where it does otherwise."""
+    """The entries of tensors through which alone a node depends on an index, read at this index; None where it does otherwise."""
     if symbol not in free_symbols(node):
         return
     if isinstance(node, Ref) and free_symbols(node) == {symbol}:
@@ -66,7 +66,9 @@ def representatives(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The first place of every kind of row, in order, and for every place which of these it is like."""
     rows = np.zeros(len(columns[0]), np.int64)
-    for column in columns:  # numbered anew with each column, so that the numbers stay below the square of how many there are
+    for column in (
+        columns
+    ):  # numbered anew with each column, so that the numbers stay below the square of how many there are
         values = np.unique(column, return_inverse=True)[1]
         rows = np.unique(rows * len(rows) + values, return_inverse=True)[1]
     _, first, kind = np.unique(rows, return_index=True, return_inverse=True)

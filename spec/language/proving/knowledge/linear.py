@@ -53,9 +53,25 @@ def _tight(terms: dict[str, int], constant: int) -> Form:
 
 def contradictory(forms: Iterable[Form]) -> bool:
     """Whether no integers satisfy the inequalities, as far as elimination can tell and its certificate shows."""
-    forms = tuple(forms)
+    return _contradictory(_numbered(forms))
+
+
+@lru_cache(maxsize=1 << 14)
+def _contradictory(forms: tuple[Form, ...]) -> bool:
     found = contradiction(forms)
     return found is not None and refutes(found, forms)
+
+
+def _numbered(forms: Iterable[Form]) -> tuple[Form, ...]:
+    """The inequalities with their unknowns numbered as they are met, different ones differently.
+
+    Most questions come again, in a later step or under another convention, about indices that have other names there.
+    """
+    names: dict[str, str] = {}
+    return tuple(
+        (tuple(sorted([(names.setdefault(k, str(len(names))), c) for k, c in terms])), constant)
+        for terms, constant in forms
+    )
 
 
 def contradiction(forms: Iterable[Form]) -> Certificate | None:
@@ -131,9 +147,8 @@ def _cheapest(lines: Sequence[Line]) -> str | None:
     return min(counts, key=lambda k: (counts[k][0] * counts[k][1] - sum(counts[k]), k))
 
 
-@lru_cache(maxsize=1 << 16)
 def follows(facts: tuple[Form, ...], goal: Form) -> bool:
-    """Whether the goal follows from the facts. Most questions come again: in a later step, under another convention."""
+    """Whether the goal follows from the facts."""
     terms, constant = goal
     if not terms:
         return constant >= 0

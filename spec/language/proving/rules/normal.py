@@ -22,6 +22,7 @@ from spec.language.proving.rules import elementary, indicators, settling, sums
 from spec.language.proving.signs.memory import Signs
 from spec.language.proving.signs.sets import NULL, POSITIVE, product_sign
 from spec.language.proving.terms import binders, replacing
+from spec.language.proving.terms.coefficients import times
 from spec.language.proving.terms.polynomials import ONE, UNIT, ZERO, Atom, Mono, Poly, total, whole
 from spec.language.proving.terms.writing import written
 
@@ -207,14 +208,14 @@ class Normal:
 
     def mul(self, p: Poly, q: Poly, facts: Facts) -> Poly:
         """The product, multiplied out and reduced."""
-        if p.constant is not None or q.constant is not None:
-            a, b = (p, q) if p.constant is not None else (q, p)
-            return b.scaled(a.constant or Fraction(0))
+        for value, other in ((p.constant, q), (q.constant, p)):
+            if value is not None:
+                return other.scaled(value)
         self.limits.rewrites(len(p.terms) * len(q.terms))
         parts = []
         for m, c in p.terms.items():
             for o, e in q.terms.items():
-                parts.append(self.settle(m.times(o), facts).scaled(c * e))
+                parts.append(self.settle(m.times(o), facts).scaled(times(c, e)))
         return total(parts)
 
     def product(self, parts: list[Poly], facts: Facts) -> Poly:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from spec.language.proving.obligations import Unprovable
 from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly, conjuncts, of_mono, parts_of
+from spec.language.proving.terms.renaming import renamed, renamed_atom
 from spec.language.proving.terms.replacing import Change, rebuild, rebuild_condition
 
 if TYPE_CHECKING:
@@ -32,9 +33,8 @@ MOST_ORDERS = 5040
 def opened(n: Normal, atom: Atom, mark: str = "~") -> tuple[tuple[Atom, ...], tuple[Atom, ...], Poly]:
     """The bound symbols, renamed to fresh ones, with conditions and body."""
     names = {v: n.fresh("k", mark) for v in atom.bound}
-    change = Change(symbols={v: f.poly for v, f in names.items()})
-    lits = tuple(x for lit in atom.lits for x in conjuncts(rebuild_condition(n, lit, change, n.empty)))
-    body = ONE if atom.body is None else rebuild(n, atom.body, change, n.empty)
+    lits = tuple(renamed_atom(lit, names) for lit in atom.lits)
+    body = ONE if atom.body is None else renamed(atom.body, names)
     return tuple(names.values()), lits, body
 
 

@@ -19,10 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import gcd, lcm
 
 from spec.language.proving.obligations import Unprovable
+from spec.language.proving.terms.coefficients import NULL, UNITY, Once, add, times
 
 CONDITIONS = frozenset({"ge", "eq", "bool", "positive", "any", "not"})
 """Kinds of atoms that are 0 or 1: e ≥ 0, e = 0 (integers), a Boolean entry, P > 0 (real), ∃ index, and a negation."""
@@ -89,7 +90,7 @@ class Atom:
         """The atom as a polynomial (a condition as its indicator)."""
         if self._poly is None:
             mono = Mono((self,)) if self.kind in CONDITIONS else Mono((), ((self, 1),))
-            self._poly = Poly({mono: Fraction(1)})
+            self._poly = Poly.of({mono: UNITY})
         return self._poly
 
 
@@ -105,7 +106,8 @@ class Mono:
     def __init__(
         self, lits: Iterable[Atom] = (), pows: Iterable[tuple[Atom, int]] = (), exponent: Poly | None = None
     ) -> None:
-        self.lits = tuple(sorted(set(lits), key=_key))
+        found = tuple(lits)
+        self.lits = tuple(sorted(set(found), key=_key)) if len(found) > 1 else found
         self.pows = tuple(sorted(pows, key=lambda pair: pair[0].key))
         self.atoms = tuple(a for a, _ in self.pows)  # those that occur as factors
         self.exponent = exponent if exponent else None
@@ -171,17 +173,17 @@ class Poly:
         made.terms = terms
         return made
 
-    @cached_property
+    @Once
     def key(self) -> str:
         """A string that identifies the polynomial."""
         return "+".join(sorted(f"{c}*{m.key}" if m.key else str(c) for m, c in self.terms.items())) or "0"
 
-    @cached_property
+    @Once
     def symbols(self) -> frozenset[Atom]:
         """The symbols free in it."""
         return frozenset().union(*(m.symbols for m in self.terms))
 
-    @cached_property
+    @Once
     def ordered(self) -> tuple[tuple[Mono, Fraction], ...]:
         """Monomials and coefficients in a fixed order."""
         return tuple(sorted(self.terms.items(), key=lambda term: term[0].key))
@@ -214,19 +216,21 @@ class Poly:
         terms: dict[Mono, Fraction] = {}
         for m, c in self.terms.items():
             for o, e in other.terms.items():
-                _add(terms, m.times(o), c * e)
+                add(terms, m.times(o), times(c, e))
         return Poly(terms)
 
     def scaled(self, factor: Fraction) -> Poly:
         """The polynomial times a rational."""
-        if factor == 1:
+        if factor is UNITY or factor == 1:
             return self
-        return Poly.of({m: c * factor for m, c in self.terms.items()}) if factor else ZERO
+        return Poly.of({m: times(c, factor) for m, c in self.terms.items()}) if factor else ZERO
 
     @property
     def constant(self) -> Fraction | None:
         """Its value when it is a rational number, else None."""
-        return Fraction(0) if not self.terms else self.terms.get(UNIT) if len(self.terms) == 1 else None
+        if len(self.terms) > 1:
+            return None
+        return self.terms.get(UNIT) if self.terms else NULL
 
     @property
     def atom(self) -> Atom | None:
@@ -236,7 +240,7 @@ class Poly:
         (mono, c), *_ = self.terms.items()
         return mono.single if c == 1 else None
 
-    @cached_property
+    @Once
     def is_index(self) -> bool:
         """Whether it is integer arithmetic over index symbols, sizes and look-ups."""
         return all(
@@ -260,7 +264,7 @@ class Poly:
                 if not truth:
                     continue
                 m = Mono((x for x in m.lits if x != lit), m.pows, m.exponent)
-            _add(terms, m, c)
+            add(terms, m, c)
         return Poly(terms)
 
     def linear_in(self, symbol: Atom) -> tuple[Fraction, Poly] | None:
@@ -283,8 +287,10 @@ def number(value: int | Fraction) -> Poly:
 ZERO, ONE = number(0), number(1)
 
 
-def of_mono(mono: Mono, coefficient: Fraction | int = 1) -> Poly:
+def of_mono(mono: Mono, coefficient: Fraction | int = UNITY) -> Poly:
     """A single monomial as a polynomial."""
+    if coefficient is UNITY:
+        return Poly.of({mono: UNITY})
     return Poly({mono: coefficient if isinstance(coefficient, Fraction) else Fraction(coefficient)})
 
 
@@ -296,14 +302,8 @@ def total(parts: Iterable[Poly]) -> Poly:
     terms = dict(found[0].terms) if found else {}
     for part in found[1:]:
         for m, c in part.terms.items():
-            _add(terms, m, c)
+            add(terms, m, c)
     return Poly(terms)
-
-
-def _add(terms: dict[Mono, Fraction], mono: Mono, c: Fraction) -> None:
-    """Add to a coefficient; most are met once, and sums of fractions are what costs most here."""
-    old = terms.get(mono)
-    terms[mono] = c if old is None else old + c
 
 
 def whole(poly: Poly) -> tuple[Fraction, Poly]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from spec.language.proving.terms.applying import applied
-from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly, conjuncts, number, total
+from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly, conjuncts, total
 
 if TYPE_CHECKING:
     from spec.language.proving.knowledge.facts import Facts
@@ -39,7 +39,7 @@ class Change:
 
     def leaves(self, atom: Atom) -> bool:
         """Whether the atom cannot be affected."""
-        if self.again or self.entries or self.atoms or any(s in atom.symbols for s in self.symbols):
+        if self.again or self.entries or self.atoms or not atom.symbols.isdisjoint(self.symbols):
             return False
         return self.states is None or "state" not in atom.key  # a state's key begins with the word
 
@@ -49,7 +49,7 @@ def rebuild(n: Normal, poly: Poly, change: Change, facts: Facts) -> Poly:
     parts = []
     for mono, c in poly.ordered:
         # A condition is never multiplied under facts that already contain it: it would be dropped as implied.
-        out, here = number(c), facts
+        out, here = ONE, facts
         for lit in mono.lits:
             held = lit.poly if change.leaves(lit) else rebuild_condition(n, lit, change, here)
             out = n.mul(out, held, facts)
@@ -59,7 +59,7 @@ def rebuild(n: Normal, poly: Poly, change: Change, facts: Facts) -> Poly:
             out = n.mul(out, n.power(value, k, here), facts)
         if mono.exponent is not None:
             out = n.mul(out, n.exp(rebuild(n, mono.exponent, change, here), here), facts)
-        parts.append(out)
+        parts.append(out.scaled(c))
     return total(parts)
 
 
