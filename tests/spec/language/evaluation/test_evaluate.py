@@ -276,3 +276,18 @@ def test_a_mask_that_is_not_given_hides_nothing_whichever_way_masks_are_read(
     theirs = pull_back(formula, inputs, seeds, None, drops)
     for name, (gradient, _) in pull_back(formula, inputs, seeds).items():
         assert np.array_equal(gradient, theirs[name][0])
+
+
+def test_a_sum_may_be_added_onto_what_stands_beside_it() -> None:
+    """BLAS adds the products of W u onto the b of W u + b, one after the other: each meets the size of b, and rounds there."""
+    formula = find("bert.head_sequence")
+    small = np.float32(1.25 * 2.0**-24)  # added to 1 it rounds up to a whole spacing, 2⁻²³
+    inputs = {"u": np.full(13, small, float), "W": np.ones((13, 1)), "b": np.ones(1)}
+    total = np.float32(1)
+    for _ in range(13):
+        total += small
+    ((value, tolerance),) = bound(formula.flat(), inputs, dtype="float32")
+    alone = 13 * 2.0**-24  # half a spacing of 1 for each addition: the least that has to be allowed
+    assert abs(total - value[0]) <= tolerance[0] <= 4 * alone
+    together = np.float32(1) + np.float32(13) * small
+    assert abs(together - value[0]) < abs(total - value[0]) / 4
