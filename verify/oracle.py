@@ -154,13 +154,11 @@ class Oracle:
     def _answered(
         self, flat: Flat, arithmetic: Arithmetic, wanted: Mapping[bytes, Asked], others: Mapping[bytes, Asked]
     ) -> dict[bytes, Answer]:
-        together = [*wanted.items(), *others.items()]
-        sizes = bind(flat, together[0][1]).sizes
-        kept, formed = (max(1, widest(flat, sizes, products)) for products in (False, True))
-        many = max(1, min(MOST, ENTRIES // kept, FORMED // formed))
+        every = [*wanted.items(), *others.items()]
+        many = together(flat, every[0][1])
         found: dict[bytes, Answer] = {}
-        for first in range(0, len(together), many):
-            part = together[first : first + many]
+        for first in range(0, len(every), many):
+            part = every[first : first + many]
             if first >= len(wanted) and first:  # the others are answered along with those asked, or later
                 break
             try:
@@ -271,6 +269,13 @@ def _extents(flat: Flat, products: bool) -> tuple[tuple[tuple[Any, ...], tuple[A
     return tuple(found)
 
 
+def together(flat: Flat, inputs: Asked) -> int:
+    """How many examples of these sizes are evaluated at once at most."""
+    sizes = bind(flat, inputs).sizes
+    kept, formed = (max(1, widest(flat, sizes, products)) for products in (False, True))
+    return max(1, min(MOST, ENTRIES // kept, FORMED // formed))
+
+
 def widest(flat: Flat, sizes: Mapping[Any, int], products: bool = True) -> int:
     """About how many entries the largest array has that an evaluation forms, ``products`` that are summed included or not."""
     known = {symbol: max(1, value) for symbol, value in sizes.items()}
@@ -288,4 +293,4 @@ def _factors(flat: Flat, products: bool) -> tuple[tuple[Any, ...], ...]:
     )
 
 
-__all__ = ["BALLS", "PLAIN", "Answer", "Arithmetic", "Oracle", "content", "oracle_for", "widest"]
+__all__ = ["BALLS", "PLAIN", "Answer", "Arithmetic", "Oracle", "content", "oracle_for", "together", "widest"]
