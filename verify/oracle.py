@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import blake2b
+from hashlib import sha256
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -46,8 +46,9 @@ MOST = 24
 """Examples in one evaluation at most."""
 ENTRIES, FORMED = 1 << 18, 1 << 20
 """Entries that an array may have, when examples are put together; and one of products to be summed, which is seldom formed."""
-REMEMBERED = 4_000_000
-"""Numbers in the answers that are kept: 32 megabytes."""
+REMEMBERED, WIDE = 6_000_000, 20_000
+"""Numbers in the answers that are kept, 48 megabytes: of those with at most so many numbers, and again of wider ones. A few wide
+ones alone would fill it, and what the next implementation is asked, too, would be gone."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,34 @@ class Arithmetic:
 PLAIN, BALLS = Arithmetic(), Arithmetic(balls=True)
 
 
+class Answers:
+    """Answers that are kept, up to so many numbers in all; those that were asked for longest ago go first."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.numbers = most, 0
+        self.found: OrderedDict[Any, tuple[Answer, int]] = OrderedDict()
+
+    def get(self, key: Any) -> Answer | None:
+        """The answer, if it is kept."""
+        found = self.found.get(key)
+        if found is None:
+            return None
+        self.found.move_to_end(key)
+        return found[0]
+
+    def keep(self, key: Any, answer: Answer, numbers: int) -> None:
+        """Keep an answer, which holds so many numbers."""
+        self.found[key] = answer, numbers
+        self.numbers += numbers
+        while self.numbers > self.most and len(self.found) > 1:
+            self.numbers -= self.found.popitem(last=False)[1][1]
+
+
 class Oracle:
     """Answers to questions about statements."""
 
     def __init__(self) -> None:
-        self.answers: OrderedDict[Any, Answer] = OrderedDict()
-        self.kept = 0
+        self.answers, self.wide = Answers(REMEMBERED), Answers(REMEMBERED)
         self.waiting: dict[Any, list[tuple[bytes, Asked]]] = {}
         self.turn = 0
         self.evaluations = 0
@@ -93,9 +116,8 @@ class Oracle:
         groups: dict[Any, list[tuple[bytes, Asked]]] = {}
         found: dict[bytes, Answer] = {}
         for digest, inputs in zip(digests, every, strict=True):
-            known = self.answers.get((flat, arithmetic, digest))
+            known = self._known((flat, arithmetic, digest))
             if known is not None:
-                self.answers.move_to_end((flat, arithmetic, digest))
                 found[digest] = known
             else:
                 groups.setdefault(_shapes(flat, inputs), []).append((digest, inputs))
@@ -110,7 +132,7 @@ class Oracle:
     ) -> tuple[tuple[Reals, Reals], ...]:
         """For each output its value and the expected error of careful arithmetic."""
         key = (flat, (precision, samples, seed), content(flat, inputs))
-        known = self.answers.get(key)
+        known = self._known(key)
         if known is None:
             known = list(expected(flat, inputs, precision, samples, seed))
             self._keep(key, known)
@@ -125,20 +147,18 @@ class Oracle:
         waiting = [
             (digest, inputs)
             for digest, inputs in self.waiting.get(group, ())
-            if digest not in wanted and (flat, arithmetic, digest) not in self.answers
+            if digest not in wanted and self._known((flat, arithmetic, digest)) is None
         ]
         return dict(waiting[: max(room, 0)])
 
     def _answered(
         self, flat: Flat, arithmetic: Arithmetic, wanted: Mapping[bytes, Asked], others: Mapping[bytes, Asked]
     ) -> dict[bytes, Answer]:
-        together = [*wanted.items(), *others.items()]
-        sizes = bind(flat, together[0][1]).sizes
-        kept, formed = (max(1, widest(flat, sizes, products)) for products in (False, True))
-        many = max(1, min(MOST, ENTRIES // kept, FORMED // formed))
+        every = [*wanted.items(), *others.items()]
+        many = together(flat, every[0][1])
         found: dict[bytes, Answer] = {}
-        for first in range(0, len(together), many):
-            part = together[first : first + many]
+        for first in range(0, len(every), many):
+            part = every[first : first + many]
             if first >= len(wanted) and first:  # the others are answered along with those asked, or later
                 break
             try:
@@ -154,11 +174,13 @@ class Oracle:
                 self._keep((flat, arithmetic, digest), answer)
         return found
 
+    def _known(self, key: Any) -> Answer | None:
+        known = self.answers.get(key)
+        return self.wide.get(key) if known is None else known
+
     def _keep(self, key: Any, answer: Answer) -> None:
-        self.answers[key] = answer
-        self.kept += _numbers(answer)
-        while self.kept > REMEMBERED and len(self.answers) > 1:
-            self.kept -= _numbers(self.answers.popitem(last=False)[1])
+        numbers = sum(value.size + far.size for value, far in answer)
+        (self.wide if numbers > WIDE else self.answers).keep(key, answer, numbers)
 
     def _evaluated(self, flat: Flat, arithmetic: Arithmetic, every: list[Asked]) -> list[Answer]:
         self.evaluations += 1
@@ -193,10 +215,6 @@ def oracle_for(formula: Formula) -> Oracle:
     return Oracle()
 
 
-def _numbers(answer: Answer) -> int:
-    return sum(value.size + far.size for value, far in answer)
-
-
 def _shapes(flat: Flat, inputs: Asked) -> tuple[Any, ...]:
     """What inputs must share to be evaluated together: shapes and sizes."""
     return tuple(
@@ -212,15 +230,21 @@ def _shapes(flat: Flat, inputs: Asked) -> tuple[Any, ...]:
 
 def content(flat: Flat, inputs: Asked) -> bytes:
     """What tells inputs from others: names, shapes and every entry."""
-    made = blake2b(digest_size=16)
+    said: list[Any] = []
+    parts: list[Any] = []
     for item in flat.inputs:
         value = inputs.get(item.name)
         if isinstance(item, Tensor) and item.role == "generator":
             continue
-        array = None if value is None else np.ascontiguousarray(value)
-        made.update(f"{item.name}:{None if array is None else (array.shape, array.dtype.char)};".encode())
-        if array is not None:
-            made.update(array.tobytes())
+        if value is None:
+            said.append((item.name, None))
+            continue
+        array = np.ascontiguousarray(value)
+        said.append((item.name, array.shape, array.dtype.char))
+        parts.append(array.tobytes() if array.dtype == object or not array.size else array.data)
+    made = sha256(repr(said).encode())  # the fastest there is where the processor helps
+    for part in parts:
+        made.update(part)
     return made.digest()
 
 
@@ -245,16 +269,28 @@ def _extents(flat: Flat, products: bool) -> tuple[tuple[tuple[Any, ...], tuple[A
     return tuple(found)
 
 
+def together(flat: Flat, inputs: Asked) -> int:
+    """How many examples of these sizes are evaluated at once at most."""
+    sizes = bind(flat, inputs).sizes
+    kept, formed = (max(1, widest(flat, sizes, products)) for products in (False, True))
+    return max(1, min(MOST, ENTRIES // kept, FORMED // formed))
+
+
 def widest(flat: Flat, sizes: Mapping[Any, int], products: bool = True) -> int:
     """About how many entries the largest array has that an evaluation forms, ``products`` that are summed included or not."""
-    return max((_product(flat, extents, sizes) for extents in _extents(flat, products)), default=1)
+    known = {symbol: max(1, value) for symbol, value in sizes.items()}
+    return max((math.prod(known.get(s, 1) for s in over) for over in _factors(flat, products)), default=1)
 
 
-def _product(flat: Flat, extents: tuple[tuple[Any, ...], tuple[Any, ...]], sizes: Mapping[Any, int]) -> int:
-    """The product of some extents; of one that depends on more than sizes, the sizes in it count."""
-    return math.prod(
-        math.prod(max(1, sizes.get(s, 1)) for s in symbols_in(extent)) for part in extents for extent in part
+@lru_cache(maxsize=512)
+def _factors(flat: Flat, products: bool) -> tuple[tuple[Any, ...], ...]:
+    """The sizes whose product each of these extents is; of one that depends on more than sizes, the sizes in it count."""
+    return tuple(
+        dict.fromkeys(
+            tuple(s for part in extents for extent in part for s in symbols_in(extent))
+            for extents in _extents(flat, products)
+        )
     )
 
 
-__all__ = ["BALLS", "PLAIN", "Answer", "Arithmetic", "Oracle", "content", "oracle_for", "widest"]
+__all__ = ["BALLS", "PLAIN", "Answer", "Arithmetic", "Oracle", "content", "oracle_for", "together", "widest"]

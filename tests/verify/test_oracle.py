@@ -94,7 +94,22 @@ def test_the_oldest_answers_are_forgotten_when_there_are_too_many(monkeypatch: p
     assert made.evaluations == 30
     made.ask(DOT, [every[0]], SINGLE, "float32")
     assert made.evaluations == 31
-    assert made.kept <= 20
+    assert made.answers.numbers <= 20
+
+
+def test_a_few_wide_answers_push_out_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are kept apart, where they push out one another."""
+    monkeypatch.setattr(oracle, "WIDE", 20)
+    monkeypatch.setattr(oracle, "REMEMBERED", 30)
+    made, (narrow,) = Oracle(), pairs(1)
+    made.ask(DOT, [narrow], SINGLE, "float32")
+    outer = product(*sizes("n m"))
+    for seed in range(3):
+        x, y = np.random.default_rng(seed).standard_normal((2, 5))
+        made.ask(outer, [{"x": x, "y": y}], SINGLE, "float32")
+    assert len(made.wide.found) == 1
+    made.ask(DOT, [narrow], SINGLE, "float32")
+    assert made.evaluations == 4
 
 
 def product(n: Any, m: Any) -> Flat:

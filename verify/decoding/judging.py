@@ -82,22 +82,18 @@ class CaseJudge:
                 return self._value(case, problem)
             if check == REPEATS:
                 return self._repeats(case, problem)
-            if check in COMPARED and self._close(problem):
+            if check in COMPARED and _close(problem, self.procedure.reference(problem)[1]):
                 return Seen(idle=True)
             requirement = self.procedure.named[check]
             return Seen(requirement.broken(problem, lambda asked: self.decoder.solve(case, asked)))
         except Fault as fault:
             return Seen(str(fault))
 
-    def _close(self, problem: Problem) -> bool:
-        _, margin = self.procedure.reference(problem)
-        return bool(margin <= 2 * problem.tolerance * (1 + problem.max_length))
-
     def _value(self, case: Case, problem: Problem) -> Seen:
         found = self.decoder.solve(case, problem)
-        if self._close(problem):
+        wanted, margin = self.procedure.reference(problem)
+        if _close(problem, margin):
             return Seen(idle=True)
-        wanted, _ = self.procedure.reference(problem)
         worst = 0.0
         for prompt, row, right in zip(case.prompts, found, wanted, strict=True):
             begin = f"prompt {list(prompt)}"
@@ -128,6 +124,11 @@ class CaseJudge:
                 told = [", ".join(map(str, row)) for row in (one, other)]
                 return Seen(f"prompt {list(prompt)} gets {told[0]}; called again {told[1]}")
         return Seen()
+
+
+def _close(problem: Problem, margin: float) -> bool:
+    """Whether a decision of the reference is so close that rounding may turn it."""
+    return bool(margin <= 2 * problem.tolerance * (1 + problem.max_length))
 
 
 def kinds_for(decoder: Decoder, check: str) -> tuple[str, ...]:

@@ -35,6 +35,8 @@ FEW = (0, 1, 6)
 FEWER, WIDE = (0, 4, 6, 7, BY_CHANCE), 1
 """The kinds of small sizes, and how many large ones, for a statement of so many lines and steps that each costs something: there
 each size is large in :mod:`verify.inputs.large_sizes` alone."""
+LINES = 24
+"""From how many lines on a statement is one of many: a layer of several sublayers, or a stack of them."""
 Term = tuple[tuple[Size, ...], float]
 """A part of the cost: the sizes that are multiplied, and by what."""
 
@@ -58,6 +60,8 @@ class Sizing:
         self.couples = sorted(combinations(range(len(self.order)), 2), key=self._unlike)
         self.dear = self.budget > BUDGET
         """Whether each evaluation is dear, whatever the sizes."""
+        self.extensive = self.dear or sum(len(group.lines) for group in groups) >= LINES
+        """Whether it is dear, or has many lines."""
         self.kinds = FEWER if self.dear else tuple(range(SIZE_KINDS))
         self._drawn: dict[tuple[int, int], dict[Size, int]] = {}
         self.wide = min(len(self.large), len(self.long) + WIDE) if self.dear else len(self.large)

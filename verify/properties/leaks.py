@@ -5,12 +5,16 @@ Hidden by a mask, beyond a window, or after every query that looks back: what is
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from spec.language.evaluation.evaluate import evaluate
+from spec.language.evaluation.batching import batched, bind_all
+from spec.language.evaluation.evaluate import evaluate, run
+from spec.language.evaluation.walk import Walk
 from verify.inputs.examples import Example
+from verify.oracle import together
 from verify.properties.gradients import REAL
 from verify.properties.values import Judge, Outcome, judge_call
 from verify.subject.caller import Caller
@@ -34,36 +38,91 @@ def unread(judge: Judge, example: Example) -> list[tuple[str, int, int]]:
     hidden = {size for t in judge.formula.tensors if t.role == "mask" for size in t.shape}
     shown = {size for t in judge.formula.outputs for size in t.shape}
     base = evaluate(judge.flat, example.inputs)
+    read = _read_alone(judge, example, hidden, shown)
     # NaN is neither more nor less than anything: that a slot is compared shows by numbers.
     planted = {other: dict(example.inputs) for other in (np.nan, 1.7, -3.1)}
 
-    def idle(name: str, slot: tuple[Any, ...]) -> bool:
+    def unchanged(inputs: Mapping[str, Any]) -> bool:
+        seen = evaluate(judge.flat, inputs)
+        return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(base, seen, strict=True))
+
+    axes = list(_axes(judge, example, hidden, shown))
+    left = [(n, axis, p) for n, axis, length in axes for p in range(length) if (n, axis, p) not in read]
+    if hidden and (not left or all(unchanged(_with(example, left, other)) for other in planted)):
+        return left  # all of them together change nothing
+
+    def idle(name: str, axis: int, place: int) -> bool:
         """Whether nothing changes, beside what is planted already, whatever stands there; then it is planted, too."""
-        tried = {}
+        if (name, axis, place) in read:
+            return False
+        slot, tried = _slot(axis, place), {}
         for other, inputs in planted.items():
             tried[other] = np.array(inputs[name])
             tried[other][slot] = other
-            seen = evaluate(judge.flat, {**inputs, name: tried[other]})
-            if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(base, seen, strict=True)):
+            if not unchanged({**inputs, name: tried[other]}):
                 return False
         for other, value in tried.items():
             planted[other][name] = value
         return True
 
+    for name, axis, length in axes:
+        before = {other: inputs[name] for other, inputs in planted.items()}
+        places = [place for place in range(length) if idle(name, axis, place)]
+        if not hidden and len(places) == length:
+            for other, inputs in planted.items():
+                inputs[name] = before[other]
+        else:
+            found += [(name, axis, place) for place in places]
+    return found
+
+
+def _axes(
+    judge: Judge, example: Example, hidden: set[Any], shown: set[Any]
+) -> Iterator[tuple[str, int, int]]:
+    """The axes of the data along which slots may be unread: input, axis, length."""
     for tensor in judge.formula.tensors:
         value = example.inputs.get(tensor.name)
-        if tensor.role != "data" or tensor.domain not in REAL or not isinstance(value, np.ndarray):
-            continue
-        for axis, size in enumerate(tensor.shape):
-            if size not in hidden if hidden else size in shown:
-                continue
-            before = {other: inputs[tensor.name] for other, inputs in planted.items()}
-            places = [p for p in range(value.shape[axis]) if idle(tensor.name, (slice(None),) * axis + (p,))]
-            if not hidden and len(places) == value.shape[axis]:
-                for other, inputs in planted.items():
-                    inputs[tensor.name] = before[other]
-            else:
-                found += [(tensor.name, axis, place) for place in places]
+        if tensor.role == "data" and tensor.domain in REAL and isinstance(value, np.ndarray):
+            for axis, size in enumerate(tensor.shape):
+                if size in hidden if hidden else size not in shown:
+                    yield tensor.name, axis, value.shape[axis]
+
+
+def _with(example: Example, slices: list[tuple[str, int, int]], number: float) -> Mapping[str, Any]:
+    """The inputs with a number planted in some slices."""
+    made = {name: np.array(example.inputs[name]) for name, _, _ in slices}
+    for name, axis, place in slices:
+        made[name][_slot(axis, place)] = number
+    return {**example.inputs, **made}
+
+
+def _slot(axis: int, place: int) -> tuple[Any, ...]:
+    return (*(slice(None),) * axis, place)
+
+
+def _read_alone(
+    judge: Judge, example: Example, hidden: set[Any], shown: set[Any]
+) -> set[tuple[str, int, int]]:
+    """Slices that are read for certain: NaN in one of them alone changes something. Many are evaluated at once, and the example
+    itself along with them, so that all are rounded alike.
+    """
+    slices = [
+        (name, axis, place)
+        for name, axis, length in _axes(judge, example, hidden, shown)
+        for place in range(length)
+    ]
+    many = together(judge.flat, example.inputs) - 1
+    found: set[tuple[str, int, int]] = set()
+    for first in range(0, len(slices), many) if many > 1 else ():
+        part = slices[first : first + many]
+        every: list[Mapping[str, Any]] = [example.inputs]
+        every += [_with(example, [one], np.nan) for one in part]
+        statement = batched(judge.flat)
+        done = run(statement, Walk(), bind_all(judge.flat, every))
+        outputs = [done.tensors[tensor.name].floats() for tensor in statement.outputs]
+        for at, one in enumerate(part, 1):
+            if not all(np.array_equal(value[0], value[at], equal_nan=True) for value in outputs):
+                found.add(one)
     return found
 
 
@@ -78,10 +137,7 @@ def nan_in_masked_slots(judge: Judge, caller: Caller, example: Example) -> Outco
         return Outcome(idle=True)
     expected = judge.expect(example.inputs, example.dtype)
     for poison in (np.nan, np.inf):
-        planted = {name: np.array(example.inputs[name]) for name, _, _ in slices}
-        for name, axis, place in slices:
-            planted[name][(slice(None),) * axis + (place,)] = poison
-        case = example.changed(**planted)
+        case = example.changed(**_with(example, slices, poison))
         outcome = outcome.worse(judge_call(judge, caller, case, _passed(caller, case), expected))
     if outcome.fails:
         outcome.violates = "slots that are hidden from every row do not reach the output"

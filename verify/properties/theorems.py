@@ -139,7 +139,7 @@ def _judge_claim(
         ratio = np.where(np.isnan(ratio), np.inf, ratio)
         ratio = np.where(np.isinf(tolerance) | ~where, 0.0, ratio)
     sound = np.isfinite(tolerance) & where
-    outcome = Outcome(effective=bool(sound.any()), what=str(claim.left), violates=f"{theorem.title}")
+    outcome = Outcome(effective=bool(sound.any()), what=_said(claim), violates=f"{theorem.title}")
     if ratio.size:
         at = int(np.argmax(ratio))
         place = tuple(int(x) for x in np.unravel_index(at, ratio.shape))
@@ -169,6 +169,12 @@ def _settled(claim: Claim, formula: Formula, conventions: tuple[tuple[str, str],
     parts = (claim.left, claim.right, claim.where)
     left, right, where = (chosen(meant(part, formula), dict(conventions)) for part in parts)
     return Claim(left, right, claim.over, where, claim.relation)
+
+
+@lru_cache(maxsize=1024)
+def _said(claim: Claim) -> str:
+    """What a claim is about, in words: written once."""
+    return str(claim.left)
 
 
 def vacuous(claim: Claim, evaluator: Evaluator) -> bool:

@@ -22,8 +22,8 @@ from verify.subject.caller import Caller
 LEAST_SHRINKING = 0.3
 """Seconds that every counterexample gets, even when the report's share is used up."""
 LATER = 4
-"""The share of the examples that the values of a dear statement are tried at in a second type: what is wrong in both was seen in
-the first, and how far rounding goes is for the grades to tell."""
+"""The share of the examples that values and gradients of a statement of many lines are tried at in a second type: what is wrong
+in both was seen in the first, and how far rounding goes is for the grades to tell."""
 
 
 @dataclass
@@ -39,6 +39,7 @@ class Setting:
         shrinking: the seconds left for making counterexamples small.
         violated: when the first violation of all was seen.
         searched: whether a search has ended.
+        sloped: whether gradients were searched in some type.
         scenes: examples of the scenarios that are to come.
         edges: the conventions of the check that were chosen (:mod:`verify.edges`).
         named: the formula's conventions that stay where others are sought.
@@ -54,6 +55,7 @@ class Setting:
     shrinking: float = 4.0
     violated: float | None = None
     searched: bool = False
+    sloped: bool = False
     scenes: dict[str, list[Example]] = field(default_factory=dict)
     edges: Mapping[str, str] = field(default_factory=dict)
     named: Collection[str] = ()
@@ -77,7 +79,7 @@ def value_check(setting: Setting, dtype: str) -> CheckResult:
         return judge_value(judge, caller, example)
 
     examples, at_once = setting.max_examples, setting.searched
-    if space.sizing.dear and setting.searched:
+    if space.sizing.extensive and setting.searched:
         examples = max(1, examples // LATER)
     found = search(space, make, probe, examples, setting.seed, setting.clock, judge.ahead, at_once)
     setting.searched = True
@@ -103,8 +105,11 @@ def gradient_check(setting: Setting, dtype: str) -> CheckResult | None:
 
     ratios: list[float] = []
     count = max(1, setting.max_examples // (4 if space.sizing.dear else 2))
+    if space.sizing.extensive and setting.sloped:
+        count = max(1, count // LATER)
     told = partial(announce, judge)
     found = search(space, make, probe, count, setting.seed + 1, setting.clock, told, setting.searched)
+    setting.sloped |= bool(found.examples)
     result = concluded(setting, f"gradient in {dtype}", "gradient", dtype, found, probe)
     if dtype not in JUDGED and result.verdict == CONFORMS:
         result.verdict, result.worst_ratio = INCONCLUSIVE, max(ratios, default=None)

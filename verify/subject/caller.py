@@ -25,7 +25,8 @@ from verify.faults import Fault, Unsupported, Unusable, blamed
 from verify.inputs.dtypes import DTYPES, NAMES
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.subject.callables import callable_for
-from verify.subject.returned import held, identical, shared, values
+from verify.subject.preserved import Preserved
+from verify.subject.returned import held, shared, values
 from verify.subject.sandbox import GENERATORS, Deadline, GlobalState, interrupted
 from verify.subject.wording import called, describe
 
@@ -176,9 +177,9 @@ class Caller:
 
         ``shapes`` describes the arguments, if whoever calls has described them already.
         """
-        kept = [(a, a.detach().clone()) for a in arguments if isinstance(a, torch.Tensor)]
+        kept = [Preserved(a) for a in arguments if isinstance(a, torch.Tensor)]
         shapes = shapes or describe(self.formula, arguments)
-        dtype = next((NAMES[a.dtype] for a, _ in kept if a.dtype in NAMES), "float32")
+        dtype = next((NAMES[a.dtype] for a in kept if a.dtype in NAMES), "float32")
         state = GlobalState(self.device)
         limit = HUNG_LIMIT if self.hung else LIMIT
         self.calls += 1
@@ -208,13 +209,13 @@ class Caller:
     def _settle(
         self,
         state: GlobalState,
-        kept: Sequence[tuple[torch.Tensor, torch.Tensor]],
+        kept: Sequence[Preserved],
         arguments: Sequence[Any],
         shapes: str,
         dtype: str,
     ) -> None:
         meddled = state.restore()
-        damaged = [place for place, (now, before) in enumerate(kept) if not identical(now, before)]
+        damaged = [place for place, each in enumerate(kept) if each.changed]
         if not meddled and not damaged:
             return
         names = [
@@ -222,7 +223,7 @@ class Caller:
             for item, value in zip(self.formula.inputs, arguments, strict=False)
             if isinstance(value, torch.Tensor)
         ]
-        before = dict(zip(names, (values(old) for _, old in kept), strict=True))
+        before = dict(zip(names, (values(each.before()) for each in kept), strict=True))
         inputs: dict[str, Any] = {}
         for item, value in zip(self.formula.inputs, arguments, strict=False):
             plain = None if isinstance(value, torch.Generator) else value

@@ -7,6 +7,7 @@ import gc
 import os
 import random
 import signal
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -183,8 +184,53 @@ class _NumPy:
         return self.state
 
 
+class _Python:
+    """Python's global random state, read anew only where its generator has moved since: it takes 625 numbers to say.
+
+    CPython keeps the twister behind the object's head. Where it is not found there, all is read each time.
+    """
+
+    def __init__(self) -> None:
+        self.seen: tuple[bytes, Any] | None = None
+        self.state: Any = None
+        self.inside = _twister() == _told(random.getstate())
+
+    def __call__(self) -> Any:
+        """What ``random.getstate`` says."""
+        if not self.inside:
+            return random.getstate()
+        seen = _twister(), getattr(_PYTHONS, "gauss_next", None)
+        if self.seen != seen:
+            self.seen, self.state = seen, random.getstate()
+        return self.state
+
+
+_PYTHONS: Any = random.getrandbits.__self__  # type: ignore[attr-defined]
+"""The generator behind the functions of ``random``."""
 _MT19937 = 4 * 624 + 4
 """The bytes of a Mersenne twister: its words, and its place among them."""
+
+
+def _twister() -> bytes:
+    return ctypes.string_at(id(_PYTHONS) + object.__basicsize__, _MT19937)
+
+
+def _told(state: Any) -> bytes:
+    """What memory holds in such a state: the place, then the words."""
+    *words, place = state[1]
+    return struct.pack(f"@i{len(words)}I", place, *words)
+
+
+def _python_same(a: Any, b: Any) -> bool:
+    return a is b or bool(a == b)
+
+
+def _default_device() -> torch.device:
+    """Where new tensors are: asked of one, which is quicker; if none can be made there, of torch."""
+    try:
+        return torch.empty(0).device
+    except Exception:
+        return torch.get_default_device()
 
 
 def _cwd(path: str) -> None:
@@ -224,7 +270,7 @@ def _same_variables(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
 
 _ITEMS = (
     _Item("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
-    _Item("torch's default device", torch.get_default_device, _device),
+    _Item("torch's default device", _default_device, _device),
     _Item("torch's grad mode", torch.is_grad_enabled, torch.set_grad_enabled),
     _Item(
         "torch's deterministic algorithms",
@@ -240,7 +286,7 @@ _ITEMS = (
     _Item("torch's anomaly mode", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
     _Item("torch's global random state", torch.get_rng_state, torch.set_rng_state, torch.equal),
     _Item("NumPy's global random state", _NumPy(), np.random.set_state, _numpy_same),
-    _Item("Python's global random state", random.getstate, random.setstate),
+    _Item("Python's global random state", _Python(), random.setstate, _python_same),
     _Item("NumPy's error handling", np.geterr, lambda saved: np.seterr(**saved)),
     _Item("the working directory", os.getcwd, _cwd),
     _Item("the environment", environment_variables, _environment, _same_variables),

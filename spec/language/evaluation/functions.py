@@ -100,7 +100,7 @@ class Functions(Rounding):
         furthest = largest(np.abs(x))
         finite = furthest < np.inf
         with np.errstate(invalid="ignore", over="ignore"):
-            if top is None and (furthest <= 690 or not (np.abs(x) > 690).any()):
+            if (top is None or a.error is None) and (furthest <= 690 or not (np.abs(x) > 690).any()):
                 value, scale = np.exp(x), None
             else:
                 value, scale = _exp_parts(x)

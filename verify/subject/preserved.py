@@ -1,0 +1,49 @@
+"""What a tensor held before a call, so that it can be told whether the call has changed it."""
+
+from __future__ import annotations
+
+import ctypes
+
+import torch
+
+from verify.subject.returned import identical
+
+
+class Preserved:
+    """A tensor, and what it held: its bytes where they lie in one piece in memory, which is quickest, else a copy."""
+
+    __slots__ = ("copy", "dtype", "held", "now", "shape")
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.now, self.shape, self.dtype = tensor, tensor.shape, tensor.dtype
+        self.held = _bytes(tensor)
+        self.copy = None if self.held is not None else tensor.detach().clone()
+
+    @property
+    def changed(self) -> bool:
+        """Whether it has another shape, type or bit now."""
+        if self.held is not None and self.now.shape == self.shape and self.now.dtype == self.dtype:
+            held = _bytes(self.now)
+            if held is not None:
+                return held != self.held
+        return not identical(self.now, self.before())
+
+    def before(self) -> torch.Tensor:
+        """What it was."""
+        if self.copy is not None:
+            return self.copy
+        if not self.held:
+            return torch.empty(self.shape, dtype=self.dtype)
+        return torch.frombuffer(bytearray(self.held), dtype=self.dtype).reshape(self.shape)
+
+
+def _bytes(tensor: torch.Tensor) -> bytes | None:
+    """The bytes of a dense tensor that lies in one piece in the processor's memory, else None."""
+    if type(tensor) is not torch.Tensor or not tensor.is_cpu or tensor.layout != torch.strided:
+        return None
+    if not tensor.is_contiguous() or tensor.is_neg() or tensor.is_conj():
+        return None
+    return ctypes.string_at(tensor.data_ptr(), tensor.nbytes) if tensor.numel() else b""
+
+
+__all__ = ["Preserved"]
