@@ -5,7 +5,7 @@ training never saw, so that only who knows what words mean, and reads how they s
 ``sequence``  what kind of thing is it that a sentence speaks of, and not the one that it says it does not speak of?
 ``pair``      does the second sentence follow from the first? It names the kind of the thing, another kind, or another deed
 ``token``     which word is a person, the place that is left, the place that is reached, the thing?
-``span``      a question about two facts: the words of the answer
+``span``      a question about a journey, however it is told: the words of the answer
 ============  ================================================================================================================
 """
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
 
-from examples.finetune.words import ADJECTIVES, JOBS, KINDS, NAMES, PLACES, some
+from examples.finetune.words import ADJECTIVES, KINDS, NAMES, PLACES, some
 
 __all__ = ["TASKS", "Example", "Task"]
 
@@ -119,38 +119,42 @@ def _token(draw: Random, held_out: bool) -> Example:
     return Example(tuple(" ".join(pattern).format(**slots).split()), None, labels)
 
 
-MOVE = "{name} the {job} moved from {left} to {reached} with a {adjective} {thing} ."
-FACT = MOVE.split()
+OPENINGS = (
+    "",
+    "yesterday",
+    "last week",
+    "early one morning",
+    "we heard that yesterday",
+    "a neighbour told me that",
+    "nobody would have believed it but",
+    "in the year of the great storm",
+)
 QUESTIONS = (
-    ("where does the {job} live now ?", "{reached}", "{reached}"),
-    ("where did {name} live before ?", "{left}", "{left}"),
-    ("who went to {reached} ?", "{name}", "{name}"),
-    ("what did {name} take along ?", "{adjective}", "{thing}"),
+    ("who was on the way ?", "person"),
+    ("who was seen in {reached} ?", "person"),
+    ("where did the journey begin ?", "left"),
+    ("where was {person} at first ?", "left"),
+    ("where did the journey end ?", "reached"),
+    ("where was {person} at last ?", "reached"),
+    ("what was taken along ?", "thing"),
+    ("what did {person} own ?", "thing"),
 )
 
 
 def _span(draw: Random, held_out: bool) -> Example:
-    names, places, jobs = (
-        draw.sample(some(words, held_out), n) for words, n in ((NAMES, 2), (PLACES, 4), (JOBS, 2))
-    )
-    adjectives = draw.sample(some(ADJECTIVES, held_out), 2)
-    things = [draw.choice(some(KINDS[kind], held_out)) for kind in draw.sample(MOVED, 2)]
-    facts = [
-        {
-            "name": names[i],
-            "job": jobs[i],
-            "left": places[2 * i],
-            "reached": places[2 * i + 1],
-            "adjective": adjectives[i],
-            "thing": things[i],
-        }
-        for i in range(2)
-    ]
-    text = [word.format(**fact) for fact in facts for word in FACT]
-    asked, (question, first, last) = draw.randrange(2), draw.choice(QUESTIONS)
-    begins = asked * len(FACT)
-    labels = begins + FACT.index(first), begins + FACT.index(last)
-    return Example(tuple(question.format(**facts[asked]).split()), tuple(text), labels)
+    left, reached = draw.sample(some(PLACES, held_out), 2)
+    thing = draw.choice(some(KINDS[draw.choice(MOVED)], held_out))
+    described = f"{draw.choice(some(ADJECTIVES, held_out))} {thing}"
+    person = draw.choice(some(NAMES, held_out))
+    slots = {"person": person, "left": left, "reached": reached, "thing": described}
+    text: list[str] = []
+    answers = {}
+    for word in f"{draw.choice(OPENINGS)} {draw.choice(JOURNEYS)}".split():
+        begins = len(text)
+        text += word.format(**slots).split()
+        answers[word.strip("{}")] = begins, len(text) - 1
+    question, asked = draw.choice([each for each in QUESTIONS if each[1] in answers])
+    return Example(tuple(question.format(**slots).split()), tuple(text), answers[asked])
 
 
 TASKS = {

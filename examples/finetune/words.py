@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ADJECTIVES", "JOBS", "KINDS", "NAMES", "PLACES", "some"]
+__all__ = ["ADJECTIVES", "KINDS", "NAMES", "PLACES", "some"]
 
 KINDS = {
     "animal": "dog cat horse rabbit sheep goat fox wolf bear deer mouse otter badger squirrel hedgehog donkey pig cow camel "
@@ -27,10 +27,6 @@ PLACES = (
     "oslo lima paris rome cairo delhi tokyo berlin madrid lisbon vienna prague warsaw athens dublin london boston chicago "
     "denver seattle toronto sydney moscow seoul bangkok manila nairobi havana geneva zurich munich hamburg milan naples "
     "venice florence brussels budapest stockholm helsinki"
-)
-JOBS = (
-    "baker doctor farmer teacher painter nurse lawyer singer writer pilot tailor gardener plumber carpenter dentist butcher "
-    "fisherman engineer soldier waiter"
 )
 ADJECTIVES = "red old small heavy blue new broken green large cheap brown white"
 
