@@ -97,7 +97,7 @@ def test_baselines_answer_by_frequency_and_by_words() -> None:
 
     training, measured = made(101), made(67)
     share = sum(each.labels == (0,) for each in measured) / 67
-    assert majority(TASKS["sequence"], training, measured) == pytest.approx(share)
+    assert majority(TASKS["sequence"], training, measured) == share
     assert bag_of_words(TASKS["sequence"], training, measured) == 1.0
 
 

@@ -135,6 +135,7 @@ def _read_besides(evidence: Evidence, witness: Witness) -> Iterable[tuple[Tensor
                 evidence.judge.flat.outputs, base, said, witness.got, got, strict=True
             ):
                 for row in range(len(a) if a.ndim > 1 else 0):
+                    # The data are ordinary, of size 1: what is close beside the largest entry is so by itself.
                     if np.array_equal(a[row], b[row], equal_nan=True) and not np.allclose(
                         c[row], d[row], rtol=evidence.close, atol=evidence.close, equal_nan=True
                     ):
