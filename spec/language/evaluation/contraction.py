@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spec.language.evaluation.numbers import Floats, Num
+from spec.language.evaluation.numbers import Flags, Floats, Num, above, either, growth
 from spec.language.evaluation.precision import SUM_SLACK
 
 FEWEST = 1 << 13
 """From how many products on it is worth the while."""
+LARGE = 1e200
+"""What is smaller than this cannot overflow here, be it multiplied, summed or rounded."""
 
 
 def extent(*parts: Num) -> int:
@@ -25,10 +27,16 @@ def extent(*parts: Num) -> int:
     return prod(np.broadcast_shapes(*(part.value.shape for part in parts)))
 
 
-def plain(a: Num) -> bool:
-    """Whether it holds ordinary numbers alone: none with an exponent of its own, none lost, none of a softmax."""
-    finite = np.isfinite(a.value).all() and (a.error is None or (a.error < 1e200).all())
-    return a.scale is None and a.softmax is None and a.lost is None and bool(finite)
+def plain(a: Num) -> Num | None:
+    """Ordinary numbers alone, else None: none with an exponent of its own, none of a softmax; of those lost just the values."""
+    if a.scale is not None or a.softmax is not None:
+        return None
+    if a.lost is None and a.top < LARGE:
+        return a
+    if a.lost is not None and a.error is not None:
+        a = Num(a.value, np.where(a.lost, 0.0, a.error), None, a.low, a.lost)
+    finite = np.isfinite(a.value).all() and (a.error is None or (a.error < LARGE).all())
+    return a if finite else None
 
 
 def contracted(a: Num, b: Num, unit: float, tiny: float) -> tuple[Num, Floats | None] | None:
@@ -36,30 +44,39 @@ def contracted(a: Num, b: Num, unit: float, tiny: float) -> tuple[Num, Floats | 
     terms = max(a.value.shape[-1], b.value.shape[-1])
     product = _matrix_product(a.value.shape, b.value.shape, terms)
     value = product(a.value, b.value)
-    if not np.isfinite(value).all():
+    top = terms * a.top * b.top
+    if not top < LARGE and not np.isfinite(value).all():
         return None
+    lost: Flags | None = None
+    for part in (a, b):
+        if part.lost is not None:
+            lost = either(lost, np.asarray(_filled(part.lost, part).any(-1)))
     if a.error is None or b.error is None:
-        return Num(value), None
+        return Num(value, lost=lost), None
     size_a, size_b = np.abs(a.value), np.abs(b.value)
     total = product(size_a, size_b)
-    error = np.zeros_like(total)
-    if b.error.any():
-        error = error + product(size_a, _filled(b.error, b))
-    if a.error.any():
-        error = error + product(_filled(a.error, a), size_b + b.error)
-    once = unit / (1 - unit)
-    error = error + once * (total + error)
+    error: Any = 0.0
+    if not b.exact and b.error.any():
+        error = product(size_a, _filled(b.error, b))
+    if not a.exact and a.error.any():
+        error = above(product(_filled(a.error, a), above(size_b, b.error)), error)
+    error = above(growth(unit) * (total + error), error)
     if tiny:
-        error = error + tiny * product(a.nonzero.astype(float), b.nonzero.astype(float))
-    reach = total + error
+        # a product with an exact 0 does not underflow
+        least = (
+            product(a.nonzero.astype(float), b.nonzero.astype(float)) if a.vanishes or b.vanishes else terms
+        )
+        error = above(error, tiny * least)
+    reach = above(total, error)
     share = (max(terms - 1, 0) + SUM_SLACK) * unit
     low = None
     if a.low is not None and b.low is not None:
         low = product(_filled(a.low, a), _filled(b.low, b)) * (1 - 2 * unit) * (1 - share)
-    error = error + share / (1 - share) * reach
-    if not np.isfinite(error).all():
+    error = above(growth(share) * reach, error)
+    top *= (1 + growth(unit)) * (1 + growth(share))
+    if not top < LARGE and not np.isfinite(error).all():
         return None
-    return Num(value, error, None, low), reach
+    return Num(value, error, None, low, lost, top=top + terms * tiny), reach
 
 
 def _filled(part: npt.NDArray[Any], whole: Num) -> npt.NDArray[Any]:

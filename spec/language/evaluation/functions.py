@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spec.language.evaluation.numbers import UNIT64, Floats, Num, Rounding, between, either, largest
+from spec.language.evaluation.numbers import UNIT64, Floats, Num, between, either, largest
 from spec.language.evaluation.precision import ERF_ROUNDINGS, FUNCTION_ROUNDINGS, POWER_ROUNDINGS
+from spec.language.evaluation.rounding import Rounding
 
 LARGEST_EXPONENT = 600.0
 """Relative errors are capped at e to this power: beyond it nothing is known anyway, and nothing may overflow."""

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from spec.language.evaluation.contraction import FEWEST, contracted, extent, plain
-from spec.language.evaluation.falling import Fallen, Places
-from spec.language.evaluation.functions import Functions
 from spec.language.evaluation.numbers import (
     HUGE,
     UNIT64,
     Flags,
     Num,
+    above,
     between,
     either,
     exponents,
+    growth,
     largest,
     sizes,
 )
 from spec.language.evaluation.precision import DISTRIBUTED_ROUNDINGS, FUNCTION_ROUNDINGS, SUM_SLACK
+from spec.language.evaluation.storing import Storing
 from spec.language.evaluation.truth import Truth
 
-Change: TypeAlias = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
-"""What shows a part of an array."""
 
-
-class Walk(Functions):
+class Walk(Storing):
     """The arithmetic of :class:`Num`; ``operations`` is the format in which the implementation computes, or None.
 
     Each operation adds its rounding error to the propagated error of its operands; sums may be taken in any order.
@@ -37,7 +34,7 @@ class Walk(Functions):
 
     def negative(self, a: Num) -> Num:
         """-a."""
-        return Num(-a.value, a.error, a.scale, None, a.lost, None, a.reach, terms=a.terms)
+        return Num(-a.value, a.error, a.scale, None, a.lost, None, a.reach, terms=a.terms, top=a.top)
 
     def plus(self, a: Num, b: Num) -> Num:
         """a + b; the terms of sums among them may be added in any order, such as those of Σ onto the b of Σ + b."""
@@ -45,9 +42,9 @@ class Walk(Functions):
         counts, reaches = (a.terms, b.terms), (a.reach, b.reach)
         relative = a.softmax is not None or b.softmax is not None
         a, b, scale = self.aligned(a, b)
-        error, terms = None, None
+        error, terms, top = None, None, np.inf
         if a.error is not None and b.error is not None:
-            first, second = np.abs(a.value) + a.error, np.abs(b.value) + b.error
+            first, second = _sizes(a), _sizes(b)
             terms = first + second
             if parts and scale is None:  # each term may meet those of the other, too
                 first, second = (
@@ -56,10 +53,14 @@ class Walk(Functions):
                 )
                 total = counts[1] * first + counts[0] * second
             else:
-                total = terms
-            error = a.error + b.error + DISTRIBUTED_ROUNDINGS * self.unit * total
+                total, top = terms, (a.top + b.top) * (1 + DISTRIBUTED_ROUNDINGS * self.unit)
+            error = DISTRIBUTED_ROUNDINGS * self.unit * total
+            for part in (a, b):
+                if not part.exact:
+                    error = above(error, part.error)
         low = None if a.low is None or b.low is None else a.low + b.low
-        out = self.rounded(Num(a.value + b.value, error, scale, low, either(a.lost, b.lost)), 1, tiny=False)
+        out = Num(a.value + b.value, error, scale, low, either(a.lost, b.lost), top=top)
+        out = self.rounded(out, 1, tiny=False)
         if terms is not None and scale is None:
             out.reach, out.terms = terms, sum(counts)
             if parts:  # three terms or more, which may be added in another order
@@ -88,9 +89,9 @@ class Walk(Functions):
             elif a.exact or b.exact:  # what is left out is 0, or lost for an infinite factor
                 error = np.abs(a.value) * b.error if a.exact else np.abs(b.value) * a.error
             else:
-                error = np.abs(a.value) * b.error + np.abs(b.value) * a.error + a.error * b.error
+                error = above(np.abs(a.value) * b.error, _sizes(b) * a.error)
         low = None if a.low is None or b.low is None else a.low * b.low
-        out = Num(value, error, scale, low, either(a.lost, b.lost), exact=exact)
+        out = Num(value, error, scale, low, either(a.lost, b.lost), exact=exact, top=a.top * b.top)
         if not self.tracks:
             return self.folded(out)
         zeros = out.vanishes and (a.vanishes or b.vanishes)  # else no factor is exactly 0
@@ -166,19 +167,25 @@ class Walk(Functions):
         flushed: bool | Flags = False
         if a.error is not None:
             share = (max(terms - 1, 0) + SUM_SLACK) * self.unit
-            total = np.add.reduce(np.abs(a.value) if a.exact else np.abs(a.value) + a.error, axis=-1)
-            error = share / (1 - share) * total
+            total = np.add.reduce(_sizes(a), axis=-1)
+            error = growth(share) * total
             if not a.exact:
                 error = np.add.reduce(_filled(a.error, a), axis=-1) + error
-            if a.low is not None:
+            if a.low is not None and share < 1:
                 low = value if a.low is a.value else np.add.reduce(_filled(a.low, a), axis=-1)
                 low = low * (1 - share)
             flushed = np.asarray(a.nonzero.any(-1)) if a.vanishes or not terms else True
         out = Num(value, error, scale, low, lost)
         out.softmax = None if family is None else (family[0], True)
         out.terms = terms
-        if total is not None and scale is None and largest(total) <= self.safe / 4:
-            # neither the sum, which with its error is below thrice the total, nor any part of it is too large
+        top = np.inf
+        if total is not None and scale is None:
+            top = terms * a.top
+            if not top <= self.safe / 8:
+                top = largest(total)
+        if total is not None and top * (1 + growth(share)) <= self.safe / 2:
+            out.top = top * (1 + growth(share)) + self.tiny
+            # neither the sum with its error nor any part of it is too large
             return self.summed(out, flushed, None if family else total)
         out = self.rounded(out, 0, flushed)
         # An implementation takes the exponentials of a softmax relative to the largest, so that their sum is small.
@@ -190,25 +197,31 @@ class Walk(Functions):
             return None
         if max(part.value.shape[-1] for part in factors) < terms:
             return None
-        factors = list(factors)
-        if where is not None:
-            for place, part in enumerate(factors):
-                if np.broadcast_shapes(part.value.shape, where.holds.shape) == part.value.shape:
-                    factors[place] = self.select(where, part, self.zeros(()))
-                    break
-            else:
-                return None
-        if not all(map(plain, factors)):
+        found = [plain(part) for part in factors]
+        factors = [part for part in found if part is not None]
+        if len(factors) < len(found):
             return None
+        if where is not None:
+            fitting = [
+                np.broadcast_shapes(f.value.shape, where.holds.shape) == f.value.shape for f in factors
+            ]
+            if not any(fitting):
+                return None
+            first = fitting.index(True)
+            for place, part in enumerate(factors):
+                if place == first or (fitting[place] and part.lost is not None):
+                    factors[place] = self.select(where, part, self.zeros(()))
+                elif part.lost is not None:  # which counts where the condition holds only
+                    return None
         while len(factors) > 2:  # the two whose product is smallest, first
             pairs = [(a, b) for k, a in enumerate(factors) for b in factors[k + 1 :]]
             a, b = min(pairs, key=lambda pair: extent(*pair))
             factors = [part for part in factors if part is not a and part is not b] + [self.times(a, b)]
-        first, second = factors
-        found = contracted(first, second, self.unit, self.tiny) if plain(first) and plain(second) else None
-        if found is None:
+        left, right = (plain(part) for part in factors)
+        made = contracted(left, right, self.unit, self.tiny) if left and right else None
+        if made is None:
             return None
-        out, reach = found
+        out, reach = made
         out = self.rounded(out, 0, tiny=False)
         out.terms = terms
         return out if reach is None else self.reaching(out, reach)
@@ -275,90 +288,6 @@ class Walk(Functions):
         out.softmax = a.softmax if b.softmax is None else None
         return out
 
-    def put(self, target: Num, index: tuple[npt.NDArray[np.int64], ...], a: Num, accumulate: bool) -> Num:
-        """``target`` with ``a`` written (or added) at ``index``."""
-        shape = (
-            np.broadcast_shapes(*(part.shape for part in index), a.value.shape) if index else a.value.shape
-        )
-        if accumulate:
-            return self._added(target, index, a, shape)
-        a, target = self.folded(a), self.folded(target)
-
-        def write(new: Any, old: Any, absent: Any) -> Any:
-            if new is None and old is None:
-                return None
-            result = np.array(np.broadcast_to(absent if old is None else old, target.value.shape))
-            result[index] = absent if new is None else new
-            return result
-
-        low = None
-        if a.low is not None and target.low is not None:
-            low = write(a.low, target.low, 0.0)
-        return Num(
-            write(a.value, target.value, 0.0),
-            write(a.error, target.error, 0.0),
-            write(a.scale, target.scale, np.int64(0)),
-            low,
-            write(a.lost, target.lost, False),
-        )
-
-    def write(self, target: Num, window: Change, a: Num) -> bool:
-        """Write ``a`` into the part of ``target`` that ``window`` shows, in place; False where that cannot be done.
-
-        What results is what :meth:`put` returns. The arrays of ``target`` have to be the caller's own.
-        """
-        a = self.folded(a)
-        if a.scale is not None or target.scale is not None:
-            return False
-        if target.low is target.value:  # zeros are their own lower bound
-            target.low = target.value.copy()
-        target.exact = False
-        window(target.value)[...] = a.value
-        if a.error is not None:
-            assert target.error is not None
-            window(target.error)[...] = a.error
-        if target.low is not None:
-            if a.low is None:
-                target.low = None
-            else:
-                window(target.low)[...] = a.low
-        if a.lost is not None and target.lost is None:
-            target.lost = np.zeros(target.value.shape, bool)
-        if target.lost is not None:
-            window(target.lost)[...] = False if a.lost is None else a.lost
-        return True
-
-    def add(self, target: Num, window: Change, a: Num, shape: tuple[int, ...]) -> bool:
-        """Add terms ``a`` of a shape to the part of ``target`` that ``window`` shows, in place.
-
-        Returns False where that cannot be done. What results is what :meth:`put` returns. The arrays of ``target`` have to be
-        the caller's own.
-        """
-        if target.scale is not None:
-            return False
-        error, lost = (None if part is None else window(part) for part in (target.error, target.lost))
-        here = Num(window(target.value), error, lost=lost)
-        target.low = None  # what is added may be negative
-        return self.write(target, window, self._added(here, None, a, shape))
-
-    def _added(self, target: Num, index: Places | None, a: Num, shape: tuple[int, ...]) -> Num:
-        """``a`` added at ``index``, where several of its entries may fall on one place; without an index entry by entry."""
-        a, target = self.unscaled(a), self.unscaled(target)
-        fallen = Fallen(target.value.shape, index, shape)
-        value = target.value + fallen.together(a.value)
-        lost = None if a.lost is None and target.lost is None else np.zeros(value.shape, bool)
-        if lost is not None:
-            if target.lost is not None:
-                lost |= target.lost
-            if a.lost is not None:
-                lost |= fallen.together(a.lost) > 0
-        if a.error is not None and target.error is not None:
-            total = np.abs(target.value) + target.error + fallen.together(np.abs(a.value) + a.error)
-            rounds = np.where(fallen.terms > 0, fallen.terms + SUM_SLACK, 0.0) * self.unit
-            error = target.error + fallen.together(a.error) + rounds * total
-            return self.reaching(Num(value, error, lost=lost), total)
-        return Num(value, None, lost=lost)
-
     def power(self, a: Num, y: Num | None, whole: int | None) -> Num:
         """a**y: by products for an integer ``whole`` up to 8 in size, else as exp(y·ln a) for positive a."""
         if whole is not None and abs(whole) <= 8:
@@ -370,6 +299,12 @@ class Walk(Functions):
             return self.over(self.rational(1, 1), result) if whole < 0 else result
         assert y is not None
         return self.real_power(a, y)
+
+
+def _sizes(a: Num) -> Any:
+    """How large each value is at most, its error included; memory that nobody else holds."""
+    size = np.abs(a.value)
+    return size if a.exact else above(size, a.error)
 
 
 def _filled(part: npt.NDArray[Any], whole: Num) -> npt.NDArray[Any]:

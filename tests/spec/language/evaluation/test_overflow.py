@@ -118,3 +118,18 @@ def test_a_softmax_is_bounded_where_its_exponentials_overflow() -> None:
     total = Formula("test.partition", "", (x,), (define(y, Sum(exp(x[j]), (j, 0, n - 1))),), (y,))
     assert np.isinf(bound(total, {"x": s[0]}, dtype="float32")[0][1])
     assert np.isfinite(bound(total, {"x": s[0]}, dtype="float64")[0][1])
+
+
+def test_a_sum_of_so_many_terms_that_their_roundings_may_make_up_all_of_it_is_unbounded() -> None:
+    """bfloat16 has a unit of 1/256: of 401 terms added in it nothing is known; of 101 something is."""
+    found = [
+        bound(
+            find("similarity.dot"),
+            {"x": np.ones(n), "y": np.ones(n)},
+            {"intermediates": "storage"},
+            "bfloat16",
+        )
+        for n in (101, 401)
+    ]
+    assert [bool(np.isinf(far)) for ((_, far),) in found] == [False, True]
+    assert found[0][0][1] > 0
