@@ -99,6 +99,10 @@ class Functions(Rounding):
         a = self.folded(a)
         x = a.floats()
         furthest = largest(np.abs(x))
+        if top is not None and furthest <= self.near:
+            found = self._near(a, top, family)
+            if found is not None:
+                return found
         finite = furthest < np.inf
         with np.errstate(invalid="ignore", over="ignore"):
             if (top is None or a.error is None) and (furthest <= 690 or not (np.abs(x) > 690).any()):
@@ -133,6 +137,22 @@ class Functions(Rounding):
         assert out.error is not None
         assert floor.error is not None
         return Num(out.value, out.error + floor.error, scale, np.zeros_like(out.value), lost, (family, False))
+
+    def _near(self, a: Num, top: Num, family: Any) -> Num | None:
+        """Exponentials of moderate size need no exponents of their own, whatever is subtracted; None where one may."""
+        peak, lost = top.floats(), a.lost
+        known = np.isfinite(peak)
+        if not known.all():  # nothing is permitted there, and nothing said
+            peak, lost = np.where(known, peak, 0.0), either(lost, ~known)
+        if a.error is None or not largest(np.abs(peak)) <= self.near:
+            return None
+        below = np.maximum(peak - a.value, 0.0)
+        spread = a.error + (FUNCTION_ROUNDINGS * self.unit + UNIT64 * 8.0) + 2 * self.unit * below
+        if not largest(spread) <= 1:
+            return None
+        value = np.exp(a.value)
+        error = value * np.expm1(spread) + 2 * self.tiny * np.exp(peak)  # what underflows may be lost
+        return Num(value, error, None, np.zeros_like(value), lost, (family, False))
 
     def real_power(self, a: Num, y: Num) -> Num:
         """a**y as exp(y·ln a), for positive a."""
