@@ -94,9 +94,10 @@ def _begin(threads: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     import torch
 
-    from verify.command.memory import keep_freed
+    from verify.command.memory import collect_seldom, keep_freed
 
     keep_freed()
+    collect_seldom()
     torch.set_num_threads(threads)
 
 
