@@ -145,7 +145,10 @@ class ModuleRunner:
                 module = _Method(module, self.method)
                 weights = {f"inner.{name}": value for name, value in weights.items()}
             try:
-                return torch.func.functional_call(module, weights, tuple(given), dict(named))
+                # Looking for tied weights at each call takes long; few modules have any.
+                return torch.func.functional_call(
+                    module, weights, tuple(given), dict(named), tie_weights=filling.tied
+                )
             except TypeError:
                 _takes(module, self.title, given, named)
                 raise

@@ -169,7 +169,8 @@ class Caller:
             arguments = [value for item, value in items if str(item) not in self.left_out]
         prepare = getattr(self.fn, "prepare", None)
         if prepare is not None and hasattr(self.fn, "adapted"):
-            prepare(arguments)
+            call: Callable[[], Any] = prepare(arguments)
+            return call
         return lambda: self.fn(*arguments)
 
     def guarded(self, work: Callable[[], Any], arguments: Sequence[Any], shapes: str = "") -> Any:
