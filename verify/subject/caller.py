@@ -124,7 +124,9 @@ class Caller:
             return torch.from_numpy(np.array(value, dtype=np.bool_)).to(self.device)
         if item.domain in WHOLE:
             return torch.from_numpy(np.array(value, dtype=np.int64)).to(self.device)
-        made = torch.from_numpy(np.array(value, dtype=np.float64)).to(device=self.device, dtype=DTYPES[dtype])
+        made = torch.from_numpy(np.array(value, dtype=np.float64))
+        if dtype != "float64" or self.device != "cpu":
+            made = made.to(device=self.device, dtype=DTYPES[dtype])
         return made.requires_grad_() if grad else made
 
     def arguments(
