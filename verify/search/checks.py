@@ -21,9 +21,9 @@ from verify.subject.caller import Caller
 
 LEAST_SHRINKING = 0.3
 """Seconds that every counterexample gets, even when the report's share is used up."""
-LATER = 4
-"""The share of the examples that values and gradients of a statement of many lines are tried at in a second type: what is wrong
-in both was seen in the first, and how far rounding goes is for the grades to tell."""
+LATER, LATER_OF_MANY = 2, 4
+"""The share of the examples that values and gradients are tried at in a second type, and those of a statement of many lines: what
+is wrong in both was seen in the first, and how far rounding goes is for the grades to tell."""
 
 
 @dataclass
@@ -79,8 +79,8 @@ def value_check(setting: Setting, dtype: str) -> CheckResult:
         return judge_value(judge, caller, example)
 
     examples, at_once = setting.max_examples, setting.searched
-    if space.sizing.extensive and setting.searched:
-        examples = max(1, examples // LATER)
+    if setting.searched:
+        examples = max(1, examples // (LATER_OF_MANY if space.sizing.extensive else LATER))
     found = search(space, make, probe, examples, setting.seed, setting.clock, judge.ahead, at_once)
     setting.searched = True
     name = f"value in {dtype}" if judge.real else "value"
@@ -105,8 +105,8 @@ def gradient_check(setting: Setting, dtype: str) -> CheckResult | None:
 
     ratios: list[float] = []
     count = max(1, setting.max_examples // (4 if space.sizing.dear else 2))
-    if space.sizing.extensive and setting.sloped:
-        count = max(1, count // LATER)
+    if setting.sloped:
+        count = max(1, count // (LATER_OF_MANY if space.sizing.extensive else LATER))
     told = partial(announce, judge)
     found = search(space, make, probe, count, setting.seed + 1, setting.clock, told, setting.searched)
     setting.sloped |= bool(found.examples)
