@@ -26,6 +26,14 @@ def collect_seldom() -> None:
     gc.set_threshold(*THRESHOLDS)
 
 
+def give_back() -> bool:
+    """Give what is freed back to the system: another formula's arrays are of other sizes. False where nothing was given."""
+    if not sys.platform.startswith("linux"):
+        return False
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    return trim is not None and bool(trim(0))
+
+
 def keep_freed() -> bool:
     """Keep what is freed in this process; False where the C library is another."""
     if not sys.platform.startswith("linux"):
@@ -34,4 +42,4 @@ def keep_freed() -> bool:
     return mallopt is not None and bool(mallopt(_MMAP_THRESHOLD, LARGEST) and mallopt(_TRIM_THRESHOLD, KEPT))
 
 
-__all__ = ["KEPT", "LARGEST", "collect_seldom", "keep_freed"]
+__all__ = ["KEPT", "LARGEST", "collect_seldom", "give_back", "keep_freed"]
