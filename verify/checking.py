@@ -14,7 +14,7 @@ from spec.language.formula import Formula
 from spec.language.procedure import Procedure
 from spec.language.registry import procedures
 from verify.accuracy.grades import GRADED, USUAL, accuracy_check
-from verify.edges import UNREAD, split
+from verify.edges import STRICT, UNREAD, split
 from verify.faults import Fault, Unsupported, Unusable
 from verify.inputs.ranges import Ranges
 from verify.laws.reasons import reasons
@@ -23,7 +23,7 @@ from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
 from verify.properties.scenarios import Scenario, applicable
 from verify.properties.values import Judge
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Report, versions
-from verify.search.checks import Setting, gradient_check, robustness_check, value_check
+from verify.search.checks import LEAST_SHRINKING, Setting, gradient_check, robustness_check, value_check
 from verify.search.edge_checks import crossing, isolated, offences, single_precision
 from verify.search.first_calls import called_at_all, met
 from verify.search.hints import Explained
@@ -31,6 +31,7 @@ from verify.search.large_checks import large_check
 from verify.search.nearest import first_that_conforms, split_auto
 from verify.search.ranges import conforming_range
 from verify.search.search import Clock
+from verify.search.shrink import SECONDS
 from verify.search.theorem_checks import theorem_check
 from verify.subject.callables import importable, supported_by, with_fixed
 from verify.subject.caller import Caller
@@ -290,7 +291,9 @@ def _scenario(setting: Setting, scenario: Scenario, report: Report, kinds: list[
     if scenario.name == UNREAD_SCENARIO:
         if setting.edges.get(UNREAD) == "ignored":
             return []
-        result = robustness_check(setting, scenario, usable)
+        # What is reported only need not become small.
+        seconds = SECONDS if setting.edges.get(UNREAD) == STRICT[UNREAD] else LEAST_SHRINKING
+        result = robustness_check(setting, scenario, usable, shrinking=seconds)
         return [] if result is None else [isolated(setting, report, result, usable[0])]
     return [r for r in (robustness_check(setting, scenario, usable),) if r is not None]
 

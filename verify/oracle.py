@@ -93,6 +93,8 @@ class Oracle:
         self.waiting: dict[Any, list[tuple[bytes, Asked]]] = {}
         self.turn = 0
         self.evaluations = 0
+        self.unread: dict[Any, Any] = {}
+        """Which slots are not read at some inputs, as :func:`verify.properties.leaks.unread` found."""
 
     def anew(self) -> None:
         """Begin another check: what was announced is forgotten, and the first question is answered alone; answers stay."""

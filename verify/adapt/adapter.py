@@ -107,10 +107,16 @@ class Bound:
         self.adapter, self.formula, self.runner = adapter, formula, adapter.runner
         self.inputs = tuple(str(item) for item in formula.inputs)
         self.tensors = {t.name: t for t in formula.tensors}
+        self._declared = [
+            (name, item if is_size(item) else None, () if is_size(item) else item.shape)
+            for name, item in zip(self.inputs, formula.inputs, strict=True)
+        ]
         self.letters = [t.name for t in formula.tensors if t.role == "parameter"]
         self.batched = [t.name for t in formula.tensors if t.role in ("data", "mask") and t.role != "mask"]
         masks = [t.name for t in formula.tensors if t.role == "mask"]
         self.masked = masks[-1] if masks else ""
+        self._leading = [(name, len(self.tensors[name].shape)) for name in (*self.batched, *masks[-1:])]
+        self._mask_axes = [str(size) for size in self.tensors[self.masked].shape] if masks else []
         self.__name__ = self.__qualname__ = adapter.__name__
         self.__module__ = ""
         said = adapter.call is None or "mask" in expressions.names_in(adapter.call)
@@ -186,13 +192,12 @@ class Bound:
     def sizes(self, given: Mapping[str, Any]) -> dict[str, int]:
         """The sizes, read off the inputs; those of data behind their leading dimensions."""
         shapes, known = [], {}
-        for item in self.formula.inputs:
-            value = given.get(str(item))
-            if is_size(item):
-                known[item] = int(value)  # type: ignore[arg-type]
-            elif isinstance(value, Tensor) and item.shape:
-                own = tuple(value.shape[value.ndim - len(item.shape) :])
-                shapes.append((item.shape, own))
+        for name, size, declared in self._declared:
+            value = given.get(name)
+            if size is not None:
+                known[size] = int(value)  # type: ignore[arg-type]
+            elif declared and isinstance(value, Tensor):
+                shapes.append((declared, tuple(value.shape)[-len(declared) :]))
         key = tuple(own for _, own in shapes), tuple(known.values())
         if key not in self._known:
             pairs = [pair for declared, own in shapes for pair in zip(declared, own, strict=True)]
@@ -204,12 +209,14 @@ class Bound:
         return self._known[key]
 
     def _lead(self, given: Mapping[str, Any]) -> tuple[int, ...]:
-        shapes = [
-            given[name].shape[: given[name].ndim - len(self.tensors[name].shape)]
-            for name in (*self.batched, self.masked)
+        shapes = {
+            tuple(given[name].shape)[: given[name].ndim - own]
+            for name, own in self._leading
             if isinstance(given.get(name), Tensor)
-        ]
-        return tuple(torch.broadcast_shapes(*shapes)) if shapes else ()
+        }
+        if len(shapes) > 1:
+            return tuple(torch.broadcast_shapes(*shapes))
+        return next(iter(shapes), ())
 
     def _letters(self, given: Mapping[str, Any]) -> dict[str, Tensor]:
         return {name: given[name] for name in self.letters if isinstance(given.get(name), Tensor)}
@@ -217,29 +224,29 @@ class Bound:
     def _names(self, given: Mapping[str, Any]) -> dict[str, Any]:
         return {**self.sizes(given), **{name: given[name] for name in given if name != self.masked}}
 
-    def prepare(self, arguments: Sequence[Any]) -> Any:
-        """Build what the call needs. It is kept, and no part of what is judged.
+    def prepare(self, arguments: Sequence[Any]) -> Callable[[], Any]:
+        """Build what the call needs. It is kept, and no part of what is judged; what is returned is the call.
 
         Raises:
             Unusable: it cannot be built, or the weights do not fit; one line.
         """
         given = self._given(arguments)
-        names = self._names(given)
+        names, lead = self._names(given), self._lead(given)
         like = next((v for v in given.values() if isinstance(v, Tensor) and v.is_floating_point()), None)
-        return self.runner.prepare(
-            names, self._letters(given), self.spoken, like, lambda: self._arguments(given, self._lead(given))
+        prepared = self.runner.prepare(
+            names, self._letters(given), self.spoken, like, lambda: self._arguments(given, names, lead)
         )
+        if self.layout.batch == SEPARATELY or self.form.form == "nm":
+            return lambda: self._each(prepared, given, names, lead)
+        return lambda: self._one(prepared, given, names, lead)
 
     def __call__(self, *arguments: Any) -> Any:
         """Call with the formula's inputs, batched or not."""
-        given, lead = self._given(arguments), None
-        prepared = self.prepare(arguments)
-        lead = self._lead(given)
-        if self.layout.batch == SEPARATELY or self.form.form == "nm":
-            return self._each(prepared, given, lead)
-        return self._one(prepared, given, lead)
+        return self.prepare(arguments)()
 
-    def _each(self, prepared: Any, given: dict[str, Any], lead: tuple[int, ...]) -> Any:
+    def _each(
+        self, prepared: Any, given: dict[str, Any], names: dict[str, Any], lead: tuple[int, ...]
+    ) -> Any:
         """Every member by itself."""
         flat = {
             name: self.layout.flat(given[name], lead, len(self.tensors[name].shape))
@@ -249,16 +256,17 @@ class Bound:
         results = []
         for place in range(math.prod(lead)):
             member = {**given, **{name: value[place] for name, value in flat.items()}}
-            found = self._one(prepared, member, ())
+            own = {name: member[name] for name in flat if name != self.masked}
+            found = self._one(prepared, member, {**names, **own}, ())
             results.append(found if isinstance(found, tuple) else (found,))
         stacked = tuple(
             torch.stack(parts).reshape((*lead, *parts[0].shape)) for parts in zip(*results, strict=True)
         )
         return stacked if len(stacked) > 1 else stacked[0]
 
-    def _one(self, prepared: Any, given: dict[str, Any], lead: tuple[int, ...]) -> Any:
+    def _one(self, prepared: Any, given: dict[str, Any], names: dict[str, Any], lead: tuple[int, ...]) -> Any:
         layout = self.layout
-        names, positional, named = self._arguments(given, lead)
+        names, positional, named = self._arguments(given, names, lead)
         result = self.runner.run(prepared, self._letters(given), names, positional, named)
         picked = self._picked(result, names)
         outputs = [
@@ -270,10 +278,10 @@ class Bound:
         return tuple(outputs) if len(outputs) > 1 else outputs[0]
 
     def _arguments(
-        self, given: dict[str, Any], lead: tuple[int, ...]
+        self, given: dict[str, Any], names: Mapping[str, Any], lead: tuple[int, ...]
     ) -> tuple[dict[str, Any], list[Any], dict[str, Any]]:
         """What the call may speak of, and its arguments."""
-        names = self._names(given)
+        names = dict(names)
         for name in self.batched:
             item = self.tensors[name]
             if isinstance(given.get(name), Tensor):
@@ -283,12 +291,12 @@ class Bound:
         return names, *expressions.arguments(self.call, names, f"call of {self.__name__}")
 
     def _mask(self, given: Mapping[str, Any], lead: tuple[int, ...], names: Mapping[str, Any]) -> Any:
-        mask, shape = given.get(self.masked), self.tensors[self.masked].shape
+        mask, axes = given.get(self.masked), self._mask_axes
         like = next(v for v in given.values() if isinstance(v, Tensor) and v.is_floating_point())
-        queries = names[str(shape[-2])] if len(shape) > 1 else 0
+        queries = names[axes[-2]] if len(axes) > 1 else 0
         if mask is not None:
-            mask = self.layout.flat(mask, lead, len(shape))
-        sizes = queries, names[str(shape[-1])], names.get("h", 1)
+            mask = self.layout.flat(mask, lead, len(axes))
+        sizes = queries, names[axes[-1]], names.get("h", 1)
         made = self.form.made(mask, math.prod(lead), sizes, like)
         return made if made is None or self.form.form == "nm" else self.layout.led(made, lead)
 

@@ -31,7 +31,8 @@ def own_randomness() -> Iterator[None]:
     here, there = random.getstate(), np.random.get_state()  # noqa: NPY002 it is the global one that modules draw from
     try:
         with torch.random.fork_rng(devices=[]), torch.enable_grad():
-            torch.manual_seed(0)
+            # Without a device ``torch.manual_seed`` remembers the whole stack for the day that there is one.
+            (torch.manual_seed if torch.cuda.is_available() else torch.default_generator.manual_seed)(0)
             yield
     finally:
         random.setstate(here)
@@ -144,7 +145,10 @@ class ModuleRunner:
                 module = _Method(module, self.method)
                 weights = {f"inner.{name}": value for name, value in weights.items()}
             try:
-                return torch.func.functional_call(module, weights, tuple(given), dict(named))
+                # Looking for tied weights at each call takes long; few modules have any.
+                return torch.func.functional_call(
+                    module, weights, tuple(given), dict(named), tie_weights=filling.tied
+                )
             except TypeError:
                 _takes(module, self.title, given, named)
                 raise

@@ -40,6 +40,7 @@ class Filling:
     ) -> None:
         self.module, self.title, self.letters = module, title, tuple(letters)
         self.parameters = dict(module.named_parameters())
+        self.tied = _tied(module)
         self.places = {key: text for key, text in weights.items() if key in letters}
         self.made = {key: text for key, text in weights.items() if key not in letters}
         if not weights:  # the same names on both sides
@@ -188,6 +189,14 @@ class Filling:
 
     def _exact(self, name: str) -> bool:
         return self._matched[name][0] == name
+
+
+def _tied(module: nn.Module) -> bool:
+    """Whether some parameter or buffer has several names."""
+    return any(
+        len(list(named())) < len(list(named(remove_duplicate=False)))
+        for named in (module.named_parameters, module.named_buffers)
+    )
 
 
 HOW_SIZES = '; if it fits at some sizes only, say at which, such as sizes={"d_model": "h*d_k"}'

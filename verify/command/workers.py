@@ -44,6 +44,7 @@ class TaskResult:
 def perform(task: Task) -> TaskResult:
     """Run one task in this process."""
     began = time.perf_counter()
+    _turn_to(task.formula_id)
     from verify.faults import Unusable
     from verify.subject.loading import Unloadable, place_at
 
@@ -63,6 +64,20 @@ def perform(task: Task) -> TaskResult:
         outcome = TaskResult(task, error=f"{type(error).__name__}: {said[0] if said else ''}")
     outcome.seconds = time.perf_counter() - began
     return outcome
+
+
+_at = ""
+"""The formula of the task before."""
+
+
+def _turn_to(formula_id: str) -> None:
+    """Where a process goes on to another formula, it keeps no memory that was freed."""
+    global _at
+    if _at and _at != formula_id:
+        from verify.command.memory import give_back
+
+        give_back()
+    _at = formula_id
 
 
 def _find(task: Task) -> tuple[Callable[..., Any], dict[str, Any]]:
@@ -94,9 +109,10 @@ def _begin(threads: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     import torch
 
-    from verify.command.memory import keep_freed
+    from verify.command.memory import collect_seldom, keep_freed
 
     keep_freed()
+    collect_seldom()
     torch.set_num_threads(threads)
 
 

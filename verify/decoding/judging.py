@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hypothesis.strategies import SearchStrategy
 
-from spec.decoding.continuations import ROUNDING, Problem
+from spec.decoding.continuations import ROUNDING, Found, Logits, Problem
 from spec.language.procedure import Procedure
 from verify.decoding.cases import OWN, Case, cases, models_of
 from verify.decoding.contract import Alone, Decoder, logits_of
@@ -18,6 +18,8 @@ from verify.faults import Fault
 SINGLE = 2.0**-16
 """As ``ROUNDING``, for what is computed in float32: 256 times its roundoff. A network of two layers errs by some tens of it."""
 
+VARIED = ("max_length", "end", "width", "top", "alpha")
+"""What a requirement may ask for in another way than the case says, beside its prompts and the cache."""
 COMPARED = ("batch", "cache")
 """Requirements that compare two results, which may differ where a decision hangs on rounding."""
 
@@ -29,6 +31,8 @@ class CaseJudge:
     procedure: Procedure
     conventions: Mapping[str, str]
     decoder: Decoder
+    solved: dict[Any, Found] = field(default_factory=dict, compare=False, repr=False)
+    read: dict[Any, Logits] = field(default_factory=dict, compare=False, repr=False)
     dtype = "float64"
 
     @property
@@ -54,11 +58,12 @@ class CaseJudge:
         return case.told(self.decoder.beams)
 
     def problem(self, case: Case) -> Problem:
-        """The case as a problem."""
+        """The case as a problem. Checks draw many cases alike: what a model has said it is not asked again."""
         model = models_of(self.decoder.fn, case)
+        logits = self.read.setdefault((case.kind, case.vocabulary, case.seed), logits_of(model))
         single = getattr(model, "precision", "float64") != "float64"
         return Problem(
-            logits_of(model),
+            logits,
             case.vocabulary,
             case.prompts,
             case.max_length,
@@ -85,12 +90,20 @@ class CaseJudge:
             if check in COMPARED and _close(problem, self.procedure.reference(problem)[1]):
                 return Seen(idle=True)
             requirement = self.procedure.named[check]
-            return Seen(requirement.broken(problem, lambda asked: self.decoder.solve(case, asked)))
+            return Seen(requirement.broken(problem, lambda asked: self._solved(case, asked)))
         except Fault as fault:
             return Seen(str(fault))
 
+    def _solved(self, case: Case, problem: Problem) -> Found:
+        """What it returns for a problem; asked once, since whether it repeats itself is a check of its own."""
+        asked = replace(case, prompts=problem.prompts, **{name: getattr(problem, name) for name in VARIED})
+        key = asked, problem.cached
+        if key not in self.solved:
+            self.solved[key] = self.decoder.solve(case, problem)
+        return self.solved[key]
+
     def _value(self, case: Case, problem: Problem) -> Seen:
-        found = self.decoder.solve(case, problem)
+        found = self._solved(case, problem)
         wanted, margin = self.procedure.reference(problem)
         if _close(problem, margin):
             return Seen(idle=True)

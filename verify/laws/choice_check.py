@@ -91,6 +91,7 @@ class Drawing:
         self.law, self.judge = law_of(formula), Judge(formula, conventions)
         self.masks = bool(getattr(caller, "takes_mask", True))
         self.axioms = {axiom.name: 0 for axiom in self.law.axioms}
+        self.conditions = [chosen(axiom.condition, self.judge.conventions) for axiom in self.law.axioms]
         self.broken: dict[str, str] = {}
 
     def call(self, inputs: Mapping[str, Any], situation: Situation, passed: list[Any]) -> list[Any]:
@@ -150,8 +151,7 @@ class Drawing:
         return np.where(said, low, 0.0), np.where(said, high, 0.0)
 
     def _hold(self, member: Member, where: str) -> None:
-        for axiom in self.law.axioms:
-            condition = chosen(axiom.condition, self.judge.conventions)
+        for axiom, condition in zip(self.law.axioms, self.conditions, strict=True):
             count, wrong = member.broken(condition, axiom.over or self.law.over)
             self.axioms[axiom.name] += count
             if wrong is not None and axiom.name not in self.broken:

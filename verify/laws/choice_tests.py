@@ -29,9 +29,10 @@ def outcomes(draws: Draws, tally: Tally) -> None:
         low, high = draws.low[b, r], draws.high[b, r]
         for what, group in _groups(len(low)):
             if group.sum() > 0 and (group.sum() < len(low) or len(low) == 1):
+                k, ends = int(count[group].sum()), _together(low, high, group)
                 tally.add(
-                    binomial_p(int(count[group].sum()), N, *_together(low, high, group)),
-                    seen(_where(draws, b, r), what, int(count[group].sum()), N, *_together(low, high, group)),
+                    binomial_p(k, N, *ends),
+                    seen(_where(draws, b, r), what, k, N, *ends),
                     headline=draws.situation.name == "main" and what.startswith("outcome"),
                 )
 
@@ -65,7 +66,7 @@ def independence(draws: Draws, tally: Tally) -> None:
     calls, members, copies, positions = draws.chosen.shape
     flat = draws.chosen.reshape(calls, members, copies * positions)
     for lag in dict.fromkeys((*LAGS, positions, 2 * positions)):
-        first = np.array(list(pairs(copies * positions, lag)), np.int64)
+        first = pairs(copies * positions, lag)
         for b in range(members):
             for r in range(positions):
                 at = first[first % positions == r]

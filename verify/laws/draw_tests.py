@@ -115,7 +115,7 @@ def independence(sample: Sample, independent: bool, tally: Tally) -> None:
                 )
 
     for lag in (1, 2, 3, 5):
-        first = np.array(list(pairs(n, lag)), dtype=np.int64)
+        first = pairs(n, lag)
         if not first.size:
             continue
         both = (Y[..., first] & Y[..., first + lag]).sum(0)
@@ -137,7 +137,7 @@ def independence(sample: Sample, independent: bool, tally: Tally) -> None:
     if sample.per_call == 1:
         steps = {f"calls {apart} apart": apart for apart in (1, 2, 3, 5)}
     for what, apart in steps.items():
-        first = np.array(list(pairs(sample.times, apart)), dtype=np.int64)
+        first = pairs(sample.times, apart)
         judge(
             f"both selected in neighbouring {what}",
             (Y[first] & Y[first + apart]).sum(0),

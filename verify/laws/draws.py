@@ -6,7 +6,7 @@ design. Nothing here knows masking: inputs, outcomes and probabilities all come 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -319,9 +319,11 @@ def impossible(sample: Sample) -> tuple[int, int, int] | None:
     return t, row, position
 
 
-def pairs(length: int, lag: int) -> Iterator[int]:
+def pairs(length: int, lag: int) -> Ints:
     """First places of disjoint pairs at a distance: 0, 2, 4, … for 1; 0, 1, 4, 5, … for 2."""
-    return (i for i in range(length - lag) if (i // lag) % 2 == 0)
+    places = np.arange(length - lag)
+    first: Ints = places[places // lag % 2 == 0]
+    return first
 
 
 def _below(item: Tensor, sizes: Mapping[Size, int]) -> int:

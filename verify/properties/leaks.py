@@ -14,7 +14,7 @@ from spec.language.evaluation.batching import batched, bind_all
 from spec.language.evaluation.evaluate import evaluate, run
 from spec.language.evaluation.walk import Walk
 from verify.inputs.examples import Example
-from verify.oracle import together
+from verify.oracle import PLAIN, content, together
 from verify.properties.gradients import REAL
 from verify.properties.values import Judge, Outcome, judge_call
 from verify.subject.caller import Caller
@@ -32,8 +32,16 @@ def unread(judge: Judge, example: Example) -> list[tuple[str, int, int]]:
     """Slices (input, axis, place) of the data that the statement never reads at these inputs: nothing there changes anything.
 
     Along the axes of the mask; in formulas without one, along those that the outputs do not have, where others are read
-    (next to a zero vector no entry of the other one matters, but none is hidden either).
+    (next to a zero vector no entry of the other one matters, but none is hidden either). Found once for all implementations.
     """
+    key = judge.flat, content(judge.flat, example.inputs)
+    known = judge.oracle.unread
+    if key not in known:
+        known[key] = _unread(judge, example)
+    return list(known[key])
+
+
+def _unread(judge: Judge, example: Example) -> list[tuple[str, int, int]]:
     found: list[tuple[str, int, int]] = []
     hidden = {size for t in judge.formula.tensors if t.role == "mask" for size in t.shape}
     shown = {size for t in judge.formula.outputs for size in t.shape}
@@ -156,11 +164,14 @@ def leaks(judge: Judge, caller: Caller, example: Example) -> list[str]:
             or value.ndim < 2
         ):
             continue
+        cases = []
         for place in range(value.shape[0]):
             planted = np.array(value)
             planted[place] = np.nan
-            case = example.changed(**{tensor.name: planted})
-            clean = evaluate(judge.flat, case.inputs)
+            cases.append(example.changed(**{tensor.name: planted}))
+        answers = judge.oracle.ask(judge.flat, [case.inputs for case in cases], PLAIN, example.dtype)
+        for case, answer in zip(cases, answers, strict=True):
+            clean = [output for output, _ in answer]
             if not any(np.isnan(x).any() and not np.isnan(x).all() for x in clean):
                 continue
             got = caller.results(_passed(caller, case), case.sizes, (), case.dtype)

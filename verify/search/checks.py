@@ -21,9 +21,9 @@ from verify.subject.caller import Caller
 
 LEAST_SHRINKING = 0.3
 """Seconds that every counterexample gets, even when the report's share is used up."""
-LATER = 4
-"""The share of the examples that values and gradients of a statement of many lines are tried at in a second type: what is wrong
-in both was seen in the first, and how far rounding goes is for the grades to tell."""
+LATER, LATER_OF_MANY = 2, 4
+"""The share of the examples that values and gradients are tried at in a second type, and those of a statement of many lines: what
+is wrong in both was seen in the first, and how far rounding goes is for the grades to tell."""
 
 
 @dataclass
@@ -79,8 +79,8 @@ def value_check(setting: Setting, dtype: str) -> CheckResult:
         return judge_value(judge, caller, example)
 
     examples, at_once = setting.max_examples, setting.searched
-    if space.sizing.extensive and setting.searched:
-        examples = max(1, examples // LATER)
+    if setting.searched:
+        examples = max(1, examples // (LATER_OF_MANY if space.sizing.extensive else LATER))
     found = search(space, make, probe, examples, setting.seed, setting.clock, judge.ahead, at_once)
     setting.searched = True
     name = f"value in {dtype}" if judge.real else "value"
@@ -105,8 +105,8 @@ def gradient_check(setting: Setting, dtype: str) -> CheckResult | None:
 
     ratios: list[float] = []
     count = max(1, setting.max_examples // (4 if space.sizing.dear else 2))
-    if space.sizing.extensive and setting.sloped:
-        count = max(1, count // LATER)
+    if setting.sloped:
+        count = max(1, count // (LATER_OF_MANY if space.sizing.extensive else LATER))
     told = partial(announce, judge)
     found = search(space, make, probe, count, setting.seed + 1, setting.clock, told, setting.searched)
     setting.sloped |= bool(found.examples)
@@ -173,10 +173,12 @@ def robustness_check(
     dtypes: list[str],
     graded: Sequence[str] = (),
     declined: Callable[[Example, Outcome], bool] = lambda example, outcome: False,
+    shrinking: float = SECONDS,
 ) -> CheckResult | None:
     """A scenario; examples on which a plain call already fails are not held against it. None where it never applies.
 
-    ``graded``: the types in which gradients conform; ``declined``: whether a failing call says that it does not take the example.
+    ``graded``: the types in which gradients conform; ``declined``: whether a failing call says that it does not take the example;
+    ``shrinking``: the seconds that a counterexample gets at most.
     """
     judge, caller = setting.judge, setting.caller
     plain = judge_gradient if scenario.gradients else judge_value
@@ -220,7 +222,8 @@ def robustness_check(
     if not found.examples and not found.unsupported and not setting.clock.over:
         return None
     dtype = found.example.dtype if found.example else dtypes[0]
-    result = concluded(setting, f"robustness: {scenario.name}", "robustness", dtype, found, probe)
+    name = f"robustness: {scenario.name}"
+    result = concluded(setting, name, "robustness", dtype, found, probe, shrinking=shrinking)
     result.dtype = None
     if result.counterexample is not None:
         result.counterexample.calls = {"scenario": scenario.name}
@@ -238,6 +241,7 @@ def concluded(
     probe: Probe,
     more: tuple[Tensor, ...] = (),
     fixed: set[Size] | None = None,
+    shrinking: float = SECONDS,
 ) -> CheckResult:
     """The result of a search: shrinks a violation, names a vacuous check and an unsupported type."""
     kept = dtype if setting.judge.real else found.returned or dtype
@@ -249,7 +253,7 @@ def concluded(
         setting.violated, setting.found = setting.violated or found.violated, example
         declared = declarations(setting.judge.formula, *more)
         began = time.monotonic()
-        seconds = max(LEAST_SHRINKING, min(SECONDS, setting.shrinking))
+        seconds = max(LEAST_SHRINKING, min(shrinking, setting.shrinking))
         if setting.small and not setting.caller.hung:
             supported = setting.caller.sizes
             shrinker = Shrinker(example, outcome, probe, declared, fixed or set(), seconds, supported)

@@ -124,7 +124,9 @@ class Caller:
             return torch.from_numpy(np.array(value, dtype=np.bool_)).to(self.device)
         if item.domain in WHOLE:
             return torch.from_numpy(np.array(value, dtype=np.int64)).to(self.device)
-        made = torch.from_numpy(np.array(value, dtype=np.float64)).to(device=self.device, dtype=DTYPES[dtype])
+        made = torch.from_numpy(np.array(value, dtype=np.float64))
+        if dtype != "float64" or self.device != "cpu":
+            made = made.to(device=self.device, dtype=DTYPES[dtype])
         return made.requires_grad_() if grad else made
 
     def arguments(
@@ -169,7 +171,8 @@ class Caller:
             arguments = [value for item, value in items if str(item) not in self.left_out]
         prepare = getattr(self.fn, "prepare", None)
         if prepare is not None and hasattr(self.fn, "adapted"):
-            prepare(arguments)
+            call: Callable[[], Any] = prepare(arguments)
+            return call
         return lambda: self.fn(*arguments)
 
     def guarded(self, work: Callable[[], Any], arguments: Sequence[Any], shapes: str = "") -> Any:

@@ -12,21 +12,25 @@ from verify.subject.returned import identical
 class Preserved:
     """A tensor, and what it held: its bytes where they lie in one piece in memory, which is quickest, else a copy."""
 
-    __slots__ = ("copy", "dtype", "held", "now", "shape")
+    __slots__ = ("address", "copy", "dtype", "held", "now", "shape")
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.now, self.shape, self.dtype = tensor, tensor.shape, tensor.dtype
         self.held = _bytes(tensor)
         self.copy = None if self.held is not None else tensor.detach().clone()
+        self.address = 0 if self.held is None else tensor.data_ptr()
 
     @property
     def changed(self) -> bool:
         """Whether it has another shape, type or bit now."""
-        if self.held is not None and self.now.shape == self.shape and self.now.dtype == self.dtype:
-            held = _bytes(self.now)
+        now = self.now
+        if self.held is not None and now.shape == self.shape and now.dtype == self.dtype:
+            if now.data_ptr() == self.address and now.is_contiguous():  # it lies where it lay
+                return bool(self.held) and ctypes.string_at(self.address, len(self.held)) != self.held
+            held = _bytes(now)
             if held is not None:
                 return held != self.held
-        return not identical(self.now, self.before())
+        return not identical(now, self.before())
 
     def before(self) -> torch.Tensor:
         """What it was."""

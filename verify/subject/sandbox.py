@@ -308,7 +308,7 @@ class GlobalState:
     """A snapshot; :meth:`restore` sets back what changed since and names it."""
 
     def __init__(self, device: str = "cpu") -> None:
-        self.items = _ITEMS if torch.device(device).type != "cuda" else (*_ITEMS, _CUDA)
+        self.items = _ITEMS if not device.startswith("cuda") else (*_ITEMS, _CUDA)
         self.saved = [item.read() for item in self.items]
 
     def restore(self) -> list[str]:

@@ -20,7 +20,7 @@ SPREAD = 0.5
 def _seeded(make: Callable[[], nn.Module], seed: int, dtype: torch.dtype = torch.float64) -> nn.Module:
     """A model whose weights are drawn from a seed, the global generator left alone."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         module = make().to(dtype).eval()
         for parameter in module.parameters():
             if parameter.dim() > 1:
