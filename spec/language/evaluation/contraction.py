@@ -26,9 +26,13 @@ def extent(*parts: Num) -> int:
 
 
 def plain(a: Num) -> bool:
-    """Whether it holds ordinary numbers alone: none with an exponent of its own, none lost, none of a softmax."""
-    finite = np.isfinite(a.value).all() and (a.error is None or (a.error < 1e200).all())
-    return a.scale is None and a.softmax is None and a.lost is None and bool(finite)
+    """Whether it holds ordinary numbers alone: none with an exponent of its own, none lost, none of a softmax.
+
+    Without errors it is not asked whether all are finite: a sum of products shows one that is not, whatever it is multiplied with.
+    """
+    if a.scale is not None or a.softmax is not None or a.lost is not None:
+        return False
+    return a.error is None or bool(np.isfinite(a.value).all() and (a.error < 1e200).all())
 
 
 def contracted(a: Num, b: Num, unit: float, tiny: float) -> tuple[Num, Floats | None] | None:
