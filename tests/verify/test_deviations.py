@@ -19,8 +19,8 @@ def report(**verdicts: str) -> Report:
     checks = [
         CheckResult(name.replace("_", " "), "robustness", verdict) for name, verdict in verdicts.items()
     ]  # type: ignore[arg-type]
-    for check in checks:
-        check.name = f"robustness: {check.name}"
+    for each in checks:
+        each.name = f"robustness: {each.name}"
     return Report("attention.x", "torch F.x", {}, checks)
 
 

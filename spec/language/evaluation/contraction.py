@@ -28,7 +28,7 @@ def extent(*parts: Num) -> int:
 def plain(a: Num) -> bool:
     """Whether it holds ordinary numbers alone: none with an exponent of its own, none lost, none of a softmax.
 
-    Without errors it is not asked whether all are finite: a sum of products shows one that is not, whatever it is multiplied with.
+    Without errors nobody asks whether all are finite: a sum of products shows one that is not, whatever it is multiplied by.
     """
     if a.scale is not None or a.softmax is not None or a.lost is not None:
         return False

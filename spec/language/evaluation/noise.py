@@ -61,7 +61,7 @@ Expectation = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 class Noise(Walk):
     """The arithmetic of random roundings; the first axis of what was rounded counts the samples.
 
-    What rounds, and how far the sum of so large terms is off, is read off the first sample for all: to first order it is the same.
+    What rounds, and how far a sum of such terms is off, is read off the first sample for all: to first order it is the same.
 
     Args:
         precision: the types of the modelled implementation.
