@@ -29,6 +29,7 @@ from spec.language.evaluation.batching import EXAMPLES, repeated
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.falling import Fallen, Places
+from spec.language.evaluation.functions import LARGEST_EXPONENT
 from spec.language.evaluation.numbers import Floats, Num
 from spec.language.evaluation.precision import FORMATS, Format, Precision
 from spec.language.evaluation.stepping import Finish
@@ -216,19 +217,21 @@ class Noise(Walk):
 
     def _off(self, a: Num, relative: Floats) -> Num:
         """``a`` with a random relative error as spread as one up to ``relative``."""
+        relative = SPREAD * np.minimum(relative[:1], LARGEST_EXPONENT)
         if not relative.any():
             return a
-        like = np.broadcast_to(relative, np.broadcast_shapes(relative.shape, a.value.shape))
-        drawn = self._drawn(like.shape, -SPREAD, SPREAD)
-        drawn *= relative
-        return Num(a.value * np.exp(drawn), None, a.scale)
+        drawn = self._drawn(np.broadcast_shapes(relative.shape, a.value.shape), -1.0, 1.0)
+        drawn *= np.sinh(relative)  # exp(±r) is cosh r ± sinh r
+        drawn += np.cosh(relative)
+        drawn *= a.value
+        return Num(drawn, None, a.scale)
 
 
 @lru_cache(maxsize=64)
 def _eights(low: float, high: float) -> Floats:
     """For each byte eight of two numbers, as its bits say."""
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
-    return bits * (high - low) + low
+    return np.asarray(bits * (high - low) + low, np.float64)
 
 
 def _inexact(values: Floats, unit: float) -> npt.NDArray[np.bool_]:
