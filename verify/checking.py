@@ -68,7 +68,7 @@ def check(
     accuracy: float | None = None,
     compile: bool = False,  # noqa: A002 torch's own word
     time_limit: float | None = None,
-    causes: bool = True,
+    causes: bool | Callable[[CheckResult], bool] = True,
     until_falsified: bool = False,
     progress: Progress | None = None,
     name: str | None = None,
@@ -98,7 +98,8 @@ def check(
             ``imprecise`` at most.
         compile: whether ``torch.compile(fn)`` is held to the statement, too.
         time_limit: seconds for the whole; checks that did not finish say so.
-        causes: whether what explains a falsification is looked for, which takes a few seconds.
+        causes: whether what explains a falsification is looked for, which takes a few seconds; or of which failed checks it is,
+            one of which has to be such.
         until_falsified: whether to stop at the first violation, and to leave its example as it was found: for whoever asks only
             whether there is one.
         progress: called with the check's name, its number, and how many there are.
@@ -189,10 +190,11 @@ def check(
         if not why.changes:  # else it begins anew, under these
             offences(setting, report)
             _violated(setting, report)
-            if causes and not why.said:
+            sought = any(map(causes, report.falsified)) if callable(causes) else causes
+            if sought and not why.said:
                 why = reasons(setting, report, kinds)
             report.hint = why.said
-            if causes and report.falsified and not report.hint.startswith("conforms"):
+            if sought and report.falsified and not report.hint.startswith("conforms"):
                 report.range = conforming_range(setting, report)
     if seeking and why.changes:
         named = asked or {}

@@ -38,6 +38,23 @@ class Deviation:
         return self.target == label and self.formula == formula_id and fnmatchcase(check, self.check)
 
 
+@dataclass(frozen=True)
+class News:
+    """Which failed checks of a target are news: what explains the others is the reason that is listed with them."""
+
+    known: tuple[Deviation, ...]
+
+    def __call__(self, check: CheckResult) -> bool:
+        """Whether no deviation of the target speaks of this check."""
+        return not any(fnmatchcase(check.name, deviation.check) for deviation in self.known)
+
+    @classmethod
+    def of(cls, label: str, formula_id: str, known: Iterable[Deviation] | None = None) -> News:
+        """Those of one target."""
+        listed = deviations() if known is None else known
+        return cls(tuple(d for d in listed if (d.target, d.formula) == (label, formula_id)))
+
+
 @dataclass
 class Judgement:
     """A run held against the list: what was expected, what is new, what should have failed and did not."""

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from verify.deviations import Deviation, deviations, judge
+from verify.checking import check
+from verify.deviations import Deviation, News, deviations, judge
 from verify.report import CheckResult, Report
 from verify.targets import TARGETS
 
@@ -18,8 +19,8 @@ def report(**verdicts: str) -> Report:
     checks = [
         CheckResult(name.replace("_", " "), "robustness", verdict) for name, verdict in verdicts.items()
     ]  # type: ignore[arg-type]
-    for check in checks:
-        check.name = f"robustness: {check.name}"
+    for each in checks:
+        each.name = f"robustness: {each.name}"
     return Report("attention.x", "torch F.x", {}, checks)
 
 
@@ -59,6 +60,18 @@ def test_a_deviation_excuses_its_own_target_only() -> None:
     other = report(NaN_leak="falsified")
     other.target = "impl.attention.x"
     assert not judge([other], [LEAK]).fine
+
+
+def test_what_is_listed_alone_is_not_explained_anew() -> None:
+    """The reason stands in the list; a cause is looked for as soon as another check fails, or nothing of the target is listed."""
+
+    def hint(pattern: str, formula: str = "scores.dot") -> str:
+        listed = [Deviation("twice", formula, pattern, "twice as large", "")]
+        news = News.of("twice", "scores.dot", listed)
+        return check(lambda q, k: 2 * q @ k.mT, "scores.dot", max_examples=10, causes=news).hint
+
+    assert hint("*") == ""
+    assert hint("gradient in float*") == hint("*", "scores.general") != ""
 
 
 def test_every_entry_names_a_target_and_says_why() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from verify.command.config import Config, OwnTarget, nearest, read
 from verify.command.profiles import resolved
 from verify.command.workers import Task
-from verify.deviations import Deviation
+from verify.deviations import Deviation, News
 from verify.faults import Unusable
 
 
@@ -47,6 +47,7 @@ def own_tasks(
             if name not in has:
                 raise Unusable(f"{config.path}: {target.label}: no check takes {name}")
         place = target.address, config.folders, target.adapter
+        options = {"causes": News(target.known), **options} if target.known else options
         tasks.append(Task("own", target.label, target.formula, options, *place))
         known += [replace(deviation, formula=formula_id) for deviation in target.known]
     return tasks, known

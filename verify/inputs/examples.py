@@ -158,8 +158,9 @@ class Space:
         dtype: str,
         batch: tuple[int, ...] = (),
         sizes: Mapping[Size, int] | None = None,
+        given: Mapping[str, Any] | None = None,
     ) -> Example:
-        """The example that a recipe describes (``sizes`` given: at these)."""
+        """The example that a recipe describes; at ``sizes``, and with inputs that are ``given``, if they are."""
         random = np.random.default_rng([*recipe])
         sizes = dict(sizes or self.sizing.drawn(recipe.sizes, recipe.variant))
         lead = self.leads[recipe.regime % len(self.leads)]
@@ -169,6 +170,9 @@ class Space:
         for item in self.formula.inputs:
             if is_size(item):
                 inputs[str(item)] = sizes[item]
+                continue
+            if given is not None and item.name in given:
+                inputs[item.name] = given[item.name]
                 continue
             shape = tuple(whole(size, sizes) for size in item.shape)
             if item.role in ("data", "mask"):

@@ -34,6 +34,8 @@ BUDGET = 2e8
 """Entries that all lines of an example may run over; most of them are products inside a sum, which are never stored."""
 MOST, DATA = 5e6, 3e5
 """Entries that the inputs of an example may have, all together; and its data, of which every sample makes arrays as large."""
+DRAWN = 6
+"""For how many sizes and seeds the parameters are kept: those of one formula, until the next type, or target, asks for them."""
 REAL = ("real", "positive", "nonnegative")
 
 
@@ -145,17 +147,32 @@ def realistic(
 ) -> Example:
     """An example at realistic sizes; ``masks`` draws a random mask where the statement has one."""
     causal = supported.masks == "causal"  # there is no other, and none is a mask, too
-    space, sizes = Space(formula, masks or causal, supported=supported), dict(sizes)
-    recipe = Recipe(0, 0, 0, int(masks), 0, seed)
-    example = space.example(recipe, dtype, batch, sizes)
-    random, fans = np.random.default_rng([seed, 13]), _fans(formula, sizes)
-    made = {}
+    space = _space(formula, masks or causal, supported)
+    weights = _weights(formula, tuple(sizes.items()), frozenset(space.fixed), seed)
+    made = {name: rounded(values, dtype) for name, values in weights.items()}
+    example = space.example(Recipe(0, 0, 0, int(masks), 0, seed), dtype, batch, sizes, made)
+    return replace(example, regime="as wide as real models")
+
+
+@lru_cache(maxsize=32)
+def _space(formula: Formula, masks: bool, supported: Supported) -> Space:
+    """The examples of a formula: what they may be about is read off it once."""
+    return Space(formula, masks, supported=supported)
+
+
+@lru_cache(maxsize=DRAWN)
+def _weights(
+    formula: Formula, sizes: tuple[tuple[Size, int], ...], fixed: frozenset[str], seed: int
+) -> Mapping[str, Any]:
+    """The parameters that are not ``fixed``, before they are rounded to a type: every type is graded at the same."""
+    random, at = np.random.default_rng([seed, 13]), dict(sizes)
+    fans, made = _fans(formula, at), {}
     for item in formula.tensors:
-        if item.role == "parameter" and item.domain in REAL and item.name not in space.fixed:
-            drawn = random.standard_normal(np.shape(example.inputs[item.name]))
+        if item.role == "parameter" and item.domain in REAL and item.name not in fixed:
+            drawn = random.standard_normal(tuple(whole(size, at) for size in item.shape))
             drawn = np.abs(drawn) if item.domain != "real" else drawn
-            made[item.name] = rounded(drawn / math.sqrt(fans.get(item.name, 1)), dtype)
-    return replace(example.changed(**made), regime="as wide as real models")
+            made[item.name] = drawn / math.sqrt(fans.get(item.name, 1))
+    return made
 
 
 def repeats(formula: Formula, sizes: Mapping[Size, int], entries: int) -> int:

@@ -28,15 +28,17 @@ def extent(*parts: Num) -> int:
 
 
 def plain(a: Num) -> Num | None:
-    """Ordinary numbers alone, else None: none with an exponent of its own, none of a softmax; of those lost just the values."""
+    """Ordinary numbers alone, else None: none with an exponent of its own, none of a softmax; of those lost just the values.
+
+    Without errors nobody asks whether all are finite: a sum of products shows one that is not, whatever it is multiplied by.
+    """
     if a.scale is not None or a.softmax is not None:
         return None
-    if a.lost is None and a.top < LARGE:
+    if a.error is None or (a.lost is None and a.top < LARGE):
         return a
-    if a.lost is not None and a.error is not None:
+    if a.lost is not None:
         a = Num(a.value, np.where(a.lost, 0.0, a.error), None, a.low, a.lost)
-    finite = np.isfinite(a.value).all() and (a.error is None or (a.error < LARGE).all())
-    return a if finite else None
+    return a if np.isfinite(a.value).all() and (a.error < LARGE).all() else None
 
 
 def contracted(a: Num, b: Num, unit: float, tiny: float) -> tuple[Num, Floats | None] | None:

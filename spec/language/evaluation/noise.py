@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from spec.language.evaluation.batching import EXAMPLES, repeated
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.falling import Fallen, Places
+from spec.language.evaluation.functions import LARGEST_EXPONENT
 from spec.language.evaluation.numbers import Floats, Num
 from spec.language.evaluation.precision import FORMATS, Format, Precision
 from spec.language.evaluation.stepping import Finish
@@ -49,8 +51,9 @@ type is the luck of one order, and a running mean does not have it.
 """
 SAMPLES = 32
 """Evaluations from which an error is estimated: enough to know a standard deviation to about one part in eight."""
-MEMORY = 6e7
-"""Bytes that the tensors of all samples may hold that are evaluated side by side; the others follow."""
+MEMORY = 3e8
+"""Bytes that the tensors of all samples may hold that are evaluated side by side; the others follow. The more there are, the
+fewer work out anew what they share."""
 
 Expectation = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 """A value in float64, and the standard deviation of a careful implementation's error."""
@@ -58,6 +61,8 @@ Expectation = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
 class Noise(Walk):
     """The arithmetic of random roundings; the first axis of what was rounded counts the samples.
+
+    What rounds, and how far a sum of such terms is off, is read off the first sample for all: to first order it is the same.
 
     Args:
         precision: the types of the modelled implementation.
@@ -92,28 +97,24 @@ class Noise(Walk):
 
     # Rounding ------------------------------------------------------------------------------------------------------------
 
-    def _bits(self, like: Floats) -> npt.NDArray[np.uint8]:
-        """0 or 1 at random for every sample and entry of an array."""
-        shape = (self.samples, *like.shape[1:]) if like.ndim and like.shape[0] == 1 else like.shape
+    def _drawn(self, shape: tuple[int, ...], low: float, high: float) -> Floats:
+        """One of two numbers at random for every sample and entry of an array of this shape: eight for each byte drawn."""
+        shape = (self.samples, *shape[1:]) if shape and shape[0] == 1 else shape
         entries = math.prod(shape)
         drawn = np.frombuffer(self.random.bytes((entries + 7) // 8), np.uint8)
-        return np.unpackbits(drawn, count=entries).reshape(shape)
-
-    def _drawn(self, like: Floats, low: float, high: float) -> Floats:
-        """One of two numbers for every sample and entry of an array; in place, as fresh memory costs more than the arithmetic."""
-        found: Floats = np.multiply(self._bits(like), high - low, dtype=np.float64)
-        return np.add(found, low, out=found) if found.ndim else found + low
+        return _eights(low, high).take(drawn, axis=0).reshape(-1)[:entries].reshape(shape)
 
     def rounded(self, a: Num, roundings: float, tiny: Any = True) -> Num:
         """``a`` rounded at random, once or as functions do; what the storage type holds exactly stays as it is."""
         if not roundings or not a.value.ndim:
             return a
-        inexact = _inexact(a.value, self.unit)
-        if inexact.any():
+        inexact = _inexact(a.value[:1], self.unit)
+        count = np.count_nonzero(inexact)
+        if count:
             spread = self.unit * SPREAD * math.sqrt(1 if roundings == 1 else CAREFUL_ROUNDINGS)
-            found = self._drawn(a.value, 1 - spread, 1 + spread)
+            found = self._drawn(a.value.shape, 1 - spread, 1 + spread)
             found *= a.value
-            a.value = found if inexact.all() else np.where(inexact, found, a.value)
+            a.value = found if count == inexact.size else np.where(inexact, found, a.value)
         return a
 
     def stored(self, a: Num, storage: Format) -> Num:
@@ -137,13 +138,13 @@ class Noise(Walk):
         E[S_k²] = k/n·Q + k(k-1)/(n(n-1))·(S² - Q), and Σ_{k=1…n} of that is (n+1)(Q/6 + S²/3); the first, Q/n, is no
         addition. Terms that are products round beforehand: Q more.
         """
-        terms = np.maximum(terms, 1)
-        variance = total**2
+        terms, first = np.maximum(terms, 1), total[:1]
+        variance = first**2
         variance *= (terms + 1) / 3
         variance = variance + squares * ((terms + 1) / 6 - 1 / terms + products)
         spread = np.sqrt(np.maximum(variance, 0.0, out=variance), out=variance)
-        spread *= _inexact(total, max(self.inner, PLAIN))
-        drawn = self._drawn(spread, -self.inner * SPREAD, self.inner * SPREAD)
+        spread *= _inexact(first, max(self.inner, PLAIN))
+        drawn = self._drawn(total.shape, -self.inner * SPREAD, self.inner * SPREAD)
         drawn *= spread
         drawn += total
         return drawn
@@ -158,9 +159,9 @@ class Noise(Walk):
             assert a.scale is not None
             top = np.where(a.value != 0, a.scale, np.iinfo(np.int32).min).max(-1, keepdims=True)
             a = self.to_scale(a, np.broadcast_to(top, a.scale.shape))
-        value = a.value
-        total, squares = value.sum(-1), np.einsum("...i,...i->...", value, value)
-        terms = np.count_nonzero(value, axis=-1)
+        total, first = a.value.sum(-1), a.value[:1]
+        squares = np.einsum("...i,...i->...", first, first)
+        terms = np.count_nonzero(first, axis=-1)
         if (terms > 1).any():
             total = self._summed(total, squares, terms, products=False)
         return self._settled(Num(total, None, None if top is None else top[..., 0]))
@@ -174,7 +175,10 @@ class Noise(Walk):
         out = self._plain.contract(factors, terms, where)
         if out is None:
             return None
-        squares = self._plain.contract([replace(part, value=part.value**2) for part in factors], terms, where)
+        if where is not None:
+            where = Truth(where.holds[:1])
+        first = [replace(part, value=part.value[:1] ** 2) for part in factors]
+        squares = self._plain.formed(first, terms, where)
         if squares is None:
             return None
         count: Any = terms
@@ -187,8 +191,8 @@ class Noise(Walk):
         before, terms = self.folded(target).floats(), self.folded(a).floats()
         fallen = Fallen(before.shape, index, shape)
         total = before + fallen.together(terms)
-        squares = before**2 + fallen.together(terms**2)
-        count = (before != 0) + fallen.together(terms != 0)
+        squares = (before**2 + fallen.together(terms**2))[:1]
+        count = ((before != 0) + fallen.together(terms != 0))[:1]
         added = self._settled(Num(self._summed(total, squares, count, products=False)))
         return added if index is None else Num(np.where(fallen.terms > 0, added.floats(), before))
 
@@ -213,12 +217,21 @@ class Noise(Walk):
 
     def _off(self, a: Num, relative: Floats) -> Num:
         """``a`` with a random relative error as spread as one up to ``relative``."""
+        relative = SPREAD * np.minimum(relative[:1], LARGEST_EXPONENT)
         if not relative.any():
             return a
-        like = np.broadcast_to(relative, np.broadcast_shapes(relative.shape, a.value.shape))
-        drawn = self._drawn(like, -SPREAD, SPREAD)
-        drawn *= relative
-        return Num(a.value * np.exp(drawn), None, a.scale)
+        drawn = self._drawn(np.broadcast_shapes(relative.shape, a.value.shape), -1.0, 1.0)
+        drawn *= np.sinh(relative)  # exp(±r) is cosh r ± sinh r
+        drawn += np.cosh(relative)
+        drawn *= a.value
+        return Num(drawn, None, a.scale)
+
+
+@lru_cache(maxsize=64)
+def _eights(low: float, high: float) -> Floats:
+    """For each byte eight of two numbers, as its bits say."""
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+    return np.asarray(bits * (high - low) + low, np.float64)
 
 
 def _inexact(values: Floats, unit: float) -> npt.NDArray[np.bool_]:

@@ -193,7 +193,11 @@ class Walk(Storing):
 
     def contract(self, factors: list[Num], terms: int, where: Truth | None) -> Num | None:
         """The sum of products over the last axis, which has so many terms; None where it has to be formed as it stands."""
-        if extent(*factors) < FEWEST or (where is not None and where.open is not None):
+        return None if extent(*factors) < FEWEST else self.formed(factors, terms, where)
+
+    def formed(self, factors: list[Num], terms: int, where: Truth | None) -> Num | None:
+        """As :meth:`contract`, however few the products are."""
+        if where is not None and where.open is not None:
             return None
         if max(part.value.shape[-1] for part in factors) < terms:
             return None
