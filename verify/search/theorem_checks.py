@@ -15,7 +15,7 @@ from verify.inputs.examples import Example, Space
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.properties.gradients import JUDGED
 from verify.properties.substitutions import Kept, NotRunnable
-from verify.properties.theorems import assumed, draw_theorem, judge_theorem, rehearse, runnable, sizes_needed
+from verify.properties.theorems import assumed, draw_theorem, judge_all, judge_theorem, runnable, sizes_needed
 from verify.properties.values import Judge, Outcome
 from verify.report import CheckResult
 from verify.search.checks import Setting, concluded
@@ -92,19 +92,18 @@ def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> Chec
     share = 10 if setting.space().sizing.dear else 5
     count = max(4, setting.max_examples // (share * len(dtypes)))
     try:
-        for dtype in dtypes:
-            drawn = theorem_examples(
+        drawn = (
+            example
+            for dtype in dtypes
+            for example in theorem_examples(
                 judge, theorem, dtype, count, setting.seed + 2, caller.takes_mask, caller.sizes
             )
-            for window in windows(drawn, setting.searched):
-                if found.over or setting.clock.over:
-                    break
-                kept = Kept()
-                if len(window) > 1:
-                    rehearse(judge, caller, theorem, window, kept)
-                found.see_all(
-                    (example, judge_theorem(judge, caller, theorem, example, kept)) for example in window
-                )
+        )
+        kept = Kept()
+        for window in windows(drawn, setting.searched):
+            if found.over or setting.clock.over:
+                break
+            found.see_all(zip(window, judge_all(judge, caller, theorem, window, kept), strict=True))
     except NotRunnable as said:
         return str(said)
     except Unsupported as said:
