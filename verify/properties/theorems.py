@@ -8,7 +8,7 @@ never asked of rounded inputs for which it does not hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
@@ -216,24 +216,30 @@ def _of_examples(claim: Claim, formula: Formula) -> Claim:
 # Drawing ------------------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=64)
+def sizes_of_inputs(formula: Formula) -> tuple[Size, ...]:
+    """The sizes of a formula's inputs, in order of appearance."""
+    return tuple(_sizes_in(_declared(formula.inputs)))
+
+
 def sizes_needed(formula: Formula, theorem: Theorem) -> list[Size]:
     """The sizes to draw for a theorem: those of the formula that it keeps, and its own."""
-    found: dict[Size, None] = {}
-
-    def note(expr: Any) -> None:
-        for symbol in sorted(free_symbols(expr), key=str):
-            if symbol.is_positive and symbol.is_integer:
-                found.setdefault(symbol)
-
-    for item in (*formula.inputs, *theorem.given):
-        for size in (*item.shape, item.below) if isinstance(item, Tensor) else (item,):
-            note(size)
-    for claim in theorem.claims:
-        for part in (claim.left, claim.right, claim.where, *(size for _, size in claim.over)):
-            note(part)
-    for size in theorem.sizes.values():
-        note(size)
+    claimed = (
+        part for c in theorem.claims for part in (c.left, c.right, c.where, *(size for _, size in c.over))
+    )
+    found = _sizes_in((*_declared((*formula.inputs, *theorem.given)), *claimed, *theorem.sizes.values()))
     return [s for s in found if s not in theorem.sizes]
+
+
+def _declared(items: Iterable[Tensor | Size]) -> Iterator[Any]:
+    for item in items:
+        yield from (*item.shape, item.below) if isinstance(item, Tensor) else (item,)
+
+
+def _sizes_in(parts: Iterable[Any]) -> list[Size]:
+    """The sizes that occur in these, in order of appearance."""
+    every = (symbol for part in parts for symbol in sorted(free_symbols(part), key=str))
+    return list(dict.fromkeys(s for s in every if s.is_positive and s.is_integer))
 
 
 def draw_theorem(
@@ -295,12 +301,13 @@ def bound_together(
 ) -> tuple[Bindings, dict[str, list[Any]]]:
     """Examples of equal sizes bound for evaluation, with an axis in front for them; and what each gives, by name."""
     formula, absent = judge.formula, judge.flat.absent
-    every = [bound_inputs(formula, theorem, example, absent) for example in examples]
-    first, given = every[0], dict[str, list[Any]]()
+    first, given = bound_inputs(formula, theorem, examples[0], absent), dict[str, list[Any]]()
     found = Bindings(sizes=dict(first.sizes), rationals=first.rationals, positive=first.positive)
     for kind in ("reals", "integers", "booleans"):
-        for name in getattr(first, kind):
-            given[name] = [getattr(each, kind)[name] for each in every]
+        for name, one in getattr(first, kind).items():
+            others = (example.inputs.get(name) for example in examples[1:])
+            unmasked = None if absent or one is None else np.zeros_like(one)
+            given[name] = [one, *(unmasked if other is None else np.asarray(other) for other in others)]
             getattr(found, kind)[name] = _stacked(given[name])
     return found, given
 
