@@ -105,7 +105,7 @@ class Oracle:
         if not more:
             self.waiting = {}
         for flat, inputs, dtype in questions:
-            group = (flat, dtype, _shapes(flat, inputs))
+            group = (flat, dtype, shapes(flat, inputs))
             self.waiting.setdefault(group, []).append((content(flat, inputs), inputs))
 
     def ask(self, flat: Flat, every: Sequence[Asked], arithmetic: Arithmetic, dtype: str) -> list[Answer]:
@@ -122,10 +122,10 @@ class Oracle:
             if known is not None:
                 found[digest] = known
             else:
-                groups.setdefault(_shapes(flat, inputs), []).append((digest, inputs))
-        for shapes, missing in groups.items():
+                groups.setdefault(shapes(flat, inputs), []).append((digest, inputs))
+        for shared, missing in groups.items():
             wanted = dict(missing)
-            others = self._others(flat, arithmetic, (flat, dtype, shapes), wanted)
+            others = self._others(flat, arithmetic, (flat, dtype, shared), wanted)
             found |= self._answered(flat, arithmetic, wanted, others)
         return [found[digest] for digest in digests]
 
@@ -217,7 +217,7 @@ def oracle_for(formula: Formula) -> Oracle:
     return Oracle()
 
 
-def _shapes(flat: Flat, inputs: Asked) -> tuple[Any, ...]:
+def shapes(flat: Flat, inputs: Asked) -> tuple[Any, ...]:
     """What inputs must share to be evaluated together: shapes and sizes."""
     return tuple(
         None
@@ -295,4 +295,15 @@ def _factors(flat: Flat, products: bool) -> tuple[tuple[Any, ...], ...]:
     )
 
 
-__all__ = ["BALLS", "PLAIN", "Answer", "Arithmetic", "Oracle", "content", "oracle_for", "together", "widest"]
+__all__ = [
+    "BALLS",
+    "PLAIN",
+    "Answer",
+    "Arithmetic",
+    "Oracle",
+    "content",
+    "oracle_for",
+    "shapes",
+    "together",
+    "widest",
+]

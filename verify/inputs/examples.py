@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,7 +118,7 @@ class Space:
     @cached_property
     def leads(self) -> tuple[Lead, ...]:
         """What examples are about, the most telling first."""
-        return leads(self.formula, self.data_regimes, self.fixed)
+        return _leads(self.formula, self.data_regimes, tuple(self.fixed))
 
     def plan(self, count: int, seed: int, large: bool = False) -> Iterator[Recipe]:
         """The first ``count`` recipes: regimes, masks, numbers and kinds of sizes each in turn, at coprime paces.
@@ -222,6 +222,14 @@ class Space:
         if item.below != 0 and value > item.below:  # it is the largest that the number may be
             value = float(item.below) / value
         return value
+
+
+@lru_cache(maxsize=64)
+def _leads(
+    formula: Formula, data_regimes: tuple[regimes.Regime, ...], fixed: tuple[str, ...]
+) -> tuple[Lead, ...]:
+    """Those of a formula, worked out once."""
+    return leads(formula, data_regimes, fixed)
 
 
 def fitted(item: Tensor, values: Any) -> Any:

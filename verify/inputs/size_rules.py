@@ -170,7 +170,7 @@ class Supported:
 
     def fits(self, sizes: Mapping[Size, int]) -> bool:
         """Whether sizes are supported; a rule about sizes that are not among them is no obstacle."""
-        known = {str(s) for s in sizes}
+        known = {s.name for s in sizes}
         return all(v >= 1 for v in sizes.values()) and all(
             r.fits(sizes) for r in self.rules if r.names <= known
         )

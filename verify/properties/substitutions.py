@@ -1,16 +1,18 @@
 """The places in a claim where a formula is applied: their arguments gathered, and something called in the formula's place.
 
-Two things can stand there: a callable (:class:`CallableApplications`), and the statement's own results at the arguments that the
-callable met (:class:`Replay`).
+A claim is evaluated for many examples at once, by one index more. By another index it is evaluated with what the callable returns
+in the formula's place, and with what the statement says at the arguments that the callable met.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
+import sympy
 import torch
 
 from spec.language.calls import Call, Pullback
@@ -18,18 +20,20 @@ from spec.language.evaluation.interpreter import Evaluator
 from spec.language.evaluation.numbers import Num
 from spec.language.formula import Formula
 from spec.language.known import known
-from spec.language.proving.evaluating.applying import Applications, plain_reader, sizes_in
-from spec.language.theorem import Claim
+from spec.language.proving.evaluating.applying import plain_reader, sizes_in
 from verify.faults import Fault
 from verify.inputs.examples import Example, rounded
 from verify.inputs.ranges import Outside
-from verify.oracle import Question, content
-from verify.properties.gradients import expected_gradients, expected_gradients_at, gradient_question
-from verify.properties.values import Judge, Reals
+from verify.oracle import content
+from verify.properties.arguments import OfExamples
+from verify.properties.gradients import expected_gradients_at
+from verify.properties.values import Expected, Judge, Reals
 from verify.subject.caller import Caller
 from verify.subject.returned import values
 
 _T = TypeVar("_T")
+VERSION = sympy.Dummy("version", integer=True)
+"""The index that is 0 for what the callable returns, and 1 for what the statement says there."""
 
 
 class NotRunnable(Exception):  # noqa: N818 said in notes as it stands
@@ -44,15 +48,13 @@ def shared(formula: Formula, judge: Judge) -> dict[str, str]:
 
 @dataclass
 class Kept:
-    """What a callable returned to the claims of a theorem, by the content of its arguments: a rehearsed call is made once.
+    """What a callable returned to the claims of a theorem, by the content of its arguments: the same call is made once.
 
-    A fault is kept, too: a callable that fails now and then may not fail a second time. ``arguments`` are those that a claim
-    passes at an example, by the claim and the example, and then by the call and the indices around it.
+    A fault is kept, too: a callable that fails now and then may not fail a second time.
     """
 
     results: dict[Any, list[tuple[Any, str]] | Fault] = field(default_factory=dict)
     gradients: dict[Any, Reals | Fault] = field(default_factory=dict)
-    arguments: dict[Any, dict[Any, list[dict[str, Any]]]] = field(default_factory=dict)
 
     def once(self, found: dict[Any, _T | Fault], key: Any, make: Callable[[], _T]) -> _T:
         """What was found under a key, made where it was not; a fault is raised again."""
@@ -67,55 +69,25 @@ class Kept:
         return result
 
 
-class CallableApplications(Applications):
-    """First pass: calls. It keeps what the statement says at the same arguments for the second pass.
+class CallableApplications(OfExamples):
+    """Calls, for each of some examples of equal sizes, and asks the statement at the same arguments.
 
-    In a rehearsal (``questions`` given) the statement is not asked: what will be asked of it is put down.
+    ``given`` holds what each example gives for a tensor, by name.
     """
 
     def __init__(
         self,
         judge: Judge,
         caller: Caller,
-        dtype: str,
-        generator_seed: int | None,
-        kept: Kept | None = None,
-        questions: list[Question] | None = None,
+        examples: Sequence[Example],
+        given: Mapping[str, Sequence[Any]],
+        kept: Kept,
     ) -> None:
-        super().__init__()
+        super().__init__(examples, given)
         self.formula = judge.formula
-        self.judge, self.caller, self.dtype, self.seed = judge, caller, dtype, generator_seed
-        self.kept, self.questions = Kept() if kept is None else kept, questions
-        self.met: dict[Any, list[dict[str, Any]]] = {}
-        self.nested = False
-        self.oracle: list[Any] = []
-        self.latest: tuple[bytes, list[Any], list[torch.Tensor]] | None = None
+        self.judge, self.caller, self.kept = judge, caller, kept
+        self.latest: tuple[Any, list[Any], list[torch.Tensor]] | None = None
         self.asked = False  # whether the callable itself has been called
-
-    def real(self, inner: Evaluator, number: Any) -> Any:
-        """The float64 value, rounded to the type under check."""
-        return rounded(number.floats(), self.dtype)
-
-    def about(self, claim: Claim, example: Example) -> CallableApplications:
-        """The applications in a claim at an example, whose arguments are gathered once."""
-        self.met = self.kept.arguments.setdefault((claim, id(example)), self.met)
-        return self
-
-    def everywhere(
-        self, evaluator: Evaluator, node: Call | Pullback, arguments: list[Any], outer: list[Any]
-    ) -> list[dict[str, Any]]:
-        """Gathered once, for the rehearsal and for the judgement; but those that hold what another call returns in each."""
-        if self.depth:
-            self.nested = True
-            return super().everywhere(evaluator, node, arguments, outer)
-        key = (node, *(tuple(evaluator.ranges[s]) for s in outer))
-        if key not in self.met:
-            self.nested = False
-            found = super().everywhere(evaluator, node, arguments, outer)
-            if self.nested:
-                return found
-            self.met[key] = found
-        return [dict(found) for found in self.met[key]]
 
     def judging(self, formula_id: str) -> Judge:
         """The judge of a formula that is applied."""
@@ -124,99 +96,128 @@ class CallableApplications(Applications):
         other = known(formula_id)
         return self.judge.beside(other, shared(other, self.judge))
 
-    def announced(self, node: Call | Pullback, every: list[dict[str, Any]]) -> None:
-        """The statement is evaluated at all of them together."""
-        judge, output = self.judging(node.formula_id), node.output
-        if (
-            (self.questions is not None and judge is self.judge)
-            or len(every) < 2
-            or output not in {tensor.name for tensor in judge.flat.outputs}
-        ):
-            return
-        if isinstance(node, Call):
-            judge.expect_all(every, self.dtype, rigorous=False)
-        else:
-            points = [
-                ({k: v for k, v in given.items() if k != "seed"}, {output: given["seed"]}) for given in every
-            ]
-            expected_gradients_at(judge, points, [node.wrt], self.dtype)
+    def applied(self, node: Call | Pullback, every: list[dict[str, Any]]) -> list[tuple[Any, Any, Any]]:
+        """At each of these arguments what the callable returns, the bound there, and what the statement says there."""
+        judge, own, output = self.judging(node.formula_id), node.formula_id == self.formula.id, node.output
+        if own:
+            for arguments in every:
+                self.permitted(node, arguments)
+        place = next((k for k, t in enumerate(judge.flat.outputs) if t.name == output), None)
+        each = len(every) // len(self.examples)
+        examples = [example for example in self.examples for _ in range(each)]
+        if isinstance(node, Pullback):
+            if place is None:
+                raise NotRunnable(f"a callable does not return {output}")
+            return self.pullbacks(node, judge, every, examples, own, place)
+        dtypes = [example.dtype for example in examples]
+        if place is None:  # a line inside: the statement's own
+            lines = self.said(every, dtypes, lambda asked, dtype: judge.lines(asked, dtype, output))
+            return [(line.value, line.bound, line.value) for line in lines]
+        got: list[Any] = [None] * len(every)
+        if own:
+            self.asked = True
+            returned = [self.returned(*one)[place] for one in zip(every, examples, strict=True)]
+            got = [value for value, _ in returned]
+            dtypes = dtypes if judge.real else [dtype for _, dtype in returned]
+        said = self.said(
+            every,
+            dtypes,
+            lambda asked, dtype: [e[place] for e in judge.expect_all(asked, dtype, rigorous=False)],
+        )
+        return [
+            (value if own else line.value, line.bound, line.value)
+            for value, line in zip(got, said, strict=True)
+        ]
 
-    def apply(self, node: Call | Pullback, arguments: dict[str, Any]) -> tuple[Any, Any, Any]:
-        """What the callable returns, the bound there, and what the statement says there."""
-        formula_id, output = node.formula_id, node.output
-        own = formula_id == self.formula.id
-        judge = self.judging(formula_id)
-        if own and self.caller.sizes and not self.caller.sizes.fits(sizes_in(self.formula, arguments)):
-            raise NotRunnable(f"it applies the formula where not {self.caller.sizes}")
-        if own and not self.caller.sizes.takes(
-            self.formula, arguments, lambda x: float(rounded(x, self.dtype))
-        ):
-            raise NotRunnable(f"it applies the formula where not {self.caller.sizes}")
-        if own and isinstance(node, Pullback) and node.wrt in dict(self.caller.sizes.fixed):
+    @staticmethod
+    def said(
+        every: Sequence[_T], dtypes: Sequence[str], ask: Callable[[list[_T], str], list[Expected]]
+    ) -> list[Expected]:
+        """What the statement says at all of these, asked once for each type."""
+        found: dict[int, Expected] = {}
+        for dtype in dict.fromkeys(dtypes):
+            here = [k for k, own in enumerate(dtypes) if own == dtype]
+            found |= zip(here, ask([every[k] for k in here], dtype), strict=True)
+        return [found[k] for k in range(len(every))]
+
+    def permitted(self, node: Call | Pullback, arguments: dict[str, Any]) -> None:
+        """Whether the callable may be called so.
+
+        Raises:
+            NotRunnable: it never may.
+            Outside: not at this example.
+        """
+        sizes = self.caller.sizes
+        if sizes:
+            fits = sizes.fits(sizes_in(self.formula, arguments))
+            for dtype in {example.dtype for example in self.examples}:
+                fits = fits and sizes.takes(self.formula, arguments, partial(_in_type, dtype))
+            if not fits:
+                raise NotRunnable(f"it applies the formula where not {sizes}")
+        if isinstance(node, Pullback) and node.wrt in dict(sizes.fixed):
             raise NotRunnable(f"{node.wrt} is fixed")
-        if own and self.caller.sizes.within is not None and not self.caller.sizes.within.holds(arguments):
+        if sizes.within is not None and not sizes.within.holds(arguments):
             raise Outside
-        if own and not self.caller.takes_mask:
+        if not self.caller.takes_mask:
             for item in self.formula.inputs:
                 mask = arguments.get(str(item))
                 if self.formula.is_mask(item) and mask is not None and not np.all(mask):
                     raise NotRunnable("the callable takes no mask")
-        place = next((k for k, t in enumerate(judge.flat.outputs) if t.name == output), None)
-        if isinstance(node, Pullback):
-            if place is None:
-                raise NotRunnable(f"a callable does not return {output}")
-            return self.pullback(node, judge, arguments, own, place)
-        if place is None:  # a line inside: the statement's own
-            line = judge.line(arguments, self.dtype, output)
-            return line.value, line.bound, line.value
-        if own and self.questions is not None and judge.real:
-            self.asked = True
-            got, _ = self.returned(arguments)[place]
-            self.questions.append((judge.flat, arguments))
-            return got, np.zeros(np.shape(got)), got
-        expected = judge.expect(arguments, self.dtype, rigorous=False)[place]
-        if not own:
-            return expected.value, expected.bound, expected.value
-        self.asked = True
-        got, returned = self.returned(arguments)[place]
-        if not judge.real:
-            expected = judge.expect(arguments, returned, rigorous=False)[place]
-        return got, expected.bound, expected.value
 
-    def returned(self, arguments: dict[str, Any]) -> list[tuple[Any, str]]:
+    def returned(self, arguments: dict[str, Any], example: Example) -> list[tuple[Any, str]]:
         """What the callable returns: values, and the type they came in."""
 
         def call() -> list[tuple[Any, str]]:
-            passed = self.caller.arguments(arguments, self.dtype, generator_seed=self.seed)
-            kind = self.dtype if self.judge.real else None
+            passed = self.caller.arguments(arguments, example.dtype, generator_seed=example.generator_seed)
+            kind = example.dtype if self.judge.real else None
             got = self.caller.results(passed, sizes_in(self.formula, arguments), (), kind)
             return [(values(x), str(x.dtype).removeprefix("torch.")) for x in got]
 
-        key = content(self.judge.flat, arguments), self.seed
-        return self.kept.once(self.kept.results, key, call)
+        return self.kept.once(self.kept.results, self.key(arguments, example), call)
 
-    def pullback(
-        self, node: Pullback, judge: Judge, arguments: dict[str, Any], own: bool, place: int
-    ) -> tuple[Any, Any, Any]:
-        """As :meth:`apply`, for a gradient: what autograd finds, the bound, and the derived gradient."""
-        seed = arguments.pop("seed")
+    def key(self, arguments: dict[str, Any], example: Example) -> tuple[Any, ...]:
+        """What tells a call from others."""
+        return content(self.judge.flat, arguments), example.dtype, example.generator_seed
+
+    def pullbacks(
+        self,
+        node: Pullback,
+        judge: Judge,
+        every: list[dict[str, Any]],
+        examples: list[Example],
+        own: bool,
+        place: int,
+    ) -> list[tuple[Any, Any, Any]]:
+        """As :meth:`applied`, for gradients: what autograd finds, the bound, and the derived gradient."""
         output, wrt = node.output, node.wrt
-        if own and self.questions is not None:
-            self.questions.append(gradient_question(judge, arguments, {output: seed}, [wrt]))
-            got = self.slope(judge, arguments, seed, place, wrt)
-            return got, np.zeros(got.shape), got
-        derived = expected_gradients(judge, arguments, {output: seed}, [wrt], self.dtype)[wrt]
-        value, bound = derived.value, derived.bound
-        if not own:
-            return value, bound, value
-        return self.slope(judge, arguments, seed, place, wrt), bound, value
+        points = [
+            ({k: v for k, v in given.items() if k != "seed"}, {output: given["seed"]}) for given in every
+        ]
 
-    def slope(self, judge: Judge, arguments: dict[str, Any], seed: Any, place: int, wrt: str) -> Reals:
+        def ask(asked: list[Any], dtype: str) -> list[Expected]:
+            return [found[wrt] for found in expected_gradients_at(judge, asked, [wrt], dtype)]
+
+        got: list[Any] = [None] * len(every)
+        if own:
+            got = [
+                self.slope(judge, inputs, seeds[output], place, wrt, example)
+                for (inputs, seeds), example in zip(points, examples, strict=True)
+            ]
+        derived = self.said(points, [example.dtype for example in examples], ask)
+        return [
+            (slope if own else line.value, line.bound, line.value)
+            for slope, line in zip(got, derived, strict=True)
+        ]
+
+    def slope(
+        self, judge: Judge, arguments: dict[str, Any], seed: Any, place: int, wrt: str, example: Example
+    ) -> Reals:
         """The gradient that autograd finds, 0 where it finds no path."""
         self.asked = True
+        key = self.key(arguments, example)
 
         def call() -> Reals:
-            passed, outputs = self.called(arguments)
+            passed, outputs = self.called(arguments, example, key)
             out = outputs[place]
             leaf = dict(zip((str(i) for i in self.formula.inputs), passed, strict=False))[wrt]
             if not out.requires_grad:
@@ -226,7 +227,7 @@ class CallableApplications(Applications):
                 lambda: torch.autograd.grad(
                     out,
                     leaf,
-                    self.caller.tensor(tensor, seed, self.dtype),
+                    self.caller.tensor(tensor, seed, example.dtype),
                     retain_graph=True,
                     allow_unused=True,
                 )[0],
@@ -234,22 +235,24 @@ class CallableApplications(Applications):
             )
             return np.zeros(np.shape(arguments[wrt])) if grad is None else values(grad)
 
-        key = (content(judge.flat, arguments), self.seed, np.asarray(seed).tobytes(), place, wrt)
-        return self.kept.once(self.kept.gradients, key, call)
+        return self.kept.once(self.kept.gradients, (key, np.asarray(seed).tobytes(), place, wrt), call)
 
-    def called(self, arguments: dict[str, Any]) -> tuple[list[Any], list[torch.Tensor]]:
+    def called(
+        self, arguments: dict[str, Any], example: Example, key: Any
+    ) -> tuple[list[Any], list[torch.Tensor]]:
         """One call with inputs that require a gradient; a claim asks for many gradients of the same one."""
-        key = content(self.judge.flat, arguments)
         if self.latest is None or self.latest[0] != key:
-            passed = self.caller.arguments(arguments, self.dtype, grad=True, generator_seed=self.seed)
-            outputs = self.caller.results(passed, sizes_in(self.formula, arguments), (), self.dtype)
+            passed = self.caller.arguments(
+                arguments, example.dtype, grad=True, generator_seed=example.generator_seed
+            )
+            outputs = self.caller.results(passed, sizes_in(self.formula, arguments), (), example.dtype)
             self.latest = key, passed, outputs
         return self.latest[1:]
 
     def entries(
         self, evaluator: Evaluator, parts: list[Any], lead: tuple[int, ...], index: tuple[Any, ...]
     ) -> Any:
-        """As numbers with bounds; what the statement says there is kept for the second pass."""
+        """As numbers with bounds, of both versions; inside the arguments of another call those of the callable alone."""
         got, bound, said = (
             np.stack([np.asarray(p[k], dtype=np.float64) for p in parts]).reshape(
                 (*lead, *np.shape(parts[0][k]))
@@ -257,21 +260,15 @@ class CallableApplications(Applications):
             for k in range(3)
         )
         lost = ~np.isfinite(bound) | ~np.isfinite(said)
+        got, bound = np.where(lost & ~np.isfinite(got), 0.0, got), np.where(lost, 0.0, bound)
+        if VERSION in evaluator.ranges:
+            got = np.stack([got, np.where(lost, 0.0, said)])
+            bound, lost = np.stack([bound, np.zeros_like(bound)]), np.stack([lost, lost])
+            index = (VERSION, *index)
+        number = Num(got, bound, lost=lost if lost.any() else None)
         places = evaluator._places(index, got.shape) if index else plain_reader(evaluator)
-        kept = np.where(lost, 0.0, bound)
-        number = Num(np.where(lost & ~np.isfinite(got), 0.0, got), kept, lost=lost if lost.any() else None)
-        own = Num(np.where(lost, 0.0, said), np.zeros_like(kept), lost=number.lost)
-        if not self.depth:  # a call inside another's arguments is not met again: those arguments are kept
-            self.oracle.append(own.view(places))
         return number.view(places)
 
 
-class Replay:
-    """Second pass: the statement's own entries, in the order in which the first pass met them."""
-
-    def __init__(self, kept: list[Any]) -> None:
-        self.kept = iter(kept)
-
-    def __call__(self, evaluator: Evaluator, node: Call | Pullback) -> Any:
-        """The next of them."""
-        return next(self.kept)
+def _in_type(dtype: str, value: float) -> float:
+    return float(rounded(value, dtype))

@@ -1,14 +1,14 @@
 """Theorems as properties: evaluated with the callable in the formula's place, and, to guard the theorem, with the oracle there.
 
-Both sides of a claim are evaluated by the interpreter of statements; wherever the formula is applied, the callable is called with
-the arguments of that place, rounded to the type under check. The tolerance is both sides' bounds at the inputs actually passed,
-plus what the statement itself says the two sides differ by at those same inputs. So a theorem is never asked of rounded inputs
-for which it does not hold.
+Both sides of a claim are evaluated by the interpreter of statements, at many examples at once; wherever the formula is applied,
+the callable is called with the arguments of that place, rounded to the type under check. The tolerance is both sides' bounds at
+the inputs actually passed, plus what the statement itself says the two sides differ by at those same inputs. So a theorem is
+never asked of rounded inputs for which it does not hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
@@ -17,20 +17,20 @@ import numpy as np
 
 from spec.language.abbreviations import meant
 from spec.language.arrays import Tensor
+from spec.language.evaluation.batching import EXAMPLE, of_examples
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.dimensions import Size, fraction_of, whole
 from spec.language.evaluation.interpreter import Evaluator
-from spec.language.evaluation.precision import FORMATS, Precision
+from spec.language.evaluation.precision import FORMATS
 from spec.language.evaluation.walk import Walk
-from spec.language.flatten import Flat, chosen
+from spec.language.flatten import chosen
 from spec.language.formula import Formula
 from spec.language.theorem import Claim, Theorem
 from spec.language.trees import free_symbols
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example, rounded
 from verify.inputs.ranges import Outside
-from verify.oracle import Arithmetic, Question
-from verify.properties.substitutions import CallableApplications, Kept, NotRunnable, Replay
+from verify.properties.substitutions import VERSION, CallableApplications, Kept, NotRunnable
 from verify.properties.values import Judge, Outcome
 from verify.subject.caller import Caller
 
@@ -47,115 +47,125 @@ def runnable(theorem: Theorem, judge: Judge) -> str:
     return ""
 
 
-def rehearse(judge: Judge, caller: Caller, theorem: Theorem, examples: Iterable[Example], kept: Kept) -> None:
-    """Run the claims for their arguments alone, and ask the statement at all of these together; ``kept`` keeps the results.
-
-    What goes wrong here goes wrong again where it is judged: faults are kept, too.
-    """
-    questions: dict[tuple[str, Flat], list[Any]] = {}
-    for example in examples:
-        for claim in theorem.claims:
-            put_down: list[Question] = []
-            calls = CallableApplications(judge, caller, example.dtype, example.generator_seed, kept, put_down)
-            calls.about(claim, example)
-            bindings = bound_inputs(judge.formula, theorem, example, judge.flat.absent)
-            try:
-                settled_claim = settled(claim, judge)
-                evaluator = Evaluator(Walk(FORMATS["float64"]), bindings, None, calls)
-                if not caller.hung and not vacuous(settled_claim, evaluator):
-                    sides(settled_claim, evaluator)
-            except (
-                Fault,
-                Outside,
-                Unsupported,
-                NotRunnable,
-                ArithmeticError,
-                LookupError,
-                TypeError,
-                ValueError,
-            ):
-                pass
-            for flat, inputs in put_down:
-                questions.setdefault((example.dtype, flat), []).append(inputs)
-    for (dtype, flat), every in questions.items():
-        arithmetic = Arithmetic(Precision.of(dtype, judge.conventions["intermediates"]))
-        with suppress(ArithmeticError, LookupError, ValueError):
-            judge.oracle.ask(flat, every, arithmetic, dtype)
-
-
-def judge_theorem(
-    judge: Judge, caller: Caller, theorem: Theorem, example: Example, kept: Kept | None = None
-) -> Outcome:
+def judge_theorem(judge: Judge, caller: Caller, theorem: Theorem, example: Example) -> Outcome:
     """Run every claim on the callable at an example; claims about lines that it does not return are left out.
-
-    ``kept``: what the callable returned in a rehearsal.
 
     Raises:
         NotRunnable: a part of a claim that a callable has no place in, or no claim about what it returns.
     """
-    outcome, asked = Outcome(), False
-    for claim in theorem.claims:
-        calls = CallableApplications(judge, caller, example.dtype, example.generator_seed, kept)
-        calls.about(claim, example)
-        found = _judge_claim(judge, calls, theorem, claim, example)
-        if calls.asked:
-            outcome, asked = outcome.worse(found), True
-    if not asked:
-        raise NotRunnable("about lines that a callable does not return")
+    (outcome,) = _judged(judge, caller, theorem, [example], Kept())
     return outcome
 
 
+def judge_all(
+    judge: Judge, caller: Caller, theorem: Theorem, examples: Sequence[Example], kept: Kept
+) -> Iterator[Outcome]:
+    """As :func:`judge_theorem`, at each of these examples in their order; those of equal sizes are evaluated together.
+
+    ``kept``: what the callable has returned.
+    """
+    groups: dict[Any, list[int]] = {}
+    for place, example in enumerate(examples):
+        groups.setdefault(tuple(example.sizes.items()), []).append(place)
+    found: dict[int, Outcome] = {}
+    for place, example in enumerate(examples):
+        group = groups.pop(tuple(example.sizes.items()), [])
+        if len(group) > 1 and not caller.hung:
+            with suppress(*STUMBLES):  # one of them must not speak for the others
+                together = _judged(judge, caller, theorem, [examples[k] for k in group], kept, True)
+                found |= zip(group, together, strict=True)
+        yield found[place] if place in found else _judged(judge, caller, theorem, [example], kept)[0]
+
+
+STUMBLES = (Fault, Outside, Unsupported, NotRunnable, ArithmeticError, LookupError, TypeError, ValueError)
+"""What may go wrong at one example, and is met again where it is judged alone."""
+
+
+def _judged(
+    judge: Judge,
+    caller: Caller,
+    theorem: Theorem,
+    examples: Sequence[Example],
+    kept: Kept,
+    together: bool = False,
+) -> list[Outcome]:
+    """The outcomes at examples of equal sizes; what goes wrong is raised if they are judged ``together``."""
+    outcomes, asked = [Outcome() for _ in examples], False
+    bindings, given = bound_together(judge, theorem, examples)
+    for claim in theorem.claims:
+        calls = CallableApplications(judge, caller, examples, given, kept)
+        try:
+            found = _judge_claim(judge, calls, theorem, settled(claim, judge), bindings)
+        except Outside:  # the claim is about inputs that are out of the range
+            if together:
+                raise
+            asked = True
+            continue
+        except Fault as fault:
+            if together:
+                raise
+            found = [Outcome(ratio=np.inf, message=str(fault), violates=theorem.title)]
+        except (TypeError, KeyError, IndexError, NotImplementedError, StopIteration) as error:
+            raise NotRunnable(f"{type(error).__name__}: {error}") from error
+        if calls.asked:
+            outcomes = [one.worse(other) for one, other in zip(outcomes, found, strict=True)]
+            asked = True
+    if not asked:
+        raise NotRunnable("about lines that a callable does not return")
+    return outcomes
+
+
 def _judge_claim(
-    judge: Judge, calls: CallableApplications, theorem: Theorem, claim: Claim, example: Example
-) -> Outcome:
-    caller = calls.caller
-    bindings = bound_inputs(judge.formula, theorem, example, judge.flat.absent)
-    arithmetic = Walk(FORMATS["float64"])
-    try:
-        claim = settled(claim, judge)
-        evaluator = Evaluator(arithmetic, bindings, None, calls)
-        if vacuous(claim, evaluator):
-            calls.asked = True  # it would be, at other sizes
-            return Outcome()
-        left, right, where = sides(claim, evaluator)
-        true_left, true_right, _ = sides(claim, Evaluator(arithmetic, bindings, None, Replay(calls.oracle)))
-    except Outside:  # the claim is about inputs that are out of the range
-        calls.asked = True
-        return Outcome()
-    except Fault as fault:
-        return Outcome(ratio=np.inf, message=str(fault), violates=theorem.title)
-    except (TypeError, KeyError, IndexError, NotImplementedError, StopIteration) as error:
-        raise NotRunnable(f"{type(error).__name__}: {error}") from error
+    judge: Judge, calls: CallableApplications, theorem: Theorem, claim: Claim, bindings: Bindings
+) -> list[Outcome]:
+    evaluator = Evaluator(Walk(FORMATS["float64"]), bindings, None, calls)
+    if vacuous(claim, evaluator):
+        calls.asked = True  # it would be, at other sizes
+        return [Outcome() for _ in calls.examples]
+    left, right, where = sides(_of_examples(claim, judge.formula), evaluator, len(calls.examples))
     with np.errstate(all="ignore"):
-        gap, true_gap = left.floats() - right.floats(), true_left.floats() - true_right.floats()
+        gaps = left.floats() - right.floats()
         tolerance = left.bounds() + right.bounds()
+        gaps, tolerance, where = np.broadcast_arrays(gaps, tolerance, where)
+        (gap, true_gap), tolerance, where = (
+            np.broadcast_to(part, (2, len(calls.examples), *part.shape[2:]))
+            for part in (gaps, tolerance, where)
+        )
+        tolerance, where = tolerance[0], where[0]
         if claim.relation != "=":  # rounding may reach a bound that the statement stays below
             distance, extra = np.maximum(gap, 0.0), np.maximum(true_gap, 0.0)
         else:
             distance, extra = np.abs(gap), np.abs(true_gap)
         tolerance = np.where(np.isfinite(true_gap), tolerance + extra, np.inf)
-        distance, tolerance, where = np.broadcast_arrays(distance, tolerance, where)
         ratio = np.where(distance == 0, 0.0, distance / tolerance)
         ratio = np.where(np.isnan(ratio), np.inf, ratio)
         ratio = np.where(np.isinf(tolerance) | ~where, 0.0, ratio)
     sound = np.isfinite(tolerance) & where
-    outcome = Outcome(effective=bool(sound.any()), what=_said(claim), violates=f"{theorem.title}")
-    if ratio.size:
-        at = int(np.argmax(ratio))
-        place = tuple(int(x) for x in np.unravel_index(at, ratio.shape))
-        outcome.ratio, outcome.index = float(ratio.flat[at]), place
-        outcome.got = float(np.broadcast_to(left.floats(), ratio.shape).flat[at])
-        outcome.expected = float(np.broadcast_to(right.floats(), ratio.shape).flat[at])
-        outcome.tolerance = float(tolerance.flat[at])
-    if outcome.fails:
-        symbols = ", ".join(f"{s}={k}" for (s, _), k in zip(claim.over, outcome.index or (), strict=False))
-        sign = {"=": "=", "<=": "≤", "<": "<"}[claim.relation]
-        outcome.message = (
-            f"{judge.formula.id}: {caller.name}: not {claim.left} {sign} {claim.right}"
-            f"{' at ' + symbols if symbols else ''}: {outcome.got:.9g} against {outcome.expected:.9g} "
-            f"± {outcome.tolerance:.2g} in {example.dtype}"
-        )
-    return outcome
+    got, expected = (np.broadcast_to(side.floats(), gaps.shape)[0] for side in (left, right))
+    outcomes = []
+    for place, example in enumerate(calls.examples):
+        outcome = Outcome(effective=bool(sound[place].any()), what=_said(claim), violates=theorem.title)
+        if ratio[place].size:
+            at = int(np.argmax(ratio[place]))
+            outcome.index = tuple(int(x) for x in np.unravel_index(at, ratio[place].shape))
+            outcome.ratio, outcome.tolerance = (
+                float(part[place][outcome.index]) for part in (ratio, tolerance)
+            )
+            outcome.got, outcome.expected = (float(part[place][outcome.index]) for part in (got, expected))
+        if outcome.fails:
+            outcome.message = _message(judge, calls.caller, claim, outcome, example.dtype)
+        outcomes.append(outcome)
+    return outcomes
+
+
+def _message(judge: Judge, caller: Caller, claim: Claim, outcome: Outcome, dtype: str) -> str:
+    symbols = ", ".join(f"{s}={k}" for (s, _), k in zip(claim.over, outcome.index or (), strict=False))
+    sign = {"=": "=", "<=": "≤", "<": "<"}[claim.relation]
+    return (
+        f"{judge.formula.id}: {caller.name}: not {claim.left} {sign} {claim.right}"
+        f"{' at ' + symbols if symbols else ''}: {outcome.got:.9g} against {outcome.expected:.9g} "
+        f"± {outcome.tolerance:.2g} in {dtype}"
+    )
 
 
 def settled(claim: Claim, judge: Judge) -> Claim:
@@ -182,35 +192,54 @@ def vacuous(claim: Claim, evaluator: Evaluator) -> bool:
     return any(int(evaluator.index(size).item()) <= 0 for _, size in claim.over)
 
 
-def sides(claim: Claim, evaluator: Evaluator) -> tuple[Any, Any, Any]:
-    """Both sides of a claim over its indices, and where it is claimed."""
-    spans = [(symbol, 0, size - 1) for symbol, size in claim.over]
+def sides(claim: Claim, evaluator: Evaluator, examples: int) -> tuple[Any, Any, Any]:
+    """Both sides of a claim in both versions, for each example and over its indices; and where it is claimed."""
+    spans = [
+        (VERSION, 0, 1),
+        (EXAMPLE, 0, examples - 1),
+        *((symbol, 0, size - 1) for symbol, size in claim.over),
+    ]
     with np.errstate(all="ignore"), evaluator.within(spans, claim.where) as where:
         left, right = evaluator.value(claim.left), evaluator.value(claim.right)
-    return left, right, np.array(True) if where is None else where.surely
+        ones = (1,) * len(evaluator.scope)
+    return left, right, np.ones(ones, bool) if where is None else where.surely
+
+
+@lru_cache(maxsize=1024)
+def _of_examples(claim: Claim, formula: Formula) -> Claim:
+    """A claim about each of the examples."""
+    kept = frozenset(tensor.name for tensor in formula.constants)
+    left, right, where = (of_examples(part, kept) for part in (claim.left, claim.right, claim.where))
+    return Claim(left, right, claim.over, where, claim.relation)
 
 
 # Drawing ------------------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=64)
+def sizes_of_inputs(formula: Formula) -> tuple[Size, ...]:
+    """The sizes of a formula's inputs, in order of appearance."""
+    return tuple(_sizes_in(_declared(formula.inputs)))
+
+
 def sizes_needed(formula: Formula, theorem: Theorem) -> list[Size]:
     """The sizes to draw for a theorem: those of the formula that it keeps, and its own."""
-    found: dict[Size, None] = {}
-
-    def note(expr: Any) -> None:
-        for symbol in sorted(free_symbols(expr), key=str):
-            if symbol.is_positive and symbol.is_integer:
-                found.setdefault(symbol)
-
-    for item in (*formula.inputs, *theorem.given):
-        for size in (*item.shape, item.below) if isinstance(item, Tensor) else (item,):
-            note(size)
-    for claim in theorem.claims:
-        for part in (claim.left, claim.right, claim.where, *(size for _, size in claim.over)):
-            note(part)
-    for size in theorem.sizes.values():
-        note(size)
+    claimed = (
+        part for c in theorem.claims for part in (c.left, c.right, c.where, *(size for _, size in c.over))
+    )
+    found = _sizes_in((*_declared((*formula.inputs, *theorem.given)), *claimed, *theorem.sizes.values()))
     return [s for s in found if s not in theorem.sizes]
+
+
+def _declared(items: Iterable[Tensor | Size]) -> Iterator[Any]:
+    for item in items:
+        yield from (*item.shape, item.below) if isinstance(item, Tensor) else (item,)
+
+
+def _sizes_in(parts: Iterable[Any]) -> list[Size]:
+    """The sizes that occur in these, in order of appearance."""
+    every = (symbol for part in parts for symbol in sorted(free_symbols(part), key=str))
+    return list(dict.fromkeys(s for s in every if s.is_positive and s.is_integer))
 
 
 def draw_theorem(
@@ -265,6 +294,30 @@ def bound_inputs(formula: Formula, theorem: Theorem, example: Example, absent: b
     for tensor, constant in formula.constants.items():
         bindings.rationals[tensor.name] = fraction_of(constant).as_integer_ratio()
     return bindings
+
+
+def bound_together(
+    judge: Judge, theorem: Theorem, examples: Sequence[Example]
+) -> tuple[Bindings, dict[str, list[Any]]]:
+    """Examples of equal sizes bound for evaluation, with an axis in front for them; and what each gives, by name."""
+    formula, absent = judge.formula, judge.flat.absent
+    first, given = bound_inputs(formula, theorem, examples[0], absent), dict[str, list[Any]]()
+    found = Bindings(sizes=dict(first.sizes), rationals=first.rationals, positive=first.positive)
+    for kind in ("reals", "integers", "booleans"):
+        for name, one in getattr(first, kind).items():
+            others = (example.inputs.get(name) for example in examples[1:])
+            unmasked = None if absent or one is None else np.zeros_like(one)
+            given[name] = [one, *(unmasked if other is None else np.asarray(other) for other in others)]
+            getattr(found, kind)[name] = _stacked(given[name])
+    return found, given
+
+
+def _stacked(arrays: Sequence[Any]) -> Any:
+    """Arrays of equal shapes as one; a mask that is absent from some is True there."""
+    present = [array for array in arrays if array is not None]
+    if not present:
+        return None
+    return np.stack([np.ones_like(present[0]) if array is None else array for array in arrays])
 
 
 def assumed(formula: Formula, theorem: Theorem, example: Example) -> bool:

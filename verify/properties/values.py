@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spec.language.evaluation.binding import bind
+from spec.language.evaluation.batching import batched, bind_all
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.walk import Walk
@@ -21,7 +21,7 @@ from spec.language.formula import Formula
 from spec.language.trees import walk
 from verify.faults import Fault
 from verify.inputs.examples import Example, members
-from verify.oracle import BALLS, PLAIN, Answer, Arithmetic, Oracle, content, oracle_for
+from verify.oracle import BALLS, PLAIN, Answer, Arithmetic, Oracle, content, oracle_for, shapes, together
 from verify.subject.caller import Caller
 from verify.subject.returned import values
 
@@ -82,7 +82,7 @@ class Judge:
         self.conventions = formula.choose(conventions)
         self.flat = formula.flat(self.conventions)
         self._others: dict[Any, Judge] = {}
-        self._lines: OrderedDict[Any, Mapping[str, Any]] = OrderedDict()
+        self._lines: OrderedDict[Any, tuple[Mapping[str, Any], int]] = OrderedDict()
         self.real = any(
             t.domain in ("real", "positive", "nonnegative") and t.role in ("data", "parameter")
             for t in formula.tensors
@@ -124,19 +124,37 @@ class Judge:
         (answer,) = self.oracle.ask(self.flat, [inputs], PLAIN, dtype)
         return any(np.isnan(value).any() for value, _ in answer)
 
-    def line(self, inputs: Mapping[str, Any], dtype: str, name: str) -> Expected:
+    def lines(self, every: Sequence[Mapping[str, Any]], dtype: str, name: str) -> list[Expected]:
         """What the statement says of the tensor of any of its lines, with the bound for an implementation in ``dtype``."""
-        key = (content(self.flat, inputs), dtype)
-        tensors = self._lines.get(key)
-        if tensors is None:
-            precision = Precision.of(dtype, self.conventions["intermediates"])
-            done = run(self.flat, Walk(precision.operations), bind(self.flat, inputs), precision.storage)
-            tensors = self._lines[key] = done.tensors
-            if len(self._lines) > RUNS:
-                self._lines.popitem(last=False)
-        with np.errstate(all="ignore"):
-            found = tensors[name]
-            return Expected(name, found.floats(), found.bounds())
+        keys = [(content(self.flat, inputs), dtype) for inputs in every]
+        missing = {key: inputs for key, inputs in zip(keys, every, strict=True) if key not in self._lines}
+        groups: dict[Any, list[Any]] = {}
+        for key, inputs in missing.items():
+            groups.setdefault(shapes(self.flat, inputs), []).append(key)
+        precision = Precision.of(dtype, self.conventions["intermediates"])
+        for group in (part for same in groups.values() for part in self._parts(same, missing)):
+            done = run(
+                batched(self.flat),
+                Walk(precision.operations),
+                bind_all(self.flat, [missing[key] for key in group]),
+                precision.storage,
+            )
+            for place, key in enumerate(group):
+                self._lines[key] = done.tensors, place
+        found = []
+        for key in keys:
+            tensors, place = self._lines[key]
+            with np.errstate(all="ignore"):
+                value, bound = tensors[name].floats(), tensors[name].bounds()
+                found.append(Expected(name, value[place], np.broadcast_to(bound, value.shape)[place]))
+        while len(self._lines) > RUNS:
+            self._lines.popitem(last=False)
+        return found
+
+    def _parts(self, keys: Sequence[Any], inputs: Mapping[Any, Mapping[str, Any]]) -> Iterable[Sequence[Any]]:
+        """So many of them at a time as are evaluated together."""
+        many = together(self.flat, inputs[keys[0]])
+        return (keys[first : first + many] for first in range(0, len(keys), many))
 
     def expect(self, inputs: Mapping[str, Any], dtype: str, rigorous: bool | None = None) -> list[Expected]:
         """What the statement says at these inputs (without batch dimensions); see :meth:`expect_all`."""

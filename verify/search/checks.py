@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size
@@ -13,6 +14,7 @@ from verify.faults import Unsupported
 from verify.inputs.examples import Example, Recipe, Space, members
 from verify.properties.gradients import JUDGED, announce, differentiable, judge_gradient, with_cotangents
 from verify.properties.scenarios import Scenario, applicable
+from verify.properties.substitutions import Kept
 from verify.properties.values import Judge, Outcome, judge_value
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Kind
 from verify.search.search import Clock, Found, Probe, search
@@ -22,8 +24,8 @@ from verify.subject.caller import Caller
 LEAST_SHRINKING = 0.3
 """Seconds that every counterexample gets, even when the report's share is used up."""
 LATER, LATER_OF_MANY = 2, 4
-"""The share of the examples that values and gradients are tried at in a second type, and those of a statement of many lines: what
-is wrong in both was seen in the first, and how far rounding goes is for the grades to tell."""
+"""The share of the examples that values and gradients are tried at in a second type, and theorems, and those of a statement of many
+lines: what is wrong in both was seen in the first, and how far rounding goes is for the grades to tell."""
 
 
 @dataclass
@@ -41,6 +43,8 @@ class Setting:
         searched: whether a search has ended.
         sloped: whether gradients were searched in some type.
         scenes: examples of the scenarios that are to come.
+        drawn: inputs at which theorems were played.
+        kept: what the callable returned to theorems.
         edges: the conventions of the check that were chosen (:mod:`verify.edges`).
         named: the formula's conventions that stay where others are sought.
         found: the latest violation, before it was made small.
@@ -57,6 +61,8 @@ class Setting:
     searched: bool = False
     sloped: bool = False
     scenes: dict[str, list[Example]] = field(default_factory=dict)
+    drawn: dict[Any, Example] = field(default_factory=dict)
+    kept: Kept = field(default_factory=Kept)
     edges: Mapping[str, str] = field(default_factory=dict)
     named: Collection[str] = ()
     found: Example | None = None

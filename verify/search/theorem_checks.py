@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -11,18 +14,26 @@ from spec.language.evaluation.dimensions import Size, symbols_in, whole
 from spec.language.theorem import Theorem
 from spec.language.trees import walk
 from verify.faults import Unsupported
-from verify.inputs.examples import Example, Space
+from verify.inputs.examples import Example, Recipe, Space
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.properties.gradients import JUDGED
-from verify.properties.substitutions import Kept, NotRunnable
-from verify.properties.theorems import assumed, draw_theorem, judge_theorem, rehearse, runnable, sizes_needed
+from verify.properties.substitutions import NotRunnable
+from verify.properties.theorems import (
+    assumed,
+    draw_theorem,
+    judge_all,
+    judge_theorem,
+    runnable,
+    sizes_needed,
+    sizes_of_inputs,
+)
 from verify.properties.values import Judge, Outcome
 from verify.report import CheckResult
-from verify.search.checks import Setting, concluded
+from verify.search.checks import LATER_OF_MANY, Setting, concluded
 from verify.search.search import Found, windows
 
 SMALL = (2, 3, 5, 7)
-TOGETHER = 6
+TOGETHER = 4
 """Examples of a theorem that share their sizes."""
 
 
@@ -34,37 +45,55 @@ def theorem_examples(
     seed: int,
     masks: bool = True,
     supported: Supported = EVERY_SIZE,
+    drawn: dict[Any, Example] | None = None,
 ) -> Iterator[Example]:
-    """Examples for a theorem, small, in every regime in turn, at which its assumptions hold."""
+    """Examples for a theorem, small, in every regime in turn, at which its assumptions hold.
+
+    The formula's inputs are those of its other theorems, as far as sizes and assumptions allow: they are made, and called, once.
+    ``drawn`` keeps them.
+    """
     space = Space(judge.formula, masks, supported=supported)
     needed = sizes_needed(judge.formula, theorem)
-    random = np.random.default_rng([seed, 11])
-    latest: dict[str, list[list[int]]] = {}
+    every = dict.fromkeys((*sizes_of_inputs(judge.formula), *needed))
+    latest: dict[str, list[dict[Size, int]]] = {}
     for turn, recipe in enumerate(space.plan(count, seed)):
         for attempt in range(6):
+            random = np.random.default_rng([seed, 11, turn, attempt])
             kind = "equal" if turn % 7 == 5 else "one" if turn % 4 == 2 and needed else "primes"
-            sizes = [int(x) for x in random.permutation(SMALL)[: len(needed)]]
-            sizes += [int(random.integers(1, 5)) for _ in needed[len(sizes) :]]
+            values = [int(x) for x in random.permutation(SMALL)[: len(every)]]
+            values += [int(random.integers(1, 5)) for _ in range(len(every) - len(values))]
+            sizes = dict(zip(every, values, strict=True))
             if supported.few:  # those of all other checks
                 usual = space.sizing.drawn(0, 0)
-                kind, sizes = "primes", [usual.get(size, SMALL[0]) for size in needed]
+                kind, sizes = "primes", {size: usual.get(size, SMALL[0]) for size in every}
             if kind == "one":
-                sizes[int(random.integers(len(needed)))] = 1
+                sizes[needed[int(random.integers(len(needed)))]] = 1
             if kind == "equal":
-                sizes = [1] * len(needed) if attempt == 0 else [int(random.integers(1, 5))] * len(needed)
+                sizes = dict.fromkeys(every, 1 if attempt == 0 else int(random.integers(1, 5)))
             elif attempt == 0:  # examples of equal sizes are evaluated together
                 uses = latest.setdefault(kind, [])
                 sizes = uses[-1] if len(uses) % TOGETHER else sizes
                 uses.append(sizes)
             redrawn = recipe._replace(seed=recipe.seed + attempt)
-            chosen = space.sizing.affordable(dict(zip(needed, sizes, strict=True)))
+            chosen = space.sizing.affordable({size: sizes[size] for size in needed})
             if supported and theorem.sizes:
-                every = {**chosen, **{size: whole(expr, chosen) for size, expr in theorem.sizes.items()}}
-                chosen = {size: value for size, value in supported.settled(every).items() if size in chosen}
-            example = draw_theorem(judge.formula, theorem, space.example, redrawn, chosen, dtype)
+                known = {**chosen, **{size: whole(expr, chosen) for size, expr in theorem.sizes.items()}}
+                chosen = {size: value for size, value in supported.settled(known).items() if size in chosen}
+            made = partial(_made, space, {} if drawn is None else drawn)
+            example = draw_theorem(judge.formula, theorem, made, redrawn, chosen, dtype)
             if supported.fits(example.sizes) and assumed(judge.formula, theorem, example):
                 yield example
                 break
+
+
+def _made(
+    space: Space, drawn: dict[Any, Example], recipe: Recipe, dtype: str, sizes: Mapping[Size, int]
+) -> Example:
+    """The example that a recipe describes at these sizes; drawn once."""
+    key = (recipe, dtype, *((size, sizes[size]) for size in sizes_of_inputs(space.formula)))
+    if key not in drawn:
+        drawn[key] = space.example(recipe, dtype, sizes=sizes)
+    return replace(drawn[key], inputs=dict(drawn[key].inputs), sizes=dict(sizes))
 
 
 def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> CheckResult | str:
@@ -91,20 +120,19 @@ def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> Chec
     found = Found()
     share = 10 if setting.space().sizing.dear else 5
     count = max(4, setting.max_examples // (share * len(dtypes)))
+    counts = [count, *(-(-count // LATER_OF_MANY) for _ in dtypes[1:])]
     try:
-        for dtype in dtypes:
-            drawn = theorem_examples(
-                judge, theorem, dtype, count, setting.seed + 2, caller.takes_mask, caller.sizes
+        drawn = (
+            example
+            for dtype, few in zip(dtypes, counts, strict=True)
+            for example in theorem_examples(
+                judge, theorem, dtype, few, setting.seed + 2, caller.takes_mask, caller.sizes, setting.drawn
             )
-            for window in windows(drawn, setting.searched):
-                if found.over or setting.clock.over:
-                    break
-                kept = Kept()
-                if len(window) > 1:
-                    rehearse(judge, caller, theorem, window, kept)
-                found.see_all(
-                    (example, judge_theorem(judge, caller, theorem, example, kept)) for example in window
-                )
+        )
+        for window in windows(drawn, setting.searched):
+            if found.over or setting.clock.over:
+                break
+            found.see_all(zip(window, judge_all(judge, caller, theorem, window, setting.kept), strict=True))
     except NotRunnable as said:
         return str(said)
     except Unsupported as said:

@@ -7,7 +7,7 @@ result depends on the others in how it is reached only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -45,34 +45,43 @@ def repeated(flat: Flat) -> Flat:
 @lru_cache(maxsize=256)
 def _with_examples(flat: Flat, inputs: bool) -> Flat:
     kept = {*flat.constants, *(() if inputs else (item.name for item in flat.inputs))}
-
-    def leading(tensor: Tensor) -> Tensor:
-        if tensor.name in kept or tensor.role == "generator":
-            return tensor
-        return Tensor(
-            tensor.name, (EXAMPLES, *tensor.shape), tensor.domain, tensor.role, tensor.below, tensor.meaning
-        )
-
-    def rule(part: Any) -> Any:
-        if not isinstance(part, Ref):
-            return None
-        tensor = leading(part.tensor)
-        return part if tensor is part.tensor else Ref(tensor, EXAMPLE, *part.index)
-
     lines = tuple(
         replace(
             line,
-            left=transform(line.left, rule),
-            right=transform(line.right, rule),
+            left=of_examples(line.left, kept),
+            right=of_examples(line.right, kept),
             ranges=((EXAMPLE, sympy.S.Zero, EXAMPLES - 1), *line.ranges),
         )
         for line in flat.lines
     )
     return replace(
         flat,
-        inputs=tuple(leading(item) if isinstance(item, Tensor) else item for item in flat.inputs),
+        inputs=tuple(_leading(item, kept) if isinstance(item, Tensor) else item for item in flat.inputs),
         lines=tuple(line for group in arrange(lines) for line in group.lines),
-        outputs=tuple(map(leading, flat.outputs)),
+        outputs=tuple(_leading(item, kept) for item in flat.outputs),
+    )
+
+
+def of_examples(node: Any, kept: Container[str]) -> Any:
+    """The same tree about each of the examples; tensors that are ``kept``, by name, are the same for all.
+
+    A tensor that is an argument as it stands is left so: an absent mask is absent in each example, or not.
+    """
+
+    def rule(part: Any) -> Any:
+        if not isinstance(part, Ref):
+            return None
+        tensor = _leading(part.tensor, kept)
+        return part if tensor is part.tensor else Ref(tensor, EXAMPLE, *part.index)
+
+    return transform(node, rule)
+
+
+def _leading(tensor: Tensor, kept: Container[str]) -> Tensor:
+    if tensor.name in kept or tensor.role == "generator":
+        return tensor
+    return Tensor(
+        tensor.name, (EXAMPLES, *tensor.shape), tensor.domain, tensor.role, tensor.below, tensor.meaning
     )
 
 
@@ -125,4 +134,4 @@ def _conditions(flat: Flat, item: Tensor, values: list[Any], sizes: Mapping[Any,
     )
 
 
-__all__ = ["EXAMPLE", "EXAMPLES", "batched", "bind_all", "repeated"]
+__all__ = ["EXAMPLE", "EXAMPLES", "batched", "bind_all", "of_examples", "repeated"]

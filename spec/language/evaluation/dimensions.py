@@ -24,12 +24,18 @@ def whole(size: Any, sizes: Mapping[Size, int]) -> int:
     """A symbolic size as a number."""
     if size in sizes:
         return sizes[size]
-    return int(substitute(sympy.sympify(size), {s: sympy.Integer(v) for s, v in sizes.items()}))
+    return _at(size, *((s, sizes[s]) for s in symbols_in(size) if s in sizes))
 
 
-def symbols_in(size: Any) -> set[Size]:
+@lru_cache(maxsize=4096)
+def _at(size: Any, *sizes: tuple[Size, int]) -> int:
+    return int(substitute(sympy.sympify(size), {s: sympy.Integer(v) for s, v in sizes}))
+
+
+@lru_cache(maxsize=4096)
+def symbols_in(size: Any) -> frozenset[Size]:
     """The size symbols in an expression of sizes."""
-    return {s for s in sympy.sympify(size).free_symbols if isinstance(s, sympy.Symbol)}
+    return frozenset(s for s in sympy.sympify(size).free_symbols if isinstance(s, sympy.Symbol))
 
 
 def fraction_of(constant: Any) -> Fraction:

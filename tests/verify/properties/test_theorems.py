@@ -152,7 +152,7 @@ def counting(turn):
     return lambda: next(turns) == turn
 
 
-# The first example is judged at once; those after it are rehearsed, two calls or one gradient each at least.
+# The first example is judged alone; those after it together, two calls or one gradient each at least.
 @pytest.mark.parametrize(
     ("formula", "plain", "theorem", "backward"),
     [
@@ -162,7 +162,7 @@ def counting(turn):
     ids=["forward", "backward"],
 )
 def test_a_callable_that_fails_a_single_time_is_found_wherever_that_is(formula, plain, theorem, backward):
-    """A call is made once, whether it is rehearsed or judged, and what it raised is not forgotten in between."""
+    """A call is made once, for many examples together or for one, and what it raised is not forgotten in between."""
     for turn in range(1, 6):
         failing, never = counting(turn), counting(0)
 

@@ -100,24 +100,23 @@ class Applications:
 
     most = inf
     """At how many values of the indices around it a formula is applied at most."""
+    around: frozenset[Any] = frozenset()
+    """The indices that every application depends on."""
 
     def __init__(self) -> None:
-        self.depth = 0
         self._used: dict[Any, set[Any]] = {}  # the indices and sizes in the arguments of a call
 
     def __call__(self, evaluator: Evaluator, node: Call | Pullback) -> Any:
         """The numbers of one application, one axis for each index in scope."""
         arguments = list(node.arguments if isinstance(node, Call) else (*node.call.arguments, node.seed))
         if node not in self._used:
-            self._used[node] = set().union(*(free_symbols(a) for a in arguments))
+            self._used[node] = set(self.around).union(*(free_symbols(a) for a in arguments))
         used = self._used[node]
         outer = [s for s in evaluator.scope if s in used and s in evaluator.ranges]
         ranges = [evaluator.ranges[s] for s in outer]
         if np.prod([len(r) for r in ranges], dtype=float) > self.most:
             raise NotEvaluated(f"{node.args[0]} is applied at more than {self.most} places")
-        every = self.everywhere(evaluator, node, arguments, outer)
-        self.announced(node, every)
-        parts = [self.apply(node, gathered) for gathered in every]
+        parts = self.applied(node, self.everywhere(evaluator, node, arguments, outer))
         lead = tuple(len(r) for r in ranges)
         index = (*(s - int(r[0]) if len(r) else s for s, r in zip(outer, ranges, strict=True)), *node.index)
         return self.entries(evaluator, parts, lead, index)
@@ -129,14 +128,10 @@ class Applications:
         every: list[dict[str, Any]] = []
         same: dict[str, Any] = {}  # arguments that are the same at all of these places
         for at in product(*(evaluator.ranges[s] for s in outer)):
-            self.depth += 1
-            try:
-                inner = evaluator.outside(dict(zip(outer, (int(v) for v in at), strict=True)))
-                every.append(self.gathered(inner, node, arguments, same))
-                if not same:
-                    same = self._constant(node, arguments, every[0], set(outer))
-            finally:
-                self.depth -= 1
+            inner = evaluator.outside(dict(zip(outer, (int(v) for v in at), strict=True)))
+            every.append(self.gathered(inner, node, arguments, same))
+            if not same:
+                same = self._constant(node, arguments, every[0], set(outer))
         return every
 
     def gathered(
@@ -184,8 +179,9 @@ class Applications:
             number = inner.value(value if isinstance(value, Node) else Literal(value))
             return self.real(inner, inner.arithmetic.view(number, lambda part: np.broadcast_to(part, extent)))
 
-    def announced(self, node: Call | Pullback, every: list[dict[str, Any]]) -> None:
-        """Told of all the arguments at which an application is about to be asked for."""
+    def applied(self, node: Call | Pullback, every: list[dict[str, Any]]) -> list[Any]:
+        """The whole outputs (or gradients) at each of these arguments."""
+        return [self.apply(node, gathered) for gathered in every]
 
     def real(self, inner: Evaluator, number: Any) -> Any:
         """A real argument, from a number of the arithmetic."""
