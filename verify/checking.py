@@ -249,7 +249,7 @@ def _plan(setting: Setting, kinds: list[str], report: Report, compiled: bool) ->
     ]
     if formula.law is not None:
         slopes = [(f"gradient in {k}", partial(_drawn_gradient, setting, k)) for k in kinds if k in JUDGED]
-        return [("law", partial(_laws, setting)), *slopes, *scenarios]
+        return [("law", partial(_laws, setting, report)), *slopes, *scenarios]
     if judge.real:
         plan += [(f"value in {k}", partial(_value, setting, report, k, kinds)) for k in kinds]
     else:
@@ -307,12 +307,13 @@ def _usable(report: Report, kinds: list[str]) -> list[str]:
     return narrow or kinds
 
 
-def _laws(setting: Setting) -> list[CheckResult]:
+def _laws(setting: Setting, report: Report) -> list[CheckResult]:
     from verify.laws.checking import check_law
+    from verify.laws.pace import NOTE
 
     judge, caller = setting.judge, setting.caller
     try:
-        return check_law(
+        checks = check_law(
             caller,
             judge.formula,
             judge.conventions,
@@ -320,6 +321,8 @@ def _laws(setting: Setting) -> list[CheckResult]:
             caller.device,
             lambda: setting.clock.over,
         )
+        report.notes += [str(check.details[NOTE]) for check in checks if NOTE in check.details]
+        return checks
     except Fault as fault:
         return [CheckResult("law", "law", FALSIFIED, message=str(fault))]
     except Unsupported as said:

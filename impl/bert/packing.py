@@ -23,8 +23,8 @@ def pack(
 
     What does not fit is taken off the end of the longer text, or of the one that ``truncation`` names. Where both are cut and one
     may keep a token more, it is the first, or with ``odd="longer"`` the one that was longer (the second if they were alike).
-    Segments are 0 up to the first [SEP] and with it, then 1. ValueError where the text that may be cut is too short for it, and
-    for unknown options.
+    A single text is the first: ``"only_second"`` never cuts it. Segments are 0 up to the first [SEP] and with it, then 1.
+    ValueError where the text that may be cut is too short for it, and for unknown options.
     """
     if truncation not in ("longest_first", "only_first", "only_second") or odd not in ("first", "longer"):
         raise ValueError(f"bert.pack: unknown truncation {truncation!r} or odd {odd!r}")

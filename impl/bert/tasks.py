@@ -2,7 +2,8 @@
 
 A head is built around an encoder: ``BertForTokenClassification(BertEncoder.from_pretrained(folder), labels=7)``; or both are read
 from a checkpoint, ``BertForTokenClassification.from_pretrained(folder)``. Called with labels, a model gives its loss (the mean
-over what has a label; −100 is none), without them its logits. Source: Devlin et al. 2019, sections 3.1, 3.2 and 4.
+over what has a label; −100 is none), without them its logits. TypeError for labels that are not integers, IndexError (on the
+CPU) for one that is no class. Source: Devlin et al. 2019, sections 3.1, 3.2 and 4.
 """
 
 from pathlib import Path
@@ -28,6 +29,9 @@ __all__ = [
     "PreTraining",
     "Span",
 ]
+
+IGNORED = -100
+"""The label of what has none; what F.cross_entropy ignores by default."""
 
 Task = TypeVar("Task", bound="_Task")
 
@@ -269,7 +273,7 @@ def _of_words(head: Words, E: Tensor, x: Tensor, labels: Tensor | None, at: Tens
             raise ValueError("bert: expected labels or at; got both")
         if labels.shape != x.shape[:-1]:
             raise _refuse.shapes("bert", "labels (... n), one for each token", labels=labels, x=x)
-        at = labels >= 0
+        at = labels != IGNORED
         return linear_cross_entropy(head(x[at]), E, labels[at], b=head.bias)
     return F.linear(head(x if at is None else x[at]), E, head.bias)
 
@@ -278,8 +282,14 @@ def _loss(logits: Tensor, labels: Tensor) -> Tensor:
     """The mean over what has a label; 0 where nothing has one."""
     if labels.shape != logits.shape[:-1]:
         raise _refuse.shapes("bert", "a label for each row of logits", labels=labels, logits=logits)
+    if labels.is_floating_point() or labels.is_complex() or labels.dtype == torch.bool:
+        raise _refuse.dtypes("bert", "integer labels", labels=labels)
     flat = labels.flatten().long()
-    total = F.cross_entropy(logits.flatten(0, -2), flat, reduction="sum")
+    try:
+        total = F.cross_entropy(logits.flatten(0, -2), flat, reduction="sum")
+    except IndexError:
+        has = labels.masked_fill(labels == IGNORED, 0)
+        raise _refuse.out_of_range("bert", "labels other than −100", has, logits.shape[-1]) from None
     return total / (flat >= 0).sum().clamp(min=1)
 
 

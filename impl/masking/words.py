@@ -41,8 +41,9 @@ def mlm(
     as Python's ``round``; none where c = 0). ``"count_of_all"`` is BERT's original: max(1, round(0.15 n)) of them, or all c.
 
     ids may have any integer dtype and are left as they were; both results keep that dtype, only labels of an unsigned
-    one are int64, to hold −100. Equal seeds give equal results on one kind of device. ValueError for shapes, ids or a
-    generator's device that do not fit, TypeError for wrong dtypes.
+    one are int64, to hold −100. Equal seeds give equal results on one kind of device. IndexError for an id below 0 or not below
+    V, special ones among them (on the CPU), ValueError for shapes, a mask_id or a generator's device that do not fit, TypeError
+    for wrong dtypes.
     """
     _check(ids, special, mask_id, V, generator, selection)
     if selection == "bernoulli":
@@ -103,8 +104,8 @@ def _check(ids: Tensor, special: Tensor, mask_id: int, V: int, generator: Genera
         raise _refuse.dtypes("masking.mlm", "a boolean special, True = never selected", special=special)
     if ids.dim() == 0 or special.shape != ids.shape:
         raise _refuse.shapes("masking.mlm", "ids (... n), special (... n)", ids=ids, special=special)
-    if V < 1 or mask_id < 0:
-        raise ValueError(f"masking.mlm: expected V >= 1, mask_id >= 0; got V {V}, mask_id {mask_id}")
+    if not 0 <= mask_id < V:
+        raise ValueError(f"masking.mlm: expected V >= 1, 0 <= mask_id < V; got V {V}, mask_id {mask_id}")
     largest = torch.iinfo(ids.dtype).max
     if max(mask_id, V - 1) > largest:
         raise ValueError(
@@ -112,6 +113,10 @@ def _check(ids: Tensor, special: Tensor, mask_id: int, V: int, generator: Genera
             f"got {str(ids.dtype).removeprefix('torch.')}, at most {largest}"
         )
     check_generator("masking.mlm", "ids", ids.device, generator)
+    if ids.is_cpu and ids.numel():
+        low, high = ids.long().aminmax()
+        if low < 0 or high >= V:
+            raise _refuse.out_of_range("masking.mlm", "ids", ids, V)
     if selection not in ("bernoulli", "exact_count", "count_of_all"):
         known = "'bernoulli', 'exact_count' or 'count_of_all'"
         raise ValueError(f"masking.mlm: selection is {known}; got {selection!r}")

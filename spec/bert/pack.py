@@ -191,5 +191,6 @@ pack = Procedure(
         paper("devlin2019", "section 3 and figure 2"),
     ),
     notes="Step 2 is that of the conventions truncation = longest_first and odd = first. In pre-training the original BERT takes "
-    "tokens off the beginning of a text as often as off its end.",
+    "tokens off the beginning of a text as often as off its end. A single text is the first: only_first and longest_first cut "
+    "it, only_second never does, so that one that does not fit is refused.",
 )

@@ -59,6 +59,14 @@ def test_a_text_that_may_not_be_cut_is_refused_where_it_does_not_fit() -> None:
         pack([5], [6] * 11, cls=1, sep=2, longest=7, truncation="only_first")
 
 
+def test_a_single_text_is_never_cut_as_the_second() -> None:
+    """It is the first: where only the second may be cut, one that does not fit is refused."""
+    assert pack([5, 6, 7], None, cls=1, sep=2, longest=4, truncation="only_first")[0] == [1, 5, 6, 2]
+    assert pack([5, 6, 7], None, cls=1, sep=2, longest=5, truncation="only_second")[0] == [1, 5, 6, 7, 2]
+    with pytest.raises(ValueError, match="do not fit into 4 by truncation 'only_second'"):
+        pack([5, 6, 7], None, cls=1, sep=2, longest=4, truncation="only_second")
+
+
 def test_a_word_is_the_longest_pieces_from_the_left() -> None:
     """The example of BERT's own code, and words that no pieces make."""
     vocabulary = ["[UNK]", "un", "##aff", "##able", "a"]

@@ -175,9 +175,16 @@ def test_every_word_can_be_drawn():
         (
             {"V": 0},
             ValueError,
-            "expected V >= 1, mask_id >= 0; got V 0, mask_id 103",
+            "expected V >= 1, 0 <= mask_id < V; got V 0, mask_id 103",
         ),
         ({"mask_id": -1}, ValueError, "got V 30522, mask_id -1"),
+        ({"mask_id": V}, ValueError, "0 <= mask_id < V; got V 30522, mask_id 30522"),
+        (
+            {"ids": torch.full((5, 7), V)},
+            IndexError,
+            "expected ids in 0..30521, below 30522; got ids[0, 0] =",
+        ),
+        ({"ids": torch.ones(5, 7).long() - 2}, IndexError, "below 30522; got ids[0, 0] = -1"),
         ({"ids": torch.ones(5, 7).to(torch.int8)}, ValueError, "got int8, at most 127"),
         (
             {"selection": "exact"},

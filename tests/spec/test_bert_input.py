@@ -104,6 +104,22 @@ def test_a_requirement_of_wordpiece_can_be_broken(requirement: Requirement) -> N
     assert "\n" not in said
 
 
+def test_a_single_text_is_the_first() -> None:
+    """All but only_second cut it; where that is the convention, what does not fit is refused, and what fits is as it was."""
+    for truncation in ("longest_first", "only_first"):
+        assert pack.reference(pack.Problem((5, 6, 7), None, 1, 2, 4, {"truncation": truncation}))[0] == (
+            1,
+            5,
+            6,
+            2,
+        )
+    second = {"truncation": "only_second"}
+    assert pack.reference(pack.Problem((5, 6, 7), None, 1, 2, 5, second))[0] == (1, 5, 6, 7, 2)
+    with pytest.raises(ValueError, match="a sequence of 4 has no room"):
+        pack.reference(pack.Problem((5, 6, 7), None, 1, 2, 4, second))
+    assert "only_second never does" in pack.pack.notes
+
+
 def test_a_text_that_may_not_be_cut_and_does_not_fit_is_refused() -> None:
     """Five tokens of the first text stay, and there is room for two of both."""
     problem = pack.Problem(PAIR.a, PAIR.b, 1, 2, 5, {"truncation": "only_second"})

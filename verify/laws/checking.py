@@ -9,7 +9,7 @@ statement's lines. A check's figure is ln p / ln level of its worst test: above 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -31,19 +31,18 @@ from verify.laws.draw_tests import (
     words,
 )
 from verify.laws.draws import (
-    Bools,
     Broken,
-    Ints,
-    Layout,
     Pointwise,
     Sample,
     arguments,
-    designs,
     draw,
     impossible,
     named,
     returned,
 )
+from verify.laws.layouts import Bools, Ints, Layout, designs
+from verify.laws.pace import NOTE, Planned, least_seen, share
+from verify.laws.pace import said as slowly
 from verify.laws.results import ALPHA, POWER, cut, exact, global_state, in_time, judged, misused, never
 from verify.laws.statistics import Tally, region, sample_size
 from verify.report import FALSIFIED, CheckResult
@@ -104,16 +103,18 @@ def check_law(
     seed: int = 0,
     device: str = "cpu",
     over: Callable[[], bool] = never,
+    asked: float = 1.0,
 ) -> list[CheckResult]:
     """Check what ``caller`` draws against the law of ``formula``.
 
     ``caller`` takes the formula's inputs in declared order, in batches, and returns the tensors the law names. Once ``over``
-    says so, nothing more is drawn, and what is drawn is judged.
+    says so, nothing more is drawn, and what is drawn is judged. Of what is planned a share ``asked`` is drawn, and less where a
+    call is slow (:mod:`verify.laws.pace`): both lessen the power alone.
     """
     law = formula.law
     assert law is not None, f"{formula.id} states no law"
     if not law.selects:
-        return check_choices(caller, formula, conventions, seed, device, over)
+        return check_choices(caller, formula, conventions, seed, device, over, asked)
     independent = formula.choose(conventions)[law.convention or ""] in law.independent
     axioms = {axiom.name: 0 for axiom in law.axioms}
     broken: dict[str, str] = {}
@@ -133,6 +134,8 @@ def check_law(
     layouts = plan(formula, conventions)
     state = global_state()
     try:
+        part = _pace(caller, formula, layouts, seed, device)
+        layouts = tuple(layout.paced(part * asked) for layout in layouts)
         samples += [
             draw(caller, formula, conventions, layout, seed, device, hold)
             for layout in in_time(layouts, over)
@@ -165,20 +168,22 @@ def check_law(
     def tests(test: Callable[[Sample, bool, Tally], None]) -> list[Callable[[Tally], None]]:
         return [partial(test, sample, independent) for sample in samples]
 
-    checks.append(
-        judged("law: selection", tokens, [*tests(selection), partial(pooled, samples, independent)])
-    )
+    against = _against(samples[:1], part)
+    judge = partial(judged, against=against)
+    checks.append(judge("law: selection", tokens, [*tests(selection), partial(pooled, samples, independent)]))
     if independent:
         checks[-1].message += f"; all draws: power ≥ {POWER} against {100 * _nearest(samples):.3g} %"
-    checks.append(judged("law: counts", tokens, tests(counts)))
-    checks.append(judged("law: independence", tokens, tests(independence)))
-    checks.append(judged("law: outcomes", tokens, tests(outcomes)))
-    checks.append(judged("law: words", tokens, tests(words)))
+    checks.append(judge("law: counts", tokens, tests(counts)))
+    checks.append(judge("law: independence", tokens, tests(independence)))
+    checks.append(judge("law: outcomes", tokens, tests(outcomes)))
+    checks.append(judge("law: words", tokens, tests(words)))
     rows = [designs(formula, sample.layout, seed)[0] for sample in samples]
     said = law_cause(formula, samples, rows, checks)
     for check in checks:
         if check.verdict == FALSIFIED:
             check.details["cause"] = said
+    if against:
+        checks[0].details[NOTE] = slowly(against, part)
     return checks + cut(len(samples), len(layouts), "layouts")
 
 
@@ -187,6 +192,27 @@ def _nearest(samples: list[Sample]) -> float:
     count, (_, high) = drawn_freely(samples), rates(samples)
     test = region(count, high, ALPHA / 2 / (4 + len(samples)))
     return next((p for p in np.arange(high, 1, STEP) if test.power(float(p)) >= POWER), 1.0)
+
+
+def _pace(
+    caller: Callable[..., Any], formula: Formula, layouts: Sequence[Layout], seed: int, device: str
+) -> float:
+    """Which share of the draws planned is made, so that a slow callable is judged in reasonable time."""
+    rows = designs(formula, layouts[0], seed)
+    generator = torch.Generator(device=device).manual_seed(seed)
+
+    def once(copies: int) -> int:
+        caller(*arguments(formula, rows, copies, generator, device))
+        return copies * len(rows) * layouts[0].length
+
+    return share(once, [Planned(*layout.planned(len(rows))) for layout in layouts], 1)
+
+
+def _against(main: Sequence[Sample], part: float) -> float:
+    """How far off a share is that is seen with the stated power, where less was drawn than planned; else 0."""
+    if part >= 1:
+        return 0.0
+    return max(SHIFT, least_seen(drawn_freely(main), rates(main)[1], ALPHA / 2 / (4 + len(main))))
 
 
 def _generator(caller: Callable[..., Any], formula: Formula, seed: int, device: str) -> list[str]:

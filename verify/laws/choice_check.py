@@ -17,24 +17,32 @@ from spec.language.expr import Node
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
 from verify.faults import Fault, Unsupported
+from verify.laws.choice_causes import choice_cause, impossible
 from verify.laws.choice_tests import independence, outcomes, steadiness
 from verify.laws.choices import (
     RESOLUTION,
+    SHIFT,
     Draws,
-    Ints,
     Reals,
     Situation,
     arguments,
     drawn_inputs,
-    law_of,
+    paced,
     repeated,
     situations,
     sizes_in,
+    told,
 )
-from verify.laws.results import cut, exact, global_state, in_time, judged, misused, never
+from verify.laws.layouts import Ints, law_of
+from verify.laws.pace import NOTE, Planned, least_seen, share
+from verify.laws.pace import said as slowly
+from verify.laws.results import ALPHA, cut, exact, global_state, in_time, judged, misused, never
 from verify.properties.values import Judge
-from verify.report import CheckResult
+from verify.report import FALSIFIED, CheckResult
 from verify.subject.returned import held, values
+
+TIMED = 8
+"""Repetitions of the main situation in the call that is timed."""
 
 
 class Member:
@@ -109,15 +117,27 @@ class Drawing:
         )  # fmt: skip
         return [values(x) for x in found]
 
+    def pace(self, planned: Sequence[Situation]) -> float:
+        """Which share of the draws planned is made, so that a slow callable is judged in reasonable time."""
+        inputs = drawn_inputs(self.formula, planned[0], self.seed, self.masks)
+        generator = torch.Generator(device=self.device).manual_seed(self.seed)
+
+        def once(copies: int) -> int:
+            many = repeated(self.formula, inputs, copies)
+            situation = planned[0]
+            self.caller(*arguments(self.formula, many, generator, situation.dtype, self.device, self.masks))
+            return copies * situation.positions
+
+        return share(once, [Planned(s.calls, s.copies * s.positions * s.members) for s in planned], TIMED)
+
     def draw(self, situation: Situation) -> Draws:
         """Draw a situation's sample."""
         once = drawn_inputs(self.formula, situation, self.seed, self.masks)
         many = repeated(self.formula, once, situation.copies)
-        calls = max(2, -(-situation.draws // situation.copies))
         generator = torch.Generator(device=self.device).manual_seed(self.seed)
         members = list(np.ndindex(*situation.batch))
-        chosen = []
-        for call in range(calls):
+        chosen: list[Ints] = []
+        for call in range(situation.calls):
             passed = arguments(self.formula, many, generator, situation.dtype, self.device, self.masks)
             results = self.call(many, situation, passed)
             taken = []
@@ -129,7 +149,12 @@ class Drawing:
         low, high = zip(
             *(self.probabilities(self.single(once, place), situation.dtype) for place in members), strict=True
         )
-        return Draws(situation, np.stack(chosen), np.stack(low), np.stack(high))
+        parts = tuple(zip(map(_name, self.law.outcome), member.extents, strict=True))
+        said = tuple(
+            tuple(told(self.formula, self.single(once, place), r) for r in range(situation.positions))
+            for place in members
+        )
+        return Draws(situation, np.stack(chosen), np.stack(low), np.stack(high), parts, said)
 
     def single(self, inputs: Mapping[str, Any], place: tuple[int, ...]) -> dict[str, Any]:
         """The inputs of one member of the batch."""
@@ -156,7 +181,9 @@ class Drawing:
             self.axioms[axiom.name] += count
             if wrong is not None and axiom.name not in self.broken:
                 at = ", ".join(f"{name} = {value}" for name, value in wrong.items())
-                self.broken[axiom.name] = f"{axiom.sentence}; {where}, {at}: {self._said(member, wrong)}"
+                self.broken[axiom.name] = (
+                    f"violated: {axiom.sentence}; {where}, {at}: {self._said(member, wrong)}"
+                )
 
     def _said(self, member: Member, at: Mapping[str, int]) -> str:
         parts = []
@@ -183,22 +210,9 @@ class Drawing:
         )
 
 
-def impossible(draws: Draws) -> str:
-    """The first outcome to which the statement gives probability 0, in words; empty if there is none."""
-    count = draws.low.shape[-1]
-    said = draws.high.sum(-1) > 0
-    inside = (draws.chosen >= 0) & (draws.chosen < count)
-    member, position = np.indices(said.shape)
-    held_ = draws.high[
-        member[:, None, :], position[:, None, :], np.clip(draws.chosen, 0, count - 1)
-    ]  # (t, b, c, r)
-    wrong = (~inside | (held_ <= 0)) & said[:, None, :]
-    if not wrong.any():
-        return ""
-    t, b, _, r = (int(x) for x in np.argwhere(wrong)[0])
-    drawn = int(draws.chosen[tuple(np.argwhere(wrong)[0])])
-    where = f" of member {b}" if draws.situation.batch else ""
-    return f"{draws.situation.name}: position {r}{where} drew {drawn} in call {t}: the statement gives this probability 0"
+def _name(outcome: Node) -> str:
+    """What a component of the outcome is called: the tensor whose entry it is."""
+    return str(getattr(outcome, "tensor", outcome))
 
 
 def check_choices(
@@ -208,13 +222,17 @@ def check_choices(
     seed: int = 0,
     device: str = "cpu",
     over: Callable[[], bool] = never,
+    asked: float = 1.0,
 ) -> list[CheckResult]:
     """Check what ``caller`` draws against a law in which every position has an outcome of its own; see :func:`check_law`."""
     kept: list[str] = []
     drawing = Drawing(caller, formula, conventions, seed, device)
+    planned = situations()
     state = global_state()
     try:
-        samples = [drawing.draw(situation) for situation in in_time(situations(), over)]
+        part = drawing.pace(planned)
+        planned = tuple(paced(situation, part * asked) for situation in planned)
+        samples = [drawing.draw(situation) for situation in in_time(planned, over)]
         if global_state() != state:
             kept.append("the global random state was used: draw from the generator that is passed")
         kept += drawing.generator()
@@ -232,11 +250,26 @@ def check_choices(
     checks.append(exact("law: generator", 4, "; ".join(kept) or None, "calls"))
     wrong = next((said for said in map(impossible, samples) if said), "")
     checks.append(exact("law: possible outcomes", total, wrong or None, "draws"))
-    if wrong:
-        return checks
-    for name, test in (("outcomes", outcomes), ("steadiness", steadiness), ("independence", independence)):
-        checks.append(judged(f"law: {name}", total, [partial(test, sample) for sample in samples]))
-    return checks + cut(len(samples), len(situations()), "situations")
+    against = _against(samples[0], part)
+    tests = (("outcomes", outcomes), ("steadiness", steadiness), ("independence", independence))
+    for name, test in () if wrong else tests:
+        checks.append(
+            judged(f"law: {name}", total, [partial(test, sample) for sample in samples], against=against)
+        )
+    cause = choice_cause(samples, checks, formula.sizes.get(drawing.law.over[-1][1], "positions"))
+    for check in checks:
+        if check.verdict == FALSIFIED:
+            check.details["cause"] = cause
+    if against:
+        checks[0].details[NOTE] = slowly(against, part)
+    return checks + ([] if wrong else cut(len(samples), len(planned), "situations"))
 
 
-__all__ = ["Drawing", "Member", "check_choices", "impossible"]
+def _against(main: Draws, part: float) -> float:
+    """How far off a probability is that is seen with the stated power, where less was drawn than planned; else 0."""
+    if part >= 1:
+        return 0.0
+    return max(SHIFT, least_seen(main.situation.draws, 0.5, ALPHA / 2 / (4 * main.low.shape[-1])))
+
+
+__all__ = ["Drawing", "Member", "check_choices"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,13 +28,14 @@ def outcomes(draws: Draws, tally: Tally) -> None:
     for b, r in _positions(draws):
         count = np.bincount(draws.chosen[:, b, :, r].ravel(), minlength=draws.low.shape[-1])
         low, high = draws.low[b, r], draws.high[b, r]
-        for what, group in _groups(len(low)):
+        where = draws.where(b, r)
+        for what, group, single in _groups(draws):
             if group.sum() > 0 and (group.sum() < len(low) or len(low) == 1):
                 k, ends = int(count[group].sum()), _together(low, high, group)
                 tally.add(
                     binomial_p(k, N, *ends),
-                    seen(_where(draws, b, r), what, k, N, *ends),
-                    headline=draws.situation.name == "main" and what.startswith("outcome"),
+                    seen(where, what, k, N, *ends),
+                    headline=single and draws.situation.name == "main",
                 )
 
 
@@ -54,7 +56,7 @@ def steadiness(draws: Draws, tally: Tally) -> None:
                 k = int(part.sum())
                 tally.add(
                     binomial_p(k, part.size, *ends),
-                    seen(_where(draws, b, r), f"likelier half in {what}", k, part.size, *ends),
+                    seen(draws.where(b, r), f"likelier half in {what}", k, part.size, *ends),
                 )
 
 
@@ -84,17 +86,11 @@ def independence(draws: Draws, tally: Tally) -> None:
                     what,
                     lag == positions,
                 )
-    for b in range(0, members - 1, 2):
+    # Every two of them: of neighbours one may have nothing left to chance where the other has.
+    for b, other in combinations(range(members), 2):
         for r in range(positions):
-            _pair(
-                draws,
-                tally,
-                (b, r),
-                (b + 1, r),
-                draws.chosen[:, b, :, r],
-                draws.chosen[:, b + 1, :, r],
-                "members",
-            )
+            one, two = draws.chosen[:, b, :, r], draws.chosen[:, other, :, r]
+            _pair(draws, tally, (b, r), (other, r), one, two, "members")
     half = calls // 2 * 2
     for b in range(members):
         for r in range(positions):
@@ -134,13 +130,16 @@ def _positions(draws: Draws) -> Iterator[tuple[int, int]]:
     return iter((int(b), int(r)) for b, r in np.argwhere(draws.high.sum(-1) > 0))
 
 
-def _groups(count: int) -> Iterator[tuple[str, Any]]:
+def _groups(draws: Draws) -> Iterator[tuple[str, Any, bool]]:
+    """Groups of outcomes in words, and whether a group is to count among the main ones."""
+    count = draws.low.shape[-1]
     index = np.arange(count)
     for j in range(count):
-        yield f"outcome {j}", index == j
+        yield draws.said(j), index == j, True
     for j in range(1, count - 1):
-        yield f"outcome {j} or less", index <= j
-    yield "an even outcome", index % 2 == 0
+        yield f"{draws.said(j)} or one before it", index <= j, True
+    even = f"{draws.parts[-1][0]} 0" if draws.parts[-1][1] == 2 else "an even outcome"
+    yield even, index % 2 == 0, False
 
 
 def _half(draws: Draws, b: int, r: int) -> Any:
@@ -153,8 +152,3 @@ def _together(low: Any, high: Any, group: Any) -> tuple[float, float]:
     """An interval for the probability of a group of outcomes, which is 1 minus that of the others."""
     least = max(float(low[group].sum()), 1 - float(high[~group].sum()))
     return max(0.0, least), min(1.0, float(high[group].sum()), 1 - float(low[~group].sum()))
-
-
-def _where(draws: Draws, b: int, r: int) -> str:
-    member = f" of member {b}" if draws.situation.batch else ""
-    return f"{draws.situation.name}: position {r}{member}"

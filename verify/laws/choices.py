@@ -9,8 +9,9 @@ axioms all come from the formula and its law.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import Any
 
@@ -18,17 +19,17 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from spec.language.arrays import Tensor
+from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.dimensions import Size, is_size, whole
 from spec.language.formula import Formula
-from spec.language.law import Law
 from verify.inputs.dtypes import DTYPES
 from verify.inputs.examples import fitted, rounded
 from verify.inputs.size_rules import sizes_of_formula
+from verify.laws.layouts import Ints, law_of
+from verify.laws.pace import LEAST
 from verify.laws.results import ALPHA, POWER
 from verify.laws.statistics import sample_size
 
-Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 
 SHIFT, CORRELATION = 0.01, 0.05
@@ -39,6 +40,12 @@ LIKELIEST = 0.6
 
 RESOLUTION = 2.0**-24
 """A uniform number in float32 has 24 bits, so any probability may be off by this."""
+
+SHORT = 12
+"""Up to so many booleans are told where one of them is wrong."""
+
+PARTED = 8
+"""Calls at least into which a share of the draws is parted."""
 
 PRIMES = (3, 2, 5, 7, 11, 13, 17, 19)
 
@@ -62,19 +69,50 @@ class Situation:
     numbers: tuple[float, ...] = (1.0,)
     """The Python numbers, one after the other and again from the first."""
 
+    @property
+    def calls(self) -> int:
+        """How many calls it takes."""
+        return max(2, -(-self.draws // self.copies))
+
+    @property
+    def members(self) -> int:
+        """How many members a batch has."""
+        return math.prod(self.batch)
+
 
 @dataclass
 class Draws:
     """What was drawn: ``chosen[t, b, c, r]``, the outcome of position r in repetition c of member b in call t.
 
     ``low`` and ``high`` (b, r, outcome) enclose the statement's probabilities for an implementation in the situation's type;
-    both are 0 in a row about which the law says nothing but its axioms.
+    both are 0 in a row about which the law says nothing but its axioms. An outcome's number counts all combinations of
+    ``parts``, its components by name and how many values each has; ``told[b][r]`` are the inputs of a position in words.
     """
 
     situation: Situation
     chosen: Ints
     low: Reals
     high: Reals
+    parts: tuple[tuple[str, int], ...] = ()
+    told: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """How many values each component has."""
+        return tuple(size for _, size in self.parts)
+
+    def said(self, outcome: int) -> str:
+        """An outcome's components by name: ``second 3, label 1``."""
+        if outcome < 0:
+            return "what is no outcome"
+        values = np.unravel_index(outcome, self.extents)
+        return ", ".join(f"{name} {value}" for (name, _), value in zip(self.parts, values, strict=True))
+
+    def where(self, b: int, r: int) -> str:
+        """A position in words: the situation, its member, and its inputs where they can be told."""
+        member = f" of member {b}" if self.situation.batch else ""
+        told = f" ({self.told[b][r]})" if self.told and self.told[b][r] else ""
+        return f"{self.situation.name}: position {r}{member}{told}"
 
     @property
     def total(self) -> int:
@@ -101,8 +139,16 @@ def situations() -> tuple[Situation, ...]:
         Situation("very many outcomes", 1, 1031, 20_000, copies=512),
         Situation("huge inputs", 64, 5, 500, scale=1e5, masked=True, copies=64),
         Situation("one outcome", 2, 1, 2_000, copies=500, numbers=(1.0, 0.1)),
-        Situation("a batch", 3, 3, 30_000, masked=True, batch=(2, 3), copies=1024, numbers=(1.0, 0.7)),
+        Situation("a batch", 3, 7, 30_000, masked=True, batch=(2, 3), copies=1024, numbers=(1.0, 0.7)),
     )
+
+
+def paced(situation: Situation, part: float) -> Situation:
+    """The situation with a share of its draws, in calls that are as much smaller; as it is where the share is 1."""
+    if part >= 1:
+        return situation
+    draws = min(situation.draws, max(LEAST, math.ceil(part * situation.draws)))
+    return replace(situation, draws=draws, copies=min(situation.copies, max(LEAST // 2, draws // PARTED)))
 
 
 # Inputs -------------------------------------------------------------------------------------------------------------------
@@ -195,10 +241,20 @@ def arguments(
     return made
 
 
-def law_of(formula: Formula) -> Law:
-    """The law that a formula states."""
-    assert formula.law is not None, f"{formula.id} states no law"
-    return formula.law
+def told(formula: Formula, inputs: Mapping[str, Any], position: int) -> str:
+    """The whole numbers and the booleans that a position is given, in words, where they are few."""
+    symbol, said = law_of(formula).over[-1][1], []
+    for item in formula.tensors:
+        value = inputs.get(item.name)
+        if not isinstance(value, np.ndarray) or item.domain not in ("boolean", *WHOLE):
+            continue
+        mine = value[position] if item.shape and item.shape[0] == symbol else value
+        if mine.ndim == 0:
+            said.append(f"{item.name} {mine}")
+        elif mine.size <= SHORT and item.domain == "boolean":
+            (at,) = np.nonzero(mine)
+            said.append(f"{item.name} True {'at ' + ', '.join(map(str, at)) if len(at) else 'nowhere'}")
+    return " and ".join(said)
 
 
 __all__ = [
@@ -206,8 +262,9 @@ __all__ = [
     "Situation",
     "arguments",
     "drawn_inputs",
-    "law_of",
+    "paced",
     "repeated",
     "situations",
     "sizes_in",
+    "told",
 ]

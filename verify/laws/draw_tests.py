@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from verify.laws.draws import Bools, Ints, Sample, pairs
+from verify.laws.draws import Sample, pairs
+from verify.laws.layouts import Bools, Ints
 from verify.laws.results import seen as _seen
 from verify.laws.statistics import Tally, binomial_p, chernoff_p, poisson_binomial, upper_tail
 

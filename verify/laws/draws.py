@@ -16,37 +16,19 @@ import torch
 
 from spec.language.arrays import Tensor
 from spec.language.evaluation.binding import Bindings
-from spec.language.evaluation.dimensions import Size, is_size, whole
+from spec.language.evaluation.dimensions import Size, is_size
 from spec.language.evaluation.evaluate import Evaluator, evaluate
 from spec.language.evaluation.walk import Walk
 from spec.language.expr import Bound, Node
 from spec.language.formula import Formula
-from spec.language.law import Law
 from spec.language.trees import refs, walk
+from verify.laws.layouts import Bools, Ints, Layout, designs, law_of
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 Reals = npt.NDArray[np.float64]
 
 
 class Broken(Exception):  # noqa: N818 it says what the results are
     """What came back cannot be judged as a sample of the law; the message says why."""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Rows of ``length`` over a vocabulary of ``words``; ``tokens`` free positions in all, ``copies`` of each design a call.
-
-    ``rows``: which of the designs; all where not given. ``at_once``: of how many calls the results are looked at together.
-    """
-
-    name: str
-    length: int
-    words: int
-    tokens: int
-    copies: int
-    rows: tuple[int, ...] = ()
-    at_once: int = 1
 
 
 @dataclass
@@ -74,48 +56,6 @@ class Sample:
         return int(self.chosen.shape[0])
 
 
-def designs(formula: Formula, layout: Layout, seed: int) -> list[dict[str, Any]]:
-    """The rows of a layout: inputs by name. Boolean inputs hold True nowhere, at the ends, in a tail, …, everywhere."""
-    law = _law(formula)
-    rng = np.random.default_rng((seed, layout.length, layout.words))
-    n = layout.length
-    marks = [np.zeros(n, bool) for _ in range(12)]
-    if n >= 16:
-        marks[1][[0, -1]] = True
-        marks[2][0] = True
-        marks[3][n - n // 4 :] = True
-        marks[4][rng.permutation(n)[: n // 6]] = True
-        marks[5][rng.permutation(n)[: n // 2]] = True
-        marks[6][1::3] = True
-        marks[7][n - n // 5 :] = True
-        marks[8][10:] = True  # 10 and 30 free positions: 15 % of them is a tie between two whole counts
-        marks[9][rng.permutation(n)[: max(0, n - 30)]] = True
-        marks[10][:] = True
-        marks[10][n // 3] = False
-        marks[11][:] = True
-    sizes: dict[Size, int] = {law.over[-1][1]: n}
-    constant: dict[str, Any] = {}
-    for item in formula.inputs:
-        if is_size(item):
-            constant[str(item)] = sizes[item] = layout.words
-    rows = []
-    for mark in [marks[place] for place in layout.rows] or marks:
-        row = dict(constant)
-        for item in formula.tensors:
-            if item.domain == "boolean":
-                row[item.name] = mark.copy()
-            elif item.domain == "integer" and item.shape:
-                below = _below(item, sizes)
-                values = rng.integers(0, below, n)
-                # Marked positions hold few words, as [CLS], [SEP] and padding do.
-                row[item.name] = np.where(mark, values % max(1, below // 4), values)
-            elif item.domain == "integer":
-                below = _below(item, sizes)
-                row[item.name] = constant.setdefault(item.name, int(below // 2))
-        rows.append(row)
-    return rows
-
-
 def arguments(
     formula: Formula, rows: Sequence[Mapping[str, Any]], copies: int, generator: torch.Generator, device: str
 ) -> list[Any]:
@@ -139,7 +79,7 @@ def returned(formula: Formula, result: Any, like: Sequence[Any]) -> list[Ints]:
     Raises:
         Broken: not as many tensors as the law returns, of another shape or kind, or not on the inputs' device.
     """
-    law = _law(formula)
+    law = law_of(formula)
     names = ", ".join(t.name for t in law.returns)
     first = next(x for x in like if isinstance(x, torch.Tensor))
     if not isinstance(result, tuple | list) or len(result) != len(law.returns):
@@ -170,7 +110,7 @@ class Pointwise:
     """
 
     def __init__(self, formula: Formula, row: Mapping[str, Any], given: Mapping[str, Ints | Bools]) -> None:
-        law = _law(formula)
+        law = law_of(formula)
         (self.symbol, size) = law.over[-1]
         total = next(iter(given.values())).size
         bindings = Bindings(sizes={size: total})
@@ -224,7 +164,7 @@ def statement(
     """Probability, rate, conditional distribution, level sets and level values of every design, from the lines."""
     flat = formula.flat(conventions)
     names = [t.name for t in flat.outputs]
-    which = names.index(_law(formula).probability.name)
+    which = names.index(law_of(formula).probability.name)
     keys = {str(i) for i in formula.inputs}
     P = np.stack([evaluate(flat, {k: v for k, v in row.items() if k in keys})[which] for row in rows])
     rate = P[..., 1].sum(-1)
@@ -249,7 +189,7 @@ def draw(
     Raises:
         Broken: results that cannot be a sample.
     """
-    law = _law(formula)
+    law = law_of(formula)
     rows = designs(formula, layout, seed)
     P, rate, given, level, values = statement(formula, conventions, rows)
     free = int((rate > 0).sum())
@@ -300,7 +240,7 @@ def named(formula: Formula, inputs: Sequence[Any], results: Sequence[Ints]) -> d
         for item, value in zip(formula.inputs, inputs, strict=True)
         if isinstance(value, torch.Tensor)
     }
-    for tensor, value in zip(_law(formula).returns, results, strict=True):
+    for tensor, value in zip(law_of(formula).returns, results, strict=True):
         made[tensor.name] = value.reshape(-1)
     return made
 
@@ -326,19 +266,10 @@ def pairs(length: int, lag: int) -> Ints:
     return first
 
 
-def _below(item: Tensor, sizes: Mapping[Size, int]) -> int:
-    return whole(item.below, sizes) if item.below != 0 else 1
-
-
-def _law(formula: Formula) -> Law:
-    assert formula.law is not None, f"{formula.id} states no law"
-    return formula.law
-
-
 __all__ = [
     "Broken",
-    "Pointwise",
     "Layout",
+    "Pointwise",
     "Sample",
     "arguments",
     "designs",
@@ -346,6 +277,5 @@ __all__ = [
     "impossible",
     "named",
     "pairs",
-    "returned",
-    "statement",
 ]
+__all__ += ["returned", "statement"]

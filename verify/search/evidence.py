@@ -84,6 +84,10 @@ class Evidence:
         space = setting.space()
         self.dear = space.sizing.dear
 
+    def anew(self) -> None:
+        """Spend as much time again: what other conventions took is not taken from the causes."""
+        self.began = time.process_time()
+
     @property
     def late(self) -> bool:
         """Whether no more time is to be spent, or another call would not return."""

@@ -73,6 +73,7 @@ def wrong_values(evidence: Evidence) -> Explained:
     single = in_single_precision(evidence)
     if single is not None:
         return _conforming(single)
+    evidence.anew()
     said = cause(evidence, CAUSES)
     if said:
         return Explained(said)

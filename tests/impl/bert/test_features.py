@@ -1,5 +1,7 @@
 """impl.bert.features: six choices of a vector for each token."""
 
+import inspect
+
 import pytest
 import torch
 
@@ -55,3 +57,31 @@ def test_fewer_than_four_layers_are_refused(normal):
         features(normal(4, N, D))
     with pytest.raises((ValueError, TypeError), match="first"):
         features(normal(LAYERS, N, D), first="top")
+
+
+@pytest.mark.parametrize("kind", [tuple, list])
+def test_layers_may_come_one_by_one(normal, kind):
+    """A tuple or a list of tensors, as libraries return hidden states, is what the stacked tensor is; with batches, too."""
+    H = normal(2, LAYERS, N, D)
+    for one, whole in zip(features(kind(H.unbind(1))), features(H), strict=True):
+        assert torch.equal(one, whole)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "line"),
+    [
+        ([torch.ones(3, 2)] * 4 + [torch.ones(3, 5)], ValueError, "layers (... n d) of one shape; got H[0] (3, 2)"),
+        ([torch.ones(3, 2)] * 4 + [torch.ones(3, 2).double()], TypeError, "one floating dtype; got H[0] float32"),
+        ([torch.ones(3, 2)] * 4, ValueError, "L >= 4"),
+        ([], ValueError, "layers (... n d) of one shape"),
+        ([1.5, 2.5], TypeError, "a tensor, or a tuple or list of tensors; got list of float"),
+        (None, TypeError, "a tensor, or a tuple or list of tensors; got NoneType"),
+    ],
+)  # fmt: skip
+def test_what_are_no_layers_is_refused_in_one_line(given, error, line):
+    """The line names the formula, what was expected, and what was given."""
+    with pytest.raises(error) as caught:
+        inspect.unwrap(features)(given)  # as it is where types are not checked
+    assert str(caught.value).startswith("bert.features: expected ")
+    assert line in str(caught.value)
+    assert "\n" not in str(caught.value)

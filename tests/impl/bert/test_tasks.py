@@ -225,3 +225,26 @@ def test_equal_seeds_draw_equal_heads(config):
     assert torch.equal(one.classifier.weight, other.classifier.weight)
     assert one.classifier.weight.any()
     assert not one.classifier.bias.any()
+
+
+@pytest.mark.parametrize(
+    ("label", "line"),
+    [
+        (3, "labels other than −100 in 0..2, below 3; got labels other than −100[0, 0] = 3"),
+        (-1, "below 3; got labels other than −100[0, 0] = -1"),
+    ],
+)  # fmt: skip
+def test_labels_that_are_no_classes_are_refused_in_one_line(config, label, line):
+    """One beyond the classes, and another below 0 than −100."""
+    model = BertForTokenClassification(BertEncoder(config), labels=3)
+    with pytest.raises(IndexError) as caught:
+        model(torch.zeros(2, 5, dtype=torch.int64), labels=torch.full((2, 5), label))
+    assert line in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_word_labelled_minus_one_is_refused(config):
+    """−100 alone says that a place has no label: −1 is not left out in silence."""
+    model = BertForMaskedLM(BertEncoder(config))
+    with pytest.raises(IndexError, match="-1"):
+        model(torch.zeros(2, 5, dtype=torch.int64), labels=torch.full((2, 5), -1))

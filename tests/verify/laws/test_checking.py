@@ -14,7 +14,8 @@ from torch import Generator, Tensor
 from impl.masking import mlm as ours
 from spec.masking.mlm import mlm
 from verify.laws.checking import LEAST, check_law, plan
-from verify.laws.draws import designs, require_pointwise, statement
+from verify.laws.draws import require_pointwise, statement
+from verify.laws.layouts import designs
 from verify.laws.results import ALPHA, POWER
 from verify.laws.statistics import sample_size
 from verify.mutants import variants

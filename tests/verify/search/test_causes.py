@@ -270,6 +270,33 @@ def test_the_cause_of_a_defect_is_named(formula: str, fn: Callable[..., Any], ca
     assert "\n" not in found.said
 
 
+def _in_one_norm(first: float | None, second: float | None) -> Callable[..., Any]:
+    """BERT's layer with an ε of its own in one of the two norms."""
+
+    def layer(
+        x, W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o, g_1, c_1, W_1, b_1, W_2, b_2, g_2, c_2, eps, mask=None
+    ):
+        z = impl.attention.biased_multi_head(x, x, W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o, mask)
+        s = impl.normalization.add_norm(x, z, g_1, c_1, first or eps)
+        f = impl.feedforward.gelu(s, W_1, b_1, W_2, b_2)
+        return impl.normalization.add_norm(s, f, g_2, c_2, second or eps)
+
+    return layer
+
+
+@pytest.mark.parametrize(
+    ("fn", "where"),
+    [
+        (_in_one_norm(1e-5, None), "the line with gamma_1 and beta_1: it is fixed at 1e-05"),
+        (_in_one_norm(None, 1e-6), "the line with gamma_2 and beta_2: it is fixed at 1e-06"),
+    ],
+    ids=["first", "second"],
+)
+def test_another_epsilon_in_one_of_two_norms_is_named_with_the_norm(fn: Callable[..., Any], where: str):
+    """It is right in the other: the line is told by the parameters that enter it."""
+    assert why(fn, "bert.layer").said == f"eps is not read in y (of normalization.layer_norm), {where}"
+
+
 def test_the_first_line_of_a_report_names_the_cause():
     """A report begins with its verdict and the cause; what failed follows."""
     report = check(after, ATTENTION, conventions="auto", max_examples=40)

@@ -189,6 +189,13 @@ def test_a_planted_mistake_is_named_with_the_first_layer_that_shows_it(
     assert (found.first, says in found.cause) == (layer, True), (found.ratios, found.cause)
 
 
+def test_the_page_tells_what_is_named() -> None:
+    """Every mistake planted here stands on the page of real weights, in the words that name it."""
+    page = (Path(__file__).parents[3] / "docs" / "real_weights.md").read_text(encoding="utf-8")
+    for _, _, says in PLANTED.values():
+        assert says in page or says.removesuffix(" is dropped") in page
+
+
 def test_a_bias_of_the_keys_is_no_mistake_when_dropped(checkpoint: Checkpoint, texts: list[Sentence]) -> None:
     """The theorem says so: a softmax does not see it."""
     found = tried(wrong(lambda m: m.encoder.layer[1].attention.self.key.bias.zero_()), checkpoint, texts)

@@ -70,10 +70,15 @@ def _numbers(evidence: Evidence) -> Iterator[Explanation]:
     for item in evidence.formula.tensors:
         if item.role != "number" or item.domain in WHOLE:
             continue
-        for value in USUAL if item.name == "eps" else ROUND:
+        for value in usual(item):
             gone = value == 0 and item.name == "eps"
             said = "added, or is fixed at almost 0" if gone else f"read: it is fixed at {value:g}"
             yield f"{item.name} is not {said}", _at(evidence, _constant(item.name, value))
+
+
+def usual(item: Tensor) -> tuple[float, ...]:
+    """Values at which a number is fixed in the field."""
+    return USUAL if item.name == "eps" else ROUND
 
 
 def _constant(name: str, value: float) -> Change:
@@ -285,4 +290,4 @@ RULES: tuple[Callable[[Evidence], Iterator[Explanation]], ...] = (
 )
 """The kinds of explanations, the most usual first."""
 
-__all__ = ["Explanation", "altered_inputs"]
+__all__ = ["Explanation", "altered_inputs", "usual"]

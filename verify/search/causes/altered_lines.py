@@ -14,23 +14,25 @@ from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
+import sympy
 
-from spec.language.arrays import DISCRETE, Tensor
+from spec.language.arrays import DISCRETE, WHOLE, Tensor
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.stepping import Place
 from spec.language.evaluation.walk import Walk
+from spec.language.expr import Literal, Ref
 from spec.language.flatten import Flat
 from spec.language.lines import Definition
 from spec.language.slips.activations import SIMILAR, exchanged
 from spec.language.slips.mask_numbers import MASKS, fill, unmasked
 from spec.language.slips.rewriting import RULES
-from spec.language.slips.spots import Spot, spots
-from spec.language.trees import refs
+from spec.language.slips.spots import spots
+from spec.language.trees import refs, substitute
 from verify.inputs.examples import Example
 from verify.properties.values import Judge, Reals
-from verify.search.causes.altered_inputs import Explanation
+from verify.search.causes.altered_inputs import Explanation, usual
 from verify.search.evidence import Alike, Evidence
 
 MOST_PARTS = 400
@@ -110,7 +112,7 @@ def altered_lines(evidence: Evidence, judge: Judge | None = None) -> Iterator[Ex
     """Every explanation by one thing that is written otherwise: masks as numbers, reshaped heads, then rule by rule."""
     flat = (judge or evidence.judge).flat
     runs = Runs(flat)
-    yield from chain(_masks(flat), _functions(flat), _reshaped(runs))
+    yield from chain(_masks(flat), _functions(flat), _reshaped(runs), _numbers(runs))
     parts = [spot for line in flat.lines for spot in spots(flat, line)][:MOST_PARTS]
     names = [line.name for line in flat.lines]
     for rule in RULES:
@@ -122,7 +124,7 @@ def altered_lines(evidence: Evidence, judge: Judge | None = None) -> Iterator[Ex
                     together.setdefault((spot.line.name, sentence), {}).setdefault(
                         spot.line, spot.rebuilt(new)
                     )
-                yield sentence, _lazily(runs, spot, new)
+                yield sentence, _lazily(runs, spot.line, partial(spot.rebuilt, new))
         for (_, sentence), rights in together.items():
             if len(rights) > 1:
                 yield sentence, partial(_outputs, rewritten(flat, rights))
@@ -134,12 +136,12 @@ def rewritten(flat: Flat, rights: Mapping[Definition, Any]) -> Flat:
     return replace(flat, lines=lines)
 
 
-def _lazily(runs: Runs, spot: Spot, new: Any) -> Alike:
+def _lazily(runs: Runs, line: Definition, right: Callable[[], Any]) -> Alike:
     made: list[Alike] = []
 
     def alike(example: Example) -> Any:
         if not made:
-            made.append(runs.replaced(spot.line, spot.rebuilt(new)))
+            made.append(runs.replaced(line, right()))
         return made[0](example)
 
     return alike
@@ -181,6 +183,22 @@ def _functions(flat: Flat) -> Iterator[Explanation]:
         lines = tuple(replace(line, right=exchanged(line.right, one, two)) for line in flat.lines)
         if lines != flat.lines:
             yield f"{one} and {two} are exchanged", partial(_outputs, replace(flat, lines=lines))
+
+
+def _numbers(runs: Runs) -> Iterator[Explanation]:
+    """A number that several lines read, fixed in one of them: ε in one of a layer's normalizations."""
+    flat = runs.flat
+    for item in flat.inputs:
+        if not isinstance(item, Tensor) or item.role != "number" or item.domain in WHOLE:
+            continue
+        reading = [line for line in flat.lines if any(part.tensor == item for part in refs(line.right))]
+        for line in reading if len(reading) > 1 else ():
+            own = [part.tensor.name for part in refs(line.right) if part.tensor.role == "parameter"]
+            beside = f", the line with {' and '.join(dict.fromkeys(own))}" if own else ""
+            for value in usual(item):
+                said = f"{item.name} is not read in {named(flat, line)}{beside}: it is fixed at {value:g}"
+                fixed = Literal(sympy.Rational(value))
+                yield said, _lazily(runs, line, partial(substitute, line.right, {Ref(item): fixed}))
 
 
 def _reshaped(runs: Runs) -> Iterator[Explanation]:
