@@ -24,8 +24,8 @@ from verify.subject.caller import Caller
 LEAST_SHRINKING = 0.3
 """Seconds that every counterexample gets, even when the report's share is used up."""
 LATER, LATER_OF_MANY = 2, 4
-"""The share of the examples that values and gradients are tried at in a second type, and theorems, and those of a statement of many
-lines: what is wrong in both was seen in the first, and how far rounding goes is for the grades to tell."""
+"""The share of the examples that values and gradients are tried at in a second type; and those of a statement of many lines, and
+theorems: what is wrong in both was seen in the first, and how far rounding goes is for the grades to tell."""
 
 
 @dataclass

@@ -36,9 +36,10 @@ def plain(a: Num) -> Num | None:
         return None
     if a.error is None or (a.lost is None and a.top < LARGE):
         return a
-    if a.lost is not None:
-        a = Num(a.value, np.where(a.lost, 0.0, a.error), None, a.low, a.lost)
-    return a if np.isfinite(a.value).all() and (a.error < LARGE).all() else None
+    error = a.error if a.lost is None else np.where(a.lost, 0.0, a.error)
+    if not (np.isfinite(a.value).all() and (error < LARGE).all()):
+        return None
+    return a if a.lost is None else Num(a.value, error, None, a.low, a.lost)
 
 
 def contracted(a: Num, b: Num, unit: float, tiny: float) -> tuple[Num, Floats | None] | None:
