@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import signal
@@ -15,6 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from verify.report import Report
+
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""Where libraries look for the number of their threads. Processes that each take all cores wait for each other."""
 
 
 @dataclass(frozen=True)
@@ -116,24 +121,56 @@ def _begin(threads: int) -> None:
     keep_freed()
     collect_seldom()
     torch.set_num_threads(threads)
+    atexit.register(_leave)  # the first to be registered is the last to be called
+
+
+def _leave() -> None:
+    """Leave without taking everything apart, object by object, which takes longer than a check."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(0)
+
+
+@contextmanager
+def shared_threads(workers: int) -> Iterator[int]:
+    """The threads of each process that starts meanwhile, also in libraries that read them from the environment as they load.
+
+    What the user has set there stays.
+    """
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    ours = [name for name in THREADS if name not in os.environ]
+    os.environ.update(dict.fromkeys(ours, str(threads)))
+    try:
+        yield threads
+    finally:
+        for name in ours:
+            os.environ.pop(name, None)
 
 
 def run(
     tasks: Sequence[Task], workers: int, tell: Callable[[TaskResult], None]
 ) -> tuple[list[TaskResult], bool]:
     """Run tasks and tell each as it is done; returns what is done, in the tasks' order, and whether it was interrupted."""
+    if workers <= 1 or len(tasks) <= 1:
+        results: list[TaskResult] = []
+        try:
+            for task in tasks:
+                results.append(perform(task))
+                tell(results[-1])
+        except KeyboardInterrupt:
+            return results, True
+        return results, False
+    with shared_threads(workers) as threads:
+        return _side_by_side(tasks, min(workers, len(tasks)), threads, tell)
+
+
+def _side_by_side(
+    tasks: Sequence[Task], workers: int, threads: int, tell: Callable[[TaskResult], None]
+) -> tuple[list[TaskResult], bool]:
     done: dict[int, TaskResult] = {}
     interrupted = False
-    if workers <= 1 or len(tasks) <= 1:
-        try:
-            for place, task in enumerate(tasks):
-                done[place] = perform(task)
-                tell(done[place])
-        except KeyboardInterrupt:
-            interrupted = True
-        return [done[place] for place in sorted(done)], interrupted
     queue = Queue(tasks)
-    lanes = [_lane(workers) for _ in range(min(workers, len(tasks)))]
+    lanes = [_lane(threads) for _ in range(workers)]
     pending: dict[Future[TaskResult], tuple[int, int]] = {}
 
     def begin(lane: int) -> None:
@@ -154,7 +191,7 @@ def run(
                     said = f"the worker process failed: {error or type(error).__name__}"
                     done[place] = TaskResult(tasks[place], error=said)
                     lanes[lane].shutdown(wait=False)
-                    lanes[lane] = _lane(workers)
+                    lanes[lane] = _lane(threads)
                 tell(done[place])
                 begin(lane)
         for pool in lanes:
@@ -169,9 +206,8 @@ def run(
     return [done[place] for place in sorted(done)], interrupted
 
 
-def _lane(workers: int) -> ProcessPoolExecutor:
+def _lane(threads: int) -> ProcessPoolExecutor:
     """One process with its share of the threads."""
-    threads = max(1, (os.cpu_count() or 1) // workers)
     context = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(1, context, initializer=_begin, initargs=(threads,))
 

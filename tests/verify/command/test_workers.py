@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from verify.command.workers import Queue, Task
+import os
+
+import pytest
+
+from verify.command.workers import THREADS, Queue, Task, shared_threads
 
 
 def tasks(**counts: int) -> list[Task]:
@@ -30,3 +34,15 @@ def test_processes_begin_with_different_formulas_and_share_one_at_the_end() -> N
     ]
     assert queue.next(0) is None
     assert sorted(place for pair in took for place in pair if place is not None) == list(range(6))
+
+
+def test_processes_share_the_cores_and_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a library reads the number of its threads as it loads; afterwards the environment is as before."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 6)
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    for name in THREADS[1:]:
+        monkeypatch.delenv(name, raising=False)
+    with shared_threads(2) as threads:
+        assert threads == 3
+        assert [os.environ[name] for name in THREADS] == ["5", "3", "3"]
+    assert [os.environ.get(name) for name in THREADS] == ["5", None, None]
