@@ -144,7 +144,7 @@ class Functions(Rounding):
         known = np.isfinite(peak)
         if not known.all():  # nothing is permitted there, and nothing said
             peak, lost = np.where(known, peak, 0.0), either(lost, ~known)
-        if a.error is None or not largest(np.abs(peak)) <= self.near:
+        if a.error is None or a.scale is not None or not largest(np.abs(peak)) <= self.near:
             return None
         below = np.maximum(peak - a.value, 0.0)
         spread = a.error + (FUNCTION_ROUNDINGS * self.unit + UNIT64 * 8.0) + 2 * self.unit * below
