@@ -33,7 +33,7 @@ class Functions(Rounding):
             return self._sqrt(a)
         if name == "log":
             return self._log(a)
-        a = self.folded(a)
+        a = self.plain(a)
         x, e = a.floats(), a.error
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             value, slope, cap = _FUNCTIONS[name](x, e)
@@ -96,7 +96,7 @@ class Functions(Rounding):
         """exp(a). When it enters a softmax, ``top`` is the largest exponent: implementations subtract it (or a running
         maximum), which rounds, and what is far below it may underflow.
         """
-        a = self.folded(a)
+        a = self.plain(a)
         x = a.floats()
         furthest = largest(np.abs(x))
         if top is not None and furthest <= self.near:
@@ -156,6 +156,7 @@ class Functions(Rounding):
 
     def real_power(self, a: Num, y: Num) -> Num:
         """a**y as exp(y·ln a), for positive a."""
+        a, y = self.plain(a), self.plain(y)
         base, exponent = a.floats(), y.floats()
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             value = base**exponent
