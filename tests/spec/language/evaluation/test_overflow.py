@@ -9,6 +9,7 @@ import pytest
 import sympy
 
 from spec.language import Sum, absolute, data, define, exp, indices, sizes, tanh, tensor
+from spec.language.arrays import Tensor
 from spec.language.differentiation.gradients import pull_back
 from spec.language.evaluation.evaluate import bound
 from spec.language.evaluation.precision import FORMATS
@@ -139,7 +140,7 @@ def test_a_sum_of_so_many_terms_that_their_roundings_may_make_up_all_of_it_is_un
     assert found[0][0][1] > 0
 
 
-(N,), (J,) = sizes("n"), indices("j")
+(N,), (J, K) = sizes("n"), indices("j k")
 S, Y = data("s", N), tensor("y")
 
 
@@ -167,3 +168,26 @@ def test_a_share_of_scores_that_are_hardly_known_is_one_all_the_same(size: float
         ((value, tolerance),) = bound(formula, inputs, dtype="float32")
         assert abs(value - 1 / 3) < 1e-9
         assert 0.01 < tolerance < 0.7
+
+
+@pytest.mark.parametrize("distance", [1.0, 9.0, 60.0])
+def test_an_exponential_above_the_largest_permitted_score_is_off_by_the_rounding_of_their_difference(
+    distance: float,
+) -> None:
+    """A quotient by the sum over the permitted scores is none of its shares where the score is not permitted."""
+    mask = Tensor("mask", (N,), "boolean", "mask")
+    w = tensor("w", N)
+    quotient = exp(S[J]) / Sum(exp(substitute(S[J], {J: K})), (K, 0, N - 1), where=mask[K])
+    formula = Formula("test.beside_the_mask", "", (S, mask), (define(w[J], quotient),), (w,))
+    worst = 0.0
+    for seed in range(20):
+        far = np.float32(distance + np.random.default_rng(seed).random())
+        inputs = {
+            "s": np.array([far, 0.1, -0.7], np.float32).astype(float),
+            "mask": np.array([False, True, True]),
+        }
+        ((value, tolerance),) = bound(formula, inputs, dtype="float32")
+        worst = max(
+            worst, float(np.max(np.abs(simulate(formula.flat(), inputs, "float32")[0] - value) / tolerance))
+        )
+    assert 0.01 < worst < 1
