@@ -238,3 +238,36 @@ def test_an_exception_alone_does_not_stop_it():
     )
     assert report.falsified[0].counterexample is None or report.falsified[0].counterexample.got is None
     assert report.falsified[-1].counterexample.got is not None
+
+
+@pytest.mark.parametrize("error", [NotImplementedError, RuntimeError], ids=["declined", "raises"])
+def test_the_only_type_that_is_supported_is_tried_at_all_examples(error):
+    """A second type is tried at fewer for what the first has shown; a type that is not supported shows nothing."""
+
+    def single(s, mask=None):
+        if s.dtype != torch.float32:
+            raise error("expected scalar type Float but found Double")
+        return impl.attention.softmax(s, mask)
+
+    alone, beside = (
+        {(c.kind, c.dtype): c.examples for c in check(fn, "attention.softmax", max_examples=20).checks}
+        for fn in (single, impl.attention.softmax)
+    )
+    assert [alone["value", dtype] for dtype in ("float64", "float32")] == [0, 20]
+    assert [beside["value", dtype] for dtype in ("float64", "float32")] == [20, 10]
+    assert alone["gradient", "float32"] == beside["gradient", "float64"] == 2 * beside["gradient", "float32"]
+
+
+def test_a_buffer_that_is_returned_again_violates_no_theorem():
+    """Its values are right when they are returned; what a later call makes of them is a check of its own."""
+    held = {}
+
+    def buffered(s, mask=None):
+        out = impl.attention.softmax(s, mask)
+        if out.requires_grad:
+            return out
+        buffer = held.setdefault((out.shape, out.dtype), torch.empty_like(out))
+        return buffer.copy_(out)
+
+    report = check(buffered, "attention.softmax", max_examples=30, causes=False)
+    assert {c.kind for c in report.falsified} == {"robustness"}

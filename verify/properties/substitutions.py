@@ -171,7 +171,8 @@ class CallableApplications(OfExamples):
             passed = self.caller.arguments(arguments, example.dtype, generator_seed=example.generator_seed)
             kind = example.dtype if self.judge.real else None
             got = self.caller.results(passed, sizes_in(self.formula, arguments), (), kind)
-            return [(values(x), str(x.dtype).removeprefix("torch.")) for x in got]
+            # It is kept: what a callable writes into the same memory later is another result.
+            return [(np.array(values(x)), str(x.dtype).removeprefix("torch.")) for x in got]
 
         return self.kept.once(self.kept.results, self.key(arguments, example), call)
 
@@ -233,7 +234,7 @@ class CallableApplications(OfExamples):
                 )[0],
                 passed,
             )
-            return np.zeros(np.shape(arguments[wrt])) if grad is None else values(grad)
+            return np.zeros(np.shape(arguments[wrt])) if grad is None else np.array(values(grad))
 
         return self.kept.once(self.kept.gradients, (key, np.asarray(seed).tobytes(), place, wrt), call)
 

@@ -41,7 +41,8 @@ class Setting:
         shrinking: the seconds left for making counterexamples small.
         violated: when the first violation of all was seen.
         searched: whether a search has ended.
-        sloped: whether gradients were searched in some type.
+        valued: whether values were tried at all examples in some type, and nothing was wrong.
+        sloped: the same of gradients.
         scenes: examples of the scenarios that are to come.
         drawn: inputs at which theorems were played.
         kept: what the callable returned to theorems.
@@ -59,6 +60,7 @@ class Setting:
     shrinking: float = 4.0
     violated: float | None = None
     searched: bool = False
+    valued: bool = False
     sloped: bool = False
     scenes: dict[str, list[Example]] = field(default_factory=dict)
     drawn: dict[Any, Example] = field(default_factory=dict)
@@ -85,10 +87,10 @@ def value_check(setting: Setting, dtype: str) -> CheckResult:
         return judge_value(judge, caller, example)
 
     examples, at_once = setting.max_examples, setting.searched
-    if setting.searched:
+    if setting.valued:
         examples = max(1, examples // (LATER_OF_MANY if space.sizing.extensive else LATER))
     found = search(space, make, probe, examples, setting.seed, setting.clock, judge.ahead, at_once)
-    setting.searched = True
+    setting.searched, setting.valued = True, setting.valued or found.through
     name = f"value in {dtype}" if judge.real else "value"
     return concluded(setting, name, "value", dtype, found, probe)
 
@@ -115,7 +117,7 @@ def gradient_check(setting: Setting, dtype: str) -> CheckResult | None:
         count = max(1, count // (LATER_OF_MANY if space.sizing.extensive else LATER))
     told = partial(announce, judge)
     found = search(space, make, probe, count, setting.seed + 1, setting.clock, told, setting.searched)
-    setting.sloped |= bool(found.examples)
+    setting.sloped |= found.through
     result = concluded(setting, f"gradient in {dtype}", "gradient", dtype, found, probe)
     if dtype not in JUDGED and result.verdict == CONFORMS:
         result.verdict, result.worst_ratio = INCONCLUSIVE, max(ratios, default=None)

@@ -70,6 +70,11 @@ class Found:
         return self.outcome is not None or bool(self.unsupported) or self.cut
 
     @property
+    def through(self) -> bool:
+        """Whether examples were judged, all that there were, and nothing was wrong."""
+        return self.examples > 0 and not self.over
+
+    @property
     def share(self) -> float:
         """The share of effective examples."""
         return self.effective / self.examples if self.examples else 0.0

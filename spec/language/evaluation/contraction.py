@@ -76,10 +76,10 @@ def contracted(a: Num, b: Num, unit: float, tiny: float) -> tuple[Num, Floats | 
     if a.low is not None and b.low is not None:
         low = product(_filled(a.low, a), _filled(b.low, b)) * (1 - 2 * unit) * (1 - share)
     error = above(growth(share) * reach, error)
-    top *= (1 + growth(unit)) * (1 + growth(share))
+    top = (top * (1 + growth(unit)) + terms * tiny) * (1 + growth(share))
     if not top < LARGE and not np.isfinite(error).all():
         return None
-    return Num(value, error, None, low, lost, top=top + terms * tiny), reach
+    return Num(value, error, None, low, lost, top=top), reach
 
 
 def _filled(part: npt.NDArray[Any], whole: Num) -> npt.NDArray[Any]:

@@ -33,7 +33,7 @@ class Functions(Rounding):
             return self._sqrt(a)
         if name == "log":
             return self._log(a)
-        a = self.folded(a)
+        a = self.plain(a)
         x, e = a.floats(), a.error
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             value, slope, cap = _FUNCTIONS[name](x, e)
@@ -96,7 +96,7 @@ class Functions(Rounding):
         """exp(a). When it enters a softmax, ``top`` is the largest exponent: implementations subtract it (or a running
         maximum), which rounds, and what is far below it may underflow.
         """
-        a = self.folded(a)
+        a = self.plain(a)
         x = a.floats()
         furthest = largest(np.abs(x))
         if top is not None and furthest <= self.near:
@@ -113,8 +113,8 @@ class Functions(Rounding):
             return self.folded(Num(value, None, scale, np.zeros_like(value), a.lost, (family, False)))
         spread = a.error + (FUNCTION_ROUNDINGS * self.unit + _exp_slack(x))
         if top is not None:
-            below = np.maximum(top.floats() - x, 0.0)
-            spread = spread + 2 * self.unit * (below if finite else np.where(np.isfinite(x), below, 0.0))
+            away = np.abs(top.floats() - x)  # above the largest lies what is not permitted
+            spread = spread + 2 * self.unit * (away if finite else np.where(np.isfinite(x), away, 0.0))
         if not largest(spread) <= LARGEST_EXPONENT:
             spread = np.where(np.isfinite(spread), np.minimum(spread, LARGEST_EXPONENT), LARGEST_EXPONENT)
         error = value * np.expm1(spread)
@@ -146,8 +146,9 @@ class Functions(Rounding):
             peak, lost = np.where(known, peak, 0.0), either(lost, ~known)
         if a.error is None or a.scale is not None or not largest(np.abs(peak)) <= self.near:
             return None
-        below = np.maximum(peak - a.value, 0.0)
-        spread = a.error + (FUNCTION_ROUNDINGS * self.unit + UNIT64 * 8.0) + 2 * self.unit * below
+        spread = (
+            a.error + (FUNCTION_ROUNDINGS * self.unit + UNIT64 * 8.0) + 2 * self.unit * np.abs(peak - a.value)
+        )
         if not largest(spread) <= 1:
             return None
         value = np.exp(a.value)
@@ -156,6 +157,7 @@ class Functions(Rounding):
 
     def real_power(self, a: Num, y: Num) -> Num:
         """a**y as exp(y·ln a), for positive a."""
+        a, y = self.plain(a), self.plain(y)
         base, exponent = a.floats(), y.floats()
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             value = base**exponent

@@ -177,6 +177,11 @@ class Rounding:
             np.where(beyond, 0.0, value), np.where(error < HUGE, error, HUGE), lost=either(a.lost, beyond)
         )
 
+    def plain(self, a: Num) -> Num:
+        """``a`` without a scale, so that its error is in the same unit as its value."""
+        a = self.folded(a)
+        return a if a.scale is None or a.error is None else self.unscaled(a)
+
     def stored(self, a: Num, storage: Format) -> Num:
         """``a`` rounded once to a storage format (subnormals flushed at worst); what was stored so already stays."""
         if not self.tracks:

@@ -118,10 +118,12 @@ class Walk(Storing):
                 if not share and vanishing.any():
                     lost = either(lost, vanishing)
         low = None if a.low is None or b.low is None else np.zeros_like(value)
-        out = self.rounded(Num(value, error, scale, low, lost), FUNCTION_ROUNDINGS, a.nonzero)
-        if share and out.error is not None:
-            out = self.folded(self._clamped(out))
-        return self.folded(out)
+        out = Num(value, error, scale, low, lost)
+        if not share or error is None:
+            return self.folded(self.rounded(out, FUNCTION_ROUNDINGS, a.nonzero))
+        # However little is known of the total, a share does not overflow.
+        out = self.rounded(self._clamped(out), FUNCTION_ROUNDINGS, a.nonzero)
+        return self.folded(self._clamped(out))
 
     def _clamped(self, a: Num) -> Num:
         """Shares of a total lie between 0 and 1 as computed, too, up to a few roundings."""
@@ -232,7 +234,7 @@ class Walk(Storing):
 
     def maximum(self, a: Num, where: Truth | None) -> Num:
         """The largest permitted entry along the last axis; nothing is said where there is none."""
-        a = self.folded(a)
+        a = self.plain(a)
         if where is None or where.open is None:
             return self._largest(a, None if where is None else where.holds)
         every, least = self._largest(a, where.possibly), self._largest(a, where.surely)

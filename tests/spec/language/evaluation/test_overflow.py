@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+import sympy
 
-from spec.language import Sum, data, define, exp, indices, sizes, tensor
+from spec.language import Sum, absolute, data, define, exp, indices, sizes, tanh, tensor
+from spec.language.arrays import Tensor
 from spec.language.differentiation.gradients import pull_back
 from spec.language.evaluation.evaluate import bound
 from spec.language.evaluation.precision import FORMATS
 from spec.language.formula import Formula
 from spec.language.registry import find
+from spec.language.trees import substitute
 from tests.spec.language.evaluation.simulated import simulate
 
 SEEDS = range(6)
@@ -133,3 +138,56 @@ def test_a_sum_of_so_many_terms_that_their_roundings_may_make_up_all_of_it_is_un
     ]
     assert [bool(np.isinf(far)) for ((_, far),) in found] == [False, True]
     assert found[0][0][1] > 0
+
+
+(N,), (J, K) = sizes("n"), indices("j k")
+S, Y = data("s", N), tensor("y")
+
+
+@pytest.mark.parametrize("function", [absolute, tanh, exp])
+def test_of_a_function_of_what_vanishes_in_a_type_nothing_is_known(function: Any) -> None:
+    """exp(−2551) by a sum of such is 1/3 exactly, and may be 0 in float32, whatever the mantissa of the bound's exponent is."""
+    share = exp(S[0] + B) / Sum(exp(S[J]), (J, 0, N - 1))
+    formula = Formula(f"test.{function.__name__}_of_a_share", "", (S, B), (define(Y, function(share)),), (Y,))
+    near, far = ({"s": np.full(3, size), "b": np.array(0.0)} for size in (-2.0, -2551.0))
+    ((exact, tolerance),) = bound(formula, near, dtype="float32")
+    assert tolerance < 1e-5
+    assert abs(simulate(formula.flat(), far, "float32")[0] - exact) > 0.3
+    assert np.isinf(bound(formula, far, dtype="float32")[0][1])
+
+
+@pytest.mark.parametrize("size", [0.0, 3.0, 40.0])
+def test_a_share_of_scores_that_are_hardly_known_is_one_all_the_same(size: float) -> None:
+    """Scores that may be off by more than ln 2 leave nothing of their sum for sure, and each share between 0 and 1."""
+    c = data("c")
+    score = (S[J] + c) - c
+    lines = (define(Y, exp(substitute(score, {J: sympy.S.Zero})) / Sum(exp(score), (J, 0, N - 1))),)
+    formula = Formula("test.share_of_rough_scores", "", (S, c), lines, (Y,))
+    for off in (1.6e6, 3e6, 1e8):
+        inputs = {"s": np.full(3, size), "c": np.array(off)}
+        ((value, tolerance),) = bound(formula, inputs, dtype="float32")
+        assert abs(value - 1 / 3) < 1e-9
+        assert 0.01 < tolerance < 0.7
+
+
+@pytest.mark.parametrize("distance", [1.0, 9.0, 60.0])
+def test_an_exponential_above_the_largest_permitted_score_is_off_by_the_rounding_of_their_difference(
+    distance: float,
+) -> None:
+    """A quotient by the sum over the permitted scores is none of its shares where the score is not permitted."""
+    mask = Tensor("mask", (N,), "boolean", "mask")
+    w = tensor("w", N)
+    quotient = exp(S[J]) / Sum(exp(substitute(S[J], {J: K})), (K, 0, N - 1), where=mask[K])
+    formula = Formula("test.beside_the_mask", "", (S, mask), (define(w[J], quotient),), (w,))
+    worst = 0.0
+    for seed in range(20):
+        far = np.float32(distance + np.random.default_rng(seed).random())
+        inputs = {
+            "s": np.array([far, 0.1, -0.7], np.float32).astype(float),
+            "mask": np.array([False, True, True]),
+        }
+        ((value, tolerance),) = bound(formula, inputs, dtype="float32")
+        worst = max(
+            worst, float(np.max(np.abs(simulate(formula.flat(), inputs, "float32")[0] - value) / tolerance))
+        )
+    assert 0.01 < worst < 1
