@@ -95,7 +95,7 @@ class Indices:
 
     def _number(self, around: Around, number: Whole, static: bool = True, plain: bool = False) -> Index:
         depth = around.depth
-        return Index(lambda frame: constant(number(frame), depth), number, static, plain)
+        return Index(lambda frame: constant(int(number(frame)), depth), number, static, plain)
 
     def _symbol(self, symbol: sympy.Symbol, around: Around) -> Index:
         axis = around.axes.get(symbol)
