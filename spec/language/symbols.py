@@ -50,6 +50,11 @@ def indices(names: str = "", /, **ranges: Any) -> tuple[Letter, ...]:
     return (*(Letter(name) for name in names.split()), *(Letter(name, size) for name, size in ranges.items()))
 
 
+def unnamed(name: str) -> sympy.Symbol:
+    """An index that is no other, whatever names a statement has."""
+    return sympy.Dummy(name, integer=True)
+
+
 def span(given: Any) -> tuple[sympy.Symbol, sympy.Expr, sympy.Expr]:
     """An index with its first and last value, from any way to write it (:data:`Span`).
 

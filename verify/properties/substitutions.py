@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
-import sympy
 import torch
 
 from spec.language.calls import Call, Pullback
@@ -21,6 +20,7 @@ from spec.language.evaluation.numbers import Num
 from spec.language.formula import Formula
 from spec.language.known import known
 from spec.language.proving.evaluating.applying import plain_reader, sizes_in
+from spec.language.symbols import unnamed
 from verify.faults import Fault
 from verify.inputs.examples import Example, rounded
 from verify.inputs.ranges import Outside
@@ -32,7 +32,7 @@ from verify.subject.caller import Caller
 from verify.subject.returned import values
 
 _T = TypeVar("_T")
-VERSION = sympy.Dummy("version", integer=True)
+VERSION = unnamed("version")
 """The index that is 0 for what the callable returns, and 1 for what the statement says there."""
 
 

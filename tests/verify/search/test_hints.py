@@ -12,6 +12,7 @@ import impl.bert
 import impl.positional
 import impl.scores
 from verify import check
+from verify.search.checks import LATER
 
 
 def einsum(q, k, v, mask=None):
@@ -47,7 +48,10 @@ def test_an_additive_mask_leaks_and_its_undefined_rows_have_no_gradient_to_judge
     assert [c.name for c in report.falsified] == ["robustness: NaN where nothing is read"]
     assert "slots of s that nothing reads" in report.hint
     gradients = [c for c in report.checks if c.kind == "gradient"]
-    assert all(c.verdict == "conforms" and c.examples >= 15 and c.effective > 0.5 for c in gradients)
+    assert all(c.verdict == "conforms" and c.effective > 0.5 for c in gradients)
+    first, second = (c.examples for c in gradients)
+    assert first >= 15
+    assert second >= 15 // LATER
 
 
 def test_a_gradient_beside_an_undefined_entry_is_still_judged_elsewhere():

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property, partial
 from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
-import sympy
 
 from spec.language.arrays import DISCRETE, WHOLE, Tensor
 from spec.language.evaluation.binding import bind
@@ -22,7 +22,7 @@ from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.stepping import Place
 from spec.language.evaluation.walk import Walk
-from spec.language.expr import Literal, Ref
+from spec.language.expr import Ref, lift
 from spec.language.flatten import Flat
 from spec.language.lines import Definition
 from spec.language.slips.activations import SIMILAR, exchanged
@@ -197,7 +197,7 @@ def _numbers(runs: Runs) -> Iterator[Explanation]:
             beside = f", the line with {' and '.join(dict.fromkeys(own))}" if own else ""
             for value in usual(item):
                 said = f"{item.name} is not read in {named(flat, line)}{beside}: it is fixed at {value:g}"
-                fixed = Literal(sympy.Rational(value))
+                fixed = lift(Fraction(value))
                 yield said, _lazily(runs, line, partial(substitute, line.right, {Ref(item): fixed}))
 
 
