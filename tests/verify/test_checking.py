@@ -11,6 +11,7 @@ import impl.attention
 import impl.normalization
 import impl.positional
 import impl.scores
+import impl.similarity
 from verify import check
 from verify.edges import STRICT
 
@@ -271,3 +272,17 @@ def test_a_buffer_that_is_returned_again_violates_no_theorem():
 
     report = check(buffered, "attention.softmax", max_examples=30, causes=False)
     assert {c.kind for c in report.falsified} == {"robustness"}
+
+
+def test_a_callable_that_is_wrong_whenever_it_has_seen_its_inputs_is_caught_by_calling_it_twice():
+    """A plain call afterwards is wrong, too, and is no excuse."""
+    seen = set()
+
+    def again(x, y):
+        key = x.dtype, x.shape, x.detach().numpy().tobytes(), y.detach().numpy().tobytes()
+        found = impl.similarity.dot(x, y) * (1.5 if key in seen else 1)
+        seen.add(key)
+        return found
+
+    names = {c.name for c in check(again, "similarity.dot", max_examples=20, causes=False).falsified}
+    assert "robustness: same inputs twice" in names

@@ -43,7 +43,8 @@ class Scenario:
 
     One about ``gradients`` has cotangents in its examples, is played in regimes in which derivatives are judged, and only on
     callables whose gradients conform. One with ``examples`` of its own draws them itself, with cotangents in the types in which
-    gradients conform; a plain call is what it is about. ``besides`` are examples that the statement alone is asked for, too.
+    gradients conform; a plain call is what it is about. One that ``repeats`` consists of plain calls: that
+    another is wrong, too, excuses only who was wrong before. ``besides`` are examples that the statement alone is asked for, too.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Scenario:
     calls: Callable[[Judge, Example], tuple[Example, ...]] = lambda judge, example: (example,)
     gradients: bool = False
     examples: Drawing | None = None
+    repeats: bool = False
     besides: Callable[[Example], tuple[Example, ...]] = lambda example: ()
 
 
@@ -272,7 +274,7 @@ VALUES: tuple[Scenario, ...] = (
     Scenario("expanded inputs", expanded_batch),
     Scenario("same shapes, other values", again_with_others, calls=_both),
     Scenario("some inputs change, the others stay", some_change, calls=some_changed),
-    Scenario("same inputs twice", twice),
+    Scenario("same inputs twice", twice, repeats=True),
     Scenario(
         "one tensor for several inputs",
         one_tensor_for_several,
