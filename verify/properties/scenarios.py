@@ -44,8 +44,8 @@ class Scenario:
     One about ``gradients`` has cotangents in its examples, is played in regimes in which derivatives are judged, and only on
     callables whose gradients conform. One with ``examples`` of its own draws them itself, with cotangents in the types in which
     gradients conform; a plain call is what it is about. One that ``repeats`` consists of plain
-    calls, at inputs never seen before: that another is wrong, too, excuses it only if it came first. ``besides`` are examples that
-    the statement alone is asked for, too.
+    calls, at inputs never seen before: that another is wrong, too, excuses it only if it came first. ``besides`` are examples
+    that the statement alone is asked for, too.
     """
 
     name: str
