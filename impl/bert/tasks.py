@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float, Integer
 from torch import Generator, Tensor, nn
 
 from impl import _refuse
+from impl._labels import IGNORED
 from impl.bert.config import BertConfig
 from impl.bert.layers import ACTIVATIONS, draw
 from impl.bert.model import BertEncoder
@@ -30,8 +31,6 @@ __all__ = [
     "Span",
 ]
 
-IGNORED = -100
-"""The label of what has none; what F.cross_entropy ignores by default."""
 
 Task = TypeVar("Task", bound="_Task")
 

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool, Integer
 from torch import Tensor
 
+from impl._labels import IGNORED
 from impl.bert.config import read_json
 
 __all__ = ["Batch", "Encoding", "WordPiece", "labels_of_pieces", "values_of_words"]
@@ -17,7 +18,6 @@ T = TypeVar("T")
 Text = str | Sequence[str]
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-IGNORED = -100
 
 
 class Encoding(NamedTuple):

@@ -11,12 +11,13 @@ from jaxtyping import Bool, Integer
 from torch import Generator, Tensor
 
 from impl import _refuse
+from impl._labels import IGNORED
 from impl.masking._drawing import check_generator, random_integers
 
 __all__ = ["nsp"]
 
 Negatives = Literal["not_next", "other_document", "any"]
-NO_SENTENCE, NO_LABEL = -1, -100
+NO_SENTENCE = -1
 
 
 def nsp(
@@ -52,7 +53,7 @@ def nsp(
     drawn = drawn + (drawn >= low) * (high - low)
     true = follows & ((coin & 1).bool() | (count == 0))
     second = torch.where(true, following, torch.where(count > 0, drawn, NO_SENTENCE))
-    label = torch.where(true, 0, torch.where(count > 0, 1, NO_LABEL))
+    label = torch.where(true, 0, torch.where(count > 0, 1, IGNORED))
     dtype = first.dtype if first.dtype.is_signed else torch.int64
     return second.to(dtype), label.to(dtype)
 

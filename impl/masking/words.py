@@ -12,13 +12,12 @@ from jaxtyping import Bool, Integer
 from torch import Generator, Tensor
 
 from impl import _refuse
+from impl._labels import IGNORED
 from impl.masking._drawing import check_generator, random_bytes, random_integers
 
 __all__ = ["mlm"]
 
 Selection = Literal["bernoulli", "exact_count", "count_of_all"]
-
-IGNORED = -100  # the label of a token that was not selected; what F.cross_entropy ignores by default
 
 
 def mlm(

@@ -5,11 +5,10 @@ from jaxtyping import Float, Integer
 from torch import Tensor
 
 from impl import _refuse
+from impl._labels import IGNORED
 from impl.recurrent.cells import wide
 
 __all__ = ["autoregressive", "cross_entropy", "distillation"]
-
-NOT_ASKED = -100
 
 
 def cross_entropy(
@@ -102,8 +101,6 @@ def check_targets(
 def check_range(formula: str, y: Tensor, V: int) -> None:
     """Refuse targets that are neither −100 nor a word; on a device, and within a compiled function, nothing is asked."""
     if y.is_cpu and not torch.compiler.is_compiling():
-        wrong = (y != NOT_ASKED) & ((y < 0) | (y >= V))
+        wrong = (y != IGNORED) & ((y < 0) | (y >= V))
         if wrong.any():
-            raise _refuse.out_of_range(
-                formula, "targets other than −100", torch.where(y == NOT_ASKED, 0, y), V
-            )
+            raise _refuse.out_of_range(formula, "targets other than −100", torch.where(y == IGNORED, 0, y), V)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from impl.masking.words import IGNORED
+from impl._labels import IGNORED
 
 __all__ = ["Batch", "Collator", "Example", "Place"]
 

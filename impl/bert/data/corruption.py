@@ -12,7 +12,8 @@ import torch
 from jaxtyping import Bool, Int64
 from torch import Generator, Tensor
 
-from impl.masking.words import IGNORED, Selection, mlm
+from impl._labels import IGNORED
+from impl.masking.words import Selection, mlm
 
 __all__ = ["Corruption", "whole_words"]
 

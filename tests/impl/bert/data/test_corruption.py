@@ -7,8 +7,9 @@ import pytest
 import torch
 from torch import Generator
 
+from impl._labels import IGNORED
 from impl.bert.data import Corruption, whole_words
-from impl.masking.words import IGNORED, mlm
+from impl.masking.words import mlm
 
 MASK, V = 4, 10_007
 SPECIAL = 3

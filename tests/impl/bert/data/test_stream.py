@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
+from impl._labels import IGNORED
 from impl.bert.data import Batch, Batches, Collator, Corpus, Corruption, Example, PairLaw, PairStream
-from impl.masking.words import IGNORED
 
 from .conftest import MASK, SPECIAL, V
 

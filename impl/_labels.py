@@ -1,0 +1,4 @@
+"""The label of what has none."""
+
+IGNORED = -100
+"""What ``F.cross_entropy`` ignores by default."""
