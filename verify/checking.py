@@ -8,35 +8,27 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-import torch
-
 from spec.language.formula import Formula
 from spec.language.procedure import Procedure
 from spec.language.registry import procedures
-from verify.accuracy.grades import GRADED, USUAL, accuracy_check
-from verify.edges import STRICT, UNREAD, split
-from verify.faults import Fault, Unsupported, Unusable
+from verify.accuracy.grades import GRADED, USUAL
+from verify.edges import split
+from verify.faults import Unusable
 from verify.inputs.ranges import Ranges
 from verify.laws.reasons import reasons
-from verify.properties.gradients import JUDGED, differentiable
-from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
-from verify.properties.scenarios import Scenario, applicable
+from verify.planning import graded, plan_of
 from verify.properties.values import Judge
-from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Report, versions
-from verify.search.checks import LEAST_SHRINKING, Setting, gradient_check, robustness_check, value_check
-from verify.search.edge_checks import crossing, isolated, offences, single_precision
+from verify.report import CheckResult, Report, versions
+from verify.search.checks import Setting
+from verify.search.edge_checks import offences
 from verify.search.first_calls import called_at_all, met
 from verify.search.hints import Explained
-from verify.search.large_checks import large_check
 from verify.search.nearest import first_that_conforms, split_auto
 from verify.search.ranges import conforming_range
 from verify.search.search import Clock
-from verify.search.shrink import SECONDS
-from verify.search.theorem_checks import theorem_check
 from verify.subject.callables import importable, supported_by, with_fixed
 from verify.subject.caller import Caller
 from verify.subject.options import (
-    DEFAULT_TYPES,
     choices,
     found_formula,
     positive,
@@ -47,8 +39,6 @@ from verify.subject.options import (
 )
 from verify.subject.sandbox import listening, one_thread, what_exists_kept
 
-COARSER = 2.0**17
-"""Error/bound up to which a coarser type may be the reason: bfloat16's roundoff beside float32's, and some room."""
 Progress = Callable[[str, int, int], None]
 
 
@@ -166,11 +156,10 @@ def check(
     with listening(), one_thread(), what_exists_kept():
         called_at_all(setting, kinds[0])
         met(setting, report, kinds)
-        plan = [] if caller.hung else _plan(setting, kinds, report, compile)
+        plan = [] if caller.hung else plan_of(setting, kinds, report, compile)
         if judge.real and formula.law is None:
             plan += [
-                (f"accuracy in {k}", partial(_accuracy, setting, k, report, limit, k in kinds))
-                for k in wanted
+                (f"accuracy in {k}", partial(graded, setting, k, report, limit, k in kinds)) for k in wanted
             ]
         for place, (title, work) in enumerate(plan):
             if caller.hung:
@@ -236,146 +225,6 @@ def _compared(result: CheckResult) -> bool:
     """Whether a check compared what it found wrong: an exception alone may hide more."""
     example = result.counterexample
     return example is not None and example.got is not None
-
-
-Work = tuple[str, Callable[[], list[CheckResult]]]
-
-
-def _plan(setting: Setting, kinds: list[str], report: Report, compiled: bool) -> list[Work]:
-    judge, formula = setting.judge, setting.judge.formula
-    plan: list[Work] = []
-    scenarios = [
-        (f"robustness: {s.name}", partial(_scenario, setting, s, report, kinds)) for s in applicable(judge)
-    ]
-    if formula.law is not None:
-        slopes = [(f"gradient in {k}", partial(_drawn_gradient, setting, k)) for k in kinds if k in JUDGED]
-        return [("law", partial(_laws, setting, report)), *slopes, *scenarios]
-    if judge.real:
-        plan += [(f"value in {k}", partial(_value, setting, report, k, kinds)) for k in kinds]
-    else:
-        plan.append(("value", partial(_value, setting, report, kinds[0], [])))
-    if differentiable(judge):
-        plan += [(f"gradient in {k}", partial(_gradient, setting, report, k)) for k in kinds]
-    for theorem in formula.theorems.values():
-        plan.append((f"theorem {theorem.name}", partial(_theorem, setting, theorem, report, kinds)))
-    plan += scenarios
-    plan.append(("leaks", partial(_leaks, setting, report, kinds)))
-    if compiled:
-        plan.append(("compiled", partial(_compiled, setting, report, kinds)))
-    return plan
-
-
-def _value(setting: Setting, report: Report, kind: str, kinds: list[str]) -> list[CheckResult]:
-    result = value_check(setting, kind)
-    return [single_precision(setting, report, result) if "float32" in kinds else result]
-
-
-def _gradient(setting: Setting, report: Report, kind: str) -> list[CheckResult]:
-    reported = any(c.name == f"value in {kind}" and c.reported for c in report.checks)
-    return [] if reported else [r for r in (gradient_check(setting, kind),) if r is not None]
-
-
-def _drawn_gradient(setting: Setting, kind: str) -> list[CheckResult]:
-    from verify.laws.drawn_gradients import drawn_gradient_check
-
-    return [r for r in (drawn_gradient_check(setting, kind),) if r is not None]
-
-
-def _scenario(setting: Setting, scenario: Scenario, report: Report, kinds: list[str]) -> list[CheckResult]:
-    usable = _usable(report, kinds)
-    fine = {c.dtype for c in report.checks if c.kind == "gradient" and c.verdict == CONFORMS}
-    if scenario.examples is not None:
-        return large_check(setting, report, scenario, usable, [kind for kind in usable if kind in fine])
-    if scenario.gradients:
-        usable = [kind for kind in usable if kind in fine]
-        if not usable:  # there is none, or it is wrong already
-            return []
-    if scenario.name == UNREAD_SCENARIO:
-        if setting.edges.get(UNREAD) == "ignored":
-            return []
-        # What is reported only need not become small.
-        seconds = SECONDS if setting.edges.get(UNREAD) == STRICT[UNREAD] else LEAST_SHRINKING
-        result = robustness_check(setting, scenario, usable, shrinking=seconds)
-        return [] if result is None else [isolated(setting, report, result, usable[0])]
-    return [r for r in (robustness_check(setting, scenario, usable),) if r is not None]
-
-
-def _usable(report: Report, kinds: list[str]) -> list[str]:
-    """The types that the value checks did not find unsupported (all, if none is left)."""
-    out = {c.dtype for c in report.checks if c.kind == "value" and c.verdict == INCONCLUSIVE}
-    narrow = [k for k in kinds if k not in out and k in DEFAULT_TYPES] or [k for k in kinds if k not in out]
-    return narrow or kinds
-
-
-def _laws(setting: Setting, report: Report) -> list[CheckResult]:
-    from verify.laws.checking import check_law
-    from verify.laws.pace import NOTE
-
-    judge, caller = setting.judge, setting.caller
-    try:
-        checks = check_law(
-            caller,
-            judge.formula,
-            judge.conventions,
-            setting.seed,
-            caller.device,
-            lambda: setting.clock.over,
-        )
-        report.notes += [str(check.details[NOTE]) for check in checks if NOTE in check.details]
-        return checks
-    except Fault as fault:
-        return [CheckResult("law", "law", FALSIFIED, message=str(fault))]
-    except Unsupported as said:
-        return [CheckResult("law", "law", INCONCLUSIVE, message=str(said))]
-
-
-def _theorem(setting: Setting, theorem: Any, report: Report, kinds: list[str]) -> list[CheckResult]:
-    result = theorem_check(setting, theorem, _usable(report, kinds))
-    if isinstance(result, str):
-        report.not_run[theorem.name] = result
-        return []
-    return [result]
-
-
-def _leaks(setting: Setting, report: Report, kinds: list[str]) -> list[CheckResult]:
-    crossing(setting, report, _usable(report, kinds)[0])
-    return []
-
-
-def _compiled(setting: Setting, report: Report, kinds: list[str]) -> list[CheckResult]:
-    torch._dynamo.reset()
-    plain = setting.caller
-    compiled = Caller(torch.compile(plain.fn), plain.formula, plain.device, plain.name, plain.sizes)
-    compiled.takes_mask = plain.takes_mask
-    few = Setting(setting.judge, compiled, setting.seed, max(4, setting.max_examples // 12), setting.clock)
-    result = value_check(few, _usable(report, kinds)[-1])
-    result.name, result.kind = f"robustness: compiled ({result.name})", "robustness"
-    return [result]
-
-
-def _accuracy(
-    setting: Setting, kind: str, report: Report, limit: float | None, asked: bool
-) -> list[CheckResult]:
-    """The grade. What falsified values get is where a coarser type explains them; a type nobody asked for is not judged."""
-    same = kind if asked else "float32"
-    wrong = {c.kind for c in report.falsified if c.dtype in (None, same)}
-    ratios = [c.worst_ratio for c in report.falsified if c.kind == "value" and c.dtype in (None, same)]
-    if any(ratio is None or ratio > COARSER for ratio in ratios):
-        return []
-    result = accuracy_check(setting, kind, not wrong & {"value", "gradient"}, limit)
-    if (result.verdict == INCONCLUSIVE and not asked) or (ratios and not result.details.get("explained")):
-        return []
-    if not asked and result.verdict != CONFORMS:
-        result.verdict, result.message = INCONCLUSIVE, f"reported, not judged: {result.message}"
-    for check in report.checks:
-        if (
-            check.kind in ("value", "gradient")
-            and check.dtype == kind
-            and check.verdict == INCONCLUSIVE
-            and check.examples
-        ):
-            check.message += f"; graded instead: {result.message}"
-    return [result]
 
 
 __all__ = ["check"]
