@@ -42,17 +42,13 @@ class Deviation:
 class News:
     """Which failed checks of a target are news: what explains the others is the reason that is listed with them."""
 
+    target: str
+    formula: str
     known: tuple[Deviation, ...]
 
     def __call__(self, check: CheckResult) -> bool:
-        """Whether no deviation of the target speaks of this check."""
-        return not any(fnmatchcase(check.name, deviation.check) for deviation in self.known)
-
-    @classmethod
-    def of(cls, label: str, formula_id: str, known: Iterable[Deviation] | None = None) -> News:
-        """Those of one target."""
-        listed = deviations() if known is None else known
-        return cls(tuple(d for d in listed if (d.target, d.formula) == (label, formula_id)))
+        """Whether no deviation speaks of this check of the target."""
+        return not any(deviation.covers(self.target, self.formula, check.name) for deviation in self.known)
 
 
 @dataclass

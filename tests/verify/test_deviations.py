@@ -67,7 +67,7 @@ def test_what_is_listed_alone_is_not_explained_anew() -> None:
 
     def hint(pattern: str, formula: str = "scores.dot") -> str:
         listed = [Deviation("twice", formula, pattern, "twice as large", "")]
-        news = News.of("twice", "scores.dot", listed)
+        news = News("twice", "scores.dot", listed)
         return check(lambda q, k: 2 * q @ k.mT, "scores.dot", max_examples=10, causes=news).hint
 
     assert hint("*") == ""

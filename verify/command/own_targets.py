@@ -47,9 +47,10 @@ def own_tasks(
             if name not in has:
                 raise Unusable(f"{config.path}: {target.label}: no check takes {name}")
         place = target.address, config.folders, target.adapter
-        options = {"causes": News(target.known), **options} if target.known else options
+        listed = tuple(replace(deviation, formula=formula_id) for deviation in target.known)
+        options = {"causes": News(target.label, formula_id, listed), **options} if listed else options
         tasks.append(Task("own", target.label, target.formula, options, *place))
-        known += [replace(deviation, formula=formula_id) for deviation in target.known]
+        known += listed
     return tasks, known
 
 

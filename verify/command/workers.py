@@ -93,11 +93,11 @@ def _find(task: Task) -> tuple[Callable[..., Any], dict[str, Any]]:
         return variant.call, {**variant.options, "causes": False}
     if task.kind == "own":
         return _own(task), {}
-    from verify.deviations import News
+    from verify.deviations import News, deviations
     from verify.targets import TARGETS
 
     target = next(t for t in TARGETS if t.label == task.label and t.formula_id == task.formula_id)
-    news = News.of(task.label, task.formula_id)
+    news = News(task.label, task.formula_id, deviations())
     return target.load(), {"conventions": target.judged_under, "sizes": target.sizes, "causes": news}
 
 

@@ -41,7 +41,7 @@ from verify.laws.draws import (
     returned,
 )
 from verify.laws.layouts import Bools, Ints, Layout, designs
-from verify.laws.pace import NOTE, Planned, least_seen, share
+from verify.laws.pace import NOTE, Planned, against, share
 from verify.laws.pace import said as slowly
 from verify.laws.results import ALPHA, POWER, cut, exact, global_state, in_time, judged, misused, never
 from verify.laws.statistics import Tally, region, sample_size
@@ -168,8 +168,9 @@ def check_law(
     def tests(test: Callable[[Sample, bool, Tally], None]) -> list[Callable[[Tally], None]]:
         return [partial(test, sample, independent) for sample in samples]
 
-    against = _against(samples[:1], part)
-    judge = partial(judged, against=against)
+    main = samples[:1]
+    off = against(part, SHIFT, drawn_freely(main), rates(main)[1], 4 + len(main))
+    judge = partial(judged, against=off)
     checks.append(judge("law: selection", tokens, [*tests(selection), partial(pooled, samples, independent)]))
     if independent:
         checks[-1].message += f"; all draws: power ≥ {POWER} against {100 * _nearest(samples):.3g} %"
@@ -182,8 +183,8 @@ def check_law(
     for check in checks:
         if check.verdict == FALSIFIED:
             check.details["cause"] = said
-    if against:
-        checks[0].details[NOTE] = slowly(against, part)
+    if off:
+        checks[0].details[NOTE] = slowly(off, part)
     return checks + cut(len(samples), len(layouts), "layouts")
 
 
@@ -206,13 +207,6 @@ def _pace(
         return copies * len(rows) * layouts[0].length
 
     return share(once, [Planned(*layout.planned(len(rows))) for layout in layouts], 1)
-
-
-def _against(main: Sequence[Sample], part: float) -> float:
-    """How far off a share is that is seen with the stated power, where less was drawn than planned; else 0."""
-    if part >= 1:
-        return 0.0
-    return max(SHIFT, least_seen(drawn_freely(main), rates(main)[1], ALPHA / 2 / (4 + len(main))))
 
 
 def _generator(caller: Callable[..., Any], formula: Formula, seed: int, device: str) -> list[str]:

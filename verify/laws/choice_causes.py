@@ -101,7 +101,7 @@ def _neighbours(values: Ints, what: str) -> Iterator[tuple[str, Ints, Ints]]:
     flat = values.reshape(calls, members, copies * positions)
     even = calls // 2 * 2
     for lag in dict.fromkeys((*LAGS, positions)):
-        first = np.array(list(pairs(copies * positions, lag)), np.int64)
+        first = pairs(copies * positions, lag)
         distance = f"neighbouring {what} of a call" if lag == 1 else f"{what} of a call {lag} apart"
         for r in range(positions):
             at = first[first % positions == r]

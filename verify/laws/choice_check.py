@@ -34,9 +34,9 @@ from verify.laws.choices import (
     told,
 )
 from verify.laws.layouts import Ints, law_of
-from verify.laws.pace import NOTE, Planned, least_seen, share
+from verify.laws.pace import NOTE, Planned, against, share
 from verify.laws.pace import said as slowly
-from verify.laws.results import ALPHA, cut, exact, global_state, in_time, judged, misused, never
+from verify.laws.results import cut, exact, global_state, in_time, judged, misused, never
 from verify.properties.values import Judge
 from verify.report import FALSIFIED, CheckResult
 from verify.subject.returned import held, values
@@ -250,26 +250,19 @@ def check_choices(
     checks.append(exact("law: generator", 4, "; ".join(kept) or None, "calls"))
     wrong = next((said for said in map(impossible, samples) if said), "")
     checks.append(exact("law: possible outcomes", total, wrong or None, "draws"))
-    against = _against(samples[0], part)
+    off = against(part, SHIFT, samples[0].situation.draws, 0.5, 4 * samples[0].low.shape[-1])
     tests = (("outcomes", outcomes), ("steadiness", steadiness), ("independence", independence))
     for name, test in () if wrong else tests:
         checks.append(
-            judged(f"law: {name}", total, [partial(test, sample) for sample in samples], against=against)
+            judged(f"law: {name}", total, [partial(test, sample) for sample in samples], against=off)
         )
     cause = choice_cause(samples, checks, formula.sizes.get(drawing.law.over[-1][1], "positions"))
     for check in checks:
         if check.verdict == FALSIFIED:
             check.details["cause"] = cause
-    if against:
-        checks[0].details[NOTE] = slowly(against, part)
+    if off:
+        checks[0].details[NOTE] = slowly(off, part)
     return checks + ([] if wrong else cut(len(samples), len(planned), "situations"))
-
-
-def _against(main: Draws, part: float) -> float:
-    """How far off a probability is that is seen with the stated power, where less was drawn than planned; else 0."""
-    if part >= 1:
-        return 0.0
-    return max(SHIFT, least_seen(main.situation.draws, 0.5, ALPHA / 2 / (4 * main.low.shape[-1])))
 
 
 __all__ = ["Drawing", "Member", "check_choices"]

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from verify.laws.results import POWER
+from verify.laws.results import ALPHA, POWER
 from verify.laws.statistics import region
 
 SECONDS = 30.0
@@ -78,4 +78,12 @@ def least_seen(count: int, p: float, level: float) -> float:
     return 1.0
 
 
-__all__ = ["LEAST", "NOTE", "Planned", "least_seen", "said", "share"]
+def against(part: float, planned: float, count: int, p: float, tests: int) -> float:
+    """How far off a probability ``p`` is that is seen with the stated power, where a share of the draws planned was made; else 0.
+
+    ``planned`` is what is seen among all of them, ``tests`` how many share half of the false-alarm probability.
+    """
+    return max(planned, least_seen(count, p, ALPHA / 2 / tests)) if part < 1 else 0.0
+
+
+__all__ = ["LEAST", "NOTE", "Planned", "against", "least_seen", "said", "share"]
