@@ -14,7 +14,7 @@ from spec.language.calls import ABSENT, Call, Pullback
 from spec.language.evaluation.batching import EXAMPLE
 from spec.language.evaluation.dimensions import Size, is_size
 from spec.language.evaluation.interpreter import Evaluator
-from spec.language.expr import Literal, Node
+from spec.language.expr import Literal
 from spec.language.known import known
 from spec.language.proving.evaluating.applying import Applications
 from spec.language.trees import free_symbols
@@ -81,17 +81,13 @@ class OfExamples(Applications):
         array = self.array(inner, item, body, [*spans, *own_spans])
         return list(array.reshape((examples * places, *array.shape[1 + len(spans) :])))
 
-    def array(self, inner: Evaluator, item: Tensor, body: Any, spans: list[tuple[Any, Any, Any]]) -> Any:
-        """The values of a tree as an array, the first axis for the examples; real ones in the type under check."""
-        with inner.within([(EXAMPLE, 0, len(self.examples) - 1), *spans], None):
-            extent = tuple(len(inner.ranges[s]) for s in inner.scope)
-            if item.domain == "boolean":
-                return np.array(np.broadcast_to(inner.condition(body), extent))
-            if item.domain in WHOLE:
-                return np.array(np.broadcast_to(inner.index(body), extent))
-            number = inner.value(body if isinstance(body, Node) else Literal(body))
-            found = np.array(np.broadcast_to(number.floats(), extent))
-        dtypes = [example.dtype for example in self.examples]
+    def array(self, inner: Evaluator, item: Tensor, value: Any, spans: list[tuple[Any, Any, Any]]) -> Any:
+        """The same, the first axis for the examples."""
+        return super().array(inner, item, value, [(EXAMPLE, 0, len(self.examples) - 1), *spans])
+
+    def real(self, inner: Evaluator, number: Any) -> Any:
+        """In each example in the type under check."""
+        found, dtypes = np.array(number.floats()), [example.dtype for example in self.examples]
         for dtype in {*dtypes}:
             here = np.array([own == dtype for own in dtypes])
             found[here] = rounded(found[here], dtype)

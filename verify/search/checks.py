@@ -132,9 +132,8 @@ def scenario_examples(
     count = max(4, setting.max_examples // (24 if space.sizing.dear else 12))
     before: Recipe | None = None
     together = 2  # so many share their sizes, and are evaluated together
-    unseen = setting.seed + (
-        19 if scenario.repeats else 3
-    )  # those of the others have been called with before
+    # At inputs of the other scenarios the callable has been called before.
+    unseen = setting.seed + (19 if scenario.repeats else 3)
     for turn, recipe in enumerate(space.plan(count, unseen)):
         if turn % together and before is not None:
             recipe = recipe._replace(sizes=before.sizes, variant=before.variant)

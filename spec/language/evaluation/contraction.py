@@ -19,7 +19,7 @@ from spec.language.evaluation.precision import SUM_SLACK
 FEWEST = 1 << 13
 """From how many products on it is worth the while."""
 LARGE = 1e200
-"""What is smaller than this cannot overflow here, be it multiplied, summed or rounded."""
+"""Sums and errors of numbers below this do not overflow; whether products do is looked at where it is not known."""
 
 
 def extent(*parts: Num) -> int:

@@ -19,6 +19,9 @@ LARGEST_EXPONENT = 600.0
 NEAR = 700
 """Exponents of 2 no further apart than this are not brought together: an error may have either, and stays in range."""
 
+EXPONENTIAL_SLACK = 8 * UNIT64
+"""The relative error of an exponential in float64, a few units: NumPy's is within one, its reduced argument within a few."""
+
 LN2_HIGH = float.fromhex("0x1.62e42feep-1")
 LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
 """ln 2 in two parts; multiples of the first up to 2²⁰ are exact, so the reduced argument of an exponential is too."""
@@ -146,9 +149,8 @@ class Functions(Rounding):
             peak, lost = np.where(known, peak, 0.0), either(lost, ~known)
         if a.error is None or a.scale is not None or not largest(np.abs(peak)) <= self.near:
             return None
-        spread = (
-            a.error + (FUNCTION_ROUNDINGS * self.unit + UNIT64 * 8.0) + 2 * self.unit * np.abs(peak - a.value)
-        )
+        own = FUNCTION_ROUNDINGS * self.unit + EXPONENTIAL_SLACK
+        spread = a.error + own + 2 * self.unit * np.abs(peak - a.value)
         if not largest(spread) <= 1:
             return None
         value = np.exp(a.value)
@@ -183,8 +185,8 @@ def _exp_parts(x: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
 def _exp_slack(x: Floats) -> Any:
     """The relative error of :func:`_exp_parts`: a few units, and more beyond the exact multiples of ln 2."""
     if largest(np.abs(x)) < 2.0**19:
-        return UNIT64 * 8.0
-    return UNIT64 * np.where(np.abs(x) < 2.0**19, 8.0, 4 * np.abs(x))
+        return EXPONENTIAL_SLACK
+    return np.where(np.abs(x) < 2.0**19, EXPONENTIAL_SLACK, 4 * UNIT64 * np.abs(x))
 
 
 def _nearest_zero(x: Floats, e: Floats | None) -> Floats:

@@ -135,7 +135,7 @@ class Scope:
     def index(self, expr: Any) -> Ints:
         """An index expression as integers, one axis for each index in scope."""
         if isinstance(expr, int):
-            return constant(int(expr), len(self.scope))
+            return constant(expr, len(self.scope))
         if (value := self.plain(expr)) is not None:
             return constant(value, len(self.scope))
         return self._index(expr)

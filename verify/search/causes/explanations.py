@@ -125,7 +125,7 @@ def scaled(evidence: Evidence) -> str:
     for size in evidence.failing[0].example.sizes:
         for power, said in ((1, f"{size}"), (-1, f"1/{size}"), (0.5, f"√{size}"), (-0.5, f"1/√{size}")):
             made = [w.example.sizes[size] ** power for w in evidence.failing]
-            if np.allclose(found, made, rtol=SAID):
+            if np.allclose(found, made, rtol=SAID, atol=0):
                 return f"the scale is wrong: the result is {said} times what is stated"
     return ""
 

@@ -170,6 +170,10 @@ class Applications:
         if isinstance(value, Comprehension):
             spans = [(var, 0, size - 1) for var, size in zip(value.vars, value.shape, strict=True)]
             value = value.body
+        return self.array(inner, item, value, spans)
+
+    def array(self, inner: Evaluator, item: Tensor, value: Any, spans: list[tuple[Any, Any, Any]]) -> Any:
+        """The values of a tree as an array, an axis for each of these indices."""
         with inner.within(spans, None):
             extent = tuple(len(inner.ranges[s]) for s in inner.scope)
             if item.domain == "boolean":
