@@ -46,9 +46,9 @@ MOST = 24
 """Examples in one evaluation at most."""
 ENTRIES, FORMED = 1 << 18, 1 << 20
 """Entries that an array may have, when examples are put together; and one of products to be summed, which is seldom formed."""
-REMEMBERED, WIDE = 6_000_000, 20_000
-"""Numbers in the answers that are kept, 48 megabytes: of those with at most so many numbers, and again of wider ones. A few wide
-ones alone would fill it, and what the next implementation is asked, too, would be gone."""
+REMEMBERED, WIDER, WIDE = 6_000_000, 2_000_000, 20_000
+"""Numbers in the answers that are kept, 48 megabytes, and 16 in those that are wider than so many numbers. A few wide ones alone
+would fill it, and what the next implementation is asked, too, would be gone."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Oracle:
     """Answers to questions about statements."""
 
     def __init__(self) -> None:
-        self.answers, self.wide = Answers(REMEMBERED), Answers(REMEMBERED)
+        self.answers, self.wide = Answers(REMEMBERED), Answers(WIDER)
         self.waiting: dict[Any, list[tuple[bytes, Asked]]] = {}
         self.turn = 0
         self.evaluations = 0

@@ -100,7 +100,7 @@ def test_the_oldest_answers_are_forgotten_when_there_are_too_many(monkeypatch: p
 def test_a_few_wide_answers_push_out_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are kept apart, where they push out one another."""
     monkeypatch.setattr(oracle, "WIDE", 20)
-    monkeypatch.setattr(oracle, "REMEMBERED", 30)
+    monkeypatch.setattr(oracle, "WIDER", 30)
     made, (narrow,) = Oracle(), pairs(1)
     made.ask(DOT, [narrow], SINGLE, "float32")
     outer = product(*sizes("n m"))
