@@ -12,15 +12,12 @@ from impl.objectives import linear_cross_entropy
 
 Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
 PLACES, WORDS, WIDTH = 4096, 32768, 512
-TIMED, FEW = (
-    1024,
-    256,
-)  # places for times, whose ratios are those of more places; and where it has to be quick
+FEW = 256  # places where it has to be quick
 
 
 def entries(quick: bool) -> Iterator[Comparison | Memory]:
     """The loss and the gradients of both inputs; then the same with 15 % of the places asked, as BERT's training does."""
-    T = FEW if quick else TIMED
+    T = FEW if quick else PLACES
     size = f"{T}×{WORDS}×{WIDTH}"
     for share, said in ((1.0, ""), (0.15, ", 15 % asked")):
         yield Comparison(
@@ -34,7 +31,6 @@ def entries(quick: bool) -> Iterator[Comparison | Memory]:
             },
             {"naive": 1.0},
         )
-    T = FEW if quick else PLACES
     yield Memory(
         "linear cross entropy, training, peak memory",
         f"{T}×{WORDS}×{WIDTH}",
