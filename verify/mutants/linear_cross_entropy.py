@@ -16,9 +16,14 @@ PART = 2
 def cost(x: Tensor, W: Tensor, y: Tensor, epsilon: float) -> Tensor:
     """What each place costs, 0 where nothing is asked; right."""
     inside = y >= 0
-    law = torch.log_softmax(torch.where(inside[..., None], x, 0.0) @ W.mT, -1)
+    return torch.where(inside, everywhere(torch.where(inside[..., None], x, 0.0), W, y, epsilon), 0.0)
+
+
+def everywhere(x: Tensor, W: Tensor, y: Tensor, epsilon: float) -> Tensor:
+    """What each place costs, with word 0 for the target where nothing is asked."""
+    law = torch.log_softmax(x @ W.mT, -1)
     hit = law.gather(-1, y.clamp(min=0)[..., None])[..., 0]
-    return torch.where(inside, -(1 - epsilon) * hit - epsilon * law.mean(-1), 0.0)
+    return -(1 - epsilon) * hit - epsilon * law.mean(-1)
 
 
 def counted(y: Tensor) -> Tensor:
@@ -111,7 +116,7 @@ def smoothing_left_out(x: Tensor, W: Tensor, y: Tensor, epsilon: float) -> Tenso
 def ignored_times_zero(x: Tensor, W: Tensor, y: Tensor, epsilon: float) -> Tensor:
     """Multiplies what is ignored by 0: NaN there reaches the loss."""
     inside = (y >= 0).to(x.dtype)
-    return cost(x * inside[..., None], W, y, epsilon).sum(-1) / counted(y)
+    return (everywhere(x * inside[..., None], W, y, epsilon) * inside).sum(-1) / counted(y)
 
 
 @wrong(LOSS)
