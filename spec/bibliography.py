@@ -105,6 +105,14 @@ PAPERS = (
         2013,
         "arXiv:1303.5778",
     ),
+    Reference(
+        "google2019",
+        "Google Research",
+        "BERT: new models, whole word masking",
+        2019,
+        "https://github.com/google-research/bert",
+        "the README of 31 May 2019, and the code that it describes",
+    ),
     Reference("graves2014", "Graves, Wayne & Danihelka", "Neural Turing Machines", 2014, "arXiv:1410.5401"),
     Reference(
         "he2016",

@@ -45,7 +45,7 @@ from spec.language.formula import (
     pitfall,
     tensor,
 )
-from spec.language.law import Axiom, Law
+from spec.language.law import Axiom, Law, Together
 from spec.language.lines import Definition, define, lines_by_convention
 from spec.language.symbols import Index, indices, sizes
 from spec.language.theorem import Claim, Theorem, claim, derive, given
@@ -69,6 +69,7 @@ __all__ = [
     "Sum",
     "Tensor",
     "Theorem",
+    "Together",
     "Undefined",
     "Worked",
     "absolute",

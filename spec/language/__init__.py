@@ -48,7 +48,7 @@ from spec.language.formula import (
     pitfall,
     tensor,
 )
-from spec.language.law import Axiom, Law
+from spec.language.law import Axiom, Law, Together
 from spec.language.lines import Definition, LineChoice, define, lines_by_convention
 from spec.language.render import unicode
 from spec.language.symbols import Index, indices, sizes
@@ -87,6 +87,7 @@ __all__ = [
     "TRUE",
     "Tensor",
     "Theorem",
+    "Together",
     "Undefined",
     "Worked",
     "absolute",

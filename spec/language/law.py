@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import sympy
@@ -21,6 +22,27 @@ class Axiom:
 
 
 @dataclass(frozen=True)
+class Together:
+    """Positions that are selected just where the one before them is, as the pieces of a word are.
+
+    ``joins`` is a tensor of conditions that a line defines from the inputs, False at the first position: True where a position goes
+    with the one before it. ``group`` and ``member`` are words for what they make up: a word, a piece.
+    """
+
+    joins: Tensor
+    group: str
+    member: str
+
+    @property
+    def sentence(self) -> str:
+        """What every draw satisfies, in words."""
+        return (
+            f"where {self.joins.name} holds, a position is selected just where the one before it is: "
+            f"the {self.member}s of a {self.group} are selected together"
+        )
+
+
+@dataclass(frozen=True)
 class Law:
     """The distribution of an implementation's results.
 
@@ -29,7 +51,8 @@ class Law:
 
     The positions are independent. A law that *selects* positions (the last component of the outcome is 1 where it did)
     may have other options: it names a ``count``, and a ``convention`` under whose options ``independent`` the positions
-    are independent, while under the others exactly ``count`` of them are selected.
+    are independent, while under the others exactly ``count`` of them are selected. Or some are selected ``together`` with the
+    one before: the others are independent, and so is what becomes of each selected one.
     """
 
     probability: Tensor
@@ -40,8 +63,13 @@ class Law:
     independent: frozenset[str] | set[str] = frozenset()
     convention: str | None = None
     axioms: tuple[Axiom, ...] = ()
+    together: Together | None = None
 
     @property
     def selects(self) -> bool:
         """Whether the law selects some of the positions; otherwise every position has an outcome of its own."""
-        return self.count is not None
+        return self.count is not None or self.together is not None
+
+    def selects_freely(self, conventions: Mapping[str, str]) -> bool:
+        """Whether what is selected is not counted, under the conventions chosen."""
+        return self.count is None or conventions[self.convention or ""] in self.independent

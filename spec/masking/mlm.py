@@ -2,30 +2,39 @@
 
 from typing import Any
 
+from spec.masking.parts import (
+    EVERY_DRAW,
+    NUMBERS,
+    OUTCOME,
+    SIZES,
+    P,
+    V,
+    alpha,
+    corrupted,
+    distribution,
+    drawn,
+    generator,
+    i,
+    ids,
+    l,
+    labels,
+    mask_id,
+    n,
+    never_selected,
+    not_negative,
+    omega,
+    replaced,
+    rho,
+    same,
+    special,
+    w,
+    y,
+)
 from spec.vocabulary import *
 
-n, V = sizes("n V")
-i, l, w = indices(i=n, l=n, w=V)
-(y,) = indices(y=2)
-
-ids = data(
-    "ids", n, domain="integer", below=V, meaning="the tokens of a text, by their number in the vocabulary"
-)
-special = data("special", n, domain="boolean", meaning="True where a token must stay: [CLS], [SEP], padding")
-mask_id = number("mask_id", "integer", below=V, meaning="the number of [MASK]")
-generator = Tensor("generator", (), "generator", "generator", meaning="where the draws come from")
-
-rho = constant("rho", meaning="probability that an ordinary token is selected")
-alpha = constant("alpha", meaning="share of the selected tokens that become [MASK]")
-omega = constant("omega", meaning="share of the selected tokens that become a random word")
 ordinary = tensor("ordinary", meaning="number of tokens that are not special")
 count = tensor("count", meaning="number of tokens to select where that number is fixed")
 rate = tensor("rate", meaning="probability that an ordinary token is selected, under the convention chosen")
-P = tensor(
-    "P", n, V, 2, meaning="probability that position i becomes word w and is selected (y = 1) or not (y = 0)"
-)
-corrupted = tensor("corrupted", n, domain="integer", meaning="the tokens that the model reads")
-labels = tensor("labels", n, domain="integer", meaning="the tokens to predict; −100 where nothing is asked")
 
 SELECTION = Convention(
     "selection",
@@ -38,8 +47,6 @@ SELECTION = Convention(
     },
     default="bernoulli",
 )
-same = delta(w, ids[i])
-replaced = alpha * delta(w, mask_id) + omega / V + (1 - alpha - omega) * same
 
 
 def at_least_one(tokens: Any) -> Node:
@@ -54,7 +61,7 @@ mlm = Formula(
     "one way, or it would see the answer. BERT hides some words instead and asks for them, with everything around them in "
     "sight. Were they all replaced by [MASK], the model would meet in training a symbol that never occurs in use; so one in "
     "ten selected words becomes a random word, and one in ten stays, and no word can be taken on trust.",
-    sizes={n: "length of the text", V: "size of the vocabulary"},
+    sizes=SIZES,
     inputs=(ids, special, mask_id, V, generator),
     lines=(
         define(ordinary, Sum(case(~special[l], 1), l)),
@@ -73,37 +80,20 @@ mlm = Formula(
                 "selection", bernoulli=rho, exact_count=count / ordinary, count_of_all=count / ordinary
             ),
         ),
-        define(P[i, w, 0], case(special[i], same, (1 - rate) * same)),
-        define(P[i, w, 1], case(special[i], 0, rate * replaced)),
+        *distribution(rate),
     ),
     outputs=(P,),
     conventions=(SELECTION,),
-    constants={rho: Rational(15, 100), alpha: Rational(8, 10), omega: Rational(1, 10)},
+    constants=NUMBERS,
     law=Law(
         probability=P,
         returns=(corrupted, labels),
-        outcome=(corrupted[i], lift(1) - delta(labels[i], -100)),
+        outcome=OUTCOME,
         over=((i, n),),
         count=count,
         independent={"bernoulli"},
         convention="selection",
-        axioms=(
-            Axiom(
-                "labels only where selected",
-                "a label is −100 or the original id",
-                eq(labels[i], -100) | eq(labels[i], ids[i]),
-            ),
-            Axiom(
-                "special tokens are never selected",
-                "a special token's label is −100",
-                ~special[i] | eq(labels[i], -100),
-            ),
-            Axiom(
-                "unselected tokens are untouched",
-                "where the label is −100 the id stands",
-                ~eq(labels[i], -100) | eq(corrupted[i], ids[i]),
-            ),
-        ),
+        axioms=EVERY_DRAW,
     ),
     pitfalls=(
         pitfall(
@@ -144,8 +134,6 @@ mlm = Formula(
 # Theorems -----------------------------------------------------------------------------------------------------------------
 
 BERNOULLI = {"selection": "bernoulli"}
-NUMBERS = {rho: Rational(15, 100), alpha: Rational(8, 10), omega: Rational(1, 10)}
-drawn = Sum(P[i, w, 1], w)
 
 mlm.theorem(
     "sums_to_one",
@@ -164,22 +152,8 @@ mlm.theorem(
     runs=False,
 )
 
-mlm.theorem(
-    "special_never_selected",
-    "A special or padding token stays what it is, and is never selected",
-    claim(P[i, w, 1], "=", 0, where=special[i]).by_definition("the definition, for a special token"),
-    claim(P[i, w, 0], "=", same, where=special[i]).by_definition("the definition, for a special token"),
-    runs=False,
-)
-
-mlm.theorem(
-    "not_negative",
-    "No probability is negative",
-    claim(0, "<=", P[i, w, y]).by_definition("each case is a sum of numbers that are at least 0"),
-    conventions=BERNOULLI,
-    at=NUMBERS,
-    runs=False,
-)
+never_selected(mlm)
+not_negative(mlm, BERNOULLI)
 
 fractions = Rational(12, 100) * delta(w, mask_id) + Rational(15, 1000) / V + Rational(15, 1000) * same
 mlm.theorem(

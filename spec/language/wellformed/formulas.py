@@ -266,10 +266,25 @@ def _check_use(formula: Any) -> None:
 
 
 def _check_law(formula: Any) -> None:
-    """Refuse an axiom that is no condition."""
-    for axiom in formula.law.axioms if formula.law is not None else ():
+    """Refuse an axiom that is no condition, and positions that go together by what is none, or is not theirs, or counted."""
+    law = formula.law
+    if law is None:
+        return
+    for axiom in law.axioms:
         if not is_condition(axiom.condition):
             raise IllFormed(f"{formula.id}, axiom {axiom.name!r}: {axiom.condition} is no condition")
+    if law.together is None:
+        return
+    joins = law.together.joins
+    where = f"{formula.id}: what is selected together is said by {joins.name}"
+    if joins not in {line.left.tensor for line in formula.definitions}:
+        raise IllFormed(f"{where}, which no line defines")
+    positions = tuple(size for _, size in law.over)
+    if joins.domain != "boolean" or joins.shape != positions:
+        expected = ", ".join(map(str, positions))
+        raise IllFormed(f"{where}, which has to be a condition of each position, ({expected})")
+    if law.count is not None:
+        raise IllFormed(f"{where}, and positions are counted: a law has one of both")
 
 
 def _sizes(formula: Any) -> set[sympy.Symbol]:
