@@ -25,8 +25,8 @@ class Axiom:
 class Together:
     """Positions that are selected just where the one before them is, as the pieces of a word are.
 
-    ``joins`` is a tensor of conditions that a line defines from the inputs, False at the first position: True where a position goes
-    with the one before it. ``group`` and ``member`` are words for what they make up: a word, a piece.
+    ``joins`` is a tensor of conditions that a line defines from the inputs: True where a position goes with the one before it,
+    so False at the first. ``group`` and ``member`` are words for what they make up: a word, a piece.
     """
 
     joins: Tensor

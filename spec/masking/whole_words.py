@@ -8,20 +8,17 @@ from spec.masking.parts import (
     SIZES,
     P,
     V,
-    alpha,
     corrupted,
     distribution,
     drawn,
     generator,
     i,
     ids,
-    l,
     labels,
     mask_id,
     n,
     never_selected,
     not_negative,
-    omega,
     replaced,
     rho,
     same,
@@ -46,6 +43,8 @@ REPLACEMENT = Convention(
     },
     default="each_piece",
 )
+goes_on = lt(0, i) & (continues[i] & ~special[i] & ~special[i - 1])
+"""The condition that position i holds a further piece of a word."""
 becomes = by_convention("replacement", each_piece=replaced, always_mask=delta(w, mask_id))
 
 whole_words = Formula(
@@ -58,7 +57,7 @@ whole_words = Formula(
     sizes=SIZES,
     inputs=(ids, continues, special, mask_id, V, generator),
     lines=(
-        define(joined[i], lt(0, i) & (continues[i] & ~special[i] & ~special[i - 1])),
+        define(joined[i], goes_on),
         *distribution(rho, becomes),
     ),
     outputs=(P,),
@@ -95,8 +94,8 @@ whole_words = Formula(
     ),
     worked=(
         Worked(
-            "Two pieces of one word, words 0 and 1 of a vocabulary of four in which [MASK] is word 3, and [SEP], word 2: each piece "
-            "by itself has the probabilities of masking.mlm",
+            "Two pieces of one word, words 0 and 1 of a vocabulary of four in which [MASK] is word 3, and [SEP], word 2: each "
+            "piece by itself has the probabilities of masking.mlm",
             {
                 "ids": [0, 1, 2],
                 "continues": [False, True, False],
@@ -166,7 +165,7 @@ whole_words.theorem(
 )
 
 never_selected(whole_words)
-not_negative(whole_words, EACH_PIECE)
+not_negative(whole_words, {})
 
 whole_words.theorem(
     "selected",
@@ -188,21 +187,11 @@ whole_words.theorem(
         "an ordinary token is selected with probability ρ, a special one never",
     )
     .because("ρ does not depend on the token"),
-    claim(Sum(drawn, i, where=~joined[i]), "=", rho * Sum(1, i, where=~joined[i] & ~special[i]))
+    claim(Sum(drawn, i, where=~goes_on), "=", rho * Sum(1, i, where=~goes_on & ~special[i]))
     .step(
-        Sum(case(~special[i], rho), i, where=~joined[i]),
+        Sum(case(~special[i], rho), i, where=~goes_on),
         "an ordinary token is selected with probability ρ, a special one never",
     )
     .because("ρ does not depend on the token"),
-    runs=False,
-)
-
-whole_words.theorem(
-    "special_tokens_part",
-    "A special token belongs to no word, and a word never goes on behind one",
-    claim(case(joined[i], 1, 0), "=", 0, where=special[i]).by_definition("a special token is not joined"),
-    claim(case(joined[i], 1, 0), "=", 0, where=lt(0, i) & special[i - 1]).by_definition(
-        "what follows a special token is not joined"
-    ),
     runs=False,
 )

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from spec.language.formula import Formula
+from spec.language.law import Together
 from verify.faults import Fault, Unsupported
 from verify.laws.causes import law_cause
 from verify.laws.choice_check import check_choices
@@ -34,6 +35,7 @@ from verify.laws.draws import (
     Broken,
     Pointwise,
     Sample,
+    apart,
     arguments,
     draw,
     impossible,
@@ -115,7 +117,7 @@ def check_law(
     assert law is not None, f"{formula.id} states no law"
     if not law.selects:
         return check_choices(caller, formula, conventions, seed, device, over, asked)
-    independent = formula.choose(conventions)[law.convention or ""] in law.independent
+    independent = law.selects_freely(formula.choose(conventions))
     axioms = {axiom.name: 0 for axiom in law.axioms}
     broken: dict[str, str] = {}
     kept: list[str] = []
@@ -164,6 +166,8 @@ def check_law(
             )
             return [*checks, exact("law: possible outcomes", tokens, said)]
     checks.append(exact("law: possible outcomes", tokens, None))
+    if law.together is not None:
+        checks.append(exact("law: together", tokens, _torn(samples, law.together)))
 
     def tests(test: Callable[[Sample, bool, Tally], None]) -> list[Callable[[Tally], None]]:
         return [partial(test, sample, independent) for sample in samples]
@@ -186,6 +190,20 @@ def check_law(
     if off:
         checks[0].details[NOTE] = slowly(off, part)
     return checks + cut(len(samples), len(layouts), "layouts")
+
+
+def _torn(samples: Sequence[Sample], together: Together) -> str | None:
+    """Where what goes together was not selected together, if anywhere; the statement gives this probability 0."""
+    for sample in samples:
+        found = apart(sample)
+        if found is not None:
+            t, r, i = found
+            one, other = (i, i - 1) if sample.chosen[found] else (i - 1, i)
+            return (
+                f"the {together.member}s of a {together.group} are not selected together: {sample.layout.name}: position {one} of "
+                f"design {r} is selected and position {other} is not, in repetition {t}: the statement gives this probability 0"
+            )
+    return None
 
 
 def _nearest(samples: list[Sample]) -> float:

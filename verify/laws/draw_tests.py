@@ -25,7 +25,7 @@ def selection(sample: Sample, independent: bool, tally: Tally) -> None:
     if independent:
         k, N, low, high = int(hits[free].sum()), int(free.sum()) * T, rate[free].min(), rate[free].max()
         tally.add(binomial_p(k, N, low, high), _seen(name, "selected", k, N, low, high), headline=True)
-        for what, part in _by_id(sample):
+        for what, part in (*_by_id(sample), *_by_length(sample)):
             at = free & part
             if at.any():
                 k, N = int(hits[at].sum()), int(at.sum()) * T
@@ -63,10 +63,10 @@ def rates(samples: Sequence[Sample]) -> tuple[float, float]:
 
 
 def counts(sample: Sample, independent: bool, tally: Tally) -> None:
-    """How many positions of a row are chosen: their distribution if independent, else exactly the statement's count."""
+    """How many positions of a row are chosen by themselves: their distribution if independent, else exactly the count stated."""
     T, name = sample.times, sample.layout.name
     for r, rate in enumerate(sample.rate):
-        number = sample.chosen[:, r].sum(-1)
+        number = sample.chosen[:, r, ~sample.joined[r]].sum(-1)
         if not independent:
             wanted = round(float(rate.sum()))
             wrong = number[number != wanted]
@@ -127,6 +127,9 @@ def independence(sample: Sample, independent: bool, tally: Tally) -> None:
             c, o = rate.sum(-1, keepdims=True), free.sum(-1, keepdims=True)
             joint = c * (c - 1) / np.maximum(o * (o - 1), 1) * (free[:, first] & free[:, first + lag])
         judge(f"both selected at distance {lag}", both, joint, sample.times, lag == 1)
+    if independent:
+        _next(sample, tally)
+        _across(sample, tally)
     rows = rate.shape[0] // 2 * 2
     judge(
         "both selected in neighbouring rows",
@@ -145,6 +148,40 @@ def independence(sample: Sample, independent: bool, tally: Tally) -> None:
             rate * rate,
             first.size,
         )
+
+
+def _next(sample: Sample, tally: Tally) -> None:
+    """Pairs of neighbours both chosen, among the positions that are chosen by themselves, wherever in a row these stand."""
+    for lag in (1, 2):
+        found = [(r, at[first], at[first + lag]) for r, at in _chosen_alone(sample) for first in [pairs(len(at), lag)]]
+        k = sum(int((sample.chosen[:, r, a] & sample.chosen[:, r, b]).sum()) for r, a, b in found)
+        joint = np.concatenate([sample.rate[r, a] * sample.rate[r, b] for r, a, b in found])
+        if joint.size:
+            N, low, high = joint.size * sample.times, joint.min(), joint.max()
+            what = "both selected of neighbours" if lag == 1 else "both selected of next but one"
+            said = _seen(sample.layout.name, what, k, N, low, high)
+            tally.add(binomial_p(k, N, low, high), said, headline=lag == 1)
+
+
+def _chosen_alone(sample: Sample) -> list[tuple[int, Ints]]:
+    """For each design the positions that are chosen by themselves."""
+    return [(r, np.nonzero(rate > 0)[0]) for r, rate in enumerate(sample.rate)]
+
+
+def _across(sample: Sample, tally: Tally) -> None:
+    """Pairs both chosen of the end of a row and the beginning of the next one, as they stand in a batch."""
+    T, R, n = sample.chosen.shape
+    chance = np.take_along_axis(sample.rate, sample.first, 1)
+    chosen = sample.chosen.reshape(T * R, n)
+    joint = np.tile(chance[:, -1], T)[:-1] * np.tile(chance[:, 0], T)[1:]
+    both = chosen[:-1, -1] & chosen[1:, 0]
+    for first in (0, 1):
+        at = joint[first::2] > 0
+        k, N = int(both[first::2][at].sum()), int(at.sum())
+        if N:
+            low, high = joint[first::2][at].min(), joint[first::2][at].max()
+            what = "both selected of the end of a row and the beginning of the next"
+            tally.add(binomial_p(k, N, low, high), _seen(sample.layout.name, what, k, N, low, high))
 
 
 def outcomes(sample: Sample, independent: bool, tally: Tally) -> None:
@@ -171,7 +208,11 @@ def outcomes(sample: Sample, independent: bool, tally: Tally) -> None:
     strata += [("at odd places of the selected", rank % 2 == 1), ("at the last of the selected", last)]
     strata += [(f"from position {first} on", i >= first) for first in _powers(sample.rate.shape[1])]
     strata += [(f"in design {d}", r == d) for d in range(sample.rate.shape[0])]
-    strata += [(f"where {what}", part[r, i]) for what, part in _by_id(sample)]
+    strata += [(f"where {what}", part[r, i]) for what, part in (*_by_id(sample), *_by_length(sample))]
+    place = (np.arange(sample.rate.shape[1]) - sample.first)[r, i]
+    if sample.joined.any():
+        strata += [(f"at place {p} of what is selected together", place == p) for p in range(4)]
+    neighbours = [(lag, _members(sample, (t, r, i), place, lag)) for lag in (1, 2)]
     for g, shares in enumerate(signature):
         mine = group == g
         for each, p in enumerate(shares):
@@ -194,6 +235,22 @@ def outcomes(sample: Sample, independent: bool, tally: Tally) -> None:
             tally.add(
                 binomial_p(k, half // 2, p * p), _seen(name, f"{what}, twice running", k, half // 2, p * p)
             )
+            for lag, one in neighbours:
+                one = one[mine[one] & mine[one + lag]]
+                k, N = int(((kind == each)[one] & (kind == each)[one + lag]).sum()), one.size
+                if N:
+                    said = f"{what}, twice at distance {lag} of what is selected together"
+                    tally.add(binomial_p(k, N, p * p), _seen(name, said, k, N, p * p))
+
+
+def _members(sample: Sample, drawn: tuple[Ints, Ints, Ints], place: Ints, lag: int) -> Ints:
+    """Which of the chosen positions have another of their group at a distance, chosen as well: disjoint pairs, by their first."""
+    t, r, i = drawn
+    first = sample.first[r, i]
+    same = (t[lag:] == t[:-lag]) & (r[lag:] == r[:-lag]) & (first[lag:] == first[:-lag])
+    same &= i[lag:] == i[:-lag] + lag
+    members: Ints = np.nonzero(same & (place[:-lag] // lag % 2 == 0))[0]
+    return members
 
 
 def words(sample: Sample, independent: bool, tally: Tally) -> None:
@@ -257,6 +314,16 @@ def words(sample: Sample, independent: bool, tally: Tally) -> None:
 def _powers(length: int) -> list[int]:
     """Powers of 2 inside a row, where blocks of it and tables for it end."""
     return [2**power for power in range(3, 20) if 2**power < length]
+
+
+def _by_length(sample: Sample) -> list[tuple[str, Bools]]:
+    """Positions by how many are selected together with them; none where nothing is."""
+    if not sample.joined.any():
+        return []
+    n = sample.joined.shape[1]
+    length = np.stack([np.bincount(first, minlength=n)[first] for first in sample.first])
+    few = [(f"{k} are selected together", length == k) for k in range(1, 5)]
+    return [*few, ("more than 4 are selected together", length > 4)]
 
 
 def _by_id(sample: Sample) -> list[tuple[str, Bools]]:

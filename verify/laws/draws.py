@@ -15,9 +15,9 @@ import numpy.typing as npt
 import torch
 
 from spec.language.arrays import Tensor
-from spec.language.evaluation.binding import Bindings
+from spec.language.evaluation.binding import Bindings, bind
 from spec.language.evaluation.dimensions import Size, is_size
-from spec.language.evaluation.evaluate import Evaluator, evaluate
+from spec.language.evaluation.evaluate import Evaluator, evaluate, run
 from spec.language.evaluation.walk import Walk
 from spec.language.expr import Bound, Node
 from spec.language.formula import Formula
@@ -36,7 +36,8 @@ class Sample:
     """What was drawn: ``chosen[t, r, i]`` (the last component of the outcome) and ``word[t, r, i]`` (the first).
 
     ``t`` counts repetitions of the designs ``r``, ``per_call`` of them in one call. ``rate[r, i]`` is the statement's
-    probability of being chosen, ``given[r, i, w]`` that of word w where chosen, ``level`` its level set (−1: impossible).
+    probability of being chosen by itself, ``given[r, i, w]`` that of word w where chosen, ``level`` its level set (−1:
+    impossible). ``joined[r, i]``: it is chosen just where the position before it is, and its rate is 0.
     """
 
     layout: Layout
@@ -49,11 +50,19 @@ class Sample:
     given: Reals
     level: Ints
     values: Reals
+    joined: Bools
 
     @property
     def times(self) -> int:
         """How often every design was drawn."""
         return int(self.chosen.shape[0])
+
+    @property
+    def first(self) -> Ints:
+        """The position at which the group of each position begins: its own where nothing is chosen together."""
+        places = np.where(self.joined, 0, np.arange(self.joined.shape[1]))
+        first: Ints = np.maximum.accumulate(places, axis=1)
+        return first
 
 
 def arguments(
@@ -175,6 +184,22 @@ def statement(
     return P, rate, given, level.astype(np.int64), values.astype(np.float64)
 
 
+def together(
+    formula: Formula, conventions: Mapping[str, str] | None, rows: Sequence[Mapping[str, Any]]
+) -> Bools:
+    """Where in each design a position is chosen just where the one before it is, from the lines."""
+    law, flat = law_of(formula), formula.flat(conventions)
+    if law.together is None:
+        (_, length) = law.over[-1]
+        shape = next(np.shape(rows[0][t.name]) for t in formula.tensors if t.shape == (length,))
+        return np.zeros((len(rows), *shape), bool)
+    name = law.together.joins.name
+    found: Bools = np.stack([run(flat, Walk(), bind(flat, row)).booleans[name] for row in rows])
+    if found[:, 0].any():
+        raise ValueError(f"{formula.id}: {name} holds at the first position, which has none before it")
+    return found
+
+
 def draw(
     caller: Callable[..., Any],
     formula: Formula,
@@ -192,6 +217,8 @@ def draw(
     law = law_of(formula)
     rows = designs(formula, layout, seed)
     P, rate, given, level, values = statement(formula, conventions, rows)
+    joined = together(formula, conventions, rows)
+    rate = np.where(joined, 0.0, rate)
     free = int((rate > 0).sum())
     calls = max(2, -(-layout.tokens // (free * layout.copies)))
     generator = torch.Generator(device=device).manual_seed(seed)
@@ -201,7 +228,7 @@ def draw(
         for _ in range(first, min(calls, first + layout.at_once)):
             inputs = arguments(formula, rows, layout.copies, generator, device)
             made.append((inputs, returned(formula, caller(*inputs), inputs)))
-        inputs, results = _joined(made)
+        inputs, results = _one_call(made)
         if on_call is not None:
             on_call(first, inputs, results, rows[0])
         at = Pointwise(formula, rows[0], named(formula, inputs, results))
@@ -221,10 +248,11 @@ def draw(
         given,
         level,
         values,
+        joined,
     )
 
 
-def _joined(made: Sequence[tuple[list[Any], list[Ints]]]) -> tuple[list[Any], list[Ints]]:
+def _one_call(made: Sequence[tuple[list[Any], list[Ints]]]) -> tuple[list[Any], list[Ints]]:
     """Several calls' arguments and results as those of one call of a larger batch."""
     if len(made) == 1:
         return made[0]
@@ -259,6 +287,15 @@ def impossible(sample: Sample) -> tuple[int, int, int] | None:
     return t, row, position
 
 
+def apart(sample: Sample) -> tuple[int, int, int] | None:
+    """The first (t, design, position) that is chosen where the one before it, with which it goes, is not, or the other way."""
+    wrong = sample.joined[:, 1:] & (sample.chosen[..., 1:] != sample.chosen[..., :-1])
+    if not wrong.any():
+        return None
+    t, row, position = (int(x) for x in np.argwhere(wrong)[0])
+    return t, row, position + 1
+
+
 def pairs(length: int, lag: int) -> Ints:
     """First places of disjoint pairs at a distance: 0, 2, 4, … for 1; 0, 1, 4, 5, … for 2."""
     places = np.arange(length - lag)
@@ -271,6 +308,7 @@ __all__ = [
     "Layout",
     "Pointwise",
     "Sample",
+    "apart",
     "arguments",
     "designs",
     "draw",
@@ -278,4 +316,4 @@ __all__ = [
     "named",
     "pairs",
 ]
-__all__ += ["returned", "statement"]
+__all__ += ["returned", "statement", "together"]

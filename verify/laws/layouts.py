@@ -14,9 +14,14 @@ from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size, is_size, whole
 from spec.language.formula import Formula
 from spec.language.law import Law
+from spec.language.trees import walk
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+
+
+ALONE, ONE = (1, 9), (4, 7, 10)
+"""Rows in which every position is a group of its own, and rows that are a single one, but for what parts it."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,9 @@ class Layout:
 
 
 def designs(formula: Formula, layout: Layout, seed: int) -> list[dict[str, Any]]:
-    """The rows of a layout: inputs by name. Boolean inputs hold True nowhere, at the ends, in a tail, …, everywhere."""
+    """The rows of a layout: inputs by name. Boolean inputs hold True nowhere, at the ends, in a tail, …, everywhere; those that
+    only say what goes together (:func:`joining`) hold it inside of groups of 1 to 4, also where no group can go on.
+    """
     law = law_of(formula)
     rng = np.random.default_rng((seed, layout.length, layout.words))
     n = layout.length
@@ -70,10 +77,13 @@ def designs(formula: Formula, layout: Layout, seed: int) -> list[dict[str, Any]]
         if is_size(item):
             constant[str(item)] = sizes[item] = layout.words
     rows = []
-    for mark in [marks[place] for place in layout.rows] or marks:
-        row = dict(constant)
+    apart = joining(formula)
+    for place in layout.rows or range(len(marks)):
+        mark, row = marks[place], dict(constant)
         for item in formula.tensors:
-            if item.domain == "boolean":
+            if item.name in apart:
+                row[item.name] = _inside(place, n, rng)
+            elif item.domain == "boolean":
                 row[item.name] = mark.copy()
             elif item.domain == "integer" and item.shape:
                 below = _below(item, sizes)
@@ -87,6 +97,31 @@ def designs(formula: Formula, layout: Layout, seed: int) -> list[dict[str, Any]]
     return rows
 
 
+def joining(formula: Formula) -> set[str]:
+    """The boolean inputs that say what goes together with the one before it, and nothing else."""
+    law = law_of(formula)
+    if law.together is None:
+        return set()
+    reads: dict[bool, set[str]] = {True: set(), False: set()}
+    for line in formula.definitions:
+        read = {part.name for part in walk(line.right) if isinstance(part, Tensor)}
+        reads[line.left.tensor == law.together.joins] |= read
+    return {t.name for t in formula.tensors if t.domain == "boolean" and t.name in reads[True] - reads[False]}
+
+
+def _inside(place: int, n: int, rng: np.random.Generator) -> Bools:
+    """Where a group goes on: in some rows nowhere, in some everywhere, else in groups of 1 to 4, the first at times cut off."""
+    if place in ALONE:
+        return np.zeros(n, bool)
+    if place in ONE:
+        return np.ones(n, bool)
+    ends = rng.integers(1, 5, n).cumsum() - rng.integers(0, 4)
+    inside = np.ones(n, bool)
+    inside[ends[(ends >= 0) & (ends < n)]] = False
+    inside[0] |= place % 2 == 0
+    return inside
+
+
 def _below(item: Tensor, sizes: Mapping[Size, int]) -> int:
     return whole(item.below, sizes) if item.below != 0 else 1
 
@@ -97,4 +132,4 @@ def law_of(formula: Formula) -> Law:
     return formula.law
 
 
-__all__ = ["Bools", "Ints", "Layout", "designs", "law_of"]
+__all__ = ["Bools", "Ints", "Layout", "designs", "joining", "law_of"]
