@@ -9,7 +9,7 @@
 ``impl.positional``       ``sinusoidal``, ``learned``
 ``impl.normalization``    ``layer_norm``, ``rms_norm``, ``residual``, ``add_norm``
 ``impl.feedforward``      ``relu``, ``gelu``: two layers, the same at every position
-``impl.masking``          ``mlm``: the corruption of masked language modelling; ``nsp``: pairs of sentences
+``impl.masking``          ``mlm``, ``whole_words``: what masked language modelling hides; ``nsp``: pairs of sentences
 ``impl.objectives``       cross entropy of logits and of a linear layer, distillation; of hidden words and pairs; warm-up
 ``impl.bert``             BERT: features of its layers; heads for words, texts, pairs, tokens and spans
 ``impl.decoding``         ``greedy``, ``beam``, ``sample``: a text from a model of the next token

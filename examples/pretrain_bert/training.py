@@ -21,9 +21,9 @@ from examples import checkpoints
 from examples.pretrain_bert.processes import Processes
 from examples.pretrain_bert.settings import Settings
 from examples.pretrain_bert.text import Prepared
+from impl._labels import IGNORED
 from impl.bert import BertEncoder, BertForMaskedLM, BertForPreTraining
 from impl.bert.data import Batch, Batches, Collator, Corpus, Corruption, PairStream
-from impl.masking.words import IGNORED
 
 __all__ = ["Point", "Quality", "Run"]
 

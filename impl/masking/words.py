@@ -11,9 +11,8 @@ import torch
 from jaxtyping import Bool, Integer
 from torch import Generator, Tensor
 
-from impl import _refuse
-from impl._labels import IGNORED
-from impl.masking._drawing import check_generator, random_bytes, random_integers
+from impl.masking._drawing import random_integers
+from impl.masking._hiding import PARTS, bernoulli, check, hide, word_and_part
 
 __all__ = ["mlm"]
 
@@ -44,35 +43,21 @@ def mlm(
     V, special ones among them (on the CPU), ValueError for shapes, a mask_id or a generator's device that do not fit, TypeError
     for wrong dtypes.
     """
-    _check(ids, special, mask_id, V, generator, selection)
+    check("masking.mlm", ids, special, mask_id, V, generator)
+    if selection not in ("bernoulli", "exact_count", "count_of_all"):
+        known = "'bernoulli', 'exact_count' or 'count_of_all'"
+        raise ValueError(f"masking.mlm: selection is {known}; got {selection!r}")
     if selection == "bernoulli":
-        slot, word, part = _bernoulli(special, V, generator)
+        slot, word, part = bernoulli(special, V, generator)
     else:
         slot, word, part = _exact_count(special, V, generator, of_all=selection == "count_of_all")
-    flat = ids.flatten().long()
-    old = flat.index_select(0, slot)
-    new = torch.where(part < 512, mask_id, torch.where(part < 576, word, old))
-    label = torch.where(part < 640, old, IGNORED)
-    corrupted = flat.scatter(0, slot, new).view(ids.shape)
-    labels = torch.full_like(flat, IGNORED).scatter_(0, slot, label).view(ids.shape)
-    return corrupted.to(ids.dtype), labels.to(ids.dtype if ids.dtype.is_signed else torch.int64)
-
-
-def _bernoulli(special: Tensor, V: int, generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
-    """(slot, word, part): where a candidate stands, its random word, and its part: 0..511 mask, 512..575 random word,
-    576..639 no change, 640..649 not selected after all.
-
-    A random byte below 39 makes a token a candidate, 640 parts in 650 select it: 39/256 · 640/650 = 0.15 exactly.
-    """
-    byte = random_bytes(special.numel(), special.device, generator)
-    slot = (byte < 39 * (~special).flatten().view(torch.uint8)).nonzero().squeeze(1)
-    return slot, *_word_and_part(slot.numel(), V, 650, special.device, generator)
+    return hide(ids, mask_id, slot, word, part)
 
 
 def _exact_count(
     special: Tensor, V: int, generator: Generator, of_all: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(slot, word, part) as above. A row's selected tokens are those with the k largest of its random 63-bit keys."""
+    """(slot, word, part) of what is selected. A row's selected tokens are those with the k largest of its random 63-bit keys."""
     n, device = special.shape[-1], special.device
     special = special.reshape(math.prod(special.shape[:-1]), n)
     ordinary = n - special.sum(-1)
@@ -84,38 +69,4 @@ def _exact_count(
     ranked = key.topk(k_max).indices
     row, rank = (torch.arange(size, device=device) for size in ranked.shape)
     slot = (ranked + n * row[:, None])[rank < k[:, None]]
-    return slot, *_word_and_part(slot.numel(), V, 640, device, generator)
-
-
-def _word_and_part(
-    count: int, V: int, parts: int, device: torch.device, generator: Generator
-) -> tuple[Tensor, Tensor]:
-    """Two independent draws from one integer: uniform on 0..V−1 and on 0..parts−1, to parts · V / 2^63."""
-    draw = random_integers(count, device, generator)
-    quotient = draw // V
-    return torch.sub(draw, quotient, alpha=V), quotient % parts
-
-
-def _check(ids: Tensor, special: Tensor, mask_id: int, V: int, generator: Generator, selection: str) -> None:
-    if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
-        raise _refuse.dtypes("masking.mlm", "integer ids", ids=ids)
-    if special.dtype != torch.bool:
-        raise _refuse.dtypes("masking.mlm", "a boolean special, True = never selected", special=special)
-    if ids.dim() == 0 or special.shape != ids.shape:
-        raise _refuse.shapes("masking.mlm", "ids (... n), special (... n)", ids=ids, special=special)
-    if not 0 <= mask_id < V:
-        raise ValueError(f"masking.mlm: expected V >= 1, 0 <= mask_id < V; got V {V}, mask_id {mask_id}")
-    largest = torch.iinfo(ids.dtype).max
-    if max(mask_id, V - 1) > largest:
-        raise ValueError(
-            f"masking.mlm: expected ids of a dtype that holds mask_id {mask_id} and V - 1 = {V - 1}; "
-            f"got {str(ids.dtype).removeprefix('torch.')}, at most {largest}"
-        )
-    check_generator("masking.mlm", "ids", ids.device, generator)
-    if ids.is_cpu and ids.numel():
-        low, high = ids.long().aminmax()
-        if low < 0 or high >= V:
-            raise _refuse.out_of_range("masking.mlm", "ids", ids, V)
-    if selection not in ("bernoulli", "exact_count", "count_of_all"):
-        known = "'bernoulli', 'exact_count' or 'count_of_all'"
-        raise ValueError(f"masking.mlm: selection is {known}; got {selection!r}")
+    return slot, *word_and_part(slot.numel(), V, PARTS, device, generator)

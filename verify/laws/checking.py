@@ -200,8 +200,8 @@ def _torn(samples: Sequence[Sample], together: Together) -> str | None:
             t, r, i = found
             one, other = (i, i - 1) if sample.chosen[found] else (i - 1, i)
             return (
-                f"the {together.member}s of a {together.group} are not selected together: {sample.layout.name}: position {one} of "
-                f"design {r} is selected and position {other} is not, in repetition {t}: the statement gives this probability 0"
+                f"the {together.member}s of a {together.group} are not selected together; {sample.layout.name}, design {r}, "
+                f"repetition {t}: position {one} is selected, {other} is not: the statement gives this probability 0"
             )
     return None
 

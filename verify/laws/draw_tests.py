@@ -153,7 +153,11 @@ def independence(sample: Sample, independent: bool, tally: Tally) -> None:
 def _next(sample: Sample, tally: Tally) -> None:
     """Pairs of neighbours both chosen, among the positions that are chosen by themselves, wherever in a row these stand."""
     for lag in (1, 2):
-        found = [(r, at[first], at[first + lag]) for r, at in _chosen_alone(sample) for first in [pairs(len(at), lag)]]
+        found = [
+            (r, at[first], at[first + lag])
+            for r, at in _chosen_alone(sample)
+            for first in [pairs(len(at), lag)]
+        ]
         k = sum(int((sample.chosen[:, r, a] & sample.chosen[:, r, b]).sum()) for r, a, b in found)
         joint = np.concatenate([sample.rate[r, a] * sample.rate[r, b] for r, a, b in found])
         if joint.size:

@@ -36,7 +36,7 @@ def judged(
     for test in tests:
         test(tally)
     fine, p, level, said = tally.verdict()
-    figure = math.log(p) / math.log(level) if p > 0 else math.inf
+    figure = abs(math.log(p) / math.log(level)) if p > 0 else math.inf
     seen_ = f"{POWER} against {against:g}" if against else POWER
     message = f"{said}; p = {p:.2g}, level {level:.1g} ({tally.count} tests, false alarm ≤ {ALPHA:g}, power ≥ {seen_})"
     return result(name, draws, fine, figure, message)

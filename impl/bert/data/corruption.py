@@ -1,7 +1,5 @@
-"""What hides tokens in a row: token by token (``impl.masking.mlm``), or whole words at a time.
-
-Source of whole-word masking: the README of google-research/bert, May 2019. A word is hidden with all of its pieces or not at
-all, so that no piece gives its neighbours away.
+"""What hides tokens in a row of a corpus: token by token (``impl.masking.mlm``), or whole words at a time
+(``impl.masking.whole_words``), or so many of them.
 """
 
 from __future__ import annotations
@@ -12,8 +10,11 @@ import torch
 from jaxtyping import Bool, Int64
 from torch import Generator, Tensor
 
+from impl import masking
 from impl._labels import IGNORED
-from impl.masking.words import Selection, mlm
+from impl.masking._hiding import PARTS, hide, word_and_part
+from impl.masking.whole import begins
+from impl.masking.words import Selection
 
 __all__ = ["Corruption", "whole_words"]
 
@@ -35,7 +36,7 @@ class Corruption:
         """(corrupted, labels), as ``impl.masking.mlm`` gives them."""
         how = self.mask_id, self.V, generator
         if self.continues is None:
-            return mlm(ids, special, *how, selection=self.selection)
+            return masking.mlm(ids, special, *how, selection=self.selection)
         return whole_words(ids, special, self.continues, *how, selection=self.selection)
 
 
@@ -52,27 +53,20 @@ def whole_words(
     """As ``impl.masking.mlm``, but words are selected, with all their pieces. Each piece of a selected word becomes
     ``mask_id`` in 80 %, a random id in 10 %, and stays in 10 %, by itself.
 
-    ``selection="bernoulli"`` selects each word with the probability that ``mlm`` selects a token with. The others select words
-    in random order, as long as no more tokens are selected than ``mlm`` would select; a word that is too long for what is left
-    is passed over, so that a row may have fewer, and none where the first words are too long for all of it.
+    ``selection="bernoulli"`` is ``impl.masking.whole_words``. The others select words in random order, as long as no more tokens
+    are selected than ``mlm`` would select; a word that is too long for what is left is passed over, so that a row may have
+    fewer, and none where the first words are too long for all of it.
     """
-    inside = continues[ids] & ~special
-    inside[1:] &= ~special[:-1]
-    inside[:1] = False
-    word = (~inside).cumsum(0) - 1
+    inside = continues[ids]
+    if selection == "bernoulli":
+        return masking.whole_words(ids, inside, special, mask_id, V, generator)
+    _, labels = masking.mlm(ids, special, mask_id, V, generator, selection=selection)
+    word = begins(inside, special).cumsum(0) - 1
     count = int(word[-1]) + 1 if len(ids) else 0
     fixed = torch.zeros(count, dtype=torch.bool).scatter_(0, word, special)
-    if selection == "bernoulli":
-        _, labels = mlm(torch.arange(count), fixed, 0, max(count, 1), generator)
-        chosen = labels != IGNORED
-    else:
-        _, labels = mlm(ids, special, mask_id, V, generator, selection=selection)
-        chosen = _within(word, fixed, int((labels != IGNORED).sum()), generator)
-    selected = chosen[word] & ~special
-    part = torch.randint(10, ids.shape, generator=generator)
-    random = torch.randint(V, ids.shape, generator=generator)
-    new = torch.where(part < 8, mask_id, torch.where(part == 8, random, ids))
-    return torch.where(selected, new, ids), torch.where(selected, ids, IGNORED)
+    chosen = _within(word, fixed, int((labels != IGNORED).sum()), generator)
+    slot = chosen[word].nonzero().squeeze(1)
+    return hide(ids, mask_id, slot, *word_and_part(len(slot), V, PARTS, ids.device, generator))
 
 
 def _within(word: Tensor, fixed: Tensor, room: int, generator: Generator) -> Tensor:
