@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,11 @@ import numpy as np
 from spec.language.arrays import WHOLE
 from spec.language.formula import Formula
 from verify.laws.draws import Sample
+from verify.laws.layouts import Bools, law_of
 from verify.report import FALSIFIED, CheckResult
+
+JOINED = "law: together"
+"""The check that what goes together is selected together."""
 
 SHARES = ("law: selection", "law: counts", "law: independence", "law: outcomes", "law: words")
 """The checks of frequencies. What falsifies others (a generator that is not used) makes these wrong, too."""
@@ -39,9 +44,11 @@ def law_cause(
         return ""
     names = {check.name for check in failed}
     others = [check for check in failed if check.name not in SHARES]
+    if others and others[0].name == JOINED and (said := _torn(formula, samples)):
+        return said
     if others:
         return others[0].message.partition(";")[0]
-    if said := _as_one(sample):
+    if said := _as_one(sample) or _too_far(formula, sample):
         return said
     if "law: selection" in names:
         free = sample.rate > 0
@@ -49,6 +56,8 @@ def law_cause(
         if abs(seen - stated) > FAR * np.sqrt(stated / sample.chosen[:, free].size):
             return f"the share of selected positions is off: {_percent(seen)}, stated {_percent(stated)}"
     if "law: outcomes" in names:
+        if said := _alike(formula, sample):
+            return said
         found = [_outcomes(formula, *each) for each in zip(samples, rows, strict=True)]
         far = [max((off for *_, off in parts), default=0.0) for parts in found]
         place = 0 if far[0] > FAR else int(np.argmax(far))
@@ -57,6 +66,73 @@ def law_cause(
         where = f"in a vocabulary of {V} words " if place else ""
         return f"the shares of what selected positions become are off: {where}{told}"
     return failed[0].message.partition(";")[0]
+
+
+def _torn(formula: Formula, samples: Sequence[Sample]) -> str:
+    """How what is to be selected together is selected, over all samples; empty where that is no simple mistake."""
+    together = law_of(formula).together
+    assert together is not None
+    leaders, followers = (np.concatenate(parts) for parts in zip(*map(_led, samples), strict=True))
+    if not followers.size:
+        return ""
+    group, member = together.group, together.member
+    if not followers.any():
+        return f"only a {group}'s first {member} is selected"
+    if leaders.std() == 0 or followers.std() == 0:
+        return ""
+    if abs(np.corrcoef(leaders, followers)[0, 1]) < FAR / np.sqrt(followers.size):
+        return f"a {group}'s {member}s are selected one by one"
+    return ""
+
+
+def _led(sample: Sample) -> tuple[Bools, Bools]:
+    """Whether the first of a group is selected, and whether another of it is, for all others of all groups."""
+    r, i = np.nonzero(sample.joined)
+    return sample.chosen[:, r, sample.first[r, i]].ravel(), sample.chosen[:, r, i].ravel()
+
+
+def _too_far(formula: Formula, sample: Sample) -> str:
+    """Whether two are selected together that are neighbours, but not in one row, or not side by side."""
+    together = law_of(formula).together
+    if together is None:
+        return ""
+    group, member, chosen = together.group, together.member, sample.chosen
+    if any(_one(chosen[:, r, -1], chosen[:, r + 1, 0]) for r in range(chosen.shape[1] - 1)):
+        return f"a {group} goes on from one row into the next: its first {member} is selected with the last of the one before"
+    for r, rate in enumerate(sample.rate):
+        (alone,) = np.nonzero(rate)
+        for a, b in pairwise(alone):
+            if sample.first[r, b - 1] != a and _one(chosen[:, r, a], chosen[:, r, b]):
+                return f"a {group} goes on across a position that is never selected: both sides of it are selected together"
+    return ""
+
+
+def _one(one: Bools, other: Bools) -> bool:
+    """Whether two places are drawn as one, far beyond chance."""
+    if one.std() == 0 or other.std() == 0:
+        return False
+    return bool(np.corrcoef(one, other)[0, 1] > max(TOGETHER, 2 * FAR / np.sqrt(one.size)))
+
+
+def _alike(formula: Formula, sample: Sample) -> str:
+    """Whether what is selected together becomes one and the same kind of thing, more often than by chance."""
+    together = law_of(formula).together
+    if together is None:
+        return ""
+    r, i = np.nonzero(sample.joined)
+    t, pair = np.nonzero(sample.chosen[:, r, i] & sample.chosen[:, r, i - 1])
+    r, i = r[pair], i[pair]
+    one, other = (sample.level[r, at, sample.word[t, r, at]] for at in (i - 1, i))
+    if not t.size or min(one.min(), other.min()) < 0:
+        return ""
+    first, second = (np.bincount(kind, minlength=len(sample.values)) / t.size for kind in (one, other))
+    seen, by_chance = (one == other).mean(), first @ second
+    if seen - by_chance < TOGETHER * (1 - by_chance):
+        return ""
+    return (
+        f"what becomes of a {together.group} is drawn once for all of its {together.member}s: two neighbours become the same "
+        f"kind of thing in {_percent(seen)}, by chance they would in {_percent(by_chance)}"
+    )
 
 
 def _as_one(sample: Sample) -> str:
@@ -110,4 +186,4 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-__all__ = ["law_cause"]
+__all__ = ["JOINED", "law_cause"]

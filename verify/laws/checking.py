@@ -19,7 +19,7 @@ import torch
 from spec.language.formula import Formula
 from spec.language.law import Together
 from verify.faults import Fault, Unsupported
-from verify.laws.causes import law_cause
+from verify.laws.causes import JOINED, law_cause
 from verify.laws.choice_check import check_choices
 from verify.laws.draw_tests import (
     counts,
@@ -167,7 +167,7 @@ def check_law(
             return [*checks, exact("law: possible outcomes", tokens, said)]
     checks.append(exact("law: possible outcomes", tokens, None))
     if law.together is not None:
-        checks.append(exact("law: together", tokens, _torn(samples, law.together)))
+        checks.append(exact(JOINED, tokens, _torn(samples, law.together)))
 
     def tests(test: Callable[[Sample, bool, Tally], None]) -> list[Callable[[Tally], None]]:
         return [partial(test, sample, independent) for sample in samples]

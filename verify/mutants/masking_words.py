@@ -100,7 +100,9 @@ def across_special_tokens(
     """Special tokens are passed over: a piece behind one goes on with the word before it."""
     begin = ~continues & ~special
     begin[..., 0] = True
-    return replaced(ids, by_words(choose_all(ids, generator), begin) & ~special, mask_id, vocab_size, generator)
+    return replaced(
+        ids, by_words(choose_all(ids, generator), begin) & ~special, mask_id, vocab_size, generator
+    )
 
 
 def choose_all(ids: Tensor, generator: Generator) -> Tensor:

@@ -88,7 +88,9 @@ def t5_layer_norm() -> Adapter:
 
 
 class _Words(SimpleNamespace):
-    """As much of a tokenizer as the collator's corruption asks for: a [MASK] and a length."""
+    """As much of a tokenizer as the collator's corruption asks for: a [MASK], a length, and that it knows offsets."""
+
+    is_fast = True
 
     def __len__(self) -> int:
         return int(self.vocab_size)
@@ -100,15 +102,45 @@ class _Words(SimpleNamespace):
 
 def collator() -> Adapted:
     """The corruption of ``DataCollatorForLanguageModeling``; it works in place, so it is given a copy, as in a batch."""
-    from transformers import DataCollatorForLanguageModeling
 
     def mlm(
         ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator
     ) -> tuple[Tensor, Tensor]:
-        words = _Words(mask_token="[MASK]", mask_token_id=mask_id, vocab_size=vocab_size, pad_token="[PAD]")
-        collate = DataCollatorForLanguageModeling(words)  # type: ignore[arg-type]
-        collate.generator = generator
+        collate = _collating(mask_id, vocab_size, generator)
         corrupted, labels = collate.torch_mask_tokens(ids.clone(), special_tokens_mask=special)
         return corrupted, labels
 
     return mlm
+
+
+def whole_word_collator() -> Adapted:
+    """The same with ``whole_word_mask``. It learns from a tokenizer's offsets which tokens continue a word: these begin in the
+    text where the one before ends. Each token is one character here, and a word has a space before it.
+    """
+
+    def whole_words(
+        ids: Tensor, continues: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator
+    ) -> tuple[Tensor, Tensor]:
+        # Any other mask_replace_prob is set to 1, with a warning.
+        how = {"whole_word_mask": True, "mask_replace_prob": 1.0, "random_replace_prob": 0.0}
+        collate = _collating(mask_id, vocab_size, generator, **how)
+        shape = (-1, ids.shape[-1])  # it takes two dimensions
+        end = (2 - continues.reshape(shape).long()).cumsum(-1)
+        corrupted, labels = collate.torch_mask_tokens(
+            ids.reshape(shape).clone(),
+            special_tokens_mask=special.reshape(shape),
+            offset_mapping=torch.stack([end - 1, end], -1),
+        )
+        return corrupted.reshape(ids.shape), labels.reshape(ids.shape)
+
+    return whole_words
+
+
+def _collating(mask_id: int, vocab_size: int, generator: Generator, **how: Any) -> Any:
+    """The collator with as much of a tokenizer as it needs, and with the generator that it draws from."""
+    from transformers import DataCollatorForLanguageModeling
+
+    words = _Words(mask_token="[MASK]", mask_token_id=mask_id, vocab_size=vocab_size, pad_token="[PAD]")
+    collate = DataCollatorForLanguageModeling(words, **how)  # type: ignore[arg-type]
+    collate.generator = generator
+    return collate

@@ -28,6 +28,7 @@ FURTHER = (
     ours("objectives.distillation", {"divergence": "cross_entropy"}, divergence="cross_entropy"),
     ours("masking.mlm", {"selection": "exact_count"}, selection="exact_count"),
     ours("masking.mlm", {"selection": "count_of_all"}, selection="count_of_all"),
+    ours("masking.whole_words", {"replacement": "always_mask"}, replacement="always_mask"),
     ours("masking.nsp", {"negatives": "other_document"}, negatives="other_document"),
     ours("masking.nsp", {"negatives": "any"}, negatives="any"),
     ours("bert.features", {"first": "layer_1"}, first="layer_1"),

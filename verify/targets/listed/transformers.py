@@ -185,6 +185,14 @@ TRANSFORMERS = (
     ),
     Target(
         "transformers",
+        "DataCollatorForLanguageModeling(whole_word_mask)",
+        "masking.whole_words",
+        "huggingface:whole_word_collator",
+        {"replacement": "always_mask"},
+        "its generator attribute is set to the generator passed; words are given by offsets; takes one leading dimension",
+    ),
+    Target(
+        "transformers",
         "BertForMaskedLM(loss)",
         "objectives.mlm",
         "bert_heads:masked_words_loss",
