@@ -59,14 +59,14 @@ def _axioms(formula: Formula) -> str:
 
     assert formula.law is not None
     ours = formula.choose()
-    listed = "\n".join(f"- {a.sentence[0].upper()}{a.sentence[1:]}." for a in formula.law.axioms)
+    listed = "\n".join(f"- {a.sentence[0].upper()}{a.sentence[1:]}." for a in formula.law.requirements)
     shown = statement(
         Line(
             "",
             latex(chosen(a.condition, ours)),
             r",\ ".join(f"{latex(index)} < {latex(size)}" for index, size in a.over or formula.law.over),
         )
-        for a in formula.law.axioms
+        for a in formula.law.requirements
     )
     return f"Besides, every single draw satisfies:\n\n{listed}\n\n{shown}"
 

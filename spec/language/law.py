@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import sympy
 
 from spec.language.arrays import Tensor
-from spec.language.expr import Node
+from spec.language.expr import Node, eq
+from spec.language.trees import substitute
 
 
 @dataclass(frozen=True)
@@ -33,14 +34,6 @@ class Together:
     group: str
     member: str
 
-    @property
-    def sentence(self) -> str:
-        """What every draw satisfies, in words."""
-        return (
-            f"where {self.joins.name} holds, a position is selected just where the one before it is: "
-            f"the {self.member}s of a {self.group} are selected together"
-        )
-
 
 @dataclass(frozen=True)
 class Law:
@@ -64,6 +57,20 @@ class Law:
     convention: str | None = None
     axioms: tuple[Axiom, ...] = ()
     together: Together | None = None
+
+    @property
+    def requirements(self) -> tuple[Axiom, ...]:
+        """What every single draw satisfies: the axioms, and that what goes together is selected together."""
+        if self.together is None:
+            return self.axioms
+        ((index, _),), chosen = self.over, self.outcome[-1]
+        name, group, member = self.together.joins.name, self.together.group, self.together.member
+        whole = Axiom(
+            f"{group}s are selected whole",
+            f"the {member}s of a {group} are selected together: where {name} holds, as the position before",
+            ~self.together.joins[index] | eq(chosen, substitute(chosen, {index: index - 1})),
+        )
+        return (*self.axioms, whole)
 
     @property
     def selects(self) -> bool:

@@ -43,7 +43,7 @@ REPLACEMENT = Convention(
     },
     default="each_piece",
 )
-goes_on = lt(0, i) & (continues[i] & ~special[i] & ~special[i - 1])
+goes_on = lt(0, i) & continues[i] & ~special[i] & ~special[i - 1]
 """The condition that position i holds a further piece of a word."""
 becomes = by_convention("replacement", each_piece=replaced, always_mask=delta(w, mask_id))
 

@@ -73,7 +73,7 @@ def lines(formula: Formula, done: dict[str, Checked]) -> Iterator[tuple[str, str
     if formula.law is not None:
         yield "", ""
         yield "bold", "What every result satisfies"
-        for axiom in formula.law.axioms:
+        for axiom in formula.law.requirements:
             yield from _wrapped(
                 "", f"{axiom.sentence}: {unicode(chosen(axiom.condition, formula.choose()))}", 2
             )

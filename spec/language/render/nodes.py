@@ -239,7 +239,7 @@ def _compare(p: Printer, node: Compare) -> tuple[str, int]:
 @rule(Either, Latex, Unicode)
 def _junction(p: Printer, node: Both | Either) -> tuple[str, int]:
     latex_sign, unicode_sign = (r"\wedge", "and") if isinstance(node, Both) else (r"\vee", "or")
-    a, b = (p.text(part, SUM) for part in node.args)
+    a, b = (p.text(part, 0 if type(part) is type(node) else SUM) for part in node.args)  # a ∧ b ∧ c
     return (rf"{a} {latex_sign} {b}" if isinstance(p, Latex) else f"{a} {unicode_sign} {b}"), 0
 
 
