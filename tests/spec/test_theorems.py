@@ -203,6 +203,14 @@ CATALOGUE = {
         "expected_selected",
         "expected_changed",
     },
+    "masking.whole_words": {
+        "as_often_as_mlm",
+        "sums_to_one",
+        "special_never_selected",
+        "not_negative",
+        "selected",
+        "expected_selected",
+    },
     "objectives.cross_entropy": {
         "gradient",
         "ignored_without_influence",

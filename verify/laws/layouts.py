@@ -99,14 +99,14 @@ def designs(formula: Formula, layout: Layout, seed: int) -> list[dict[str, Any]]
 
 def joining(formula: Formula) -> set[str]:
     """The boolean inputs that say what goes together with the one before it, and nothing else."""
-    law = law_of(formula)
-    if law.together is None:
+    together = law_of(formula).together
+    if together is None:
         return set()
-    reads: dict[bool, set[str]] = {True: set(), False: set()}
+    here, elsewhere = set[Tensor](), set[Tensor]()
     for line in formula.definitions:
-        read = {part.name for part in walk(line.right) if isinstance(part, Tensor)}
-        reads[line.left.tensor == law.together.joins] |= read
-    return {t.name for t in formula.tensors if t.domain == "boolean" and t.name in reads[True] - reads[False]}
+        read = {part for part in walk(line.right) if isinstance(part, Tensor)}
+        (here if line.left.tensor == together.joins else elsewhere).update(read)
+    return {t.name for t in formula.tensors if t.domain == "boolean" and t in here - elsewhere}
 
 
 def _inside(place: int, n: int, rng: np.random.Generator) -> Bools:

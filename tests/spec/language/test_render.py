@@ -8,7 +8,7 @@ import pytest
 from sympy import Rational
 
 from spec.language import data, each, indices, sizes, tensor
-from spec.language.expr import lift
+from spec.language.expr import lift, lt
 from spec.language.registry import find, formulas
 from spec.language.render import claim_text, latex, statement, unicode
 
@@ -55,6 +55,14 @@ def test_latex_puts_parentheses_where_the_tree_has_them() -> None:
     a = x[i, c]
     assert latex(a - (a - a)) == r"x_{i, c} - \left(x_{i, c} - x_{i, c}\right)"
     assert latex((a + a) * a) == r"\left(x_{i, c} + x_{i, c}\right)\,x_{i, c}"
+
+
+def test_a_chain_of_conditions_has_no_parentheses() -> None:
+    """a ∧ b ∧ c, on whichever side it goes on; a ∧ (b ∨ c) keeps its own."""
+    a, b, e = lt(0, x[i, c]), lt(x[i, c], 1), lt(x[i, c], 2)
+    chain = "0 < x[i,c] and x[i,c] < 1 and x[i,c] < 2"
+    assert unicode((a & b) & e) == unicode(a & (b & e)) == chain
+    assert unicode(a & (b | e)) == "0 < x[i,c] and (x[i,c] < 1 or x[i,c] < 2)"
 
 
 @pytest.mark.parametrize(
