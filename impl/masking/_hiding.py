@@ -49,9 +49,9 @@ def check(
     """Refuse what does not fit; ``others`` are boolean, one for each token, as ``special`` is."""
     if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
         raise _refuse.dtypes(formula, "integer ids", ids=ids)
-    for name, given in others.items():
-        if given.dtype != torch.bool:
-            raise _refuse.dtypes(formula, f"a boolean {name}", **{name: given})
+    for name, other in others.items():
+        if other.dtype != torch.bool:
+            raise _refuse.dtypes(formula, f"a boolean {name}", **{name: other})
     if special.dtype != torch.bool:
         raise _refuse.dtypes(formula, "a boolean special, True = never selected", special=special)
     given = {"ids": ids, **others, "special": special}

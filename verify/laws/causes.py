@@ -126,7 +126,7 @@ def _alike(formula: Formula, sample: Sample) -> str:
     if not t.size or min(one.min(), other.min()) < 0:
         return ""
     first, second = (np.bincount(kind, minlength=len(sample.values)) / t.size for kind in (one, other))
-    seen, by_chance = (one == other).mean(), first @ second
+    seen, by_chance = float((one == other).mean()), float(first @ second)
     if seen - by_chance < TOGETHER * (1 - by_chance):
         return ""
     return (
