@@ -78,7 +78,11 @@ whole_words = Formula(
             "a word is drawn once for each of its pieces, so that long words are hidden more often",
             theorem="as_often_as_mlm",
         ),
-        pitfall("a word goes on behind [SEP], or from one row into the next", mutant="across_special_tokens"),
+        pitfall(
+            "a word goes on behind [SEP], or from one row into the next: the original BERT's own code passes over special ones, "
+            "which shows where a text was cut within a word",
+            mutant="across_special_tokens",
+        ),
         pitfall(
             "one draw says what becomes of a whole word: its pieces are all masked, all random or all kept",
             mutant="one_kind_for_a_word",

@@ -29,7 +29,6 @@ from verify.laws.draw_tests import (
     pooled,
     rates,
     selection,
-    words,
 )
 from verify.laws.draws import (
     Broken,
@@ -47,6 +46,7 @@ from verify.laws.pace import NOTE, Planned, against, share
 from verify.laws.pace import said as slowly
 from verify.laws.results import ALPHA, POWER, cut, exact, global_state, in_time, judged, misused, never
 from verify.laws.statistics import Tally, region, sample_size
+from verify.laws.word_tests import words
 from verify.report import FALSIFIED, CheckResult
 
 STEP = 1e-4

@@ -1,4 +1,4 @@
-"""The tests of a sample against its law: selection, counts, independence, outcomes, words.
+"""The tests of a sample against its law: selection, counts, independence, outcomes; those of words are in ``word_tests``.
 
 Each adds p-values to a tally; all are exact (binomial, Poisson-binomial) or conservative (stochastic dominance, Chernoff's
 bound under negative association).
@@ -14,7 +14,13 @@ import numpy as np
 from verify.laws.draws import Sample, pairs
 from verify.laws.layouts import Bools, Ints
 from verify.laws.results import seen as _seen
-from verify.laws.statistics import Tally, binomial_p, chernoff_p, poisson_binomial, upper_tail
+from verify.laws.statistics import Tally, binomial_p, chernoff_p, poisson_binomial
+
+LAGS = (1, 2, 3, 5)
+"""Distances at which positions are compared."""
+
+TWICE = "twice"
+"""A word of what is said of pairs of outcomes, which do not tell of shares."""
 
 
 def selection(sample: Sample, independent: bool, tally: Tally) -> None:
@@ -115,7 +121,7 @@ def independence(sample: Sample, independent: bool, tally: Tally) -> None:
                     headline=headline,
                 )
 
-    for lag in (1, 2, 3, 5):
+    for lag in LAGS:
         first = pairs(n, lag)
         if not first.size:
             continue
@@ -216,7 +222,7 @@ def outcomes(sample: Sample, independent: bool, tally: Tally) -> None:
     place = (np.arange(sample.rate.shape[1]) - sample.first)[r, i]
     if sample.joined.any():
         strata += [(f"at place {p} of what is selected together", place == p) for p in range(4)]
-    neighbours = [(lag, _members(sample, (t, r, i), place, lag)) for lag in (1, 2)]
+    neighbours = [(lag, _members(sample, (t, r, i), place, lag)) for lag in LAGS]
     for g, shares in enumerate(signature):
         mine = group == g
         for each, p in enumerate(shares):
@@ -237,13 +243,13 @@ def outcomes(sample: Sample, independent: bool, tally: Tally) -> None:
             half = seen.size // 2 * 2
             k = int((seen[0:half:2] & seen[1:half:2]).sum())
             tally.add(
-                binomial_p(k, half // 2, p * p), _seen(name, f"{what}, twice running", k, half // 2, p * p)
+                binomial_p(k, half // 2, p * p), _seen(name, f"{what}, {TWICE} running", k, half // 2, p * p)
             )
             for lag, one in neighbours:
                 one = one[mine[one] & mine[one + lag]]
                 k, N = int(((kind == each)[one] & (kind == each)[one + lag]).sum()), one.size
                 if N:
-                    said = f"{what}, twice at distance {lag} of what is selected together"
+                    said = f"{what}, {TWICE} at distance {lag} of what is selected together"
                     tally.add(binomial_p(k, N, p * p), _seen(name, said, k, N, p * p))
 
 
@@ -255,64 +261,6 @@ def _members(sample: Sample, drawn: tuple[Ints, Ints, Ints], place: Ints, lag: i
     same &= i[lag:] == i[:-lag] + lag
     members: Ints = np.nonzero(same & (place[:-lag] // lag % 2 == 0))[0]
     return members
-
-
-def words(sample: Sample, independent: bool, tally: Tally) -> None:
-    """Among words that are alike likely: each word or range of words has its share, and no draw repeats another."""
-    name, V = sample.layout.name, sample.probability.shape[2]
-    t, r, i = np.nonzero(sample.chosen)
-    w = sample.word[t, r, i]
-    kind = sample.level[r, i, w]
-    every = np.arange(V)
-    bins = [(f"word {v}", every == v) for v in range(V)] if V <= 64 else []
-    if V > 64:
-        bins += [(f"words {b[0]}–{b[-1]}", np.isin(every, b)) for b in np.array_split(every, 32)]
-        for parts in (2, 4, 8):
-            bins += [(f"words {b[0]}–{b[-1]}", np.isin(every, b)) for b in np.array_split(every, parts)]
-        bins += [(f"words ≡ {rest} mod 8", every % 8 == rest) for rest in range(8)]
-    for each in range(len(sample.values)):
-        member = sample.level == each
-        size = member.sum(-1)
-        if size.max() < 2:
-            continue
-        at = (kind == each) & (size[r, i] > 1)
-        if not at.any():
-            continue
-        for what, inside in bins:
-            with np.errstate(invalid="ignore", divide="ignore"):
-                share = (member & inside).sum(-1) / size
-            p = share[r[at], i[at]]
-            able = p > 0
-            if able.any():
-                k, N = int(inside[w[at]][able].sum()), int(able.sum())
-                low, high = float(p[able].min()), float(p[able].max())
-                tally.add(
-                    binomial_p(k, N, low, high),
-                    _seen(name, f"{what} among words alike likely", k, N, low, high),
-                )
-        least = int(size[size > 1].min())
-        orders = {
-            "one after the other": np.arange(int(at.sum())),
-            "at the same place of a row": np.lexsort((t[at], i[at], r[at])),
-        }
-        for what, order in orders.items():
-            seen = w[at][order]
-            half = seen.size // 2 * 2
-            k = int((seen[0:half:2] == seen[1:half:2]).sum())
-            tally.add(
-                upper_tail(k, half // 2, 1 / least),
-                _seen(name, f"equal words drawn {what}", k, half // 2, 1 / least),
-            )
-        call = t[at] // sample.per_call
-        batches = [w[at][call == c] for c in range(int(call.max()) + 1)]
-        k = N = 0
-        for a, b in zip(batches[0::2], batches[1::2], strict=False):
-            both = min(a.size, b.size)
-            k, N = k + int((a[:both] == b[:both]).sum()), N + both
-        tally.add(
-            upper_tail(k, N, 1 / least),
-            _seen(name, "equal words drawn in neighbouring calls", k, N, 1 / least),
-        )
 
 
 def _powers(length: int) -> list[int]:

@@ -20,6 +20,16 @@ def words_by_modulo(
 
 
 @wrong(MLM)
+def words_in_succession(
+    ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator
+) -> Pair:
+    """The random words of a row are successive numbers from a random one on: each by itself is any word."""
+    start = torch.randint(vocab_size, (*ids.shape[:-1], 1), generator=generator)
+    words = (start + torch.arange(ids.shape[-1])) % vocab_size
+    return corrupt(ids, choose(special, generator), uniform(ids, generator), words, mask_id)
+
+
+@wrong(MLM)
 def again_where_none(
     ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator
 ) -> Pair:

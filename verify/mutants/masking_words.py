@@ -193,6 +193,37 @@ def in_every_second_word(
     return replaced(ids, chosen, mask_id, vocab_size, generator)
 
 
+@wrong(WORDS)
+def fourth_as_the_first(
+    ids: Tensor, continues: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator
+) -> Pair:
+    """The fourth piece of a word is masked, replaced or kept as its first is."""
+    begin, kind = begins(continues, special), uniform(ids, generator)
+    place, first = places(begin)
+    kind = torch.where(place == 3, kind.flatten()[first], kind)
+    chosen = by_words(choose(special, generator), begin)
+    return corrupt(ids, chosen, kind, words_for(ids, vocab_size, generator), mask_id)
+
+
+@wrong(WORDS)
+def random_words_in_succession(
+    ids: Tensor, continues: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator
+) -> Pair:
+    """The pieces of a word that become random become successive ones: each by itself is any word."""
+    begin = begins(continues, special)
+    place, first = places(begin)
+    words = (words_for(ids, vocab_size, generator).flatten()[first] + place) % vocab_size
+    chosen = by_words(choose(special, generator), begin)
+    return corrupt(ids, chosen, uniform(ids, generator), words, mask_id)
+
+
+def places(begin: Tensor) -> Pair:
+    """For each token its place in its word, and where in the whole batch that begins."""
+    place = torch.arange(begin.numel()).view(begin.shape)
+    first = torch.where(begin, place, 0).flatten().cummax(0).values.view(begin.shape)
+    return place - first, first
+
+
 @right(WORDS)
 def by_numbering(
     ids: Tensor, continues: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator

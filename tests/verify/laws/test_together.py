@@ -120,7 +120,10 @@ def test_one_position_that_does_not_go_along_is_enough(sample: Sample) -> None:
         ("first_piece_only", "only a word's first piece is selected"),
         ("across_rows", "a word goes on from one row into the next"),
         ("across_special_tokens", "a word goes on across a position that is never selected"),
-        ("one_kind_for_a_word", "what becomes of a word is drawn once for all of its pieces"),
+        (
+            "one_kind_for_a_word",
+            "what becomes of the pieces of a word is not drawn for each by itself: two neighbours",
+        ),
     ],
 )
 def test_what_is_wrong_with_groups_is_named(name: str, said: str) -> None:
