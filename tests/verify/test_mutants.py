@@ -77,7 +77,12 @@ WRONG = {
     ),
     "objectives.cross_entropy": ("ignored_in_the_count", "others_only", "smoothing_detached"),
     "objectives.linear_cross_entropy": ("mean_of_means", "last_part_only"),
-    "masking.whole_words": ("piece_by_piece", "across_rows", "one_kind_for_a_word", "followers_unlabelled"),
+    "masking.whole_words": (
+        "piece_by_piece",
+        "across_rows",
+        "one_kind_for_a_word",
+        "random_words_in_succession",
+    ),
     "masking.nsp": ("true_next_drawn",),
     "objectives.mlm": ("mean_over_all_places", "asked_of_one_more"),
     "objectives.nsp": ("labels_swapped", "overflowing"),

@@ -56,9 +56,8 @@ def law_cause(
     seen, stated = sample.chosen[:, free].mean(), sample.rate[free].mean()
     if said := _as_one(sample) or ("" if abs(seen - stated) > NEAR else _too_far(formula, sample)):
         return said
-    if "law: selection" in names:
-        if abs(seen - stated) > FAR * np.sqrt(stated / sample.chosen[:, free].size):
-            return f"the share of selected positions is off: {_percent(seen)}, stated {_percent(stated)}"
+    if "law: selection" in names and abs(seen - stated) > FAR * np.sqrt(stated / sample.chosen[:, free].size):
+        return f"the share of selected positions is off: {_percent(seen)}, stated {_percent(stated)}"
     if "law: outcomes" in names:
         if said := _alike(formula, sample):
             return said
