@@ -27,6 +27,10 @@ from verify.laws.layouts import Bools, Ints, Layout, designs, law_of
 Reals = npt.NDArray[np.float64]
 
 
+SLACK = 1e-9
+"""How far apart two probabilities are at most that are the same but for roundings."""
+
+
 class Broken(Exception):  # noqa: N818 it says what the results are
     """What came back cannot be judged as a sample of the law; the message says why."""
 
@@ -218,6 +222,8 @@ def draw(
     rows = designs(formula, layout, seed)
     P, rate, given, level, values = statement(formula, conventions, rows)
     joined = together(formula, conventions, rows)
+    if (joined[:, 1:] & (abs(rate[:, 1:] - rate[:, :-1]) > SLACK)).any():
+        raise ValueError(f"{formula.id}: what is selected together is stated to have different probabilities")
     rate = np.where(joined, 0.0, rate)
     free = int((rate > 0).sum())
     calls = max(2, -(-layout.tokens // (free * layout.copies)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,12 @@ import pytest
 import torch
 from torch import Generator, Tensor
 
+from spec.language import define, lt
+from spec.language.formula import Formula
+from spec.language.known import forget
 from spec.masking.mlm import mlm
-from spec.masking.whole_words import whole_words
+from spec.masking.parts import P, distribution, i, rho, special
+from spec.masking.whole_words import continues, joined, whole_words
 from verify import check
 from verify.laws.checking import check_law
 from verify.laws.draw_tests import counts, independence, outcomes, selection
@@ -38,6 +43,12 @@ def variant(name: str) -> Any:
     return found
 
 
+@cache
+def found(name: str) -> dict[str, CheckResult]:
+    """What is falsified of a wrong variant."""
+    return failed(check_law(variant(name), whole_words))
+
+
 def expected(continues: Any, special: Any) -> list[bool]:
     """What goes with the position before it, one by one."""
     free = [not s for s in special]
@@ -47,9 +58,38 @@ def expected(continues: Any, special: Any) -> list[bool]:
 def test_what_goes_together_is_evaluated_from_the_lines() -> None:
     """At each position of each design; of a law that says nothing of it, nowhere."""
     rows = designs(whole_words, SMALL, 5)
-    found = together(whole_words, None, rows)
-    assert found.tolist() == [expected(row["continues"], row["special"]) for row in rows]
+    goes = together(whole_words, None, rows)
+    assert goes.tolist() == [expected(row["continues"], row["special"]) for row in rows]
     assert not together(mlm, None, designs(mlm, SMALL, 5)).any()
+
+
+def stated(condition: Any) -> Formula:
+    """Whole words, but for what joins them."""
+    made = Formula(
+        "test.joined",
+        "",
+        whole_words.inputs,
+        (define(joined[i], condition), *distribution(rho)),
+        (P,),
+        constants=whole_words.constants,
+        law=whole_words.law,
+    )
+    forget("test.joined")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        (continues[i] & ~special[i], "joined holds at the first position, which has none before it"),
+        (lt(0, i) & continues[i], "what is selected together is stated to have different probabilities"),
+    ],
+    ids=["at the first position", "with special ones"],
+)
+def test_a_law_that_contradicts_itself_is_refused(condition: Any, said: str) -> None:
+    """Nothing goes before the first position, and what goes together has one probability."""
+    with pytest.raises(ValueError, match=f"test.joined: {said}"):
+        draw(by_numbering, stated(condition), None, SMALL, 3, "cpu")
 
 
 def test_rows_have_words_of_one_to_four_pieces_none_and_all() -> None:
@@ -128,15 +168,15 @@ def test_one_position_that_does_not_go_along_is_enough(sample: Sample) -> None:
 )
 def test_what_is_wrong_with_groups_is_named(name: str, said: str) -> None:
     """In the words of the law."""
-    (cause,) = {str(c.details["cause"]) for c in failed(check_law(variant(name), whole_words)).values()}
+    (cause,) = {str(c.details["cause"]) for c in found(name).values()}
     assert cause.startswith(said)
 
 
 def test_a_torn_group_is_falsified_exactly() -> None:
     """The statement gives it probability 0: the place is named, and nothing else need be wrong."""
-    found = failed(check_law(variant("piece_by_piece"), whole_words))
-    assert set(found) == {"law: together"}
-    message = found["law: together"].message
+    wrong = found("piece_by_piece")
+    assert set(wrong) == {"law: together"}
+    message = wrong["law: together"].message
     assert message.startswith("the pieces of a word are not selected together; main, design 0, ")
     assert message.endswith("the statement gives this probability 0")
 
@@ -158,8 +198,8 @@ def test_neighbouring_words_that_correlate_are_seen() -> None:
     ) -> Any:
         return replaced(ids, tied(continues, special, generator, 0.05), mask_id, V, generator)
 
-    found = failed(check_law(drawn, whole_words))
-    assert "both selected of neighbours" in found["law: independence"].message
+    wrong = failed(check_law(drawn, whole_words))
+    assert "both selected of neighbours" in wrong["law: independence"].message
 
 
 def test_long_words_that_are_selected_less_often_are_seen() -> None:
