@@ -46,10 +46,7 @@ def prepared(
     anything, and may lie in memory column after column. A change of W may or may not be followed.
     """
     if W.dtype != torch.float32 or not W.is_cpu:
-        return partial(linear, W=W, b=b)
-    if rows == 1 and len(W) >= W.shape[1]:
-        columns = W.detach().mT.contiguous()  # whose rows are long
-        return lambda x: x @ columns if b is None else torch.addmm(b, x, columns)
+        return partial(F.linear, weight=W, bias=b)
     if rows in PACKED and torch.backends.mkl.is_available() and hasattr(torch.ops.mkl, "_mkl_linear"):
         return _packed(W, b, rows)
     if rows in FEW:

@@ -1,11 +1,11 @@
 """What decoding keeps from one token to the next: keys and values, so that no token is projected twice.
 
-Letters: g sources, each with w rows (its beams; one to begin with), r = g·w rows in all; L layers, h heads; C places in a row,
-S slots for keys and values; m entries of the memory. All tensors have their final size from the beginning, and are made anew
+Letters: g sources, each with w rows (its beams; one to begin with), r = g·w rows in all; L layers, h heads of d entries; C places
+in a row, S slots for keys and values; m entries of the memory. All tensors have their final size from the beginning, and are made anew
 only where reordering changes how many rows there are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -31,20 +31,19 @@ class Cache:
     written stays where it is, and only the mask's rows are picked anew; now and then slots that no row sees any more are freed.
     What pads a shorter prompt has slots too, which no token sees; ``lengths`` count the others.
 
-    ``memory`` holds (keys, values) of each layer, (g h m d_k) and (g h m d_v); ``positions`` the vectors of the C positions.
+    ``memory`` holds (keys, values) of each layer; ``positions`` the vectors of the C positions.
     """
 
     def __init__(
         self,
-        memory: Sequence[tuple[Float[Tensor, "g h m d_k"], Float[Tensor, "g h m d_v"]]],
+        memory: Sequence[tuple[Float[Tensor, "g h m d"], Float[Tensor, "g h m d"]]],
         memory_mask: Bool[Tensor, "g #n m"] | None,
         positions: Float[Tensor, "C d_model"],
     ) -> None:
         self._memory, self.memory_mask, self.positions = list(memory), memory_mask, positions
-        C = len(positions)
-        self.keys = [k.new_empty(*k.shape[:2], C, k.shape[3]) for k, _ in memory]
-        self.values = [v.new_empty(*v.shape[:2], C, v.shape[3]) for _, v in memory]
-        self.lengths = torch.zeros(len(memory[0][0]), dtype=torch.int64, device=positions.device)
+        k, _ = memory[0]
+        self._kv = k.new_empty(len(memory), 2, *k.shape[:2], len(positions), k.shape[3])  # (L 2 g h S d)
+        self.lengths = torch.zeros(len(k), dtype=torch.int64, device=positions.device)
         self.beams = 1
         """w: how many rows share a source."""
         self.taken = 0
@@ -63,9 +62,19 @@ class Cache:
     @property
     def sources(self) -> int:
         """g: how many sources there are, each with its slots."""
-        return len(self.keys[0])
+        return self._kv.shape[2]
 
-    def memory(self, layer: int) -> tuple[Float[Tensor, "g h m d_k"], Float[Tensor, "g h m d_v"]]:
+    @property
+    def keys(self) -> Float[Tensor, "L g h S d"]:
+        """The keys of all layers in all slots, those that are free among them."""
+        return self._kv[:, 0]
+
+    @property
+    def values(self) -> Float[Tensor, "L g h S d"]:
+        """The values of all layers in all slots."""
+        return self._kv[:, 1]
+
+    def memory(self, layer: int) -> tuple[Float[Tensor, "g h m d"], Float[Tensor, "g h m d"]]:
         """Keys and values that a layer made of the encoder's output."""
         return self._memory[layer]
 
@@ -91,14 +100,25 @@ class Cache:
         return torch.cat((past, own.expand(g, -1, -1)), -1)
 
     def append(
-        self, layer: int, k: Float[Tensor, "g h new d_k"], v: Float[Tensor, "g h new d_v"]
-    ) -> tuple[Float[Tensor, "g h m d_k"], Float[Tensor, "g h m d_v"]]:
+        self, layer: int, k: Float[Tensor, "g h new d"], v: Float[Tensor, "g h new d"]
+    ) -> tuple[Float[Tensor, "g h m d"], Float[Tensor, "g h m d"]]:
         """Write a layer's keys and values of the next tokens, and get them with all before them. ``advance`` makes it final."""
         end = self._used + k.shape[2]
-        keys, values = self.keys[layer], self.values[layer]
-        keys[:, :, self._used : end] = k
-        values[:, :, self._used : end] = v
-        return keys[:, :, :end], values[:, :, :end]
+        kv = self._kv[layer, ..., :end, :]
+        kv[0, :, :, self._used :] = k
+        kv[1, :, :, self._used :] = v
+        return kv[0], kv[1]
+
+    def room(
+        self, n: int
+    ) -> Iterator[tuple[Float[Tensor, "2 g h new d"], Float[Tensor, "g h m d"], Float[Tensor, "g h m d"]]]:
+        """What ``append`` works with, for all layers at once: where keys and values of the next n tokens of each row are to be
+        written, and where they stand with those before them.
+        """
+        end = self._used + n * self.beams
+        keys, values = self._kv[..., :end, :].unbind(1)
+        new = self._kv[..., self._used : end, :]
+        return zip(new.unbind(), keys.unbind(), values.unbind(), strict=True)
 
     def advance(self, n: int, lengths: Integer[Tensor, " r"] | None = None) -> None:
         """The next n tokens are appended in every layer; of row i only the first lengths[i] are real, if that is given."""
@@ -143,13 +163,12 @@ class Cache:
 
     def _move(self, sources: Integer[Tensor, " g"], w: int) -> None:
         """Source i gets the slots of what was source sources[i], and room for w rows: in place, where that suffices."""
-        used, C = self._used, self.capacity
-        room = self.keys[0].shape[2] if w == self.beams else max(w * C, used + w * (C - self.taken))
-        for tensors in (self.keys, self.values):
-            for layer, kept in enumerate(tensors):
-                if w != self.beams or len(sources) != len(kept):
-                    tensors[layer] = kept.new_empty(len(sources), kept.shape[1], room, kept.shape[3])
-                tensors[layer][:, :, :used] = kept[:, :, :used].index_select(0, sources)
+        used, C, kept = self._used, self.capacity, self._kv
+        if w != self.beams or len(sources) != self.sources:
+            room = kept.shape[4] if w == self.beams else max(w * C, used + w * (C - self.taken))
+            self._kv = kept.new_empty(*kept.shape[:2], len(sources), kept.shape[3], room, kept.shape[5])
+        for new, old in zip(self._kv, kept, strict=True):
+            new[..., :used, :] = old[..., :used, :].index_select(1, sources)
         self.beams = w
 
     def _sweep(self) -> None:
@@ -160,9 +179,9 @@ class Cache:
         kept = (
             (~live).byte().sort(stable=True).indices[:, : self._used]
         )  # dead ones fill up where a source has fewer
-        for kv in (*self.keys, *self.values):
-            slots = kept[:, None, :, None].expand(-1, kv.shape[1], -1, kv.shape[3])
-            kv[:, :, : self._used] = kv.gather(2, slots)
+        slots = kept[:, None, :, None].expand(2, -1, self._kv.shape[3], -1, self._kv.shape[5])
+        for kv in self._kv:
+            kv[..., : self._used, :] = kv.gather(3, slots)
         self._seen = seen.gather(2, kept.unsqueeze(1).expand(-1, self.beams, -1)).flatten(0, 1)
 
     def _past(self) -> Bool[Tensor, "r used"]:

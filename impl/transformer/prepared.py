@@ -4,7 +4,6 @@ It says what ``Decoder.step`` says, up to the rounding of another order of summa
 a step of a small model is limited by how fast weights are read and by how many operations there are.
 """
 
-import math
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import cast
@@ -89,9 +88,9 @@ class Prepared:
             for number, layer in enumerate(self._layers):
                 layer.read(*cache.memory(number), cache.memory_mask)
         seen = cache.mask(1)
-        hidden = None if seen is None else _hidden(seen, self._layers[0].h, x)
-        for number, layer in enumerate(self._layers):
-            x = layer.step(x, cache, number, hidden)
+        hidden = None if seen is None else _hidden(seen, x)
+        for layer, room in zip(self._layers, cache.room(1), strict=True):
+            x = layer.step(x, cache.beams, *room, hidden)
         cache.advance(1)
         y: Tensor = self._last(self._decoder.norm(x))
         return y.contiguous()
@@ -128,66 +127,72 @@ class Layer:
         norms = (residual.norm for residual in residuals)
         self._norms = [(norm.normalized_shape, norm.weight, norm.bias, norm.eps) for norm in norms]
         self._pre, self.h = layer.residual_self.pre, own.h
-        self._scale = 1 / math.sqrt(own.rows[0] // own.h)
-        self._active = F.relu if network.network is feedforward.relu else F.gelu
+        self._active = torch.relu_ if network.network is feedforward.relu else F.gelu
 
     def ready(self, rows: int | None) -> None:
         """Products of so many rows each, or of any number."""
         self._products = [_product(weights, rows) for weights in self._weights]
 
     def read(
-        self, k: Float[Tensor, "g h m d_k"], v: Float[Tensor, "g h m d_v"], mask: Bool[Tensor, "g 1 m"] | None
+        self, k: Float[Tensor, "g h m d"], v: Float[Tensor, "g h m d"], mask: Bool[Tensor, "g 1 m"] | None
     ) -> None:
-        """Keys and values of the memory, laid out for a product with each head's queries."""
-        self._memory = k.flatten(0, 1).mT.contiguous(), v.flatten(0, 1).contiguous()
+        """Keys and values of the memory, each head's in one piece."""
         self._hidden = None
         if mask is not None:
             some = mask.any(-1, keepdim=True)  # a source of which nothing is seen: each head gives 0
-            self._memory = self._memory[0], torch.where(some[..., None], v, 0.0).flatten(0, 1).contiguous()
-            self._hidden = _hidden(mask | ~some, self.h, v)
+            v, self._hidden = torch.where(some[..., None], v, 0.0), _hidden(mask | ~some, v)
+        self._memory = k.contiguous(), v.contiguous()
 
     def step(
-        self, x: Float[Tensor, "r d_model"], cache: Cache, layer: int, hidden: Float[Tensor, "g_h w m"] | None
+        self,
+        x: Float[Tensor, "r d_model"],
+        w: int,
+        new: Float[Tensor, "2 g h w d"],
+        k: Float[Tensor, "g h m d"],
+        v: Float[Tensor, "g h m d"],
+        hidden: Float[Tensor, "g 1 w m"] | None,
     ) -> Float[Tensor, "r d_model"]:
-        """``DecoderLayer.step`` of one word in each row; −∞ in ``hidden`` stands where a row may not attend."""
+        """``DecoderLayer.step`` of one word in each of a source's w rows; −∞ in ``hidden`` stands where a row may not attend.
+        Keys and values of the words are written to ``new``, which is part of k and v. x may be overwritten.
+        """
         qkv, out, q_only, out_memory, expand, contract = self._products
-        g, w, h = cache.sources, cache.beams, self.h
 
         def to_itself(x: Tensor) -> Tensor:
-            q, k, v = qkv(x).view(g, w, 3, h, -1).permute(2, 0, 3, 1, 4).unbind()
-            k, v = cache.append(layer, k, v)
-            return out(self._attend(q, k.flatten(0, 1).mT, v.flatten(0, 1), hidden))
+            parts = qkv(x).view(len(k), w, 3, self.h, -1).permute(2, 0, 3, 1, 4)
+            new.copy_(parts[1:])
+            return out(_attend(parts[0], k, v, hidden))
 
         def to_memory(x: Tensor) -> Tensor:
-            q = q_only(x).view(g, w, h, -1).transpose(1, 2)
-            return out_memory(self._attend(q, *self._memory, self._hidden))
+            q = q_only(x).view(len(k), w, self.h, -1).transpose(1, 2)
+            return out_memory(_attend(q, *self._memory, self._hidden))
 
         def network(x: Tensor) -> Tensor:
             return contract(self._active(expand(x)))
 
         for (shape, gamma, beta, eps), f in zip(self._norms, (to_itself, to_memory, network), strict=True):
             if self._pre:
-                x = x + f(torch.layer_norm(x, shape, gamma, beta, eps))
+                x = x.add_(f(torch.layer_norm(x, shape, gamma, beta, eps)))
             else:
-                x = torch.layer_norm(x + f(x), shape, gamma, beta, eps)
+                x = torch.layer_norm(x.add_(f(x)), shape, gamma, beta, eps)
         return x
 
-    def _attend(self, q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None) -> Tensor:
-        """What heads say one beside the other (r d_model), given queries (g h w d), keys (g·h d m) and values (g·h m d)."""
-        g, h, w, d = q.shape
-        q = q.reshape(g * h, w, d)
-        if hidden is None:
-            scores = torch.baddbmm(q.new_empty(()), q, k, beta=0, alpha=self._scale)
-        else:
-            scores = torch.baddbmm(hidden, q, k, alpha=self._scale)
-        z = torch.bmm(scores.softmax(-1), v)
-        return z.view(g, h, w, d).transpose(1, 2).reshape(g * w, h * d)
+
+def _attend(
+    q: Float[Tensor, "g h w d"],
+    k: Float[Tensor, "g h m d"],
+    v: Float[Tensor, "g h m d"],
+    hidden: Float[Tensor, "g 1 #w m"] | None,
+) -> Float[Tensor, "r d_model"]:
+    """What heads say one beside the other."""
+    if q.stride(-1) != 1:  # the fused kernel takes none that lies column after column
+        q = q.contiguous()
+    z = F.scaled_dot_product_attention(q, k, v, hidden)
+    return z.transpose(1, 2).reshape(-1, z.shape[1] * z.shape[3])
 
 
-def _hidden(seen: Bool[Tensor, "g #w m"], h: int, x: Tensor) -> Float[Tensor, "g_h w m"]:
+def _hidden(seen: Bool[Tensor, "g #w m"], x: Tensor) -> Float[Tensor, "g 1 #w m"]:
     """What is added to scores: −∞ where a row does not see, 0 elsewhere; x has the dtype."""
-    hidden = x.new_zeros(seen.shape).masked_fill_(~seen, -torch.inf)
-    return hidden.repeat_interleave(h, 0)
+    return x.new_zeros(seen.shape).masked_fill_(~seen, -torch.inf).unsqueeze(1)
 
 
 def _product(weights: Weights, rows: int | None) -> Callable[[Tensor], Tensor]:
