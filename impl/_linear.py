@@ -18,7 +18,8 @@ from 384 to 8192, 0.65 to 0.95 of it.
 """
 PACKED = range(4, 17)
 """Rows for which MKL takes less time with a W that it has packed, even where x is filled up to a multiple of four rows, without
-which it takes the more: 0.5 to 0.75 of what ``linear`` takes at widths of 384 and 1024.
+which it takes the more: 0.5 to 0.75 of what ``linear`` takes at widths of 384 and 1024. Where W has at least as many rows as
+columns, 0.9 of it up to the end of ``FEW``. Of fewer rows the products wait for W alone, whatever its layout.
 """
 
 
@@ -47,7 +48,8 @@ def prepared(
     """
     if W.dtype != torch.float32 or not W.is_cpu:
         return partial(F.linear, weight=W, bias=b)
-    if rows in PACKED and torch.backends.mkl.is_available() and hasattr(torch.ops.mkl, "_mkl_linear"):
+    packed = rows in PACKED or (rows in FEW and len(W) >= W.shape[1])
+    if packed and torch.backends.mkl.is_available() and hasattr(torch.ops.mkl, "_mkl_linear"):
         return _packed(W, b, rows)
     if rows in FEW:
         upright = None if b is None else b.unsqueeze(-1)

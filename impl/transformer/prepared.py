@@ -6,6 +6,7 @@ a step of a small model is limited by how fast weights are read and by how many 
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from operator import attrgetter
 from typing import cast
 
 import torch
@@ -27,6 +28,7 @@ EARLY = 4
 """After so many steps of equally many rows weights are copied for them. That takes as long as the copies save in 8 to 30 steps:
 where a text ends before them, little was lost.
 """
+VERSION = attrgetter("_version")
 Weights = tuple[Tensor, Tensor | None]
 ORDINARY = {Decoder, DecoderLayer, MultiHeadAttention, FeedForward, Residual}
 ORDINARY |= {nn.Linear, nn.LayerNorm, nn.Dropout, nn.Identity, nn.ModuleList}
@@ -82,7 +84,7 @@ class Prepared:
 
     def step(self, x: Float[Tensor, "r d_model"], cache: Cache) -> Float[Tensor, "r V"]:
         """Logits after one more word in each row, x with its place; the cache has it afterwards."""
-        self._count(len(x))
+        self._count(x.shape[0])
         if cache.memory(0) is not self._memory_of:  # at first, and where sources were picked anew
             self._memory_of = cache.memory(0)
             for number, layer in enumerate(self._layers):
@@ -105,9 +107,9 @@ class Prepared:
             self._last = _product(self._logits, rows if self._steps else None)
         self._steps += 1
 
-    def _versions(self) -> list[tuple[int, int]]:
+    def _versions(self) -> list[int]:
         """What changes with a parameter."""
-        return [(W._version, W.data_ptr()) for W in self._weights]
+        return [*map(VERSION, self._weights), *map(Tensor.data_ptr, self._weights)]
 
 
 class Layer:
@@ -158,12 +160,12 @@ class Layer:
         qkv, out, q_only, out_memory, expand, contract = self._products
 
         def to_itself(x: Tensor) -> Tensor:
-            parts = qkv(x).view(len(k), w, 3, self.h, -1).permute(2, 0, 3, 1, 4)
+            parts = qkv(x).view(k.shape[0], w, 3, self.h, -1).permute(2, 0, 3, 1, 4)
             new.copy_(parts[1:])
             return out(_attend(parts[0], k, v, hidden))
 
         def to_memory(x: Tensor) -> Tensor:
-            q = q_only(x).view(len(k), w, self.h, -1).transpose(1, 2)
+            q = q_only(x).view(k.shape[0], w, self.h, -1).transpose(1, 2)
             return out_memory(_attend(q, *self._memory, self._hidden))
 
         def network(x: Tensor) -> Tensor:
@@ -184,8 +186,6 @@ def _attend(
     hidden: Float[Tensor, "g 1 #w m"] | None,
 ) -> Float[Tensor, "r d_model"]:
     """What heads say one beside the other."""
-    if q.stride(-1) != 1:  # the fused kernel takes none that lies column after column
-        q = q.contiguous()
     z = F.scaled_dot_product_attention(q, k, v, hidden)
     return z.transpose(1, 2).reshape(-1, z.shape[1] * z.shape[3])
 
