@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spec.language.evaluation.numbers import (
+    FOLDED,
     HUGE,
     UNIT64,
     Flags,
@@ -108,7 +109,7 @@ class Rounding:
                 least = self.tiny if tiny is True else self.tiny * tiny
                 error = above(error, least) if roundings else error + least
             if not within:
-                over = ~(np.abs(a.value) + error <= self.largest)
+                over = ~((np.abs(a.value) + error <= self.largest) & (error < HUGE))
                 if over.any():
                     a.lost = over if a.lost is None else a.lost | over
                     error = np.where(np.isnan(error) | ~np.isfinite(a.value), HUGE, error)
@@ -173,9 +174,9 @@ class Rounding:
         beyond = ~np.isfinite(value)
         with np.errstate(over="ignore"):
             error = np.ldexp(a.error, between(a.scale, -2400, 2400))
-        return Num(
-            np.where(beyond, 0.0, value), np.where(error < HUGE, error, HUGE), lost=either(a.lost, beyond)
-        )
+        unknown = ~(error < HUGE)
+        lost = either(a.lost, beyond | unknown)
+        return Num(np.where(beyond, 0.0, value), np.where(unknown, HUGE, error), lost=lost)
 
     def plain(self, a: Num) -> Num:
         """``a`` without a scale, so that its error is in the same unit as its value."""
@@ -222,14 +223,14 @@ class Rounding:
         size = sizes(a)
         top = np.where(size > 0, np.frexp(size)[1] + scale, 0)
         shift = np.where(size > 0, scale, 0)
-        if top.size and (top.max() > 1000 or top.min() < -1020):
+        if top.size and (top.max() > FOLDED or top.min() < -1020):
             if a.lost is None:
                 return a
-            near = np.where(a.lost, between(top, -1020, 1000), top)
-            if near.max() > 1000 or near.min() < -1020:
+            near = np.where(a.lost, between(top, -1020, FOLDED), top)
+            if near.max() > FOLDED or near.min() < -1020:
                 return a
             shift = shift + (near - top)
-        error = None if a.error is None else np.minimum(np.ldexp(a.error, shift), HUGE)
+        error = None if a.error is None else np.ldexp(a.error, shift)
         low = None if a.low is None else np.ldexp(a.low, shift)
         return Num(np.ldexp(a.value, shift), error, None, low, a.lost, a.softmax)
 

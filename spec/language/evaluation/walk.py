@@ -273,9 +273,10 @@ class Walk(Storing):
         assert a.error is not None
         assert b.error is not None
         reach = np.abs(a.value - b.value) + a.error + b.error
-        error = np.where(where, np.where(np.isnan(reach), HUGE, np.minimum(reach, HUGE)), a.error)
+        unknown = where & ~(reach < HUGE)
+        error = np.where(unknown, HUGE, np.where(where, reach, a.error))
         low = None if a.low is None or b.low is None else np.where(where, np.minimum(a.low, b.low), a.low)
-        lost = a.lost if b.lost is None else either(a.lost, where & b.lost)
+        lost = either(a.lost, unknown if b.lost is None else unknown | where & b.lost)
         return Num(a.value, error, scale, low, lost, family)
 
     def _select(self, where: Flags, a: Num, b: Num) -> Num:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy
+import torch
+import torch.nn.functional as F
 
 from spec.language import Sum, absolute, data, define, exp, indices, sizes, tanh, tensor
 from spec.language.arrays import Tensor
-from spec.language.differentiation.gradients import pull_back
+from spec.language.differentiation.gradients import pull_back, vjp
+from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import bound
+from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS
+from spec.language.evaluation.walk import Walk
 from spec.language.formula import Formula
 from spec.language.registry import find
 from spec.language.trees import substitute
@@ -191,3 +197,31 @@ def test_an_exponential_above_the_largest_permitted_score_is_off_by_the_rounding
             worst, float(np.max(np.abs(simulate(formula.flat(), inputs, "float32")[0] - value) / tolerance))
         )
     assert 0.01 < worst < 1
+
+
+@pytest.mark.parametrize("size", [1e270, 1e290, 1e300])
+@pytest.mark.parametrize("plain", [True, False])
+def test_an_error_that_is_too_large_to_be_kept_is_not_made_small_by_a_factor(
+    size: float, plain: bool
+) -> None:
+    """x·y/x is a rounded product and a rounded quotient: its bound covers both, or says nothing."""
+    walk = Walk(FORMATS["float64"])
+    x, y = walk.exact(np.array([size])), walk.exact(np.array([math.pi]))
+    rough = Num(x.value, np.abs(x.value) * 2.0**-20)
+    made = walk.times(walk.rounded(rough, 1), y)
+    back = walk.times(walk.plain(made) if plain else made, walk.exact(np.array([1 / size])))
+    assert (back.bounds() >= math.pi * 2.0**-20).all()
+
+
+def test_the_gradient_of_a_distillation_is_not_bounded_too_tightly_where_exponentials_nearly_vanish() -> None:
+    """Sums of exponentials near 10⁻³⁰⁵: torch's gradient, which subtracts the largest logit first, is as right as any."""
+    z, u = torch.tensor([[-700.0, -709, -708, -709, -710]]), torch.tensor([[0.0, 0, 0, 0, 800]])
+    z, u = z.double().requires_grad_(), u.double()
+    F.kl_div(F.log_softmax(z, -1), F.log_softmax(u, -1), log_target=True, reduction="sum").backward()
+    formula = find("objectives.distillation")
+    gradient = vjp(formula, ["z"])
+    inputs = {"z": z.detach().numpy(), "u": u.numpy(), "tau": 1.0}
+    seeds = gradient.seeded({"L": np.array(1.0)}, bind(formula.flat(None), inputs).sizes)
+    ((value, error),) = bound(gradient.flat, {**inputs, **seeds}, dtype="float64")
+    assert z.grad is not None
+    assert (np.abs(z.grad.numpy() - value) <= error).all()
