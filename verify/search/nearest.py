@@ -139,14 +139,17 @@ def _tried(
     failing: list[Witness],
 ) -> Nearest | None:
     other.ahead(w.example for w in witnesses)
-    passed, telling = 0, False
+    passed, right, wrong = 0, 0, 0
     for tried, witness in enumerate(failing, 1):
         outcome = evidence.under(other, witness)
         passed += not outcome.fails
-        telling |= outcome.effective and not outcome.fails
+        right += outcome.effective and not outcome.fails
+        wrong += outcome.fails
         if passed + len(failing) - tried <= MAJORITY * len(failing):
             return None
-    own = telling
+    if wrong > right and other.partial:  # of most nothing is said, and what is said of the others is not so
+        return None
+    own = telling = right > 0
     # Where masks are of keys, an example that is fully masked may be one of which nothing is said: others have to tell.
     others = [w for w in witnesses if not w.fails]
     judged = [evidence.under(other, witness) for witness in others]

@@ -20,7 +20,6 @@ from spec.language.expr import (
     Compare,
     Func,
     Literal,
-    MaxOf,
     Minus,
     Negative,
     Over,
@@ -30,8 +29,10 @@ from spec.language.expr import (
     Times,
 )
 from spec.language.slips.activations import activations, functions
+from spec.language.slips.angles import bases, even_sizes, quotients, turns
 from spec.language.slips.spots import Spot, Written, fixed
-from spec.language.trees import free_symbols, fresh, refs, substitute
+from spec.language.slips.sums import axes, ends, separate
+from spec.language.trees import free_symbols, refs
 
 FIXED = (64, 128, 32, 80, 96, 16, 256, 512, 768, 1024, 2, 3, 4, 8, 5, 7)
 """Widths at which a scale is fixed in the field."""
@@ -151,63 +152,6 @@ def hidden(spot: Spot) -> Written:
             yield f"the condition {one} is not applied in {{line}}", other
 
 
-def separate(spot: Spot) -> Written:
-    """A sum of products in which each factor is summed by itself, as an einsum with one letter too many does."""
-    part = spot.part
-    if isinstance(part, SumOf) and isinstance(part.body, Times):
-        one, two = part.body.args
-        if part.var in free_symbols(one) and part.var in free_symbols(two):
-            other = fresh(part.var, free_symbols(part) | {part.var} | set(spot.line.spans))
-            apart = SumOf(substitute(two, {part.var: other}), other, part.first, part.last, TRUE)
-            yield (
-                f"sums all entries: {{line}} sums {two} by itself, whatever {one} is (an einsum with two letters for {part.var})",
-                Times(SumOf(one, *part.args[1:]), apart),
-            )
-            first = SumOf(one, *part.args[1:4], TRUE)
-            kept = SumOf(
-                substitute(two, {part.var: other}), other, part.first, part.last, _moved(part, other)
-            )
-            yield (
-                f"sums all entries: {{line}} sums {one} by itself, whatever {two} is (an einsum with two letters for {part.var})",
-                Times(first, kept),
-            )
-
-
-def _moved(part: Bound, other: Any) -> Any:
-    return substitute(part.where, {part.var: other})
-
-
-def axes(spot: Spot) -> Written:
-    """A sum that runs along another axis than its own: a softmax over queries in the place of keys."""
-    part = spot.part
-    if not isinstance(part, SumOf | MaxOf):
-        return
-    spans = spot.line.spans
-    inside = free_symbols(part)
-    for wrong in (s for s in spans if s in inside):
-        for own, span in spans.items():
-            if own == wrong or span != (part.first, part.last):
-                continue
-            var = fresh(wrong, inside | set(spans) | {part.var})
-            swap = {part.var: own, wrong: var}
-            body, where = substitute(part.body, swap), substitute(part.where, swap)
-            yield (
-                f"the wrong axis: {{line}} sums over {wrong} where it has to sum over {own}",
-                part.func(body, var, *spans[wrong], where),
-            )
-
-
-def ends(spot: Spot) -> Written:
-    """A sum that begins or ends one off."""
-    part = spot.part
-    if isinstance(part, SumOf | MaxOf):
-        for said, first, last in (("first", part.first + 1, part.last), ("last", part.first, part.last - 1)):
-            yield (
-                f"{{line}} leaves out the {said} entry of the sum over {part.var}",
-                part.func(part.body, part.var, first, last, part.where),
-            )
-
-
 def left_out(spot: Spot) -> Written:
     """A term or factor that is missing."""
     part = spot.part
@@ -285,7 +229,11 @@ RULES: tuple[Callable[[Spot], Written], ...] = (
     hidden,
     separate,
     axes,
+    quotients,
+    bases,
+    turns,
     sizes,
+    even_sizes,
     weighted,
     activations,
     left_out,

@@ -7,7 +7,7 @@ this is a reference: an explanation only has to be right about what was returned
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -28,10 +28,11 @@ from spec.language.lines import Definition
 from spec.language.slips.activations import SIMILAR, exchanged
 from spec.language.slips.mask_numbers import MASKS, fill, unmasked
 from spec.language.slips.rewriting import RULES
-from spec.language.slips.spots import spots
+from spec.language.slips.spots import Spot, Written, spots
+from spec.language.slips.sums import unweighted
 from spec.language.trees import refs, substitute
 from verify.inputs.examples import Example
-from verify.properties.values import Judge, Reals
+from verify.properties.values import Reals
 from verify.search.causes.altered_inputs import Explanation, usual
 from verify.search.evidence import Alike, Evidence
 
@@ -108,14 +109,24 @@ def _outputs(flat: Flat, example: Example) -> list[Reals]:
     return [done.tensors[t.name].floats() for t in flat.outputs]
 
 
-def altered_lines(evidence: Evidence, judge: Judge | None = None) -> Iterator[Explanation]:
+def altered_lines(evidence: Evidence) -> Iterator[Explanation]:
     """Every explanation by one thing that is written otherwise: masks as numbers, reshaped heads, then rule by rule."""
-    flat = (judge or evidence.judge).flat
+    flat = evidence.judge.flat
     runs = Runs(flat)
-    yield from chain(_masks(flat), _functions(flat), _reshaped(runs), _numbers(runs))
+    yield from chain(_masks(flat), _functions(flat), _reshaped(runs), _numbers(runs), by_rules(runs, RULES))
+
+
+def without_weights(evidence: Evidence) -> Iterator[Explanation]:
+    """Every explanation by weights that have no effect on what is read."""
+    yield from by_rules(Runs(evidence.judge.flat), (unweighted,))
+
+
+def by_rules(runs: Runs, rules: Sequence[Callable[[Spot], Written]]) -> Iterator[Explanation]:
+    """Every explanation by one part of a line, rule by rule."""
+    flat = runs.flat
     parts = [spot for line in flat.lines for spot in spots(flat, line)][:MOST_PARTS]
     names = [line.name for line in flat.lines]
-    for rule in RULES:
+    for rule in rules:
         together: dict[tuple[str, str], dict[Definition, Any]] = {}
         for spot in parts:
             for said, new in rule(spot):
@@ -246,4 +257,4 @@ def _view(axes: tuple[int, ...], before: bool) -> Callable[[Any], Any]:
     return change
 
 
-__all__ = ["altered_lines", "filled_with"]
+__all__ = ["altered_lines", "filled_with", "without_weights"]

@@ -11,7 +11,7 @@ import numpy as np
 from verify.inputs.examples import Example
 from verify.properties.values import Judge, Reals
 from verify.search.causes.altered_inputs import Explanation, altered_inputs
-from verify.search.causes.altered_lines import altered_lines, filled_with
+from verify.search.causes.altered_lines import altered_lines, filled_with, without_weights
 from verify.search.evidence import MOST, Alike, Evidence, Witness
 from verify.search.nearest import combinations
 
@@ -19,6 +19,13 @@ from verify.search.nearest import combinations
 def other_inputs(evidence: Evidence) -> str:
     """One input taken for something else."""
     return _accounting(evidence, altered_inputs(evidence)) if evidence.everywhere else ""
+
+
+def no_weights(evidence: Evidence) -> str:
+    """Weights that have no effect on what is read: its sum or its mean is returned, whatever they are."""
+    if not evidence.everywhere or evidence.random:
+        return ""
+    return _accounting(evidence, without_weights(evidence))
 
 
 def other_lines(evidence: Evidence) -> str:
@@ -31,7 +38,7 @@ def other_lines(evidence: Evidence) -> str:
 def under_others(evidence: Evidence) -> str:
     """An input taken for something else, or a line written otherwise, beside another choice of conventions."""
     ours = evidence.judge
-    for probe in (other_inputs, other_lines):
+    for probe in (no_weights, other_inputs, other_lines):
         for changes in combinations(evidence.formula, ours.conventions):
             if evidence.late:
                 return ""
@@ -141,4 +148,4 @@ def _factor(evidence: Evidence, witness: Witness) -> float | None:
     return float(factors[0]) if np.ptp(factors) <= SAID * abs(factors[0]) else None
 
 
-__all__ = ["fill", "other_inputs", "other_lines", "outputs_exchanged", "scaled", "under_others"]
+__all__ = ["fill", "no_weights", "other_inputs", "other_lines", "outputs_exchanged", "scaled", "under_others"]
