@@ -1,4 +1,4 @@
-"""Quotients of places and sizes, such as the exponents of frequencies, as programs have them by mistake; numbers that are fixed."""
+"""Quotients of places and sizes, such as the exponents of frequencies, and bases of powers, as programs have them by mistake."""
 
 from __future__ import annotations
 
@@ -68,7 +68,11 @@ def _columns(spot: Spot, value: Any) -> Written:
     """The number of a column in the place of its pair's: neighbours that have to share a frequency then have one each."""
     for entry in spot.line.left.index:
         for place in sorted(getattr(entry, "free_symbols", ()), key=str):
-            if place.is_positive or place not in value.free_symbols or place == entry and not _several(spot):
+            if (
+                place.is_positive
+                or place not in value.free_symbols
+                or (place == entry and not _several(spot))
+            ):
                 continue
             for times in (sympy.Rational(1, 2), 1):
                 shown = Literal(value.subs(place, times * COLUMN))

@@ -26,6 +26,7 @@ from spec.language.expr import Ref, lift
 from spec.language.flatten import Flat
 from spec.language.lines import Definition
 from spec.language.slips.activations import SIMILAR, exchanged
+from spec.language.slips.floors import floors, unfloored
 from spec.language.slips.mask_numbers import MASKS, fill, unmasked
 from spec.language.slips.rewriting import RULES
 from spec.language.slips.spots import Spot, Written, spots
@@ -119,6 +120,19 @@ def altered_lines(evidence: Evidence) -> Iterator[Explanation]:
 def without_weights(evidence: Evidence) -> Iterator[Explanation]:
     """Every explanation by weights that have no effect on what is read."""
     yield from by_rules(Runs(evidence.judge.flat), (unweighted,))
+
+
+def otherwise_floored(evidence: Evidence) -> Iterator[Explanation]:
+    """A divisor without its ε, then every explanation by another way in which it is kept from 0."""
+    runs = Runs(evidence.judge.flat)
+    yield from by_rules(runs, (_unfloored,))
+    yield from by_rules(runs, (floors,))
+
+
+def _unfloored(spot: Spot) -> Written:
+    plain = unfloored(spot)
+    if plain is not None:
+        yield "", plain
 
 
 def by_rules(runs: Runs, rules: Sequence[Callable[[Spot], Written]]) -> Iterator[Explanation]:
@@ -257,4 +271,4 @@ def _view(axes: tuple[int, ...], before: bool) -> Callable[[Any], Any]:
     return change
 
 
-__all__ = ["altered_lines", "filled_with", "without_weights"]
+__all__ = ["altered_lines", "filled_with", "otherwise_floored", "without_weights"]

@@ -11,7 +11,7 @@ import numpy as np
 from verify.inputs.examples import Example
 from verify.properties.values import Judge, Reals
 from verify.search.causes.altered_inputs import Explanation, altered_inputs
-from verify.search.causes.altered_lines import altered_lines, filled_with, without_weights
+from verify.search.causes.altered_lines import altered_lines, filled_with, otherwise_floored, without_weights
 from verify.search.evidence import MOST, Alike, Evidence, Witness
 from verify.search.nearest import combinations
 
@@ -56,6 +56,10 @@ def under_others(evidence: Evidence) -> str:
 SAID = 1e-6
 """Factors are one where they agree to the six digits that are said of them; in float64, where they are taken, roundings are far
 smaller, and a factor that varies by less is no scale that anybody wrote."""
+SURELY = 0.9
+"""The share of what fails that has to be explained where several explanations differ in few examples."""
+SMALL, SMALLEST = 3, 34
+"""So many examples are made small, in steps of half a power of ten, so many of them."""
 FILLS = (
     -(10**4),
     -(10**9),
@@ -85,6 +89,36 @@ def fill(evidence: Evidence) -> str:
         return ""
     named = f" ({float(right[0]):g})" if len(right) == 1 else ""
     return f"hidden scores are set to a finite number{named}: right as long as the others stay far above it"
+
+
+def floored(evidence: Evidence) -> str:
+    """A divisor that is kept from 0 otherwise, which shows at rows near 0, and is right about more of them than none at all."""
+    failing = [
+        w for w in evidence.drawn if w.fails and w.got is not None and w.example.dtype == evidence.kind
+    ]
+    if evidence.random or len(failing) < 2:
+        return ""
+    explanations = list(otherwise_floored(evidence))
+    told = [*failing, *_small(evidence)] if explanations else []
+    best, said_best = 0, ""
+    for said, alike in explanations:
+        if evidence.late:
+            break
+        right = sum(evidence.fits_there(alike, w) for w in told)
+        if right > best:
+            best, said_best = right, said
+    return said_best if best > SURELY * len(told) else ""
+
+
+def _small(evidence: Evidence) -> list[Witness]:
+    """Ordinary examples with all real data made small, by each power of ten and half of one: where a least value shows."""
+    names = [t.name for t in evidence.formula.tensors if t.role == "data" and t.domain == "real"]
+    steps = [10.0 ** (-place / 2) for place in range(1, SMALLEST)]
+    examples = [w.example for w in evidence.ordinary if w.example.inputs.get(names[0]) is not None][:SMALL]
+    moved = [
+        e.changed(**{name: e.inputs[name] * step for name in names}) for e in examples for step in steps
+    ]
+    return [w for w in evidence.seen(moved) if w.got is not None]
 
 
 def _accounts_for(evidence: Evidence, alike: Alike | None, failing: Sequence[Witness]) -> bool:
@@ -148,4 +182,13 @@ def _factor(evidence: Evidence, witness: Witness) -> float | None:
     return float(factors[0]) if np.ptp(factors) <= SAID * abs(factors[0]) else None
 
 
-__all__ = ["fill", "no_weights", "other_inputs", "other_lines", "outputs_exchanged", "scaled", "under_others"]
+__all__ = [
+    "fill",
+    "floored",
+    "no_weights",
+    "other_inputs",
+    "other_lines",
+    "outputs_exchanged",
+    "scaled",
+    "under_others",
+]

@@ -13,6 +13,7 @@ from verify.faults import Unsupported
 from verify.search.causes.behaviour import looks_ahead, random_result, unread_inputs
 from verify.search.causes.explanations import (
     fill,
+    floored,
     no_weights,
     other_inputs,
     other_lines,
@@ -65,6 +66,7 @@ CAUSES: tuple[Cause, ...] = (
     Cause("overflow", overflows),
     Cause("a fill by name", fill),
     Cause("finite fill", filled),
+    Cause("another floor", floored),
     Cause("weights without effect", no_weights),
     Cause("an input taken for another", other_inputs),
     Cause("a line written otherwise", other_lines),
