@@ -12,13 +12,15 @@ from spec.language.formula import Formula
 from spec.language.procedure import Procedure
 from spec.language.registry import procedures
 from verify.accuracy.grades import GRADED, USUAL
+from verify.adapt.adapter import Bound
+from verify.adapt.plain import plain
 from verify.edges import split
 from verify.faults import Unusable
 from verify.inputs.ranges import Ranges
 from verify.laws.reasons import reasons
 from verify.planning import graded, plan_of
 from verify.properties.values import Judge
-from verify.report import CheckResult, Report, versions
+from verify.report import CheckResult, Counterexample, Report, versions
 from verify.search.checks import Setting
 from verify.search.edge_checks import offences
 from verify.search.first_calls import called_at_all, met
@@ -193,8 +195,19 @@ def check(
             each.counterexample.fixed = dict(supported.fixed)
             each.counterexample.left_out = sorted(caller.left_out)
             each.counterexample.adapted = hasattr(caller.fn, "adapted")
+            if each.counterexample.adapted and each.counterexample.got is not None:
+                each.counterexample.plainly = _plainly(caller, each.counterexample)
     report.seconds = time.perf_counter() - started
     return report
+
+
+def _plainly(caller: Caller, example: Counterexample) -> str:
+    """What an adapter does at a counterexample, in plain lines; none where it cannot be written, or is no longer to be called."""
+    if caller.hung or not isinstance(caller.fn, Bound):
+        return ""
+    arguments = caller.arguments(example.inputs, example.dtype, generator_seed=example.generator_seed)
+    items = zip(caller.formula.inputs, arguments, strict=False)
+    return plain(caller.fn, [value for item, value in items if str(item) not in caller.left_out])
 
 
 def _found(given: Mapping[str, Any], every: Sequence[Mapping[str, str]], began: float) -> Report:

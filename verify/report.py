@@ -52,6 +52,7 @@ class Counterexample:
         fixed: the inputs that are fixed, by name.
         left_out: the fixed inputs that the callable does not take.
         adapted: whether it was an adapter of :mod:`verify.adapt`.
+        plainly: the adapted call in lines that need torch and its module alone, where it can be written so.
     """
 
     inputs: dict[str, Any]
@@ -70,6 +71,7 @@ class Counterexample:
     fixed: dict[str, float] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     adapted: bool = False
+    plainly: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values."""

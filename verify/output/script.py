@@ -12,6 +12,8 @@ import torch
 from spec.language.formula import Formula
 from spec.language.own import address_of
 from spec.language.registry import find, procedure_ids
+from verify.adapt.literals import literal, number
+from verify.output.led import led_lines, outputs_shapes
 from verify.report import FALSIFIED, CheckResult, Counterexample, Report
 
 PLACEHOLDER = "your_module:your_function"
@@ -56,7 +58,8 @@ def script(
     simple = chosen.kind == "value" or (chosen.kind == "gradient" and example.got is not None)
     body = _plain(formula, chosen, example) if simple else _again(formula, chosen, example)
     leading = subject.leading if isinstance(subject, Report) else ()
-    return _head(formula, chosen, example, target or PLACEHOLDER, written, leading) + body
+    plainly = example.plainly if simple else ""
+    return _head(formula, chosen, example, target or PLACEHOLDER, written, leading, plainly) + body
 
 
 def _head(
@@ -66,14 +69,11 @@ def _head(
     target: str,
     written: str,
     leading: tuple[int, ...] = (),
+    plainly: str = "",
 ) -> str:
     module, _, name = target.partition(":")
     chosen = ", ".join(f"{key}={option}" for key, option in example.conventions.items())
     note = "  # put your module and function here" if target == PLACEHOLDER else ""
-    root, function = name.partition(".")[0], written or name
-    if example.adapted:
-        function += f".restricted(fixed={example.fixed!r})" if example.fixed else ""
-        function += f'.for_formula("{formula.id}")'
     lines = [
         f'"""Reproduces: {check.name} of {formula.id} ({chosen}).',
         "",
@@ -83,18 +83,29 @@ def _head(
         "import sys",
         "",
         "import torch",
+    ]
+    if plainly:
+        return "\n".join([*lines, plainly, "", ""])
+    root, function = name.partition(".")[0], written or name
+    if example.adapted:
+        function += f".restricted(fixed={example.fixed!r})" if example.fixed else ""
+        function += f'.for_formula("{_named(formula)}")'
+    lines += [
         "",
         *(["import verify"] if written.startswith("verify.") else []),
         f"from {module} import {root}{note}",
         "",
         f"function = {function}",
         *(_left_out(formula, example) if example.left_out else ()),
+        *(led_lines(formula, example, leading) if leading else ()),
+        "",
         "",
     ]
-    if leading:
-        lines[6:6] = ["from spec.language.registry import find", "from verify.subject.leading import led"]
-        lines[-1:] = [f"function = led(function, find({formula.id!r}), {leading})", ""]
     return "\n".join(lines)
+
+
+REAL = ("real", "positive", "nonnegative")
+"""The domains of numbers that have a type of their own."""
 
 
 def _left_out(formula: Formula, example: Counterexample) -> list[str]:
@@ -116,30 +127,6 @@ def _left_out(formula: Formula, example: Counterexample) -> list[str]:
 
 def _comment(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"""', "'''")
-
-
-def literal(value: Any, dtype: str) -> str:
-    """An input as Python text that gives the same tensor, bit for bit."""
-    if value is None or isinstance(value, bool | int):
-        return repr(value)
-    if isinstance(value, float | np.floating):
-        return _number(float(value))
-    array = np.asarray(value)
-    kind = {"b": "torch.bool", "i": "torch.int64"}.get(array.dtype.kind, f"torch.{dtype}")
-    if array.size == 0:
-        return f"torch.zeros({tuple(array.shape)}, dtype={kind})"
-    return f"torch.tensor({_nested(array)}, dtype={kind})"
-
-
-def _number(x: float) -> str:
-    return repr(x) if np.isfinite(x) else f'float("{x}")'
-
-
-def _nested(array: Any) -> str:
-    if array.ndim == 0:
-        item = array.item()
-        return _number(item) if isinstance(item, float) else repr(item)
-    return "[" + ", ".join(_nested(part) for part in array) + "]"
 
 
 def _inputs(formula: Formula, example: Counterexample) -> tuple[str, list[str]]:
@@ -197,7 +184,7 @@ def _plain(formula: Formula, check: CheckResult, example: Counterexample) -> str
         text += f"result = {call}\n"
         text += f"output = result[{place}] if isinstance(result, (tuple, list)) else result\n"
         text += f"got = output[{example.index or ()!r}].item()\n"
-    text += f"expected, tolerance = {_number(example.expected)}, {_number(example.tolerance or 0.0)}\n"
+    text += f"expected, tolerance = {number(example.expected)}, {number(example.tolerance or 0.0)}\n"
     text += 'print(f"got {got!r}, expected {expected!r} ± {tolerance:.3g}")\n'
     text += "sys.exit(0 if abs(got - expected) <= tolerance else 1)\n"
     return text
@@ -210,11 +197,21 @@ def _named(formula: Formula) -> str:
 
 def _shape_test(formula: Formula, example: Counterexample) -> str:
     """What is left to test when the call returned: number, type, shape and dtype of the outputs."""
+    made = _example(formula, example.inputs, example.dtype, example.generator_seed, {"kind": "value"})
+    real = any(t.role in ("data", "parameter") and t.domain in REAL for t in formula.tensors)
+    kinds = [f"torch.{example.dtype}" if real and t.domain in REAL else "None" for t in formula.outputs]
+    shapes = outputs_shapes(formula, made.sizes, made.batch)
+    wanted = ", ".join(f"({shape}, {kind})" for shape, kind in zip(shapes, kinds, strict=True))
     return (
-        "from verify.output.script import again\n\n"
-        f"sys.exit(again(function, {_named(formula)!r}, {{'kind': 'value'}}, dict("
-        + ", ".join(f"{name}={literal(value, example.dtype)}" for name, value in example.inputs.items())
-        + f"), {example.dtype!r}, {example.conventions!r}, {example.generator_seed!r}))\n"
+        "outputs = got if isinstance(got, (tuple, list)) else (got,)\n"
+        f"wanted = [{wanted}]\n"
+        "fits = len(outputs) == len(wanted) and all(\n"
+        "    isinstance(output, torch.Tensor) and output.shape == shape and kind in (None, output.dtype)\n"
+        "    for output, (shape, kind) in zip(outputs, wanted)\n"
+        ")\n"
+        "said = [(tuple(x.shape), x.dtype) if isinstance(x, torch.Tensor) else type(x).__name__ for x in outputs]\n"
+        'print("does not fail" if fits else f"fails again: expected {wanted}, got {said}")\n'
+        "sys.exit(0 if fits else 1)\n"
     )
 
 

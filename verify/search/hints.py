@@ -14,7 +14,7 @@ from verify.properties.gradients import REAL
 from verify.properties.leaks import UNREAD
 from verify.properties.values import Outcome
 from verify.report import Report
-from verify.search.causes.table import CAUSES, FORMS, cause
+from verify.search.causes.table import CAUSES, FORMS, SLOPES, cause
 from verify.search.checks import Setting
 from verify.search.edge_checks import REMEDY, leaking
 from verify.search.elsewhere import beyond_values, in_single_precision
@@ -54,7 +54,10 @@ def explained(setting: Setting, report: Report, kinds: list[str]) -> Explained:
             return replace(wrong_values(Evidence(setting, kinds)), tried=True)
         if any(c.kind in ("gradient", "theorem") for c in failed):
             near = beyond_values(setting, report, kinds)
-            return Explained(tried=True) if near is None else replace(_conforming(near), tried=True)
+            if near is not None:
+                return replace(_conforming(near), tried=True)
+            sloped = any(c.kind == "gradient" for c in failed)
+            return Explained(cause(Evidence(setting, kinds), SLOPES) if sloped else "", tried=True)
         if all(c.name == f"robustness: {UNREAD}" for c in failed):
             return Explained(_unread(setting, kinds[0]))
     except Unsupported:

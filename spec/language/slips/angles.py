@@ -59,7 +59,7 @@ def even_sizes(spot: Spot) -> Written:
     for size in sorted(denominator.free_symbols, key=str):
         for even in (2 * sympy.floor(size / 2), 2 * sympy.ceiling(size / 2)):
             yield (
-                f"{{line}} has {Literal(even)} in the place of {size}: it is wrong for odd {size}",
+                f"fails only where {size} is odd: {{line}} has {Literal(even)} in the place of {size}",
                 Literal(numerator / denominator.subs(size, even)),
             )
 

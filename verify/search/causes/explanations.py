@@ -99,7 +99,11 @@ def floored(evidence: Evidence) -> str:
     if evidence.random or len(failing) < 2:
         return ""
     explanations = list(otherwise_floored(evidence))
-    told = [*failing, *_small(evidence)] if explanations else []
+    if (
+        sum(not said for said, _ in explanations) != 1
+    ):  # of several roots ε is fixed in one, or the data tell nothing
+        return ""
+    told = [*failing, *_small(evidence)]
     best, said_best = 0, ""
     for said, alike in explanations:
         if evidence.late:
@@ -114,10 +118,8 @@ def _small(evidence: Evidence) -> list[Witness]:
     """Ordinary examples with all real data made small, by each power of ten and half of one: where a least value shows."""
     names = [t.name for t in evidence.formula.tensors if t.role == "data" and t.domain == "real"]
     steps = [10.0 ** (-place / 2) for place in range(1, SMALLEST)]
-    examples = [w.example for w in evidence.ordinary if w.example.inputs.get(names[0]) is not None][:SMALL]
-    moved = [
-        e.changed(**{name: e.inputs[name] * step for name in names}) for e in examples for step in steps
-    ]
+    examples = [w.example for w in evidence.ordinary if names][:SMALL]
+    moved = [e.changed(**{name: e.inputs[name] * step for name in names}) for e in examples for step in steps]
     return [w for w in evidence.seen(moved) if w.got is not None]
 
 

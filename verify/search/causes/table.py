@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from verify.faults import Unsupported
 from verify.search.causes.behaviour import looks_ahead, random_result, unread_inputs
+from verify.search.causes.constants import stopped
 from verify.search.causes.explanations import (
     fill,
     floored,
@@ -79,6 +80,10 @@ CAUSES: tuple[Cause, ...] = (
 """Causes that are looked for where no other conventions explain what fails."""
 
 
+SLOPES: tuple[Cause, ...] = (Cause("a gradient that stops", stopped),)
+"""Causes that are looked for where gradients fail and values do not."""
+
+
 def cause(evidence: Evidence, table: Sequence[Cause]) -> str:
     """The first cause of a table that shows, in a sentence; empty if none does."""
     for each in table:
@@ -91,4 +96,4 @@ def cause(evidence: Evidence, table: Sequence[Cause]) -> str:
     return ""
 
 
-__all__ = ["CAUSES", "FORMS", "Cause", "cause"]
+__all__ = ["CAUSES", "FORMS", "SLOPES", "Cause", "cause"]

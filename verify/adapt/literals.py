@@ -1,0 +1,35 @@
+"""Values as Python text that gives them again, bit for bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def literal(value: Any, dtype: str) -> str:
+    """An input as Python text that gives the same tensor, bit for bit."""
+    if value is None or isinstance(value, bool | int):
+        return repr(value)
+    if isinstance(value, float | np.floating):
+        return number(float(value))
+    array = np.asarray(value)
+    kind = {"b": "torch.bool", "i": "torch.int64"}.get(array.dtype.kind, f"torch.{dtype}")
+    if array.size == 0:
+        return f"torch.zeros({tuple(array.shape)}, dtype={kind})"
+    return f"torch.tensor({_nested(array)}, dtype={kind})"
+
+
+def number(x: float) -> str:
+    """A number, the special ones included."""
+    return repr(x) if np.isfinite(x) else f'float("{x}")'
+
+
+def _nested(array: Any) -> str:
+    if array.ndim == 0:
+        item = array.item()
+        return number(item) if isinstance(item, float) else repr(item)
+    return "[" + ", ".join(_nested(part) for part in array) + "]"
+
+
+__all__ = ["literal", "number"]

@@ -1,0 +1,374 @@
+"""An adapted call as plain lines, which need torch and what is called alone: what is built, its weights, its arguments.
+
+They are of one call: sizes, numbers, masks and shapes stand in them as they were. What they give is held to what the adapter
+gives, bit for bit; where it differs, or something cannot be written, there are no lines.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from spec.language.arrays import WHOLE
+from verify.adapt import expressions, vocabulary
+from verify.adapt.adapter import SEPARATELY, Bound
+from verify.adapt.constructors import FunctionRunner, ModuleRunner
+from verify.adapt.literals import literal
+from verify.adapt.weights import Filling
+
+CHECKED = "_checked_"
+"""Before the name of a module that a command has loaded from a file: a script beside the file imports it by its name."""
+
+
+class Unwritten(Exception):  # noqa: N818  (it is what is not there, not a fault)
+    """Something that no line says."""
+
+
+def plain(bound: Bound, arguments: Sequence[Any]) -> str:
+    """Lines that define ``function``, which takes the formula's inputs in their order; none where they cannot be written."""
+    try:
+        text = _Writer(bound, arguments).text()
+    except (Unwritten, expressions.Refused):
+        return ""
+    return text if _alike(text, bound, arguments) else ""
+
+
+def _alike(text: str, bound: Bound, arguments: Sequence[Any]) -> bool:
+    """Whether the lines give what the adapter gives."""
+    names: dict[str, Any] = {"torch": torch}
+    inputs = [bound._given(arguments).get(name) for name in bound.inputs]
+    try:
+        with warnings.catch_warnings(), torch.random.fork_rng(devices=[]):
+            warnings.simplefilter("ignore")
+            exec(_loaded(text), names)
+            made, given = names["function"](*inputs), bound(*arguments)
+    except Exception:  # whatever goes wrong in what others wrote
+        return False
+    pairs = zip(_several(made), _several(given), strict=False)
+    return len(_several(made)) == len(_several(given)) and all(
+        isinstance(a, Tensor)
+        and isinstance(b, Tensor)
+        and a.shape == b.shape
+        and torch.equal(a.nan_to_num(), b.nan_to_num())
+        for a, b in pairs
+    )
+
+
+def _loaded(text: str) -> str:
+    """The lines with modules that a command has loaded under the names they have here."""
+    for name in [name for name in sys.modules if name.startswith(CHECKED)]:
+        text = text.replace(f"from {name.removeprefix(CHECKED)} import", f"from {name} import")
+    return text
+
+
+def _several(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, tuple | list) else (value,)
+
+
+class _Writer:
+    """The lines of one call."""
+
+    def __init__(self, bound: Bound, arguments: Sequence[Any]) -> None:
+        self.bound, self.given = bound, bound._given(arguments)
+        self.names, self.lead = bound._names(self.given), bound._lead(self.given)
+        self.letters = bound._letters(self.given)
+        self.helpers: set[str] = set()
+        if self.lead and (bound.layout.batch == SEPARATELY or bound.form.form == "nm"):
+            raise Unwritten
+        like = next((v for v in self.given.values() if isinstance(v, Tensor) and v.is_floating_point()), None)
+        self.dtype = str(torch.float32 if like is None else like.dtype)
+        self.prepared = bound.runner.prepare(
+            self.names,
+            self.letters,
+            bound.spoken,
+            like,
+            lambda: bound._arguments(self.given, self.names, self.lead),
+        )
+        call = bound._arguments(self.given, self.names, self.lead)
+        self.inner = self._inner()
+        self.result = bound.runner.run(self.prepared, self.letters, self.inner, *call[1:])
+
+    def _inner(self) -> dict[str, Any]:
+        """What expressions may speak of, as the call has it."""
+        return self.bound._arguments(self.given, self.names, self.lead)[0]
+
+    def text(self) -> str:
+        """All lines."""
+        runner = self.bound.runner
+        if type(runner) is ModuleRunner:
+            before, call, after = self._module(runner)
+        elif type(runner) is FunctionRunner:
+            before, call, after = (
+                [f"from {_home(runner.fn)} import {_root(runner.fn)}", ""],
+                runner.fn.__qualname__,
+                "",
+            )
+        else:
+            raise Unwritten
+        positional, named = expressions.listed(self.bound.call, "")
+        written = [self._said(part) for part in positional]
+        by_name = [(name, self._said(part)) for name, part in named]
+        if after:  # through torch.func.functional_call
+            options = ", ".join(f'"{name}": {part}' for name, part in by_name)
+            row = ", ".join(written) + ("," if len(written) == 1 else "")
+            made = f"{call}, ({row}){f', {{{options}}}' if options else ''})"
+        else:
+            made = f"{call}({', '.join([*written, *(f'{name}={part}' for name, part in by_name)])})"
+        body = [
+            *self._numbers(),
+            *self._data(),
+            *([after] if after.startswith("weights") else []),
+            f"result = {made}",
+        ]
+        helpers = [f"{inspect.getsource(getattr(vocabulary, name))}\n" for name in sorted(self.helpers)]
+        head = ["from torch import Tensor", ""] if helpers else [""]
+        names = [*self.bound.inputs]
+        if self.bound.masked:
+            names[-1] += "=None"
+        lines = [f"def function({', '.join(names)}):", *(f"    {line}" for line in (*body, *self._outputs()))]
+        grad = isinstance(runner, ModuleRunner) and not runner.grad
+        return "\n".join([*head, *before, *helpers, *(["@torch.no_grad()"] if grad else []), *lines, ""])
+
+    # What is called ------------------------------------------------------------------------------------------------------
+
+    def _module(self, runner: ModuleRunner) -> tuple[list[str], str, str]:
+        _, filling = self.prepared
+        numbers = {name: value for name, value in self.names.items() if isinstance(value, int | float)}
+        if runner.arguments is not None:
+            given, named = expressions.arguments(runner.arguments, numbers, "")
+        else:
+            wanted = inspect.signature(runner.build).parameters
+            given, named = [], {name: numbers[name] for name in wanted if name in numbers}
+        said = ", ".join([*map(_value, given), *(f"{name}={_value(value)}" for name, value in named.items())])
+        mode = "train()" if runner.train else "eval()"
+        lines = [
+            f"from {_home(runner.build)} import {_root(runner.build)}",
+            "",
+            "torch.manual_seed(0)",
+            f"module = {runner.build.__qualname__}({said}).to({self.dtype}).{mode}",
+        ]
+        if runner.method != "forward":
+            lines.append(f"module.forward = module.{runner.method}")
+        weights = [f'"{name}": {value}' for name, value in self._weights(filling).items()]
+        inside = ("\n        " + ",\n        ".join(weights) + ",\n    ") if weights else ""
+        return [*lines, "", ""], "torch.func.functional_call(module, weights", f"weights = {{{inside}}}"
+
+    def _weights(self, filling: Filling) -> dict[str, str]:
+        """What each parameter is made of."""
+        found = {}
+        for name, (order, shape) in filling._order.items():
+            found[name] = self._placed(filling, order, tuple(shape))
+        for name, (key, bound) in filling._matched.items():
+            what, parameter = filling.made[key], filling.parameters[name]
+            if what is None:
+                continue
+            if callable(what):
+                raise Unwritten
+            text = self._said(what, bound) if isinstance(what, str) else repr(what)
+            value = expressions.value(what, {**self.inner, **bound}, "") if isinstance(what, str) else what
+            full = f"torch.full({tuple(parameter.shape)}, {text}, dtype={self.dtype})"
+            found[name] = full if isinstance(value, int | float) else text
+        return found
+
+    def _placed(self, filling: Filling, order: Tensor, shape: tuple[int, ...]) -> str:
+        """A parameter whose entries are those of letters: a letter, its transpose, several below one another, or by number."""
+        first, parts, at = 0, [], 0
+        own = [(name, self.letters[name]) for name in filling.places]
+        begins = {}
+        for name, letter in own:
+            begins[name] = first
+            first += letter.numel()
+        while at < len(order):
+            name, letter = next(
+                (name, letter)
+                for name, letter in own
+                if begins[name] <= int(order[at]) < begins[name] + letter.numel()
+            )
+            entries = order[at : at + letter.numel()] - begins[name]
+            for said, numbers in _arranged(letter):
+                if torch.equal(numbers.flatten(), entries) and (
+                    numbers.shape == shape or (numbers.shape[1:] == shape[1:] and len(shape) == numbers.ndim)
+                ):
+                    parts.append(f"{name}{said}")
+                    break
+            else:
+                every = ", ".join(f"{name}.flatten()" for name, _ in own)
+                return f"torch.cat([{every}])[{order.tolist()}].reshape({_row(shape)})"
+            at += letter.numel()
+        return parts[0] if len(parts) == 1 else f"torch.cat([{', '.join(parts)}])"
+
+    # Its arguments and results ---------------------------------------------------------------------------------------------
+
+    def _numbers(self) -> list[str]:
+        """Sizes and numbers that something speaks of, as they were."""
+        return [
+            f"{name} = {_value(value)}"
+            for name, value in self.inner.items()
+            if name in self._spoken and isinstance(value, int | float)
+        ]
+
+    @property
+    def _spoken(self) -> set[str]:
+        runner = self.bound.runner
+        texts = [self.bound.call, self.bound.adapter.pick if isinstance(self.bound.adapter.pick, str) else ""]
+        texts += [text for text in getattr(runner, "weights", {}).values() if isinstance(text, str)]
+        return set().union(*(expressions.names_in(text) for text in texts))
+
+    def _data(self) -> list[str]:
+        """Data and the mask, laid out as they are passed."""
+        lines, layout = [], self.bound.layout
+        for name in self.bound.batched:
+            value = self.given.get(name)
+            if not isinstance(value, Tensor) or name not in self._spoken:
+                continue
+            item = self.bound.tensors[name]
+            rank, whole = len(item.shape), item.domain in WHOLE
+            laid = self.inner[name]
+            said = _laid(name, value, laid, lambda x, r=rank, w=whole: layout.inward(x, self.lead, r, w))
+            if said != name:
+                lines.append(f"{name} = {said}")
+        if "mask" in self._spoken and "mask" in self.inner:
+            mask = self.inner["mask"]
+            kind = self.dtype.removeprefix("torch.")
+            said = literal(mask.detach().cpu().numpy(), kind) if isinstance(mask, Tensor) else repr(mask)
+            lines.append(f"mask = {said}")
+        return lines
+
+    def _outputs(self) -> list[str]:
+        """The outputs among what is returned, as the statement has them."""
+        bound, layout = self.bound, self.bound.layout
+        pick, count = bound.adapter.pick, len(bound.formula.outputs)
+        if isinstance(pick, str):
+            tree = ast.parse(pick, mode="eval").body
+            parts = tree.elts if isinstance(tree, ast.Tuple) else [tree]
+            texts = [
+                self._said(ast.unparse(part), {"out": self.result}).replace("out", "result") for part in parts
+            ]
+        elif isinstance(self.result, Tensor) or not hasattr(self.result, "__getitem__"):
+            texts = ["result"]
+        else:
+            texts = [
+                f"result[{place!r}]"
+                for place in ([pick + k for k in range(count)] if isinstance(pick, int) else pick)
+            ]
+        picked = bound._picked(self.result, self.inner)
+        said = []
+        for text, value, item in zip(texts, picked, bound.formula.outputs, strict=False):
+            if not isinstance(value, Tensor):
+                raise Unwritten
+            rank, whole = len(item.shape), item.domain in WHOLE
+            outward = layout.outward(value, self.lead, rank, whole)
+            said.append(
+                _laid(text, value, outward, lambda x, r=rank, w=whole: layout.outward(x, self.lead, r, w))
+            )
+        return [f"return {', '.join(said)}"]
+
+    def _said(self, text: str, more: Mapping[str, Any] | None = None) -> str:
+        """An expression as Python: what it calls by name in words of torch, a transpose of its last two axes."""
+        names = {**self.inner, **(more or {})}
+        constants = {name: value for name, value in (more or {}).items() if isinstance(value, int)}
+        made = _Spelled(names, constants, self.helpers).visit(ast.parse(text, mode="eval").body)
+        return ast.unparse(made)
+
+
+class _Spelled(ast.NodeTransformer):
+    """An expression of adapters in words of torch and of Python."""
+
+    def __init__(self, names: Mapping[str, Any], constants: Mapping[str, int], helpers: set[str]) -> None:
+        self.names, self.constants, self.helpers = names, constants, helpers
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Constant(self.constants[node.id]) if node.id in self.constants else node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        value = expressions.evaluated(node.value, self.names)
+        inner = self.visit(node.value)
+        if node.attr == "T" and isinstance(value, Tensor):
+            return ast.Attribute(inner, "mT", ast.Load()) if value.ndim > 1 else inner
+        return ast.Attribute(inner, node.attr, ast.Load())
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Attribute):
+            of: ast.expr = ast.Attribute(self.visit(node.func.value), node.func.attr, ast.Load())
+        else:
+            assert isinstance(node.func, ast.Name)
+            of = self._function(node.func.id)
+        given = [self.visit(part) for part in node.args]
+        if isinstance(node.func, ast.Name) and node.func.id in ("cat", "stack") and len(given) > 1:
+            given = [ast.List(given, ast.Load())]
+        named = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]
+        return ast.Call(of, given, named)
+
+    def _function(self, name: str) -> ast.expr:
+        if name in ("rows", "columns", "heads", "causal"):
+            self.helpers.add(name)
+        elif name in ("lowest", "sqrt", "exp", "log"):
+            raise Unwritten
+        elif name not in dir(__builtins__ if not isinstance(__builtins__, dict) else object) and hasattr(
+            torch, name
+        ):
+            return ast.Attribute(ast.Name("torch", ast.Load()), name, ast.Load())
+        return ast.Name(name, ast.Load())
+
+
+def _arranged(letter: Tensor) -> list[tuple[str, Tensor]]:
+    """A letter's entries in their order, and transposed: what is written behind its name, and their numbers."""
+    numbers = torch.arange(letter.numel()).reshape(letter.shape)
+    return [("", numbers), (".mT", numbers.mT)] if letter.ndim > 1 else [("", numbers)]
+
+
+def _laid(name: str, value: Tensor, laid: Tensor, change: Any) -> str:
+    """A tensor laid out otherwise: by what moves its axes, as it is told by its numbers."""
+    if laid.shape == value.shape and laid is value:
+        return name
+    numbers = torch.arange(value.numel()).reshape(value.shape)
+    moved = change(numbers)
+    if moved.numel() != value.numel():
+        return (
+            f"{name}.expand({_row(moved.shape)})"
+            if torch.equal(numbers.expand(moved.shape), moved)
+            else _refuse()
+        )
+    shape = tuple(moved.shape)
+    if torch.equal(moved.flatten(), numbers.flatten()):
+        return name if shape == tuple(value.shape) else f"{name}.reshape({_row(shape)})"
+    return f"{name}.flatten()[{moved.flatten().tolist()}].reshape({_row(shape)})"
+
+
+def _row(shape: Sequence[int]) -> str:
+    return ", ".join(map(str, shape)) or "()"
+
+
+def _refuse() -> str:
+    raise Unwritten
+
+
+def _value(value: Any) -> str:
+    if not isinstance(value, int | float | str | bool | type(None)):
+        raise Unwritten
+    return literal(value, "float64") if not isinstance(value, str) else repr(value)
+
+
+def _home(found: Any) -> str:
+    """The module from which something is imported."""
+    module, name = getattr(found, "__module__", None), getattr(found, "__qualname__", "<")
+    held = sys.modules.get(module or "")
+    for part in name.split("."):
+        held = getattr(held, part, None)
+    if held is not found or module in (None, "__main__"):
+        raise Unwritten
+    return str(module).removeprefix(CHECKED)
+
+
+def _root(found: Any) -> str:
+    return str(found.__qualname__).partition(".")[0]
+
+
+__all__ = ["plain"]
