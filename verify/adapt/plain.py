@@ -21,14 +21,11 @@ from verify.adapt import expressions, vocabulary
 from verify.adapt.adapter import SEPARATELY, Bound
 from verify.adapt.constructors import FunctionRunner, ModuleRunner
 from verify.adapt.literals import literal
+from verify.adapt.spelling import PYTHON_MODULES, Unwritten, spelled
 from verify.adapt.weights import Filling
 
 CHECKED = "_checked_"
 """Before the name of a module that a command has loaded from a file: a script beside the file imports it by its name."""
-
-
-class Unwritten(Exception):  # noqa: N818  (it is what is not there, not a fault)
-    """Something that no line says."""
 
 
 def plain(bound: Bound, arguments: Sequence[Any]) -> str:
@@ -127,8 +124,10 @@ class _Writer:
             *([after] if after.startswith("weights") else []),
             f"result = {made}",
         ]
-        helpers = [f"{inspect.getsource(getattr(vocabulary, name))}\n" for name in sorted(self.helpers)]
-        head = ["from torch import Tensor", ""] if helpers else [""]
+        own = sorted(self.helpers - PYTHON_MODULES)
+        helpers = [f"{inspect.getsource(getattr(vocabulary, name))}\n" for name in own]
+        head = [f"import {name}" for name in sorted(self.helpers & PYTHON_MODULES)]
+        head += ["from torch import Tensor", ""] if helpers else [""]
         names = [*self.bound.inputs]
         if self.bound.masked:
             names[-1] += "=None"
@@ -274,48 +273,7 @@ class _Writer:
         """An expression as Python: what it calls by name in words of torch, a transpose of its last two axes."""
         names = {**self.inner, **(more or {})}
         constants = {name: value for name, value in (more or {}).items() if isinstance(value, int)}
-        made = _Spelled(names, constants, self.helpers).visit(ast.parse(text, mode="eval").body)
-        return ast.unparse(made)
-
-
-class _Spelled(ast.NodeTransformer):
-    """An expression of adapters in words of torch and of Python."""
-
-    def __init__(self, names: Mapping[str, Any], constants: Mapping[str, int], helpers: set[str]) -> None:
-        self.names, self.constants, self.helpers = names, constants, helpers
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return ast.Constant(self.constants[node.id]) if node.id in self.constants else node
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        value = expressions.evaluated(node.value, self.names)
-        inner = self.visit(node.value)
-        if node.attr == "T" and isinstance(value, Tensor):
-            return ast.Attribute(inner, "mT", ast.Load()) if value.ndim > 1 else inner
-        return ast.Attribute(inner, node.attr, ast.Load())
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        if isinstance(node.func, ast.Attribute):
-            of: ast.expr = ast.Attribute(self.visit(node.func.value), node.func.attr, ast.Load())
-        else:
-            assert isinstance(node.func, ast.Name)
-            of = self._function(node.func.id)
-        given = [self.visit(part) for part in node.args]
-        if isinstance(node.func, ast.Name) and node.func.id in ("cat", "stack") and len(given) > 1:
-            given = [ast.List(given, ast.Load())]
-        named = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]
-        return ast.Call(of, given, named)
-
-    def _function(self, name: str) -> ast.expr:
-        if name in ("rows", "columns", "heads", "causal"):
-            self.helpers.add(name)
-        elif name in ("lowest", "sqrt", "exp", "log"):
-            raise Unwritten
-        elif name not in dir(__builtins__ if not isinstance(__builtins__, dict) else object) and hasattr(
-            torch, name
-        ):
-            return ast.Attribute(ast.Name("torch", ast.Load()), name, ast.Load())
-        return ast.Name(name, ast.Load())
+        return spelled(text, names, constants, self.helpers)
 
 
 def _arranged(letter: Tensor) -> list[tuple[str, Tensor]]:
