@@ -20,7 +20,8 @@ def _root(of: Any) -> Any:
     return Func(Str("sqrt"), of)
 
 
-def _at_least(what: Any, least: Any) -> Any:
+def at_least(what: Any, least: Any) -> Any:
+    """The larger of two."""
     # In a comparison a bare number would be one of places, which are whole.
     number = Func(Str("abs"), least) if isinstance(least, Literal) else least
     return Case(Compare(Str("<"), what, number), least, what)
@@ -45,13 +46,13 @@ def floors(spot: Spot) -> Written:
     said = f"a divisor is kept from 0 by a least value, and {eps} is not added to it: {{line}} divides by "
     count = _terms(spot, kept)
     for least, name in ((eps, str(eps)), *((lift(Fraction(value)), f"{value:g}") for value in LEAST)):
-        yield f"{said}max({plain}, {name})", _at_least(plain, least)
-        yield f"{said}√max({kept}, {name})", _root(_at_least(kept, least))
+        yield f"{said}max({plain}, {name})", at_least(plain, least)
+        yield f"{said}√max({kept}, {name})", _root(at_least(kept, least))
         if count is not None:
             share, norm = Over(least, _root(count)), f"√({count}·{kept})"
             yield (
                 f"{said}max({norm}, {name}) / √{count}: the norm is not let fall below {name}, as F.normalize does",
-                _at_least(plain, share),
+                at_least(plain, share),
             )
             yield (
                 f"{{line}} adds {name} to the norm, outside the root: it divides by ({norm} + {name}) / √{count}",
@@ -73,4 +74,4 @@ def _terms(spot: Spot, kept: Any) -> Any | None:
     return None
 
 
-__all__ = ["floors", "unfloored"]
+__all__ = ["at_least", "floors", "unfloored"]

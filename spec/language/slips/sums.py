@@ -9,6 +9,7 @@ import sympy
 
 from spec.language.expr import TRUE, Bound, Literal, MaxOf, Over, Ref, SumOf, Times
 from spec.language.flatten import Flat
+from spec.language.slips.floors import at_least
 from spec.language.slips.spots import Spot, Written
 from spec.language.trees import free_symbols, fresh, substitute, walk
 
@@ -47,7 +48,7 @@ def unweighted(spot: Spot) -> Written:
                 if which == "all"
                 else f"entries of {read} that are permitted"
             )
-            yield f"{said}is the mean of all {what}", Over(total, count)
+            yield f"{said}is the mean of all {what}", Over(total, at_least(count, ONE))
             yield f"{said}sums all {what}", total
         by_itself = Over(part.func(read, *part.args[1:4], TRUE), part.func(ONE, *part.args[1:4], TRUE))
         yield (

@@ -1,0 +1,234 @@
+"""Scripts that reproduce a falsification where nothing but torch and the module is installed: adapters, leading dimensions."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from verify import adapt, check, script
+
+MODULE = """
+import math
+
+import torch
+from torch import nn
+
+
+class Scaled(nn.Module):
+    def __init__(self, width, *, eps=1e-3):
+        super().__init__()
+        self.gain = nn.Parameter(torch.rand(width))
+        self.eps = eps
+
+    def forward(self, x):
+        return self.gain * x / (x.square().mean(-1, keepdim=True).sqrt() + self.eps)
+
+
+class Wide(nn.Module):
+    def __init__(self, d, f):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(d, f), nn.SiLU(), nn.Linear(f, d))
+
+    def forward(self, x):
+        return self.net(x)
+
+
+class Fused(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads, self.packed = heads, nn.Parameter(torch.randn(3 * width, width))
+        self.out = nn.Linear(width, width, bias=False)
+
+    def attend(self, query, key, hidden=None):
+        width = query.shape[-1]
+        parts = (a.permute(1, 0, 2) @ W.T for a, W in zip((query, key, key), self.packed.split(width)))
+        q, k, v = (a.unflatten(-1, (self.heads, -1)).transpose(1, 2) for a in parts)
+        s = q @ k.transpose(-1, -2) / math.sqrt(width)
+        s = s if hidden is None else s + hidden
+        z = (s.softmax(-1) @ v).transpose(1, 2).flatten(2)
+        return {"found": self.out(z).permute(1, 0, 2), "weights": s.softmax(-1)}
+
+
+class Stopped(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(width)), nn.Parameter(torch.zeros(width))
+
+    def forward(self, x):
+        spread, mean = torch.var_mean(x, -1, keepdim=True, correction=0)
+        return self.weight * (x - mean.detach()) / (spread + 1e-5).sqrt() + self.bias
+
+
+def in_threes(q, k, v, mask=None):
+    assert q.ndim == 4
+    s = q @ k.mT
+    return (s if mask is None else s.masked_fill(~mask, -math.inf)).softmax(-1).nan_to_num(0.0) @ v
+
+
+def alone(x, gamma, beta, eps):
+    (width,) = x.shape
+    return x * gamma / width + beta
+
+
+def late(x, gamma, beta, eps):
+    members, width = x.shape
+    out = nn.functional.layer_norm(x, (width,), gamma, beta, eps)
+    return out[:1].expand(members, width) if members > 1 else out
+
+
+def right(x, gamma, beta, eps):
+    members, width = x.shape
+    return nn.functional.layer_norm(x, (width,), gamma, beta, eps)
+
+
+def growing(x, gamma, beta, eps):
+    out = nn.functional.layer_norm(x, x.shape[-1:], gamma, beta, eps)
+    return out if x.shape[-1] < 4 else torch.cat((out, out), -1)
+"""
+BLOCKED = "import sys\nsys.modules.update(dict.fromkeys(('verify', 'spec', 'impl', 'sympy')))\n"
+"""Read by Python as it begins: none of these can be imported."""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A module of a user's in a folder of its own."""
+    (tmp_path / "own_parts.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    sys.modules.pop("own_parts", None)
+    yield importlib.import_module("own_parts")
+    sys.modules.pop("own_parts", None)
+
+
+def played(text: str, folder: Path) -> tuple[int, str]:
+    """The exit code and output of a script beside the module, where neither attnspec nor what it needs can be imported."""
+    (folder / "sitecustomize.py").write_text(BLOCKED)
+    (folder / "again.py").write_text(text)
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    done = subprocess.run(
+        [sys.executable, "again.py"], cwd=folder, capture_output=True, text=True, env=environment,
+        timeout=120, check=False,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stdout
+
+
+def scaled(own):
+    """A module built by a size, with ε built in."""
+    return adapt.module(own.Scaled, {"gain": "gamma"}, arguments="d, eps=eps")
+
+
+def wide(own):
+    """Weights that are transposed, under dotted names."""
+    weights = {"net.0.weight": "W_1.T", "net.0.bias": "b_1", "net.2.weight": "W_2.T", "net.2.bias": "b_2"}
+    return adapt.module(own.Wide, weights)
+
+
+def fused(own):
+    """Packed weights by place, the sequence first, an additive mask, another method, a mapping that is returned."""
+    weights = {"packed": "cat(rows(W_q), rows(W_k), rows(W_v))", "out.weight": "columns(W_o.T[None]).T"}
+    how = {"mask": "additive b1nm", "pick": "out['found']", "seq_first": True, "method": "attend"}
+    sizes = {"d_v": "d_k", "d_model": "h*d_k"}
+    return adapt.module(own.Fused, weights, "x, y, hidden=mask", arguments="d_model, h", sizes=sizes, **how)
+
+
+def placed(own):
+    """The same by places in it."""
+    parts = {f"W_{name}": f"heads(packed[{k}*d_model:{k + 1}*d_model], h)" for k, name in enumerate("qkv")}
+    how = {"mask": "additive b1nm", "pick": "out['found']", "seq_first": True, "method": "attend"}
+    sizes = {"d_v": "d_k", "d_model": "h*d_k"}
+    weights = {**parts, "W_o": "out.weight.T"}
+    return adapt.module(own.Fused, weights, "x, y, hidden=mask", arguments="d_model, h", sizes=sizes, **how)
+
+
+ADAPTED = [
+    (scaled, "normalization.rms_norm"),
+    (wide, "feedforward.relu"),
+    (fused, "attention.multi_head"),
+    (placed, "attention.multi_head"),
+]
+
+
+@pytest.mark.parametrize(("make", "formula"), ADAPTED, ids=[make.__name__ for make, _ in ADAPTED])
+def test_an_adapted_module_fails_again_without_attnspec(own, tmp_path, make, formula):
+    """What is built, its weights and its call stand in the script; the entry found is the one that was reported."""
+    report = check(make(own), formula, max_examples=12, causes=False)
+    text = script(report, target="own_parts:unknown")
+    assert "verify" not in text
+    code, out = played(text, tmp_path)
+    assert code == 1, out
+    first = next(c.counterexample for c in report.falsified if c.kind == "value")
+    assert f"got {first.got!r}," in out
+
+
+def test_an_adapted_function_is_called_as_it_was(own, tmp_path):
+    """A function under a description is imported and called by itself."""
+    adapted = adapt.function(own.late, batch=1)
+    report = check(
+        adapted, "normalization.layer_norm", max_examples=12, causes=False, conventions={"shapes": "every"}
+    )
+    code, out = played(script(report, target="own_parts:late"), tmp_path)
+    assert code == 1, out
+
+
+def test_a_gradient_flows_through_the_plain_lines(own, tmp_path):
+    """Values are right, the gradient of the mean is missing: the weights of the module are the inputs of the script."""
+    adapted = adapt.module(
+        own.Stopped, {"gamma": "weight", "beta": "bias"}, arguments="d", fixed={"eps": 1e-5}
+    )
+    report = check(adapted, "normalization.layer_norm", max_examples=20, causes=False)
+    assert {"gradient"} <= {c.kind for c in report.falsified} <= {"gradient", "theorem"}
+    code, out = played(script(report, target="own_parts:unknown"), tmp_path)
+    assert code == 1, out
+
+
+@pytest.mark.parametrize(
+    ("name", "formula"),
+    [("in_threes", "attention.scaled_dot_product"), ("alone", "normalization.layer_norm"), ("late", "normalization.layer_norm")],
+)  # fmt: skip
+def test_leading_dimensions_are_added_in_plain_lines(own, tmp_path, name, formula):
+    """What takes exactly two leading dimensions, none, or one is called so."""
+    report = check(getattr(own, name), formula, max_examples=12, causes=False)
+    assert report.leading
+    if not report.falsified:
+        pytest.fail("it is wrong, and was not falsified")
+    text = script(report)
+    assert "verify" not in text
+    code, out = played(text, tmp_path)
+    assert code == 1, out
+
+
+def test_a_mended_function_passes_in_its_leading_dimensions(own, tmp_path):
+    """The script exits with 0 once the function is right."""
+    report = check(own.alone, "normalization.layer_norm", max_examples=12, causes=False)
+    assert report.leading == (0,)
+    text = script(report)
+    mended = MODULE.replace(
+        "return x * gamma / width + beta", "return nn.functional.layer_norm(x, (width,), gamma, beta, eps)"
+    )
+    (tmp_path / "own_parts.py").write_text(mended)
+    assert played(text, tmp_path)[0] == 0
+
+
+def test_a_result_of_another_shape_is_seen_without_attnspec(own, tmp_path):
+    """The shape that was expected stands in the script."""
+    report = check(
+        own.growing, "normalization.layer_norm", max_examples=40, causes=False, sizes={"d": "1..7"}
+    )
+    text = script(report)
+    assert "verify" not in text
+    code, out = played(text, tmp_path)
+    assert code == 1, out
+    assert "fails again: expected" in out
+
+
+def test_what_cannot_be_written_is_called_by_its_adapter(own):
+    """Weights made by a function of Python: the script imports the adapter, as it says."""
+    adapted = adapt.module(own.Scaled, {"gain": lambda gamma: gamma * torch.ones(())}, arguments="d, eps=eps")
+    report = check(adapted, "normalization.rms_norm", max_examples=12, causes=False)
+    assert "adapter.for_formula(" in script(report, target="own_parts:adapter")
