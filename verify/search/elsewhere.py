@@ -16,6 +16,8 @@ from verify.search.nearest import Nearest, combinations, nearest
 from verify.search.single_precision import digits_inside
 
 NARROW = "float32"
+FEW = 3
+"""Examples that are looked at under each choice of conventions."""
 COARSE = 1e-5
 """An error below this share of the largest entry may be float32's: on ordinary data its roundings come to far less."""
 
@@ -25,12 +27,29 @@ def in_single_precision(evidence: Evidence) -> Nearest | None:
     setting = evidence.setting
     if setting.edges.get(ARITHMETIC) == STRICT[ARITHMETIC] or not {NARROW, "float64"} <= {*evidence.kinds}:
         return None
-    if not any(0 < error(evidence, each) < COARSE for each in evidence.failing):
+    if not _coarse(evidence):
         return None
     near = nearest(Evidence(setting, [NARROW]), setting.named)
     if near is None or digits_inside(replace(setting, judge=near.judge)) is None:
         return None
     return near
+
+
+def _coarse(evidence: Evidence) -> bool:
+    """Whether results are off by little, under our conventions or others."""
+    if any(0 < error(evidence, each) < COARSE for each in evidence.failing):
+        return True
+    ours = evidence.judge
+    for judge, _ in _others(evidence.setting):
+        if evidence.late:
+            return False
+        evidence.judge = judge
+        try:
+            if any(0 < error(evidence, each) < COARSE for each in evidence.failing[:FEW]):
+                return True
+        finally:
+            evidence.judge = ours
+    return False
 
 
 def beyond_values(setting: Setting, report: Report, kinds: list[str]) -> Nearest | None:

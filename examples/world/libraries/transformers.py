@@ -94,7 +94,7 @@ def t5_norm():
     return module(T5LayerNorm, {"weight": "gamma"}, arguments="d, eps", batch=None)
 
 
-@component("apply_rotary_pos_emb (LLaMA)", "examples/formulas/rope.py:rope", conventions={"layout": "halves", "*": "auto"})
+@component("apply_rotary_pos_emb (LLaMA)", "examples/formulas/rope.py:rope")
 def llama_rotary():
     """Halves are pairs; its table of angles is made without gradients, so that none reaches the positions."""
     table = lambda x, p: LlamaRotaryEmbedding(LlamaConfig(head_dim=x.shape[-1]))(x, p)

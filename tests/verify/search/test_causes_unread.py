@@ -249,3 +249,18 @@ def test_a_convention_that_is_right_about_the_rest_is_found():
 
     right = why(padded, TABLE)
     assert right.changes == {"frequencies": "closed"}
+
+
+def test_other_conventions_are_found_of_what_computes_in_float32_and_stops_a_gradient():
+    """Rotary positions as LLaMA has them: halves are pairs, and the table of angles is in float32, without gradients."""
+
+    def turned(x, p):
+        half = x.shape[-1] // 2
+        with torch.no_grad():
+            angles = p.float()[..., None] * 10000.0 ** (-torch.arange(half) / half)
+            cos, sin = (part.repeat(*[1] * p.ndim, 2).to(x.dtype) for part in (angles.cos(), angles.sin()))
+        return x * cos + torch.cat((-x[..., half:], x[..., :half]), -1) * sin
+
+    report = check(turned, "examples/formulas/rope.py:rope", conventions="auto", max_examples=40)
+    assert report.found == {"layout": "halves"}
+    assert "no gradient reaches p" in report.headline
