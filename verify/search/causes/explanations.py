@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import permutations
@@ -104,14 +105,18 @@ def floored(evidence: Evidence) -> str:
     ):  # of several roots ε is fixed in one, or the data tell nothing
         return ""
     told = [*failing, *_small(evidence)]
-    best, said_best = 0, ""
+    least, said_best = math.floor((1 - SURELY) * len(told)) + 1, ""
     for said, alike in explanations:
         if evidence.late:
             break
-        right = sum(evidence.fits_there(alike, w) for w in told)
-        if right > best:
-            best, said_best = right, said
-    return said_best if best > SURELY * len(told) else ""
+        wrong = 0
+        for witness in told:
+            wrong += not evidence.fits_there(alike, witness)
+            if wrong >= least:  # no better than one before
+                break
+        else:
+            least, said_best = wrong, said
+    return said_best
 
 
 def _small(evidence: Evidence) -> list[Witness]:
