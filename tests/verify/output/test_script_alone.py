@@ -91,8 +91,8 @@ def growing(x, gamma, beta, eps):
     out = nn.functional.layer_norm(x, x.shape[-1:], gamma, beta, eps)
     return out if x.shape[-1] < 4 else torch.cat((out, out), -1)
 """
-BLOCKED = "import sys\nsys.modules.update(dict.fromkeys(('verify', 'spec', 'impl', 'sympy')))\n"
-"""Read by Python as it begins: none of these can be imported."""
+BLOCKED = "import sys\nsys.modules.update(dict.fromkeys(('verify', 'spec', 'impl')))\n"
+"""Read by Python as it begins: none of attnspec can be imported."""
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def own(tmp_path, monkeypatch):
 
 
 def played(text: str, folder: Path) -> tuple[int, str]:
-    """The exit code and output of a script beside the module, where neither attnspec nor what it needs can be imported."""
+    """The exit code and output of a script beside the module, where attnspec cannot be imported."""
     (folder / "sitecustomize.py").write_text(BLOCKED)
     (folder / "again.py").write_text(text)
     environment = {**os.environ, "PYTHONPATH": str(folder)}
