@@ -240,6 +240,13 @@ def test_a_convention_that_leaves_most_unsaid_does_not_hide_what_is_wrong():
     assert "the exponent is doubled" in found.said
 
 
+def test_what_is_nearly_right_is_not_explained_by_the_statement_itself():
+    """Frequencies in half precision: of sines the number of the column is twice that of the pair, which changes nothing."""
+    found = why(lambda n, d: pairs(n, d, lambda i: (10000.0 ** (-i / d)).half().double()).float(), TABLE)
+    assert "column" not in found.said
+    assert "base" not in found.said
+
+
 def test_a_convention_that_is_right_about_the_rest_is_found():
     """Closed frequencies with a column of zeros where the width is odd, of which nothing is said."""
 

@@ -149,7 +149,8 @@ def by_rules(runs: Runs, rules: Sequence[Callable[[Spot], Written]]) -> Iterator
                     together.setdefault((spot.line.name, sentence), {}).setdefault(
                         spot.line, spot.rebuilt(new)
                     )
-                yield sentence, _lazily(runs, spot.line, partial(spot.rebuilt, new))
+                if new != spot.part:  # what is the same here may be another thing in a line beside it
+                    yield sentence, _lazily(runs, spot.line, partial(spot.rebuilt, new))
         for (_, sentence), rights in together.items():
             if len(rights) > 1:
                 yield sentence, partial(_outputs, rewritten(flat, rights))
