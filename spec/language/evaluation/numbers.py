@@ -21,7 +21,7 @@ import numpy.typing as npt
 Floats: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 HUGE = 1e280
-"""An error so large says nothing; whoever cuts a larger one off marks the number as lost, or a small factor would make it small."""
+"""An error so large says nothing; whoever cuts one off marks the number as lost, or a small factor would make it small."""
 FOLDED = 929
 """Numbers and errors below two to this power need no exponents of their own: errors stay below HUGE."""
 UNIT64 = 2.0**-53
