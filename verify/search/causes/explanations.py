@@ -169,6 +169,8 @@ def scaled(evidence: Evidence) -> str:
         return ""
     found = [f for f in factors if f is not None]
     if np.ptp(found) <= SAID * abs(found[0]):
+        if abs(found[0] - 1) <= SAID:  # that it is a little off is no news
+            return ""
         return f"the result is {found[0]:.6g} times what is stated, everywhere"
     for size in evidence.failing[0].example.sizes:
         for power, said in ((1, f"{size}"), (-1, f"1/{size}"), (0.5, f"√{size}"), (-0.5, f"1/√{size}")):
