@@ -191,9 +191,10 @@ def symbols(formula: Formula, outputs: Iterable[Any]) -> Iterator[tuple[str, str
         yield _told(item, role if item.role == "generator" else f"{kind}; {role}")
     for item, value in formula.constants.items():
         yield _told(item, f"= {value}")
-    for line in own_lines(formula, formula.choose()):
-        if line.left.tensor not in outputs:
-            yield _told(line.left.tensor, "a line")
+    # A tensor may be defined by several lines: of its first entry, and of the others.
+    for tensor in dict.fromkeys(line.left.tensor for line in own_lines(formula, formula.choose())):
+        if tensor not in outputs:
+            yield _told(tensor, "a line")
     for item in outputs:
         if isinstance(item, Tensor):
             yield _told(item, "returned")

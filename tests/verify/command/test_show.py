@@ -38,6 +38,9 @@ def test_show(capsys: pytest.CaptureFixture[str], formula_id: str) -> None:
     assert theorems.count("[proved]") == len(formulas()[formula_id].theorems)
     assert max(map(len, theorems.splitlines()), default=0) <= 120
     assert not re.search(r"<\w+: ", theorems), "a choice is shown as one option, with its name"
+    symbols = out.partition("Symbols\n")[2].partition("\n\n")[0]
+    named = re.findall(r"^  (\S+)  ", symbols, re.MULTILINE)
+    assert len(named) == len(set(named)), "each symbol is told once"
 
 
 def test_show_gives_each_theorem_the_checkers_word(
