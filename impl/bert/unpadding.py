@@ -1,5 +1,5 @@
 """The tokens of a padded batch without its padding: what is done token by token is done to real tokens alone, and attention
-goes over blocks of sequences of one length.
+goes over blocks of sequences of one length, or on an accelerator over all sequences in one kernel that knows where each ends.
 """
 
 import math
@@ -12,19 +12,28 @@ from torch import Tensor
 
 __all__ = ["Tokens"]
 
+SHORT = (torch.float16, torch.bfloat16)
+"""The types that torch's kernel for sequences of different lengths takes."""
+WIDEST, STEP = 256, 8
+"""Its widest heads, and what their width is a multiple of."""
+OLDEST = (8, 0)
+"""The least compute capability that it runs on."""
+
 
 @dataclass(frozen=True)
 class Tokens:
     """Where the tokens of a batch (b n) stand once they are in one row, T of them.
 
     ``blocks`` holds (sequences, length) of what follows one another there. ``places`` are the tokens' slots in the batch; None:
-    all of them, in the batch's order, and ``mask`` says which are real, if that is not all.
+    all of them, in the batch's order, and ``mask`` says which are real, if that is not all. ``ends`` are the places in the row
+    where sequences begin, and where the last one ends.
     """
 
     shape: tuple[int, int]
     blocks: tuple[tuple[int, int], ...]
     places: Shaped[Tensor, " T"] | None = None
     mask: Bool[Tensor, "b n"] | None = None
+    ends: Shaped[Tensor, " ends"] | None = None
 
     @classmethod
     def of(cls, b: int, n: int, mask: Bool[Tensor, "b n"] | None, unpadded: bool) -> "Tokens":
@@ -40,7 +49,10 @@ class Tokens:
         row, column = mask[order].nonzero(as_tuple=True)
         found, counts = lengths.unique(return_counts=True)
         pairs = zip(counts.tolist(), found.tolist(), strict=True)
-        return cls((b, n), tuple((g, length) for g, length in pairs if length), order[row] * n + column)
+        blocks = tuple((g, length) for g, length in pairs if length)
+        some = lengths[order[b - sum(g for g, _ in blocks) :]]
+        ends = F.pad(some.cumsum(0), (1, 0)).int()
+        return cls((b, n), blocks, order[row] * n + column, ends=ends)
 
     def pack(self, x: Shaped[Tensor, "b n *rest"]) -> Shaped[Tensor, "T *rest"]:
         """One row of tokens."""
@@ -59,6 +71,8 @@ class Tokens:
 
     def attend(self, qkv: Float[Tensor, "T three_d"], h: int, dropout: float = 0.0) -> Float[Tensor, "T d"]:
         """What the h heads say one beside the other, each token attending to the real tokens of its sequence."""
+        if self.ends is not None and len(self.blocks) > 1 and not dropout and one_kernel(qkv, h):
+            return ragged(qkv, h, self.ends, self.blocks[-1][1])
         mask = None if self.mask is None else self.mask[:, None, None]
         sizes = [g * length for g, length in self.blocks]
         said = [
@@ -75,6 +89,30 @@ class Tokens:
             return s.softmax(-1)
         seen = self.mask[:, None, None]
         return torch.where(seen, s.masked_fill(~seen, -torch.inf).softmax(-1), 0.0)
+
+
+def one_kernel(qkv: Float[Tensor, "T three_d"], h: int) -> bool:
+    """Whether torch has a kernel for sequences of different lengths of this type and width, on this device."""
+    width = qkv.shape[-1] // (3 * h)
+    return (
+        qkv.is_cuda
+        and qkv.dtype in SHORT
+        and width <= WIDEST
+        and width % STEP == 0
+        and torch.cuda.get_device_capability(qkv.device) >= OLDEST
+    )
+
+
+def ragged(
+    qkv: Float[Tensor, "T three_d"], h: int, ends: Shaped[Tensor, " ends"], longest: int
+) -> Float[Tensor, "T d"]:
+    """Attention of sequences one behind the other in one kernel; ``longest`` is the length of the longest."""
+    from torch.nn.attention.varlen import varlen_attn
+
+    q, k, v = qkv.view(len(qkv), 3, h, -1).unbind(1)
+    z = varlen_attn(q, k, v, ends, ends, longest, longest)
+    assert isinstance(z, Tensor)  # nothing beside it was asked for
+    return z.flatten(1)
 
 
 def _split(qkv: Tensor, block: tuple[int, int], h: int) -> tuple[Tensor, Tensor, Tensor]:
