@@ -6,7 +6,7 @@ import hashlib
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import sympy
@@ -22,6 +22,7 @@ from spec.language.theorem import Claim, Theorem, settled
 from spec.language.trees import walk
 from spec.language.wellformed.claimed import check_abbreviation, check_claims
 from spec.language.wellformed.formulas import check_formula
+from spec.language.wellformed.later import examine
 from spec.language.wellformed.theorems import check_theorem
 
 
@@ -337,7 +338,11 @@ class Formula:
         """Attach a theorem about this formula."""
         if theorem.name in self.theorems:
             raise ValueError(f"{self.id} already has a theorem {theorem.name}")
-        check_theorem(self, theorem)
-        check_claims(self, theorem)
+        examine(partial(_check, self, theorem))
         self.theorems[theorem.name] = theorem
         return theorem
+
+
+def _check(formula: Formula, theorem: Theorem) -> None:
+    check_theorem(formula, theorem)
+    check_claims(formula, theorem)

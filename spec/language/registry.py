@@ -10,6 +10,7 @@ from importlib import import_module
 from spec.language.formula import Formula
 from spec.language.own import Unreadable, address_of, formula_at, is_address
 from spec.language.procedure import Procedure
+from spec.language.wellformed.later import catch_up
 
 SUBJECTS = (
     "similarity",
@@ -55,7 +56,9 @@ def find(formula_id: str) -> Formula:
     """
     address = formula_id if is_address(formula_id) else address_of(formula_id)
     if address is None:
-        return _find(formula_id)
+        found = _find(formula_id)
+        catch_up()
+        return found
     try:
         return formula_at(address, ids())
     except Unreadable as error:
@@ -76,10 +79,16 @@ def _find(formula_id: str) -> Formula:
     raise UnknownFormula(f"spec.{formula_id} states no formula with the ID {formula_id!r}")
 
 
-@cache
 def formulas() -> Mapping[str, Formula]:
     """All formulas by ID, in the order in which they are read."""
-    return {formula_id: find(formula_id) for formula_id in ids()}
+    found = _formulas()
+    catch_up()
+    return found
+
+
+@cache
+def _formulas() -> Mapping[str, Formula]:
+    return {formula_id: _find(formula_id) for formula_id in ids()}
 
 
 @cache

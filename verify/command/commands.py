@@ -71,6 +71,13 @@ def find(formula_id: str) -> Formula | Procedure:
 
 def do_list(given: argparse.Namespace) -> int:
     """List formulas and targets; imports no torch."""
+    from spec.language.wellformed.later import later
+
+    with later():  # titles and numbers are read alone
+        return _list()
+
+
+def _list() -> int:
     from rich.table import Table
     from rich.text import Text
 

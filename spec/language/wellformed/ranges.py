@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import sympy
@@ -114,7 +115,7 @@ def check_range(bound: tuple[Any, Any, Any], scope: Scope, where: str) -> None:
     for end in (first, last):
         for at in _tried(end, wanted, scope, SMALL):
             value = _exact(end, at)
-            if value is not None and not value.is_Integer:
+            if value is not None and not isinstance(value, int):
                 raise IllFormed(
                     f"{where}: the range of {symbol} ends at {end}, which is {value}{_seen(at, wanted)}"
                 )
@@ -129,7 +130,7 @@ def _check_length(symbol: Any, size: Any, scope: Scope, where: str) -> None:
     wanted = free_symbols(size)
     for at in _tried(size, wanted, scope, SMALL):
         value = _exact(size, at)
-        if value is not None and not (value.is_Integer and value >= 0):
+        if value is not None and not (isinstance(value, int) and value >= 0):
             raise IllFormed(
                 f"{where}: an array has {size} entries along {symbol}: {value}{_seen(at, wanted)}"
             )
@@ -183,13 +184,13 @@ def _try_sizes(part: Any, size: sympy.Expr, scope: Scope, node: Basic, where: st
     wanted = free_symbols(part) | free_symbols(size)
     for at in _tried(part, wanted, scope, SMALL):
         found, end = _exact(part, at), _exact(size, at)
-        if found is None or end is None or (found.is_Integer and 0 <= found < end):
+        if found is None or end is None or (isinstance(found, int) and 0 <= found < end):
             continue
         if isinstance(part, Ref):
             raise IllFormed(
                 f"{where}: {node}: {part} runs below {_below(part)}, but the axis has size {size}"
             )
-        problem = "out of range" if found.is_Integer else "no integer"
+        problem = "out of range" if isinstance(found, int) else "no integer"
         raise IllFormed(
             f"{where}: the index {part} of {node} is {problem}: it is {found} where the axis has size {size} = {end}"
             f"{_seen(at, wanted)}"
@@ -273,35 +274,37 @@ def values_of(ranges: Iterable[tuple[Any, Span]], sizes: Values) -> Iterator[dic
 def number_at(expr: Any, at: Values) -> int | None:
     """An index as a number; None where it is none, or depends on data."""
     value = _exact(expr, at)
-    return int(value) if value is not None and value.is_Integer else None
+    return value if isinstance(value, int) else None
 
 
 def _exact(expr: Any, at: Values) -> Any:
-    """An index as an exact value; None where it depends on data that are not among the values."""
-    if isinstance(expr, Ref):
-        return sympy.Integer(at[expr]) if expr in at else None
+    """An index as an exact value, an ``int`` if it is whole; None where it depends on data that are not among the values."""
+    if isinstance(expr, int | sympy.Integer):
+        return int(expr)
+    if isinstance(expr, sympy.Symbol | Ref):
+        return at.get(expr)
     if isinstance(expr, Literal):
         return _exact(expr.value, at)
-    if isinstance(expr, Plus | Minus | Times | Negative):
+    if isinstance(
+        expr, sympy.Add | sympy.Mul | Plus | Minus | Times | Negative
+    ):  # most indices: n - 1, h·d_k
         found = [_exact(one, at) for one in expr.args]
         if None in found:
             return None
-        a, b = found[0], found[-1]
         if isinstance(expr, Negative):
-            return -a
-        return a + b if isinstance(expr, Plus) else a - b if isinstance(expr, Minus) else a * b
+            return -found[0]
+        if isinstance(expr, Minus):
+            return found[0] - found[1]
+        return _plain(sum(found) if isinstance(expr, sympy.Add | Plus) else prod(found))
     if isinstance(expr, Node):
         return None
-    expr = sympy.sympify(expr)
-    if expr.is_Integer:
-        return expr
-    if isinstance(expr, sympy.Symbol):
-        return sympy.Integer(at[expr]) if expr in at else None
-    if isinstance(expr, sympy.Add | sympy.Mul):  # most indices: n - 1, h·d_k
-        found = [_exact(one, at) for one in expr.args]
-        return None if None in found else expr.func(*found)
-    value = substitute(expr, {s: sympy.Integer(v) for s, v in at.items() if not isinstance(s, Ref)})
-    return value if value.is_number else None
+    whole = {s: sympy.Integer(v) for s, v in at.items() if not isinstance(s, Ref)}
+    value = substitute(sympy.sympify(expr), whole)
+    return _plain(value) if value.is_number else None
+
+
+def _plain(value: Any) -> Any:
+    return int(value) if isinstance(value, sympy.Integer) else value
 
 
 def truth_at(condition: Basic, at: Values) -> bool | None:
