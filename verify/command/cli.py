@@ -314,10 +314,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         given = parser().parse_args(argv)
         from importlib import import_module
 
-        home = import_module(
-            "verify.command.mutants" if given.command == "mutants" else "verify.command.commands"
-        )
-        return int(getattr(home, f"do_{given.command}")(given))
+        home = {"list": "listing", "mutants": "mutants"}.get(given.command, "commands")
+        module = import_module(f"verify.command.{home}")
+        return int(getattr(module, f"do_{given.command}")(given))
     except Unusable as error:
         print(f"attnspec: {error}", file=sys.stderr)  # noqa: T201
         return UNUSABLE

@@ -15,7 +15,7 @@ from verify.command.files import record, write
 from verify.command.own_formula import shown, sound
 from verify.command.profiles import checked_options, resolved, said_options, settled
 from verify.faults import Unusable
-from verify.targets import PACKAGES, TARGETS, Target, chosen, peer_version
+from verify.targets import PACKAGES, TARGETS, Target, chosen
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,48 +67,6 @@ def find(formula_id: str) -> Formula | Procedure:
         return statement(formula_id)
     except UnknownFormula as error:
         raise Unusable(str(error)) from None
-
-
-def do_list(given: argparse.Namespace) -> int:
-    """List formulas and targets; imports no torch."""
-    from spec.language.wellformed.later import later
-
-    with later():  # titles and numbers are read alone
-        return _list()
-
-
-def _list() -> int:
-    from rich.table import Table
-    from rich.text import Text
-
-    from spec.language.registry import formulas, procedures, statement, statement_ids
-
-    out = console()
-    made = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("formula", "title", "targets (in verify)"):
-        made.add_column(name, overflow="fold")
-    for formula_id in statement_ids():
-        labels = Text()
-        for place, target in enumerate(t for t in TARGETS if t.formula_id == formula_id):
-            labels.append(
-                ("\n" if place else "") + target.label, style="" if target.present else "dim strike"
-            )
-        made.add_row(formula_id, statement(formula_id).title, labels or Text("stated", style="dim"))
-    out.print(made)
-    out.print()
-    theorems = sum(len(f.theorems) for f in formulas().values())
-    out.print(
-        f"{len(formulas())} formulas, {theorems} theorems, {len(procedures())} procedures, {len(TARGETS)} targets"
-    )
-    for peer in PACKAGES:
-        found = peer_version(peer)
-        out.print(
-            Text(
-                f"{peer}: "
-                + ("absent: its targets are not verified" if found is None else f"present {found}".strip())
-            )
-        )
-    return CONFORMS
 
 
 def do_show(given: argparse.Namespace) -> int:

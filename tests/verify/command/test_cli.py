@@ -291,7 +291,7 @@ def test_a_formula_that_nothing_implements_is_stated(
 ) -> None:
     """It is listed so; verify says so, and ends 3 where there is nothing else; what else was asked for is verified."""
     few = tuple(t for t in TARGETS if t.formula_id != "scores.cosine")
-    for module in ("verify.command.commands", "verify.targets"):
+    for module in ("verify.command.commands", "verify.command.listing", "verify.targets"):
         monkeypatch.setattr(f"{module}.TARGETS", few)
     assert main(["list"]) == 0
     assert re.search(r"^scores.cosine .* stated *$", capsys.readouterr().out, re.MULTILINE)
