@@ -8,10 +8,12 @@ import os
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -66,7 +68,9 @@ def perform(task: Task) -> TaskResult:
         outcome = TaskResult(task, error=str(error))
     except Exception as error:
         said = str(error).strip().splitlines()
-        outcome = TaskResult(task, error=f"{type(error).__name__}: {said[0] if said else ''}")
+        at = traceback.extract_tb(error.__traceback__)[-1]  # whose fault it is, and where, or nobody finds it again
+        place = f" ({Path(at.filename).name}:{at.lineno}, {at.name})"
+        outcome = TaskResult(task, error=f"{type(error).__name__}: {said[0] if said else ''}{place}")
     outcome.seconds = time.perf_counter() - began
     return outcome
 
