@@ -47,14 +47,20 @@ def prepared(
     anything, and may lie in memory column after column. A change of W may or may not be followed.
     """
     if W.dtype != torch.float32 or not W.is_cpu:
-        return partial(F.linear, weight=W, bias=b)
+        return _as_it_stands(W, b)
     packed = rows in PACKED or (rows in FEW and len(W) >= W.shape[1])
     if packed and torch.backends.mkl.is_available() and hasattr(torch.ops.mkl, "_mkl_linear"):
         return _packed(W, b, rows)
     if rows in FEW:
         upright = None if b is None else b.unsqueeze(-1)
         return lambda x: (W @ x.mT if upright is None else torch.addmm(upright, W, x.mT)).mT
-    return partial(F.linear, weight=W, bias=b)
+    return _as_it_stands(W, b)
+
+
+def _as_it_stands(W: Tensor, b: Tensor | None) -> Callable[[Tensor], Tensor]:
+    """The product with W read where it is, transposed once for all."""
+    columns = W.detach().mT
+    return partial(torch.mm, mat2=columns) if b is None else partial(torch.addmm, b.detach(), mat2=columns)
 
 
 def _packed(W: Tensor, b: Tensor | None, rows: int) -> Callable[[Tensor], Tensor]:

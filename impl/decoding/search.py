@@ -156,15 +156,15 @@ def _best(logits: Float[Tensor, "r V"], t: int) -> tuple[Int64[Tensor, "r t"], F
     """The t best tokens of each row, of equal ones the first, and their log-probabilities in float64."""
     if logits.dtype.itemsize == 2:
         logits = logits.float()
-    whole = logits.logsumexp(-1, keepdim=True)
+    log_p = logits.log_softmax(-1)
     if t == 1:
-        found = logits.max(-1, keepdim=True)
-        return found.indices, (found.values - whole).double()
+        index = logits.max(-1, keepdim=True).indices
+        return index, log_p.gather(-1, index).double()
     values, index = logits.topk(min(t + 1, logits.shape[-1]))
     if (values[:, 1:] == values[:, :-1]).any():  # topk leaves open which of equal ones it takes
         index = logits.sort(dim=-1, descending=True, stable=True).indices
-        values = logits.gather(-1, index)
-    return index[:, :t], (values[:, :t] - whole).double()
+    index = index[:, :t]
+    return index, log_p.gather(-1, index).double()
 
 
 def _filled(

@@ -87,7 +87,8 @@ class Cache:
                 f"transformer: expected at least 1 new token and room for it in {self.capacity} slots; "
                 f"got {n} new after {self.taken}"
             )
-        return self.lengths[:, None] + torch.arange(n, device=self.lengths.device)
+        first = self.lengths[:, None]
+        return first if n == 1 else first + torch.arange(n, device=self.lengths.device)
 
     def mask(self, n: int) -> Bool[Tensor, "g n_w m"] | None:
         """What the next n tokens of each row may attend to, the rows of a source one behind the other: all before them in their

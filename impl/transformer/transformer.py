@@ -1,6 +1,7 @@
 """The Transformer: from the ids of a source and of a target's words so far to the logits of the words that come next."""
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Integer
 from torch import Generator, Tensor, nn
 
@@ -131,7 +132,7 @@ class Transformer(nn.Module):
                 lengths = None  # no row is shorter than the others: nothing has to be hidden
             else:
                 mask = torch.arange(n, device=ids.device) < lengths[:, None]
-        x = self.target(ids, mask, cache.positions[cache.places(n)])
+        x = self.target(ids, mask, F.embedding(cache.places(n), cache.positions))
         if n == 1 and lengths is None and cache.prepared is not None:
             if cache.prepared.holds():
                 return cache.prepared.step(x.squeeze(1), cache)
