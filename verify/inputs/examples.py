@@ -19,9 +19,9 @@ from spec.language.evaluation.dimensions import Size, is_size, solved_all, whole
 from spec.language.formula import Formula
 from verify.inputs import mask_kinds, regimes
 from verify.inputs.dtypes import DTYPES
-from verify.inputs.leads import Lead, leads
+from verify.inputs.leads import YOUNG, Lead, leads
 from verify.inputs.size_rules import EVERY_SIZE, Supported
-from verify.inputs.sizes import ALIKE, BY_CHANCE, SIZE_KINDS, Sizing, sizing
+from verify.inputs.sizes import ALIKE, BY_CHANCE, LEAST, SIZE_KINDS, Sizing, sizing
 
 SHARING = 100
 """For every so many planned examples, one more choice of sizes of each kind: examples of equal sizes are evaluated together."""
@@ -119,6 +119,12 @@ class Space:
     def leads(self) -> tuple[Lead, ...]:
         """What examples are about, the most telling first."""
         return _leads(self.formula, self.data_regimes, tuple(self.fixed))
+
+    def plain(self, count: int, seed: int) -> list[Recipe]:
+        """Recipes at which bounds are as small as they can be: the least sizes, unit normal data, young parameters."""
+        random = np.random.default_rng([seed, 17])
+        young = next((place for place, lead in enumerate(self.leads) if lead.name == YOUNG), 0)
+        return [Recipe(LEAST, young, 0, turn, turn, int(random.integers(2**31))) for turn in range(count)]
 
     def plan(self, count: int, seed: int, large: bool = False) -> Iterator[Recipe]:
         """The first ``count`` recipes: regimes, masks, numbers and kinds of sizes each in turn, at coprime paces.

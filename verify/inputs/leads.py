@@ -33,7 +33,8 @@ class Lead:
 
 
 def leads(formula: Formula, data_regimes: Sequence[Regime], fixed: Container[str] = ()) -> tuple[Lead, ...]:
-    """Every lead of a formula, the most telling first: all data in each regime, fresh parameters, each parameter 0, the rest.
+    """Every lead of a formula, the most telling first: all data in each regime, fresh parameters, young ones, each parameter 0,
+    the rest.
 
     None is about a parameter that is ``fixed``.
     """
@@ -43,6 +44,7 @@ def leads(formula: Formula, data_regimes: Sequence[Regime], fixed: Container[str
     ]
     found = [_one(ALL_DATA, regime, "all data") for regime in data_regimes if data]
     found += _fresh(formula)
+    found += _young(formula, parameters)
     found += [_one(name, regimes.ZEROS) for name in parameters]
     for turn in range(len(regimes.PARAMETER)):  # after one round each parameter had its turn, and each regime
         for place, name in enumerate(parameters):
@@ -63,6 +65,17 @@ def _fresh(formula: Formula) -> list[Lead]:
     drawn = {**dict.fromkeys(biases, regimes.ZEROS), **dict.fromkeys(gains, regimes.ONES)}
     said = [words for words, names in (("biases 0", biases), ("gains 1", gains)) if names]
     return [Lead(f"fresh: {', '.join(said)}", drawn)] if len(drawn) > 1 else []
+
+
+YOUNG = "young: weights slight, gains near 1"
+"""Of a deep model, most can be said at such parameters: errors of a layer are not made larger by those behind it."""
+
+
+def _young(formula: Formula, parameters: Sequence[str]) -> list[Lead]:
+    """Weights and biases of about 0.1, gains of about 1: as a model is in its first steps."""
+    _, gains = roles(formula)
+    drawn = {name: regimes.NEAR_ONE if name in gains else regimes.SLIGHT for name in parameters}
+    return [Lead(YOUNG, drawn)] if drawn else []
 
 
 def roles(formula: Formula) -> tuple[list[str], list[str]]:
@@ -92,4 +105,4 @@ def _occurrences(node: Any, role: str, summed: bool = False) -> Iterable[tuple[s
         yield from _occurrences(child, below, inside)
 
 
-__all__ = ["ALL_DATA", "Lead", "leads", "roles"]
+__all__ = ["ALL_DATA", "Lead", "YOUNG", "leads", "roles"]

@@ -138,6 +138,8 @@ UNIT = Regime("unit normal", _scaled(1.0))
 ZEROS = Regime("zeros", _zeros)
 ONES = Regime("ones", lambda random, shape: np.ones(shape))
 DISTINCT = Regime("distinct", _signed)
+SLIGHT = Regime("slight", lambda random, shape: np.asarray(0.1 * _signed(random, shape)))
+NEAR_ONE = Regime("near 1", lambda random, shape: np.asarray(1.0 + 0.1 * _signed(random, shape)))
 
 DATA: tuple[Regime, ...] = (
     UNIT,

@@ -21,6 +21,9 @@ from spec.language.ordering import Group
 from verify.inputs.size_rules import Supported, sizes_of_formula
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
+LEAST = 1 << 20
+"""The kind of the least sizes that tell one from another: two steps, and else 3 and 4, of which a mean and a variance are no
+signs alone. Sums are short at them, and bounds at their smallest."""
 SIZE_KINDS, ALIKE, BY_CHANCE = 10, 5, 8
 """Kinds of small sizes, that of equal ones, and that of two equal and others distinct; from the first on kinds are large."""
 LARGE = (1031, 257, 131, 67)
@@ -129,6 +132,9 @@ class Sizing:
 
     def draw(self, kind: int, random: np.random.Generator, variant: int = 0) -> dict[Size, int]:
         """Sizes of one kind; two sizes that are equal by chance go in turn with ``variant``."""
+        if kind == LEAST:
+            others = cycle((3, 4))
+            return self.affordable({size: 2 if size in self.steps else next(others) for size in self.order})
         if kind >= SIZE_KINDS and self.large:
             return dict(self.large[(kind - SIZE_KINDS) % len(self.large)])
         count = len(self.order)
@@ -228,4 +234,15 @@ def _steps(group: Group, outside: tuple[Size, ...]) -> Iterator[Term]:
         yield from _steps(inner, over)
 
 
-__all__ = ["ALIKE", "BY_CHANCE", "LARGE", "LONG", "LONGEST", "PRIMES", "SIZE_KINDS", "Sizing", "sizing"]
+__all__ = [
+    "ALIKE",
+    "BY_CHANCE",
+    "LARGE",
+    "LEAST",
+    "LONG",
+    "LONGEST",
+    "PRIMES",
+    "SIZE_KINDS",
+    "Sizing",
+    "sizing",
+]

@@ -47,7 +47,8 @@ class Expected:
 class Outcome:
     """How a callable fared on one example; ``ratio`` is error/bound, infinite where the call itself failed.
 
-    ``idle``: the example gave nothing to compare. ``returned``: the type of what came back.
+    ``idle``: the example gave nothing to compare. ``returned``: the type of what came back. ``asked``: what was compared, and
+    ``answered``: of which of it the bound was small against a value.
     """
 
     ratio: float = 0.0
@@ -61,6 +62,8 @@ class Outcome:
     tolerance: float | None = None
     violates: str = ""
     returned: str = ""
+    asked: frozenset[str] = frozenset()
+    answered: frozenset[str] = frozenset()
 
     @property
     def fails(self) -> bool:
@@ -71,6 +74,7 @@ class Outcome:
         """The worse of two outcomes on the same example."""
         best = other if other.ratio > self.ratio else self
         best.effective = self.effective or other.effective
+        best.asked, best.answered = self.asked | other.asked, self.answered | other.answered
         return best
 
 
@@ -240,7 +244,9 @@ def compare(expected: Expected, got: Any) -> Outcome:
             ratio = np.where(np.isnan(got) | np.isnan(ratio), np.inf, ratio)
             ratio = np.where(np.isinf(bound), 0.0, ratio)
             telling = np.isfinite(bound) & (telling | (bound == 0))
-    outcome = Outcome(what=expected.name, effective=bool(telling.any()))
+    outcome = Outcome(what=expected.name, effective=bool(telling.any()), asked=frozenset((expected.name,)))
+    if outcome.effective and bool((telling & (value != 0)).any()):  # that nothing is there says little
+        outcome.answered = outcome.asked
     if not ratio.size:
         return outcome
     worst = int(np.argmax(ratio))

@@ -75,6 +75,10 @@ class Setting:
         return Space(self.judge.formula, self.caller.takes_mask, moderate, self.caller.sizes)
 
 
+NAMED = 5
+"""So many are named of those of which little was said."""
+
+
 def value_check(setting: Setting, dtype: str) -> CheckResult:
     """The value against the statement."""
     judge, caller, space = setting.judge, setting.caller, setting.space()
@@ -289,7 +293,16 @@ def concluded(
         result.verdict, result.message = INCONCLUSIVE, "vacuous: the bound was never small against a value"
     elif found.cut:
         result.message = f"stopped after {found.examples} examples: the time was over"
+    elif kind in ("value", "gradient") and (mute := found.asked - found.answered):
+        result.message = _mute(sorted(mute), len(found.asked), kind)
     return result
+
+
+def _mute(names: list[str], of: int, kind: str) -> str:
+    """What a check that conforms has said little of."""
+    these = ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
+    what = "the gradients of" if kind == "gradient" else "the outputs"
+    return f"of {what} {these} ({len(names)} of {of}) no number was large against its bound"
 
 
 def counterexample(judge: Judge, example: Example, outcome: Outcome) -> Counterexample:

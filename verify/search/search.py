@@ -23,6 +23,10 @@ PLANNED = 0.7
 """The share of examples that are planned; the others are searched."""
 GENERATION, LARGER_GENERATION = 6, 15
 """Examples of equal sizes that are drawn at a time; and of a statement that is dear to evaluate at any sizes."""
+PLAIN = 4
+"""More examples where the bound said nothing of something that is compared, or little, as it does of many lines: at those sizes
+and parameters at which it is at its smallest.
+"""
 STEERED = 10
 """Generations after which Hypothesis begins to steer: fewer would be as random with it, and its import takes half a second."""
 
@@ -32,7 +36,9 @@ Probe = Callable[[Example], Outcome]
 
 @dataclass
 class Found:
-    """What a search saw; ``latest``: the worst ratio since it was last set to 0; ``violated``: when the violation was seen."""
+    """What a search saw; ``latest``: the worst ratio since it was last set to 0; ``violated``: when the violation was seen;
+    ``asked`` and ``answered``: what was compared, and of which of it the bound was ever small against a value.
+    """
 
     examples: int = 0
     effective: int = 0
@@ -45,11 +51,16 @@ class Found:
     cut: bool = False
     returned: str = ""
     violated: float | None = None
+    asked: frozenset[str] = frozenset()
+    answered: frozenset[str] = frozenset()
 
     def see(self, example: Example, outcome: Outcome) -> None:
         """Count one judged example."""
         self.examples += 1
         self.effective += outcome.effective
+        self.asked |= outcome.asked
+        if 1 not in example.sizes.values():  # where an axis has one entry, nothing is said about the axis
+            self.answered |= outcome.answered
         self.worst = max(self.worst or 0.0, outcome.ratio)
         self.latest = max(self.latest, outcome.ratio)
         self.returned = outcome.returned or self.returned
@@ -143,11 +154,15 @@ def search(
         if not outcome.idle:
             found.see(example, outcome)
 
+    plain = min(PLAIN, count // 4)
     planned = count if count < 4 else max(1, int(PLANNED * count))
     for recipes in windows(space.plan(planned, seed, large=True), at_once):
         judge(recipes)
-    if not found.over and count > planned:
-        _hunt(space, judge, found, count - planned, seed)
+    kept = plain if space.sizing.extensive else 0
+    if not found.over and count - kept > planned:
+        _hunt(space, judge, found, count - kept - planned, seed)
+    if kept or found.asked - found.answered:
+        judge(space.plain(plain, seed))
     return found
 
 
