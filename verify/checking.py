@@ -196,16 +196,16 @@ def check(
             each.counterexample.left_out = sorted(caller.left_out)
             each.counterexample.adapted = hasattr(caller.fn, "adapted")
             if each.counterexample.adapted and each.counterexample.got is not None:
-                each.counterexample.plainly = _plainly(caller, each.counterexample)
+                each.counterexample.plainly = _plainly(caller, each.counterexample, each.kind == "gradient")
     report.seconds = time.perf_counter() - started
     return report
 
 
-def _plainly(caller: Caller, example: Counterexample) -> str:
+def _plainly(caller: Caller, example: Counterexample, grad: bool) -> str:
     """What an adapter does at a counterexample, in plain lines; none where it cannot be written, or is no longer to be called."""
     if caller.hung or not isinstance(caller.fn, Bound):
         return ""
-    arguments = caller.arguments(example.inputs, example.dtype, generator_seed=example.generator_seed)
+    arguments = caller.arguments(example.inputs, example.dtype, grad, example.generator_seed)
     items = zip(caller.formula.inputs, arguments, strict=False)
     return plain(caller.fn, [value for item, value in items if str(item) not in caller.left_out])
 

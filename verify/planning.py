@@ -140,6 +140,8 @@ def _compiled(setting: Setting, report: Report, kinds: list[str]) -> list[CheckR
     few = Setting(setting.judge, compiled, setting.seed, max(4, setting.max_examples // 12), setting.clock)
     result = value_check(few, _usable(report, kinds)[-1])
     result.name, result.kind = f"robustness: compiled ({result.name})", "robustness"
+    if result.counterexample is not None:
+        result.counterexample.calls = {"compiled": True}
     return [result]
 
 

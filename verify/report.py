@@ -32,6 +32,19 @@ CENTRAL = ("value", "law")
 """The kinds of check without which nothing conforms."""
 
 
+@dataclass(frozen=True)
+class Played:
+    """The calls in which something shows, as they were made, in lines that need torch and the callable alone.
+
+    Attributes:
+        lines: the calls, and what is held to what; the callable is ``function``.
+        functions: of an adapted callable, how ``function`` is defined for each of its kinds of call, ``function_1`` the first.
+    """
+
+    lines: list[str]
+    functions: list[str] = field(default_factory=list)
+
+
 @dataclass
 class Counterexample:
     """Inputs on which a callable fails, and how.
@@ -53,6 +66,7 @@ class Counterexample:
         left_out: the fixed inputs that the callable does not take.
         adapted: whether it was an adapter of :mod:`verify.adapt`.
         plainly: the adapted call in lines that need torch and its module alone, where it can be written so.
+        played: the calls of a theorem or a scene of use in such lines, where they can be written so.
     """
 
     inputs: dict[str, Any]
@@ -72,10 +86,11 @@ class Counterexample:
     left_out: list[str] = field(default_factory=list)
     adapted: bool = False
     plainly: str = ""
+    played: Played | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON-ready values."""
-        return {name: jsonable(value) for name, value in vars(self).items()}
+        """Everything as JSON-ready values, but for the lines of a script."""
+        return {name: jsonable(value) for name, value in vars(self).items() if name != "played"}
 
     def lines(self) -> list[str]:
         """The counterexample as short lines of text."""

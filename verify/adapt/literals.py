@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
+
+WRITTEN_OUT = 400
+"""Entries up to which an array is written as numbers; a larger one, which nobody reads either, by its bytes."""
 
 
 def literal(value: Any, dtype: str) -> str:
@@ -17,6 +21,11 @@ def literal(value: Any, dtype: str) -> str:
     kind = {"b": "torch.bool", "i": "torch.int64"}.get(array.dtype.kind, f"torch.{dtype}")
     if array.size == 0:
         return f"torch.zeros({tuple(array.shape)}, dtype={kind})"
+    if array.size > WRITTEN_OUT:
+        made = torch.from_numpy(np.array(array)).to(getattr(torch, kind.removeprefix("torch."))).flatten()
+        said = made.view(torch.uint8).numpy().tobytes().hex()
+        shape = tuple(array.shape)
+        return f'torch.frombuffer(bytearray.fromhex("{said}"), dtype={kind}).reshape({shape})'
     return f"torch.tensor({_nested(array)}, dtype={kind})"
 
 

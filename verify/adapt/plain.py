@@ -18,23 +18,50 @@ from torch import Tensor
 
 from spec.language.arrays import WHOLE
 from verify.adapt import expressions, vocabulary
-from verify.adapt.adapter import SEPARATELY, Bound
+from verify.adapt.adapter import Bound
+from verify.adapt.arrays import NumPyRunner
 from verify.adapt.constructors import FunctionRunner, ModuleRunner
 from verify.adapt.literals import literal
+from verify.adapt.naming import CHECKED, home, name_of, root
+from verify.adapt.plain_parts import apart, arranged, laid_out, listing, looped, of_arrays
 from verify.adapt.spelling import PYTHON_MODULES, Unwritten, spelled
 from verify.adapt.weights import Filling
-
-CHECKED = "_checked_"
-"""Before the name of a module that a command has loaded from a file: a script beside the file imports it by its name."""
 
 
 def plain(bound: Bound, arguments: Sequence[Any]) -> str:
     """Lines that define ``function``, which takes the formula's inputs in their order; none where they cannot be written."""
     try:
-        text = _Writer(bound, arguments).text()
+        text = written(bound, arguments)
     except (Unwritten, expressions.Refused):
         return ""
     return text if _alike(text, bound, arguments) else ""
+
+
+def written(bound: Bound, arguments: Sequence[Any]) -> str:
+    """The lines of one call; where each member is called by itself, those of the first, and a loop.
+
+    Raises:
+        Unwritten: it cannot be written.
+    """
+    given = bound._given(arguments)
+    lead = bound._lead(given)
+    if not (lead and apart(bound)):
+        return _Writer(bound, arguments).text()
+    carried = [name for name in bound.batched if isinstance(given.get(name), Tensor)]
+    if isinstance(given.get(bound.masked), Tensor):
+        raise Unwritten  # a mask stands in the lines as it is
+    first = [
+        value.reshape(-1, *value.shape[len(lead) :])[0] if name in carried else value
+        for name, value in zip(_taken(bound), arguments, strict=False)
+    ]
+    return looped(_Writer(bound, first).text(), bound, carried, lead)
+
+
+def _taken(bound: Bound) -> list[str]:
+    """The names of the arguments that it is given."""
+    fixed = bound.adapter.fixed
+    every = [n for n in bound.inputs if n != bound.masked and (n not in fixed or n in bound.spoken)]
+    return [*every, *([bound.masked] if bound.masked else [])]
 
 
 def _alike(text: str, bound: Bound, arguments: Sequence[Any]) -> bool:
@@ -77,7 +104,10 @@ class _Writer:
         self.names, self.lead = bound._names(self.given), bound._lead(self.given)
         self.letters = bound._letters(self.given)
         self.helpers: set[str] = set()
-        if self.lead and (bound.layout.batch == SEPARATELY or bound.form.form == "nm"):
+        self.used: set[str] = set()
+        self.made: list[str] = []
+        self.graded = any(isinstance(v, Tensor) and v.requires_grad for v in self.given.values())
+        if self.lead and apart(bound):
             raise Unwritten
         like = next((v for v in self.given.values() if isinstance(v, Tensor) and v.is_floating_point()), None)
         self.dtype = str(torch.float32 if like is None else like.dtype)
@@ -103,10 +133,20 @@ class _Writer:
             before, call, after = self._module(runner)
         elif type(runner) is FunctionRunner:
             before, call, after = (
-                [f"from {_home(runner.fn)} import {_root(runner.fn)}", ""],
-                runner.fn.__qualname__,
+                [f"from {home(runner.fn)} import {root(runner.fn)}", ""],
+                name_of(runner.fn),
                 "",
             )
+        elif type(runner) is NumPyRunner and not self.graded:
+            before = [
+                "from collections.abc import Callable",
+                "from typing import Any",
+                "",
+                "import numpy as np",
+            ]
+            before += ["", f"from {home(runner.fn)} import {root(runner.fn)}", "", ""]
+            before += [f"{inspect.getsource(of_arrays)}\n"]
+            call, after = f"of_arrays({name_of(runner.fn)})", ""
         else:
             raise Unwritten
         positional, named = expressions.listed(self.bound.call, "")
@@ -133,7 +173,9 @@ class _Writer:
             names[-1] += "=None"
         lines = [f"def function({', '.join(names)}):", *(f"    {line}" for line in (*body, *self._outputs()))]
         grad = isinstance(runner, ModuleRunner) and not runner.grad
-        return "\n".join([*head, *before, *helpers, *(["@torch.no_grad()"] if grad else []), *lines, ""])
+        return "\n".join(
+            [*head, *self.made, *before, *helpers, *(["@torch.no_grad()"] if grad else []), *lines, ""]
+        )
 
     # What is called ------------------------------------------------------------------------------------------------------
 
@@ -148,10 +190,10 @@ class _Writer:
         said = ", ".join([*map(_value, given), *(f"{name}={_value(value)}" for name, value in named.items())])
         mode = "train()" if runner.train else "eval()"
         lines = [
-            f"from {_home(runner.build)} import {_root(runner.build)}",
+            f"from {home(runner.build)} import {root(runner.build)}",
             "",
             "torch.manual_seed(0)",
-            f"module = {runner.build.__qualname__}({said}).to({self.dtype}).{mode}",
+            f"module = {name_of(runner.build)}({said}).to({self.dtype}).{mode}",
         ]
         if runner.method != "forward":
             lines.append(f"module.forward = module.{runner.method}")
@@ -168,8 +210,12 @@ class _Writer:
             what, parameter = filling.made[key], filling.parameters[name]
             if what is None:
                 continue
-            if callable(what):
-                raise Unwritten
+            if callable(what):  # a function by its name; of the letters and sizes, by theirs
+                names = [name for name in inspect.signature(what).parameters if name in self.names]
+                self.used |= {*names}
+                self.made.append(f"from {home(what)} import {root(what)}")
+                found[name] = f"{name_of(what)}({', '.join(f'{each}={each}' for each in names)})"
+                continue
             text = self._said(what, bound) if isinstance(what, str) else repr(what)
             value = expressions.value(what, {**self.inner, **bound}, "") if isinstance(what, str) else what
             full = f"torch.full({tuple(parameter.shape)}, {text}, dtype={self.dtype})"
@@ -191,7 +237,7 @@ class _Writer:
                 if begins[name] <= int(order[at]) < begins[name] + letter.numel()
             )
             entries = order[at : at + letter.numel()] - begins[name]
-            for said, numbers in _arranged(letter):
+            for said, numbers in arranged(letter):
                 if torch.equal(numbers.flatten(), entries) and (
                     numbers.shape == shape or (numbers.shape[1:] == shape[1:] and len(shape) == numbers.ndim)
                 ):
@@ -199,7 +245,7 @@ class _Writer:
                     break
             else:
                 every = ", ".join(f"{name}.flatten()" for name, _ in own)
-                return f"torch.cat([{every}])[{order.tolist()}].reshape({_row(shape)})"
+                return f"torch.cat([{every}])[{order.tolist()}].reshape({listing(shape)})"
             at += letter.numel()
         return parts[0] if len(parts) == 1 else f"torch.cat([{', '.join(parts)}])"
 
@@ -210,7 +256,7 @@ class _Writer:
         return [
             f"{name} = {_value(value)}"
             for name, value in self.inner.items()
-            if name in self._spoken and isinstance(value, int | float)
+            if name in self._spoken | self.used and isinstance(value, int | float)
         ]
 
     @property
@@ -230,7 +276,7 @@ class _Writer:
             item = self.bound.tensors[name]
             rank, whole = len(item.shape), item.domain in WHOLE
             laid = self.inner[name]
-            said = _laid(name, value, laid, lambda x, r=rank, w=whole: layout.inward(x, self.lead, r, w))
+            said = laid_out(name, value, laid, lambda x, r=rank, w=whole: layout.inward(x, self.lead, r, w))
             if said != name:
                 lines.append(f"{name} = {said}")
         if "mask" in self._spoken and "mask" in self.inner:
@@ -265,7 +311,7 @@ class _Writer:
             rank, whole = len(item.shape), item.domain in WHOLE
             outward = layout.outward(value, self.lead, rank, whole)
             said.append(
-                _laid(text, value, outward, lambda x, r=rank, w=whole: layout.outward(x, self.lead, r, w))
+                laid_out(text, value, outward, lambda x, r=rank, w=whole: layout.outward(x, self.lead, r, w))
             )
         return [f"return {', '.join(said)}"]
 
@@ -276,57 +322,10 @@ class _Writer:
         return spelled(text, names, constants, self.helpers)
 
 
-def _arranged(letter: Tensor) -> list[tuple[str, Tensor]]:
-    """A letter's entries in their order, and transposed: what is written behind its name, and their numbers."""
-    numbers = torch.arange(letter.numel()).reshape(letter.shape)
-    return [("", numbers), (".mT", numbers.mT)] if letter.ndim > 1 else [("", numbers)]
-
-
-def _laid(name: str, value: Tensor, laid: Tensor, change: Any) -> str:
-    """A tensor laid out otherwise: by what moves its axes, as it is told by its numbers."""
-    if laid.shape == value.shape and laid is value:
-        return name
-    numbers = torch.arange(value.numel()).reshape(value.shape)
-    moved = change(numbers)
-    if moved.numel() != value.numel():
-        return (
-            f"{name}.expand({_row(moved.shape)})"
-            if torch.equal(numbers.expand(moved.shape), moved)
-            else _refuse()
-        )
-    shape = tuple(moved.shape)
-    if torch.equal(moved.flatten(), numbers.flatten()):
-        return name if shape == tuple(value.shape) else f"{name}.reshape({_row(shape)})"
-    return f"{name}.flatten()[{moved.flatten().tolist()}].reshape({_row(shape)})"
-
-
-def _row(shape: Sequence[int]) -> str:
-    return ", ".join(map(str, shape)) or "()"
-
-
-def _refuse() -> str:
-    raise Unwritten
-
-
 def _value(value: Any) -> str:
     if not isinstance(value, int | float | str | bool | type(None)):
         raise Unwritten
     return literal(value, "float64") if not isinstance(value, str) else repr(value)
-
-
-def _home(found: Any) -> str:
-    """The module from which something is imported."""
-    module, name = getattr(found, "__module__", None), getattr(found, "__qualname__", "<")
-    held = sys.modules.get(module or "")
-    for part in name.split("."):
-        held = getattr(held, part, None)
-    if held is not found or module in (None, "__main__"):
-        raise Unwritten
-    return str(module).removeprefix(CHECKED)
-
-
-def _root(found: Any) -> str:
-    return str(found.__qualname__).partition(".")[0]
 
 
 __all__ = ["plain"]

@@ -10,7 +10,9 @@ import numpy as np
 
 from spec.language.arrays import Tensor
 from spec.language.formula import Formula
+from verify.output.played import source
 from verify.report import Counterexample
+from verify.subject import leading
 
 
 def led_lines(formula: Formula, example: Counterexample, allowed: Sequence[int]) -> list[str]:
@@ -59,6 +61,20 @@ def led_lines(formula: Formula, example: Counterexample, allowed: Sequence[int])
     ]
 
 
+def by_leading_lines(formula: Formula, allowed: Sequence[int]) -> list[str]:
+    """The same for calls of any shapes."""
+    helpers = (leading.by_leading, leading.one_by_one, leading.each)
+    return [
+        "",
+        "",
+        "from math import prod",
+        *(line for helper in helpers for line in ("", "", *source(helper))),
+        "",
+        "",
+        f"function = by_leading(function, {leading.carried(formula)!r}, {tuple(allowed)!r})",
+    ]
+
+
 def _listed(formula: Formula, example: Counterexample, names: list[str]) -> str:
     """The arguments, without a mask that is none."""
     last = str(formula.inputs[-1])
@@ -96,4 +112,4 @@ def outputs_shapes(formula: Formula, sizes: dict[Any, int], batch: Sequence[int]
     return [(*batch, *(whole(size, sizes) for size in t.shape)) for t in formula.outputs]
 
 
-__all__ = ["led_lines", "outputs_shapes"]
+__all__ = ["by_leading_lines", "led_lines", "outputs_shapes"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from spec.language.formula import Formula
 from spec.language.own import address_of
 from spec.language.registry import find, procedure_ids
 from verify.adapt.literals import literal, number
-from verify.output.led import led_lines, outputs_shapes
-from verify.report import FALSIFIED, CheckResult, Counterexample, Report
+from verify.output.led import by_leading_lines, led_lines, outputs_shapes
+from verify.output.played import modules, played_lines
+from verify.report import FALSIFIED, CheckResult, Counterexample, Played, Report
 
 PLACEHOLDER = "your_module:your_function"
 
@@ -56,10 +58,13 @@ def script(
         raise ValueError(f"{chosen.name}: there is no counterexample to reproduce")
     formula = find(formula_id)
     simple = chosen.kind == "value" or (chosen.kind == "gradient" and example.got is not None)
-    body = _plain(formula, chosen, example) if simple else _again(formula, chosen, example)
+    simple |= "compiled" in example.calls
     leading = subject.leading if isinstance(subject, Report) else ()
-    plainly = example.plainly if simple else ""
-    return _head(formula, chosen, example, target or PLACEHOLDER, written, leading, plainly) + body
+    head = partial(_head, formula, chosen, example, target or PLACEHOLDER, written, leading)
+    if not simple and example.played is not None:
+        return head(played=example.played) + "\n".join(played_lines(example.played))
+    body = _plain(formula, chosen, example) if simple else _again(formula, chosen, example)
+    return head(plainly=example.plainly if simple else "") + body
 
 
 def _head(
@@ -70,6 +75,7 @@ def _head(
     written: str,
     leading: tuple[int, ...] = (),
     plainly: str = "",
+    played: Played | None = None,
 ) -> str:
     module, _, name = target.partition(":")
     chosen = ", ".join(f"{key}={option}" for key, option in example.conventions.items())
@@ -80,11 +86,12 @@ def _head(
         _comment(check.message),
         f"Violated: {_comment(example.violates)}",
         '"""',
-        "import sys",
+        *(["from __future__ import annotations", ""] if played else []),
+        *sorted(f"import {name}" for name in ("sys", *(modules(played) if played else ()))),
         "",
         "import torch",
     ]
-    if plainly:
+    if plainly or (played and played.functions):
         return "\n".join([*lines, plainly, "", ""])
     root, function = name.partition(".")[0], written or name
     if example.adapted:
@@ -97,7 +104,9 @@ def _head(
         "",
         f"function = {function}",
         *(_left_out(formula, example) if example.left_out else ()),
-        *(led_lines(formula, example, leading) if leading else ()),
+        *(["function = torch.compile(function)"] if "compiled" in example.calls else []),
+        *(led_lines(formula, example, leading) if leading and not played else ()),
+        *(by_leading_lines(formula, leading) if leading and played else ()),
         "",
         "",
     ]
@@ -294,18 +303,14 @@ def _example(
     generator_seed: int | None,
     what: Mapping[str, Any],
 ) -> Any:
-    from verify.inputs.examples import Example, sizes_of
+    from verify.properties.offending import example_of
     from verify.properties.theorems import sizes_needed
 
-    arrays = _arrays(inputs)
-    batch: tuple[int, ...] = ()
-    for tensor in formula.tensors:
-        if tensor.role == "data" and isinstance(arrays.get(tensor.name), np.ndarray):
-            batch = arrays[tensor.name].shape[: arrays[tensor.name].ndim - len(tensor.shape)]
-    sizes = sizes_of(formula, arrays, batch)
+    example = example_of(formula, _arrays(inputs), dtype, generator_seed)
+    example.turn = what.get("turn", 0)
     if what["kind"] == "theorem":
         theorem = formula.theorems[what["theorem"]]
         for symbol in (*sizes_needed(formula, theorem), *theorem.sizes):
             if str(symbol) in what["sizes"]:
-                sizes[symbol] = int(what["sizes"][str(symbol)])
-    return Example(arrays, dtype, sizes, batch=batch, generator_seed=generator_seed)
+                example.sizes[symbol] = int(what["sizes"][str(symbol)])
+    return example

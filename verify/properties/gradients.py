@@ -19,7 +19,7 @@ from verify.inputs.examples import Example, members, rounded
 from verify.oracle import Arithmetic, Question
 from verify.properties.values import Expected, Judge, Outcome, compare, explain, worst
 from verify.subject.caller import Caller
-from verify.subject.returned import values
+from verify.subject.returned import unconnected, values
 
 REAL = ("real", "positive", "nonnegative")
 JUDGED = ("float64", "float32")
@@ -155,25 +155,14 @@ def backward(
     carried = [
         (out, stored(caller.tensor(tensor, example.cotangents[tensor.name], example.dtype)))
         for tensor, out in zip(caller.returns, outputs, strict=True)
-        if out.requires_grad
+        if tensor.name in example.cotangents
     ]
     leaves = {
         item.name: value
         for item, value in zip(caller.formula.inputs, arguments, strict=False)
         if isinstance(value, torch.Tensor) and value.requires_grad
     }
-    if not carried:
-        return dict.fromkeys(leaves)
-    found = caller.guarded(
-        lambda: torch.autograd.grad(
-            [out for out, _ in carried],
-            list(leaves.values()),
-            [seed for _, seed in carried],
-            allow_unused=True,
-        ),
-        arguments,
-    )
-    return dict(zip(leaves, found, strict=True))
+    return caller.gradients([out for out, _ in carried], [seed for _, seed in carried], leaves, arguments)
 
 
 def judge_gradient(judge: Judge, caller: Caller, example: Example) -> Outcome:
@@ -207,7 +196,8 @@ def compared(
     """How far gradients are from the derived ones."""
     outcomes = []
     for name, gradient in found.items():
-        got = np.zeros(expected[name].value.shape) if gradient is None else values(gradient)
+        shape = expected[name].value.shape
+        got = unconnected(name, shape) if gradient is None else values(gradient)
         if got.shape != expected[name].value.shape:
             said = f"{judge.formula.id}: {caller.name}: the gradient of {name} has shape {got.shape}"
             return Outcome(ratio=math.inf, message=f"{said}; expected {expected[name].value.shape}")

@@ -31,7 +31,8 @@ from verify.properties.large_scenarios import (
 from verify.properties.leaks import UNREAD, nan_in_masked_slots
 from verify.properties.values import Judge, Outcome, compare, explain, judge_call, judge_value, worst
 from verify.subject.caller import Caller
-from verify.subject.returned import values
+from verify.subject.returned import alike as alike_results
+from verify.subject.returned import of_type, values
 
 CHANGED = 2
 """How many changes of some of its inputs an example is called with."""
@@ -153,7 +154,7 @@ def again_with_others(judge: Judge, caller: Caller, example: Example) -> Outcome
 
 def _read(results: Sequence[torch.Tensor]) -> list[np.ndarray[Any, Any]]:
     """What results are now. Copied: one may be a view of an input, which is written to later."""
-    return [values(x).copy() for x in results]
+    return [values(x, copy=True) for x in results]
 
 
 def some_changed(judge: Judge, example: Example) -> tuple[Example, ...]:
@@ -242,10 +243,10 @@ def same_generator_same_result(judge: Judge, caller: Caller, example: Example) -
         (v for v in _passed(caller, example) if isinstance(v, torch.Tensor) and v.dtype == torch.int64), None
     )
     for tensor, a, b in zip(caller.returns, first, second, strict=True):
-        if ids is not None and tensor.domain == "integer" and a.dtype != ids.dtype:
+        if ids is not None and tensor.domain == "integer" and not of_type(tensor.name, a, ids.dtype):
             said = f"{judge.formula.id}: {caller.name}: output {tensor.name} has dtype {a.dtype}; expected {ids.dtype}"
             return Outcome(ratio=math.inf, message=said, violates="ids keep their type")
-        if not torch.equal(a, b):
+        if not alike_results(tensor.name, a, b):
             said = f"{judge.formula.id}: {caller.name}: {tensor.name} differs between two calls with the same seed"
             return Outcome(
                 ratio=math.inf, message=said, violates="results depend on the inputs and the generator only"

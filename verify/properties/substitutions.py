@@ -27,9 +27,9 @@ from verify.inputs.ranges import Outside
 from verify.oracle import content
 from verify.properties.arguments import OfExamples
 from verify.properties.gradients import expected_gradients_at
-from verify.properties.values import Expected, Judge, Reals
+from verify.properties.values import Expected, Judge, Reals, compare
 from verify.subject.caller import Caller
-from verify.subject.returned import values
+from verify.subject.returned import WATCHING, unconnected, values
 
 _T = TypeVar("_T")
 VERSION = unnamed("version")
@@ -124,10 +124,18 @@ class CallableApplications(OfExamples):
             dtypes,
             lambda asked, dtype: [e[place] for e in judge.expect_all(asked, dtype, rigorous=False)],
         )
+        self.told(own, said, got)
         return [
             (value if own else line.value, line.bound, line.value)
             for value, line in zip(got, said, strict=True)
         ]
+
+    @staticmethod
+    def told(own: bool, said: Sequence[Expected], got: Sequence[Any]) -> None:
+        """Whoever writes the calls down is told what the statement says of each."""
+        if own and WATCHING:
+            for line, value in zip(said, got, strict=True):
+                compare(line, value)
 
     @staticmethod
     def said(
@@ -172,7 +180,7 @@ class CallableApplications(OfExamples):
             kind = example.dtype if self.judge.real else None
             got = self.caller.results(passed, sizes_in(self.formula, arguments), (), kind)
             # It is kept: what a callable writes into the same memory later is another result.
-            return [(np.array(values(x)), str(x.dtype).removeprefix("torch.")) for x in got]
+            return [(values(x, copy=True), str(x.dtype).removeprefix("torch.")) for x in got]
 
         return self.kept.once(self.kept.results, self.key(arguments, example), call)
 
@@ -205,6 +213,7 @@ class CallableApplications(OfExamples):
                 for (inputs, seeds), example in zip(points, examples, strict=True)
             ]
         derived = self.said(points, [example.dtype for example in examples], ask)
+        self.told(own, derived, got)
         return [
             (slope if own else line.value, line.bound, line.value)
             for slope, line in zip(got, derived, strict=True)
@@ -224,17 +233,10 @@ class CallableApplications(OfExamples):
             if not out.requires_grad:
                 raise NotRunnable("the output carries no gradient")
             tensor = judge.flat.outputs[place]
-            grad = self.caller.guarded(
-                lambda: torch.autograd.grad(
-                    out,
-                    leaf,
-                    self.caller.tensor(tensor, seed, example.dtype),
-                    retain_graph=True,
-                    allow_unused=True,
-                )[0],
-                passed,
-            )
-            return np.zeros(np.shape(arguments[wrt])) if grad is None else np.array(values(grad))
+            given = self.caller.tensor(tensor, seed, example.dtype)
+            grad = self.caller.gradients([out], [given], {wrt: leaf}, passed, again=True)[wrt]
+            shape = np.shape(arguments[wrt])
+            return unconnected(wrt, shape) if grad is None else values(grad, copy=True)
 
         return self.kept.once(self.kept.gradients, (key, np.asarray(seed).tobytes(), place, wrt), call)
 

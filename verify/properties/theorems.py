@@ -92,7 +92,7 @@ def _judged(
     """The outcomes at examples of equal sizes; what goes wrong is raised if they are judged ``together``."""
     outcomes, asked = [Outcome() for _ in examples], False
     bindings, given = bound_together(judge, theorem, examples)
-    for claim in theorem.claims:
+    for number, claim in enumerate(theorem.claims):
         calls = CallableApplications(judge, caller, examples, given, kept)
         try:
             found = _judge_claim(judge, calls, theorem, settled(claim, judge), bindings)
@@ -108,6 +108,8 @@ def _judged(
         except (TypeError, KeyError, IndexError, NotImplementedError, StopIteration) as error:
             raise NotRunnable(f"{type(error).__name__}: {error}") from error
         if calls.asked:
+            for one in found:
+                one.claim = number
             outcomes = [one.worse(other) for one, other in zip(outcomes, found, strict=True)]
             asked = True
     if not asked:
@@ -122,7 +124,7 @@ def _judge_claim(
     if vacuous(claim, evaluator):
         calls.asked = True  # it would be, at other sizes
         return [Outcome() for _ in calls.examples]
-    left, right, where = sides(_of_examples(claim, judge.formula), evaluator, len(calls.examples))
+    left, right, where = sides(about_examples(claim, judge.formula), evaluator, len(calls.examples))
     with np.errstate(all="ignore"):
         gaps = left.floats() - right.floats()
         tolerance = left.bounds() + right.bounds()
@@ -206,7 +208,7 @@ def sides(claim: Claim, evaluator: Evaluator, examples: int) -> tuple[Any, Any, 
 
 
 @lru_cache(maxsize=1024)
-def _of_examples(claim: Claim, formula: Formula) -> Claim:
+def about_examples(claim: Claim, formula: Formula) -> Claim:
     """A claim about each of the examples."""
     kept = frozenset(tensor.name for tensor in formula.constants)
     left, right, where = (of_examples(part, kept) for part in (claim.left, claim.right, claim.where))

@@ -23,7 +23,7 @@ from verify.faults import Fault
 from verify.inputs.examples import Example, members
 from verify.oracle import BALLS, PLAIN, Answer, Arithmetic, Oracle, content, oracle_for, shapes, together
 from verify.subject.caller import Caller
-from verify.subject.returned import values
+from verify.subject.returned import WATCHING, values
 
 Reals = npt.NDArray[np.float64]
 AFFORDABLE = 6000
@@ -48,7 +48,7 @@ class Outcome:
     """How a callable fared on one example; ``ratio`` is error/bound, infinite where the call itself failed.
 
     ``idle``: the example gave nothing to compare. ``returned``: the type of what came back. ``asked``: what was compared, and
-    ``answered``: of which of it the bound was small against a value.
+    ``answered``: of which of it the bound was small against a value; ``claim``: which of a theorem.
     """
 
     ratio: float = 0.0
@@ -64,6 +64,7 @@ class Outcome:
     returned: str = ""
     asked: frozenset[str] = frozenset()
     answered: frozenset[str] = frozenset()
+    claim: int | None = None
 
     @property
     def fails(self) -> bool:
@@ -234,7 +235,7 @@ class Judge:
 
 def compare(expected: Expected, got: Any) -> Outcome:
     """How far a returned array is from what is expected, in units of the bound; NaN never passes where a bound is finite."""
-    value, bound = expected.value, expected.bound
+    value, bound, read = expected.value, expected.bound, got
     got = np.asarray(got, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         error = np.abs(got - value)
@@ -244,6 +245,8 @@ def compare(expected: Expected, got: Any) -> Outcome:
             ratio = np.where(np.isnan(got) | np.isnan(ratio), np.inf, ratio)
             ratio = np.where(np.isinf(bound), 0.0, ratio)
             telling = np.isfinite(bound) & (telling | (bound == 0))
+    for each in WATCHING:
+        each.compares(expected.name, read, value, bound, ratio)
     outcome = Outcome(what=expected.name, effective=bool(telling.any()), asked=frozenset((expected.name,)))
     if outcome.effective and bool((telling & (value != 0)).any()):  # that nothing is there says little
         outcome.answered = outcome.asked

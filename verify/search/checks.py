@@ -16,10 +16,11 @@ from verify.properties.gradients import JUDGED, announce, differentiable, judge_
 from verify.properties.scenarios import Scenario, applicable
 from verify.properties.substitutions import Kept
 from verify.properties.values import Judge, Outcome, judge_value
-from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Kind
+from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Kind, Played
 from verify.search.search import Clock, Found, Probe, search
 from verify.search.shrink import SECONDS, Shrinker, declarations
 from verify.subject.caller import Caller
+from verify.subject.playing import played_scene
 
 LEAST_SHRINKING = 0.3
 """Seconds that every counterexample gets, even when the report's share is used up."""
@@ -239,10 +240,13 @@ def robustness_check(
         return None
     dtype = found.example.dtype if found.example else dtypes[0]
     name = f"robustness: {scenario.name}"
-    result = concluded(setting, name, "robustness", dtype, found, probe, shrinking=shrinking)
+    written = partial(_played, caller, partial(scenario.play, judge, caller))
+    result = concluded(setting, name, "robustness", dtype, found, probe, shrinking=shrinking, played=written)
     result.dtype = None
     if result.counterexample is not None:
         result.counterexample.calls = {"scenario": scenario.name}
+        if found.example is not None and found.example.turn:
+            result.counterexample.calls["turn"] = found.example.turn
     if skipped and not found.effective and result.verdict != FALSIFIED:
         result.verdict, result.message = INCONCLUSIVE, "plain calls fail on these examples already"
     return result
@@ -258,8 +262,12 @@ def concluded(
     more: tuple[Tensor, ...] = (),
     fixed: set[Size] | None = None,
     shrinking: float = SECONDS,
+    played: Callable[[Example], Played | None] | None = None,
 ) -> CheckResult:
-    """The result of a search: shrinks a violation, names a vacuous check and an unsupported type."""
+    """The result of a search: shrinks a violation, names a vacuous check and an unsupported type.
+
+    ``played`` writes the calls of an example down; where it is left out, those of the ``probe``.
+    """
     kept = dtype if setting.judge.real else found.returned or dtype
     result = CheckResult(
         name, kind, CONFORMS, found.examples, found.worst, found.share, dtype=kept, ratios=found.ratios
@@ -282,6 +290,9 @@ def concluded(
             result.counterexample.calls = {
                 "sizes": {str(size): value for size, value in example.sizes.items()}
             }
+        if setting.small and (played is not None or outcome.got is None):
+            probed = partial(_played, setting.caller, probe)
+            result.counterexample.played = (played or probed)(example)
     elif found.unsupported:
         result.verdict, result.message = INCONCLUSIVE, found.unsupported
     elif not found.examples:
@@ -303,6 +314,11 @@ def _mute(names: list[str], of: int, kind: str) -> str:
     these = ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
     what = "the gradients of" if kind == "gradient" else "the outputs"
     return f"of {what} {these} ({len(names)} of {of}) no number was large against its bound"
+
+
+def _played(caller: Caller, play: Probe, example: Example) -> Played | None:
+    """What is done with a callable at an example, in lines, if it can be written."""
+    return played_scene(caller, lambda: play(example).fails)
 
 
 def counterexample(judge: Judge, example: Example, outcome: Outcome) -> Counterexample:

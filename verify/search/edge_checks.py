@@ -13,6 +13,7 @@ import numpy as np
 from verify.edges import ARITHMETIC, EDGES, GENERATOR, STRICT, UNREAD
 from verify.faults import Fault, Unsupported
 from verify.properties.leaks import leaks, unread
+from verify.properties.offending import played_offence
 from verify.properties.values import judge_call
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, REPORTED, CheckResult, Counterexample, Report
 from verify.search.checks import Setting
@@ -113,6 +114,7 @@ def offences(setting: Setting, report: Report) -> None:
                 dict(setting.judge.conventions),
                 violates=title,
                 calls={"offence": "generator" if offence is drawn else key},
+                played=played_offence(setting.judge, setting.caller, offence),
             )
         report.checks.append(result)
     for output, home in setting.caller.aliases.items():

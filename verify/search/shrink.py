@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from spec.language.arrays import Tensor
+from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.dimensions import Size, symbols_in, whole
 from spec.language.formula import Formula
 from verify.faults import Unsupported
@@ -161,9 +161,15 @@ class Shrinker:
         sizes = {**example.sizes, **smaller}
 
         def cut(name: str, value: Any) -> Any:
-            if not isinstance(value, np.ndarray):
-                return next((size for symbol, size in smaller.items() if name == str(symbol)), value)
             tensor = self.declared.get(name)
+            if not isinstance(value, np.ndarray):
+                if (
+                    isinstance(tensor, Tensor)
+                    and tensor.domain in WHOLE
+                    and smaller.keys() & symbols_in(tensor.below)
+                ):
+                    return min(value, max(whole(tensor.below, sizes) - 1, 0))
+                return next((size for symbol, size in smaller.items() if name == str(symbol)), value)
             if tensor is None or value.ndim < len(tensor.shape):
                 return value
             if smaller.keys() & symbols_in(tensor.below):

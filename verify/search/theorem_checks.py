@@ -17,6 +17,7 @@ from verify.faults import Unsupported
 from verify.inputs.examples import Example, Recipe, Space
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.properties.gradients import JUDGED
+from verify.properties.relations import played_theorem
 from verify.properties.substitutions import NotRunnable
 from verify.properties.theorems import (
     assumed,
@@ -145,9 +146,9 @@ def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> Chec
         if tensor.domain == "permutation":
             fixed = fixed.union(*(symbols_in(size) for size in tensor.shape))
     dtype = found.example.dtype if found.example else dtypes[0]
-    result = concluded(
-        setting, f"theorem {theorem.name}", "theorem", dtype, found, probe, theorem.given, fixed
-    )
+    written = partial(played_theorem, judge, caller, theorem)
+    name = f"theorem {theorem.name}"
+    result = concluded(setting, name, "theorem", dtype, found, probe, theorem.given, fixed, played=written)
     result.dtype = None if found.example is None else dtype
     result.details["title"] = theorem.title
     return result

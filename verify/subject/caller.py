@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -30,18 +30,22 @@ from verify.subject.returned import held, shared, values
 from verify.subject.sandbox import GENERATORS, Deadline, GlobalState, interrupted
 from verify.subject.wording import called, describe
 
+if TYPE_CHECKING:
+    from verify.subject.recording import Recorder
+
 LIMIT, HUNG_LIMIT = 20.0, 0.5
 """Seconds one call may take (imports and compilation apart), and once one has not returned in time."""
 
 
 @dataclass(frozen=True)
 class Offence:
-    """Something a callable did besides returning a value."""
+    """Something a callable did besides returning a value; ``items``: to which state."""
 
     name: str
     message: str
     inputs: dict[str, Any]
     dtype: str
+    items: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -82,6 +86,7 @@ class Caller:
         self.declined: dict[str, str] = {}
         self.leading: tuple[int, ...] = ()
         self.supported: set[str] = set()
+        self.recorder: Recorder | None = None
 
     # The signature -------------------------------------------------------------------------------------------------------
 
@@ -235,7 +240,9 @@ class Caller:
         for key, changed in (("generator", drawn), ("global state", [n for n in meddled if n not in drawn])):
             if changed:
                 said = f"{self.formula.id}: {self.name} changes global state: {'; '.join(changed)}"
-                self.offences.setdefault(key, Offence("leaves global state alone", said, inputs, dtype))
+                self.offences.setdefault(
+                    key, Offence("leaves global state alone", said, inputs, dtype, tuple(changed))
+                )
         if damaged:
             which = ", ".join(names[place] for place in damaged)
             said = f"{self.formula.id}: {self.name} changes its input {which} in place, for {shapes}"
@@ -255,6 +262,8 @@ class Caller:
             Unsupported: the type is declared unsupported.
         """
         shapes = describe(self.formula, arguments)
+        if self.recorder is not None:
+            self.recorder.calls(arguments, sizes, batch, dtype)
         result = self.guarded(self._work(arguments), arguments, shapes)
         if dtype in self.declined:  # it returns, but in another type
             raise Unsupported(self.declined[dtype])
@@ -264,6 +273,39 @@ class Caller:
         passed = [(item.name, value) for item, value in zip(self.formula.inputs, arguments, strict=False)]
         for output, home in shared(list(zip(names, found, strict=True)), passed):
             self.aliases.setdefault(output, home)
+        return found if self.recorder is None else self.recorder.returned(found)
+
+    def gradients(
+        self,
+        outputs: Sequence[torch.Tensor],
+        seeds: Sequence[torch.Tensor],
+        leaves: Mapping[str, torch.Tensor],
+        arguments: Sequence[Any],
+        again: bool = False,
+    ) -> dict[str, Any]:
+        """The backward pass from outputs to arguments, by name; None where there is no path. ``again``: others will follow.
+
+        Raises:
+            Fault: it fails.
+        """
+        if self.recorder is not None:
+            self.recorder.goes_back(outputs, seeds, leaves)
+        carried = [(out, seed) for out, seed in zip(outputs, seeds, strict=True) if out.requires_grad]
+        found: dict[str, Any] = dict.fromkeys(leaves)
+        if carried:
+            slopes = self.guarded(
+                lambda: torch.autograd.grad(
+                    [out for out, _ in carried],
+                    list(leaves.values()),
+                    [seed for _, seed in carried],
+                    retain_graph=again,
+                    allow_unused=True,
+                ),
+                arguments,
+            )
+            found = dict(zip(leaves, slopes, strict=True))
+        if self.recorder is not None:
+            self.recorder.went_back(found)
         return found
 
 

@@ -26,11 +26,22 @@ def said(allowed: Sequence[int]) -> str:
 
 def led(fn: Callable[..., Any], formula: Formula, allowed: Sequence[int]) -> Callable[..., Any]:
     """``fn``, which takes so many leading dimensions only, as a callable that takes any number of them."""
-    carried = {
+    call = by_leading(fn, carried(formula), allowed)
+    call.inner = fn  # type: ignore[attr-defined]
+    return call
+
+
+def carried(formula: Formula) -> dict[int, int]:
+    """The inputs that have leading dimensions, by place, and how many dimensions they have besides."""
+    return {
         place: len(item.shape)
         for place, item in enumerate(formula.inputs)
         if isinstance(item, Tensor) and item.role in ("data", "mask")
     }
+
+
+def by_leading(fn: Callable[..., Any], carried: dict[int, int], allowed: Sequence[int]) -> Callable[..., Any]:
+    """``fn`` called with as many leading dimensions as it takes; it needs torch alone, and stands so in scripts."""
 
     def call(*inputs: Any) -> Any:
         given = next(
@@ -42,7 +53,7 @@ def led(fn: Callable[..., Any], formula: Formula, allowed: Sequence[int]) -> Cal
             return fn(*inputs)
         target = min(allowed, key=lambda count: (abs(count - len(given)), count))
         if not target:
-            return _one_by_one(fn, inputs, carried, given)
+            return one_by_one(fn, inputs, carried, given)
         lead = (1,) * (target - len(given)) + given
         lead = (prod(lead[: len(lead) - target + 1]), *lead[len(lead) - target + 1 :])
 
@@ -52,14 +63,15 @@ def led(fn: Callable[..., Any], formula: Formula, allowed: Sequence[int]) -> Cal
             return value.reshape(*lead, *value.shape[value.ndim - carried[place] :])
 
         found = fn(*(shaped(place, value) for place, value in enumerate(inputs)))
-        return _each(found, lambda out: out.reshape(*given, *out.shape[target:]))
+        return each(found, lambda out: out.reshape(*given, *out.shape[target:]))
 
     return call
 
 
-def _one_by_one(
+def one_by_one(
     fn: Callable[..., Any], inputs: Sequence[Any], carried: dict[int, int], given: tuple[int, ...]
 ) -> Any:
+    """The members one after the other, and their results as those of a batch."""
     flat = [
         value.reshape(-1, *value.shape[len(given) :])
         if place in carried and isinstance(value, torch.Tensor)
@@ -75,7 +87,8 @@ def _one_by_one(
     return torch.stack(every).unflatten(0, given)
 
 
-def _each(found: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+def each(found: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """Each output changed."""
     if isinstance(found, tuple | list):
         return tuple(change(out) if isinstance(out, torch.Tensor) else out for out in found)
     return change(found) if isinstance(found, torch.Tensor) else found

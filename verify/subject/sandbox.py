@@ -292,6 +292,23 @@ _ITEMS = (
     _Item("the environment", environment_variables, _environment, _same_variables),
 )
 
+STATES = {
+    "torch's default dtype": "torch.get_default_dtype()",
+    "torch's default device": "torch.get_default_device()",
+    "torch's grad mode": "torch.is_grad_enabled()",
+    "torch's deterministic algorithms": "torch.are_deterministic_algorithms_enabled()",
+    "torch's number of threads": "torch.get_num_threads()",
+    "torch's float32 matmul precision": "torch.get_float32_matmul_precision()",
+    "torch's anomaly mode": "torch.is_anomaly_enabled()",
+    "torch's global random state": "torch.get_rng_state().tolist()",
+    "NumPy's global random state": "[*numpy.random.get_state()[1].tolist(), *numpy.random.get_state()[2:]]",
+    "Python's global random state": "random.getstate()",
+    "NumPy's error handling": "numpy.geterr()",
+    "the working directory": "os.getcwd()",
+    "the environment": "dict(os.environ)",
+}
+"""What each of them is, in Python."""
+
 _CUDA = _Item(
     "CUDA's random state",
     lambda: torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None,

@@ -16,6 +16,7 @@ from verify import adapt, check, script
 MODULE = """
 import math
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -87,6 +88,27 @@ def right(x, gamma, beta, eps):
     return nn.functional.layer_norm(x, (width,), gamma, beta, eps)
 
 
+times = lambda x, gamma, eps: x * gamma / x.square().mean(-1, keepdim=True).sqrt()
+
+
+def as_gain(gamma):
+    return gamma * torch.ones(())
+
+
+def single(x, gamma, eps):
+    (width,) = x.shape
+    return x * gamma / (x.square().mean() + 3 * eps).sqrt()
+
+
+def in_arrays(x, gamma, eps):
+    return x * gamma / np.sqrt(np.mean(x * x, -1, keepdims=True) + 3 * eps)
+
+
+def alone_in_arrays(x, gamma, eps):
+    (width,) = x.shape
+    return x * gamma / width
+
+
 def growing(x, gamma, beta, eps):
     out = nn.functional.layer_norm(x, x.shape[-1:], gamma, beta, eps)
     return out if x.shape[-1] < 4 else torch.cat((out, out), -1)
@@ -146,7 +168,37 @@ def placed(own):
     return adapt.module(own.Fused, weights, "x, y, hidden=mask", arguments="d_model, h", sizes=sizes, **how)
 
 
+def a_lambda(own):
+    """A function whose own name is none: it stands in its module under another."""
+    return adapt.function(own.times)
+
+
+def weights_by_a_function(own):
+    """A weight that a function of the module makes of letters."""
+    return adapt.module(own.Scaled, {"gain": own.as_gain}, arguments="d, eps=eps")
+
+
+def of_arrays(own):
+    """A function of NumPy's arrays."""
+    return adapt.numpy(own.in_arrays)
+
+
+def one_by_one(own):
+    """A function of NumPy's arrays that takes no batch."""
+    return adapt.numpy(own.alone_in_arrays, batch=0)
+
+
+def member_by_member(own):
+    """A function that takes no batch."""
+    return adapt.function(own.single, batch=0)
+
+
 ADAPTED = [
+    (a_lambda, "normalization.rms_norm"),
+    (weights_by_a_function, "normalization.rms_norm"),
+    (of_arrays, "normalization.rms_norm"),
+    (one_by_one, "normalization.rms_norm"),
+    (member_by_member, "normalization.rms_norm"),
     (scaled, "normalization.rms_norm"),
     (wide, "feedforward.relu"),
     (fused, "attention.multi_head"),
@@ -232,3 +284,23 @@ def test_what_cannot_be_written_is_called_by_its_adapter(own):
     adapted = adapt.module(own.Scaled, {"gain": lambda gamma: gamma * torch.ones(())}, arguments="d, eps=eps")
     report = check(adapted, "normalization.rms_norm", max_examples=12, causes=False)
     assert "adapter.for_formula(" in script(report, target="own_parts:adapter")
+
+
+def test_an_adapted_call_is_written_for_each_of_its_shapes(own, tmp_path):
+    """Theorems and scenes of use call in several; each kind of call stands in the script as it is made."""
+    late = adapt.function(own.late, batch=1)
+    weights = {"gamma": "weight", "beta": "bias"}
+    stopped = adapt.module(own.Stopped, weights, arguments="d", fixed={"eps": 1e-5})
+    for adapted, kind in ((late, "robustness"), (stopped, "theorem")):
+        report = check(
+            adapted,
+            "normalization.layer_norm",
+            max_examples=12,
+            causes=False,
+            conventions={"shapes": "every"},
+        )
+        failed = next(c for c in report.falsified if c.kind == kind)
+        text = script(failed, "own_parts:unknown", "normalization.layer_norm")
+        assert "verify" not in text
+        code, out = played(text, tmp_path)
+        assert code == 1, out

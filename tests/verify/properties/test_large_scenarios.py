@@ -46,7 +46,7 @@ def test_a_batch_is_made_as_small_as_it_fails():
     example = report.falsified[0].counterexample
     assert len(example.inputs["x"]) == 65
     assert example.index[0] == 64
-    assert "scenario" in script(report)
+    assert "look('y'" in script(report)
 
 
 def test_gradients_of_a_large_batch_are_compared():

@@ -1,0 +1,90 @@
+"""Parts of plain lines: tensors laid out otherwise, members that are called one by one, functions of NumPy's arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from verify.adapt.adapter import SEPARATELY, Bound
+from verify.adapt.spelling import Unwritten
+
+
+def apart(bound: Bound) -> bool:
+    """Whether each member of a batch is called by itself."""
+    return bound.layout.batch == SEPARATELY or bound.form.form == "nm"
+
+
+def looped(text: str, bound: Bound, carried: Sequence[str], lead: tuple[int, ...]) -> str:
+    """The lines of the call of one member, then those of all of them."""
+    names = [*bound.inputs]
+    if bound.masked:
+        names[-1] += "=None"
+    members = [
+        f"{name}.reshape(-1, *{name}.shape[{len(lead)}:])[at]" if name in carried else name
+        for name in bound.inputs
+    ]
+    lines = [
+        text.replace("def function(", "def member(", 1).rstrip(),
+        "",
+        "",
+        f"def function({', '.join(names)}):",
+        f"    every = [member({', '.join(members)}) for at in range({prod(lead)})]",
+        "    rows = [one if isinstance(one, tuple) else (one,) for one in every]",
+        f"    found = tuple(torch.stack(row).reshape({lead!r} + row[0].shape) for row in zip(*rows))",
+        "    return found if len(found) > 1 else found[0]",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def of_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy's arrays as one of tensors."""
+
+    def array(value: Any) -> Any:
+        return np.array(value.detach()) if isinstance(value, torch.Tensor) else value
+
+    def tensor(value: Any) -> Any:
+        if isinstance(value, float) and not isinstance(value, np.generic):
+            return torch.tensor(value, dtype=torch.float64)
+        return torch.from_numpy(np.array(value))
+
+    def call(*given: Any, **named: Any) -> Any:
+        found = function(*map(array, given), **{name: array(value) for name, value in named.items()})
+        return tuple(map(tensor, found)) if isinstance(found, (tuple, list)) else tensor(found)
+
+    return call
+
+
+def arranged(letter: Tensor) -> list[tuple[str, Tensor]]:
+    """A letter's entries in their order, and transposed: what is written behind its name, and their numbers."""
+    numbers = torch.arange(letter.numel()).reshape(letter.shape)
+    return [("", numbers), (".mT", numbers.mT)] if letter.ndim > 1 else [("", numbers)]
+
+
+def laid_out(name: str, value: Tensor, laid: Tensor, change: Any) -> str:
+    """A tensor laid out otherwise: by what moves its axes, as it is told by its numbers."""
+    if laid.shape == value.shape and laid is value:
+        return name
+    numbers = torch.arange(value.numel()).reshape(value.shape)
+    moved = change(numbers)
+    if moved.numel() != value.numel():
+        if not torch.equal(numbers.expand(moved.shape), moved):
+            raise Unwritten
+        return f"{name}.expand({listing(moved.shape)})"
+    shape = tuple(moved.shape)
+    if torch.equal(moved.flatten(), numbers.flatten()):
+        return name if shape == tuple(value.shape) else f"{name}.reshape({listing(shape)})"
+    return f"{name}.flatten()[{moved.flatten().tolist()}].reshape({listing(shape)})"
+
+
+def listing(shape: Sequence[int]) -> str:
+    """Sizes as arguments."""
+    return ", ".join(map(str, shape)) or "()"
+
+
+__all__ = ["apart", "arranged", "laid_out", "listing", "looped", "of_arrays"]

@@ -1,0 +1,44 @@
+"""Scripts of several calls: what was done when a theorem or a scene of use was judged, with the helpers that it takes."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from textwrap import indent
+from typing import Any
+
+from verify.output import alone
+from verify.report import Played
+
+HELPERS = [name for name in alone.__all__ if name != "ended"]
+
+
+def played_lines(played: Played) -> list[str]:
+    """The helpers, an adapted callable for each of its kinds of call, and the calls."""
+    text = "\n".join(played.lines)
+    used = [name for name in HELPERS if re.search(rf"\b{name}\(", text)]
+    lines: list[str] = [""]
+    for place, function in enumerate(played.functions, 1):
+        if len(played.functions) == 1:
+            lines += [function, "", f"function_{place} = function", "", ""]
+        else:  # each is made with names of its own
+            lines += [f"def made_{place}():", indent(function, "    "), "    return function", "", ""]
+            lines += [f"function_{place} = made_{place}()", "", ""]
+    for helper in (alone.ended, *(getattr(alone, name) for name in used)):
+        lines += [*source(helper), "", ""]
+    return [*lines, *played.lines, 'print("does not fail")', "sys.exit(0)", ""]
+
+
+def modules(played: Played) -> list[str]:
+    """What has to be imported besides torch."""
+    text = "\n".join(played.lines)
+    return [name for name in ("math", "os", "random", "numpy") if re.search(rf"(?<![.\w]){name}\.", text)]
+
+
+def source(function: Callable[..., Any]) -> list[str]:
+    """A function as it stands."""
+    return inspect.getsource(function).rstrip().split("\n")
+
+
+__all__ = ["modules", "played_lines", "source"]
