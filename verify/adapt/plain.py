@@ -19,11 +19,12 @@ from torch import Tensor
 from spec.language.arrays import WHOLE
 from verify.adapt import expressions, vocabulary
 from verify.adapt.adapter import Bound
-from verify.adapt.arrays import NumPyRunner
+from verify.adapt.arrays import JaxRunner, NumPyRunner
+from verify.adapt.bridges import of_arrays, of_jax
 from verify.adapt.constructors import FunctionRunner, ModuleRunner
 from verify.adapt.literals import literal
 from verify.adapt.naming import CHECKED, home, name_of, root
-from verify.adapt.plain_parts import apart, arranged, laid_out, listing, looped, of_arrays
+from verify.adapt.plain_parts import apart, arranged, laid_out, listing, looped
 from verify.adapt.spelling import PYTHON_MODULES, Unwritten, spelled
 from verify.adapt.weights import Filling
 
@@ -106,7 +107,6 @@ class _Writer:
         self.helpers: set[str] = set()
         self.used: set[str] = set()
         self.made: list[str] = []
-        self.graded = any(isinstance(v, Tensor) and v.requires_grad for v in self.given.values())
         if self.lead and apart(bound):
             raise Unwritten
         like = next((v for v in self.given.values() if isinstance(v, Tensor) and v.is_floating_point()), None)
@@ -137,16 +137,8 @@ class _Writer:
                 name_of(runner.fn),
                 "",
             )
-        elif type(runner) is NumPyRunner and not self.graded:
-            before = [
-                "from collections.abc import Callable",
-                "from typing import Any",
-                "",
-                "import numpy as np",
-            ]
-            before += ["", f"from {home(runner.fn)} import {root(runner.fn)}", "", ""]
-            before += [f"{inspect.getsource(of_arrays)}\n"]
-            call, after = f"of_arrays({name_of(runner.fn)})", ""
+        elif isinstance(runner, NumPyRunner):
+            before, call, after = *self._bridged(runner), ""
         else:
             raise Unwritten
         positional, named = expressions.listed(self.bound.call, "")
@@ -176,6 +168,21 @@ class _Writer:
         return "\n".join(
             [*head, *self.made, *before, *helpers, *(["@torch.no_grad()"] if grad else []), *lines, ""]
         )
+
+    def _bridged(self, runner: NumPyRunner) -> tuple[list[str], str]:
+        """A function of other arrays than tensors: what leads to it, and its name."""
+        bridge = of_jax if isinstance(runner, JaxRunner) else of_arrays
+        functions = [runner.fn] + ([runner.vjp] if runner.vjp is not None else [])
+        imported = [f"from {home(fn)} import {root(fn)}" for fn in functions]
+        before = [
+            "from collections.abc import Callable",
+            "from typing import Any",
+            "",
+            "import numpy as np",
+            "",
+        ]
+        before += [*dict.fromkeys(imported), "", "", f"{inspect.getsource(bridge)}\n"]
+        return before, f"{bridge.__name__}({', '.join(map(name_of, functions))})"
 
     # What is called ------------------------------------------------------------------------------------------------------
 

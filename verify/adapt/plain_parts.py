@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -42,24 +41,6 @@ def looped(text: str, bound: Bound, carried: Sequence[str], lead: tuple[int, ...
     return "\n".join(lines)
 
 
-def of_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of NumPy's arrays as one of tensors."""
-
-    def array(value: Any) -> Any:
-        return np.array(value.detach()) if isinstance(value, torch.Tensor) else value
-
-    def tensor(value: Any) -> Any:
-        if isinstance(value, float) and not isinstance(value, np.generic):
-            return torch.tensor(value, dtype=torch.float64)
-        return torch.from_numpy(np.array(value))
-
-    def call(*given: Any, **named: Any) -> Any:
-        found = function(*map(array, given), **{name: array(value) for name, value in named.items()})
-        return tuple(map(tensor, found)) if isinstance(found, (tuple, list)) else tensor(found)
-
-    return call
-
-
 def arranged(letter: Tensor) -> list[tuple[str, Tensor]]:
     """A letter's entries in their order, and transposed: what is written behind its name, and their numbers."""
     numbers = torch.arange(letter.numel()).reshape(letter.shape)
@@ -87,4 +68,4 @@ def listing(shape: Sequence[int]) -> str:
     return ", ".join(map(str, shape)) or "()"
 
 
-__all__ = ["apart", "arranged", "laid_out", "listing", "looped", "of_arrays"]
+__all__ = ["apart", "arranged", "laid_out", "listing", "looped"]
