@@ -5,7 +5,8 @@ in a process of its own: ``attnspec check`` of our implementations at 100 exampl
 at 64×768. What counts is the processor time of a process and of those it started, which says the same on a busy machine;
 memory is the peak of a process. Short commands run in several rounds, of which the median is taken. Every command begins with
 the same imports (of torch and SymPy, above all), which take seconds and are not the checker's own: they are measured by
-themselves, and the ratio is given in all and without them.
+themselves, up to the end of the process and under the settings of its garbage collector that the command of that tree makes, and
+the ratio is given in all and without them.
 """
 
 import argparse
@@ -61,6 +62,11 @@ if sys.argv[2:] != ["imports"]:
 """
 IMPORTS = """
 import importlib, sys
+try:
+    from verify.command.memory import collect_seldom
+    collect_seldom()
+except ModuleNotFoundError:
+    pass
 import verify.checking
 for name in ("command.commands", "subject.loading"):
     try:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from spec.language.arrays import Tensor
 from spec.language.evaluation.balls import BallArithmetic, midpoints, precision, radii
 from spec.language.evaluation.batching import batched, bind_all
-from spec.language.evaluation.binding import bind
+from spec.language.evaluation.binding import bind, sizes_at
 from spec.language.evaluation.dimensions import symbols_in
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.interpreter import factors
@@ -217,16 +217,24 @@ def oracle_for(formula: Formula) -> Oracle:
     return Oracle()
 
 
+@lru_cache(maxsize=512)
+def _items(flat: Flat) -> tuple[tuple[str, bool, bool], ...]:
+    """What is read of inputs: each one's name, whether it is a tensor, and whether it is an optional mask."""
+    return tuple(
+        (item.name, isinstance(item, Tensor), isinstance(item, Tensor) and item.role == "mask")
+        for item in flat.inputs
+        if not (isinstance(item, Tensor) and item.role == "generator")
+    )
+
+
 def shapes(flat: Flat, inputs: Asked) -> tuple[Any, ...]:
     """What inputs must share to be evaluated together: shapes and sizes."""
     return tuple(
-        None
-        if isinstance(item, Tensor) and (inputs.get(item.name) is None or item.role == "generator")
-        else np.shape(inputs[item.name])
-        if isinstance(item, Tensor)
-        else int(inputs[item.name])
-        for item in flat.inputs
-        if not (isinstance(item, Tensor) and item.role == "mask")
+        [
+            None if inputs.get(name) is None else np.shape(inputs[name]) if tensor else int(inputs[name])
+            for name, tensor, mask in _items(flat)
+            if not mask
+        ]
     )
 
 
@@ -234,16 +242,14 @@ def content(flat: Flat, inputs: Asked) -> bytes:
     """What tells inputs from others: names, shapes and every entry."""
     said: list[Any] = []
     parts: list[Any] = []
-    for item in flat.inputs:
-        value = inputs.get(item.name)
-        if isinstance(item, Tensor) and item.role == "generator":
-            continue
-        if value is None:
-            said.append((item.name, None))
-            continue
-        array = np.ascontiguousarray(value)
-        said.append((item.name, array.shape, array.dtype.char))
-        parts.append(array.tobytes() if array.dtype == object or not array.size else array.data)
+    for name, _, _ in _items(flat):
+        value = inputs.get(name)
+        if isinstance(value, np.ndarray):
+            said.append((value.shape, value.dtype.char))
+            if value.size:  # the bytes of an array lie in order where it is contiguous
+                parts.append(value.data if value.flags.c_contiguous and value.dtype != object else value.tobytes())
+        else:
+            said.append((name, value))
     made = sha256(repr(said).encode())  # the fastest there is where the processor helps
     for part in parts:
         made.update(part)
@@ -273,8 +279,12 @@ def _extents(flat: Flat, products: bool) -> tuple[tuple[tuple[Any, ...], tuple[A
 
 def together(flat: Flat, inputs: Asked) -> int:
     """How many examples of these sizes are evaluated at once at most."""
-    sizes = bind(flat, inputs).sizes
-    kept, formed = (max(1, widest(flat, sizes, products)) for products in (False, True))
+    return _together(flat, tuple(sizes_at(flat, inputs).items()))
+
+
+@lru_cache(maxsize=512)
+def _together(flat: Flat, sizes: tuple[tuple[Any, int], ...]) -> int:
+    kept, formed = (max(1, widest(flat, dict(sizes), products)) for products in (False, True))
     return max(1, min(MOST, ENTRIES // kept, FORMED // formed))
 
 

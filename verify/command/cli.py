@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import impl
 import spec
 import verify
+from verify.command.memory import collect_seldom
 from verify.command.profiles import PROFILES
 from verify.faults import Unusable
 
@@ -308,6 +309,7 @@ def _ours(package: Any) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
+    collect_seldom()  # before anything large is imported
     try:
         for package in (spec, impl, verify):
             _ours(package)

@@ -207,14 +207,13 @@ def do_check(given: argparse.Namespace) -> int:
     sound(formula)
     # Everything of ours, and what it stands on, is imported before the user's directory comes onto the path.
     from verify.checking import check as run_check
-    from verify.command.memory import collect_seldom, keep_freed
+    from verify.command.memory import keep_freed
     from verify.deviations import Judgement
     from verify.inputs.size_rules import pairs
     from verify.output.table import print_report, table
     from verify.subject.loading import Unloadable, callable_at, place_at
 
     keep_freed()
-    collect_seldom()
     try:
         call = callable_at(given.where, given.adapter)
     except Unloadable as error:

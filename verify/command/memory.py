@@ -1,4 +1,5 @@
-"""Memory of the command's own processes: what is freed is kept for the next array, and cycles are seldom looked for.
+"""Memory of the command's own processes: what is freed is kept for the next array, and cycles are seldom looked for, at the end
+not at all.
 
 An evaluation makes and drops arrays of megabytes by the hundred. The C library of Linux asks the system anew for each, and
 filling fresh pages takes longer than the arithmetic: two thirds of an exponential of 400,000 numbers. Only the command does
@@ -7,6 +8,7 @@ so, in processes that are its own; a program that calls :func:`verify.check` kee
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import gc
 import sys
@@ -22,8 +24,13 @@ each time."""
 
 
 def collect_seldom() -> None:
-    """Ask the garbage collector for cycles seldom in this process."""
+    """Ask the garbage collector for cycles seldom in this process, and not as it ends.
+
+    Walking over all that was loaded once more, to throw it away, takes half a second; the system takes it back at once.
+    """
     gc.set_threshold(*THRESHOLDS)
+    atexit.unregister(gc.freeze)
+    atexit.register(gc.freeze)
 
 
 def give_back() -> bool:

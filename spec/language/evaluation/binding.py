@@ -37,8 +37,8 @@ class Bindings:
         }
         return given | {name: arithmetic.rational(p, q) for name, (p, q) in self.rationals.items()}
 
-    def tensor(self, owner: str, item: Tensor, value: Any) -> None:
-        """Bind one tensor.
+    def tensor(self, owner: str, item: Tensor, value: Any, known: bool = False) -> None:
+        """Bind one tensor; ``known`` tells that its shape fits.
 
         Raises:
             ValueError: a shape or domain that does not fit: one line naming owner, input, expected and given.
@@ -66,7 +66,8 @@ class Bindings:
             self.reals[item.name] = array
             if item.domain in ("positive", "nonnegative", "share"):
                 self.positive.add(item.name)
-        self._fit(owner, item, array.shape)
+        if not known:
+            self._fit(owner, item, array.shape)
 
     def _fit(self, owner: str, item: Tensor, shape: tuple[int, ...]) -> None:
         """Read sizes off a shape; what it does not tell alone is checked again once other shapes are known."""
@@ -112,20 +113,27 @@ def sizes_at(flat: Flat, inputs: Mapping[str, Any]) -> Mapping[sympy.Symbol, int
     Raises:
         ValueError: as :func:`bind`.
     """
-    key = tuple(
-        None
-        if inputs.get(item.name) is None
-        else np.shape(inputs[item.name])
-        if isinstance(item, Tensor)
-        else int(inputs[item.name])
-        for item in flat.inputs
+    found = _known(flat).get(_shapes(flat, inputs))
+    return bind(flat, inputs).sizes if found is None else found
+
+
+def _known(flat: Flat) -> dict[tuple[Any, ...], dict[sympy.Symbol, int]]:
+    """The sizes of a formula at shapes of its inputs that were bound before."""
+    known: dict[tuple[Any, ...], dict[sympy.Symbol, int]] = flat.kept.setdefault(Bindings, {})
+    return known
+
+
+def _shapes(flat: Flat, inputs: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(
+        [
+            None
+            if inputs.get(item.name) is None
+            else np.shape(inputs[item.name])
+            if isinstance(item, Tensor)
+            else int(inputs[item.name])
+            for item in flat.inputs
+        ]
     )
-    known: dict[Any, Mapping[sympy.Symbol, int]] = flat.kept.setdefault(Bindings, {})
-    if key not in known:
-        if len(known) >= SHAPES:
-            known.clear()
-        known[key] = bind(flat, inputs).sizes
-    return known[key]
 
 
 def bind(flat: Flat, inputs: Mapping[str, Any] | Sequence[Any]) -> Bindings:
@@ -136,19 +144,26 @@ def bind(flat: Flat, inputs: Mapping[str, Any] | Sequence[Any]) -> Bindings:
     """
     if not isinstance(inputs, Mapping):
         inputs = {str(item): value for item, value in zip(flat.inputs, inputs, strict=False)}
-    bindings = Bindings()
+    bindings, shapes, sizes = Bindings(), _shapes(flat, inputs), _known(flat)
+    known = sizes.get(shapes)
+    if known is not None:
+        bindings.sizes |= known
     for item in flat.inputs:
         if isinstance(item, sympy.Symbol) and item.name in inputs:
             bindings.sizes[item] = int(inputs[item.name])
     for item in flat.inputs:
         if isinstance(item, Tensor):
             if item.name in inputs or item.role in ("mask", "generator"):
-                bindings.tensor(flat.formula_id, item, inputs.get(item.name))
+                bindings.tensor(flat.formula_id, item, inputs.get(item.name), known is not None)
             else:
                 raise ValueError(f"{flat.formula_id}: the input {item.name} is missing")
         elif item not in bindings.sizes:
             raise ValueError(f"{flat.formula_id}: the size {item} is missing")
-    bindings.settle()
+    if known is None:
+        bindings.settle()
+        if len(sizes) >= SHAPES:
+            sizes.clear()
+        sizes[shapes] = dict(bindings.sizes)
     if not flat.absent:
         for item in flat.inputs:
             if isinstance(item, Tensor) and item.role == "mask" and bindings.booleans[item.name] is None:
