@@ -253,10 +253,11 @@ def compare(expected: Expected, got: Any) -> Outcome:
     if not ratio.size:
         return outcome
     worst = int(np.argmax(ratio))
-    outcome.ratio = float(ratio.flat[worst])
-    outcome.index = tuple(int(x) for x in np.unravel_index(worst, ratio.shape))
-    outcome.got, outcome.expected = float(got.flat[worst]), float(value.flat[worst])
-    outcome.tolerance = float(bound.flat[worst])
+    outcome.ratio = float(ratio.item(worst))
+    if outcome.fails:  # where it is and what was there is told of a violation alone
+        outcome.index = tuple(int(x) for x in np.unravel_index(worst, ratio.shape))
+        outcome.got, outcome.expected = float(got.flat[worst]), float(value.flat[worst])
+        outcome.tolerance = float(bound.flat[worst])
     return outcome
 
 

@@ -7,6 +7,7 @@ in any order. Only where every number is a plain float is it used; elsewhere the
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -83,29 +84,34 @@ def contracted(a: Num, b: Num, unit: float, tiny: float) -> tuple[Num, Floats | 
 
 
 def _filled(part: npt.NDArray[Any], whole: Num) -> npt.NDArray[Any]:
-    return np.broadcast_to(part, whole.value.shape)
+    return part if part.shape == whole.value.shape else np.broadcast_to(part, whole.value.shape)
 
 
+@lru_cache(maxsize=1024)
 def _matrix_product(
     left: tuple[int, ...], right: tuple[int, ...], terms: int
 ) -> Callable[[npt.NDArray[Any], npt.NDArray[Any]], Floats]:
     """The sum of products over the last axis of two arrays of these shapes, in which 1 stands for any length."""
-    axes = range(len(left) - 1)
+    last = len(left) - 1
+    axes = range(last)
     both = [k for k in axes if (left[k] > 1) == (right[k] > 1) or left[k] == right[k]]
     rows = [k for k in axes if k not in both and left[k] > 1]
     columns = [k for k in axes if k not in both and right[k] > 1]
     order = [*both, *rows, *columns]
-    batch = prod(left[k] for k in both)
-    back = tuple(np.argsort(order)) if order else ()
+    back = tuple(order.index(k) for k in axes)
     shape = [left[k] for k in (*both, *rows)] + [right[k] for k in columns]
+    batch = prod(left[k] for k in both)
+    first = (batch, prod(left[k] for k in rows), terms)
+    second = (batch, prod(right[k] for k in columns), terms)
+
+    def matrices(x: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+        if x.shape[-1] != terms:
+            x = np.broadcast_to(x, (*x.shape[:-1], terms))
+        return x.transpose(*order, last).reshape(shape)
 
     def product(x: npt.NDArray[Any], y: npt.NDArray[Any]) -> Floats:
-        last = len(left) - 1
-        x, y = (np.broadcast_to(part, (*part.shape[:-1], terms)).transpose(*order, last) for part in (x, y))
-        first = x.reshape(batch, prod(left[k] for k in rows), terms)
-        second = y.reshape(batch, prod(right[k] for k in columns), terms)
-        found: Floats = np.matmul(first, second.swapaxes(1, 2)).reshape(shape).transpose(back)
-        return found
+        found = np.matmul(matrices(x, first), matrices(y, second).swapaxes(1, 2))
+        return np.asarray(found.reshape(shape).transpose(back))
 
     return product
 
