@@ -14,18 +14,18 @@ from spec.language.evaluation.truth import Truth
 
 Balls: TypeAlias = npt.NDArray[Any]
 
-_FROM_FLOAT = np.frompyfunc(lambda x: flint.arb(float(x)), 1, 1)
+_FROM_FLOAT = np.frompyfunc(flint.arb, 1, 1)
 _METHODS: dict[str, Any] = {
     name: np.frompyfunc(function, 1, 1)
     for name, function in {
-        "exp": lambda x: x.exp(),
-        "log": lambda x: x.log(),
-        "sqrt": lambda x: x.sqrt(),
-        "sin": lambda x: x.sin(),
-        "cos": lambda x: x.cos(),
-        "tanh": lambda x: x.tanh(),
+        "exp": flint.arb.exp,
+        "log": flint.arb.log,
+        "sqrt": flint.arb.sqrt,
+        "sin": flint.arb.sin,
+        "cos": flint.arb.cos,
+        "tanh": flint.arb.tanh,
         "sigmoid": lambda x: 1 / (1 + (-x).exp()),
-        "erf": lambda x: x.erf(),
+        "erf": flint.arb.erf,
         "abs": abs,
         "round": lambda x: flint.arb(_half_even(x)),
     }.items()
@@ -87,7 +87,7 @@ class BallArithmetic:
         array = np.asarray(values)
         if array.dtype == object:
             return array
-        return np.asarray(_FROM_FLOAT(array), dtype=object)
+        return np.asarray(_FROM_FLOAT(array.astype(np.float64)), dtype=object)
 
     def rational(self, p: int, q: int) -> Balls:
         """The rational number p/q."""
