@@ -247,7 +247,9 @@ def content(flat: Flat, inputs: Asked) -> bytes:
         if isinstance(value, np.ndarray):
             said.append((value.shape, value.dtype.char))
             if value.size:  # the bytes of an array lie in order where it is contiguous
-                parts.append(value.data if value.flags.c_contiguous and value.dtype != object else value.tobytes())
+                parts.append(
+                    value.data if value.flags.c_contiguous and value.dtype != object else value.tobytes()
+                )
         else:
             said.append((name, value))
     made = sha256(repr(said).encode())  # the fastest there is where the processor helps
@@ -279,13 +281,14 @@ def _extents(flat: Flat, products: bool) -> tuple[tuple[tuple[Any, ...], tuple[A
 
 def together(flat: Flat, inputs: Asked) -> int:
     """How many examples of these sizes are evaluated at once at most."""
-    return _together(flat, tuple(sizes_at(flat, inputs).items()))
+    kept, formed = _largest(flat, tuple(sizes_at(flat, inputs).items()))
+    return max(1, min(MOST, ENTRIES // kept, FORMED // formed))
 
 
 @lru_cache(maxsize=512)
-def _together(flat: Flat, sizes: tuple[tuple[Any, int], ...]) -> int:
-    kept, formed = (max(1, widest(flat, dict(sizes), products)) for products in (False, True))
-    return max(1, min(MOST, ENTRIES // kept, FORMED // formed))
+def _largest(flat: Flat, sizes: tuple[tuple[Any, int], ...]) -> tuple[int, int]:
+    """Entries of the largest array that is kept, and of the largest that may be formed; see :func:`widest`."""
+    return max(1, widest(flat, dict(sizes), False)), max(1, widest(flat, dict(sizes), True))
 
 
 def widest(flat: Flat, sizes: Mapping[Any, int], products: bool = True) -> int:
