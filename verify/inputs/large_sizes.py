@@ -135,7 +135,8 @@ def _sums(node: Any, spans: Spans, sizes: Mapping[Size, int], guard: Spans | Non
     if isinstance(node, Bound):
         own = {node.var: node.last - node.first + 1}
         guard = None if guard is None else {**guard, **own}
-        spans = {symbol: length for symbol, length in spans.items() if symbol in free_symbols(node)} | own
+        within = free_symbols(node)
+        spans = {symbol: length for symbol, length in spans.items() if symbol in within} | own
         cost = _product(spans.values(), sizes)
         cost += 0.0 if guard is None else GUARD * _product(guard.values(), sizes)
         return cost + sum(_sums(child, spans, sizes, guard) for child in node.args)

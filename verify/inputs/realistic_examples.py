@@ -101,14 +101,12 @@ def _next_prime(number: int) -> int:
     return next(n for n in count(number + 1) if all(n % k for k in range(2, math.isqrt(n) + 1)))
 
 
-def _lengths(formula: Formula) -> Iterator[Any]:
+@lru_cache(maxsize=64)
+def _lengths(formula: Formula) -> tuple[Any, ...]:
     """How many terms the sums of a statement have."""
-    for line in formula.flat(None).lines:
-        for part in walk(line.right):
-            if isinstance(part, SumOf):
-                length = part.last - part.first + 1
-                if free_symbols(length) <= set(symbols_in(length)):
-                    yield length
+    sums = (part for line in formula.flat(None).lines for part in walk(line.right) if isinstance(part, SumOf))
+    lengths = (part.last - part.first + 1 for part in sums)
+    return tuple(length for length in lengths if free_symbols(length) <= set(symbols_in(length)))
 
 
 def _fans(formula: Formula, sizes: Mapping[Size, int]) -> dict[str, int]:

@@ -10,11 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from spec.language.arrays import Tensor
 from spec.language.expr import Compare, Ref
+from spec.language.flatten import Flat
 from spec.language.trees import walk
 from verify.faults import Fault
 from verify.inputs.examples import Example, Space
@@ -40,9 +43,15 @@ TURNS = 4
 
 def limits(judge: Judge) -> tuple[str, ...]:
     """The numbers given to a statement with which it compares what it works out."""
-    given = {t.name for t in judge.formula.tensors if t.role == "number" and t.domain in REAL}
+    return _compared(judge.flat)
+
+
+@lru_cache(maxsize=64)
+def _compared(flat: Flat) -> tuple[str, ...]:
+    tensors = [item for item in flat.inputs if isinstance(item, Tensor)]
+    given = {t.name for t in tensors if t.role == "number" and t.domain in REAL}
     found: dict[str, None] = {}
-    for line in judge.flat.lines:
+    for line in flat.lines if given else ():
         for part in walk(line.right):
             if isinstance(part, Compare):
                 sides = part.args[1:]
