@@ -11,6 +11,7 @@ import inspect
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import torch
@@ -49,13 +50,20 @@ def written(bound: Bound, arguments: Sequence[Any]) -> str:
     if not (lead and apart(bound)):
         return _Writer(bound, arguments).text()
     carried = [name for name in bound.batched if isinstance(given.get(name), Tensor)]
-    if isinstance(given.get(bound.masked), Tensor):
-        raise Unwritten  # a mask stands in the lines as it is
-    first = [
-        value.reshape(-1, *value.shape[len(lead) :])[0] if name in carried else value
-        for name, value in zip(_taken(bound), arguments, strict=False)
-    ]
-    return looped(_Writer(bound, first).text(), bound, carried, lead)
+    mask = given.get(bound.masked)
+    # A mask stands in the lines as it is: where each member has its own, each has lines of its own.
+    each = isinstance(mask, Tensor) and mask.ndim > len(bound.formula.inputs[-1].shape)
+    split = {*carried, *([bound.masked] if each else [])}
+
+    def member(place: int) -> str:
+        parts = [
+            value.reshape(-1, *value.shape[len(lead) :])[place] if name in split else value
+            for name, value in zip(_taken(bound), arguments, strict=False)
+        ]
+        return _Writer(bound, parts).text()
+
+    texts = [member(place) for place in range(prod(lead) if each else 1)]
+    return looped(texts, bound, [*split], lead)
 
 
 def _taken(bound: Bound) -> list[str]:

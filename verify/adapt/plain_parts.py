@@ -18,8 +18,10 @@ def apart(bound: Bound) -> bool:
     return bound.layout.batch == SEPARATELY or bound.form.form == "nm"
 
 
-def looped(text: str, bound: Bound, carried: Sequence[str], lead: tuple[int, ...]) -> str:
-    """The lines of the call of one member, then those of all of them."""
+def looped(texts: Sequence[str], bound: Bound, carried: Sequence[str], lead: tuple[int, ...]) -> str:
+    """The lines of the call of one member, or of each, then those of all of them."""
+    known = ["member"] if len(texts) == 1 else [f"member_{place}" for place in range(len(texts))]
+    which = known[0] if len(texts) == 1 else f"({', '.join(known)})[at]"
     names = [*bound.inputs]
     if bound.masked:
         names[-1] += "=None"
@@ -28,11 +30,13 @@ def looped(text: str, bound: Bound, carried: Sequence[str], lead: tuple[int, ...
         for name in bound.inputs
     ]
     lines = [
-        text.replace("def function(", "def member(", 1).rstrip(),
-        "",
-        "",
+        *(
+            line
+            for name, text in zip(known, texts, strict=True)
+            for line in (text.replace("def function(", f"def {name}(", 1).rstrip(), "", "")
+        ),
         f"def function({', '.join(names)}):",
-        f"    every = [member({', '.join(members)}) for at in range({prod(lead)})]",
+        f"    every = [{which}({', '.join(members)}) for at in range({prod(lead)})]",
         "    rows = [one if isinstance(one, tuple) else (one,) for one in every]",
         f"    found = tuple(torch.stack(row).reshape({lead!r} + row[0].shape) for row in zip(*rows))",
         "    return found if len(found) > 1 else found[0]",

@@ -100,6 +100,11 @@ def single(x, gamma, eps):
     return x * gamma / (x.square().mean() + 3 * eps).sqrt()
 
 
+def seen(q, k, v, mask=None):
+    assert q.dim() == 2
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v, mask)
+
+
 def in_arrays(x, gamma, eps):
     return x * gamma / np.sqrt(np.mean(x * x, -1, keepdims=True) + 3 * eps)
 
@@ -226,6 +231,19 @@ def test_an_adapted_function_is_called_as_it_was(own, tmp_path):
     )
     code, out = played(script(report, target="own_parts:late"), tmp_path)
     assert code == 1, out
+
+
+def test_members_with_masks_of_their_own_are_called_one_by_one(own):
+    """What takes no batch has lines for each member where masks differ; they give what the adapter gives."""
+    from verify.adapt.plain import plain
+
+    bound = adapt.function(own.seen, batch=0).for_formula("attention.scaled_dot_product")
+    generator = torch.Generator().manual_seed(3)
+    q, k, v = (torch.randn(3, *size, generator=generator) for size in ((2, 5), (7, 5), (7, 11)))
+    mask = torch.rand(3, 2, 7, generator=generator) < 0.7
+    text = plain(bound, [q, k, v, mask])  # empty where the lines give something else
+    assert "member_2" in text
+    assert "verify" not in text
 
 
 def test_a_gradient_flows_through_the_plain_lines(own, tmp_path):
