@@ -24,7 +24,9 @@ ENOUGH = 100
 
 @dataclass(frozen=True)
 class Deviation:
-    """One listed deviation; ``check`` is a check's name, in which ``*`` stands for anything."""
+    """One listed deviation; ``check`` is a check's name, in which ``*`` stands for anything, or several with ``|`` between them,
+    of which what is drawn decides which one shows it.
+    """
 
     target: str
     formula: str
@@ -35,7 +37,8 @@ class Deviation:
 
     def covers(self, label: str, formula_id: str, check: str) -> bool:
         """Whether it speaks of this check of this target."""
-        return self.target == label and self.formula == formula_id and fnmatchcase(check, self.check)
+        named = any(fnmatchcase(check, part.strip()) for part in self.check.split("|"))
+        return self.target == label and self.formula == formula_id and named
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,15 @@ def test_a_listed_one_that_conforms_fails_the_run() -> None:
     found = judge([report(NaN_leak="conforms")], [LEAK])
     assert not found.fine
     assert found.passed == [LEAK]
+
+
+def test_one_of_several_checks_is_enough() -> None:
+    """Which of them shows a deviation may hang on what is drawn; none is a pass."""
+    either = replace(LEAK, check="robustness: NaN* | robustness: a large batch")
+    for shown in ("NaN_leak", "a_large_batch"):
+        verdicts = {"NaN_leak": "conforms", "a_large_batch": "conforms", shown: "falsified"}
+        assert judge([report(**verdicts)], [either]).fine
+    assert judge([report(NaN_leak="conforms", a_large_batch="conforms")], [either]).passed == [either]
 
 
 def test_what_was_not_run_or_hardly_says_nothing() -> None:

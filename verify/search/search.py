@@ -24,8 +24,8 @@ PLANNED = 0.7
 GENERATION, LARGER_GENERATION = 6, 15
 """Examples of equal sizes that are drawn at a time; and of a statement that is dear to evaluate at any sizes."""
 PLAIN = 4
-"""More examples where the bound said nothing of something that is compared, or little, as it does of many lines: at those sizes
-and parameters at which it is at its smallest.
+"""So many more examples where the bound said nothing of something that is compared, or little, as it does of many lines: at those
+sizes and parameters at which it is at its smallest.
 """
 STEERED = 10
 """Generations after which Hypothesis begins to steer: fewer would be as random with it, and its import takes half a second."""
@@ -158,10 +158,9 @@ def search(
     planned = count if count < 4 else max(1, int(PLANNED * count))
     for recipes in windows(space.plan(planned, seed, large=True), at_once):
         judge(recipes)
-    kept = plain if space.sizing.extensive else 0
-    if not found.over and count - kept > planned:
-        _hunt(space, judge, found, count - kept - planned, seed)
-    if kept or found.asked - found.answered:
+    if not found.over and count > planned:
+        _hunt(space, judge, found, count - planned, seed)
+    if space.sizing.extensive or found.asked - found.answered:
         judge(space.plain(plain, seed))
     return found
 
