@@ -46,7 +46,7 @@ def of_arrays(function: Callable[..., Any], pullback: Callable[..., Any] | None 
             return None, *(None if part is None else tensor(part) for part in parts)
 
     def call(*given: Any, **named: Any) -> Any:
-        return Call.apply([*named], *given, *named.values())
+        return Call.apply([*named], *given, *named.values())  # type: ignore[no-untyped-call]
 
     return call
 
@@ -66,7 +66,9 @@ def of_jax(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def tensor(value: Any) -> Any:
         narrow = value.dtype == jax.numpy.bfloat16
-        return torch.from_dlpack(value) if narrow else torch.from_numpy(np.array(value))
+        if narrow:
+            return torch.from_dlpack(value)  # type: ignore[attr-defined]
+        return torch.from_numpy(np.array(value))
 
     class Call(torch.autograd.Function):
         @staticmethod
@@ -90,6 +92,6 @@ def of_jax(function: Callable[..., Any]) -> Callable[..., Any]:
             return None, *(tensor(next(left)) if real else None for real in ctx.real)
 
     def call(*given: Any, **named: Any) -> Any:
-        return Call.apply([*named], *given, *named.values())
+        return Call.apply([*named], *given, *named.values())  # type: ignore[no-untyped-call]
 
     return call
