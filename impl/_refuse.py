@@ -3,7 +3,7 @@
 The checks themselves stand in the functions, as bare comparisons: they run on every call, these lines only on refusal.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
@@ -35,25 +35,15 @@ def check_lead(formula: str, vectors: Mapping[str, Tensor] | None = None, /, **g
     """
     vectors = vectors or {}
     leads = [*(x.shape[:-1] for x in vectors.values()), *(x.shape[:-2] for x in given.values())]
+    first: torch.Size = max(leads, key=len)
+    # The same everywhere, or none: broadcast_shapes takes longer to say so than a small product takes.
+    if not torch.compiler.is_compiling() and all(not lead or lead == first for lead in leads):
+        return first
     try:
-        return torch.broadcast_shapes(*leads) if torch.compiler.is_compiling() else _together(leads)
+        shape: torch.Size = torch.broadcast_shapes(*leads)
     except RuntimeError:
         raise shapes(formula, "leading dimensions that broadcast", **vectors, **given) from None
-
-
-def _together(leads: Sequence[torch.Size]) -> torch.Size:
-    """``torch.broadcast_shapes``, which takes longer to say so than a small product takes."""
-    wider = [each for each in leads if each]
-    if all(each == wider[0] for each in wider[1:]):
-        return wider[0] if wider else torch.Size()
-    found = [1] * max(map(len, wider))
-    for each in wider:
-        for place, size in enumerate(reversed(each), 1):
-            if size != 1 and size != found[-place]:
-                if found[-place] != 1:
-                    raise RuntimeError
-                found[-place] = size
-    return torch.Size(found)
+    return shape
 
 
 def out_of_range(formula: str, name: str, ids: Tensor, size: int) -> IndexError:
