@@ -1,4 +1,4 @@
-"""Parts of plain lines: tensors laid out otherwise, members that are called one by one, functions of NumPy's arrays."""
+"""Parts of plain lines: tensors laid out otherwise, members that are called one by one."""
 
 from __future__ import annotations
 

@@ -33,6 +33,7 @@ from spec.language.expr import (
 from spec.language.theorem import Claim, Theorem
 from spec.language.trees import walk
 from verify.adapt.literals import number
+from verify.adapt.spelling import Unwritten
 from verify.inputs.examples import Example
 from verify.properties.substitutions import CallableApplications, Kept
 from verify.properties.theorems import about_examples, bound_together, judge_theorem, settled
@@ -40,7 +41,7 @@ from verify.properties.values import Judge, Outcome
 from verify.report import Played
 from verify.subject.caller import Caller
 from verify.subject.playing import recorded, recording
-from verify.subject.recording import Recorder, Unwritten
+from verify.subject.recording import Recorder
 
 SIGNS: dict[type, str] = {Plus: "+", Minus: "-", Times: "*", Over: "/", Power: "**"}
 FUNCTIONS = {

@@ -19,6 +19,7 @@ from spec.language.evaluation.dimensions import Size, whole
 from verify.adapt.adapter import Bound
 from verify.adapt.literals import number
 from verify.adapt.plain import plain
+from verify.adapt.spelling import Unwritten
 from verify.report import Played
 from verify.subject.layouts import Literals, content, stored
 from verify.subject.returned import identical
@@ -36,10 +37,6 @@ SOWN: dict[str, tuple[Callable[[int], Any], str]] = {
     "Python's global random state": (random.seed, "random.seed({})"),
 }
 """How each of them is set, and how that is written."""
-
-
-class Unwritten(Exception):  # noqa: N818 no fault: it is said in another way then
-    """What cannot be written in lines of torch."""
 
 
 @dataclass
@@ -316,4 +313,4 @@ def untouched(name: str, before: str) -> str:
     return f'same({name!r}, {before}, {name}, "the call")'
 
 
-__all__ = ["Recorder", "Unwritten", "untouched"]
+__all__ = ["Recorder", "untouched"]
