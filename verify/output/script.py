@@ -14,7 +14,7 @@ from spec.language.formula import Formula
 from spec.language.own import address_of
 from spec.language.registry import find, procedure_ids
 from verify.adapt.literals import literal, number
-from verify.output.led import by_leading_lines, led_lines, outputs_shapes
+from verify.output.led import led_lines, outputs_shapes
 from verify.output.played import modules, played_lines
 from verify.report import FALSIFIED, CheckResult, Counterexample, Played, Report
 
@@ -86,7 +86,7 @@ def _head(
         _comment(check.message),
         f"Violated: {_comment(example.violates)}",
         '"""',
-        *(["from __future__ import annotations", ""] if played else []),
+        *(["from __future__ import annotations", ""] if played or leading else []),
         *sorted(f"import {name}" for name in ("sys", *(modules(played) if played else ()))),
         "",
         "import torch",
@@ -105,8 +105,7 @@ def _head(
         f"function = {function}",
         *(_left_out(formula, example) if example.left_out else ()),
         *(["function = torch.compile(function)"] if "compiled" in example.calls else []),
-        *(led_lines(formula, example, leading) if leading and not played else ()),
-        *(by_leading_lines(formula, leading) if leading and played else ()),
+        *(led_lines(formula, leading) if leading else ()),
         "",
         "",
     ]
