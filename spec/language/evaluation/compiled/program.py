@@ -15,7 +15,7 @@ from spec.language.evaluation.stepping import Finish
 from spec.language.flatten import Flat
 from spec.language.ordering import Group
 
-MOST_SIZES = 64
+MOST_SIZES = 16
 """For how many choices of sizes what depends on them alone is kept."""
 
 
