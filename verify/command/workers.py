@@ -68,9 +68,7 @@ def perform(task: Task) -> TaskResult:
         outcome = TaskResult(task, error=str(error))
     except Exception as error:
         said = str(error).strip().splitlines()
-        at = traceback.extract_tb(error.__traceback__)[
-            -1
-        ]  # whose fault it is, and where, or nobody finds it again
+        at = traceback.extract_tb(error.__traceback__)[-1]  # or nobody finds it again
         place = f" ({Path(at.filename).name}:{at.lineno}, {at.name})"
         outcome = TaskResult(task, error=f"{type(error).__name__}: {said[0] if said else ''}{place}")
     outcome.seconds = time.perf_counter() - began

@@ -126,7 +126,8 @@ def search(
     announce: Callable[[list[Example]], None] = lambda examples: None,
     at_once: bool = False,
 ) -> Found:
-    """Judge up to ``count`` examples; stops at the first violation. Examples are announced before they are judged.
+    """Judge up to ``count`` examples, and :data:`PLAIN` more where little was said; stops at the first violation. Examples are
+    announced before they are judged.
 
     ``at_once``: all that are planned are announced together; see :func:`windows`.
     """
