@@ -24,8 +24,9 @@ from verify.adapt.arrays import JaxRunner, NumPyRunner
 from verify.adapt.bridges import of_arrays, of_jax
 from verify.adapt.constructors import FunctionRunner, ModuleRunner
 from verify.adapt.literals import literal
-from verify.adapt.naming import CHECKED, home, name_of, root
+from verify.adapt.naming import CHECKED
 from verify.adapt.plain_parts import apart, arranged, laid_out, listing, looped
+from verify.adapt.sources import Sources
 from verify.adapt.spelling import PYTHON_MODULES, Unwritten, spelled
 from verify.adapt.weights import Filling
 
@@ -105,6 +106,10 @@ def _several(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
+USED = ("function", "given", "mask", "module", "result", "weights")
+"""What lines call their own."""
+
+
 class _Writer:
     """The lines of one call."""
 
@@ -114,7 +119,7 @@ class _Writer:
         self.letters = bound._letters(self.given)
         self.helpers: set[str] = set()
         self.used: set[str] = set()
-        self.made: list[str] = []
+        self.sources = Sources(reserved=(*bound.inputs, *self.names, *USED))
         if self.lead and apart(bound):
             raise Unwritten
         like = next((v for v in self.given.values() if isinstance(v, Tensor) and v.is_floating_point()), None)
@@ -140,13 +145,9 @@ class _Writer:
         if type(runner) is ModuleRunner:
             before, call, after = self._module(runner)
         elif type(runner) is FunctionRunner:
-            before, call, after = (
-                [f"from {home(runner.fn)} import {root(runner.fn)}", ""],
-                name_of(runner.fn),
-                "",
-            )
+            before, call, after = [], self.sources.of(runner.fn, "inner"), ""
         elif isinstance(runner, NumPyRunner):
-            before, call, after = *self._bridged(runner), ""
+            before, call, after = [], self._bridged(runner), ""
         else:
             raise Unwritten
         positional, named = expressions.listed(self.bound.call, "")
@@ -164,33 +165,24 @@ class _Writer:
             *([after] if after.startswith("weights") else []),
             f"result = {made}",
         ]
-        own = sorted(self.helpers - PYTHON_MODULES)
-        helpers = [f"{inspect.getsource(getattr(vocabulary, name))}\n" for name in own]
+        for name in sorted(self.helpers - PYTHON_MODULES):
+            self.sources.of(getattr(vocabulary, name))
         head = [f"import {name}" for name in sorted(self.helpers & PYTHON_MODULES)]
-        head += ["from torch import Tensor", ""] if helpers else [""]
         names = [*self.bound.inputs]
         if self.bound.masked:
             names[-1] += "=None"
         lines = [f"def function({', '.join(names)}):", *(f"    {line}" for line in (*body, *self._outputs()))]
         grad = isinstance(runner, ModuleRunner) and not runner.grad
         return "\n".join(
-            [*head, *self.made, *before, *helpers, *(["@torch.no_grad()"] if grad else []), *lines, ""]
+            [*head, *self.sources.lines(), "", *before, *(["@torch.no_grad()"] if grad else []), *lines, ""]
         )
 
-    def _bridged(self, runner: NumPyRunner) -> tuple[list[str], str]:
-        """A function of other arrays than tensors: what leads to it, and its name."""
+    def _bridged(self, runner: NumPyRunner) -> str:
+        """A function of other arrays than tensors, as one of tensors."""
         bridge = of_jax if isinstance(runner, JaxRunner) else of_arrays
         functions = [runner.fn] + ([runner.vjp] if runner.vjp is not None else [])
-        imported = [f"from {home(fn)} import {root(fn)}" for fn in functions]
-        before = [
-            "from collections.abc import Callable",
-            "from typing import Any",
-            "",
-            "import numpy as np",
-            "",
-        ]
-        before += [*dict.fromkeys(imported), "", "", f"{inspect.getsource(bridge)}\n"]
-        return before, f"{bridge.__name__}({', '.join(map(name_of, functions))})"
+        said = [self.sources.of(fn, name) for fn, name in zip(functions, ("inner", "pullback"), strict=False)]
+        return f"{self.sources.of(bridge)}({', '.join(said)})"
 
     # What is called ------------------------------------------------------------------------------------------------------
 
@@ -205,10 +197,8 @@ class _Writer:
         said = ", ".join([*map(_value, given), *(f"{name}={_value(value)}" for name, value in named.items())])
         mode = "train()" if runner.train else "eval()"
         lines = [
-            f"from {home(runner.build)} import {root(runner.build)}",
-            "",
             "torch.manual_seed(0)",
-            f"module = {name_of(runner.build)}({said}).to({self.dtype}).{mode}",
+            f"module = {self.sources.of(runner.build, 'build')}({said}).to({self.dtype}).{mode}",
         ]
         if runner.method != "forward":
             lines.append(f"module.forward = module.{runner.method}")
@@ -225,11 +215,11 @@ class _Writer:
             what, parameter = filling.made[key], filling.parameters[name]
             if what is None:
                 continue
-            if callable(what):  # a function by its name; of the letters and sizes, by theirs
+            if callable(what):  # of the letters and sizes, by their names
                 names = [name for name in inspect.signature(what).parameters if name in self.names]
                 self.used |= {*names}
-                self.made.append(f"from {home(what)} import {root(what)}")
-                found[name] = f"{name_of(what)}({', '.join(f'{each}={each}' for each in names)})"
+                said = self.sources.of(what, "weight")
+                found[name] = f"{said}({', '.join(f'{each}={each}' for each in names)})"
                 continue
             text = self._said(what, bound) if isinstance(what, str) else repr(what)
             value = expressions.value(what, {**self.inner, **bound}, "") if isinstance(what, str) else what

@@ -187,7 +187,9 @@ def _some_rows_masked(random: Random, shape: Shape) -> Bools:
     if rows.size:
         rows.reshape(-1)[random.integers(rows.size)] = True
     if len(shape) > 1 and shape[-1] == shape[-2] and random.random() < 0.5:
-        mask &= ~np.swapaxes(rows, -1, -2)  # nor does another see them, as with padding: all else is as if they were not there
+        mask &= ~np.swapaxes(
+            rows, -1, -2
+        )  # nor does another see them, as with padding: all else is as if they were not there
     return np.asarray(mask & ~rows)
 
 

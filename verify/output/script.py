@@ -86,7 +86,7 @@ def _head(
         _comment(check.message),
         f"Violated: {_comment(example.violates)}",
         '"""',
-        *(["from __future__ import annotations", ""] if played or leading else []),
+        *(["from __future__ import annotations", ""] if played or leading or plainly else []),
         *sorted(f"import {name}" for name in ("sys", *(modules(played) if played else ()))),
         "",
         "import torch",

@@ -297,13 +297,6 @@ def test_a_result_of_another_shape_is_seen_without_attnspec(own, tmp_path):
     assert "fails again: expected" in out
 
 
-def test_what_cannot_be_written_is_called_by_its_adapter(own):
-    """Weights made by a function of Python: the script imports the adapter, as it says."""
-    adapted = adapt.module(own.Scaled, {"gain": lambda gamma: gamma * torch.ones(())}, arguments="d, eps=eps")
-    report = check(adapted, "normalization.rms_norm", max_examples=12, causes=False)
-    assert "adapter.for_formula(" in script(report, target="own_parts:adapter")
-
-
 def test_an_adapted_call_is_written_for_each_of_its_shapes(own, tmp_path):
     """Theorems and scenes of use call in several; each kind of call stands in the script as it is made."""
     late = adapt.function(own.late, batch=1)

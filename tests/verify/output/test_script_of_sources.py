@@ -1,0 +1,123 @@
+"""Scripts of what has no name to be imported by, or lies in a module that needs attnspec: they hold its source."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+
+import pytest
+
+from verify import check, script
+
+PARTS = """
+import torch
+from torch import nn
+
+
+class Scaled(nn.Module):
+    def __init__(self, width, *, eps=1e-3):
+        super().__init__()
+        self.gain = nn.Parameter(torch.rand(width))
+        self.eps = eps
+
+    def forward(self, x):
+        return self.gain * x / (x.square().mean(-1, keepdim=True).sqrt() + 3 * self.eps)
+"""
+ADAPTED = '''
+import math
+from functools import partial
+
+import torch
+from own_parts import Scaled
+from torch import nn
+
+from verify import adapt
+
+HALF = 0.5
+"""What gains are halved by, and doubled by again."""
+WAY = "arguments", "d, eps=eps"
+
+
+def halved(gamma, by=HALF):
+    return gamma * by
+
+
+class Twice(Scaled):
+    """Its gain counts twice: it needs what stands in this module."""
+
+    def forward(self, x):
+        return super().forward(x) / HALF
+
+
+def from_a_closure(power=1):
+    def gained(gamma):
+        return halved(gamma) * 2**power
+
+    return adapt.module(Scaled, {"gain": gained}, arguments="d, eps=eps")
+
+
+def from_defaults():
+    made = [lambda gamma, times=times: gamma * times for times in (1.0, 2.0)]
+    return adapt.module(Scaled, {"gain": made[0]}, arguments="d, eps=eps")
+
+
+def from_a_partial():
+    return adapt.module(Scaled, {"gain": partial(halved, by=1.0)}, arguments="d, eps=eps")
+
+
+def built():
+    return adapt.module(lambda d, eps: Twice(d, eps=eps), {"gain": lambda gamma: halved(gamma)})
+
+
+def called():
+    scale = math.sqrt(4.0)
+    return adapt.function(lambda x, gamma, eps: gamma * x / (x.square().mean(-1, keepdim=True) + scale * eps).sqrt())
+
+
+class Gain:
+    def __call__(self, gamma):
+        return gamma
+
+
+def unwritten():
+    return adapt.module(Scaled, {"gain": Gain()}, arguments="d, eps=eps")
+'''
+BLOCKED = "import sys\nsys.modules.update(dict.fromkeys(('verify', 'spec', 'impl', 'own_adapters')))\n"
+"""Read by Python as it begins: neither attnspec nor the module that needs it can be imported."""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """Adapters in a module of a user's, which imports attnspec, beside the parts that do not."""
+    (tmp_path / "own_parts.py").write_text(PARTS)
+    (tmp_path / "own_adapters.py").write_text(ADAPTED)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("own_adapters")
+    for name in ("own_parts", "own_adapters"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize("name", ["from_a_closure", "from_defaults", "from_a_partial", "built", "called"])
+def test_a_function_without_a_name_stands_in_the_script(own, tmp_path, name):
+    """A closure, defaults, a partial, a class that needs its module: the script fails again where none can be imported."""
+    report = check(getattr(own, name)(), "normalization.rms_norm", max_examples=12, causes=False)
+    text = script(report, target="own_adapters:unknown")
+    assert "verify" not in text
+    (tmp_path / "sitecustomize.py").write_text(BLOCKED)
+    (tmp_path / "again.py").write_text(text)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "again.py"], cwd=tmp_path, capture_output=True, text=True, env=environment,
+        timeout=120, check=False,
+    )  # fmt: skip
+    first = next(c.counterexample for c in report.falsified if c.kind == "value")
+    assert done.returncode == 1, done.stderr
+    assert f"got {first.got!r}," in done.stdout
+
+
+def test_what_has_no_source_is_called_by_its_adapter(own):
+    """An object that makes a weight cannot be written: the script imports the adapter, as it says."""
+    report = check(own.unwritten(), "normalization.rms_norm", max_examples=12, causes=False)
+    assert "adapter.for_formula(" in script(report, target="own_adapters:adapter")
