@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import hypothesis
 import pytest
@@ -17,10 +21,10 @@ from spec.language.registry import procedures
 from verify.decoding import check_procedure, script
 from verify.decoding.cases import Case
 from verify.decoding.contract import Decoder
+from verify.decoding.judges import REPEATS
 from verify.decoding.models import KINDS, Attention, Uncached
 from verify.decoding.tokens import Texts, texts
 from verify.faults import Fault, Unusable
-from verify.mutants.decoding import searched
 
 GREEDY, BEAM = procedures()["decoding.greedy"], procedures()["decoding.beam"]
 
@@ -90,34 +94,160 @@ def test_a_callable_that_raises_is_falsified_and_one_that_declines_is_not() -> N
     assert "raised RuntimeError: broken" in report.falsified[0].message
 
 
-def unordered(model: object, prompts: Tensor, *, lengths: Tensor, max_length: int, width: int) -> object:
-    """A beam search whose cache keeps the order of the beams before they were ranked."""
-    return searched(model, prompts, lengths, max_length, None, width, None, 0.0, reorder=False)
+WRONG = """
+import torch
 
 
-def test_a_cache_that_is_not_reordered_is_found_made_small_and_played_again(tmp_path: Path) -> None:
+class Beams:
+    reordered = False
+
+    def __call__(self, model, prompts, *, lengths, max_length, width):
+        \"\"\"A beam search whose cache keeps the order of the beams before they were ranked.\"\"\"
+        found = [self.one(model, prompts[at : at + 1], lengths[at : at + 1], max_length, width) for at in range(len(prompts))]
+        return tuple(map(torch.stack, zip(*found)))
+
+    def one(self, model, prompt, length, max_length, width):
+        x, state = model.start(prompt, length)
+        total, tokens = torch.zeros(1, dtype=torch.float64), torch.zeros(1, 0, dtype=torch.int64)
+        for _ in range(max_length):
+            every = (total[:, None] + x.log_softmax(-1)).flatten()
+            total, best = every.topk(min(width, len(every)))
+            origin, token = best // x.shape[-1], best % x.shape[-1]
+            tokens = torch.cat((tokens[origin], token[:, None]), 1)
+            rows = origin if self.reordered else torch.arange(len(best)).clamp(max=len(x) - 1)
+            x, state = model.step(state.reorder(rows), token)
+        rest = width - len(total)
+        return torch.nn.functional.pad(tokens, (0, 0, 0, rest)), torch.nn.functional.pad(total, (0, rest), value=-torch.inf)
+
+
+beams = Beams()
+calls = []
+
+
+def forgetful(model, prompts, *, max_length):
+    calls.append(1)
+    for _ in range(max_length):
+        logits = model(prompts)[:, -1:]
+        prompts = torch.cat((prompts, logits.argmax(-1) if len(calls) % 2 else logits.argmin(-1)), 1)
+    return prompts[:, -max_length:]
+
+
+def early(model, prompts, *, max_length):
+    return (model(prompts)[:, -1:].argmin(-1).expand(-1, max_length),)
+
+
+def broken(model, prompts, *, max_length):
+    raise RuntimeError("broken")
+
+
+class Own:
+    cached = True
+
+    def __init__(self, vocabulary, seed):
+        self.table = torch.randn(vocabulary, vocabulary, generator=torch.Generator().manual_seed(seed)).double()
+
+    def __call__(self, tokens):
+        return self.table[tokens]
+
+
+def brought(model, prompts, *, max_length):
+    return early(model, prompts, max_length=max_length)
+
+
+brought.model = Own
+
+
+def unknown_all(words, vocabulary, unknown):
+    return [[unknown] for _ in words]
+
+
+def unpacked(a, b, *, cls, sep, longest):
+    ids = [cls, *a[: longest - 2], sep]
+    return ids, [0] * len(ids)
+"""
+BLOCKED = "import sys\nsys.modules.update(dict.fromkeys(('verify', 'spec', 'impl')))\n"
+"""Read by Python as it begins: none of attnspec can be imported."""
+
+
+@pytest.fixture
+def wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """Callables of a user's, in a module of their own."""
+    (tmp_path / "own_texts.py").write_text(WRONG, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("own_texts")
+    del sys.modules["own_texts"]
+
+
+EACH = """
+import runpy
+import sys
+
+for name in sys.argv[1:]:
+    try:
+        runpy.run_path(name, run_name="__main__")
+    except SystemExit as ended:
+        print("exit", ended.code, flush=True)
+"""
+"""Runs scripts one after the other, so that torch is imported once."""
+
+
+def played(texts: list[str], folder: Path) -> list[tuple[int, str]]:
+    """The exit code and output of each script beside the module, where attnspec cannot be imported."""
+    names = [f"again_{place}.py" for place in range(len(texts))]
+    for name, text in [*zip(names, texts, strict=True), ("sitecustomize.py", BLOCKED), ("each.py", EACH)]:
+        (folder / name).write_text(text, encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "each.py", *names], cwd=folder, env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert not ran.stderr, ran.stderr
+    lines = ran.stdout.splitlines()
+    assert [line.startswith("exit ") for line in lines] == [False, True] * len(texts), ran.stdout
+    return [(int(code.split()[1]), said) for said, code in zip(lines[::2], lines[1::2], strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("name", "procedure_id"),
+    [
+        ("beams", "decoding.beam"),
+        ("forgetful", "decoding.greedy"),
+        ("early", "decoding.greedy"),
+        ("broken", "decoding.greedy"),
+        ("brought", "decoding.greedy"),
+        ("unknown_all", "bert.wordpiece"),
+        ("unpacked", "bert.pack"),
+    ],
+)
+def test_every_failure_is_played_again_without_attnspec(
+    wrong: ModuleType, tmp_path: Path, name: str, procedure_id: str
+) -> None:
+    """The reference, each requirement, the same call again: a script for each says what was said, and ends with 1."""
+    report = check_procedure(getattr(wrong, name), procedures()[procedure_id], max_examples=20)
+    assert report.falsified
+    # What every other call gives hangs on how many there were: that it is not the same is all that is looked at.
+    failed = [found for found in report.falsified if name != "forgetful" or REPEATS in found.name]
+    texts = [script(found, f"own_texts:{name}", procedure_id) for found in failed]
+    for found, (code, said) in zip(failed, played(texts, tmp_path), strict=True):
+        assert code == 1, f"{found.name}: {said}"
+        assert said.startswith("fails again: ")
+        assert name == "forgetful" or said == f"fails again: {found.message}"
+
+
+def test_a_cache_that_is_not_reordered_is_found_made_small_and_played_again(
+    wrong: ModuleType, tmp_path: Path
+) -> None:
     """The report shows one short prompt, and its script exits with 1 on the callable and with 0 once that is mended."""
-    report = check_procedure(unordered, BEAM, max_examples=60)
+    report = check_procedure(wrong.beams, BEAM, max_examples=60)
     (found,) = (c for c in report.falsified if c.name == "requirement sum_of_log_p")
     assert found.counterexample is not None
     case = found.counterexample.calls["case"]
     assert case["kind"] == "attention"
     assert len(case["prompts"]) == 1
-    text = script(report, "unordered_beams:unordered", "decoding.beam")
-    (tmp_path / "again.py").write_text(text, encoding="utf-8")
-    body = (
-        "from verify.mutants.decoding import searched\n"
-        "def unordered(model, prompts, *, lengths, max_length, width):\n"
-        "    return searched(model, prompts, lengths, max_length, None, width, None, 0.0, reorder={})\n"
-    )
-    root = Path(verify.__file__).parents[1]
-    for reorder, status in ((False, 1), (True, 0)):
-        (tmp_path / "unordered_beams.py").write_text(body.format(reorder), encoding="utf-8")
-        ran = subprocess.run(
-            [sys.executable, str(tmp_path / "again.py")], env={"PYTHONPATH": f"{root}:{tmp_path}"},
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert ran.returncode == status, ran.stdout + ran.stderr
+    text = script(found, "own_texts:beams", "decoding.beam")
+    assert played([text], tmp_path)[0][0] == 1
+    mended = WRONG.replace("reordered = False", "reordered = True")
+    (tmp_path / "own_texts.py").write_text(mended, encoding="utf-8")
+    assert played([text], tmp_path)[0][0] == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -110,9 +110,8 @@ def _names_set(node: ast.AST) -> Iterator[str]:
             yield node.name
         if isinstance(node, ast.MatchAs | ast.MatchStar) and node.name:
             yield node.name
-        inner = isinstance(node, Comprehension)
         for child in ast.iter_child_nodes(node):
-            if not (inner and isinstance(child, ast.comprehension)):
+            if not (isinstance(node, ast.comprehension) and child is node.target):  # := sets a name around it
                 yield from _names_set(child)
 
 

@@ -7,9 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-import torch
 from hypothesis import strategies as st
-from torch import Tensor
 
 from verify.decoding.models import KINDS, Attention, Table, Uncached
 
@@ -33,15 +31,6 @@ class Case:
     width: int = 1
     top: int | None = None
     alpha: float = 0.0
-
-    def padded(self, prompts: tuple[tuple[int, ...], ...]) -> tuple[Tensor, Tensor]:
-        """The prompts as a tensor, padded with any ids, and their lengths."""
-        longest = max(map(len, prompts))
-        rows = [
-            [*prompt, *((self.seed + place) % self.vocabulary for place in range(longest - len(prompt)))]
-            for prompt in prompts
-        ]
-        return torch.tensor(rows), torch.tensor([len(prompt) for prompt in prompts])
 
     def told(self, beams: bool) -> dict[str, Any]:
         """What a reader is shown."""

@@ -183,7 +183,7 @@ class CaseSearch:
             self.judge.dtype,
             dict(self.judge.conventions),
             violates=violates.get(self.check) or procedure.named[self.check].sentence,
-            calls={"check": self.check, "case": asdict(case)},
+            calls={"check": self.check, "case": asdict(case), "takes": sorted(self.judge.takes)},
         )
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,55 +84,81 @@ class Decoder:
             Fault: it raised, or what it returned is not what the contract says.
             Unsupported: it does not support this problem.
         """
-        prompts, lengths = case.padded(problem.prompts)
-        given = {
-            "lengths": lengths,
-            "max_length": problem.max_length,
-            "end": problem.end,
-            "width": problem.width,
-            "top": problem.top,
-            "alpha": problem.alpha,
-        }
         model = models_of(self.fn, case, problem.cached)
-        try:
-            returned = self.fn(
-                model, prompts, **{name: value for name, value in given.items() if name in self.takes}
-            )
-        except NotImplementedError as error:
-            raise Unsupported(str(error)) from None
-        except Exception as error:
-            said = (str(error).splitlines() or [""])[0]
-            raise Fault(f"raised {type(error).__name__}: {said}") from error
-        return self._read(returned, problem)
+        return solved(self.fn, self.takes, self.beams, model, problem, case.seed)
 
-    def _read(self, returned: Any, problem: Problem) -> Found:
-        parts = list(returned) if isinstance(returned, tuple | list) else [returned]
-        for part in parts[:3]:
-            if not isinstance(part, Tensor):
-                raise Fault(f"returned {type(part).__name__} where a tensor is expected")
-        tokens, *numbers = parts[: 3 if self.beams else 2]
-        alone = self.beams and tokens.dim() == 2
-        if alone:
-            tokens, numbers = tokens.unsqueeze(1), [x.unsqueeze(1) if x.dim() == 1 else x for x in numbers]
-        elif not self.beams:
-            tokens, numbers = tokens.unsqueeze(1), [x.unsqueeze(1) for x in numbers]
-        b = len(problem.prompts)
-        if tokens.dim() != 3 or len(tokens) != b or tokens.is_floating_point():
-            raise Fault(
-                f"returned tokens {tuple(tokens.shape)} of {tokens.dtype}; expected integers for {b} prompts"
-            )
-        if any(x.shape != tokens.shape[:2] for x in numbers):
-            shapes = ", ".join(str(tuple(x.shape)) for x in numbers)
-            raise Fault(f"returned numbers {shapes} beside tokens {tuple(tokens.shape)}")
-        found = [
-            [
-                one
-                for place, row in enumerate(rows)
-                if (one := _continuation(row, [float(x[at, place]) for x in numbers], problem)) is not None
-            ]
-            for at, rows in enumerate(tokens.tolist())
+
+def solved(
+    fn: Callable[..., Any], takes: Collection[str], beams: bool, model: Any, problem: Problem, seed: int
+) -> Found:
+    """Call a decoder for a problem, and read what it returns.
+
+    Raises:
+        Fault: it raised, or what it returned is not what the contract says.
+        Unsupported: it does not support this problem.
+    """
+    prompts, lengths = padded(problem.prompts, problem.vocabulary, seed)
+    given = {
+        "lengths": lengths,
+        "max_length": problem.max_length,
+        "end": problem.end,
+        "width": problem.width,
+        "top": problem.top,
+        "alpha": problem.alpha,
+    }
+    try:
+        returned = fn(model, prompts, **{name: value for name, value in given.items() if name in takes})
+    except NotImplementedError as error:
+        raise Unsupported(str(error)) from None
+    except Exception as error:
+        said = (str(error).splitlines() or [""])[0]
+        raise Fault(f"raised {type(error).__name__}: {said}") from error
+    return read(returned, beams, problem)
+
+
+def padded(prompts: tuple[tuple[int, ...], ...], vocabulary: int, seed: int) -> tuple[Tensor, Tensor]:
+    """Prompts as a tensor, padded with any ids, and their lengths."""
+    longest = max(map(len, prompts))
+    rows = [
+        [*prompt, *((seed + place) % vocabulary for place in range(longest - len(prompt)))]
+        for prompt in prompts
+    ]
+    return torch.tensor(rows), torch.tensor([len(prompt) for prompt in prompts])
+
+
+def read(returned: Any, beams: bool, problem: Problem) -> Found:
+    """What was returned, as continuations of each prompt.
+
+    Raises:
+        Fault: it is not what the contract says.
+    """
+    parts = list(returned) if isinstance(returned, tuple | list) else [returned]
+    for part in parts[:3]:
+        if not isinstance(part, Tensor):
+            raise Fault(f"returned {type(part).__name__} where a tensor is expected")
+    tokens, *numbers = parts[: 3 if beams else 2]
+    alone = beams and tokens.dim() == 2
+    if alone:
+        tokens, numbers = tokens.unsqueeze(1), [x.unsqueeze(1) if x.dim() == 1 else x for x in numbers]
+    elif not beams:
+        tokens, numbers = tokens.unsqueeze(1), [x.unsqueeze(1) for x in numbers]
+    b = len(problem.prompts)
+    if tokens.dim() != 3 or len(tokens) != b or tokens.is_floating_point():
+        raise Fault(
+            f"returned tokens {tuple(tokens.shape)} of {tokens.dtype}; expected integers for {b} prompts"
+        )
+    if any(x.shape != tokens.shape[:2] for x in numbers):
+        shapes = ", ".join(str(tuple(x.shape)) for x in numbers)
+        raise Fault(f"returned numbers {shapes} beside tokens {tuple(tokens.shape)}")
+    found = [
+        [
+            one
+            for place, row in enumerate(rows)
+            if (one := _continuation(row, [float(x[at, place]) for x in numbers], problem)) is not None
         ]
-        return Alone(found) if alone else found
+        for at, rows in enumerate(tokens.tolist())
+    ]
+    return Alone(found) if alone else found
 
 
 class Alone(list[list[Continuation]]):

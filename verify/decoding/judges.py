@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol
 
 from hypothesis.strategies import SearchStrategy
@@ -24,6 +24,10 @@ class Judge(Protocol):
     @property
     def conventions(self) -> Mapping[str, str]:
         """The procedure's conventions, as chosen."""
+
+    @property
+    def takes(self) -> Collection[str]:
+        """The options that the callable takes."""
 
     @property
     def dtype(self) -> str:

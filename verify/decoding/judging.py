@@ -36,6 +36,11 @@ class CaseJudge:
     dtype = "float64"
 
     @property
+    def takes(self) -> frozenset[str]:
+        """The options that the callable takes."""
+        return self.decoder.takes
+
+    @property
     def notes(self) -> list[str]:
         """What the callable is not asked for."""
         return self.decoder.notes
@@ -61,7 +66,6 @@ class CaseJudge:
         """The case as a problem. Checks draw many cases alike: what a model has said it is not asked again."""
         model = models_of(self.decoder.fn, case)
         logits = self.read.setdefault((case.kind, case.vocabulary, case.seed), logits_of(model))
-        single = getattr(model, "precision", "float64") != "float64"
         return Problem(
             logits,
             case.vocabulary,
@@ -72,7 +76,7 @@ class CaseJudge:
             case.top,
             case.alpha,
             self.conventions,
-            SINGLE if single else ROUNDING,
+            tolerance_of(model),
         )
 
     def judge(self, check: str, case: Case) -> Seen:
@@ -105,38 +109,49 @@ class CaseJudge:
     def _value(self, case: Case, problem: Problem) -> Seen:
         found = self._solved(case, problem)
         wanted, margin = self.procedure.reference(problem)
-        if _close(problem, margin):
-            return Seen(idle=True)
-        worst = 0.0
-        for prompt, row, right in zip(case.prompts, found, wanted, strict=True):
-            begin = f"prompt {list(prompt)}"
-            if not row:
-                return Seen(f"{begin} gets nothing; expected {right[0]}")
-            if not isinstance(found, Alone) and len(row) != len(right):
-                return Seen(
-                    f"{begin} gets {len(row)} continuations; expected {len(right)}, from {right[0]} on"
-                )
-            for place, (one, other) in enumerate(zip(row, right, strict=False)):
-                if one.tokens != other.tokens:
-                    return Seen(f"{begin}: number {place} is {one}; expected {other}")
-                for name in ("log_probability", "score"):
-                    got, expected = getattr(one, name), getattr(other, name)
-                    if got is None or expected is None:
-                        continue
-                    ratio = abs(got - expected) / (problem.tolerance * (1 + abs(expected)))
-                    worst = max(worst, ratio)
-                    if not ratio <= 1:
-                        said = name.replace("_", "-")
-                        return Seen(f"{begin}: {said} of number {place}, {one}; expected {other}", ratio)
-        return Seen(ratio=worst)
+        return Seen(idle=True) if _close(problem, margin) else compared(problem, found, wanted)
 
     def _repeats(self, case: Case, problem: Problem) -> Seen:
         first, second = self.decoder.solve(case, problem), self.decoder.solve(case, problem)
-        for prompt, one, other in zip(case.prompts, first, second, strict=True):
-            if one != other:
-                told = [", ".join(map(str, row)) for row in (one, other)]
-                return Seen(f"prompt {list(prompt)} gets {told[0]}; called again {told[1]}")
-        return Seen()
+        return Seen(repeated(problem, first, second))
+
+
+def tolerance_of(model: Any) -> float:
+    """How far rounding may move what is said of a model, by the precision that it says it has."""
+    return ROUNDING if getattr(model, "precision", "float64") == "float64" else SINGLE
+
+
+def compared(problem: Problem, found: Found, wanted: Found) -> Seen:
+    """How continuations differ from those that are wanted."""
+    worst = 0.0
+    for prompt, row, right in zip(problem.prompts, found, wanted, strict=True):
+        begin = f"prompt {list(prompt)}"
+        if not row:
+            return Seen(f"{begin} gets nothing; expected {right[0]}")
+        if not isinstance(found, Alone) and len(row) != len(right):
+            return Seen(f"{begin} gets {len(row)} continuations; expected {len(right)}, from {right[0]} on")
+        for place, (one, other) in enumerate(zip(row, right, strict=False)):
+            if one.tokens != other.tokens:
+                return Seen(f"{begin}: number {place} is {one}; expected {other}")
+            for name in ("log_probability", "score"):
+                got, expected = getattr(one, name), getattr(other, name)
+                if got is None or expected is None:
+                    continue
+                ratio = abs(got - expected) / (problem.tolerance * (1 + abs(expected)))
+                worst = max(worst, ratio)
+                if not ratio <= 1:
+                    said = name.replace("_", "-")
+                    return Seen(f"{begin}: {said} of number {place}, {one}; expected {other}", ratio)
+    return Seen(ratio=worst)
+
+
+def repeated(problem: Problem, first: Found, second: Found) -> str:
+    """How the results of two calls differ, in a line; "" if they do not."""
+    for prompt, one, other in zip(problem.prompts, first, second, strict=True):
+        if one != other:
+            told = [", ".join(map(str, row)) for row in (one, other)]
+            return f"prompt {list(prompt)} gets {told[0]}; called again {told[1]}"
+    return ""
 
 
 def _close(problem: Problem, margin: float) -> bool:
@@ -151,4 +166,15 @@ def kinds_for(decoder: Decoder, check: str) -> tuple[str, ...]:
     return ("tied", "table", "attention") if check == REPEATS else ("table", "attention")
 
 
-__all__ = ["COMPARED", "REPEATS", "SINGLE", "VALUE", "CaseJudge", "Seen", "kinds_for"]
+__all__ = [
+    "COMPARED",
+    "REPEATS",
+    "SINGLE",
+    "VALUE",
+    "CaseJudge",
+    "Seen",
+    "compared",
+    "kinds_for",
+    "repeated",
+    "tolerance_of",
+]

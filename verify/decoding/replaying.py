@@ -1,14 +1,31 @@
-"""A counterexample of a procedure as a script that plays it again, and what that script calls."""
+"""A counterexample of a procedure as a script that needs torch and the callable alone.
+
+The problem stands in it as data; and by their source the model that is asked, how the callable is called and read, and what it is
+held to: the requirement that is violated, or the reference.
+"""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import fields
 from typing import Any
 
+from spec.decoding.continuations import Problem
+from spec.language.procedure import Procedure
 from spec.language.registry import procedures
-from verify.decoding.judges import VALUE, judge_of
+from verify.adapt.literals import number
+from verify.adapt.sources import OURS, Sources
+from verify.decoding.cases import OWN, Case
+from verify.decoding.contract import logits_of, solved
+from verify.decoding.judges import REPEATS, VALUE
+from verify.decoding.judging import compared, repeated, tolerance_of
+from verify.decoding.models import KINDS, Uncached
+from verify.decoding.tokens import case_of, differs, solver_of
+from verify.faults import Fault, Unsupported
 from verify.report import CheckResult, Report
+
+RESERVED = ("asked", "fault", "function", "model", "problem", "said", "solve", "wrong")
+"""What a script calls its own."""
 
 
 def script(subject: Report | CheckResult, target: str, procedure_id: str) -> str:
@@ -26,11 +43,13 @@ def script(subject: Report | CheckResult, target: str, procedure_id: str) -> str
     example = chosen.counterexample
     assert example is not None
     module, _, name = target.partition(":")
-    root, _, rest = name.partition(".")
-    case = example.calls["case"]
     said, violated = (
         text.replace("\\", "\\\\").replace('"""', "'''") for text in (chosen.message, example.violates)
     )
+    sources = Sources((*OURS, "impl"), (*RESERVED, name.partition(".")[0]))
+    procedure, calls = procedures()[procedure_id], example.calls
+    sources.imports["import sys"] = "sys"
+    body = _body(sources, procedure, calls["check"], calls["case"], calls["takes"], example.conventions)
     return "\n".join(
         [
             f'"""Reproduces: {chosen.name} of {procedure_id}.',
@@ -38,34 +57,116 @@ def script(subject: Report | CheckResult, target: str, procedure_id: str) -> str
             said,
             f"Violated: {violated}",
             '"""',
-            "import sys",
+            "from __future__ import annotations",
             "",
-            f"from {module} import {root}",
-            "from verify.decoding import again",
+            *sources.lines(),
             "",
-            f"function = {root}{'.' + rest if rest else ''}",
-            "case = dict(",
-            *(f"    {key}={value!r}," for key, value in case.items()),
-            ")",
-            f"sys.exit(again(function, {procedure_id!r}, {example.calls['check']!r}, case, {example.conventions!r}))",
+            "",
+            "# The case: what stands above is attnspec's, as it stands there.",
+            f"from {module} import {name.partition('.')[0]}",
+            "",
+            f"function = {name}",
+            *body,
+            'print(f"fails again: {wrong}" if wrong else "does not fail")',
+            "sys.exit(1 if wrong else 0)",
             "",
         ]
     )
 
 
-def again(
-    fn: Callable[..., Any],
-    procedure_id: str,
+def _body(
+    sources: Sources,
+    procedure: Procedure,
     check: str,
     case: Mapping[str, Any],
+    takes: Collection[str],
     conventions: Mapping[str, str],
-) -> int:
-    """Play one case again; prints what is seen and returns 1 if it still fails, else 0."""
-    procedure = procedures()[procedure_id]
-    judge = judge_of(fn, procedure, procedure.choose(conventions))
-    seen = judge.judge(check, judge.case(case))
-    sys.stdout.write(f"fails again: {seen.wrong}\n" if seen.wrong else "does not fail\n")
-    return 1 if seen.wrong else 0
+) -> list[str]:
+    """The problem, how it is solved, and what is wrong with that."""
+    if procedure.module == "decoding":
+        set_up = _generated(sources, procedure, Case(**case), takes, conventions)
+    else:
+        set_up = _made(sources, procedure, case_of(procedure.id, case).problem(conventions), takes)
+    return [
+        *set_up,
+        "",
+        "",
+        "try:",
+        f"    wrong = {_wrong(sources, procedure, check)}",
+        f"except {sources.of(Fault)} as fault:",
+        "    wrong = str(fault)",
+        f"except {sources.of(Unsupported)} as said:",
+        '    print(f"it declines: {said}")',
+        '    wrong = ""',
+    ]
 
 
-__all__ = ["again", "script"]
+def _wrong(sources: Sources, procedure: Procedure, check: str) -> str:
+    """What is looked at."""
+    twice = "solve(problem), solve(problem)"
+    of_texts = procedure.module == "decoding"
+    if check == REPEATS:
+        if of_texts:
+            return f"{sources.of(repeated)}(problem, {twice})"
+        return f'{sources.of(differs)}({twice}, "called again")'
+    if check == VALUE:
+        wanted = f"{sources.of(procedure.reference)}(problem)"
+        if of_texts:
+            return f"{sources.of(compared)}(problem, solve(problem), {wanted}[0]).wrong"
+        return f'{sources.of(differs)}(solve(problem), {wanted}, "expected")'
+    return f"{sources.of(procedure.named[check].broken)}(problem, solve)"
+
+
+def _generated(
+    sources: Sources, procedure: Procedure, case: Case, takes: Collection[str], conventions: Mapping[str, str]
+) -> list[str]:
+    """A problem of a decoder: a model, and how it is asked for continuations."""
+    own = case.kind == OWN
+    made = "function.model" if own else sources.of(KINDS[case.kind], "made")
+    given = {name: getattr(case, name) for name in ("max_length", "end", "width", "top")}
+    if own:  # it has a cache, or is told to do without
+        asked, told = "model", ["    model.cached = asked.cached"]
+    else:
+        asked, told = f"model if asked.cached else {sources.of(Uncached)}(model)", []
+    beams = procedure.id == "decoding.beam"
+    return [
+        f"model = {made}({case.vocabulary}, {case.seed})",
+        f"problem = {sources.of(Problem)}(",
+        f"    {sources.of(logits_of)}(model),",
+        f"    vocabulary={case.vocabulary},",
+        f"    prompts={tuple(map(tuple, case.prompts))!r},",
+        *(f"    {name}={value!r}," for name, value in given.items()),
+        f"    alpha={number(case.alpha)},",
+        f"    conventions={dict(conventions)!r},",
+        f"    tolerance={sources.of(tolerance_of)}(model),",
+        ")",
+        "",
+        "",
+        "def solve(asked):",
+        *told,
+        f"    return {sources.of(solved)}(function, {sorted(takes)!r}, {beams}, {asked}, asked, {case.seed})",
+    ]
+
+
+def _made(sources: Sources, procedure: Procedure, problem: Any, takes: Collection[str]) -> list[str]:
+    """A problem of what makes tokens."""
+    given = {each.name: getattr(problem, each.name) for each in fields(problem)}
+    return [
+        f"problem = {sources.of(type(problem))}(",
+        *(f"    {name}={_said(value)}," for name, value in given.items()),
+        ")",
+        "",
+        "",
+        "def solve(asked):",
+        f"    return {sources.of(solver_of(procedure.id))}(function, {sorted(takes)!r}, asked)",
+    ]
+
+
+def _said(value: Any) -> str:
+    """A value as it is written, the same in each process."""
+    if isinstance(value, frozenset):
+        return f"frozenset({sorted(value)!r})"
+    return repr(dict(value) if isinstance(value, Mapping) else value)
+
+
+__all__ = ["script"]

@@ -13,7 +13,7 @@ NotImplementedError says that a case is not supported, and it is passed over.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import product
@@ -156,7 +156,7 @@ class TokenJudge:
 
     def case(self, data: Mapping[str, Any]) -> Words | Texts:
         """A case from its data."""
-        return Texts(**data) if self.procedure.id == "bert.pack" else Words(**data)
+        return case_of(self.procedure.id, data)
 
     def told(self, case: Words | Texts) -> dict[str, Any]:
         """What a reader is shown."""
@@ -171,9 +171,9 @@ class TokenJudge:
         problem = case.problem(self.conventions)
         try:
             if check == VALUE:
-                return _same(self.solve(problem), self.procedure.reference(problem), "expected")
+                return Seen(differs(self.solve(problem), self.procedure.reference(problem), "expected"))
             if check == REPEATS:
-                return _same(self.solve(problem), self.solve(problem), "called again")
+                return Seen(differs(self.solve(problem), self.solve(problem), "called again"))
             return Seen(self.procedure.named[check].broken(problem, self.solve))
         except Fault as fault:
             return Seen(str(fault))
@@ -185,46 +185,80 @@ class TokenJudge:
             Fault: it raised, or what it returned is not what the contract says.
             Unsupported: it does not support this problem.
         """
-        if isinstance(problem, pack.Problem):
-            second = None if problem.b is None else list(problem.b)
-            first: tuple[Any, ...] = (list(problem.a), second)
-        else:
-            first = (list(problem.words), sorted(problem.vocabulary))
-        given = {name: getattr(problem, name) for name in self.takes}
-        try:
-            returned = self.fn(*first, **given)
-        except NotImplementedError as error:
-            raise Unsupported(str(error)) from None
-        except Exception as error:
-            said = (str(error).splitlines() or [""])[0]
-            raise Fault(f"raised {type(error).__name__}: {said}") from error
-        try:
-            return (
-                _packed(returned)
-                if isinstance(problem, pack.Problem)
-                else _pieces(returned, len(problem.words))
-            )
-        except (TypeError, ValueError) as error:
-            raise Fault(
-                f"returned {type(returned).__name__} of another form than expected: {error}"
-            ) from None
+        return solver_of(self.procedure.id)(self.fn, self.takes, problem)
 
 
-def _packed(returned: Any) -> pack.Packed:
-    ids, segments = (x.tolist() if hasattr(x, "tolist") else x for x in returned)
-    return tuple(map(int, ids)), tuple(map(int, segments))
+def case_of(procedure_id: str, data: Mapping[str, Any]) -> Words | Texts:
+    """A case from its data."""
+    return Texts(**data) if procedure_id == "bert.pack" else Words(**data)
 
 
-def _pieces(returned: Any, many: int) -> list[wordpiece.Pieces]:
-    if any(isinstance(row, str) or not all(isinstance(piece, str) for piece in row) for row in returned):
-        raise TypeError("a list of strings for each word")
-    if len(returned) != many:
-        raise TypeError(f"a list for each word; {len(returned)} for {many}")
-    return [tuple(row) for row in returned]
+def solver_of(procedure_id: str) -> Callable[[Callable[..., Any], Collection[str], Any], Any]:
+    """How a callable is asked under a procedure."""
+    return packed if procedure_id == "bert.pack" else split
 
 
-def _same(one: Any, other: Any, said: str) -> Seen:
-    return Seen("" if one == other else f"got {one}; {said} {other}")
+def packed(fn: Callable[..., Any], takes: Collection[str], problem: pack.Problem) -> pack.Packed:
+    """Ask for one text or two as a sequence, and read the ids and the segments that are returned.
+
+    Raises:
+        Fault: it raised, or what it returned is not what the contract says.
+        Unsupported: it does not support this problem.
+    """
+    second = None if problem.b is None else list(problem.b)
+    returned = answered(fn, takes, problem, list(problem.a), second)
+    try:
+        ids, segments = (x.tolist() if hasattr(x, "tolist") else x for x in returned)
+        return tuple(map(int, ids)), tuple(map(int, segments))
+    except (TypeError, ValueError) as error:
+        raise unread(returned, error) from None
 
 
-__all__ = ["Texts", "TokenJudge", "Words"]
+def split(
+    fn: Callable[..., Any], takes: Collection[str], problem: wordpiece.Problem
+) -> list[wordpiece.Pieces]:
+    """Ask for the pieces of words, and read the list for each word that is returned.
+
+    Raises:
+        Fault: it raised, or what it returned is not what the contract says.
+        Unsupported: it does not support this problem.
+    """
+    many = len(problem.words)
+    returned = answered(fn, takes, problem, list(problem.words), sorted(problem.vocabulary))
+    try:
+        if any(isinstance(row, str) or not all(isinstance(piece, str) for piece in row) for row in returned):
+            raise TypeError("a list of strings for each word")
+        if len(returned) != many:
+            raise TypeError(f"a list for each word; {len(returned)} for {many}")
+        return [tuple(row) for row in returned]
+    except (TypeError, ValueError) as error:
+        raise unread(returned, error) from None
+
+
+def answered(fn: Callable[..., Any], takes: Collection[str], problem: Any, *given: Any) -> Any:
+    """What a callable returns for a problem, with the options that it takes.
+
+    Raises:
+        Fault: it raised.
+        Unsupported: it does not support this problem.
+    """
+    try:
+        return fn(*given, **{name: getattr(problem, name) for name in takes})
+    except NotImplementedError as error:
+        raise Unsupported(str(error)) from None
+    except Exception as error:
+        said = (str(error).splitlines() or [""])[0]
+        raise Fault(f"raised {type(error).__name__}: {said}") from error
+
+
+def unread(returned: Any, error: Exception) -> Fault:
+    """What is said of a result that is not what the contract says."""
+    return Fault(f"returned {type(returned).__name__} of another form than expected: {error}")
+
+
+def differs(one: Any, other: Any, said: str) -> str:
+    """That a result is another than it is said to be; "" if it is not."""
+    return "" if one == other else f"got {one}; {said} {other}"
+
+
+__all__ = ["Texts", "TokenJudge", "Words", "case_of", "differs", "solver_of"]

@@ -25,7 +25,8 @@ def size(x):
 
 def area(r, *, of=ROUND):
     ROUND = size(r)
-    return circle * ROUND**of
+    (twice, *_) = [half for part in (ROUND,) if (half := part / 2) and (SQUARE := half)]
+    return circle * ROUND**of * SQUARE / half
 ''',
     "given/names.py": """
 from __future__ import annotations
