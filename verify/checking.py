@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Literal
 
 from spec.language.formula import Formula
+from spec.language.own import address_of
 from spec.language.procedure import Procedure
 from spec.language.registry import procedures
 from verify.accuracy.grades import GRADED, USUAL
@@ -197,8 +198,32 @@ def check(
             each.counterexample.adapted = hasattr(caller.fn, "adapted")
             if each.counterexample.adapted and each.counterexample.got is not None:
                 each.counterexample.plainly = _plainly(caller, each.counterexample, each.kind == "gradient")
+        elif each.again is not None and (hasattr(caller.fn, "adapted") or caller.left_out):
+            each.again = each.again[0], f"{_called(caller)}{each.again[1]}"
     report.seconds = time.perf_counter() - started
     return report
+
+
+def _called(caller: Caller) -> str:
+    """Lines that make of ``checked`` what takes the formula's inputs."""
+    lines = []
+    if hasattr(caller.fn, "adapted"):
+        fixed = f".restricted(fixed={dict(caller.fixed)!r})" if caller.fixed else ""
+        lines.append(
+            f'checked = checked{fixed}.for_formula("{address_of(caller.formula.id) or caller.formula.id}")'
+        )
+    if caller.left_out:
+        names = [str(item) for item in caller.formula.inputs]
+        taken = ", ".join(name for name in names if name not in caller.left_out)
+        lines += [
+            "",
+            "",
+            f"def checked({', '.join(names)}, inner=checked):",
+            f"    return inner({taken})",
+            "",
+            "",
+        ]
+    return "\n".join([*lines, ""])
 
 
 def _plainly(caller: Caller, example: Counterexample, grad: bool) -> str:

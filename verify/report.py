@@ -112,6 +112,8 @@ class CheckResult:
         message: one line.
         dtype: the type checked, if the check belongs to one.
         ratios: the largest error/bound by regime.
+        again: what plays it again where no inputs show it alone, as of a law: the lines of a script behind ``function = …``, and
+            before them what these speak of.
     """
 
     name: str
@@ -125,6 +127,7 @@ class CheckResult:
     dtype: str | None = None
     ratios: dict[str, float] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
+    again: tuple[str, str] | None = None
 
     @property
     def reported(self) -> bool:
@@ -133,7 +136,11 @@ class CheckResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values."""
-        found = {name: jsonable(value) for name, value in vars(self).items() if name != "counterexample"}
+        found = {
+            name: jsonable(value)
+            for name, value in vars(self).items()
+            if name not in ("counterexample", "again")
+        }
         found["counterexample"] = None if self.counterexample is None else self.counterexample.to_dict()
         return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,18 @@ def number(x: float) -> str:
     return repr(x) if np.isfinite(x) else f'float("{x}")'
 
 
+def packed(array: Any) -> str:
+    """An array as Python text that gives it again through :func:`unpacked`, compressed."""
+    array = np.ascontiguousarray(array)
+    text = base64.b85encode(zlib.compress(array.tobytes())).decode()
+    return f"unpacked({text!r}, {array.dtype.str!r}, {array.shape})"
+
+
+def unpacked(text: str, dtype: str, shape: tuple[int, ...]) -> Any:
+    """The array that a text stands for."""
+    return np.frombuffer(zlib.decompress(base64.b85decode(text)), dtype).reshape(shape)
+
+
 def _nested(array: Any) -> str:
     if array.ndim == 0:
         item = array.item()
@@ -41,4 +55,4 @@ def _nested(array: Any) -> str:
     return "[" + ", ".join(_nested(part) for part in array) + "]"
 
 
-__all__ = ["literal", "number"]
+__all__ = ["literal", "number", "packed", "unpacked"]

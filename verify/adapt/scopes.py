@@ -9,6 +9,14 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
+def bound(piece: ast.AST) -> set[str]:
+    """The names that a piece sets, anywhere inside."""
+    found = {
+        node.id for node in ast.walk(piece) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    return found | {node.arg for node in ast.walk(piece) if isinstance(node, ast.arg)}
+
+
 def outside(piece: ast.AST) -> tuple[list[ast.Name], dict[ast.Name, ast.Attribute]]:
     """Where a piece speaks of names from outside, annotations apart; and which attribute is asked of each, if one is."""
     seen = _Outside()
@@ -115,4 +123,4 @@ def _names_set(node: ast.AST) -> Iterator[str]:
                 yield from _names_set(child)
 
 
-__all__ = ["outside"]
+__all__ = ["bound", "outside"]

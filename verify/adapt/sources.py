@@ -21,7 +21,7 @@ from typing import Any
 from verify.adapt.literals import literal
 from verify.adapt.naming import CHECKED, name_of
 from verify.adapt.parsed import Edit, Parsed, parsed
-from verify.adapt.scopes import outside
+from verify.adapt.scopes import bound, outside
 from verify.adapt.spelling import Unwritten
 
 OURS = ("spec", "verify")
@@ -107,7 +107,24 @@ class Sources:
         passed = {node for part in apart for node in ast.walk(part)}
         found, attributes = outside(piece)
         edits = [self._edit(source, node, attributes.get(node), own) for node in found if node not in passed]
-        return [edit for edit in edits if not (isinstance(edit[0], ast.Name) and edit[0].id == edit[1])]
+        inside = bound(piece)
+        return [
+            (place, self._outside(said, inside))
+            for place, said in edits
+            if not (isinstance(place, ast.Name) and place.id == said)
+        ]
+
+    def _outside(self, said: str, inside: set[str]) -> str:
+        """A name under which a piece can speak of something, whatever it calls its own."""
+        if said not in inside:
+            return said
+        key = "another name", said
+        if key not in self.copied:
+            known = {*self.taken, *inside}
+            name = next(name for number in range(2, 99) if (name := f"{said}_{number}") not in known)
+            self.copied[key] = self._free(name, key)
+            self.copies.append(f"{self.copied[key]} = {said}")
+        return self.copied[key]
 
     def _edit(
         self, source: Parsed, node: ast.Name, attribute: ast.Attribute | None, own: Mapping[str, str]

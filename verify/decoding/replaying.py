@@ -15,6 +15,7 @@ from spec.language.procedure import Procedure
 from spec.language.registry import procedures
 from verify.adapt.literals import number
 from verify.adapt.sources import OURS, Sources
+from verify.adapt.standalone import standalone
 from verify.decoding.cases import OWN, Case
 from verify.decoding.contract import logits_of, solved
 from verify.decoding.judges import REPEATS, VALUE
@@ -24,7 +25,7 @@ from verify.decoding.tokens import case_of, differs, solver_of
 from verify.faults import Fault, Unsupported
 from verify.report import CheckResult, Report
 
-RESERVED = ("asked", "fault", "function", "model", "problem", "said", "solve", "wrong")
+RESERVED = ("asked", "checked", "fault", "model", "problem", "said", "solve", "wrong")
 """What a script calls its own."""
 
 
@@ -42,36 +43,16 @@ def script(subject: Report | CheckResult, target: str, procedure_id: str) -> str
     chosen = min(with_example, key=lambda c: (c.name == VALUE, c.kind != "theorem"))
     example = chosen.counterexample
     assert example is not None
-    module, _, name = target.partition(":")
-    said, violated = (
-        text.replace("\\", "\\\\").replace('"""', "'''") for text in (chosen.message, example.violates)
-    )
-    sources = Sources((*OURS, "impl"), (*RESERVED, name.partition(".")[0]))
-    procedure, calls = procedures()[procedure_id], example.calls
+    sources = Sources((*OURS, "impl"), RESERVED)
     sources.imports["import sys"] = "sys"
+    procedure, calls = procedures()[procedure_id], example.calls
     body = _body(sources, procedure, calls["check"], calls["case"], calls["takes"], example.conventions)
-    return "\n".join(
-        [
-            f'"""Reproduces: {chosen.name} of {procedure_id}.',
-            "",
-            said,
-            f"Violated: {violated}",
-            '"""',
-            "from __future__ import annotations",
-            "",
-            *sources.lines(),
-            "",
-            "",
-            "# The case: what stands above is attnspec's, as it stands there.",
-            f"from {module} import {name.partition('.')[0]}",
-            "",
-            f"function = {name}",
-            *body,
-            'print(f"fails again: {wrong}" if wrong else "does not fail")',
-            "sys.exit(1 if wrong else 0)",
-            "",
-        ]
-    )
+    body += [
+        'print(f"fails again: {wrong}" if wrong else "does not fail")',
+        "sys.exit(1 if wrong else 0)",
+    ]
+    reproduces, above = f"{chosen.name} of {procedure_id}", "\n".join(sources.lines())
+    return standalone(reproduces, chosen.message, example.violates, above, target, "\n".join(body))
 
 
 def _body(
@@ -122,7 +103,7 @@ def _generated(
 ) -> list[str]:
     """A problem of a decoder: a model, and how it is asked for continuations."""
     own = case.kind == OWN
-    made = "function.model" if own else sources.of(KINDS[case.kind], "made")
+    made = "checked.model" if own else sources.of(KINDS[case.kind], "made")
     given = {name: getattr(case, name) for name in ("max_length", "end", "width", "top")}
     if own:  # it has a cache, or is told to do without
         asked, told = "model", ["    model.cached = asked.cached"]
@@ -144,7 +125,7 @@ def _generated(
         "",
         "def solve(asked):",
         *told,
-        f"    return {sources.of(solved)}(function, {sorted(takes)!r}, {beams}, {asked}, asked, {case.seed})",
+        f"    return {sources.of(solved)}(checked, {sorted(takes)!r}, {beams}, {asked}, asked, {case.seed})",
     ]
 
 
@@ -158,7 +139,7 @@ def _made(sources: Sources, procedure: Procedure, problem: Any, takes: Collectio
         "",
         "",
         "def solve(asked):",
-        f"    return {sources.of(solver_of(procedure.id))}(function, {sorted(takes)!r}, asked)",
+        f"    return {sources.of(solver_of(procedure.id))}(checked, {sorted(takes)!r}, asked)",
     ]
 
 

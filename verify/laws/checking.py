@@ -19,6 +19,7 @@ import torch
 from spec.language.formula import Formula
 from spec.language.law import Together
 from verify.faults import Fault, Unsupported
+from verify.laws.again import selecting
 from verify.laws.causes import JOINED, law_cause
 from verify.laws.choice_check import check_choices
 from verify.laws.draw_tests import (
@@ -120,14 +121,16 @@ def check_law(
     independent = law.selects_freely(formula.choose(conventions))
     axioms = {axiom.name: 0 for axiom in law.axioms}
     broken: dict[str, str] = {}
+    where: dict[str, Layout] = {}
     kept: list[str] = []
 
-    def hold(call: int, inputs: list[Any], results: list[Ints], row: dict[str, Any]) -> None:
+    def hold(layout: Layout, call: int, inputs: list[Any], results: list[Ints], row: dict[str, Any]) -> None:
         at = Pointwise(formula, row, named(formula, inputs, results))
         for axiom in law.axioms:
             held = at.holds(axiom.condition)
             axioms[axiom.name] += held.size
             if axiom.name not in broken and not held.all():
+                where[axiom.name] = layout
                 broken[axiom.name] = (
                     f"violated: {axiom.sentence}; call {call}, {_where(formula, inputs, results, held)}"
                 )
@@ -139,19 +142,21 @@ def check_law(
         part = _pace(caller, formula, layouts, seed, device)
         layouts = tuple(layout.paced(part * asked) for layout in layouts)
         samples += [
-            draw(caller, formula, conventions, layout, seed, device, hold)
+            draw(caller, formula, conventions, layout, seed, device, partial(hold, layout))
             for layout in in_time(layouts, over)
         ]
         if global_state() != state:
             kept.append("the global random state was used: draw from the generator that is passed")
         kept += _generator(caller, formula, seed, device)
-    except (Broken, Fault) as error:
-        return [exact("law: results", 0, str(error))]
     except Unsupported as error:
         return [CheckResult("law: results", "law", "inconclusive", message=str(error))]
     except Exception as error:
-        said = (str(error).splitlines() or [""])[0]
-        return [exact("law: results", 0, f"{formula.id} raised {type(error).__name__}: {said}")]
+        said = str(error)
+        if not isinstance(error, Broken | Fault):
+            said = f"{formula.id} raised {type(error).__name__}: {(said.splitlines() or [''])[0]}"
+        checks = [exact("law: results", 0, said)]
+        selecting(formula, checks, (), layouts, where, independent, seed)
+        return checks
 
     checks = [exact(f"law: {name}", count, broken.get(name)) for name, count in axioms.items()]
     checks.append(exact("law: generator", 4, "; ".join(kept) or None, "calls"))
@@ -164,7 +169,9 @@ def check_law(
                 f"{sample.layout.name}: id {sample.ids[r, i]} at position {i} became word {sample.word[t, r, i]}, "
                 f"{'selected' if sample.chosen[t, r, i] else 'not selected'}: the statement gives this probability 0"
             )
-            return [*checks, exact("law: possible outcomes", tokens, said)]
+            checks.append(exact("law: possible outcomes", tokens, said))
+            selecting(formula, checks, samples, layouts, where, independent, seed)
+            return checks
     checks.append(exact("law: possible outcomes", tokens, None))
     if law.together is not None:
         checks.append(exact(JOINED, tokens, _torn(samples, law.together)))
@@ -187,6 +194,7 @@ def check_law(
     for check in checks:
         if check.verdict == FALSIFIED:
             check.details["cause"] = said
+    selecting(formula, checks, samples, layouts, where, independent, seed)
     if off:
         checks[0].details[NOTE] = slowly(off, part)
     return checks + cut(len(samples), len(layouts), "layouts")

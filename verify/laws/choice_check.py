@@ -17,6 +17,7 @@ from spec.language.expr import Node
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
 from verify.faults import Fault, Unsupported
+from verify.laws.again import choosing
 from verify.laws.choice_causes import choice_cause, impossible
 from verify.laws.choice_tests import independence, outcomes, steadiness
 from verify.laws.choices import (
@@ -27,6 +28,7 @@ from verify.laws.choices import (
     Situation,
     arguments,
     drawn_inputs,
+    numbered,
     paced,
     repeated,
     situations,
@@ -76,12 +78,7 @@ class Member:
         with evaluator.within([(symbol, 0, size - 1)], None):
             extent = (len(evaluator.ranges[symbol]),)
             parts = [np.broadcast_to(evaluator.index(part), extent) for part in self.law.outcome]
-        number = np.zeros(extent, np.int64)
-        outside = np.zeros(extent, bool)
-        for part, size in zip(parts, self.extents, strict=True):
-            number = number * size + part
-            outside |= (part < 0) | (part >= size)
-        return np.where(outside, -1, number)
+        return numbered(parts, self.extents)
 
 
 class Drawing:
@@ -101,6 +98,8 @@ class Drawing:
         self.axioms = {axiom.name: 0 for axiom in self.law.axioms}
         self.conditions = [chosen(axiom.condition, self.judge.conventions) for axiom in self.law.axioms]
         self.broken: dict[str, str] = {}
+        self.where: dict[str, Situation] = {}
+        """The situation in which each axiom was first seen to fail."""
 
     def call(self, inputs: Mapping[str, Any], situation: Situation, passed: list[Any]) -> list[Any]:
         """The results of one call as arrays, held to the declared shapes and types."""
@@ -143,7 +142,8 @@ class Drawing:
             taken = []
             for place in members:
                 member = Member(self.judge, self.single(many, place), [r[place] for r in results])
-                self._hold(member, f"{situation.name}: call {call}" + (f", member {place}" if place else ""))
+                at = f"{situation.name}: call {call}" + (f", member {place}" if place else "")
+                self._hold(member, situation, at)
                 taken.append(member.outcome().reshape(situation.copies, situation.positions))
             chosen.append(np.stack(taken))
         low, high = zip(
@@ -175,12 +175,13 @@ class Drawing:
         low, high = np.maximum(value - slack, 0.0), np.minimum(value + slack, 1.0)
         return np.where(said, low, 0.0), np.where(said, high, 0.0)
 
-    def _hold(self, member: Member, where: str) -> None:
+    def _hold(self, member: Member, situation: Situation, where: str) -> None:
         for axiom, condition in zip(self.law.axioms, self.conditions, strict=True):
             count, wrong = member.broken(condition, axiom.over or self.law.over)
             self.axioms[axiom.name] += count
             if wrong is not None and axiom.name not in self.broken:
                 at = ", ".join(f"{name} = {value}" for name, value in wrong.items())
+                self.where[axiom.name] = situation
                 self.broken[axiom.name] = (
                     f"violated: {axiom.sentence}; {where}, {at}: {self._said(member, wrong)}"
                 )
@@ -236,13 +237,15 @@ def check_choices(
         if global_state() != state:
             kept.append("the global random state was used: draw from the generator that is passed")
         kept += drawing.generator()
-    except Fault as error:
-        return [exact("law: results", 0, str(error))]
     except Unsupported as error:
         return [CheckResult("law: results", "law", "inconclusive", message=str(error))]
     except Exception as error:
-        said = (str(error).splitlines() or [""])[0]
-        return [exact("law: results", 0, f"{formula.id} raised {type(error).__name__}: {said}")]
+        said = str(error)
+        if not isinstance(error, Fault):
+            said = f"{formula.id} raised {type(error).__name__}: {(said.splitlines() or [''])[0]}"
+        checks = [exact("law: results", 0, said)]
+        _written(drawing, checks, (), planned)
+        return checks
     total = sum(sample.total for sample in samples)
     checks = [
         exact(f"law: {name}", count, drawing.broken.get(name)) for name, count in drawing.axioms.items()
@@ -260,9 +263,19 @@ def check_choices(
     for check in checks:
         if check.verdict == FALSIFIED:
             check.details["cause"] = cause
+    _written(drawing, checks, samples, planned)
     if off:
         checks[0].details[NOTE] = slowly(off, part)
     return checks + ([] if wrong else cut(len(samples), len(planned), "situations"))
+
+
+def _written(
+    drawing: Drawing, checks: Sequence[CheckResult], samples: Sequence[Draws], planned: Sequence[Situation]
+) -> None:
+    """What shows it is written so that it can be drawn again."""
+    conditions = dict(zip(drawing.axioms, drawing.conditions, strict=True))
+    own = drawing.where, conditions, drawing.seed, drawing.masks
+    choosing(drawing.formula, checks, samples, planned, *own)
 
 
 __all__ = ["Drawing", "Member", "check_choices"]

@@ -10,7 +10,7 @@ axioms all come from the formula and its law.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import Any
@@ -241,6 +241,15 @@ def arguments(
     return made
 
 
+def numbered(parts: Sequence[Any], extents: Sequence[int]) -> Ints:
+    """The number of each outcome among all combinations of its components; −1 for what is none."""
+    number, outside = np.int64(0), np.False_
+    for part, size in zip(parts, extents, strict=True):
+        number = number * size + part
+        outside = outside | (part < 0) | (part >= size)
+    return np.where(outside, -1, number)
+
+
 def told(formula: Formula, inputs: Mapping[str, Any], position: int) -> str:
     """The whole numbers and the booleans that a position is given, in words, where they are few."""
     symbol, said = law_of(formula).over[-1][1], []
@@ -262,6 +271,7 @@ __all__ = [
     "Situation",
     "arguments",
     "drawn_inputs",
+    "numbered",
     "paced",
     "repeated",
     "situations",

@@ -180,12 +180,17 @@ def statement(
     which = names.index(law_of(formula).probability.name)
     keys = {str(i) for i in formula.inputs}
     P = np.stack([evaluate(flat, {k: v for k, v in row.items() if k in keys})[which] for row in rows])
+    return P, *conditional(P)
+
+
+def conditional(P: Reals) -> tuple[Reals, Reals, Ints, Reals]:
+    """Of probabilities (r i word chosen): the rate of being chosen, the words' distribution then, its levels, their values."""
     rate = P[..., 1].sum(-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         given = np.where(rate[..., None] > 0, P[..., 1] / rate[..., None], 0.0)
     values = np.unique(np.round(given[given > 0], 9))
     level = np.where(given > 0, np.searchsorted(values, np.round(given, 9)), -1)
-    return P, rate, given, level.astype(np.int64), values.astype(np.float64)
+    return rate, given, level.astype(np.int64), values.astype(np.float64)
 
 
 def together(
@@ -316,6 +321,7 @@ __all__ = [
     "Sample",
     "apart",
     "arguments",
+    "conditional",
     "designs",
     "draw",
     "impossible",

@@ -14,6 +14,7 @@ from spec.language.formula import Formula
 from spec.language.own import address_of
 from spec.language.registry import find, procedure_ids
 from verify.adapt.literals import literal, number
+from verify.adapt.standalone import standalone
 from verify.output.led import led_lines, outputs_shapes
 from verify.output.played import modules, played_lines
 from verify.report import FALSIFIED, CheckResult, Counterexample, Played, Report
@@ -40,7 +41,7 @@ def script(
     """
     if isinstance(subject, Report):
         formula_id, target = subject.formula_id, target or subject.importable
-        candidates = [c for c in subject.checks if c.verdict == FALSIFIED and c.counterexample is not None]
+        candidates = [c for c in subject.checks if c.verdict == FALSIFIED and (c.counterexample or c.again)]
         order = {"value": 0, "gradient": 1, "theorem": 2}
         if not candidates:
             raise ValueError(
@@ -54,6 +55,12 @@ def script(
         from verify.decoding import script as procedure_script
 
         return procedure_script(subject, target or PLACEHOLDER, formula_id)
+    if chosen.again is not None and formula_id is not None:
+        above, case = chosen.again
+        if written.startswith("verify."):
+            above += "\nimport verify"
+        reproduces = f"{chosen.name} of {formula_id}"
+        return standalone(reproduces, chosen.message, "", above, target or PLACEHOLDER, case, written)
     if example is None or formula_id is None:
         raise ValueError(f"{chosen.name}: there is no counterexample to reproduce")
     formula = find(formula_id)

@@ -23,6 +23,10 @@ def size(x):
     return x
 
 
+def double(x):
+    return 2 * x
+
+
 def area(r, *, of=ROUND):
     ROUND = size(r)
     (twice, *_) = [half for part in (ROUND,) if (half := part / 2) and (SQUARE := half)]
@@ -34,6 +38,7 @@ from __future__ import annotations
 import math
 import os.path
 from given import numbers
+from given.numbers import double as twice
 from given.numbers import size as other
 
 
@@ -46,6 +51,11 @@ class Table:
 
     def many(self, math=7):
         return [size for size in range(math)] + [size(self.size), Table.size]
+
+
+def quadruple(x):
+    double = twice(x)
+    return twice(double)
 
 
 def rooted(parts):
@@ -138,6 +148,13 @@ def test_two_of_one_name_are_told_apart(names):
     assert found[table]().many(2) == [0, 1, 8.0, 5]
     assert odd == "odd_2"
     assert found[odd](7)
+
+
+def test_what_a_function_calls_its_own_hides_nothing(names):
+    """An import under another name keeps apart from a variable that has the name it was made with."""
+    sources = Sources(["given"])
+    said = sources.of(names.quadruple)
+    assert loaded(sources)[said](3) == 12
 
 
 def test_a_package_of_another_is_imported_whole(names):
