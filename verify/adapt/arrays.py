@@ -6,14 +6,15 @@ JAX is imported when a function of it is called; nothing here needs it otherwise
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
-import torch.utils.dlpack
 from torch import Tensor
 
 from verify.adapt.adapter import Adapter
+from verify.adapt.bridges import of_arrays, of_jax
 from verify.adapt.constructors import FunctionRunner, described
 from verify.adapt.layout import Layout
 
@@ -29,19 +30,35 @@ class NumPyRunner(FunctionRunner):
         super().__init__(fn)
         self.vjp = vjp
 
-    def array(self, value: Any) -> Any:
-        """A tensor as an array of its own."""
+    @property
+    def differentiable(self) -> bool:
+        """Whether there is a backward pass."""
+        return self.vjp is not None
+
+    @cached_property
+    def of_tensors(self) -> Callable[..., Any]:
+        """The function, of tensors."""
+        return of_arrays(self.fn, self._counted if self.vjp is not None else None)
+
+    def _counted(self, seeds: Any, *given: Any, **named: Any) -> tuple[Any, ...]:
+        """The gradients that the backward pass gives, one for each array that was passed."""
+        assert self.vjp is not None
+        found = _tuple(self.vjp(seeds, *given, **named))
+        passed = sum(isinstance(x, np.ndarray) for x in (*given, *named.values()))
+        if len(found) != passed:
+            raise TypeError(
+                f"the backward pass of {self.title} gives {len(found)} gradients; expected {passed}, one for "
+                "each array passed (None for one that has none)"
+            )
+        return found
+
+    def passed(self, value: Any) -> Any:
+        """An argument as the function can have it: NumPy's arrays lie on the CPU."""
         if not isinstance(value, Tensor):
             return value
         if value.dtype == torch.bfloat16:
             raise NotImplementedError("NumPy has no bfloat16")
-        return np.array(value.detach().cpu().numpy())
-
-    def tensor(self, value: Any, device: torch.device) -> Any:
-        """What was returned, as a tensor; what is no array stays as it is, and falls by its type."""
-        if isinstance(value, np.ndarray | np.generic):
-            return torch.from_numpy(np.array(value)).to(device)
-        return torch.tensor(value, dtype=torch.float64) if isinstance(value, float) else value
+        return value.cpu()
 
     def run(
         self,
@@ -51,49 +68,18 @@ class NumPyRunner(FunctionRunner):
         given: Sequence[Any],
         named: Mapping[str, Any],
     ) -> Any:
-        """Call it; with a backward pass the result carries a gradient."""
+        """Call it; what is returned lies where the tensors do, and what is no array falls by its type."""
         tensors = [x for x in (*given, *named.values()) if isinstance(x, Tensor)]
         device = tensors[0].device if tensors else torch.device("cpu")
-        keys = list(named)
-
-        def split(every: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-            return list(every[: len(given)]), dict(zip(keys, every[len(given) :], strict=True))
-
-        every = [*given, *named.values()]
-        if (
-            not self.differentiable
-            or not any(x.requires_grad for x in tensors)
-            or not torch.is_grad_enabled()
-        ):
-            positional, by_name = split([self.array(x) for x in every])
-            result = self.fn(*positional, **by_name)
-            made = tuple(self.tensor(x, device) for x in _tuple(result))
-            return made if isinstance(result, tuple | list) else made[0]
-        kinds: list[bool] = []
-        outputs = _Differentiated.apply(  # type: ignore[no-untyped-call]
-            self, every, split, device, kinds, *tensors
+        result = self.of_tensors(
+            *map(self.passed, given), **{name: self.passed(x) for name, x in named.items()}
         )
-        return outputs if kinds[0] else outputs[0]
-
-    @property
-    def differentiable(self) -> bool:
-        """Whether there is a backward pass."""
-        return self.vjp is not None
-
-    def forward(
-        self, every: Sequence[Any], split: Any
-    ) -> tuple[Any, Callable[[tuple[Any, ...]], Sequence[Any]]]:
-        """The result; and from cotangents the gradients, one for each array that was passed (None for none)."""
-        positional, by_name = split([self.array(x) for x in every])
-        result, backward = self.fn(*positional, **by_name), self.vjp
-        assert backward is not None
-
-        def pull(cotangents: tuple[Any, ...]) -> Sequence[Any]:
-            seeds = [self.array(c) for c in cotangents]
-            found = backward(seeds if isinstance(result, tuple | list) else seeds[0], *positional, **by_name)
-            return _tuple(found)
-
-        return result, pull
+        if self.differentiable and torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
+            for x in _tuple(result):
+                if not isinstance(x, Tensor):
+                    raise TypeError(f"{self.title} returns a {type(x).__name__}; expected an array")
+        made = tuple(x.to(device) if isinstance(x, Tensor) else x for x in _tuple(result))
+        return made if isinstance(result, tuple) else made[0]
 
 
 class JaxRunner(NumPyRunner):
@@ -106,6 +92,11 @@ class JaxRunner(NumPyRunner):
     def differentiable(self) -> bool:
         """JAX differentiates what it is given."""
         return True
+
+    @cached_property
+    def of_tensors(self) -> Callable[..., Any]:
+        """The function, of tensors."""
+        return of_jax(self.fn)
 
     def prepare(
         self,
@@ -120,102 +111,9 @@ class JaxRunner(NumPyRunner):
 
         jax.devices()
 
-    def array(self, value: Any) -> Any:
-        """A tensor as an array of JAX; through DLPack where NumPy has no such type, or it lies on a device."""
-        if not isinstance(value, Tensor):
-            return value
-        import jax.numpy as jnp
-
-        x = value.detach()
-        if x.dtype == torch.bfloat16 or x.device.type != "cpu":
-            return jnp.from_dlpack(x.contiguous().clone())
-        return jnp.array(x.numpy(), copy=True)
-
-    def tensor(self, value: Any, device: torch.device) -> Any:
-        """What was returned, as a tensor."""
-        import jax
-
-        if isinstance(value, jax.Array):
-            if value.dtype == jax.numpy.bfloat16 or device.type != "cpu":
-                return torch.utils.dlpack.from_dlpack(value)
-            return torch.from_numpy(np.array(value)).to(device)
-        return super().tensor(value, device)
-
-    def run(self, *arguments: Any) -> Any:
-        """Call it with 64-bit types switched on, so that what is passed in them stays in them."""
-        with _wide():
-            return super().run(*arguments)
-
-    def forward(
-        self, every: Sequence[Any], split: Any
-    ) -> tuple[Any, Callable[[tuple[Any, ...]], Sequence[Any]]]:
-        """The result and the gradients of ``jax.vjp``."""
-        import jax
-
-        arrays = [self.array(x) for x in every]
-        places = [k for k, x in enumerate(every) if isinstance(x, Tensor)]
-        real = [k for k in places if every[k].is_floating_point()]
-
-        def of(*parts: Any) -> Any:
-            filled = list(arrays)
-            for place, part in zip(real, parts, strict=True):
-                filled[place] = part
-            positional, by_name = split(filled)
-            return self.fn(*positional, **by_name)
-
-        result, pulled = jax.vjp(of, *(arrays[k] for k in real))
-
-        def pull(cotangents: tuple[Any, ...]) -> Sequence[Any]:
-            with _wide():
-                seeds = tuple(self.array(c) for c in cotangents)
-                found = pulled(type(result)(seeds) if isinstance(result, tuple | list) else seeds[0])
-            by_place = dict(zip(real, found, strict=True))
-            return [by_place.get(k) for k in places]
-
-        return result, pull
-
-
-def _wide() -> Any:
-    """JAX with its 64-bit types, as long as the block lasts."""
-    import jax
-
-    if hasattr(jax, "enable_x64"):
-        return jax.enable_x64(True)
-    from jax.experimental import enable_x64
-
-    return enable_x64()
-
-
-class _Differentiated(torch.autograd.Function):
-    """A call of another library, with its own backward pass."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, runner: Any, every: Any, split: Any, device: Any, kinds: Any, *tensors: Tensor
-    ) -> Any:
-        result, ctx.pull = runner.forward(every, split)
-        ctx.runner, ctx.device, ctx.shapes = runner, device, [x.shape for x in tensors]
-        ctx.types = [x.dtype for x in tensors]
-        kinds.append(isinstance(result, tuple | list))
-        made = tuple(runner.tensor(x, device) for x in _tuple(result))
-        for x in made:
-            if not isinstance(x, Tensor):
-                raise TypeError(f"{runner.title} returns a {type(x).__name__}; expected an array")
-        return made
-
-    @staticmethod
-    def backward(ctx: Any, *cotangents: Tensor) -> Any:
-        found = list(ctx.pull(cotangents))
-        if len(found) != len(ctx.shapes):
-            raise TypeError(
-                f"the backward pass of {ctx.runner.title} gives {len(found)} gradients; expected {len(ctx.shapes)}, one for "
-                "each array passed (None for one that has none)"
-            )
-        made = [None if g is None else ctx.runner.tensor(g, ctx.device) for g in found]
-        return (None,) * 5 + tuple(
-            g if g is None or not g.is_floating_point() or not t.is_floating_point else g.to(t)
-            for g, t in zip(made, ctx.types, strict=True)
-        )
+    def passed(self, value: Any) -> Any:
+        """An argument as it is, where it lies."""
+        return value
 
 
 def numpy(

@@ -1,11 +1,12 @@
-"""Functions of other libraries' arrays as functions of tensors: written into scripts as they stand, so each needs nothing else.
+"""Functions of other libraries' arrays as functions of tensors: :mod:`verify.adapt.arrays` calls through them.
 
-A check itself calls through :mod:`verify.adapt.arrays`, which says more where something does not fit.
+Scripts that reproduce a failure have them written in by their source, so they need torch, NumPy and what they bridge alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -14,84 +15,100 @@ import torch
 __all__ = ["of_arrays", "of_jax"]
 
 
-def of_arrays(function: Callable[..., Any], pullback: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """A function of NumPy's arrays as one of tensors, with its own backward pass, if it has one."""
+def joined(inward: Any, outward: Any, function: Any, differentiated: Any, around: Any) -> Callable[..., Any]:
+    """A function of arrays as one of tensors: each goes ``inward`` as an array of its own; what comes back goes ``outward``.
 
-    def array(value: Any) -> Any:
-        return np.array(value.detach()) if isinstance(value, torch.Tensor) else value
+    ``differentiated`` calls it, and gives its result and its backward pass: from cotangents a gradient, or None, for each array.
+    All that is called is called in ``around()``.
+    """
 
     def tensor(value: Any) -> Any:
-        if isinstance(value, float) and not isinstance(value, np.generic):
-            return torch.tensor(value, dtype=torch.float64)
-        return torch.from_numpy(np.array(value))
+        if isinstance(value, (np.ndarray, np.generic)):
+            return torch.from_numpy(np.array(value))
+        return torch.tensor(value, dtype=torch.float64) if isinstance(value, float) else outward(value)
+
+    def made(found: Any) -> Any:
+        return tuple(map(tensor, found)) if isinstance(found, (tuple, list)) else tensor(found)
 
     class Call(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Any, names: list[str], *given: Any) -> Any:
-            arrays, ctx.tensors = [*map(array, given)], [isinstance(x, torch.Tensor) for x in given]
-            count = len(given) - len(names)
-            ctx.passed = arrays[:count], dict(zip(names, arrays[count:], strict=True))
-            found = function(*ctx.passed[0], **ctx.passed[1])
+        def forward(ctx: Any, placed: Any, *tensors: Any) -> Any:
+            found, ctx.pull = differentiated(placed, [*map(inward, tensors)])
             ctx.several = isinstance(found, (tuple, list))
-            return tuple(map(tensor, found)) if ctx.several else tensor(found)
+            return made(found)
 
         @staticmethod
         def backward(ctx: Any, *seeds: Any) -> Any:
-            if pullback is None:
-                raise NotImplementedError("the function has no backward pass")
-            arrays = [*map(array, seeds)]
-            found = pullback(arrays if ctx.several else arrays[0], *ctx.passed[0], **ctx.passed[1])
-            left = iter(found if isinstance(found, (tuple, list)) else (found,))
-            parts = [next(left) if is_tensor else None for is_tensor in ctx.tensors]
-            return None, *(None if part is None else tensor(part) for part in parts)
+            with around():
+                found = ctx.pull([*map(inward, seeds)] if ctx.several else inward(*seeds))
+                parts = found if isinstance(found, (tuple, list)) else [found]
+                return None, *(None if part is None else tensor(part) for part in parts)
 
     def call(*given: Any, **named: Any) -> Any:
-        return Call.apply([*named], *given, *named.values())  # type: ignore[no-untyped-call]
+        every = [*given, *named.values()]
+        tensors = [x for x in every if isinstance(x, torch.Tensor)]
+
+        def placed(arrays: Any) -> Any:
+            left = iter(arrays)
+            put = [next(left) if isinstance(x, torch.Tensor) else x for x in every]
+            return put[: len(given)], dict(zip(named, put[len(given) :], strict=True))
+
+        with around():
+            if differentiated and torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
+                return Call.apply(placed, *tensors)  # type: ignore[no-untyped-call]
+            row, by_name = placed(map(inward, tensors))
+            return made(function(*row, **by_name))
 
     return call
+
+
+def of_arrays(function: Callable[..., Any], pullback: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """A function of NumPy's arrays, with its own backward pass; without one, its results carry no gradient."""
+
+    def differentiated(placed: Any, arrays: Any) -> Any:
+        given, named = placed(arrays)
+        return function(*given, **named), lambda seeds: pullback(seeds, *given, **named)  # type: ignore[misc]
+
+    def inward(value: torch.Tensor) -> Any:
+        return value.detach().numpy().copy()
+
+    return joined(inward, lambda value: value, function, pullback and differentiated, nullcontext)
 
 
 def of_jax(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of JAX's arrays as one of tensors, with the gradients of ``jax.vjp``; 64-bit types are switched on."""
+    """A function of JAX's arrays, with the gradients of ``jax.vjp``; 64-bit types are on as long as a call lasts."""
     import jax
 
-    jax.config.update("jax_enable_x64", True)
+    def wide() -> Any:
+        if hasattr(jax, "enable_x64"):
+            return jax.enable_x64(True)
+        from jax.experimental import enable_x64
 
-    def array(value: Any) -> Any:
-        if not isinstance(value, torch.Tensor):
+        return enable_x64()
+
+    def inward(value: torch.Tensor) -> Any:
+        return jax.numpy.from_dlpack(value.detach().clone(memory_format=torch.contiguous_format))
+
+    def outward(value: Any) -> Any:
+        if not isinstance(value, jax.Array):
             return value
-        value = value.detach().clone(memory_format=torch.contiguous_format)
-        narrow = value.dtype == torch.bfloat16  # which NumPy does not have
-        return jax.numpy.from_dlpack(value) if narrow else jax.numpy.array(value.numpy(), copy=True)
+        return torch.utils.dlpack.from_dlpack(value.block_until_ready()).clone()
 
-    def tensor(value: Any) -> Any:
-        narrow = value.dtype == jax.numpy.bfloat16
-        if narrow:
-            return torch.from_dlpack(value)  # type: ignore[attr-defined]
-        return torch.from_numpy(np.array(value))
+    def differentiated(placed: Any, arrays: Any) -> Any:
+        real = [jax.numpy.issubdtype(x.dtype, jax.numpy.floating) for x in arrays]
 
-    class Call(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, names: list[str], *given: Any) -> Any:
-            arrays, count = [*map(array, given)], len(given) - len(names)
-            ctx.real = [isinstance(x, torch.Tensor) and x.is_floating_point() for x in given]
+        def of(*parts: Any) -> Any:
+            left = iter(parts)
+            filled = [next(left) if is_real else x for x, is_real in zip(arrays, real, strict=True)]
+            given, named = placed(filled)
+            return function(*given, **named)
 
-            def of(*parts: Any) -> Any:
-                left = iter(parts)
-                every = [next(left) if real else x for x, real in zip(arrays, ctx.real, strict=True)]
-                return function(*every[:count], **dict(zip(names, every[count:], strict=True)))
+        found, pull = jax.vjp(of, *(x for x, is_real in zip(arrays, real, strict=True) if is_real))
 
-            found, ctx.pull = jax.vjp(of, *(x for x, real in zip(arrays, ctx.real, strict=True) if real))
-            ctx.kind = type(found) if isinstance(found, (tuple, list)) else None
-            return tensor(found) if ctx.kind is None else tuple(map(tensor, found))
+        def gradients(seeds: Any) -> Any:
+            left = iter(pull(type(found)(seeds) if isinstance(found, (tuple, list)) else seeds))
+            return [next(left) if is_real else None for is_real in real]
 
-        @staticmethod
-        def backward(ctx: Any, *seeds: Any) -> Any:
-            arrays = [*map(array, seeds)]
-            left = iter(ctx.pull(arrays[0] if ctx.kind is None else ctx.kind(arrays)))
-            return None, *(tensor(next(left)) if real else None for real in ctx.real)
+        return found, gradients
 
-    def call(*given: Any, **named: Any) -> Any:
-        return Call.apply([*named], *given, *named.values())  # type: ignore[no-untyped-call]
-
-    return call
+    return joined(inward, outward, function, differentiated, wide)

@@ -60,6 +60,23 @@ def test_a_backward_pass_of_the_wrong_count_says_so():
         bound(x, x).backward()
 
 
+def test_what_is_no_array_falls_by_its_type_and_carries_no_gradient():
+    """It is returned as it is; where a gradient is wanted one line says what was expected."""
+    x = torch.ones(3, dtype=torch.float64)
+    bound = adapt.numpy(lambda x, y: None, vjp=lambda g, x, y: (y, x)).for_formula("similarity.dot")
+    assert bound(x, x) is None
+    with pytest.raises(TypeError, match="returns a NoneType; expected an array"):
+        bound(x.requires_grad_(), x)
+
+
+def test_numpy_has_no_bfloat16():
+    """One line says so before the function is called."""
+    bound = adapt.numpy(lambda x, y: pytest.fail("it was called")).for_formula("similarity.dot")
+    x = torch.ones(3, dtype=torch.bfloat16)
+    with pytest.raises(NotImplementedError, match="NumPy has no bfloat16"):
+        bound(x, x)
+
+
 def test_members_may_be_called_one_by_one():
     """A function of one vector each is called for each member of a batch."""
 
@@ -85,6 +102,33 @@ def test_a_function_of_jax_conforms_with_its_own_gradients():
     report = verify.check(adapt.jax(norm), "normalization.layer_norm", max_examples=8)
     assert report.verdict == "conforms", str(report)
     assert {c.verdict for c in report.checks if c.kind == "gradient"} == {"conforms"}
+
+
+def test_types_of_64_bits_are_on_in_a_call_of_jax_alone():
+    """Values and gradients are of float64, and JAX is left as it was."""
+    jax = pytest.importorskip("jax")
+    bound = adapt.jax(lambda x, y: (x * y).sum(-1)).for_formula("similarity.dot")
+    x = torch.full((3,), 1 / 3, dtype=torch.float64, requires_grad=True)
+    y = torch.full((3,), 1 / 7, dtype=torch.float64)
+    result = bound(x, y)
+    result.backward()
+    assert result.dtype == torch.float64
+    assert torch.equal(x.grad, y)
+    assert not jax.config.jax_enable_x64
+
+
+def test_a_function_that_jax_cannot_differentiate_has_values():
+    """It is differentiated only where a gradient is wanted."""
+    jax = pytest.importorskip("jax")
+
+    def dot(x, y):
+        return jax.pure_callback(lambda x, y: (x * y).sum(-1), jax.ShapeDtypeStruct((), x.dtype), x, y)
+
+    bound = adapt.jax(dot).for_formula("similarity.dot")
+    x = torch.arange(3, dtype=torch.float64)
+    assert bound(x, x) == 5
+    with pytest.raises(ValueError, match="callback"):
+        bound(x.requires_grad_(), x)
 
 
 def test_few_shapes_are_few():
