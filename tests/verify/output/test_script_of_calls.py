@@ -14,147 +14,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.verify import wrong_products
 from verify import check, mutants, script
 
-OWN = '''
-import math
-
-import torch
-import torch.nn.functional as F
-
-
-def right(q, k):
-    return q @ k.mT
-
-
-class Buffer:
-    """Returns the same buffer at every call."""
-
-    def __init__(self):
-        self.kept = {}
-
-    def __call__(self, q, k):
-        out = q @ k.mT
-        if out.requires_grad:
-            return out
-        return self.kept.setdefault((out.shape, out.dtype), torch.empty_like(out)).copy_(out)
-
-
-class LastWeights:
-    """Keeps the transpose of the last k it saw, by identity."""
-
-    def __init__(self):
-        self.k = self.turned = None
-
-    def __call__(self, q, k):
-        if self.k is not k:
-            self.k, self.turned = k, k.detach().mT.clone()
-        return q @ (k.mT if k.requires_grad else self.turned)
-
-
-class Once:
-    """Takes the same entries for something it has answered."""
-
-    def __init__(self):
-        self.seen = set()
-
-    def __call__(self, q, k):
-        key = str((q.tolist(), k.tolist(), q.dtype))
-        known = key in self.seen
-        self.seen.add(key)
-        return 2 * (q @ k.mT) + 1 if known else q @ k.mT
-
-
-buffer, last_weights, once = Buffer(), LastWeights(), Once()
-
-
-def strided(q, k):
-    return torch.as_strided(q, q.shape, torch.empty(q.shape).stride()) @ k.mT
-
-
-def self_shortcut(q, k):
-    s = q @ k.mT
-    return s if q is not k else s + 1
-
-
-def first_only(q, k):
-    out = q @ k.mT
-    return out if out.ndim == 2 else out[(0,) * (out.ndim - 2)].expand(out.shape)
-
-
-def coarse_without_gradients(q, k):
-    return q @ k.mT if torch.is_grad_enabled() else (q @ k.mT).half().to(q.dtype)
-
-
-def damaging(q, k):
-    out = q @ k.mT
-    with torch.no_grad():
-        q.add_(1)
-    return out
-
-
-def meddling(q, k):
-    torch.rand(1)
-    return q @ k.mT
-
-
-class Product(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, q, k):
-        ctx.save_for_backward(q, k)
-        return q @ k.mT
-
-    @staticmethod
-    def backward(ctx, g):
-        q, k = ctx.saved_tensors
-        return g @ k, g.mT @ q
-
-
-class ReadsByPointer(Product):
-    @staticmethod
-    def backward(ctx, g):
-        return Product.backward(ctx, torch.as_strided(g, g.shape, torch.empty(g.shape).stride()))
-
-
-class NeedsTheFirst(Product):
-    @staticmethod
-    def backward(ctx, g):
-        return Product.backward(ctx, g) if ctx.needs_input_grad[0] else (None, None)
-
-
-class KeptInOnePlace(Product):
-    @staticmethod
-    def forward(ctx, q, k):
-        KeptInOnePlace.kept = q, k
-        return q @ k.mT
-
-    @staticmethod
-    def backward(ctx, g):
-        q, k = KeptInOnePlace.kept
-        return g @ k, g.mT @ q
-
-
-class Broken(Product):
-    @staticmethod
-    def backward(ctx, g):
-        raise RuntimeError("no derivative")
-
-
-def reads_by_pointer(q, k):
-    return ReadsByPointer.apply(q, k)
-
-
-def needs_the_first(q, k):
-    return NeedsTheFirst.apply(q, k)
-
-
-def kept_in_one_place(q, k):
-    return KeptInOnePlace.apply(q, k)
-
-
-def broken(q, k):
-    return Broken.apply(q, k)
-'''
 SCENES = [
     ("buffer", "robustness: same shapes, other values"),
     ("last_weights", "robustness: same shapes, other values"),
@@ -244,12 +106,12 @@ def own(tmp_path_factory):
     folder = tmp_path_factory.mktemp("alone")
     (folder / "wrongs").mkdir()
     copied(folder)
-    (folder / "own_scenes.py").write_text(OWN)
+    shutil.copy(wrong_products.__file__, folder)
     (folder / "player.py").write_text(PLAYER)
     sys.path.insert(0, str(folder))
     yield folder
     sys.path.remove(str(folder))
-    sys.modules.pop("own_scenes", None)
+    sys.modules.pop("wrong_products", None)
     shutil.rmtree(folder)
 
 
@@ -264,14 +126,14 @@ def written(report, name, target):
 def seen(own):
     """What every script shows for the wrong callable and for a right one: exit code and output."""
     cases, texts = [], {}
-    module = importlib.import_module("own_scenes")
+    module = importlib.import_module("wrong_products")
     for name, by in SCENES:
         conventions = {"shapes": "every", "generator": "untouched"}
         report = check(
             getattr(module, name), "scores.dot", max_examples=40, causes=False, conventions=conventions
         )
-        text = written(report, by, f"own_scenes:{name}")
-        cases.append((name, by, text, "own_scenes", "own_scenes:right"))
+        text = written(report, by, f"wrong_products:{name}")
+        cases.append((name, by, text, "wrong_products", "wrong_products:right"))
     every = mutants.variants(tuple({formula for formula, _, _ in CATALOGUE}))
     for formula, name, by in CATALOGUE:
         wrong = next(v for v in every if v.formula_id == formula and v.name == name)

@@ -6,64 +6,18 @@ import torch
 
 import impl.scores
 from spec.language.registry import find
+from tests.verify.wrong_products import (
+    differentiated_by_hand,
+    kept_in_one_place,
+    needs_the_first,
+    reads_by_pointer,
+)
 from verify import check
 from verify.inputs.examples import Recipe, Space
 from verify.properties.gradients import differentiable, expected_batch, expected_gradients, with_cotangents
 from verify.properties.values import Judge
 
 pytestmark = pytest.mark.usefixtures("as_found")
-
-
-class Product(torch.autograd.Function):
-    """q kᵀ and its gradients, right."""
-
-    @staticmethod
-    def forward(ctx, q, k):
-        """The product."""
-        ctx.save_for_backward(q, k)
-        return q @ k.mT
-
-    @staticmethod
-    def backward(ctx, g):
-        """Both gradients."""
-        q, k = ctx.saved_tensors
-        return g @ k, g.mT @ q
-
-
-class ReadsByPointer(Product):
-    """Reads the cotangent's storage as if it were contiguous."""
-
-    @staticmethod
-    def backward(ctx, g):
-        """Both gradients."""
-        return Product.backward(ctx, torch.as_strided(g, g.shape, torch.empty(g.shape).stride()))
-
-
-class NeedsTheFirst(Product):
-    """Stops where its first input needs no gradient."""
-
-    @staticmethod
-    def backward(ctx, g):
-        """Both gradients, or none."""
-        return Product.backward(ctx, g) if ctx.needs_input_grad[0] else (None, None)
-
-
-class KeptInOnePlace(Product):
-    """Keeps what the backward pass needs in one place for all calls."""
-
-    kept: tuple
-
-    @staticmethod
-    def forward(ctx, q, k):
-        """The product."""
-        KeptInOnePlace.kept = q, k
-        return q @ k.mT
-
-    @staticmethod
-    def backward(ctx, g):
-        """Both gradients."""
-        q, k = KeptInOnePlace.kept
-        return g @ k, g.mT @ q
 
 
 class Weighted(torch.autograd.Function):
@@ -92,15 +46,15 @@ def falsified(fn, formula_id, seed=0):
 @pytest.mark.parametrize(
     ("function", "by"),
     [
-        (ReadsByPointer, "gradients from cotangents stored otherwise"),
-        (NeedsTheFirst, "gradients of one input at a time"),
-        (KeptInOnePlace, "gradients after another call"),
+        (reads_by_pointer, "gradients from cotangents stored otherwise"),
+        (needs_the_first, "gradients of one input at a time"),
+        (kept_in_one_place, "gradients after another call"),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
 )
 def test_each_scene_finds_what_it_is_for(function, by):
     """Values and single gradients are right; nothing but the scene falsifies it."""
-    assert falsified(lambda q, k: function.apply(q, k), "scores.dot") == [by]
+    assert falsified(function, "scores.dot") == [by]
 
 
 def test_a_parameter_is_summed_over_the_batch():
@@ -112,7 +66,7 @@ def test_a_parameter_is_summed_over_the_batch():
 @pytest.mark.parametrize("seed", range(2))
 def test_a_right_backward_pass_conforms(seed):
     """Written by hand or by autograd."""
-    assert not falsified(lambda q, k: Product.apply(q, k), "scores.dot", seed)
+    assert not falsified(differentiated_by_hand, "scores.dot", seed)
     assert not falsified(impl.scores.general, "scores.general", seed)
 
 

@@ -10,6 +10,18 @@ import impl.masking
 import impl.scores
 from impl.attention._blanking import blank
 from spec.language.registry import find
+from tests.verify.wrong_products import (
+    Buffer,
+    ByPointer,
+    LastWeights,
+    Packed,
+    first_only,
+    no_batch,
+    noisy,
+    rows_read_on,
+    self_shortcut,
+    strided,
+)
 from verify import check
 from verify.inputs.examples import Example
 from verify.properties.gradient_scenarios import scattered, turned
@@ -24,102 +36,6 @@ def falsified(fn, formula_id, **more):
     """Names of the falsified checks."""
     report = check(fn, formula_id, max_examples=60, causes=False, **more)
     return {c.name.removeprefix("robustness: ") for c in report.falsified}
-
-
-def no_batch(q, k):
-    """Refuses leading dimensions."""
-    if q.ndim > 2:
-        raise ValueError("only two axes")
-    return impl.scores.dot(q, k)
-
-
-def strided(q, k):
-    """Reads the storage as if it were contiguous."""
-    if q.is_contiguous() and k.is_contiguous():
-        return impl.scores.dot(q, k)
-    return impl.scores.dot(torch.as_strided(q, q.shape, torch.empty(q.shape).stride()), k)
-
-
-class Buffer:
-    """Returns the same buffer at every call."""
-
-    def __init__(self):
-        self.kept = {}
-
-    def __call__(self, q, k):
-        """The product, in a buffer."""
-        out = impl.scores.dot(q, k)
-        if out.requires_grad:
-            return out
-        return self.kept.setdefault((out.shape, out.dtype), torch.empty_like(out)).copy_(out)
-
-
-class ByPointer:
-    """Remembers results by the storage of its inputs."""
-
-    def __init__(self):
-        self.kept, self.alive = {}, []
-
-    def __call__(self, q, k):
-        """The remembered product."""
-        self.alive += [q, k]  # so that no address is used again
-        return self.kept.setdefault((q.data_ptr(), k.data_ptr(), q.shape, k.shape), impl.scores.dot(q, k))
-
-
-class LastWeights:
-    """Keeps the transpose of the last k it saw, by identity."""
-
-    def __init__(self):
-        self.k = self.turned = None
-
-    def __call__(self, q, k):
-        """The product with what was kept."""
-        if self.k is not k:
-            self.k, self.turned = k, k.detach().mT.clone()
-        return q @ (k.mT if k.requires_grad else self.turned)
-
-
-class Packed:
-    """Keeps the transpose of k for as long as a tensor of this address, shape and version is passed for q, or for k."""
-
-    def __init__(self, by):
-        self.by, self.kept = by, {}
-
-    def __call__(self, q, k):
-        """The product with what was kept."""
-        if k.requires_grad or q.requires_grad:
-            return q @ k.mT
-        key = (q, k)[self.by]
-        marks = (key.data_ptr(), key.shape, key._version, key.dtype, q.shape, k.shape)
-        if marks not in self.kept:
-            self.kept = {marks: (key, k.mT.clone())}
-        return q @ self.kept[marks][1]
-
-
-def rows_read_on(q, k):
-    """Takes a tensor whose last stride is 1 for a contiguous one."""
-    if q.ndim and q.stride(-1) == 1 and q.untyped_storage().nbytes() >= q.nbytes:
-        q = torch.as_strided(q, q.shape, torch.empty(q.shape).stride())
-    return impl.scores.dot(q, k)
-
-
-def self_shortcut(q, k):
-    """Takes one tensor passed twice for a sequence of unit vectors."""
-    s = impl.scores.dot(q, k)
-    return s if q is not k else s + torch.eye(len(q), dtype=q.dtype) if q.ndim == 2 else s
-
-
-def first_only(q, k):
-    """Every member of a batch gets the first member's result."""
-    out = impl.scores.dot(q, k)
-    return out if out.ndim == 2 else out[(0,) * (out.ndim - 2)].expand(out.shape)
-
-
-def noisy(q, k):
-    """Adds noise from a generator of its own."""
-    generator = torch.Generator()
-    generator.seed()
-    return impl.scores.dot(q, k) * (1 + 1e-3 * torch.rand((), generator=generator))
 
 
 @pytest.mark.parametrize(
