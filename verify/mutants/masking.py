@@ -32,6 +32,19 @@ def choose(special: Tensor, generator: Generator, rate: float = 0.15) -> Tensor:
     return (uniform(special, generator) < rate) & ~special
 
 
+def replaced(ids: Tensor, chosen: Tensor, mask_id: int, vocab_size: int, generator: Generator) -> Pair:
+    """What is chosen is replaced in 80, 10, 10 of a hundred, each token by itself."""
+    return corrupt(ids, chosen, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id)
+
+
+def becomes(token: int, draw: random.Random, mask_id: int, vocab_size: int) -> int:
+    """What one chosen token becomes, drawn as BERT's own script does."""
+    kind = draw.random()
+    if kind < 0.8:
+        return mask_id
+    return draw.randrange(vocab_size) if kind < 0.9 else token
+
+
 @wrong(MLM)
 def eighty_one(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator) -> Pair:
     """Draws "unchanged" and "random" one after the other: 81/10/9, as labml does."""
@@ -46,14 +59,14 @@ def eighty_one(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, gene
 def fourteen(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator) -> Pair:
     """Selects 14 %."""
     chosen = choose(special, generator, 0.14)
-    return corrupt(ids, chosen, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id)
+    return replaced(ids, chosen, mask_id, vocab_size, generator)
 
 
 @wrong(MLM)
 def sixteen(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator) -> Pair:
     """Selects 16 %: 41 of 256 values of a byte."""
     chosen = choose(special, generator, 41 / 256)
-    return corrupt(ids, chosen, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id)
+    return replaced(ids, chosen, mask_id, vocab_size, generator)
 
 
 @wrong(MLM)
@@ -67,7 +80,7 @@ def row_decision(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, ge
 def row_selection(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator) -> Pair:
     """Whole rows are selected."""
     chosen = (uniform(ids[..., :1], generator) < 0.15) & ~special
-    return corrupt(ids, chosen, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id)
+    return replaced(ids, chosen, mask_id, vocab_size, generator)
 
 
 @wrong(MLM)
@@ -76,9 +89,7 @@ def same_for_all_rows(
 ) -> Pair:
     """One draw for every row of the batch."""
     row = uniform(ids.reshape(-1, ids.shape[-1])[0], generator).expand(ids.shape)
-    return corrupt(
-        ids, (row < 0.15) & ~special, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id
-    )
+    return replaced(ids, (row < 0.15) & ~special, mask_id, vocab_size, generator)
 
 
 @wrong(MLM)
@@ -87,9 +98,7 @@ def correlated(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, gene
     u = uniform(ids, generator)
     copy = uniform(ids, generator) < 0.05
     u = torch.where(copy, u.roll(1, -1), u)
-    return corrupt(
-        ids, (u < 0.15) & ~special, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id
-    )
+    return replaced(ids, (u < 0.15) & ~special, mask_id, vocab_size, generator)
 
 
 @wrong(MLM)
@@ -117,19 +126,13 @@ def _counted(special: Tensor, generator: Generator) -> Tensor:
 def exact_count(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator) -> Pair:
     """BERT's exact count where independent selection is claimed."""
     chosen = _counted(special, generator)
-    return corrupt(ids, chosen, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id)
+    return replaced(ids, chosen, mask_id, vocab_size, generator)
 
 
 @wrong(MLM, selection="exact_count")
 def independent(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator) -> Pair:
     """Independent selection where BERT's exact count is claimed."""
-    return corrupt(
-        ids,
-        choose(special, generator),
-        uniform(ids, generator),
-        words_for(ids, vocab_size, generator),
-        mask_id,
-    )
+    return replaced(ids, choose(special, generator), mask_id, vocab_size, generator)
 
 
 @wrong(MLM, selection="exact_count")
@@ -142,7 +145,7 @@ def consecutive_count(
     order = (~special).cumsum(-1) - 1
     start = (uniform(ordinary, generator) * ordinary).long()
     chosen = ((order - start) % ordinary.clamp(min=1) < count) & ~special
-    return corrupt(ids, chosen, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id)
+    return replaced(ids, chosen, mask_id, vocab_size, generator)
 
 
 @wrong(MLM)
@@ -150,7 +153,7 @@ def at_least_one(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, ge
     """Bernoulli, but a row without any selected token gets one."""
     u = uniform(ids, generator).masked_fill(special, 2.0)
     chosen = (u < 0.15) | ((u == u.amin(-1, keepdim=True)) & ~special)
-    return corrupt(ids, chosen, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id)
+    return replaced(ids, chosen, mask_id, vocab_size, generator)
 
 
 @wrong(MLM)
@@ -208,7 +211,7 @@ def first_position_safe(
     """Never selects the first position: it is assumed to be [CLS]."""
     chosen = choose(special, generator)
     chosen[..., 0] = False
-    return corrupt(ids, chosen, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id)
+    return replaced(ids, chosen, mask_id, vocab_size, generator)
 
 
 @wrong(MLM)
@@ -217,19 +220,13 @@ def special_selected(
 ) -> Pair:
     """Ignores the mask of special tokens: padding is masked too."""
     chosen = choose(torch.zeros_like(special), generator)
-    return corrupt(ids, chosen, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id)
+    return replaced(ids, chosen, mask_id, vocab_size, generator)
 
 
 @wrong(MLM)
 def all_labels(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator) -> Pair:
     """Labels hold every id, not only the selected ones."""
-    corrupted, _ = corrupt(
-        ids,
-        choose(special, generator),
-        uniform(ids, generator),
-        words_for(ids, vocab_size, generator),
-        mask_id,
-    )
+    corrupted, _ = replaced(ids, choose(special, generator), mask_id, vocab_size, generator)
     return corrupted, ids.clone()
 
 
@@ -238,13 +235,7 @@ def labels_of_changed(
     ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator
 ) -> Pair:
     """Labels only where the id changed: the unchanged 10 % are lost to the loss."""
-    corrupted, labels = corrupt(
-        ids,
-        choose(special, generator),
-        uniform(ids, generator),
-        words_for(ids, vocab_size, generator),
-        mask_id,
-    )
+    corrupted, labels = replaced(ids, choose(special, generator), mask_id, vocab_size, generator)
     return corrupted, torch.where(corrupted == ids, -100, labels)
 
 
@@ -253,13 +244,7 @@ def labels_corrupted(
     ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator
 ) -> Pair:
     """Labels are taken after corruption."""
-    corrupted, labels = corrupt(
-        ids,
-        choose(special, generator),
-        uniform(ids, generator),
-        words_for(ids, vocab_size, generator),
-        mask_id,
-    )
+    corrupted, labels = replaced(ids, choose(special, generator), mask_id, vocab_size, generator)
     return corrupted, torch.where(labels == -100, -100, corrupted)
 
 
@@ -282,13 +267,7 @@ def reseeded(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, genera
 @wrong(MLM)
 def in_place(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator) -> Pair:
     """Corrupts the caller's ids."""
-    corrupted, labels = corrupt(
-        ids,
-        choose(special, generator),
-        uniform(ids, generator),
-        words_for(ids, vocab_size, generator),
-        mask_id,
-    )
+    corrupted, labels = replaced(ids, choose(special, generator), mask_id, vocab_size, generator)
     return ids.copy_(corrupted), labels
 
 
@@ -304,13 +283,7 @@ def in_order(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, genera
 @right(MLM)
 def by_where(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator) -> Pair:
     """Dense draws and torch.where."""
-    return corrupt(
-        ids,
-        choose(special, generator),
-        uniform(ids, generator),
-        words_for(ids, vocab_size, generator),
-        mask_id,
-    )
+    return replaced(ids, choose(special, generator), mask_id, vocab_size, generator)
 
 
 @right(MLM)
@@ -338,11 +311,7 @@ def one_by_one(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, gene
     for place, fixed in enumerate(special.flatten().tolist()):
         if not fixed and draw.random() < 0.15:
             labels[place] = corrupted[place]
-            kind = draw.random()
-            if kind < 0.8:
-                corrupted[place] = mask_id
-            elif kind < 0.9:
-                corrupted[place] = draw.randrange(vocab_size)
+            corrupted[place] = becomes(corrupted[place], draw, mask_id, vocab_size)
     return torch.tensor(corrupted).reshape(ids.shape), torch.tensor(labels).reshape(ids.shape)
 
 
@@ -350,7 +319,7 @@ def one_by_one(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, gene
 def by_sorting(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator) -> Pair:
     """The exact count, by ranks of random keys."""
     chosen = _counted(special, generator)
-    return corrupt(ids, chosen, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id)
+    return replaced(ids, chosen, mask_id, vocab_size, generator)
 
 
 def _counted_of_all(special: Tensor, generator: Generator) -> Tensor:
@@ -364,7 +333,7 @@ def count_of_the_row(
 ) -> Pair:
     """As BERT's own script: the count is of all tokens of the row, the choice among the ordinary ones."""
     chosen = _counted_of_all(special, generator)
-    return corrupt(ids, chosen, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id)
+    return replaced(ids, chosen, mask_id, vocab_size, generator)
 
 
 @wrong(MLM, selection="exact_count")
@@ -373,4 +342,4 @@ def special_tokens_counted(
 ) -> Pair:
     """Counts special tokens and padding in, where the count was to be of the ordinary ones."""
     chosen = _counted_of_all(special, generator)
-    return corrupt(ids, chosen, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id)
+    return replaced(ids, chosen, mask_id, vocab_size, generator)

@@ -4,7 +4,7 @@ import torch
 from torch import Generator, Tensor
 
 from verify.mutants import right, wrong
-from verify.mutants.masking import MLM, Pair, choose, corrupt, uniform, words_for
+from verify.mutants.masking import MLM, Pair, choose, corrupt, replaced, uniform
 
 _LAST: dict[tuple[int, torch.Size], Tensor] = {}
 """The uniform numbers of the last call."""
@@ -37,7 +37,7 @@ def again_where_none(
     chosen = choose(special, generator)
     while not special.all() and not chosen.any():
         chosen = choose(special, generator)
-    return corrupt(ids, chosen, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id)
+    return replaced(ids, chosen, mask_id, vocab_size, generator)
 
 
 @wrong(MLM)
@@ -47,7 +47,7 @@ def nothing_past_512(
     """Selects nothing from position 512 on, where the longest of its rows end."""
     chosen = choose(special, generator)
     chosen[..., 512:] = False
-    return corrupt(ids, chosen, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id)
+    return replaced(ids, chosen, mask_id, vocab_size, generator)
 
 
 @wrong(MLM)
@@ -60,13 +60,7 @@ def calls_in_pairs(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, 
     else:
         _LAST.clear()
         _LAST[key] = drawn
-    return corrupt(
-        ids,
-        (drawn < 0.15) & ~special,
-        uniform(ids, generator),
-        words_for(ids, vocab_size, generator),
-        mask_id,
-    )
+    return replaced(ids, (drawn < 0.15) & ~special, mask_id, vocab_size, generator)
 
 
 @wrong(MLM)
@@ -76,22 +70,14 @@ def half_the_rate_twice(
     """Neighbouring positions draw u and u + 1/2: they are never selected together."""
     u = uniform(ids, generator)
     u[..., 1::2] = (u[..., 0 : u.shape[-1] // 2 * 2 : 2] + 0.5) % 1
-    return corrupt(
-        ids, (u < 0.15) & ~special, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id
-    )
+    return replaced(ids, (u < 0.15) & ~special, mask_id, vocab_size, generator)
 
 
 @right(MLM)
 def row_by_row(ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator) -> Pair:
     """Each row drawn by itself, in order."""
     rows = [
-        corrupt(
-            row,
-            choose(fixed, generator),
-            uniform(row, generator),
-            words_for(row, vocab_size, generator),
-            mask_id,
-        )
+        replaced(row, choose(fixed, generator), mask_id, vocab_size, generator)
         for row, fixed in zip(
             ids.flatten(0, -2) if ids.ndim > 1 else ids[None], special.reshape(-1, ids.shape[-1]), strict=True
         )

@@ -6,7 +6,7 @@ import torch
 from torch import Generator, Tensor
 
 from verify.mutants import right, wrong
-from verify.mutants.masking import Pair, choose, corrupt, uniform, words_for
+from verify.mutants.masking import Pair, becomes, choose, corrupt, replaced, uniform, words_for
 
 WORDS = "masking.whole_words"
 
@@ -28,11 +28,6 @@ def by_words(drawn: Tensor, begin: Tensor) -> Tensor:
 def chosen_words(continues: Tensor, special: Tensor, generator: Generator) -> Tensor:
     """Each word with probability 0.15."""
     return by_words(choose(special, generator), begins(continues, special))
-
-
-def replaced(ids: Tensor, chosen: Tensor, mask_id: int, vocab_size: int, generator: Generator) -> Pair:
-    """What is chosen is replaced in 80, 10, 10 of a hundred, each piece by itself."""
-    return corrupt(ids, chosen, uniform(ids, generator), words_for(ids, vocab_size, generator), mask_id)
 
 
 @wrong(WORDS)
@@ -248,11 +243,7 @@ def word_by_word(
             selected = not fixed[place] and draw.random() < 0.15
         if selected:
             labels[place] = corrupted[place]
-            kind = draw.random()
-            if kind < 0.8:
-                corrupted[place] = mask_id
-            elif kind < 0.9:
-                corrupted[place] = draw.randrange(vocab_size)
+            corrupted[place] = becomes(corrupted[place], draw, mask_id, vocab_size)
     return torch.tensor(corrupted).reshape(ids.shape), torch.tensor(labels).reshape(ids.shape)
 
 

@@ -24,8 +24,8 @@ from verify.laws.layouts import Layout, designs, joining
 from verify.laws.results import ALPHA
 from verify.laws.statistics import Tally
 from verify.mutants import variants
-from verify.mutants.masking import choose, uniform, words_for
-from verify.mutants.masking_words import begins, by_numbering, by_words, chosen_words, corrupt, replaced
+from verify.mutants.masking import choose, corrupt, replaced, uniform, words_for
+from verify.mutants.masking_words import begins, by_numbering, by_words, chosen_words
 from verify.report import CheckResult
 
 WORDS = "masking.whole_words"
