@@ -140,6 +140,21 @@ def test_a_formula_lies_beside_the_test(pytester: pytest.Pytester) -> None:
     assert set(found.parseoutcomes()) <= {"passed", "skipped"}
 
 
+def run_alone(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A run in a process of its own, with no plugin but ours."""
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "pytest_attnspec", *arguments],
+        cwd=folder,
+        env={
+            "PATH": "/usr/bin:/bin",
+            "PYTHONPATH": f"{folder}:{ROOT}",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        },
+        capture_output=True,
+        text=True,
+    )
+
+
 def test_who_does_not_use_it_does_not_notice(tmp_path: Path) -> None:
     """In a run without marked functions nothing of ours is imported, nor torch, and a project's own `spec` stays its own."""
     (tmp_path / "spec.py").write_text("mine = True\n")
@@ -147,18 +162,7 @@ def test_who_does_not_use_it_does_not_notice(tmp_path: Path) -> None:
         "import sys\n\ndef test_plain():\n    import spec\n    assert spec.mine\n"
         "    assert not {'torch', 'sympy', 'hypothesis', 'verify', 'impl'} & set(sys.modules)\n"
     )
-    alone = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
-    done = subprocess.run(
-        [*alone, "-p", "pytest_attnspec", "-p", "no:jaxtyping", "test_plain.py"],
-        cwd=tmp_path,
-        env={
-            "PATH": "/usr/bin:/bin",
-            "PYTHONPATH": f"{tmp_path}:{ROOT}",
-            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-        },
-        capture_output=True,
-        text=True,
-    )
+    done = run_alone(tmp_path, "-p", "no:hypothesispytest", "-p", "no:jaxtyping", "test_plain.py")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -168,27 +172,7 @@ def test_a_package_of_the_same_name_is_named(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(
         'import pytest\nimport spec\n\n@pytest.mark.attnspec("scores.dot")\ndef test_it():\n    return print\n'
     )
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "pytest_attnspec",
-            "test_mine.py",
-        ],
-        cwd=tmp_path,
-        env={
-            "PATH": "/usr/bin:/bin",
-            "PYTHONPATH": f"{tmp_path}:{ROOT}",
-            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-        },
-        capture_output=True,
-        text=True,
-    )
+    done = run_alone(tmp_path, "test_mine.py")
     assert "another package named 'spec'" in done.stdout
     assert "was imported in place of attnspec's" in done.stdout
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 
 import pytest
 import torch
@@ -77,24 +78,33 @@ def test_a_target_takes_the_declared_inputs(target: Target) -> None:
     assert not caller.offences
 
 
-@pytest.mark.parametrize("mask", [0, 1, 2])
-def test_the_fast_path_is_really_taken(mask: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The target that is called so computes with torch's native kernel, masked or not; the others do not."""
+def kernels_taken(
+    kernel: str, formulas: Sequence[str], mask: int, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Target, int]]:
+    """PyTorch's targets of these formulas, without and with gradients, and how often each calls that kernel of torch."""
     taken = []
-    native = torch._native_multi_head_attention
+    native = getattr(torch, kernel)
 
     def spy(*arguments: object) -> object:
         taken.append(arguments)
         return native(*arguments)
 
-    monkeypatch.setattr(torch, "_native_multi_head_attention", spy)
+    monkeypatch.setattr(torch, kernel, spy)
     for target in TARGETS:
-        if target.peer == "torch" and target.formula_id == "attention.multi_head":
+        if target.peer == "torch" and target.formula_id in formulas:
             caller, example = drawn(target, mask=mask)
             for grad in (False, True):
                 taken.clear()
                 caller(*caller.arguments(example.inputs, "float32", grad=grad))
-                assert len(taken) == ("fast path" in target.name)
+                yield target, len(taken)
+
+
+@pytest.mark.parametrize("mask", [0, 1, 2])
+def test_the_fast_path_is_really_taken(mask: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The target that is called so computes with torch's native kernel, masked or not; the others do not."""
+    kernel = "_native_multi_head_attention"
+    for target, count in kernels_taken(kernel, ["attention.multi_head"], mask, monkeypatch):
+        assert count == ("fast path" in target.name)
 
 
 @pytest.mark.parametrize(
@@ -102,22 +112,9 @@ def test_the_fast_path_is_really_taken(mask: int, monkeypatch: pytest.MonkeyPatc
 )  # the third leaves a source without words, which is a known deviation
 def test_the_fast_path_of_encoders_is_really_taken(mask: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch's encoders that are called so compute with torch's native layer, masked or not; the others do not."""
-    taken = []
-    native = torch._transformer_encoder_layer_fwd
-
-    def spy(*arguments: object) -> object:
-        taken.append(arguments)
-        return native(*arguments)
-
-    monkeypatch.setattr(torch, "_transformer_encoder_layer_fwd", spy)
-    encoders = ("transformer.encoder_layer", "transformer.encoder", "transformer.model")
-    for target in TARGETS:
-        if target.peer == "torch" and target.formula_id in encoders:
-            caller, example = drawn(target, mask=mask)
-            for grad in (False, True):
-                taken.clear()
-                caller(*caller.arguments(example.inputs, "float32", grad=grad))
-                assert bool(taken) == ("fast path" in target.name)
+    encoders = ["transformer.encoder_layer", "transformer.encoder", "transformer.model"]
+    for target, count in kernels_taken("_transformer_encoder_layer_fwd", encoders, mask, monkeypatch):
+        assert bool(count) == ("fast path" in target.name)
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=named)

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from spec.language.arrays import Tensor
 from spec.language.evaluation.batching import batched, bind_all
 from spec.language.evaluation.evaluate import evaluate, run
 from spec.language.evaluation.walk import Walk
+from spec.language.formula import Formula
 from verify.inputs.examples import Example
 from verify.oracle import PLAIN, content, together
 from verify.properties.gradients import REAL
@@ -152,18 +154,19 @@ def nan_in_masked_slots(judge: Judge, caller: Caller, example: Example) -> Outco
     return outcome
 
 
+def rows_of_data(formula: Formula, example: Example) -> Iterator[tuple[Tensor, np.ndarray]]:
+    """Real data that has rows, with its values."""
+    for tensor in formula.tensors:
+        value = example.inputs.get(tensor.name)
+        real = tensor.role == "data" and tensor.domain in REAL
+        if real and isinstance(value, np.ndarray) and value.ndim > 1:
+            yield tensor, value
+
+
 def leaks(judge: Judge, caller: Caller, example: Example) -> list[str]:
     """Inputs whose NaN, in a slot that some outputs do not read, shows in those outputs (reported, not judged)."""
     found = []
-    for tensor in judge.formula.tensors:
-        value = example.inputs.get(tensor.name)
-        if (
-            tensor.role != "data"
-            or tensor.domain not in REAL
-            or not isinstance(value, np.ndarray)
-            or value.ndim < 2
-        ):
-            continue
+    for tensor, value in rows_of_data(judge.formula, example):
         cases = []
         for place in range(value.shape[0]):
             planted = np.array(value)

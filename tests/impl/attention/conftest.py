@@ -1,4 +1,4 @@
-"""What the statement of multi-head attention says of a module that has biases."""
+"""A mask with holes; what the statement of multi-head attention says of a module that has biases."""
 
 from collections.abc import Callable
 
@@ -9,6 +9,13 @@ from torch import Tensor, nn
 
 from impl.attention import MultiHeadAttention
 from impl.attention.layouts import to_per_head
+from tests.impl.attention.inputs import holed
+
+
+@pytest.fixture
+def mask() -> Tensor:
+    """A query that may attend to nothing, a key that nobody may attend to, and some of each elsewhere."""
+    return holed()
 
 
 @pytest.fixture

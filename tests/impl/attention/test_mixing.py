@@ -5,9 +5,9 @@ import torch
 
 from impl.attention import Attention, attend, scaled_dot_product
 from impl.scores import SCORES, Additive, ScaledDot
+from tests.impl.attention.inputs import HIDDEN_KEY, HIDDEN_QUERY
 
 n, m, d, d_v = 5, 11, 7, 3
-HIDDEN_QUERY, HIDDEN_KEY = 3, 4
 
 MADE = {
     "general": {"d_q": d, "d_k": d},
@@ -15,14 +15,6 @@ MADE = {
     "location": {"d_q": d, "m": m},
 }
 NAMES = pytest.mark.parametrize("name", SCORES)
-
-
-@pytest.fixture
-def mask():
-    """A query that may attend to nothing, a key that nobody may attend to, and some of each elsewhere."""
-    mask = (torch.arange(n)[:, None] + torch.arange(m)) % 3 != 0
-    mask[HIDDEN_QUERY], mask[:, HIDDEN_KEY] = False, False
-    return mask
 
 
 def made(name):

@@ -5,21 +5,12 @@ import pytest
 import torch
 
 from impl import attention
+from tests.impl.attention.inputs import BACKENDS, BAD, HIDDEN_KEY, HIDDEN_QUERY, holed
 
 n, m, d_model, d_k, d_v, h = 5, 11, 7, 3, 2, 13
-HIDDEN_QUERY, HIDDEN_KEY = 3, 4
 
 NAMES = pytest.mark.parametrize("name", ["self", "cross", "multi_head"])
-BACKENDS = pytest.mark.parametrize("backend", ["auto", "math"])
 DTYPES = pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-BAD = pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-
-
-def holed(n, m):
-    """A query that may attend to nothing, a key that nobody may attend to, and some of each elsewhere."""
-    mask = (torch.arange(n)[:, None] + torch.arange(m)) % 3 != 0
-    mask[HIDDEN_QUERY], mask[:, HIDDEN_KEY] = False, False
-    return mask
 
 
 @pytest.fixture

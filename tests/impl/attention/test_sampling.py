@@ -5,11 +5,9 @@ import torch
 
 from impl.attention import hard, log_weight, softmax
 from impl.scores import scaled_dot
+from tests.impl.attention.inputs import DTYPES, HIDDEN_KEY, HIDDEN_QUERY
 
 n, m, d_k, d_v = 5, 11, 7, 3
-HIDDEN_QUERY, HIDDEN_KEY = 3, 4
-
-DTYPES = pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
 
 
 @pytest.fixture
@@ -20,14 +18,6 @@ def qkv(normal):
         return tuple(normal(*lead, *shape, **options) for shape in ((n, d_k), (m, d_k), (m, d_v)))
 
     return draw
-
-
-@pytest.fixture
-def mask():
-    """A query that may attend to nothing, a key that nobody may attend to, and some of each elsewhere."""
-    mask = (torch.arange(n)[:, None] + torch.arange(m)) % 3 != 0
-    mask[HIDDEN_QUERY], mask[:, HIDDEN_KEY] = False, False
-    return mask
 
 
 def seeded(seed=0):

@@ -8,9 +8,9 @@ import torch
 
 from impl.attention import attend, local
 from impl.scores import dot
+from tests.impl.attention.inputs import HIDDEN_KEY, HIDDEN_QUERY
 
 n, m, d_k, d_v, a = 5, 11, 7, 3, 13
-HIDDEN_QUERY, HIDDEN_KEY = 3, 4
 
 WINDOWS = pytest.mark.parametrize("window", ["cut", "whole"])
 LEADS = pytest.mark.parametrize("lead", [(), (2,), (2, 3)], ids=str)
@@ -25,14 +25,6 @@ def inputs(normal):
         return [normal(*shape, **options) for shape in shapes]
 
     return draw
-
-
-@pytest.fixture
-def mask():
-    """A query that may attend to nothing, a key that nobody may attend to, and some of each elsewhere."""
-    mask = (torch.arange(n)[:, None] + torch.arange(m)) % 3 != 0
-    mask[HIDDEN_QUERY], mask[:, HIDDEN_KEY] = False, False
-    return mask
 
 
 @WINDOWS

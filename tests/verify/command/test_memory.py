@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="another C library")
+
 FILLED = """
 import resource
 import numpy as np
@@ -19,11 +21,15 @@ print(kept, all(fill() < first / 4 for _ in range(20)))
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="another C library")
+def printed(program: str) -> list[str]:
+    """The words that a program prints."""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return ran.stdout.split()
+
+
 def test_an_array_is_made_in_the_memory_of_the_one_before() -> None:
     """Filling the second array of a size brings in hardly any pages; without :func:`keep_freed` it brings in all again."""
-    ran = subprocess.run([sys.executable, "-c", FILLED], capture_output=True, text=True, check=True)
-    kept, stays = ran.stdout.split()
+    kept, stays = printed(FILLED)
     if kept == "False":
         pytest.skip("the C library has no mallopt")
     assert stays == "True"
@@ -43,11 +49,9 @@ print(kept and give_back(), before - resident() > 10_000)
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="another C library")
 def test_what_is_freed_is_given_back() -> None:
     """Of 80 megabytes that were freed and kept, at least half are no longer the process's (pages have 4096 bytes at least)."""
-    ran = subprocess.run([sys.executable, "-c", GIVEN], capture_output=True, text=True, check=True)
-    given, less = ran.stdout.split()
+    given, less = printed(GIVEN)
     if given == "False":
         pytest.skip("the C library keeps nothing, or gives nothing back")
     assert less == "True"

@@ -18,6 +18,7 @@ from spec.language.trees import refs, walk
 from verify.faults import Unsupported
 from verify.inputs.examples import Example, fitted
 from verify.properties.gradients import REAL
+from verify.properties.leaks import rows_of_data
 from verify.properties.values import Reals
 from verify.search.causes.forms import listed
 from verify.search.evidence import Evidence, Witness
@@ -115,15 +116,7 @@ def _is_later(
 def _read_besides(evidence: Evidence, witness: Witness) -> Iterable[tuple[Tensor, int, Tensor, int]]:
     """(input, place, output, row): the row changes with the entries at that place, where the statement's does not."""
     example, base = witness.example, evidence.stated(witness.example)
-    for item in evidence.formula.tensors:
-        value = example.inputs.get(item.name)
-        if (
-            item.role != "data"
-            or item.domain not in REAL
-            or not isinstance(value, np.ndarray)
-            or value.ndim < 2
-        ):
-            continue
+    for item, value in rows_of_data(evidence.formula, example):
         for place in range(value.shape[0]):
             moved = np.array(value)
             moved[place] = moved[place][..., ::-1] * 0.5 + 0.75

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import mul
 from typing import Any
 
 import flint
@@ -149,9 +151,7 @@ GUARDS = st.sampled_from([M[i, l], M[j, l], M[n - 1 - j, l], ~M[j, 0], M[pi[j], 
 @given(st.lists(FACTORS, min_size=1, max_size=4), GUARDS)
 def test_the_order_of_sums_does_not_matter(factors: list[Node], where: Node) -> None:
     """Σ_j Σ_l and Σ_l Σ_j have one normal form."""
-    body = factors[0]
-    for factor in factors[1:]:
-        body = body * factor
+    body = reduce(mul, factors)
     inner, outer = (j, 0, n - 1), (l, 0, m - 1)
     reader, facts, poly = read(Sum(Sum(case(where, body), inner), outer))
     assert reader.value(Sum(Sum(case(where, body), outer), inner), FRAME, facts) == poly
@@ -161,10 +161,7 @@ def test_the_order_of_sums_does_not_matter(factors: list[Node], where: Node) -> 
 @given(st.lists(FACTORS, min_size=1, max_size=4), GUARDS)
 def test_reversing_a_sum_does_not_matter(factors: list[Node], where: Node) -> None:
     """Σ_j f(j) and Σ_j f(n-1-j) have one normal form."""
-    body = factors[0]
-    for factor in factors[1:]:
-        body = body * factor
-    body = Sum(case(where, body), (l, 0, m - 1))
+    body = Sum(case(where, reduce(mul, factors)), (l, 0, m - 1))
     reader, facts, poly = read(Sum(body, (j, 0, n - 1)))
     backwards = substitute(body, {j: n - 1 - j})
     other = reader.value(Sum(backwards, (j, 0, n - 1)), FRAME, facts)
