@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from spec.language.evaluation.precision import FORMATS
 from spec.language.expr import Expectation
 from spec.language.trees import walk
 from verify.faults import Fault, Unsupported
@@ -36,8 +37,9 @@ MOST = 0.75
 """The share of the failing examples that an explanation has to account for."""
 SPOILT = 0.1
 """The share of the others that may not fit it."""
-CLOSE = {"float64": 1e-8, "float32": 2e-4, "bfloat16": 3e-2, "float16": 5e-3}
-"""How near to what an explanation says results are, beside the largest entry: rounding is much smaller, chance much larger."""
+CLOSE = {name: storage.unit**0.5 for name, storage in FORMATS.items()}
+"""How near to what an explanation says results are, beside the largest entry: in half of the digits of their type. Roundings take
+fewer, of whatever was computed instead (the statement bounds none but its own), and by chance nothing agrees in so many."""
 SECONDS = 5.0
 """Processor time for what needs an evaluation of altered statements."""
 

@@ -37,6 +37,8 @@ def random_result(evidence: Evidence) -> str:
         if mean is None:
             return ""
         average, spread = mean
+        # Six standard errors; and what is dropped at a rate of a fiftieth or less is often kept in all draws, which then show no
+        # spread, and is off by that rate.
         told = [
             np.abs(a - e) <= 6 * s / math.sqrt(DRAWS) + 0.02 * np.abs(e).max(initial=0.0)
             for a, s, e in zip(average, spread, evidence.stated(witness.example), strict=True)
@@ -128,7 +130,8 @@ def _read_besides(evidence: Evidence, witness: Witness) -> Iterable[tuple[Tensor
                 evidence.judge.flat.outputs, base, said, witness.got, got, strict=True
             ):
                 for row in range(len(a) if a.ndim > 1 else 0):
-                    # The data are ordinary, of size 1: what is close beside the largest entry is so by itself.
+                    # Rows that have nothing to do with the entries differ by roundings at most. The data are ordinary, of size 1:
+                    # what is close beside the largest entry is so by itself.
                     if np.array_equal(a[row], b[row], equal_nan=True) and not np.allclose(
                         c[row], d[row], rtol=evidence.close, atol=evidence.close, equal_nan=True
                     ):

@@ -54,8 +54,10 @@ def under_others(evidence: Evidence) -> str:
     return ""
 
 
-SAID = 1e-6
-"""Factors are one where they agree to the six digits that are said of them; in float64, where they are taken, roundings are far
+DIGITS = 6
+"""So many digits are said of a factor."""
+SAID = 10.0**-DIGITS
+"""Factors are one where they agree to the digits that are said of them; in float64, where they are taken, roundings are far
 smaller, and a factor that varies by less is no scale that anybody wrote."""
 SURELY = 0.9
 """The share of what fails that has to be explained where several explanations differ in few examples."""
@@ -171,7 +173,7 @@ def scaled(evidence: Evidence) -> str:
     if np.ptp(found) <= SAID * abs(found[0]):
         if abs(found[0] - 1) <= SAID:  # that it is a little off is no news
             return ""
-        return f"the result is {found[0]:.6g} times what is stated, everywhere"
+        return f"the result is {found[0]:.{DIGITS}g} times what is stated, everywhere"
     for size in evidence.failing[0].example.sizes:
         for power, said in ((1, f"{size}"), (-1, f"1/{size}"), (0.5, f"√{size}"), (-0.5, f"1/√{size}")):
             made = [w.example.sizes[size] ** power for w in evidence.failing]
