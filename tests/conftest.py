@@ -1,12 +1,14 @@
 """For all tests: Hypothesis draws the same examples in every run, and impl's annotations are enforced in its own tests.
 
 Elsewhere, and in tests marked ``compiled``, they are not: torch.compile cannot trace through the check. Other examples than
-the usual ones come with ``pytest --hypothesis-profile=explore``.
+the usual ones come with ``pytest --hypothesis-profile=explore``. ``allowed`` says how far apart two correct results may be where
+no statement bounds them.
 """
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -51,3 +53,22 @@ def _annotations(request: pytest.FixtureRequest) -> Iterator[None]:
     config.update("jaxtyping_disable", not of_impl or bool(request.node.get_closest_marker("compiled")))
     yield
     config.update("jaxtyping_disable", True)
+
+
+@pytest.fixture
+def allowed() -> Callable[[Callable[[Any], Any], Any], float]:
+    """How far a correct result in ``dtype`` may be from the same in float64, or another correct one in float64: eight times the
+    largest difference that float32 makes in the computation ``f``, times the ratio of the types' precisions.
+
+    The rounding errors of two orders of summation are two draws of the same kind, and their maxima over a hundred entries or more
+    are within a small factor of one another; eight leaves room for that. A wrong mask, place or scale is off by 10⁵ times
+    as much in float32, and by 10¹⁴ in float64.
+    """
+    import torch  # which the tests of spec do without
+
+    def of(f: Callable[[Any], Any], dtype: Any) -> float:
+        unit = (f(torch.float32) - f(torch.float64)).abs().max().item()
+        assert unit > 0
+        return 8 * unit * torch.finfo(dtype).eps / torch.finfo(torch.float32).eps
+
+    return of

@@ -74,24 +74,6 @@ def randomized(normal: Callable[..., Tensor]) -> Callable[[nn.Module], nn.Module
 
 
 @pytest.fixture
-def allowed() -> Callable[..., float]:
-    """How far a correct result in ``dtype`` may be from the same in float64, or another correct one in float64: eight times the
-    largest difference that float32 makes in the computation ``f``, times the ratio of the types' precisions.
-
-    The rounding errors of two orders of summation are two draws of the same kind, and their maxima over a hundred entries or more
-    are within a small factor of one another; eight leaves room for that. A wrong mask, place or scale is off by 10⁵ times
-    as much in float32, and by 10¹⁴ in float64.
-    """
-
-    def of(f: Callable[[torch.dtype], Tensor], dtype: torch.dtype) -> float:
-        unit = (f(torch.float32) - f(torch.float64)).abs().max().item()
-        assert unit > 0
-        return 8 * unit * torch.finfo(dtype).eps / torch.finfo(torch.float32).eps
-
-    return of
-
-
-@pytest.fixture
 def unchecked() -> None:
     """Annotations are not enforced, as for users: what the function itself refuses can be seen."""
     config.update("jaxtyping_disable", True)

@@ -39,7 +39,7 @@ SPOILT = 0.1
 """The share of the others that may not fit it."""
 CLOSE = {name: storage.unit**0.5 for name, storage in FORMATS.items()}
 """How near to what an explanation says results are, beside the largest entry: in half of the digits of their type. Roundings take
-fewer, of whatever was computed instead (the statement bounds none but its own), and by chance nothing agrees in so many."""
+fewer, of whatever was computed instead (the statement bounds none but its own); by chance few entries agree in so many, not all."""
 SECONDS = 5.0
 """Processor time for what needs an evaluation of altered statements."""
 

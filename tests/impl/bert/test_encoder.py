@@ -151,6 +151,7 @@ def test_padding_in_front_shifts_no_position_of_roberta_s(configs, encoder, ids,
             ours(words, mask=mask[2]).last[:length],
             ours(words.roll(6), mask=mask[2].roll(6)).last[6:],
         )
+        # In other places of a padded row: some hundred roundings of 1e-16 of entries of size 1.
         assert torch.allclose(behind, in_front, rtol=0, atol=1e-12) is not shifted
 
 
@@ -170,6 +171,7 @@ def test_weights_of_attention_are_transformers(config, encoder, theirs, ids, mas
     assert (got.weights.transpose(2, 3)[:, mask] - wanted(torch.float64)).abs().max() <= allowed(
         wanted, torch.float64
     )
+    # Without weights the attention is fused, and summed in another order: as above.
     assert torch.allclose(got.last, ours(words, segments, mask).last, rtol=0, atol=1e-12)
 
 

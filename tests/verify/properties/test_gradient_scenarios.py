@@ -98,7 +98,9 @@ def test_the_gradients_of_a_batch_are_those_of_its_members(batch):
     for at, member in members.items():
         assert np.array_equal(found["q"].value[at], member["q"].value)
         assert np.array_equal(found["q"].bound[at], member["q"].bound)
-    total = sum(member["W"].value for member in members.values())
-    assert np.allclose(found["W"].value, total, rtol=1e-14)
+    weights = [member["W"].value for member in members.values()]
+    # A sum of so many numbers in float64, in another order: each addition rounds by half a unit of what is summed so far.
+    far = len(weights) * np.finfo(np.float64).eps * sum(map(np.abs, weights))
+    assert (np.abs(found["W"].value - sum(weights)) <= far).all()
     assert (found["W"].bound >= sum(member["W"].bound for member in members.values())).all()
     assert np.isfinite(found["W"].bound).all()

@@ -172,7 +172,9 @@ def test_a_share_of_scores_that_are_hardly_known_is_one_all_the_same(size: float
     for off in (1.6e6, 3e6, 1e8):
         inputs = {"s": np.full(3, size), "c": np.array(off)}
         ((value, tolerance),) = bound(formula, inputs, dtype="float32")
-        assert abs(value - 1 / 3) < 1e-9
+        assert (
+            abs(value - 1 / 3) <= 4 * np.finfo(float).eps
+        )  # all scores stay alike: three exponentials, their sum, a quotient
         assert 0.01 < tolerance < 0.7
 
 
