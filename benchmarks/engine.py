@@ -12,16 +12,12 @@ the ratio is given in all and without them.
 import argparse
 import json
 import math
-import os
-import shlex
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,25 +26,15 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.harness import default_path, machine
+from benchmarks.processes import ROOT, Spent, Work, alternately, output, spent, worktree
 
-ROOT = Path(__file__).parents[1]
 OLDER = "be7d1be"  # the last commit before examples were evaluated together
-ROUNDS, ENOUGH = 5, 60.0  # rounds of a work, none begun after so many seconds
+ROUNDS = 5  # of a work
 LEAST = 0.2  # seconds: less cannot be told from the imports, which take as much more or less from run to run
 PEAK = 600e6  # bytes that no process should exceed
 LAYER_NORM = 3.0  # seconds that a check of layer norm should take in all, the import of torch included
 FOUND = {"median": 0.5, "95 % within": 3.0}  # seconds to the first counterexample of a wrong variant
 
-# A process counts into its peak what the one that started it held, on Linux: a small one stands between.
-BETWEEN = """
-import json, os, sys, time
-began = time.monotonic()
-quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
-child = os.posix_spawn(sys.executable, [sys.executable, *sys.argv[1:]], os.environ, file_actions=quiet)
-_, status, usage = os.wait4(child, 0)
-clock = time.monotonic() - began
-print(json.dumps([os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, clock, usage.ru_maxrss]))
-"""
 INPUTS = (
     "import sys, numpy; from benchmarks.oracle import inputs; numpy.savez(sys.argv[1], **inputs(64, 768, 12))"
 )
@@ -86,26 +72,6 @@ targets.TARGETS = type(targets.TARGETS)(t for t in targets.TARGETS if (t.label, 
 sys.argv = ["attnspec", "verify"]
 runpy.run_module("verify", run_name="__main__")
 """
-
-
-@dataclass(frozen=True)
-class Work:
-    """A command of Python to run in both trees, and the ratio older/now wanted of its processor time without the imports."""
-
-    name: str
-    command: tuple[str, ...]
-    wanted: float | None
-    statuses: tuple[int, ...] = (0,)
-    imports: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Spent:
-    """What one process took: seconds of processor time and of the clock, bytes at its peak."""
-
-    processor: float
-    clock: float
-    peak: int
 
 
 def checked(name: str, target: str, formula: str, wanted: float | None) -> Work:
@@ -160,17 +126,6 @@ def main() -> int:
     return 0
 
 
-@contextmanager
-def worktree(commit: str, home: Path) -> Iterator[Path]:
-    """A commit checked out, for as long as it is needed."""
-    tree = home / "older"
-    _git("worktree", "add", "--quiet", "--detach", str(tree), commit)
-    try:
-        yield tree
-    finally:
-        _git("worktree", "remove", "--force", str(tree))
-
-
 def works(names: Iterable[str], verify: bool, older: Path, home: Path) -> Iterator[Work]:
     """The works of these names; with ``verify`` also the whole command, of the targets that both trees have."""
     for name in names:
@@ -181,37 +136,10 @@ def works(names: Iterable[str], verify: bool, older: Path, home: Path) -> Iterat
         spent(Work("inputs", ("-c", INPUTS, str(file)), None), ROOT)
         yield Work("bound", ("-c", BOUND, str(file)), 30.0, imports=("-c", BOUND, str(file), "imports"))
     if verify:
-        both = [{tuple(pair) for pair in json.loads(_output(tree, "-c", TARGETS))} for tree in (older, ROOT)]
+        both = [{tuple(pair) for pair in json.loads(output(tree, "-c", TARGETS))} for tree in (older, ROOT)]
         file = home / "targets.json"
         file.write_text(json.dumps(sorted(both[0] & both[1])))
         yield Work("verify", ("-c", VERIFY, str(file)), 3.0, statuses=(0, 1))
-
-
-def alternately(work: Work, older: Path, now: Path, rounds: int) -> tuple[list[Spent], list[Spent]]:
-    """What a work takes in two trees, in turn: up to so many rounds, but none begun after a minute."""
-    taken: tuple[list[Spent], list[Spent]] = ([], [])
-    began = time.monotonic()
-    while len(taken[0]) < rounds and (not taken[0] or time.monotonic() - began < ENOUGH):
-        for tree, found in zip((older, now), taken, strict=True):
-            found.append(spent(work, tree))
-    return taken
-
-
-def spent(work: Work, tree: Path) -> Spent:
-    """Run a work in a tree; RuntimeError, with the end of what it said, where it fails."""
-    ran = subprocess.run(
-        [sys.executable, "-S", "-c", BETWEEN, *work.command],
-        cwd=tree,
-        env=_environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    status, processor, clock, peak = json.loads(ran.stdout)
-    if status not in work.statuses:
-        said = ran.stderr[-2000:]
-        raise RuntimeError(f"{shlex.join(work.command)} in {tree} exits {status}: {said}")
-    return Spent(processor, clock, peak * (1 if sys.platform == "darwin" else 1024))
 
 
 def row(
@@ -314,24 +242,6 @@ def _mutants(home: Path) -> list[float]:
     spent(Work("mutants", ("-m", "verify", "mutants", "--json", str(file)), None, statuses=(0, 1)), ROOT)
     reports = json.loads(file.read_text())["reports"]
     return [r["first_violation"] for r in reports if r["first_violation"] is not None]
-
-
-def _environment() -> dict[str, str]:
-    """One thread, so that processor time is not spent on waiting, and no look at the network."""
-    return {**os.environ, "PYTHONPATH": ".", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-
-
-def _output(tree: Path, *command: str) -> str:
-    ran = subprocess.run(
-        [sys.executable, *command], cwd=tree, env=_environment(), check=True, stdout=subprocess.PIPE
-    )
-    return ran.stdout.decode()
-
-
-def _git(*command: str) -> None:
-    ran = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True)
-    if ran.returncode:
-        sys.exit(f"git {shlex.join(command)}: {ran.stderr.strip()}")
 
 
 def _write(given: str, found: dict[str, Any], console: Console) -> None:

@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from benchmarks import engine
-from benchmarks.engine import Spent, Work, in_all, line, row, spent, table, until_falsified
+from benchmarks.engine import in_all, line, row, table, until_falsified
+from benchmarks.processes import Spent, Work, spent
 
 ROOT = Path(__file__).parents[2]
 

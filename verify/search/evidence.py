@@ -6,6 +6,7 @@ examples that something else spoils as well, such as one with scores beyond the 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,9 +38,9 @@ MOST = 0.75
 """The share of the failing examples that an explanation has to account for."""
 SPOILT = 0.1
 """The share of the others that may not fit it."""
-CLOSE = {name: storage.unit**0.5 for name, storage in FORMATS.items()}
+CLOSE = {name: math.sqrt(storage.unit) for name, storage in FORMATS.items()}
 """How near to what an explanation says results are, beside the largest entry: in half of the digits of their type. Roundings take
-fewer, of whatever was computed instead (the statement bounds none but its own); by chance few entries agree in so many, not all."""
+fewer, of whatever was computed instead (the statement bounds none but its own); by chance a few entries agree, and not all."""
 SECONDS = 5.0
 """Processor time for what needs an evaluation of altered statements."""
 

@@ -20,8 +20,9 @@ from spec.language.calls import Call, Pullback
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.contraction import FEWEST
 from spec.language.evaluation.families import Families
+from spec.language.evaluation.indexing import Ints, fraction, spread, within_tensor
 from spec.language.evaluation.numbers import Num
-from spec.language.evaluation.scope import Ints, Scope, fraction, spread, within_tensor
+from spec.language.evaluation.scope import Scope
 from spec.language.evaluation.stepping import Finish, step_through
 from spec.language.evaluation.truth import Bools, Truth
 from spec.language.evaluation.walk import Walk

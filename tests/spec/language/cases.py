@@ -19,6 +19,10 @@ from spec.language import (
     tanh,
     tensor,
 )
+from spec.language.differentiation.gradients import vjp
+from spec.language.evaluation.binding import bind
+from spec.language.evaluation.dimensions import whole
+from spec.language.flatten import Flat
 from spec.language.registry import find
 
 REGIMES = ("unit", "huge scores", "tiny variance", "large mean", "ties", "size one")
@@ -154,3 +158,15 @@ def layered() -> Formula:
     return Formula(
         "test.layers", "Twice", (x,), (define(y[i, c], one(x)[i, c]), define(out[i, c], one(y)[i, c])), (out,)
     )
+
+
+def gradient_of(formula: Formula, given: dict[str, Any], seed: int) -> tuple[Flat, dict[str, Any]]:
+    """The lines of a formula's gradient, and inputs with random cotangents of all outputs."""
+    gradient, lengths = vjp(formula), bind(formula.flat(), given).sizes
+    rng = np.random.default_rng(seed)
+    seeds = {
+        out.name: rng.normal(size=tuple(whole(size, lengths) for size in out.shape))
+        for out in formula.flat().outputs
+        if out.domain not in ("boolean", "integer")
+    }
+    return gradient.flat, {**given, **gradient.seeded(seeds, lengths)}

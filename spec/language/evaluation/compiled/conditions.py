@@ -9,7 +9,7 @@ import numpy as np
 
 from spec.language.evaluation.compiled.frame import Around, Frame
 from spec.language.evaluation.compiled.indices import Condition, Index, Indices, refusal
-from spec.language.evaluation.scope import is_inexact
+from spec.language.evaluation.indexing import is_inexact
 from spec.language.evaluation.truth import Truth
 from spec.language.expr import Always, AnyOf, Both, Bound, Case, Compare, Either, Not, Ref
 

@@ -13,7 +13,7 @@ import sympy
 
 from spec.language.evaluation.compiled.frame import Around, Array, Axis, Frame, Slots
 from spec.language.evaluation.compiled.reading import Reader, Reading, reader
-from spec.language.evaluation.scope import Ints, constant, fraction
+from spec.language.evaluation.indexing import Ints, constant, fraction
 from spec.language.evaluation.truth import Truth
 from spec.language.expr import Case, Literal, Minus, Node, Plus, Ref, Times
 

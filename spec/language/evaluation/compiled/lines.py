@@ -15,8 +15,8 @@ from spec.language.evaluation.compiled.frame import Around, Change, Frame, fille
 from spec.language.evaluation.compiled.indices import Condition, Index
 from spec.language.evaluation.compiled.reading import Reader
 from spec.language.evaluation.compiled.values import Values
+from spec.language.evaluation.indexing import within_tensor
 from spec.language.evaluation.numbers import Num
-from spec.language.evaluation.scope import within_tensor
 from spec.language.evaluation.stepping import Finish
 from spec.language.evaluation.truth import Truth
 from spec.language.lines import Definition

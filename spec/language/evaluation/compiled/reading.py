@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from spec.language.evaluation.compiled.frame import Axis, Change, Frame, Slots
-from spec.language.evaluation.scope import Ints
+from spec.language.evaluation.indexing import Ints
 from spec.language.evaluation.truth import Bools
 
 

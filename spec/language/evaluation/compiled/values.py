@@ -17,7 +17,7 @@ from spec.language.evaluation.compiled.frame import Around, Array, Axis, Change,
 from spec.language.evaluation.compiled.indices import Index, refusal
 from spec.language.evaluation.contraction import FEWEST
 from spec.language.evaluation.families import Families
-from spec.language.evaluation.scope import fraction
+from spec.language.evaluation.indexing import fraction
 from spec.language.evaluation.truth import Truth
 from spec.language.expr import (
     Case,
