@@ -4,14 +4,11 @@ from sympy import Rational, ceiling, floor
 
 from spec.bibliography import deck, paper, publication
 from spec.language.arrays import Comprehension, Tensor, each
+from spec.language.binders import Every, Max, Some, Sum, expected
 from spec.language.calls import Applied
 from spec.language.expr import (
     TRUE,
-    Every,
-    Max,
     Node,
-    Some,
-    Sum,
     Undefined,
     absolute,
     by_convention,
@@ -21,7 +18,6 @@ from spec.language.expr import (
     eq,
     erf,
     exp,
-    expected,
     le,
     lift,
     log,

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spec.language.arrays import Tensor
+from spec.language.binders import Bound, SumOf
 from spec.language.evaluation.balls import BallArithmetic, midpoints, precision, radii
 from spec.language.evaluation.batching import batched, bind_all
 from spec.language.evaluation.binding import bind, sizes_at
@@ -28,7 +29,7 @@ from spec.language.evaluation.interpreter import factors
 from spec.language.evaluation.noise import expected
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.walk import Walk
-from spec.language.expr import TRUE, Bound, SumOf
+from spec.language.expr import TRUE
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
 from spec.language.trees import free_symbols, walk

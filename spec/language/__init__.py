@@ -1,16 +1,12 @@
 """The language in which formulas are stated: trees, definitions, theorems, and what is derived from them."""
 
 from spec.language.arrays import Comprehension, Tensor, each
+from spec.language.binders import Every, Expectation, Max, Some, Sum, expected
 from spec.language.calls import Applied, Call, Pullback
 from spec.language.expr import (
     TRUE,
-    Every,
-    Expectation,
-    Max,
     Node,
     Ref,
-    Some,
-    Sum,
     Undefined,
     absolute,
     by_convention,
@@ -20,7 +16,6 @@ from spec.language.expr import (
     eq,
     erf,
     exp,
-    expected,
     le,
     lift,
     log,

@@ -11,9 +11,10 @@ import sympy
 from sympy.core.basic import Basic
 
 from spec.language.arrays import Comprehension, Tensor, each
+from spec.language.binders import Bound
 from spec.language.calls import ABSENT, Call, Pullback, shape_of, unify
 from spec.language.evaluation.families import Families
-from spec.language.expr import TRUE, Both, Bound, Case, Choice, Either, Literal, Node, Not, Ref
+from spec.language.expr import TRUE, Both, Case, Choice, Either, Literal, Node, Not, Ref
 from spec.language.known import known
 from spec.language.lines import Definition, LineChoice, Span, dependencies
 from spec.language.ordering import Group, arrange

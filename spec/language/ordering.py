@@ -17,7 +17,8 @@ from sympy.core.basic import Basic
 from sympy.utilities.iterables import strongly_connected_components
 
 from spec.language.arrays import Tensor
-from spec.language.expr import Bound, Node, Ref
+from spec.language.binders import Bound
+from spec.language.expr import Node, Ref
 from spec.language.lines import Definition, Span, dependencies
 from spec.language.trees import free_symbols
 

@@ -13,7 +13,8 @@ import sympy
 from sympy.core.basic import Basic
 from sympy.core.symbol import Str
 
-from spec.language.expr import Bound, Leaf, Node, Ref
+from spec.language.binders import Bound
+from spec.language.expr import Leaf, Node, Ref
 from spec.language.symbols import Letter
 
 

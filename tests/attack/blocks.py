@@ -3,7 +3,7 @@
 from sympy import Rational, ceiling, floor
 
 from spec.language import claim, delta, given, indices, lift, rounded, sizes
-from spec.language.expr import Sum
+from spec.language.binders import Sum
 from tests.attack.board import a, b, category, f, i, l, m, n
 
 false = category("blocks")

@@ -29,7 +29,7 @@ from spec.language import (
     sqrt,
     tensor,
 )
-from spec.language.expr import Max
+from spec.language.binders import Max
 from spec.language.theorem import settled
 from spec.language.trees import walk
 

@@ -1,7 +1,7 @@
 """Cases: which condition decides, what holds in which branch."""
 
 from spec.language import absolute, case, claim, eq, exp, le, lt, sqrt
-from spec.language.expr import Every, Max, Some, Sum
+from spec.language.binders import Every, Max, Some, Sum
 from tests.attack.board import B, a, b, c, category, f, g, i, j, l, m, n, ok, z
 
 false = category("cases")

@@ -1,7 +1,7 @@
 """Chains of steps, gaps, and relations."""
 
 from spec.language import Claim, Step, absolute, case, claim, le, lift, lt, sqrt
-from spec.language.expr import Max, Sum
+from spec.language.binders import Max, Sum
 from spec.language.theorem import Proof
 from tests.attack.board import a, b, c, category, f, i, l, m, n, p, s, z
 

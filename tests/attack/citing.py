@@ -19,7 +19,7 @@ from spec.language import (
     optional_mask,
     tensor,
 )
-from spec.language.expr import Every, Some
+from spec.language.binders import Every, Some
 from spec.objectives.cross_entropy import cross_entropy, epsilon
 from spec.objectives.cross_entropy import s as s_ce
 from spec.objectives.cross_entropy import t as t_ce

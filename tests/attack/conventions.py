@@ -18,7 +18,7 @@ from spec.language import (
     sqrt,
     tensor,
 )
-from spec.language.expr import Every, Some
+from spec.language.binders import Every, Some
 from spec.normalization.layer_norm import beta, eps, gamma, layer_norm, mu, var
 from spec.normalization.layer_norm import d as d_ln
 from spec.normalization.layer_norm import i as i_ln

@@ -1,7 +1,7 @@
 """Kronecker's delta: what it picks, where it has nothing to pick."""
 
 from spec.language import case, claim, delta, eq, lift, lt
-from spec.language.expr import Sum
+from spec.language.binders import Sum
 from tests.attack.board import F, G, a, at, category, f, i, j, k, l, m, n, ok, pi, r
 
 false = category("deltas")

@@ -21,7 +21,7 @@ from spec.language import (
     tanh,
     tensor,
 )
-from spec.language.expr import Every, Sum
+from spec.language.binders import Every, Sum
 from tests.attack.board import (
     T,
     a,

@@ -1,7 +1,7 @@
 """Division: what cancels, and what may be 0."""
 
 from spec.language import absolute, case, claim, exp, le, lift, lt, sqrt
-from spec.language.expr import Max, Some, Sum
+from spec.language.binders import Max, Some, Sum
 from tests.attack.board import (
     B,
     a,

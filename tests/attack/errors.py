@@ -3,7 +3,7 @@
 from sympy import pi
 
 from spec.language import absolute, case, claim, erf, exp, lift, lt, sqrt, tanh
-from spec.language.expr import Sum
+from spec.language.binders import Sum
 from tests.attack.board import a, b, c, category, f, g, i, l, mapped, n, s
 
 false = category("errors")

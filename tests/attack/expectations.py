@@ -1,7 +1,7 @@
 """Expectations: of entries with mean 0 and variance 1, and of nothing else."""
 
 from spec.language import absolute, case, claim, delta, eq, exp, expected, given, le, lift, lt, sqrt
-from spec.language.expr import Every, Max, Sum
+from spec.language.binders import Every, Max, Sum
 from tests.attack.board import G, a, c, category, f, g, i, j, l, n, ok, p, pi, q
 
 false = category("expectations")

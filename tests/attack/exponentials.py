@@ -1,7 +1,7 @@
 """Exponentials in sums, logarithms that count alike, ranges of one value, and places that a condition chooses."""
 
 from spec.language import case, claim, delta, eq, exp, le, lift, log, lt
-from spec.language.expr import Every, Max, Some, Sum
+from spec.language.binders import Every, Max, Some, Sum
 from tests.attack.board import F, a, at, b, c, category, f, g, i, j, k, l, m, n, ok, p, pi, q, r, s
 
 false = category("exponentials")

@@ -1,7 +1,7 @@
 """`at`, `sizes` and `where`: what is fixed, replaced and restricted."""
 
 from spec.language import absolute, case, claim, eq, le, lift, lt, sizes
-from spec.language.expr import Max, Some, Sum
+from spec.language.binders import Max, Some, Sum
 from tests.attack.board import (
     B,
     F,

@@ -9,7 +9,7 @@ from spec.language import (
     lift,
     lt,
 )
-from spec.language.expr import Every, Some, Sum
+from spec.language.binders import Every, Some, Sum
 from tests.attack.board import T, a, category, running, t, u, w, x
 
 false = category("inductions")

@@ -6,7 +6,7 @@ from spec.attention.softmax import mask as mask_soft
 from spec.attention.softmax import s as s_soft
 from spec.attention.softmax import softmax
 from spec.language import case, claim, each, exp, expected, given, le, lt
-from spec.language.expr import Some
+from spec.language.binders import Some
 from spec.normalization.layer_norm import beta, eps, gamma, layer_norm
 from spec.normalization.layer_norm import i as i_ln
 from spec.normalization.layer_norm import x as x_ln

@@ -20,7 +20,7 @@ from spec.language import (
     sqrt,
     tensor,
 )
-from spec.language.expr import Every, Max, Some, Sum
+from spec.language.binders import Every, Max, Some, Sum
 from tests.attack.board import E, F, a, b, category, f, i, j, l, lookup, m, n
 
 false = category("labels")

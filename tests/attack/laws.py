@@ -7,21 +7,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from spec.language import absolute, case, exp, le, lift, lt, sqrt
-from spec.language.expr import (
-    TRUE,
-    Case,
-    Compare,
-    Func,
-    MaxOf,
-    Minus,
-    Negative,
-    Node,
-    Not,
-    Plus,
-    Power,
-    SumOf,
-    Times,
-)
+from spec.language.binders import MaxOf, SumOf
+from spec.language.expr import TRUE, Case, Compare, Func, Minus, Negative, Node, Not, Plus, Power, Times
 
 
 def laws(tree: Node) -> list[Node]:

@@ -12,7 +12,7 @@ from spec.language import (
     lt,
     sin,
 )
-from spec.language.expr import Max, Sum
+from spec.language.binders import Max, Sum
 from spec.positional.sinusoidal import PE, sinusoidal
 from tests.attack.board import (
     E,

@@ -1,7 +1,7 @@
 """Maxima: conditional members, empty ranges, and what a maximum bounds."""
 
 from spec.language import absolute, case, claim, delta, eq, exp, le, lift, lt
-from spec.language.expr import Every, Max, Some, Sum
+from spec.language.binders import Every, Max, Some, Sum
 from tests.attack.board import B, F, a, c, category, f, g, i, j, l, m, n, ok, p, pi, q, r
 
 false = category("maxima")

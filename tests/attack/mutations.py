@@ -11,6 +11,7 @@ import sympy
 from sympy.core.symbol import Str
 
 from spec.language.arrays import Tensor
+from spec.language.binders import MaxOf, SumOf
 from spec.language.expr import (
     TRUE,
     Both,
@@ -20,7 +21,6 @@ from spec.language.expr import (
     Either,
     Func,
     Literal,
-    MaxOf,
     Minus,
     Negative,
     Node,
@@ -29,7 +29,6 @@ from spec.language.expr import (
     Plus,
     Power,
     Ref,
-    SumOf,
     Times,
     lift,
 )

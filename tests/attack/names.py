@@ -19,7 +19,7 @@ from spec.language import (
     sin,
     sqrt,
 )
-from spec.language.expr import Sum
+from spec.language.binders import Sum
 from spec.positional.sinusoidal import sinusoidal
 from tests.attack.board import F, a, category, f, i, j, l, m, n, ok
 

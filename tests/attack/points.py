@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 
 from spec.language.arrays import NO_LABEL, Tensor
-from spec.language.expr import Expectation
+from spec.language.binders import Expectation
 from spec.language.theorem import Theorem
 from spec.language.trees import free_symbols, substitute, walk
 

@@ -17,7 +17,7 @@ from spec.language import (
     sqrt,
     tensor,
 )
-from spec.language.expr import Max, Sum
+from spec.language.binders import Max, Sum
 from tests.attack.board import a, b, c, category, f, i, l, m, n, p
 
 false = category("powers")

@@ -26,14 +26,8 @@ from spec.language import (
     sqrt,
     tanh,
 )
-from spec.language.expr import (
-    TRUE,
-    Every,
-    Max,
-    Node,
-    Some,
-    Sum,
-)
+from spec.language.binders import Every, Max, Some, Sum
+from spec.language.expr import TRUE, Node
 from spec.language.symbols import Letter, indices
 from spec.language.theorem import Theorem, settled
 from spec.language.trees import substitute

@@ -1,7 +1,7 @@
 """Recurrences: what has no value at some step has none after it, though a state stays a name for itself."""
 
 from spec.language import Formula, case, claim, data, define, indices, log, lt, sqrt, tensor
-from spec.language.expr import Max
+from spec.language.binders import Max
 from tests.attack.board import T, category, x
 
 false = category("recurrences")

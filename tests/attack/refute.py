@@ -18,11 +18,12 @@ import sympy
 
 from spec.language.abbreviations import meant
 from spec.language.arrays import WHOLE, Tensor
+from spec.language.binders import Expectation
 from spec.language.evaluation.balls import BallArithmetic, precision
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.interpreter import Evaluator
 from spec.language.evaluation.truth import Undecided
-from spec.language.expr import TRUE, Expectation, Literal, Node, Power, Ref, case, lift
+from spec.language.expr import TRUE, Literal, Node, Power, Ref, case, lift
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
 from spec.language.proving.evaluating.applying import BallApplications

@@ -1,7 +1,7 @@
 """Roots and logarithms: of squares, of sums, outside their domain."""
 
 from spec.language import absolute, case, claim, erf, exp, lift, log, lt, sigmoid, sqrt, tanh
-from spec.language.expr import Sum
+from spec.language.binders import Sum
 from tests.attack.board import a, b, c, category, f, i, l, m, n, ok, p, s
 
 false = category("roots and logarithms")

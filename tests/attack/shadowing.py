@@ -1,7 +1,7 @@
 """Shadowing and capture: letters bound twice, letters that a substitution must not catch."""
 
 from spec.language import case, claim, delta, each, eq, exp, indices, lift, lt
-from spec.language.expr import Every, Max, Some, Sum
+from spec.language.binders import Every, Max, Some, Sum
 from tests.attack.board import (
     F,
     G,

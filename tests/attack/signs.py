@@ -17,7 +17,7 @@ from spec.language import (
     sqrt,
     tanh,
 )
-from spec.language.expr import Every, Sum
+from spec.language.binders import Every, Sum
 from tests.attack.board import B, F, G, a, b, c, category, f, g, i, j, l, m, n, ok, p, q, s, y, z
 
 false = category("signs")

@@ -6,18 +6,16 @@ from typing import Any
 
 import sympy
 
+from spec.language.binders import AnyOf, Expectation, MaxOf, SumOf
 from spec.language.expr import (
     TRUE,
-    AnyOf,
     Both,
     Case,
     Compare,
     Delta,
     Either,
-    Expectation,
     Func,
     Literal,
-    MaxOf,
     Minus,
     Negative,
     Not,
@@ -25,7 +23,6 @@ from spec.language.expr import (
     Plus,
     Power,
     Ref,
-    SumOf,
     Times,
 )
 from spec.language.theorem import Claim, Theorem

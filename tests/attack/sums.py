@@ -1,7 +1,7 @@
 """Sums: empty ranges, splitting, shifting, reversing, exchanging."""
 
 from spec.language import case, claim, eq, exp, le, lift, lt
-from spec.language.expr import Every, Some, Sum
+from spec.language.binders import Every, Some, Sum
 from tests.attack.board import (
     B,
     F,

@@ -2,7 +2,7 @@
 
 from spec.attention.softmax import softmax
 from spec.language import absolute, claim, delta, eq, erf, exp, le, lift, lt, sigmoid, sqrt, tanh
-from spec.language.expr import Every, Max, Sum
+from spec.language.binders import Every, Max, Sum
 from tests.attack.board import a, at, c, category, f, i, j, k, l, m, n, p, pi, s
 
 false = category("witnesses")

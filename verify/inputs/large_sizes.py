@@ -14,8 +14,9 @@ from itertools import cycle
 from typing import Any
 
 from spec.language.arrays import Tensor
+from spec.language.binders import Bound
 from spec.language.evaluation.dimensions import Size, is_size, symbols_in
-from spec.language.expr import Bound, Case, Literal
+from spec.language.expr import Case, Literal
 from spec.language.formula import Formula
 from spec.language.ordering import Group
 from spec.language.trees import free_symbols, walk

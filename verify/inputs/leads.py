@@ -10,7 +10,8 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spec.language.expr import Bound, Case, Choice, Minus, Negative, Over, Plus, Ref, Times
+from spec.language.binders import Bound
+from spec.language.expr import Case, Choice, Minus, Negative, Over, Plus, Ref, Times
 from spec.language.formula import Formula
 from verify.inputs import regimes
 from verify.inputs.regimes import Regime

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from spec.language.binders import SumOf
 from spec.language.evaluation.dimensions import Size, symbols_in, whole
-from spec.language.expr import Func, Ref, SumOf
+from spec.language.expr import Func, Ref
 from spec.language.formula import Formula
 from spec.language.trees import free_symbols, walk
 from verify.inputs.examples import Example, Recipe, Space, rounded

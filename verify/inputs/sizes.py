@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from spec.language.arrays import Tensor
+from spec.language.binders import Bound
 from spec.language.evaluation.dimensions import Size, is_size, symbols_in, whole
-from spec.language.expr import Bound
 from spec.language.formula import Formula
 from spec.language.ordering import Group
 from verify.inputs.size_rules import Supported, sizes_of_formula

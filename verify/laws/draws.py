@@ -15,11 +15,12 @@ import numpy.typing as npt
 import torch
 
 from spec.language.arrays import Tensor
+from spec.language.binders import Bound
 from spec.language.evaluation.binding import Bindings, bind
 from spec.language.evaluation.dimensions import Size, is_size
 from spec.language.evaluation.evaluate import Evaluator, evaluate, run
 from spec.language.evaluation.walk import Walk
-from spec.language.expr import Bound, Node
+from spec.language.expr import Node
 from spec.language.formula import Formula
 from spec.language.trees import refs, walk
 from verify.laws.layouts import Bools, Ints, Layout, designs, law_of

@@ -10,26 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from spec.language.binders import MaxOf, SumOf
 from spec.language.calls import Call, Pullback
 from spec.language.evaluation.batching import EXAMPLE
 from spec.language.evaluation.interpreter import Evaluator
 from spec.language.evaluation.precision import FORMATS
 from spec.language.evaluation.walk import Walk
-from spec.language.expr import (
-    Always,
-    Case,
-    Condition,
-    Func,
-    MaxOf,
-    Minus,
-    Negative,
-    Node,
-    Over,
-    Plus,
-    Power,
-    SumOf,
-    Times,
-)
+from spec.language.expr import Always, Case, Condition, Func, Minus, Negative, Node, Over, Plus, Power, Times
 from spec.language.theorem import Claim, Theorem
 from spec.language.trees import walk
 from verify.adapt.literals import number

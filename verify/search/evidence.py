@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from spec.language.binders import Expectation
 from spec.language.evaluation.precision import FORMATS
-from spec.language.expr import Expectation
 from spec.language.trees import walk
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example

@@ -16,12 +16,13 @@ import numpy.typing as npt
 import sympy
 
 from spec.language.arrays import DISCRETE, Tensor
+from spec.language.binders import Sum, SumOf
 from spec.language.differentiation.derivative import derivative, product, two_sided_slope
 from spec.language.differentiation.naming import name_rests, name_sums
 from spec.language.evaluation.dimensions import Size, whole
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.walk import Walk
-from spec.language.expr import TRUE, Both, Case, Node, Plus, Ref, Sum, SumOf, case, lift
+from spec.language.expr import TRUE, Both, Case, Node, Plus, Ref, case, lift
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
 from spec.language.lines import Definition, Span, dependencies

@@ -8,7 +8,8 @@ from typing import Any
 import sympy
 
 from spec.language.arrays import DISCRETE, Tensor
-from spec.language.expr import TRUE, Both, Bound, Case, Func, Literal, Minus, Node, Ref, SumOf, lift
+from spec.language.binders import Bound, SumOf
+from spec.language.expr import TRUE, Both, Case, Func, Literal, Minus, Node, Ref, lift
 from spec.language.flatten import Flat
 from spec.language.lines import Definition, Span
 from spec.language.ordering import arrange

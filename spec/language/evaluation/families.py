@@ -13,7 +13,8 @@ import sympy
 from sympy.core.basic import Basic
 
 from spec.language.arrays import Tensor
-from spec.language.expr import Func, MaxOf, Node, SumOf
+from spec.language.binders import MaxOf, SumOf
+from spec.language.expr import Func, Node
 from spec.language.trees import free_symbols, substitute, walk
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ import numpy as np
 import sympy
 
 from spec.language.arrays import DISCRETE, WHOLE, Tensor
+from spec.language.binders import MaxOf, SumOf
 from spec.language.calls import Call, Pullback
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.contraction import FEWEST
@@ -31,14 +32,12 @@ from spec.language.expr import (
     Delta,
     Func,
     Literal,
-    MaxOf,
     Minus,
     Negative,
     Over,
     Plus,
     Power,
     Ref,
-    SumOf,
     Times,
     Undefined,
 )

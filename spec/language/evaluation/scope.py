@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import sympy
 
+from spec.language.binders import AnyOf
 from spec.language.evaluation.alike import alike, representatives
 from spec.language.evaluation.balls import midpoints
 from spec.language.evaluation.binding import Bindings
@@ -21,7 +22,6 @@ from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.truth import Bools, Truth
 from spec.language.expr import (
     Always,
-    AnyOf,
     Both,
     Case,
     Compare,

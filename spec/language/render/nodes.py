@@ -5,20 +5,17 @@ from __future__ import annotations
 import sympy
 
 from spec.language.arrays import Tensor
+from spec.language.binders import AnyOf, Bound, Expectation, MaxOf, SumOf
 from spec.language.expr import (
     Always,
-    AnyOf,
     Both,
-    Bound,
     Case,
     Choice,
     Compare,
     Delta,
     Either,
-    Expectation,
     Func,
     Literal,
-    MaxOf,
     Minus,
     Negative,
     Not,
@@ -26,7 +23,6 @@ from spec.language.expr import (
     Plus,
     Power,
     Ref,
-    SumOf,
     Times,
     Undefined,
 )

@@ -10,7 +10,8 @@ from sympy.core.basic import Basic
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.str import StrPrinter
 
-from spec.language.expr import Always, Bound
+from spec.language.binders import Bound
+from spec.language.expr import Always
 
 SUM, PRODUCT, UNARY, POWER, ATOM = range(1, 6)
 """Binding strengths; a part that binds more weakly than its place asks for is put in parentheses."""

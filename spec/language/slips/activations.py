@@ -10,18 +10,8 @@ from sympy.core.basic import Basic
 from sympy.core.symbol import Str
 
 from spec.language.arrays import DISCRETE
-from spec.language.expr import (
-    Bound,
-    Case,
-    Compare,
-    Func,
-    Literal,
-    Over,
-    Plus,
-    Power,
-    Ref,
-    Times,
-)
+from spec.language.binders import Bound
+from spec.language.expr import Case, Compare, Func, Literal, Over, Plus, Power, Ref, Times
 from spec.language.slips.spots import Spot, Written
 from spec.language.trees import refs, transform
 

@@ -9,20 +9,8 @@ import sympy
 from sympy.core.basic import Basic
 from sympy.core.symbol import Str
 
-from spec.language.expr import (
-    TRUE,
-    Always,
-    Bound,
-    Case,
-    Func,
-    Leaf,
-    Literal,
-    Minus,
-    Not,
-    Plus,
-    Ref,
-    Times,
-)
+from spec.language.binders import Bound
+from spec.language.expr import TRUE, Always, Case, Func, Leaf, Literal, Minus, Not, Plus, Ref, Times
 from spec.language.trees import refs
 
 

@@ -12,10 +12,10 @@ import sympy
 from sympy.core.symbol import Str
 
 from spec.language.arrays import DISCRETE, Tensor
+from spec.language.binders import Bound, SumOf
 from spec.language.expr import (
     TRUE,
     Both,
-    Bound,
     Case,
     Compare,
     Func,
@@ -25,7 +25,6 @@ from spec.language.expr import (
     Over,
     Plus,
     Ref,
-    SumOf,
     Times,
 )
 from spec.language.slips.activations import activations, functions

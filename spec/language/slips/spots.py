@@ -10,16 +10,8 @@ import sympy
 from sympy.core.basic import Basic
 from sympy.core.symbol import Str
 
-from spec.language.expr import (
-    Bound,
-    Func,
-    Leaf,
-    Literal,
-    Over,
-    Power,
-    Ref,
-    Times,
-)
+from spec.language.binders import Bound
+from spec.language.expr import Func, Leaf, Literal, Over, Power, Ref, Times
 from spec.language.flatten import Flat
 from spec.language.lines import Definition
 from spec.language.trees import free_symbols, refs

@@ -7,7 +7,8 @@ from typing import Any
 
 import sympy
 
-from spec.language.expr import TRUE, Bound, Literal, MaxOf, Over, Ref, SumOf, Times
+from spec.language.binders import Bound, MaxOf, SumOf
+from spec.language.expr import TRUE, Literal, Over, Ref, Times
 from spec.language.flatten import Flat
 from spec.language.slips.floors import at_least
 from spec.language.slips.spots import Spot, Written

@@ -8,13 +8,12 @@ import sympy
 from sympy.core.basic import Basic
 
 from spec.language.arrays import Comprehension, Tensor
+from spec.language.binders import Bound, MaxOf, SumOf
 from spec.language.calls import ABSENT, Call, Pullback, shape_of, unify
 from spec.language.expr import (
-    Bound,
     Case,
     Choice,
     Func,
-    MaxOf,
     Minus,
     Negative,
     Node,
@@ -22,7 +21,6 @@ from spec.language.expr import (
     Plus,
     Power,
     Ref,
-    SumOf,
     Times,
     Undefined,
 )

@@ -14,19 +14,17 @@ import sympy
 from sympy.core.basic import Basic
 
 from spec.language.arrays import DISCRETE, WHOLE, Comprehension, Tensor
+from spec.language.binders import AnyOf, Bound, Expectation
 from spec.language.calls import ABSENT, Call, Pullback
 from spec.language.expr import (
     FUNCTIONS,
     Always,
-    AnyOf,
     Both,
-    Bound,
     Case,
     Choice,
     Compare,
     Delta,
     Either,
-    Expectation,
     Func,
     Literal,
     Minus,

@@ -11,11 +11,11 @@ import sympy
 from sympy.core.basic import Basic
 
 from spec.language.arrays import WHOLE, Comprehension, Tensor
+from spec.language.binders import Bound
 from spec.language.calls import Call, Pullback, unify
 from spec.language.expr import (
     Always,
     Both,
-    Bound,
     Case,
     Compare,
     Either,

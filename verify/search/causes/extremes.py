@@ -7,12 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spec.language.expr import (
-    Func,
-    Minus,
-    Power,
-    SumOf,
-)
+from spec.language.binders import SumOf
+from spec.language.expr import Func, Minus, Power
 from spec.language.trees import walk
 from verify.properties.gradients import REAL
 from verify.search.evidence import MOST, Evidence, Witness, narrow

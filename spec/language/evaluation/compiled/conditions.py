@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from spec.language.binders import AnyOf, Bound
 from spec.language.evaluation.compiled.frame import Around, Frame
 from spec.language.evaluation.compiled.indices import Condition, Index, Indices, refusal
 from spec.language.evaluation.indexing import is_inexact
 from spec.language.evaluation.truth import Truth
-from spec.language.expr import Always, AnyOf, Both, Bound, Case, Compare, Either, Not, Ref
+from spec.language.expr import Always, Both, Case, Compare, Either, Not, Ref
 
 Value = Callable[[Frame], Any]
 Opening = Callable[[Frame], "Truth | None"]

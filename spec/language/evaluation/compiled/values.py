@@ -11,6 +11,7 @@ import numpy as np
 import sympy
 
 from spec.language.arrays import WHOLE
+from spec.language.binders import MaxOf, SumOf
 from spec.language.calls import Call, Pullback
 from spec.language.evaluation.compiled.conditions import Conditions, Value, guarded
 from spec.language.evaluation.compiled.frame import Around, Array, Axis, Change, Frame, filled
@@ -24,14 +25,12 @@ from spec.language.expr import (
     Delta,
     Func,
     Literal,
-    MaxOf,
     Minus,
     Negative,
     Over,
     Plus,
     Power,
     Ref,
-    SumOf,
     Times,
     Undefined,
 )

@@ -7,8 +7,9 @@ from typing import Any
 
 import sympy
 
+from spec.language.binders import AnyOf
 from spec.language.cited import Cited
-from spec.language.expr import TRUE, AnyOf, Compare, Node, Not, lift
+from spec.language.expr import TRUE, Compare, Node, Not, lift
 from spec.language.formula import Formula
 from spec.language.theorem import Claim, Proof, Theorem
 

@@ -13,6 +13,7 @@ import numpy as np
 import sympy
 
 from spec.language.arrays import WHOLE, Comprehension, Tensor
+from spec.language.binders import Expectation
 from spec.language.calls import ABSENT, Call, Pullback
 from spec.language.differentiation.gradients import vjp
 from spec.language.evaluation.balls import BallArithmetic
@@ -20,7 +21,7 @@ from spec.language.evaluation.binding import bind, sizes_at
 from spec.language.evaluation.dimensions import Size, is_size
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.interpreter import Evaluator
-from spec.language.expr import Expectation, Literal, Node
+from spec.language.expr import Literal, Node
 from spec.language.formula import Formula
 from spec.language.known import known
 from spec.language.trees import free_symbols

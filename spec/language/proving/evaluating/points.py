@@ -13,10 +13,10 @@ import sympy
 
 from spec.language.abbreviations import meant
 from spec.language.arrays import NO_LABEL, Tensor
+from spec.language.binders import Expectation
 from spec.language.evaluation.balls import BallArithmetic
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.dimensions import Size, whole
-from spec.language.expr import Expectation
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
 from spec.language.proving.evaluating.applying import DISTRIBUTIONS, BallApplications, Judging

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from sympy.core.basic import Basic
 
 from spec.language.arrays import Tensor
+from spec.language.binders import Expectation
 from spec.language.calls import Pullback
-from spec.language.expr import Expectation
 from spec.language.known import known
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from spec.language.arrays import Tensor
-from spec.language.expr import Always, AnyOf, Both, Case, Choice, Compare, Either, Not, Ref
+from spec.language.binders import AnyOf
+from spec.language.expr import Always, Both, Case, Choice, Compare, Either, Not, Ref
 from spec.language.proving.obligations import Unprovable
 from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly
 

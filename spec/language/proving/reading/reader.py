@@ -14,21 +14,18 @@ from typing import Any
 import sympy
 from sympy.core.basic import Basic
 
+from spec.language.binders import AnyOf, Bound, Expectation, MaxOf, SumOf
 from spec.language.calls import Call, Pullback
 from spec.language.expr import (
     Always,
-    AnyOf,
     Both,
-    Bound,
     Case,
     Choice,
     Compare,
     Delta,
     Either,
-    Expectation,
     Func,
     Literal,
-    MaxOf,
     Minus,
     Negative,
     Node,
@@ -37,7 +34,6 @@ from spec.language.expr import (
     Plus,
     Power,
     Ref,
-    SumOf,
     Times,
     Undefined,
 )

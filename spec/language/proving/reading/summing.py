@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from spec.language.expr import Bound, MaxOf, SumOf
+from spec.language.binders import Bound, MaxOf, SumOf
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.reading.blocks import BlocksNeeded, quotient

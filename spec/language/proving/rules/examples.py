@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from spec.language.arrays import Tensor
-from spec.language.expr import Sum, tanh
+from spec.language.binders import Sum
+from spec.language.expr import tanh
 from spec.language.formula import Formula
 from spec.language.lines import define
 from spec.language.symbols import indices, sizes

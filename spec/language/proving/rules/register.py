@@ -12,12 +12,10 @@ from dataclasses import dataclass
 import sympy
 
 from spec.language.arrays import Tensor
+from spec.language.binders import Max, Some, Sum, expected
 from spec.language.expr import (
     TRUE,
-    Max,
     Node,
-    Some,
-    Sum,
     absolute,
     case,
     cos,
@@ -25,7 +23,6 @@ from spec.language.expr import (
     eq,
     erf,
     exp,
-    expected,
     le,
     lift,
     lt,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from spec.language.arrays import each
-from spec.language.expr import TRUE, Sum, absolute, exp, lift, log, tanh
+from spec.language.binders import Sum
+from spec.language.expr import TRUE, absolute, exp, lift, log, tanh
 from spec.language.proving.rules.examples import f, i, j, n, running
 from spec.language.proving.rules.register import RULES, Law, p, r, rule
 from spec.language.theorem import derive

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from spec.language.arrays import Tensor
+from spec.language.binders import MaxOf, SumOf
 from spec.language.calls import Call
 from spec.language.expr import (
     Both,
@@ -17,14 +18,12 @@ from spec.language.expr import (
     Delta,
     Func,
     Literal,
-    MaxOf,
     Minus,
     Negative,
     Over,
     Plus,
     Power,
     Ref,
-    SumOf,
     Times,
     lift,
 )

@@ -11,22 +11,19 @@ from sympy.core.containers import Tuple as BasicTuple
 from sympy.core.symbol import Str
 
 from spec.language.arrays import Comprehension, Tensor
+from spec.language.binders import AnyOf, Bound, MaxOf, SumOf
 from spec.language.calls import ABSENT, Call
 from spec.language.expr import (
     TRUE,
-    AnyOf,
     Both,
-    Bound,
     Case,
     Compare,
     Func,
     Literal,
-    MaxOf,
     Node,
     Not,
     Power,
     Ref,
-    SumOf,
     exp,
     lift,
     lt,

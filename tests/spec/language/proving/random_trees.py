@@ -10,14 +10,12 @@ import sympy
 from hypothesis import strategies as st
 
 from spec.language.arrays import Tensor
+from spec.language.binders import Max, Some, Sum
 from spec.language.evaluation.balls import BallArithmetic
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.interpreter import Evaluator
 from spec.language.expr import (
-    Max,
     Node,
-    Some,
-    Sum,
     absolute,
     case,
     cos,

@@ -12,7 +12,8 @@ import sympy
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from spec.language.expr import Bound, Func, MaxOf, Node, Sum, case, eq, exp, le, lift, sin, sqrt
+from spec.language.binders import Bound, MaxOf, Sum
+from spec.language.expr import Func, Node, case, eq, exp, le, lift, sin, sqrt
 from spec.language.proving.deciding.equality import vanishes
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.knowledge.linear import contradictory, follows, form
