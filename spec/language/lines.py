@@ -24,7 +24,8 @@ class Definition:
 
     A left index is a symbol, or any expression of symbols (``2*i``): then the line defines the entries it reaches. With
     ``accumulate`` the line adds to its entries instead (derivatives are written so); entries no line reaches are 0.
-    ``rows`` counts the last indices, which nobody wrote where the line was written between arrays.
+    ``rows`` counts the last indices, which nobody wrote where the line was written between arrays. A ``part`` is no line of the
+    statement, but a sum that stands inside of one.
     """
 
     left: Ref
@@ -32,6 +33,7 @@ class Definition:
     ranges: tuple[tuple[sympy.Symbol, sympy.Expr, sympy.Expr], ...]
     accumulate: bool = False
     rows: int = 0
+    part: bool = False
 
     @property
     def name(self) -> str:

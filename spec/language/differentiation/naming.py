@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import sympy
@@ -42,7 +43,7 @@ def name_rests(lines: Sequence[Definition]) -> tuple[tuple[Definition, ...], dic
             changes[node] = Ref(rests[name], *gate.index)
     made: list[Definition] = []
     for line in lines:
-        made.append(Definition(line.left, substitute(line.right, changes), line.ranges, line.accumulate))
+        made.append(replace(line, right=substitute(line.right, changes)))
         if line.name in rests:
             left = Ref(rests[line.name], *line.left.index)
             made.append(Definition(left, Minus(lift(1), line.right), line.ranges, line.accumulate))
@@ -100,5 +101,5 @@ class _SumNamer:
         self.names.add(f"sum_{count}")
         target = Tensor(f"sum_{count}", tuple(scope[s][1] + 1 for s in free), "real", "internal")
         left = Ref(target, *free)
-        self.lines.append(Definition(left, total, tuple((s, *scope[s]) for s in free)))
+        self.lines.append(Definition(left, total, tuple((s, *scope[s]) for s in free), part=True))
         return left

@@ -133,6 +133,8 @@ class Evaluator(Scope):
                 plain = False
         if isinstance(value, Num):
             value.softmax = None
+            if not line.part:
+                value.reach, value.terms = None, 1
         if finish is not None:
             value = finish(line.name, value, (shape, index))
         if plain and not line.accumulate and line.name not in self.tensors:

@@ -28,6 +28,18 @@ UNIT64 = 2.0**-53
 
 
 @dataclass(slots=True)
+class Rearranged:
+    """An array rearranged by a change that is made when it is asked for: most are not."""
+
+    of: Floats | Rearranged
+    change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+
+    def made(self) -> Floats:
+        """The array."""
+        return self.change(self.of.made() if isinstance(self.of, Rearranged) else self.of)
+
+
+@dataclass(slots=True)
 class Num:
     """An array of numbers.
 
@@ -39,7 +51,7 @@ class Num:
         lost: where nothing can be said (the implementation's type may overflow, or a divisor may vanish).
         softmax: tag of the exponential family this belongs to, and whether it is the family's total.
         reach: of a sum, as long as nothing else was done with it, how large a partial sum can be, in whatever order its terms
-            are added.
+            are added; and how that is to be rearranged, once it is asked for.
         terms: of how many terms that sum is; 1 for everything else.
         exact: every error is 0, and nobody has to look.
         top: no value, its error added, is larger in size, and none is NaN; infinite where that is not known.
@@ -51,7 +63,7 @@ class Num:
     low: Floats | None = None
     lost: Flags | None = None
     softmax: tuple[Any, bool] | None = None
-    reach: Floats | None = None
+    reach: Floats | Rearranged | None = None
     exact: bool = False
     terms: int = 1
     top: float = math.inf
@@ -67,11 +79,15 @@ class Num:
             None if low is None else changed if low is value else change(low),
             None if lost is None else change(lost),
             self.softmax,
-            None,
+            None if self.reach is None else Rearranged(self.reach, change),
             self.exact,
-            1,
+            self.terms,
             self.top,
         )
+
+    def reached(self) -> Floats | None:
+        """How far the partial sums reach."""
+        return self.reach.made() if isinstance(self.reach, Rearranged) else self.reach
 
     @property
     def nonzero(self) -> Flags:

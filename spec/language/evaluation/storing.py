@@ -45,6 +45,8 @@ class Storing(Functions):
             write(a.scale, target.scale, np.int64(0)),
             low,
             write(a.lost, target.lost, False),
+            reach=write(a.reached(), target.reached(), 0.0),
+            terms=max(a.terms, target.terms),
         )
 
     def write(self, target: Num, window: Change, a: Num) -> bool:
@@ -67,6 +69,13 @@ class Storing(Functions):
                 target.low = None
             else:
                 window(target.low)[...] = a.low
+        if a.reach is not None and target.reach is None:
+            target.reach = np.zeros(target.value.shape)
+        if target.reach is not None:
+            reach = target.reached()
+            assert reach is not None
+            target.reach, window(reach)[...] = reach, 0.0 if a.reach is None else a.reached()
+            target.terms = max(target.terms, a.terms)
         if a.lost is not None and target.lost is None:
             target.lost = np.zeros(target.value.shape, bool)
         if target.lost is not None:
@@ -101,5 +110,7 @@ class Storing(Functions):
             total = np.abs(target.value) + target.error + fallen.together(np.abs(a.value) + a.error)
             rounds = np.where(fallen.terms > 0, fallen.terms + SUM_SLACK, 0.0) * self.unit
             error = target.error + fallen.together(a.error) + rounds * total
-            return self.reaching(Num(value, error, lost=lost), total)
+            found = self.reaching(Num(value, error, lost=lost), total)
+            found.reach = None
+            return found
         return Num(value, None, lost=lost)

@@ -38,8 +38,8 @@ class Walk(Storing):
 
     def plus(self, a: Num, b: Num) -> Num:
         """a + b; the terms of sums among them may be added in any order, such as those of Σ onto the b of Σ + b."""
-        parts = [part.reach for part in (a, b) if part.reach is not None]
-        counts, reaches = (a.terms, b.terms), (a.reach, b.reach)
+        counts, reaches = (a.terms, b.terms), (a.reached(), b.reached())
+        parts = [reach for reach in reaches if reach is not None]
         relative = a.softmax is not None or b.softmax is not None
         a, b, scale = self.aligned(a, b)
         error, terms, top = None, None, np.inf
@@ -64,7 +64,11 @@ class Walk(Storing):
         if terms is not None and scale is None:
             out.reach, out.terms = terms, sum(counts)
             if parts:  # three terms or more, which may be added in another order
-                alone = [np.abs(part.value) + part.error for part in (a, b) if part.reach is None]
+                alone = [
+                    np.abs(part.value) + part.error
+                    for part, reach in zip((a, b), reaches, strict=True)
+                    if reach is None
+                ]
                 out = self.reaching(out, sum((*parts, *alone), np.zeros(())))
         elif out.error is not None and not relative:
             out = self.reaching(out, np.abs(out.value) + out.error)

@@ -42,6 +42,7 @@ class Compiled:
         right: the value of the right side; of a condition or an integer None.
         condition: that of a condition.
         whole: that of an integer.
+        part: it is a sum inside of a line of the statement.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Compiled:
     right: Value | None = None
     condition: Condition | None = None
     whole: Index | None = None
+    part: bool = False
 
     def run(self, frame: Frame, finish: Finish | None) -> None:
         """Evaluate the line and store what it defines."""
@@ -69,6 +71,7 @@ class Compiled:
         window = None if inside is not None or frame.placed else self._window(frame, shape)
         if window is None:
             value = self._whole(frame, shape, value, inside)
+        value = self._by_itself(value)
         if finish is not None:
             at = tuple(part.array(frame) for part in self.index) if frame.placed else ()
             value = finish(self.name, value, (shape, at))
@@ -114,6 +117,12 @@ class Compiled:
             value = frame.arithmetic.select(inside, value, self._outside(frame, shape))
         if isinstance(value, Num):
             value.softmax = None
+        return value
+
+    def _by_itself(self, value: Any) -> Any:
+        """What the line gives: the terms of a sum are forgotten, unless it stands inside of a line of the statement."""
+        if isinstance(value, Num) and value.reach is not None and not self.part:
+            value.reach, value.terms = None, 1
         return value
 
     def _outside(self, frame: Frame, shape: Shape) -> Any:
@@ -187,6 +196,7 @@ class Lines(Values):
             right,
             condition,
             integer,
+            line.part,
         )
 
     def indices(

@@ -11,10 +11,15 @@ import pytest
 from spec.language import Sum, data, define, exp, indices, log, sizes, tensor
 from spec.language.differentiation.gradients import pull_back, vjp
 from spec.language.evaluation.balls import midpoints
-from spec.language.evaluation.evaluate import enclose
+from spec.language.evaluation.binding import bind
+from spec.language.evaluation.dimensions import whole
+from spec.language.evaluation.evaluate import enclose, run
+from spec.language.evaluation.precision import Precision
+from spec.language.evaluation.walk import Walk
 from spec.language.formula import Formula
 from spec.language.known import forget
 from spec.language.registry import find
+from spec.language.trees import free_symbols
 from tests.spec.language.cases import DETERMINISTIC, inputs_of, layered, recurrence
 from tests.spec.language.evaluation.simulated import simulate
 
@@ -177,3 +182,25 @@ def test_the_slope_of_a_logarithm_covers_who_kept_only_the_rounded_logarithm():
         "and no more than that: 9000 roundings of 1e-16 each, a few times over"
     )
     forget("test.lse")
+
+
+@pytest.mark.parametrize("name", ["feedforward.relu", "recurrent.rnn", "recurrent.gru"])
+def test_a_sum_inside_of_a_line_may_be_added_in_any_order_in_the_derivative_too(name: str) -> None:
+    """Σ + b, the terms of Σ tiny: each may be added onto b, and rounds as b does, wherever the line is evaluated."""
+    formula, rng = find(name), np.random.default_rng(2)
+    symbols = dict.fromkeys(s for item in formula.tensors for size in item.shape for s in free_symbols(size))
+    at = dict(zip(symbols, (3, 5, 7, 11), strict=False))
+    inputs: dict[str, Any] = {}
+    for item in formula.inputs:
+        drawn = rng.normal(size=[whole(size, at) for size in item.shape])
+        inputs[item.name] = 1e-10 * drawn if item.role == "data" else drawn
+    gradient, flat = vjp(formula), formula.flat()
+    operations = Precision.of("float64", "accumulate").operations
+    plain = run(flat, Walk(operations), bind(flat, inputs)).tensors
+    seeds = {t.name: np.ones(plain[t.name].value.shape) for t in flat.outputs}
+    every = {**inputs, **gradient.seeded(seeds, bind(flat, inputs).sizes)}
+    derived = run(gradient.flat, Walk(operations), bind(gradient.flat, every)).tensors
+    compared = [line.name for line in flat.lines if line.name in plain]
+    assert compared
+    for line in compared:  # but for roundings of the bound itself
+        np.testing.assert_allclose(derived[line].bounds(), plain[line].bounds(), rtol=1e-9)
