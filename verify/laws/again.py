@@ -36,6 +36,8 @@ CHOOSING = {
     "law: steadiness": choice_tests.steadiness,
     "law: independence": choice_tests.independence,
 }
+FEW = 16
+"""Calls that are made once more where one has raised."""
 Written = tuple[str, str]
 
 
@@ -70,7 +72,9 @@ def selecting(
     independent: bool,
     seed: int,
 ) -> None:
-    """Write what shows that positions are selected otherwise; ``broken``: the layouts in which axioms were first seen to fail."""
+    """Write what shows that positions are selected otherwise; ``broken``: the layouts in which axioms, or a call, first
+    failed.
+    """
     law = law_of(formula)
     symbol = law.over[-1][0]
     axioms = {f"law: {axiom.name}": axiom for axiom in law.axioms}
@@ -94,8 +98,8 @@ def selecting(
             calls = 2 if free is None else free.times // free.per_call
             return replay.text(replay.every(calls, axioms[name].condition, symbol, shape))
         if name in (RESULTS, GENERATOR):
-            replay, _ = of(layouts[0])
-            return replay.text(replay.of_results() if name == RESULTS else replay.of_generator())
+            replay, _ = of(broken.get(name, layouts[0]))
+            return replay.text(replay.of_results(FEW) if name == RESULTS else replay.of_generator())
         for sample in sorted(samples, key=lambda sample: sample.probability.size):
             excluded = {OUTCOMES: impossible, JOINED: apart}.get(name)
             if excluded is not None and excluded(sample) is None:
@@ -150,8 +154,8 @@ def choosing(
     seed: int,
     masks: bool,
 ) -> None:
-    """Write what shows that choices are made otherwise; ``broken``: the situations in which axioms were first seen to fail,
-    ``conditions`` what these say.
+    """Write what shows that choices are made otherwise; ``broken``: the situations in which axioms, or a call, first
+    failed, ``conditions`` what axioms say.
     """
     law = law_of(formula)
     symbol, size = law.over[-1]
@@ -178,8 +182,10 @@ def choosing(
             shape = (situation.copies, situation.positions)
             return replay.text(replay.every(situation.calls, conditions[axiom], symbol, shape))
         if name in (RESULTS, GENERATOR):
-            replay = of(situations[0])
-            return replay.text(replay.of_results() if name == RESULTS else replay.of_generator())
+            situation = broken.get(name, situations[0])
+            replay = of(situation)
+            calls = situation.calls
+            return replay.text(replay.of_results(calls) if name == RESULTS else replay.of_generator())
         for draws in sorted(samples, key=lambda draws: draws.total):
             excluded = name == OUTCOMES
             if excluded and not choice_causes.impossible(draws):
@@ -213,4 +219,4 @@ def _draws(replay: Replay, draws: Draws, outcome: Sequence[str]) -> list[str]:
     ]
 
 
-__all__ = ["choosing", "selecting"]
+__all__ = ["RESULTS", "choosing", "selecting"]

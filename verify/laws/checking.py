@@ -19,7 +19,7 @@ import torch
 from spec.language.formula import Formula
 from spec.language.law import Together
 from verify.faults import Fault, Unsupported
-from verify.laws.again import selecting
+from verify.laws.again import RESULTS, selecting
 from verify.laws.causes import JOINED, law_cause
 from verify.laws.choice_check import check_choices
 from verify.laws.draw_tests import (
@@ -141,20 +141,19 @@ def check_law(
     try:
         part = _pace(caller, formula, layouts, seed, device)
         layouts = tuple(layout.paced(part * asked) for layout in layouts)
-        samples += [
-            draw(caller, formula, conventions, layout, seed, device, partial(hold, layout))
-            for layout in in_time(layouts, over)
-        ]
+        for layout in in_time(layouts, over):
+            where[RESULTS] = layout
+            samples.append(draw(caller, formula, conventions, layout, seed, device, partial(hold, layout)))
         if global_state() != state:
             kept.append("the global random state was used: draw from the generator that is passed")
         kept += _generator(caller, formula, seed, device)
     except Unsupported as error:
-        return [CheckResult("law: results", "law", "inconclusive", message=str(error))]
+        return [CheckResult(RESULTS, "law", "inconclusive", message=str(error))]
     except Exception as error:
         said = str(error)
         if not isinstance(error, Broken | Fault):
             said = f"{formula.id} raised {type(error).__name__}: {(said.splitlines() or [''])[0]}"
-        checks = [exact("law: results", 0, said)]
+        checks = [exact(RESULTS, 0, said)]
         selecting(formula, checks, (), layouts, where, independent, seed)
         return checks
 

@@ -17,7 +17,7 @@ from spec.language.expr import Node
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
 from verify.faults import Fault, Unsupported
-from verify.laws.again import choosing
+from verify.laws.again import RESULTS, choosing
 from verify.laws.choice_causes import choice_cause, impossible
 from verify.laws.choice_tests import independence, outcomes, steadiness
 from verify.laws.choices import (
@@ -99,7 +99,7 @@ class Drawing:
         self.conditions = [chosen(axiom.condition, self.judge.conventions) for axiom in self.law.axioms]
         self.broken: dict[str, str] = {}
         self.where: dict[str, Situation] = {}
-        """The situation in which each axiom was first seen to fail."""
+        """The situation in which each axiom was first seen to fail, and that which is drawn."""
 
     def call(self, inputs: Mapping[str, Any], situation: Situation, passed: list[Any]) -> list[Any]:
         """The results of one call as arrays, held to the declared shapes and types."""
@@ -131,6 +131,7 @@ class Drawing:
 
     def draw(self, situation: Situation) -> Draws:
         """Draw a situation's sample."""
+        self.where[RESULTS] = situation
         once = drawn_inputs(self.formula, situation, self.seed, self.masks)
         many = repeated(self.formula, once, situation.copies)
         generator = torch.Generator(device=self.device).manual_seed(self.seed)
@@ -238,12 +239,12 @@ def check_choices(
             kept.append("the global random state was used: draw from the generator that is passed")
         kept += drawing.generator()
     except Unsupported as error:
-        return [CheckResult("law: results", "law", "inconclusive", message=str(error))]
+        return [CheckResult(RESULTS, "law", "inconclusive", message=str(error))]
     except Exception as error:
         said = str(error)
         if not isinstance(error, Fault):
             said = f"{formula.id} raised {type(error).__name__}: {(said.splitlines() or [''])[0]}"
-        checks = [exact("law: results", 0, said)]
+        checks = [exact(RESULTS, 0, said)]
         _written(drawing, checks, (), planned)
         return checks
     total = sum(sample.total for sample in samples)

@@ -233,10 +233,12 @@ class Replay:
             "sys.exit(1 if wrong else 0)",
         ]
 
-    def of_results(self) -> list[str]:
+    def of_results(self, calls: int) -> list[str]:
         """What is returned."""
         return [
-            f"drawn(given(torch.Generator().manual_seed({self.seed})))",
+            f"generator = torch.Generator().manual_seed({self.seed})",
+            f"for call in range({calls}):",
+            "    drawn(given(generator))",
             'print("does not fail")',
             "sys.exit(0)",
         ]
