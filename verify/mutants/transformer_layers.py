@@ -162,6 +162,24 @@ def projected_at_once(x: Tensor, *inputs: Any) -> Tensor:
     return norm(s + network(s, N), second, eps)
 
 
+def onto(x: Tensor, z: Tensor, W: Tensor) -> Tensor:
+    """x + z W, term after term added onto x."""
+    for c in range(len(W)):
+        x = x + z[..., c : c + 1] * W[c]
+    return x
+
+
+@right(LAYER)
+def products_added_onto_rows(x: Tensor, *inputs: Any) -> Tensor:
+    """The last products are added onto the rows beside them, term after term, as fused kernels do with beta = 1."""
+    W, first, N, second, eps, mask = parts(inputs)
+    q, k, v = (torch.einsum("...nl,hlc->...hnc", x, w) for w in W[:3])
+    z = attend(q, k, v, None if mask is None else mask.unsqueeze(-3)).transpose(-2, -3).flatten(-2)
+    s = norm(onto(x, z, W[3]), first, eps)
+    h = F.linear(s, N[0].mT, N[1]).relu()
+    return norm(onto(s + N[3], h, N[2]), second, eps)
+
+
 @right(LAYER, norm="pre")
 def normalised_before_by_name(x: Tensor, *inputs: Any) -> Tensor:
     """Normalised before each sublayer, under that convention."""
