@@ -23,12 +23,12 @@ from verify.adapt.adapter import Bound
 from verify.adapt.arrays import JaxRunner, NumPyRunner
 from verify.adapt.bridges import of_arrays, of_jax
 from verify.adapt.constructors import FunctionRunner, ModuleRunner
-from verify.adapt.literals import literal
-from verify.adapt.naming import CHECKED
 from verify.adapt.plain_parts import apart, arranged, laid_out, listing, looped
-from verify.adapt.sources import Sources
-from verify.adapt.spelling import PYTHON_MODULES, Unwritten, spelled
+from verify.adapt.spelling import PYTHON_MODULES, spelled
 from verify.adapt.weights import Filling
+from verify.scripting.literals import literal
+from verify.scripting.naming import CHECKED, Unwritten
+from verify.scripting.sources import Sources
 
 
 def plain(bound: Bound, arguments: Sequence[Any]) -> str:

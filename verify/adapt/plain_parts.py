@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from verify.adapt.adapter import SEPARATELY, Bound
-from verify.adapt.spelling import Unwritten
+from verify.scripting.naming import Unwritten
 
 
 def apart(bound: Bound) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from verify.adapt import expressions
+from verify.scripting.naming import Unwritten
 
 PYTHON = frozenset({"len", "min", "max", "range", "list", "tuple", "int", "float"})
 """What Python itself calls so."""
@@ -18,10 +19,6 @@ HELPERS = frozenset({"rows", "columns", "heads", "causal"})
 """What a script has a function of its own for."""
 OF_BOTH = frozenset({"sqrt", "exp", "log"})
 """What is called of tensors and of numbers."""
-
-
-class Unwritten(Exception):  # noqa: N818  (it is what is not there, not a fault)
-    """Something that no line says."""
 
 
 def spelled(text: str, names: Mapping[str, Any], constants: Mapping[str, int], used: set[str]) -> str:
@@ -76,4 +73,4 @@ class _Spelled(ast.NodeTransformer):
         return ast.Attribute(ast.Name(home, ast.Load()), name, ast.Load())
 
 
-__all__ = ["HELPERS", "PYTHON_MODULES", "Unwritten", "spelled"]
+__all__ = ["HELPERS", "PYTHON_MODULES", "spelled"]

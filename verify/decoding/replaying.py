@@ -13,9 +13,6 @@ from typing import Any
 from spec.decoding.continuations import Problem
 from spec.language.procedure import Procedure
 from spec.language.registry import procedures
-from verify.adapt.literals import number
-from verify.adapt.sources import OURS, Sources
-from verify.adapt.standalone import standalone
 from verify.decoding.cases import OWN, Case
 from verify.decoding.contract import logits_of, solved
 from verify.decoding.judges import REPEATS, VALUE
@@ -24,6 +21,9 @@ from verify.decoding.models import KINDS, Uncached
 from verify.decoding.tokens import case_of, differs, solver_of
 from verify.faults import Fault, Unsupported
 from verify.report import CheckResult, Report
+from verify.scripting.literals import number
+from verify.scripting.sources import OURS, Sources
+from verify.scripting.standalone import standalone
 
 RESERVED = ("asked", "checked", "fault", "model", "problem", "said", "solve", "wrong")
 """What a script calls its own."""

@@ -11,7 +11,6 @@ import numpy as np
 from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import whole
 from spec.language.formula import Formula
-from verify.adapt.spelling import Unwritten
 from verify.laws import choice_causes, choice_tests, draw_tests
 from verify.laws.causes import JOINED
 from verify.laws.choices import Draws, Situation, drawn_inputs, numbered, sizes_in
@@ -22,6 +21,7 @@ from verify.laws.results import ALPHA
 from verify.laws.statistics import Tally
 from verify.laws.word_tests import words
 from verify.report import FALSIFIED, CheckResult
+from verify.scripting.naming import Unwritten
 
 RESULTS, GENERATOR, OUTCOMES = "law: results", "law: generator", "law: possible outcomes"
 SELECTING = {

@@ -27,12 +27,12 @@ from spec.language.expr import (
     Times,
 )  # fmt: skip
 from spec.language.formula import Formula
-from verify.adapt.literals import literal, number, packed, unpacked
-from verify.adapt.sources import Sources
-from verify.adapt.spelling import Unwritten
 from verify.laws.layouts import law_of
 from verify.laws.results import ALPHA, misused
 from verify.laws.statistics import Tally
+from verify.scripting.literals import literal, number, packed, unpacked
+from verify.scripting.naming import Unwritten
+from verify.scripting.sources import Sources
 
 RESERVED = (
     "call", "calls", "checked", "chosen", "drawn", "fine", "found", "function", "generator", "given", "held", "level", "p",

@@ -13,11 +13,11 @@ import torch
 from spec.language.formula import Formula
 from spec.language.own import address_of
 from spec.language.registry import find, procedure_ids
-from verify.adapt.literals import literal, number
-from verify.adapt.standalone import standalone
 from verify.output.led import led_lines, outputs_shapes
 from verify.output.played import modules, played_lines
 from verify.report import FALSIFIED, CheckResult, Counterexample, Played, Report
+from verify.scripting.literals import literal, number
+from verify.scripting.standalone import standalone
 
 PLACEHOLDER = "your_module:your_function"
 

@@ -19,13 +19,13 @@ from spec.language.evaluation.walk import Walk
 from spec.language.expr import Always, Case, Condition, Func, Minus, Negative, Node, Over, Plus, Power, Times
 from spec.language.theorem import Claim, Theorem
 from spec.language.trees import walk
-from verify.adapt.literals import number
-from verify.adapt.spelling import Unwritten
 from verify.inputs.examples import Example
 from verify.properties.substitutions import CallableApplications, Kept
 from verify.properties.theorems import about_examples, bound_together, judge_theorem, settled
 from verify.properties.values import Judge, Outcome
 from verify.report import Played
+from verify.scripting.literals import number
+from verify.scripting.naming import Unwritten
 from verify.subject.caller import Caller
 from verify.subject.playing import recorded, recording
 from verify.subject.recording import Recorder

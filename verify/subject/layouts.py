@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import torch
 
-from verify.adapt.literals import literal
 from verify.inputs.dtypes import NAMES
+from verify.scripting.literals import literal
 
 LONG = 60
 """Characters of a literal that is written once, however often it is needed."""

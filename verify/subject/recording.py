@@ -17,10 +17,10 @@ import torch
 
 from spec.language.evaluation.dimensions import Size, whole
 from verify.adapt.adapter import Bound
-from verify.adapt.literals import number
 from verify.adapt.plain import plain
-from verify.adapt.spelling import Unwritten
 from verify.report import Played
+from verify.scripting.literals import number
+from verify.scripting.naming import Unwritten
 from verify.subject.layouts import Literals, content, stored
 from verify.subject.returned import identical
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from verify.adapt.sources import Sources
-from verify.adapt.spelling import Unwritten
+from verify.scripting.naming import Unwritten
+from verify.scripting.sources import Sources
 
 OURS = {
     "given/__init__.py": "from given.numbers import area as area\n",

@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from verify.adapt.spelling import Unwritten
+
+class Unwritten(Exception):  # noqa: N818  (it is what is not there, not a fault)
+    """Something that no line says."""
+
 
 CHECKED = "_checked_"
 """Before the name of a module that a command has loaded from a file: a script beside the file imports it by its name."""
@@ -30,22 +33,4 @@ def name_of(found: Any) -> str:
     raise Unwritten
 
 
-def home(found: Any) -> str:
-    """The module from which it is imported.
-
-    Raises:
-        Unwritten: there is none.
-    """
-    module = getattr(found, "__module__", None)
-    name_of(found)
-    if module in (None, "__main__"):
-        raise Unwritten
-    return str(module).removeprefix(CHECKED)
-
-
-def root(found: Any) -> str:
-    """What is imported from there."""
-    return name_of(found).partition(".")[0]
-
-
-__all__ = ["CHECKED", "home", "name_of", "root"]
+__all__ = ["CHECKED", "Unwritten", "name_of"]

@@ -18,11 +18,10 @@ from collections.abc import Mapping, Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
-from verify.adapt.literals import literal
-from verify.adapt.naming import CHECKED, name_of
-from verify.adapt.parsed import Edit, Parsed, parsed
-from verify.adapt.scopes import bound, outside
-from verify.adapt.spelling import Unwritten
+from verify.scripting.literals import literal
+from verify.scripting.naming import CHECKED, Unwritten, name_of
+from verify.scripting.parsed import Edit, Parsed, parsed
+from verify.scripting.scopes import bound, outside
 
 OURS = ("spec", "verify")
 """Packages that nobody who plays a script again need have."""

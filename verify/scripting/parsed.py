@@ -9,7 +9,7 @@ from functools import lru_cache
 from types import CodeType, ModuleType
 from typing import Any
 
-from verify.adapt.spelling import Unwritten
+from verify.scripting.naming import Unwritten
 
 Function = ast.FunctionDef | ast.Lambda
 Edit = tuple[ast.AST, str]
