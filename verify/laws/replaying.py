@@ -65,8 +65,9 @@ class Replay:
 
     @property
     def returns(self) -> str:
-        """The names of what is returned, each followed by a comma."""
-        return "".join(f"{tensor.name}, " for tensor in law_of(self.formula).returns).strip()
+        """The names of what is returned, as what several values are assigned to."""
+        names = [tensor.name for tensor in law_of(self.formula).returns]
+        return ", ".join(names) + "," * (len(names) == 1)
 
     def text(self, lines: Sequence[str]) -> tuple[str, str]:
         """What the lines speak of, and all lines, those of the inputs and the calls before them."""
@@ -155,7 +156,7 @@ class Replay:
         if isinstance(node, Literal):
             return said(node.value)
         if isinstance(node, sympy.Integer):
-            return f"({node})"
+            return str(node) if node >= 0 else f"({node})"
         if isinstance(node, sympy.Symbol) and str(node) in self.inputs:
             return str(node)
         if type(node) in SIGNS:
