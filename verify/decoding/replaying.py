@@ -29,8 +29,10 @@ RESERVED = ("asked", "checked", "fault", "model", "problem", "said", "solve", "w
 """What a script calls its own."""
 
 
-def script(subject: Report | CheckResult, target: str, procedure_id: str) -> str:
+def script(subject: Report | CheckResult, target: str, procedure_id: str, written: str = "") -> str:
     """A Python file that plays a falsified check again, and exits with 1 if it still fails.
+
+    ``written``: how the callable is made of what is imported, where it is not that itself.
 
     Raises:
         ValueError: nothing is falsified.
@@ -52,7 +54,7 @@ def script(subject: Report | CheckResult, target: str, procedure_id: str) -> str
         "sys.exit(1 if wrong else 0)",
     ]
     reproduces, above = f"{chosen.name} of {procedure_id}", "\n".join(sources.lines())
-    return standalone(reproduces, chosen.message, example.violates, above, target, "\n".join(body))
+    return standalone(reproduces, chosen.message, example.violates, above, target, "\n".join(body), written)
 
 
 def _body(

@@ -129,7 +129,8 @@ class Replay:
             "    if any(old is not None and not torch.equal(old, x) for old, x in zip(before, given)):",
             '        print("fails again: an input was modified")',
             "        sys.exit(1)",
-            "    return [x.numpy() for x in found]",
+            "    found = [x.detach() for x in found]",
+            "    return [(x.double() if x.is_floating_point() else x).numpy() for x in found]",
         ]
 
     def array(self, value: Any) -> str:

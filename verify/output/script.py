@@ -16,8 +16,9 @@ from spec.language.registry import find, procedure_ids
 from verify.output.led import led_lines, outputs_shapes
 from verify.output.played import modules, played_lines
 from verify.report import FALSIFIED, CheckResult, Counterexample, Played, Report
-from verify.scripting.literals import literal, number
+from verify.scripting.literals import commented, literal, number
 from verify.scripting.standalone import standalone
+from verify.scripting.within import clash, within
 
 PLACEHOLDER = "your_module:your_function"
 
@@ -54,11 +55,9 @@ def script(
     if formula_id in procedure_ids():
         from verify.decoding import script as procedure_script
 
-        return procedure_script(subject, target or PLACEHOLDER, formula_id)
+        return procedure_script(subject, target or PLACEHOLDER, formula_id, written)
     if chosen.again is not None and formula_id is not None:
         above, case = chosen.again
-        if written.startswith("verify."):
-            above += "\nimport verify"
         reproduces = f"{chosen.name} of {formula_id}"
         return standalone(reproduces, chosen.message, "", above, target or PLACEHOLDER, case, written)
     if example is None or formula_id is None:
@@ -71,7 +70,10 @@ def script(
     if not simple and example.played is not None:
         return head(played=example.played) + "\n".join(played_lines(example.played))
     body = _plain(formula, chosen, example) if simple else _again(formula, chosen, example)
-    return head(plainly=example.plainly if simple else "") + body
+    plainly = example.plainly if simple else ""
+    if plainly and clash(plainly, f"import sys\nimport torch\n{body}"):
+        plainly = within(plainly, "made", "function") + "\n\n\nfunction = made()"
+    return head(plainly=plainly) + body
 
 
 def _head(
@@ -90,8 +92,8 @@ def _head(
     lines = [
         f'"""Reproduces: {check.name} of {formula.id} ({chosen}).',
         "",
-        _comment(check.message),
-        f"Violated: {_comment(example.violates)}",
+        commented(check.message),
+        f"Violated: {commented(example.violates)}",
         '"""',
         *(["from __future__ import annotations", ""] if played or leading or plainly else []),
         *sorted(f"import {name}" for name in ("sys", *(modules(played) if played else ()))),
@@ -138,10 +140,6 @@ def _left_out(formula: Formula, example: Counterexample) -> list[str]:
         "",
         "function = given",
     ]
-
-
-def _comment(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"""', "'''")
 
 
 def _inputs(formula: Formula, example: Counterexample) -> tuple[str, list[str]]:

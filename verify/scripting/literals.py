@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import zlib
 from typing import Any
 
@@ -36,6 +37,12 @@ def number(x: float) -> str:
     return repr(x) if np.isfinite(x) else f'float("{x}")'
 
 
+def commented(text: str) -> str:
+    """What anybody says, within a docstring: without an end of it, and without what no file of Python may hold."""
+    text = text.replace("\\", "\\\\").replace('"""', "'''")
+    return re.sub("[\0-\x08\x0b-\x1f\x7f\ud800-\udfff]", lambda found: repr(found[0])[1:-1], text)
+
+
 def packed(array: Any) -> str:
     """An array as Python text that gives it again through :func:`unpacked`, compressed."""
     array = np.ascontiguousarray(array)
@@ -55,4 +62,4 @@ def _nested(array: Any) -> str:
     return "[" + ", ".join(_nested(part) for part in array) + "]"
 
 
-__all__ = ["literal", "number", "packed", "unpacked"]
+__all__ = ["commented", "literal", "number", "packed", "unpacked"]

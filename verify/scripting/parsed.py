@@ -103,12 +103,18 @@ def _imported(
             root = alias.name.partition(".")[0]
             yield (alias.asname, (alias.name, None)) if alias.asname else (root, (alias.name, None))
         return
-    home = node.module or ""
-    if node.level:
-        package = (module.__package__ or "").split(".")
-        home = ".".join([*package[: len(package) - node.level + 1], *([home] if home else [])])
+    home = home_of(node, module)
     for alias in node.names:
         yield alias.asname or alias.name, (home, alias.name)
+
+
+def home_of(node: ast.ImportFrom, module: ModuleType) -> str:
+    """The module that names are imported from."""
+    home = node.module or ""
+    if not node.level:
+        return home
+    package = (module.__package__ or "").split(".")
+    return ".".join([*package[: len(package) - node.level + 1], *([home] if home else [])])
 
 
 def _span(node: ast.AST) -> tuple[int, int, int, int]:
@@ -123,4 +129,4 @@ def _covers(node: Function, span: tuple[int | None, ...]) -> bool:
     return (first + 1, begin) <= (above, left) and (below, right) <= (last + 1, end)
 
 
-__all__ = ["Edit", "Function", "Parsed", "parsed"]
+__all__ = ["Edit", "Function", "Parsed", "home_of", "parsed"]

@@ -10,7 +10,6 @@ import ast
 import builtins
 import functools
 import importlib
-import inspect
 import re
 import sys
 import textwrap
@@ -20,6 +19,7 @@ from typing import Any
 
 from verify.scripting.literals import literal
 from verify.scripting.naming import CHECKED, Unwritten, name_of
+from verify.scripting.needed import needs
 from verify.scripting.parsed import Edit, Parsed, parsed
 from verify.scripting.scopes import bound, outside
 
@@ -34,7 +34,7 @@ class Sources:
     """
 
     def __init__(self, ours: Sequence[str] = OURS, reserved: Sequence[str] = ()) -> None:
-        self.ours = ours
+        self.ours = tuple(ours)
         self.imports: dict[str, str] = {}
         """Each line, and the name that it gives."""
         self.copies: list[str] = []
@@ -71,7 +71,7 @@ class Sources:
 
     def _named(self, module: ModuleType, name: str) -> str:
         """A name of a module, imported, or copied with what it speaks of."""
-        if not self._needs_ours(module):
+        if not self._is_ours(module.__name__):
             return self._import(module.__name__.removeprefix(CHECKED), name)
         held = getattr(module, name, None)
         home = sys.modules.get(getattr(held, "__module__", None) or "")
@@ -186,18 +186,10 @@ class Sources:
             free = f"{name}_{number}"
         return free
 
-    def _is_ours(self, module: str) -> bool:
-        return module.partition(".")[0] in self.ours
-
-    def _needs_ours(self, module: ModuleType) -> bool:
-        """Whether a module cannot be imported without attnspec."""
-        if self._is_ours(module.__name__):
-            return True
-        try:
-            text = inspect.getsource(module)
-        except (OSError, TypeError):
-            return False
-        return re.search(rf"^(from|import) +({'|'.join(self.ours)})\b", text, re.M) is not None
+    def _is_ours(self, home: str) -> bool:
+        """Whether a module is one of ours, or cannot be imported without them."""
+        module = sys.modules.get(home)
+        return home.partition(".")[0] in self.ours or (module is not None and needs(module, self.ours))
 
     def _module(self, home: str, attribute: str | None) -> ModuleType | None:
         """The module of ours that is imported as a whole, if it is one."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from verify.scripting.literals import commented
+
 
 def standalone(
     reproduces: str, said: str, violated: str, above: str, target: str, case: str, written: str = ""
 ) -> str:
     """The whole script: ``above`` are imports and copies, ``case`` speaks of ``checked``, the callable.
+
+    The callable is imported first: whatever it is called, the name is free again for what follows.
 
     Args:
         reproduces: which check of what.
@@ -24,17 +28,20 @@ def standalone(
     )
     return "\n".join(
         [
-            '"""' + title.replace("\\", "\\\\").replace('"""', "'''"),
+            '"""' + commented(title),
             '"""',
             "from __future__ import annotations",
             "",
-            above,
-            "",
-            "",
-            "# The case: what stands above is attnspec's, as it stands there.",
+            *(["import verify"] if written.startswith("verify.") else []),
             f"from {module} import {root}",
             "",
             f"checked = {written or name}",
+            "",
+            "# What follows is attnspec's, as it stands there.",
+            above,
+            "",
+            "",
+            "# The case.",
             case,
             "",
         ]

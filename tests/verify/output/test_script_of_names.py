@@ -1,0 +1,131 @@
+"""Scripts of callables and helpers that are called as something in the script is."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+
+import pytest
+
+from verify import check, script
+
+NAMES = """
+import torch
+from torch import nn
+
+factor = nn.Parameter(torch.ones(()))
+
+
+def np(ids, special, mask_id, V, generator):
+    drawn = torch.rand(ids.shape, generator=generator) < 0.5
+    chosen = drawn & ~special
+    return torch.where(chosen, mask_id, ids), torch.where(chosen, ids, -100)
+
+
+def differs(words, vocabulary, unknown):
+    return [list(word) for word in words]
+
+
+def solved(model, prompts, max_length):
+    return prompts[:, :1].repeat(1, max_length)
+
+
+def made():
+    def decode(model, prompts, max_length):
+        return prompts[:, :1].repeat(1, max_length)
+
+    return decode
+
+
+def hard(q, k, v, generator, mask=None):
+    place = torch.zeros(q.shape[:-1], dtype=torch.int64)
+    found = factor * v[..., :1, :].expand(*q.shape[:-1], v.shape[-1])
+    return found, place
+"""
+ADAPTED = """
+from verify import adapt
+
+
+def leaf(x):
+    return x.square().mean(-1, keepdim=True)
+
+
+def called(x):
+    return leaf(x) + 2e-5
+
+
+def output(x, gamma):
+    return gamma * x / called(x).sqrt()
+
+
+norm = adapt.function(output, "x, gamma", fixed={"eps": 1e-5})
+"""
+BLOCKED = "import sys\nfor name in ('verify', 'spec', 'impl'):\n    sys.modules[name] = None\n"
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A folder with modules, from which nothing of ours can be imported in another process."""
+    (tmp_path / "names_of_users.py").write_text(NAMES)
+    (tmp_path / "adapted_by_users.py").write_text(ADAPTED)
+    (tmp_path / "blocked").mkdir()
+    (tmp_path / "blocked" / "sitecustomize.py").write_text(BLOCKED)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    for name in ("names_of_users", "adapted_by_users"):
+        sys.modules.pop(name, None)
+
+
+def played(home, text):
+    """What a script says, and its exit status."""
+    (home / "again.py").write_text(text)
+    process = subprocess.run(
+        [sys.executable, "again.py"],
+        cwd=home,
+        env={**os.environ, "PYTHONPATH": str(home / "blocked")},
+        capture_output=True,
+        text=True,
+    )
+    assert "Traceback" not in process.stderr, process.stderr
+    return process.stdout, process.returncode
+
+
+@pytest.mark.parametrize(
+    ("name", "formula_id"),
+    [
+        ("np", "masking.mlm"),
+        ("differs", "bert.wordpiece"),
+        ("solved", "decoding.greedy"),
+        ("hard", "attention.hard"),
+    ],
+)
+def test_a_callable_may_be_called_as_anything_in_the_script(home, name, formula_id):
+    """NumPy's short name, that of a helper of ours; and what it returns may require a gradient."""
+    found = getattr(importlib.import_module("names_of_users"), name)
+    report = check(found, formula_id, max_examples=8, causes=False)
+    said, status = played(home, script(report, f"names_of_users:{name}"))
+    assert status == 1
+    assert said.startswith("fails again: ")
+    assert "Error" not in said
+
+
+def test_what_gives_the_decoder_is_called(home):
+    """A function without parameters gives the callable in a script of a procedure, too."""
+    found = importlib.import_module("names_of_users").made()
+    report = check(found, "decoding.greedy", max_examples=8, causes=False)
+    said, status = played(home, script(report, "names_of_users:made", written="made()"))
+    assert (status, "Error" in said) == (1, False)
+
+
+def test_helpers_of_users_keep_apart_from_those_of_scripts(home):
+    """What the script calls ``leaf``, ``called`` or ``output`` replaces nothing that a copied function calls."""
+    adapter = importlib.import_module("adapted_by_users").norm
+    report = check(adapter, "normalization.rms_norm", max_examples=8, causes=False)
+    for found in report.falsified:
+        text = script(found, "adapted_by_users:norm", "normalization.rms_norm")
+        said, status = played(home, text)
+        assert status == 1
+        assert "Error" not in said
+        assert played(home, text.replace("2e-5", "1e-5"))[1] == 0
