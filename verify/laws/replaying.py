@@ -100,11 +100,12 @@ class Replay:
                 given.append(f"{name}.repeat({', '.join(map(str, repeats))})")
             else:
                 given.append("generator" if getattr(item, "role", "") == "generator" else name)
-        kinds = [
-            "x.is_floating_point()" if t.domain == "real" else "not x.is_floating_point()"
-            for t in law_of(self.formula).returns
-        ]
-        same = len(set(kinds)) == 1
+        real = f"torch.{self.dtype}"
+        kinds = {"boolean": "torch.bool", "integer": "'integers'"}
+        wanted = ", ".join(
+            f"({shape}, {kinds.get(t.domain, real)})"
+            for shape, t in zip(self.shapes, law_of(self.formula).returns, strict=True)
+        )
         return [
             "def given(generator):",
             f"    return [{', '.join(given)}]",
@@ -118,13 +119,16 @@ class Replay:
             '        print(f"fails again: {type(error).__name__}: {error}")',
             "        sys.exit(1)",
             "    found = list(found) if isinstance(found, (tuple, list)) else [found]",
-            f"    wanted = {[*self.shapes]!r}",
+            f"    wanted = [{wanted}]",
+            "    integers = torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64",
             "    fits = len(found) == len(wanted) and all(",
-            "        isinstance(x, torch.Tensor) and x.shape == shape" + (f" and {kinds[0]}" if same else ""),
-            "        for x, shape in zip(found, wanted)",
+            "        isinstance(x, torch.Tensor) and x.shape == shape",
+            "        and (x.dtype == kind or kind == 'integers' and x.dtype in integers)",
+            "        for x, (shape, kind) in zip(found, wanted)",
             "    )",
             "    if not fits:",
-            '        print(f"fails again: expected tensors {wanted}")',
+            "        got = [(*x.shape, x.dtype) if isinstance(x, torch.Tensor) else type(x).__name__ for x in found]",
+            '        print(f"fails again: got {got}, expected {wanted}")',
             "        sys.exit(1)",
             "    if any(old is not None and not torch.equal(old, x) for old, x in zip(before, given)):",
             '        print("fails again: an input was modified")',

@@ -43,6 +43,11 @@ def hard(q, k, v, generator, mask=None):
     place = torch.zeros(q.shape[:-1], dtype=torch.int64)
     found = factor * v[..., :1, :].expand(*q.shape[:-1], v.shape[-1])
     return found, place
+
+
+def rounded(q, k, v, generator, mask=None):
+    found, place = hard(q, k, v, generator, mask)
+    return found.bfloat16(), place
 """
 ADAPTED = """
 from verify import adapt
@@ -99,10 +104,11 @@ def played(home, text):
         ("differs", "bert.wordpiece"),
         ("solved", "decoding.greedy"),
         ("hard", "attention.hard"),
+        ("rounded", "attention.hard"),
     ],
 )
 def test_a_callable_may_be_called_as_anything_in_the_script(home, name, formula_id):
-    """NumPy's short name, that of a helper of ours; and what it returns may require a gradient."""
+    """NumPy's short name, that of a helper of ours; what it returns may require a gradient, or have a type of its own."""
     found = getattr(importlib.import_module("names_of_users"), name)
     report = check(found, formula_id, max_examples=8, causes=False)
     said, status = played(home, script(report, f"names_of_users:{name}"))
