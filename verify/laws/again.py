@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -39,6 +39,7 @@ CHOOSING = {
 FEW = 16
 """Calls that are made once more where one has raised."""
 Written = tuple[str, str]
+S = TypeVar("S")
 
 
 def first_written(checks: Sequence[CheckResult], write: Callable[[str], Written | None]) -> None:
@@ -53,11 +54,16 @@ def first_written(checks: Sequence[CheckResult], write: Callable[[str], Written 
                 return
 
 
-def shown(test: Callable[[Tally], None]) -> bool:
-    """Whether a sample fails a test by itself."""
-    tally = Tally(ALPHA, 4)
-    test(tally)
-    return not tally.verdict()[0]
+def showing(samples: Sequence[S], size: Callable[[S], int], test: Callable[[S, Tally], None]) -> Iterator[S]:
+    """The samples that fail a test by themselves, small ones first: those first that fail it by so much that others would, too,
+    drawn from a generator that nobody has seeded.
+    """
+    for alpha in (ALPHA**2, ALPHA):
+        for sample in sorted(samples, key=size):
+            tally = Tally(alpha, 4)
+            test(sample, tally)
+            if not tally.verdict()[0]:
+                yield sample
 
 
 # Laws that select positions -------------------------------------------------------------------------------------------------
@@ -100,30 +106,32 @@ def selecting(
         if name in (RESULTS, GENERATOR):
             replay, _ = of(broken.get(name, layouts[0]))
             return replay.text(replay.of_results(FEW) if name == RESULTS else replay.of_generator())
-        for sample in sorted(samples, key=lambda sample: sample.probability.size):
-            excluded = {OUTCOMES: impossible, JOINED: apart}.get(name)
-            if excluded is not None and excluded(sample) is None:
-                continue
-            if excluded is None and not shown(lambda tally, s=sample: SELECTING[name](s, independent, tally)):  # type: ignore[misc]
-                continue
-            replay, shape = of(sample.layout)
-            outcome = [replay.spelled(part, symbol) for part in (law.outcome[0], law.outcome[-1])]
-            texts = [f"np.broadcast_to({text}, {shape})" for text in outcome]
-            lines = [
-                *replay.sampled(
-                    sample.times // sample.per_call, {"words": texts[0], "chosen": f"{texts[1]} != 0"}, shape
-                ),
-                *_sample(replay, sample),
-                *(
-                    replay.tested(SELECTING[name], str(independent))
-                    if excluded is None
-                    else replay.excluded(excluded)
-                ),
-            ]
-            return replay.text(lines)
-        return None
+        excluded = {OUTCOMES: impossible, JOINED: apart}.get(name)
+        if excluded is not None:
+            every = iter([sample for sample in sorted(samples, key=_size) if excluded(sample) is not None])
+        else:
+            every = showing(samples, _size, lambda s, tally: SELECTING[name](s, independent, tally))
+        sample = next(every, None)
+        if sample is None:
+            return None
+        replay, shape = of(sample.layout)
+        outcome = [replay.spelled(part, symbol) for part in (law.outcome[0], law.outcome[-1])]
+        texts = [f"np.broadcast_to({text}, {shape})" for text in outcome]
+        collected = {"words": texts[0], "chosen": f"{texts[1]} != 0"}
+        judged = (
+            replay.tested(SELECTING[name], str(independent))
+            if excluded is None
+            else replay.excluded(excluded)
+        )
+        calls = sample.times // sample.per_call
+        return replay.text([*replay.sampled(calls, collected, shape), *_sample(replay, sample), *judged])
 
     first_written(checks, write)
+
+
+def _size(sample: Sample) -> int:
+    """How large the statement's probabilities are, which stand in the script."""
+    return sample.probability.size
 
 
 def _sample(replay: Replay, sample: Sample) -> list[str]:
@@ -186,21 +194,25 @@ def choosing(
             replay = of(situation)
             calls = situation.calls
             return replay.text(replay.of_results(calls) if name == RESULTS else replay.of_generator())
-        for draws in sorted(samples, key=lambda draws: draws.total):
-            excluded = name == OUTCOMES
-            if excluded and not choice_causes.impossible(draws):
-                continue
-            if not excluded and not shown(lambda tally, d=draws: CHOOSING[name](d, tally)):  # type: ignore[misc]
-                continue
-            replay = of(draws.situation)
-            lines = [
-                *_draws(replay, draws, [replay.spelled(part, symbol) for part in law.outcome]),
-                *(replay.excluded(choice_causes.impossible) if excluded else replay.tested(CHOOSING[name])),
-            ]
-            return replay.text(lines)
-        return None
+        wrong = choice_causes.impossible
+        if name == OUTCOMES:
+            every = iter([draws for draws in sorted(samples, key=_total) if wrong(draws)])
+        else:
+            every = showing(samples, _total, lambda d, tally: CHOOSING[name](d, tally))
+        draws = next(every, None)
+        if draws is None:
+            return None
+        replay = of(draws.situation)
+        judged = replay.excluded(wrong) if name == OUTCOMES else replay.tested(CHOOSING[name])
+        outcome = [replay.spelled(part, symbol) for part in law.outcome]
+        return replay.text([*_draws(replay, draws, outcome), *judged])
 
     first_written(checks, write)
+
+
+def _total(draws: Draws) -> int:
+    """How much was drawn."""
+    return draws.total
 
 
 def _draws(replay: Replay, draws: Draws, outcome: Sequence[str]) -> list[str]:
