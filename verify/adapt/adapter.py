@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from spec.language import arrays
 from spec.language.arrays import WHOLE
 from spec.language.evaluation.dimensions import WrongSize, is_size, solved_all
 from spec.language.formula import Formula
@@ -273,7 +274,7 @@ class Bound:
             layout.outward(value, lead, len(item.shape), item.domain in WHOLE)
             if isinstance(value, Tensor)
             else value
-            for item, value in zip(self.formula.outputs, picked, strict=False)
+            for item, value in zip(self.returned, picked, strict=False)
         ]
         return tuple(outputs) if len(outputs) > 1 else outputs[0]
 
@@ -300,9 +301,15 @@ class Bound:
         made = self.form.made(mask, math.prod(lead), sizes, like)
         return made if made is None or self.form.form == "nm" else self.layout.led(made, lead)
 
+    @property
+    def returned(self) -> tuple[arrays.Tensor, ...]:
+        """What it has to return: the outputs, or what is drawn."""
+        law = self.formula.law
+        return self.formula.outputs if law is None else law.returns
+
     def _picked(self, result: Any, names: Mapping[str, Any]) -> list[Any]:
         """The outputs among what was returned."""
-        pick, count = self.adapter.pick, len(self.formula.outputs)
+        pick, count = self.adapter.pick, len(self.returned)
         if isinstance(pick, str):
             found = expressions.value(pick, {**names, "out": result}, f"pick of {self.__name__}")
             return list(found) if isinstance(found, tuple | list) else [found]

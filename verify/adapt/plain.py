@@ -294,7 +294,7 @@ class _Writer:
     def _outputs(self) -> list[str]:
         """The outputs among what is returned, as the statement has them."""
         bound, layout = self.bound, self.bound.layout
-        pick, count = bound.adapter.pick, len(bound.formula.outputs)
+        pick, count = bound.adapter.pick, len(bound.returned)
         if isinstance(pick, str):
             tree = ast.parse(pick, mode="eval").body
             parts = tree.elts if isinstance(tree, ast.Tuple) else [tree]
@@ -310,7 +310,7 @@ class _Writer:
             ]
         picked = bound._picked(self.result, self.inner)
         said = []
-        for text, value, item in zip(texts, picked, bound.formula.outputs, strict=False):
+        for text, value, item in zip(texts, picked, bound.returned, strict=False):
             if not isinstance(value, Tensor):
                 raise Unwritten
             rank, whole = len(item.shape), item.domain in WHOLE

@@ -13,6 +13,7 @@ from torch import Generator, Tensor
 
 from impl.masking import mlm as ours
 from spec.masking.mlm import mlm
+from verify import adapt
 from verify.laws.checking import LEAST, check_law, plan
 from verify.laws.draws import require_pointwise, statement
 from verify.laws.layouts import designs
@@ -201,3 +202,15 @@ def test_axioms_look_only_at_their_own_position() -> None:
         require_pointwise(axiom.condition, i)
     with pytest.raises(NotImplementedError, match="other positions"):
         require_pointwise(eq(labels[i], labels[n - 1 - i]), i)
+
+
+def test_an_adapted_callable_returns_what_is_drawn() -> None:
+    """Several tensors, in another order, of arguments in another order: it is held to the law as it stands."""
+
+    def drawn(special: Any, ids: Any, generator: Any, words: int, mask: int) -> Any:
+        corrupted, labels = ours(ids, special, mask, words, generator=generator)
+        return labels, corrupted
+
+    adapted = adapt.function(drawn, "special, ids, generator, V, mask_id", pick=[1, 0])
+    checks = check_law(adapted.for_formula("masking.mlm"), mlm, asked=0.05)
+    assert {check.verdict for check in checks} == {"conforms"}
