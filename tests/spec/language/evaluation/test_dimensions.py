@@ -87,3 +87,12 @@ def test_a_shape_that_only_a_later_input_explains_is_checked_in_the_end() -> Non
         ValueError, match=r"test\.product: x has shape \(d\*h\), here with .*; \(7,\) was given"
     ):
         evaluate(formula, {"x": np.zeros(7), "a": np.zeros(2), "b": np.zeros(3)})
+
+
+def test_numbers_are_of_the_type_that_was_given() -> None:
+    """SymPy's 2 equals Python's, and what a proof has asked with the one is no answer to who asks with the other."""
+    for actual, kind in ((sympy.Integer(2), sympy.Integer), (2, int), (sympy.Integer(2), sympy.Integer)):
+        found = solved(d - 1, actual, {})
+        assert found is not None
+        assert isinstance(found[d], kind)
+        assert found[d] == 3
