@@ -19,7 +19,7 @@ from spec.language.evaluation.dimensions import Size, is_size, solved_all, whole
 from spec.language.formula import Formula
 from verify.inputs import mask_kinds, regimes
 from verify.inputs.dtypes import DTYPES
-from verify.inputs.leads import YOUNG, Lead, leads
+from verify.inputs.leads import YOUNG, Lead, far_out, leads
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.inputs.sizes import ALIKE, BY_CHANCE, LEAST, SIZE_KINDS, Sizing, sizing
 
@@ -120,6 +120,28 @@ class Space:
         """What examples are about, the most telling first."""
         return _leads(self.formula, self.data_regimes, tuple(self.fixed))
 
+    @cached_property
+    def far(self) -> tuple[Lead, ...]:
+        """Leads that are asked for by themselves, and numbered behind the others."""
+        return () if self.moderate else far_out(self.formula, tuple(self.fixed))
+
+    def far_out(self, count: int, seed: int) -> list[Recipe]:
+        """Recipes of parameters at a scale at which types differ in what they can hold, at sizes of every kind."""
+        random, kinds = np.random.default_rng([seed, 19]), self.sizing.kinds
+        first = int(random.integers(len(self.far))) if self.far else 0
+        return [
+            Recipe(
+                sizes=kinds[turn % len(kinds)],
+                regime=len(self.leads) + (first + turn) % len(self.far),
+                other=0,
+                mask=0,
+                number=turn,
+                seed=int(random.integers(2**31)),
+                variant=turn,
+            )
+            for turn in range(count if self.far else 0)
+        ]
+
     def plain(self, count: int, seed: int) -> list[Recipe]:
         """Recipes at which bounds are as small as they can be: the least sizes, unit normal data, young parameters."""
         random = np.random.default_rng([seed, 17])
@@ -169,7 +191,9 @@ class Space:
         """The example that a recipe describes; at ``sizes``, and with inputs that are ``given``, if they are."""
         random = np.random.default_rng([*recipe])
         sizes = dict(sizes or self.sizing.drawn(recipe.sizes, recipe.variant))
-        lead = self.leads[recipe.regime % len(self.leads)]
+        beyond = recipe.regime - len(self.leads)
+        far = 0 <= beyond < len(self.far)
+        lead = self.far[beyond] if far else self.leads[recipe.regime % len(self.leads)]
         other = self.data_regimes[recipe.other % len(self.data_regimes)]
         mask = self.masks[recipe.mask % len(self.masks)]
         inputs: dict[str, Any] = {}

@@ -60,6 +60,14 @@ def _one(name: str, regime: Regime, said: str = "") -> Lead:
     return Lead(f"{said or name}: {regime.name}", {name: regime})
 
 
+def far_out(formula: Formula, fixed: Container[str] = ()) -> tuple[Lead, ...]:
+    """Each parameter by itself at a scale at which types differ in what they can hold."""
+    names = [
+        t.name for t in formula.tensors if t.role == "parameter" and t.domain in REAL and t.name not in fixed
+    ]
+    return tuple(_one(name, regimes.FAR_OUT) for name in names)
+
+
 def _fresh(formula: Formula) -> list[Lead]:
     """All biases 0, and all gains 1: as a model is before its first step. One of a single parameter is a lead of its own."""
     biases, gains = roles(formula)
@@ -106,4 +114,4 @@ def _occurrences(node: Any, role: str, summed: bool = False) -> Iterable[tuple[s
         yield from _occurrences(child, below, inside)
 
 
-__all__ = ["ALL_DATA", "Lead", "YOUNG", "leads", "roles"]
+__all__ = ["ALL_DATA", "Lead", "YOUNG", "far_out", "leads", "roles"]

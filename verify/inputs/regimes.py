@@ -174,6 +174,10 @@ PARAMETER: tuple[Regime, ...] = (
 """For one of the weights, gains, biases and tables, beside :data:`ZEROS`, while the others are :data:`DISTINCT`."""
 
 
+FAR_OUT = Regime("scale 10³", _scaled(1e3), moderate=False)
+"""For a parameter, where a type of fewer digits has a smaller range, too: exponentials of float32 end at 88."""
+
+
 # Masks ------------------------------------------------------------------------------------------------------------------
 
 

@@ -22,6 +22,8 @@ from verify.search.shrink import SECONDS, Shrinker, declarations
 from verify.subject.caller import Caller
 from verify.subject.playing import played_scene
 
+FAR = 6
+"""Examples of a type behind the first that are about what types differ in: their range."""
 LEAST_SHRINKING = 0.3
 """Seconds that every counterexample gets, even when the report's share is used up."""
 LATER, LATER_OF_MANY = 2, 4
@@ -91,10 +93,11 @@ def value_check(setting: Setting, dtype: str) -> CheckResult:
     def probe(example: Example) -> Outcome:
         return judge_value(judge, caller, example)
 
-    examples, at_once = setting.max_examples, setting.searched
+    examples, at_once, far = setting.max_examples, setting.searched, 0
     if setting.valued:
+        far = min(FAR, examples)
         examples = max(1, examples // (LATER_OF_MANY if space.sizing.extensive else LATER))
-    found = search(space, make, probe, examples, setting.seed, setting.clock, judge.ahead, at_once)
+    found = search(space, make, probe, examples, setting.seed, setting.clock, judge.ahead, at_once, far)
     setting.searched, setting.valued = True, setting.valued or found.through
     name = f"value in {dtype}" if judge.real else "value"
     return concluded(setting, name, "value", dtype, found, probe)

@@ -125,11 +125,13 @@ def search(
     clock: Clock,
     announce: Callable[[list[Example]], None] = lambda examples: None,
     at_once: bool = False,
+    far: int = 0,
 ) -> Found:
     """Judge up to ``count`` examples, and :data:`PLAIN` more where little was said; stops at the first violation. Examples are
     announced before they are judged.
 
-    ``at_once``: all that are planned are announced together; see :func:`windows`.
+    ``at_once``: all that are planned are announced together; see :func:`windows`. ``far``: so many more are about parameters far
+    out, see :meth:`~verify.inputs.examples.Space.far_out`.
     """
     found = Found()
 
@@ -161,6 +163,8 @@ def search(
         judge(recipes)
     if not found.over and count > planned:
         _hunt(space, judge, found, count - planned, seed)
+    if far:
+        judge(space.far_out(far, seed))
     if space.sizing.extensive or found.asked - found.answered:
         judge(space.plain(plain, seed))
     return found
