@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import sympy
 
 from spec.language.arrays import Tensor
+from spec.language.evaluation.dimensions import is_size
 from spec.language.expr import (
     Both,
     Case,
@@ -160,9 +160,9 @@ class Replay:
             return f"{name}.numpy()" if tensor else name
         if isinstance(node, Literal):
             return said(node.value)
-        if isinstance(node, sympy.Integer):
+        if getattr(node, "is_Integer", False):
             return str(node) if node >= 0 else f"({node})"
-        if isinstance(node, sympy.Symbol) and str(node) in self.inputs:
+        if is_size(node) and str(node) in self.inputs:
             return str(node)
         if type(node) in SIGNS:
             left, right = map(said, node.args)
