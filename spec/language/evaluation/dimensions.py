@@ -63,7 +63,8 @@ def solved(size: Any, actual: Any, known: Mapping[Size, Any]) -> dict[Size, Any]
     return _solved(size, actual, frozenset((s, known[s]) for s in within if s in known))
 
 
-@lru_cache(maxsize=4096, typed=True)  # 3 and SymPy's 3 are equal, and what follows from each is of its own type
+# typed: Python's 3 and SymPy's are equal, and what follows from each is of its own type.
+@lru_cache(maxsize=4096, typed=True)
 def _solved(size: Any, actual: Any, knowing: frozenset[tuple[Size, Any]]) -> dict[Size, Any] | None:
     known = dict(knowing)
     unknown = [s for s in symbols_in(size) if s not in known]
