@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +15,7 @@ from torch import Tensor
 import verify
 from impl.decoding import beam, greedy
 from spec.language.registry import procedures
+from tests.verify.playing import played, users
 from verify.decoding import check_procedure, script
 from verify.decoding.cases import Case
 from verify.decoding.contract import Decoder
@@ -165,45 +163,13 @@ def unpacked(a, b, *, cls, sep, longest):
     ids = [cls, *a[: longest - 2], sep]
     return ids, [0] * len(ids)
 """
-BLOCKED = "import sys\nsys.modules.update(dict.fromkeys(('verify', 'spec', 'impl')))\n"
-"""Read by Python as it begins: none of attnspec can be imported."""
 
 
 @pytest.fixture
-def wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+def wrong(tmp_path: Path) -> Iterator[ModuleType]:
     """Callables of a user's, in a module of their own."""
-    (tmp_path / "own_texts.py").write_text(WRONG, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    yield importlib.import_module("own_texts")
-    del sys.modules["own_texts"]
-
-
-EACH = """
-import runpy
-import sys
-
-for name in sys.argv[1:]:
-    try:
-        runpy.run_path(name, run_name="__main__")
-    except SystemExit as ended:
-        print("exit", ended.code, flush=True)
-"""
-"""Runs scripts one after the other, so that torch is imported once."""
-
-
-def played(texts: list[str], folder: Path) -> list[tuple[int, str]]:
-    """The exit code and output of each script beside the module, where attnspec cannot be imported."""
-    names = [f"again_{place}.py" for place in range(len(texts))]
-    for name, text in [*zip(names, texts, strict=True), ("sitecustomize.py", BLOCKED), ("each.py", EACH)]:
-        (folder / name).write_text(text, encoding="utf-8")
-    ran = subprocess.run(
-        [sys.executable, "each.py", *names], cwd=folder, env={**os.environ, "PYTHONPATH": str(folder)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert not ran.stderr, ran.stderr
-    lines = ran.stdout.splitlines()
-    assert [line.startswith("exit ") for line in lines] == [False, True] * len(texts), ran.stdout
-    return [(int(code.split()[1]), said) for said, code in zip(lines[::2], lines[1::2], strict=True)]
+    with users(tmp_path, own_texts=WRONG):
+        yield importlib.import_module("own_texts")
 
 
 @pytest.mark.parametrize(
@@ -227,10 +193,10 @@ def test_every_failure_is_played_again_without_attnspec(
     # What every other call gives hangs on how many there were: that it is not the same is all that is looked at.
     failed = [found for found in report.falsified if name != "forgetful" or REPEATS in found.name]
     texts = [script(found, f"own_texts:{name}", procedure_id) for found in failed]
-    for found, (code, said) in zip(failed, played(texts, tmp_path), strict=True):
+    for found, (code, said) in zip(failed, played(tmp_path, texts), strict=True):
         assert code == 1, f"{found.name}: {said}"
         assert said.startswith("fails again: ")
-        assert name == "forgetful" or said == f"fails again: {found.message}"
+        assert name == "forgetful" or said == f"fails again: {found.message}\n"
 
 
 def test_a_cache_that_is_not_reordered_is_found_made_small_and_played_again(
@@ -244,10 +210,10 @@ def test_a_cache_that_is_not_reordered_is_found_made_small_and_played_again(
     assert case["kind"] == "attention"
     assert len(case["prompts"]) == 1
     text = script(found, "own_texts:beams", "decoding.beam")
-    assert played([text], tmp_path)[0][0] == 1
+    assert played(tmp_path, [text])[0][0] == 1
     mended = WRONG.replace("reordered = False", "reordered = True")
     (tmp_path / "own_texts.py").write_text(mended, encoding="utf-8")
-    assert played([text], tmp_path)[0][0] == 0
+    assert played(tmp_path, [text])[0][0] == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)

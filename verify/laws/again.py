@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -54,16 +54,30 @@ def first_written(checks: Sequence[CheckResult], write: Callable[[str], Written 
                 return
 
 
-def showing(samples: Sequence[S], size: Callable[[S], int], test: Callable[[S, Tally], None]) -> Iterator[S]:
-    """The samples that fail a test by themselves, small ones first: those first that fail it by so much that others would, too,
-    drawn from a generator that nobody has seeded.
+def shown(
+    samples: Sequence[S],
+    size: Callable[[S], int],
+    test: Callable[[S, Tally], None],
+    excluded: Callable[[S], object] | None,
+) -> S | None:
+    """The smallest sample that holds what is ``excluded``, or, where nothing is, that fails a test by itself: first of all by so
+    much that another would, too, drawn from a generator that nobody has seeded.
     """
+    ranked = sorted(samples, key=size)
+    if excluded is not None:
+        return next((sample for sample in ranked if excluded(sample)), None)
     for alpha in (ALPHA**2, ALPHA):
-        for sample in sorted(samples, key=size):
+        for sample in ranked:
             tally = Tally(alpha, 4)
             test(sample, tally)
             if not tally.verdict()[0]:
-                yield sample
+                return sample
+    return None
+
+
+def of_calls(replay: Replay, name: str, calls: int) -> Written:
+    """Calls that raise or give something of another form, or whose results do not follow their generator."""
+    return replay.text(replay.of_results(calls) if name == RESULTS else replay.of_generator())
 
 
 # Laws that select positions -------------------------------------------------------------------------------------------------
@@ -104,14 +118,9 @@ def selecting(
             calls = 2 if free is None else free.times // free.per_call
             return replay.text(replay.every(calls, axioms[name].condition, symbol, shape))
         if name in (RESULTS, GENERATOR):
-            replay, _ = of(broken.get(name, layouts[0]))
-            return replay.text(replay.of_results(FEW) if name == RESULTS else replay.of_generator())
+            return of_calls(of(broken.get(name, layouts[0]))[0], name, FEW)
         excluded = {OUTCOMES: impossible, JOINED: apart}.get(name)
-        if excluded is not None:
-            every = iter([sample for sample in sorted(samples, key=_size) if excluded(sample) is not None])
-        else:
-            every = showing(samples, _size, lambda s, tally: SELECTING[name](s, independent, tally))
-        sample = next(every, None)
+        sample = shown(samples, _size, lambda s, tally: SELECTING[name](s, independent, tally), excluded)
         if sample is None:
             return None
         replay, shape = of(sample.layout)
@@ -191,19 +200,13 @@ def choosing(
             return replay.text(replay.every(situation.calls, conditions[axiom], symbol, shape))
         if name in (RESULTS, GENERATOR):
             situation = broken.get(name, situations[0])
-            replay = of(situation)
-            calls = situation.calls
-            return replay.text(replay.of_results(calls) if name == RESULTS else replay.of_generator())
-        wrong = choice_causes.impossible
-        if name == OUTCOMES:
-            every = iter([draws for draws in sorted(samples, key=_total) if wrong(draws)])
-        else:
-            every = showing(samples, _total, lambda d, tally: CHOOSING[name](d, tally))
-        draws = next(every, None)
+            return of_calls(of(situation), name, situation.calls)
+        excluded = choice_causes.impossible if name == OUTCOMES else None
+        draws = shown(samples, _total, lambda d, tally: CHOOSING[name](d, tally), excluded)
         if draws is None:
             return None
         replay = of(draws.situation)
-        judged = replay.excluded(wrong) if name == OUTCOMES else replay.tested(CHOOSING[name])
+        judged = replay.tested(CHOOSING[name]) if excluded is None else replay.excluded(excluded)
         outcome = [replay.spelled(part, symbol) for part in law.outcome]
         return replay.text([*_draws(replay, draws, outcome), *judged])
 

@@ -47,15 +47,6 @@ class _Outside(ast.NodeVisitor):
             if part is not None:
                 self.visit(part)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        self._function(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
-        self._function(node)
-
-    def visit_Lambda(self, node: ast.Lambda) -> None:
-        self._function(node)
-
     def _function(self, node: Function) -> None:
         decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
         defaults = [each for each in (*node.args.defaults, *node.args.kw_defaults) if each is not None]
@@ -65,6 +56,8 @@ class _Outside(ast.NodeVisitor):
         names = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
         self._inside(body, names.union(*map(_set, body)))
 
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = _function
+
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         for part in (*node.decorator_list, *node.bases, *node.keywords):
             self.visit(part)
@@ -73,22 +66,12 @@ class _Outside(ast.NodeVisitor):
             self.visit(each)
         self.in_class = before
 
-    def visit_ListComp(self, node: ast.ListComp) -> None:
-        self._comprehension(node)
-
-    def visit_SetComp(self, node: ast.SetComp) -> None:
-        self._comprehension(node)
-
-    def visit_DictComp(self, node: ast.DictComp) -> None:
-        self._comprehension(node)
-
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
-        self._comprehension(node)
-
     def _comprehension(self, node: Comprehension) -> None:
         self._inside(
             [*ast.iter_child_nodes(node)], set().union(*(_set(one.target) for one in node.generators))
         )
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
     def _inside(self, parts: list[ast.AST] | list[ast.stmt] | list[ast.expr], names: set[str]) -> None:
         before, self.in_class = self.in_class, set()

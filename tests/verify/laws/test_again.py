@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +10,7 @@ from types import ModuleType
 import pytest
 
 from spec.language.registry import find
+from tests.verify.playing import played, users
 from verify import script
 from verify.laws.checking import check_law
 from verify.report import CheckResult
@@ -89,19 +87,6 @@ def together(x, T, k, p, generator):
     below = (share.cumsum(-1) < u * share.sum(-1, keepdim=True)).sum(-1, keepdim=True)
     return x.indices.gather(-1, below.clamp(max=share.shape[-1] - 1)).squeeze(-1)
 """
-BLOCKED = "import sys\nsys.modules.update(dict.fromkeys(('verify', 'spec', 'impl')))\n"
-"""Read by Python as it begins: none of attnspec can be imported."""
-EACH = """
-import runpy
-import sys
-
-for name in sys.argv[1:]:
-    try:
-        runpy.run_path(name, run_name="__main__")
-    except SystemExit as ended:
-        print("exit", ended.code, flush=True)
-"""
-"""Runs scripts one after the other, so that torch is imported once."""
 MASKING = {
     "often": "law: selection",
     "kept": "law: outcomes",
@@ -118,12 +103,10 @@ CASES += [(name, "decoding.sample") for name in ("alone", "hot", "together")]
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+def own(tmp_path: Path) -> Iterator[ModuleType]:
     """Callables of a user's, in a module of their own."""
-    (tmp_path / "own_draws.py").write_text(WRONG, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    yield importlib.import_module("own_draws")
-    del sys.modules["own_draws"]
+    with users(tmp_path, own_draws=WRONG):
+        yield importlib.import_module("own_draws")
 
 
 def written(own: ModuleType, name: str, formula_id: str) -> CheckResult:
@@ -138,31 +121,15 @@ def test_what_is_drawn_otherwise_is_seen_again_without_attnspec(own: ModuleType,
     """Rates, shares, neighbours, labels, inputs, generators, shapes, exceptions: each script ends with 1 and says what it saw."""
     found = {name: written(own, name, formula_id) for name, formula_id in CASES}
     assert {name: MASKING[name] and check.name for name, check in found.items() if name in MASKING} == MASKING
-    for name, formula_id in CASES:
-        text = script(found[name], f"own_draws:{name}", formula_id)
-        (tmp_path / f"again_{name}.py").write_text(text, encoding="utf-8")
-    ended = played(tmp_path, [f"again_{name}.py" for name, _ in CASES])
-    assert [code for _, code in ended] == ["exit 1"] * len(CASES), ended
-    assert all(said.startswith("fails again: ") for said, _ in ended), ended
+    texts = [script(found[name], f"own_draws:{name}", formula_id) for name, formula_id in CASES]
+    ended = played(tmp_path, texts)
+    assert [code for code, _ in ended] == [1] * len(CASES), ended
+    assert all(said.startswith("fails again: ") for _, said in ended), ended
 
 
 def test_a_mended_callable_passes(own: ModuleType, tmp_path: Path) -> None:
     """The script of a wrong rate ends with 0 once the rate is right."""
     text = script(written(own, "often", "masking.mlm"), "own_draws:often", "masking.mlm")
-    (tmp_path / "again.py").write_text(text, encoding="utf-8")
     (tmp_path / "own_draws.py").write_text(WRONG.replace("rate=0.25", "rate=0.15"), encoding="utf-8")
-    ((said, code),) = played(tmp_path, ["again.py"])
-    assert (code, said.split(":")[0]) == ("exit 0", "does not fail")
-
-
-def played(folder: Path, names: list[str]) -> list[tuple[str, str]]:
-    """What each script says, and how it ends, where attnspec cannot be imported."""
-    (folder / "sitecustomize.py").write_text(BLOCKED, encoding="utf-8")
-    (folder / "each.py").write_text(EACH, encoding="utf-8")
-    ran = subprocess.run(
-        [sys.executable, "each.py", *names], cwd=folder, env={**os.environ, "PYTHONPATH": str(folder)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert not ran.stderr, ran.stderr
-    lines = ran.stdout.splitlines()
-    return [*zip(lines[::2], lines[1::2], strict=True)]
+    ((code, said),) = played(tmp_path, [text])
+    assert (code, said.split(":")[0]) == (0, "does not fail")

@@ -1,18 +1,16 @@
 """Scripts that reproduce a falsification on their own."""
 
-import os
+import importlib
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 
+from tests.verify.playing import played, users
 from verify import check, script
 from verify.output.script import PLACEHOLDER, literal
 
-ROOT = Path(__file__).parents[3]
 MODULE = """
 import torch
 import torch.nn.functional as F
@@ -66,15 +64,10 @@ def right(x, gamma, beta, eps):
 
 
 @pytest.fixture
-def module(tmp_path, monkeypatch):
+def module(tmp_path):
     """A user's module in a folder of its own."""
-    (tmp_path / "mymodule_for_reproduce.py").write_text(MODULE)
-    monkeypatch.syspath_prepend(tmp_path)
-    sys.modules.pop("mymodule_for_reproduce", None)
-    import mymodule_for_reproduce
-
-    yield mymodule_for_reproduce
-    sys.modules.pop("mymodule_for_reproduce", None)
+    with users(tmp_path, mymodule_for_reproduce=MODULE):
+        yield importlib.import_module("mymodule_for_reproduce")
 
 
 def exit_code(text, folder):
@@ -84,18 +77,6 @@ def exit_code(text, folder):
     with pytest.raises(SystemExit) as left:
         runpy.run_path(str(path), run_name="__main__")
     return left.value.code
-
-
-def played(text, folder):
-    """The exit code and output of a script run in a fresh process."""
-    path = Path(folder) / "again.py"
-    path.write_text(text)
-    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
-    done = subprocess.run(
-        [sys.executable, str(path)], capture_output=True, text=True, env=environment, timeout=120, check=False
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode, done.stdout
 
 
 @pytest.mark.parametrize(
@@ -121,7 +102,7 @@ def test_the_script_calls_with_the_leading_dimensions_that_are_taken(module, tmp
     """A callable that wants one is called with one, and its mistake shows, in a process that loads nothing but the script."""
     report = check(module.in_batches, "normalization.layer_norm", max_examples=10, causes=False)
     assert report.leading == (1,)
-    code, out = played(script(report), tmp_path)
+    ((code, out),) = played(tmp_path, [script(report)])
     assert code == 1, out
     assert "expected" in out
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import torch
 
+from tests.verify.playing import played, users
 from verify import adapt, check, script
 
 MODULE = """
@@ -118,31 +115,13 @@ def growing(x, gamma, beta, eps):
     out = nn.functional.layer_norm(x, x.shape[-1:], gamma, beta, eps)
     return out if x.shape[-1] < 4 else torch.cat((out, out), -1)
 """
-BLOCKED = "import sys\nsys.modules.update(dict.fromkeys(('verify', 'spec', 'impl')))\n"
-"""Read by Python as it begins: none of attnspec can be imported."""
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
+def own(tmp_path):
     """A module of a user's in a folder of its own."""
-    (tmp_path / "own_parts.py").write_text(MODULE)
-    monkeypatch.syspath_prepend(tmp_path)
-    sys.modules.pop("own_parts", None)
-    yield importlib.import_module("own_parts")
-    sys.modules.pop("own_parts", None)
-
-
-def played(text: str, folder: Path) -> tuple[int, str]:
-    """The exit code and output of a script beside the module, where attnspec cannot be imported."""
-    (folder / "sitecustomize.py").write_text(BLOCKED)
-    (folder / "again.py").write_text(text)
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
-    done = subprocess.run(
-        [sys.executable, "again.py"], cwd=folder, capture_output=True, text=True, env=environment,
-        timeout=120, check=False,
-    )  # fmt: skip
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode, done.stdout
+    with users(tmp_path, own_parts=MODULE):
+        yield importlib.import_module("own_parts")
 
 
 def scaled(own):
@@ -217,7 +196,7 @@ def test_an_adapted_module_fails_again_without_attnspec(own, tmp_path, make, for
     report = check(make(own), formula, max_examples=12, causes=False)
     text = script(report, target="own_parts:unknown")
     assert "verify" not in text
-    code, out = played(text, tmp_path)
+    ((code, out),) = played(tmp_path, [text])
     assert code == 1, out
     first = next(c.counterexample for c in report.falsified if c.kind == "value")
     assert f"got {first.got!r}," in out
@@ -229,7 +208,7 @@ def test_an_adapted_function_is_called_as_it_was(own, tmp_path):
     report = check(
         adapted, "normalization.layer_norm", max_examples=12, causes=False, conventions={"shapes": "every"}
     )
-    code, out = played(script(report, target="own_parts:late"), tmp_path)
+    ((code, out),) = played(tmp_path, [script(report, target="own_parts:late")])
     assert code == 1, out
 
 
@@ -253,7 +232,7 @@ def test_a_gradient_flows_through_the_plain_lines(own, tmp_path):
     )
     report = check(adapted, "normalization.layer_norm", max_examples=20, causes=False)
     assert {"gradient"} <= {c.kind for c in report.falsified} <= {"gradient", "theorem"}
-    code, out = played(script(report, target="own_parts:unknown"), tmp_path)
+    ((code, out),) = played(tmp_path, [script(report, target="own_parts:unknown")])
     assert code == 1, out
 
 
@@ -269,7 +248,7 @@ def test_leading_dimensions_are_added_in_plain_lines(own, tmp_path, name, formul
         pytest.fail("it is wrong, and was not falsified")
     text = script(report)
     assert "verify" not in text
-    code, out = played(text, tmp_path)
+    ((code, out),) = played(tmp_path, [text])
     assert code == 1, out
 
 
@@ -282,7 +261,7 @@ def test_a_mended_function_passes_in_its_leading_dimensions(own, tmp_path):
         "return x * gamma / width + beta", "return nn.functional.layer_norm(x, (width,), gamma, beta, eps)"
     )
     (tmp_path / "own_parts.py").write_text(mended)
-    assert played(text, tmp_path)[0] == 0
+    assert played(tmp_path, [text])[0][0] == 0
 
 
 def test_a_result_of_another_shape_is_seen_without_attnspec(own, tmp_path):
@@ -292,7 +271,7 @@ def test_a_result_of_another_shape_is_seen_without_attnspec(own, tmp_path):
     )
     text = script(report)
     assert "verify" not in text
-    code, out = played(text, tmp_path)
+    ((code, out),) = played(tmp_path, [text])
     assert code == 1, out
     assert "fails again: expected" in out
 
@@ -313,5 +292,5 @@ def test_an_adapted_call_is_written_for_each_of_its_shapes(own, tmp_path):
         failed = next(c for c in report.falsified if c.kind == kind)
         text = script(failed, "own_parts:unknown", "normalization.layer_norm")
         assert "verify" not in text
-        code, out = played(text, tmp_path)
+        ((code, out),) = played(tmp_path, [text])
         assert code == 1, out

@@ -1,11 +1,11 @@
 """Scripts of functions of other libraries' arrays, with their own gradients: they need that library, torch and the module."""
 
-import os
-import subprocess
-import sys
+import importlib
+from contextlib import ExitStack
 
 import pytest
 
+from tests.verify.playing import played, users
 from verify import adapt, check
 from verify.output.script import script
 
@@ -51,37 +51,17 @@ def right(x, y):
     return (x * y).sum(-1)
 """
 
-BLOCKED = """
-import sys
-for name in ("verify", "spec", "impl"):
-    sys.modules[name] = None
-"""
-
 
 @pytest.fixture
-def module(tmp_path, monkeypatch):
+def module(tmp_path):
     """A user's module of this text, imported."""
+    with ExitStack() as stack:
 
-    def written(text):
-        (tmp_path / "own_arrays.py").write_text(text)
-        monkeypatch.syspath_prepend(tmp_path)
-        monkeypatch.delitem(sys.modules, "own_arrays", raising=False)
-        return __import__("own_arrays")
+        def written(text):
+            stack.enter_context(users(tmp_path, own_arrays=text))
+            return importlib.import_module("own_arrays")
 
-    return written
-
-
-def status(text, folder):
-    """What a script says and exits with, where nothing of attnspec can be imported."""
-    (folder / "sitecustomize.py").write_text(BLOCKED)
-    (folder / "again.py").write_text(text)
-    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = subprocess.run(
-        [sys.executable, "again.py"], cwd=folder, capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": path},
-    )  # fmt: skip
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode
+        yield written
 
 
 def test_a_backward_pass_of_numpy_fails_again(module, tmp_path):
@@ -93,8 +73,8 @@ def test_a_backward_pass_of_numpy_fails_again(module, tmp_path):
     assert {c.kind for c in report.falsified} == {"gradient"}
     text = script(report, target="own_arrays:unknown")
     assert "verify" not in text
-    assert status(text, tmp_path) == 1
-    assert status(text.replace("half_of_it", "whole"), tmp_path) == 0
+    ended = played(tmp_path, [text, text.replace("half_of_it", "whole")])
+    assert [code for code, _ in ended] == [1, 0], ended
 
 
 @pytest.mark.parametrize(("name", "kinds"), [("wrong_value", {"value"}), ("wrong_gradient", {"gradient"})])
@@ -106,5 +86,5 @@ def test_a_function_of_jax_fails_again(module, tmp_path, name, kinds):
     assert kinds <= {c.kind for c in report.falsified}
     text = script(report, target="own_arrays:unknown")
     assert "verify" not in text
-    assert status(text, tmp_path) == 1
-    assert status(text.replace(name, "right"), tmp_path) == 0
+    ended = played(tmp_path, [text, text.replace(name, "right")])
+    assert [code for code, _ in ended] == [1, 0], ended

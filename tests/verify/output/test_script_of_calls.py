@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import json
-import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +12,7 @@ import pytest
 import torch
 
 from tests.verify import wrong_products
+from tests.verify.playing import played
 from verify import check, mutants, script
 
 SCENES = [
@@ -55,38 +53,8 @@ CATALOGUE = [  # equalities, gradients, bounds, other formulas of results, fault
 ]
 OURS = {"flat", "opened", "called", "hollow"}
 """What a few variants of the catalogue use of ours."""
-PLAYER = """
-import contextlib, importlib, io, json, os, runpy, sys
-sys.modules.update(dict.fromkeys(("verify", "spec", "impl")))
-import torch
-torch.set_num_threads(1)
-found = []
-for file, module, name, right in json.load(open("cases.json")):
-    seen = []
-    for instead in (None, right):
-        read, write = os.pipe()
-        if not os.fork():
-            code, said = "no end", io.StringIO()
-            try:
-                if instead:
-                    where, _, what = instead.partition(":")
-                    call = getattr(importlib.import_module(where), what)
-                    setattr(importlib.import_module(module), name, call)
-                with contextlib.redirect_stdout(said):
-                    runpy.run_path(file, run_name="__main__")
-            except SystemExit as end:
-                code = end.code
-            except BaseException as error:
-                code = f"{type(error).__name__}: {error}"
-            os.write(write, json.dumps([code, said.getvalue()[:900]]).encode())
-            os._exit(0)
-        os.close(write)
-        seen.append(json.loads(os.read(read, 9999)))
-        os.wait()
-    found.append(seen)
-json.dump(found, open("found.json", "w"))
-"""
-"""Plays scripts, each in a process of its own that has neither of ours: with what is wrong, then with what is right."""
+INSTEAD = "import importlib; setattr(importlib.import_module({!r}), {!r}, importlib.import_module({!r}).{})"
+"""A variant that is right takes the place of a wrong one."""
 
 
 def copied(folder: Path) -> None:
@@ -107,7 +75,6 @@ def own(tmp_path_factory):
     (folder / "wrongs").mkdir()
     copied(folder)
     shutil.copy(wrong_products.__file__, folder)
-    (folder / "player.py").write_text(PLAYER)
     sys.path.insert(0, str(folder))
     yield folder
     sys.path.remove(str(folder))
@@ -125,7 +92,7 @@ def written(report, name, target):
 @pytest.fixture(scope="module")
 def seen(own):
     """What every script shows for the wrong callable and for a right one: exit code and output."""
-    cases, texts = [], {}
+    cases = []
     module = importlib.import_module("wrong_products")
     for name, by in SCENES:
         conventions = {"shapes": "every", "generator": "untouched"}
@@ -133,7 +100,7 @@ def seen(own):
             getattr(module, name), "scores.dot", max_examples=40, causes=False, conventions=conventions
         )
         text = written(report, by, f"wrong_products:{name}")
-        cases.append((name, by, text, "wrong_products", "wrong_products:right"))
+        cases.append((name, by, text, INSTEAD.format("wrong_products", name, "wrong_products", "right")))
     every = mutants.variants(tuple({formula for formula, _, _ in CATALOGUE}))
     for formula, name, by in CATALOGUE:
         wrong = next(v for v in every if v.formula_id == formula and v.name == name)
@@ -147,17 +114,13 @@ def seen(own):
         report = check(wrong.call, formula, max_examples=24, causes=False, **wrong.options)
         home, other = (v.call.__module__.replace("verify.mutants", "wrongs") for v in (wrong, right))
         text = written(report, by, f"{home}:{wrong.call.__name__}")
-        cases.append((wrong.call.__name__, by, text, home, f"{other}:{right.call.__name__}"))
-    listed = []
-    for place, (name, by, text, home, right) in enumerate(cases):
-        texts[name, by] = text
-        (own / f"script_{place}.py").write_text(text)
-        listed.append((f"script_{place}.py", home, name, right))
-    (own / "cases.json").write_text(json.dumps(listed))
-    environment = {**os.environ, "PYTHONPATH": str(own)}
-    subprocess.run([sys.executable, "player.py"], cwd=own, env=environment, timeout=300, check=True)
-    found = json.loads((own / "found.json").read_text())
-    return {(name, by): (text, *shown) for (name, by, text, *_), shown in zip(cases, found, strict=True)}
+        instead = INSTEAD.format(home, wrong.call.__name__, other, right.call.__name__)
+        cases.append((wrong.call.__name__, by, text, instead))
+    wrongs = played(own, [text for _, _, text, _ in cases])
+    rights = played(own, [(instead, text) for _, _, text, instead in cases])
+    return {
+        (name, by): (text, *ended) for (name, by, text, _), *ended in zip(cases, wrongs, rights, strict=True)
+    }
 
 
 KEYS = [*SCENES, *((name, by) for _, name, by in CATALOGUE)]
@@ -177,9 +140,9 @@ def test_every_scene_and_kind_of_claim_has_a_script(seen):
     """All scenes that are played; claims that are equalities, bounds and gradients."""
     from verify.properties.scenarios import LAWS, VALUES
 
-    played = {by.removeprefix("robustness: ") for _, by in KEYS}
+    scenes = {by.removeprefix("robustness: ") for _, by in KEYS}
     rare = {"sizes of one", "at a boundary", "no leading dimension"}
-    assert {scenario.name for scenario in (*VALUES, *LAWS)} - played <= rare
+    assert {scenario.name for scenario in (*VALUES, *LAWS)} - scenes <= rare
     texts = [text for text, *_ in seen.values()]
     for kind in ("related(left, '=',", "related(left, '<=',", "slopes(", "look(", "same("):
         assert any(kind in text for text in texts), kind

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import os
-import subprocess
-import sys
 
 import pytest
 
+from tests.verify.playing import played, users
 from verify import check, script
 
 NAMES = """
@@ -67,34 +65,13 @@ def output(x, gamma):
 
 norm = adapt.function(output, "x, gamma", fixed={"eps": 1e-5})
 """
-BLOCKED = "import sys\nfor name in ('verify', 'spec', 'impl'):\n    sys.modules[name] = None\n"
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch):
-    """A folder with modules, from which nothing of ours can be imported in another process."""
-    (tmp_path / "names_of_users.py").write_text(NAMES)
-    (tmp_path / "adapted_by_users.py").write_text(ADAPTED)
-    (tmp_path / "blocked").mkdir()
-    (tmp_path / "blocked" / "sitecustomize.py").write_text(BLOCKED)
-    monkeypatch.syspath_prepend(tmp_path)
-    yield tmp_path
-    for name in ("names_of_users", "adapted_by_users"):
-        sys.modules.pop(name, None)
-
-
-def played(home, text):
-    """What a script says, and its exit status."""
-    (home / "again.py").write_text(text)
-    process = subprocess.run(
-        [sys.executable, "again.py"],
-        cwd=home,
-        env={**os.environ, "PYTHONPATH": str(home / "blocked")},
-        capture_output=True,
-        text=True,
-    )
-    assert "Traceback" not in process.stderr, process.stderr
-    return process.stdout, process.returncode
+def home(tmp_path):
+    """A folder with modules of a user's."""
+    with users(tmp_path, names_of_users=NAMES, adapted_by_users=ADAPTED):
+        yield tmp_path
 
 
 @pytest.mark.parametrize(
@@ -111,7 +88,7 @@ def test_a_callable_may_be_called_as_anything_in_the_script(home, name, formula_
     """NumPy's short name, that of a helper of ours; what it returns may require a gradient, or have a type of its own."""
     found = getattr(importlib.import_module("names_of_users"), name)
     report = check(found, formula_id, max_examples=8, causes=False)
-    said, status = played(home, script(report, f"names_of_users:{name}"))
+    ((status, said),) = played(home, [script(report, f"names_of_users:{name}")])
     assert status == 1
     assert said.startswith("fails again: ")
     assert "Error" not in said
@@ -121,7 +98,7 @@ def test_what_gives_the_decoder_is_called(home):
     """A function without parameters gives the callable in a script of a procedure, too."""
     found = importlib.import_module("names_of_users").made()
     report = check(found, "decoding.greedy", max_examples=8, causes=False)
-    said, status = played(home, script(report, "names_of_users:made", written="made()"))
+    ((status, said),) = played(home, [script(report, "names_of_users:made", written="made()")])
     assert (status, "Error" in said) == (1, False)
 
 
@@ -131,7 +108,7 @@ def test_helpers_of_users_keep_apart_from_those_of_scripts(home):
     report = check(adapter, "normalization.rms_norm", max_examples=8, causes=False)
     for found in report.falsified:
         text = script(found, "adapted_by_users:norm", "normalization.rms_norm")
-        said, status = played(home, text)
+        ((status, said),) = played(home, [text])
         assert status == 1
         assert "Error" not in said
-        assert played(home, text.replace("2e-5", "1e-5"))[1] == 0
+        assert played(home, [text.replace("2e-5", "1e-5")])[0][0] == 0

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import os
-import subprocess
-import sys
 
 import pytest
 
+from tests.verify.playing import OURS, played, users
 from verify import check, script
 
 PARTS = """
@@ -84,19 +82,13 @@ class Gain:
 def unwritten():
     return adapt.module(Scaled, {"gain": Gain()}, arguments="d, eps=eps")
 '''
-BLOCKED = "import sys\nsys.modules.update(dict.fromkeys(('verify', 'spec', 'impl', 'own_adapters')))\n"
-"""Read by Python as it begins: neither attnspec nor the module that needs it can be imported."""
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
+def own(tmp_path):
     """Adapters in a module of a user's, which imports attnspec, beside the parts that do not."""
-    (tmp_path / "own_parts.py").write_text(PARTS)
-    (tmp_path / "own_adapters.py").write_text(ADAPTED)
-    monkeypatch.syspath_prepend(tmp_path)
-    yield importlib.import_module("own_adapters")
-    for name in ("own_parts", "own_adapters"):
-        sys.modules.pop(name, None)
+    with users(tmp_path, own_parts=PARTS, own_adapters=ADAPTED):
+        yield importlib.import_module("own_adapters")
 
 
 @pytest.mark.parametrize("name", ["from_a_closure", "from_defaults", "from_a_partial", "built", "called"])
@@ -105,16 +97,10 @@ def test_a_function_without_a_name_stands_in_the_script(own, tmp_path, name):
     report = check(getattr(own, name)(), "normalization.rms_norm", max_examples=12, causes=False)
     text = script(report, target="own_adapters:unknown")
     assert "verify" not in text
-    (tmp_path / "sitecustomize.py").write_text(BLOCKED)
-    (tmp_path / "again.py").write_text(text)
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "again.py"], cwd=tmp_path, capture_output=True, text=True, env=environment,
-        timeout=120, check=False,
-    )  # fmt: skip
+    ((code, said),) = played(tmp_path, [text], blocked=(*OURS, "own_adapters"))
     first = next(c.counterexample for c in report.falsified if c.kind == "value")
-    assert done.returncode == 1, done.stderr
-    assert f"got {first.got!r}," in done.stdout
+    assert code == 1, said
+    assert f"got {first.got!r}," in said
 
 
 def test_what_has_no_source_is_called_by_its_adapter(own):
