@@ -25,18 +25,31 @@ _SPOKEN = {
 }
 
 
+def said_by(error: BaseException) -> str:
+    """What an exception says, in one line of at most 240 characters that can be written anywhere; empty where it says nothing,
+    or its text cannot be had.
+    """
+    try:
+        said = " ".join(str(error).split())
+    except Exception:
+        return ""
+    said = said.encode("utf-8", "backslashreplace").decode("utf-8")  # half a surrogate pair has no encoding
+    return said if len(said) <= 240 else said[:240] + " …"
+
+
+def complaint(error: BaseException) -> str:
+    """An exception's type, and what it says."""
+    said = said_by(error)
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
 def blamed(error: BaseException, begin: str, dtype: str, known: bool, shapes: str) -> Exception:
     """What an exception says about the callable, in one line.
 
     A :class:`Fault`, or :class:`Unsupported` where it declares that the type is not supported; ``known`` tells that a call
     in this type has succeeded before, so that such a declaration is no longer believed.
     """
-    try:
-        said = " ".join(str(error).split())
-    except Exception:  # an exception whose text cannot be had is named by its type
-        said = ""
-    said = said if len(said) <= 240 else said[:240] + " …"
-    line = f"{begin} raised {type(error).__name__}{': ' + said if said else ''} for {shapes}"
+    said, line = said_by(error), f"{begin} raised {complaint(error)} for {shapes}"
     if isinstance(error, Fault | Unsupported):
         return error
     if isinstance(error, NotImplementedError) and not known:

@@ -19,7 +19,7 @@ from verify.adapt.adapter import Adapter
 from verify.adapt.layout import Layout
 from verify.adapt.masks import MaskForm
 from verify.adapt.weights import Filling
-from verify.faults import Unusable
+from verify.faults import Unusable, complaint
 
 KEPT = 64
 """Built modules that are kept, one for each size."""
@@ -117,12 +117,11 @@ class ModuleRunner:
         except Unusable:
             raise
         except Exception as error:
-            said = " ".join(str(error).split())[:200]
             spoken = ", ".join(
                 f"{name} = {numbers[name]}" for name in sorted(self.built_by) if name in numbers
             )
             raise Unusable(
-                f"{self.title} cannot be built where {spoken or 'nothing is given'}: {type(error).__name__}: {said}; if it "
+                f"{self.title} cannot be built where {spoken or 'nothing is given'}: {complaint(error)}; if it "
                 'can at some sizes only, say at which, such as sizes={"d_model": "h*d_k"} or --sizes d_model=h*any'
             ) from error
         if not isinstance(module, nn.Module):

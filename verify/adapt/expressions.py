@@ -15,7 +15,7 @@ from typing import Any
 from torch import Tensor
 
 from verify.adapt.vocabulary import ATTRIBUTES, FUNCTIONS, METHODS
-from verify.faults import Unusable
+from verify.faults import Unusable, said_by
 
 _BINARY: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -215,8 +215,9 @@ def value(text: str, names: Mapping[str, Any], where: str) -> Any:
         AttributeError,
         ArithmeticError,
     ) as error:
-        said = " ".join(str(error).split())[:200]
-        raise Unusable(f'{where} = "{text}" fails: {said}, where {spoken_of(text, names)}') from None
+        raise Unusable(
+            f'{where} = "{text}" fails: {said_by(error)}, where {spoken_of(text, names)}'
+        ) from None
 
 
 def arguments(text: str, names: Mapping[str, Any], where: str) -> tuple[list[Any], dict[str, Any]]:

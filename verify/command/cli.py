@@ -18,7 +18,7 @@ import spec
 import verify
 from verify.command.memory import collect_seldom
 from verify.command.profiles import PROFILES
-from verify.faults import Unusable
+from verify.faults import Unusable, complaint
 
 CONFORMS, FALSIFIED, UNUSABLE, NOTHING = 0, 1, 2, 3
 DTYPES = ("float64", "float32", "bfloat16", "float16")
@@ -338,9 +338,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("ATTNSPEC_TRACEBACK"):
             raise
-        said = " ".join(str(error).split())[:200]
         print(  # noqa: T201
-            f"attnspec: a fault of attnspec itself: {type(error).__name__}: {said} (ATTNSPEC_TRACEBACK=1 shows where)",
+            f"attnspec: a fault of attnspec itself: {complaint(error)} (ATTNSPEC_TRACEBACK=1 shows where)",
             file=sys.stderr,
         )
         return NOTHING

@@ -52,7 +52,7 @@ def perform(task: Task) -> TaskResult:
     """Run one task in this process."""
     began = time.perf_counter()
     _turn_to(task.formula_id)
-    from verify.faults import Unusable
+    from verify.faults import Unusable, complaint
     from verify.subject.loading import Unloadable, place_at
 
     try:
@@ -67,10 +67,9 @@ def perform(task: Task) -> TaskResult:
     except (Unloadable, Unusable) as error:
         outcome = TaskResult(task, error=str(error))
     except Exception as error:
-        said = str(error).strip().splitlines()
         at = traceback.extract_tb(error.__traceback__)[-1]  # or nobody finds it again
         place = f" ({Path(at.filename).name}:{at.lineno}, {at.name})"
-        outcome = TaskResult(task, error=f"{type(error).__name__}: {said[0] if said else ''}{place}")
+        outcome = TaskResult(task, error=f"{complaint(error)}{place}")
     outcome.seconds = time.perf_counter() - began
     return outcome
 

@@ -25,7 +25,7 @@ from torch import Tensor
 
 from spec.decoding.continuations import Continuation, Found, Problem
 from verify.decoding.cases import Case, models_of
-from verify.faults import Fault, Unsupported, Unusable
+from verify.faults import Fault, Unsupported, Unusable, complaint, said_by
 
 OPTIONS = ("lengths", "max_length", "end", "width", "top", "alpha")
 NEEDED = {"decoding.greedy": ("max_length",), "decoding.beam": ("max_length", "width")}
@@ -109,10 +109,9 @@ def solved(
     try:
         returned = fn(model, prompts, **{name: value for name, value in given.items() if name in takes})
     except NotImplementedError as error:
-        raise Unsupported(str(error)) from None
+        raise Unsupported(said_by(error)) from None
     except Exception as error:
-        said = (str(error).splitlines() or [""])[0]
-        raise Fault(f"raised {type(error).__name__}: {said}") from error
+        raise Fault(f"raised {complaint(error)}") from error
     return read(returned, beams, problem)
 
 

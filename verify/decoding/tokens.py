@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from spec.bert import pack, wordpiece
 from spec.language.procedure import Procedure
 from verify.decoding.seen import REPEATS, VALUE, Seen
-from verify.faults import Fault, Unsupported, Unusable
+from verify.faults import Fault, Unsupported, Unusable, complaint, said_by
 
 LETTERS = "aAéა"
 """Few letters, so that pieces meet: one in both cases, one with an accent, and one of three bytes in UTF-8 that is no word of its
@@ -245,10 +245,9 @@ def answered(fn: Callable[..., Any], takes: Collection[str], problem: Any, *give
     try:
         return fn(*given, **{name: getattr(problem, name) for name in takes})
     except NotImplementedError as error:
-        raise Unsupported(str(error)) from None
+        raise Unsupported(said_by(error)) from None
     except Exception as error:
-        said = (str(error).splitlines() or [""])[0]
-        raise Fault(f"raised {type(error).__name__}: {said}") from error
+        raise Fault(f"raised {complaint(error)}") from error
 
 
 def unread(returned: Any, error: Exception) -> Fault:

@@ -18,7 +18,7 @@ import torch
 
 from spec.language.formula import Formula
 from spec.language.law import Together
-from verify.faults import Fault, Unsupported
+from verify.faults import Fault, Unsupported, complaint
 from verify.laws.again import RESULTS, selecting
 from verify.laws.causes import JOINED, law_cause
 from verify.laws.choice_check import check_choices
@@ -150,9 +150,8 @@ def check_law(
     except Unsupported as error:
         return [CheckResult(RESULTS, "law", "inconclusive", message=str(error))]
     except Exception as error:
-        said = str(error)
-        if not isinstance(error, Broken | Fault):
-            said = f"{formula.id} raised {type(error).__name__}: {(said.splitlines() or [''])[0]}"
+        ours = isinstance(error, Broken | Fault)
+        said = str(error) if ours else f"{formula.id} raised {complaint(error)}"
         checks = [exact(RESULTS, 0, said)]
         selecting(formula, checks, (), layouts, where, independent, seed)
         return checks

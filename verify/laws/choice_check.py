@@ -16,7 +16,7 @@ from spec.language.evaluation.walk import Walk
 from spec.language.expr import Node
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
-from verify.faults import Fault, Unsupported
+from verify.faults import Fault, Unsupported, complaint
 from verify.laws.again import RESULTS, choosing
 from verify.laws.choice_causes import choice_cause, impossible
 from verify.laws.choice_tests import independence, outcomes, steadiness
@@ -241,9 +241,8 @@ def check_choices(
     except Unsupported as error:
         return [CheckResult(RESULTS, "law", "inconclusive", message=str(error))]
     except Exception as error:
-        said = str(error)
-        if not isinstance(error, Fault):
-            said = f"{formula.id} raised {type(error).__name__}: {(said.splitlines() or [''])[0]}"
+        ours = isinstance(error, Fault)
+        said = str(error) if ours else f"{formula.id} raised {complaint(error)}"
         checks = [exact(RESULTS, 0, said)]
         _written(drawing, checks, (), planned)
         return checks

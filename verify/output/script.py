@@ -89,6 +89,7 @@ def _head(
     module, _, name = target.partition(":")
     chosen = ", ".join(f"{key}={option}" for key, option in example.conventions.items())
     note = "  # put your module and function here" if target == PLACEHOLDER else ""
+    imported = {"sys", *(modules(played) if played else ())}
     lines = [
         f'"""Reproduces: {check.name} of {formula.id} ({chosen}).',
         "",
@@ -96,13 +97,17 @@ def _head(
         f"Violated: {commented(example.violates)}",
         '"""',
         *(["from __future__ import annotations", ""] if played or leading or plainly else []),
-        *sorted(f"import {name}" for name in ("sys", *(modules(played) if played else ()))),
+        *sorted(f"import {name}" for name in imported),
         "",
         "import torch",
     ]
     if plainly or (played and played.functions):
         return "\n".join([*lines, plainly, "", ""])
     root, function = name.partition(".")[0], written or name
+    if root in imported | {"torch", "verify"} and function.startswith(
+        root
+    ):  # what is imported keeps its name
+        root, function = f"{root} as own_{root}", f"own_{function}"
     if example.adapted:
         function += f".restricted(fixed={example.fixed!r})" if example.fixed else ""
         function += f'.for_formula("{_named(formula)}")'

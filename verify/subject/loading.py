@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from verify.adapt.tables import from_table, table_at
+from verify.faults import complaint
 
 OURS = ("spec", "impl", "verify")
 
@@ -170,10 +171,9 @@ def _offer(module: ModuleType) -> str:
 
 
 def _short(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
     if isinstance(error, SyntaxError) and error.lineno is not None:
         return f"SyntaxError: {error.msg} (line {error.lineno})"
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    return complaint(error)
 
 
 def _an(word: str) -> str:

@@ -10,7 +10,7 @@ import torch
 
 from spec.language.formula import Formula
 from spec.language.registry import UnknownFormula, find
-from verify.faults import Unusable
+from verify.faults import Unusable, said_by
 from verify.inputs.dtypes import DTYPES
 from verify.subject.wording import shown
 
@@ -119,7 +119,7 @@ def usable_device(device: Any) -> str:
     try:
         read = torch.zeros(1, device=device).item() == 0
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        said = " ".join(str(error).split()).split(". ")[0][:200]
+        said = said_by(error).partition(". ")[0]
         raise Unusable(f"the device {str(device)!r} cannot be used: {said}") from None
     if not read:
         raise Unusable(f"the device {str(device)!r} cannot be used: it does not keep values")

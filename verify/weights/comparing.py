@@ -20,7 +20,7 @@ from spec.language.evaluation.precision import Precision
 from spec.language.flatten import Flat
 from spec.language.registry import find
 from verify.accuracy.grades import Grade
-from verify.faults import Unusable
+from verify.faults import Unusable, complaint
 from verify.properties.values import Reals
 from verify.weights.reading import Checkpoint
 from verify.weights.subjects import Subject, layers_of
@@ -173,10 +173,7 @@ def _run(subject: Subject, checkpoint: Checkpoint, sentences: Sequence[Sentence]
         with torch.no_grad():
             found = run(ids, segments, mask)
     except (Exception, SystemExit) as error:  # a user's code
-        said = " ".join(str(error).split())[:200]
-        raise Unusable(
-            f"{subject.name}: called with a batch it raised {type(error).__name__}: {said}"
-        ) from None
+        raise Unusable(f"{subject.name}: called with a batch it raised {complaint(error)}") from None
     width = checkpoint.embedding["E"].shape[-1]
     found = layers_of(found, (checkpoint.depth + 1, many, longest, width), subject.name)
     return [found[:, row, : len(one.ids)].double().numpy() for row, one in enumerate(sentences)]

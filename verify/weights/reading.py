@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from spec.language.evaluation.precision import FORMATS
-from verify.faults import Unusable
+from verify.faults import Unusable, said_by
 from verify.properties.values import Reals
 
 TABLES = {
@@ -203,7 +203,7 @@ def _tensors(folder: Path) -> Iterator[tuple[str, Reals]]:
     except (
         Exception
     ) as error:  # either library has errors of its own for a file that is cut off, or no such file at all
-        said = (str(error).splitlines() or [type(error).__name__])[0].partition(". ")[0]
+        said = (said_by(error) or type(error).__name__).partition(". ")[0]
         raise Unusable(f"{file}: the tensors cannot be read; is the file whole? {said}") from None
     if not isinstance(found, Mapping):
         raise Unusable(f"{file}: expected tensors by name; got {type(found).__name__}")

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from verify.faults import Unusable
+from verify.faults import Unusable, complaint
 
 if TYPE_CHECKING:
     import torch
@@ -79,10 +79,7 @@ def of_user(where: str) -> Subject:
         try:
             model = made(folder)
         except (Exception, SystemExit) as error:  # a user's code
-            said = " ".join(str(error).split())[:200]
-            raise Unusable(
-                f"{where}: called with the folder it raised {type(error).__name__}: {said}"
-            ) from None
+            raise Unusable(f"{where}: called with the folder it raised {complaint(error)}") from None
         if isinstance(model, torch.nn.Module):
             model = model.to(dtype).eval()
         if not callable(model):

@@ -46,6 +46,14 @@ def hard(q, k, v, generator, mask=None):
 def rounded(q, k, v, generator, mask=None):
     found, place = hard(q, k, v, generator, mask)
     return found.bfloat16(), place
+
+
+def sys(x, y):
+    return (x * y).sum(-1).abs()
+"""
+TORCH = """
+def torch(x, y):
+    return (x * y).sum(-1).abs()
 """
 ADAPTED = """
 from verify import adapt
@@ -70,7 +78,7 @@ norm = adapt.function(output, "x, gamma", fixed={"eps": 1e-5})
 @pytest.fixture
 def home(tmp_path):
     """A folder with modules of a user's."""
-    with users(tmp_path, names_of_users=NAMES, adapted_by_users=ADAPTED):
+    with users(tmp_path, names_of_users=NAMES, adapted_by_users=ADAPTED, torch_of_users=TORCH):
         yield tmp_path
 
 
@@ -91,6 +99,20 @@ def test_a_callable_may_be_called_as_anything_in_the_script(home, name, formula_
     ((status, said),) = played(home, [script(report, f"names_of_users:{name}")])
     assert status == 1
     assert said.startswith("fails again: ")
+    assert "Error" not in said
+
+
+@pytest.mark.parametrize("target", ["names_of_users:sys", "torch_of_users:torch"])
+@pytest.mark.parametrize("kind", ["value", "gradient", "theorem"])
+def test_a_callable_may_have_the_name_of_a_module_that_the_script_needs(home, target, kind):
+    """Scripts of values, of gradients and of calls keep the two apart."""
+    module, _, name = target.partition(":")
+    report = check(
+        getattr(importlib.import_module(module), name), "similarity.dot", max_examples=8, causes=False
+    )
+    (found, *_) = (failed for failed in report.falsified if failed.kind == kind)
+    ((status, said),) = played(home, [script(found, target, "similarity.dot")])
+    assert status == 1, said
     assert "Error" not in said
 
 
