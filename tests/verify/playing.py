@@ -3,43 +3,47 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from subprocess import PIPE
 
 OURS = ("verify", "spec", "impl")
 PLAYER = """
 import contextlib, io, json, os, runpy, sys
-cases, blocked = json.load(open("cases.json"))
-sys.modules.update(dict.fromkeys(blocked))
 import torch
 torch.set_num_threads(1)
-ended = []
-for file, first in cases:
-    read, write = os.pipe()
-    if not os.fork():
-        code, said = "no end", io.StringIO()
-        try:
-            exec(first)
-            with contextlib.redirect_stdout(said):
-                runpy.run_path(file, run_name="__main__")
-        except SystemExit as end:
-            code = end.code
-        except BaseException as error:
-            code = f"{type(error).__name__}: {error}"
-        with os.fdopen(write, "w") as there:
-            json.dump([code, said.getvalue()], there)
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as here:
-        ended.append(json.load(here))
-    os.wait()
-json.dump(ended, open("ended.json", "w"))
+for line in sys.stdin:
+    folder, blocked, cases = json.loads(line)
+    ended = []
+    for file, first in cases:
+        read, write = os.pipe()
+        if not os.fork():
+            os.chdir(folder)
+            sys.path.insert(0, folder)
+            sys.modules.update(dict.fromkeys(blocked))
+            code, said = "no end", io.StringIO()
+            try:
+                exec(first)
+                with contextlib.redirect_stdout(said):
+                    runpy.run_path(file, run_name="__main__")
+            except SystemExit as end:
+                code = end.code
+            except BaseException as error:
+                code = f"{type(error).__name__}: {error}"
+            with os.fdopen(write, "w") as there:
+                json.dump([code, said.getvalue()], there)
+            os._exit(0)
+        os.close(write)
+        with os.fdopen(read) as here:
+            ended.append(json.load(here))
+        os.wait()
+    print(json.dumps(ended), flush=True)
 """
-"""Each script in a process of its own; torch is imported once."""
+"""Plays each script in a process of its own; that from which they branch off has imported torch, and nothing of ours."""
 Ended = tuple[int | str, str]
 """The exit code of a script, or what it raised; and what it printed."""
 
@@ -55,13 +59,18 @@ def played(
         first, script = ("", text) if isinstance(text, str) else text
         (folder / f"again_{place}.py").write_text(script, encoding="utf-8")
         cases.append((f"again_{place}.py", first))
-    (folder / "cases.json").write_text(json.dumps([cases, [*blocked]]))
-    (folder / "player.py").write_text(PLAYER)
-    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
-    subprocess.run(
-        [sys.executable, "player.py"], cwd=folder, env={**os.environ, "PYTHONPATH": path}, check=True
-    )
-    return [(code, said) for code, said in json.loads((folder / "ended.json").read_text())]
+    player = _player()
+    assert player.stdin is not None
+    assert player.stdout is not None
+    player.stdin.write(json.dumps([str(folder), [*blocked], cases]) + "\n")
+    player.stdin.flush()
+    return [(code, said) for code, said in json.loads(player.stdout.readline())]
+
+
+@cache
+def _player() -> subprocess.Popen[str]:
+    """One for all tests of a process; it ends with what it reads."""
+    return subprocess.Popen([sys.executable, "-c", PLAYER], stdin=PIPE, stdout=PIPE, text=True)
 
 
 @contextmanager

@@ -128,9 +128,9 @@ def test_helpers_of_users_keep_apart_from_those_of_scripts(home):
     """What the script calls ``leaf``, ``called`` or ``output`` replaces nothing that a copied function calls."""
     adapter = importlib.import_module("adapted_by_users").norm
     report = check(adapter, "normalization.rms_norm", max_examples=8, causes=False)
-    for found in report.falsified:
-        text = script(found, "adapted_by_users:norm", "normalization.rms_norm")
-        ((status, said),) = played(home, [text])
-        assert status == 1
-        assert "Error" not in said
-        assert played(home, [text.replace("2e-5", "1e-5")])[0][0] == 0
+    texts = [script(found, "adapted_by_users:norm", "normalization.rms_norm") for found in report.falsified]
+    ended = played(home, texts)
+    assert [code for code, _ in ended] == [1] * len(texts), ended
+    assert not any("Error" in said for _, said in ended), ended
+    mended = played(home, [text.replace("2e-5", "1e-5") for text in texts])
+    assert [code for code, _ in mended] == [0] * len(texts), mended
