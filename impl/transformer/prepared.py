@@ -42,7 +42,7 @@ class Prepared:
     """
 
     def __init__(self, decoder: Decoder, W_o: Float[Tensor, "V d_model"]) -> None:
-        self._decoder, self._weights = decoder, [*decoder.parameters(), W_o]
+        self._decoder, self._weights = decoder, [*_multiplied(decoder), W_o]
         self._state = self._versions()
         self._layers = [Layer(layer) for layer in cast(Iterable[DecoderLayer], decoder.layers)]
         self._logits: Weights = W_o, None
@@ -91,8 +91,9 @@ class Prepared:
                 layer.read(*cache.memory(number), cache.memory_mask)
         seen = cache.mask(1)
         hidden = None if seen is None else _hidden(seen, x)
-        for layer, room in zip(self._layers, cache.room(1), strict=True):
-            x = layer.step(x, cache.beams, *room, hidden)
+        with torch.inference_mode():  # what stays within needs no versions; the logits are made outside of it
+            for layer, room in zip(self._layers, cache.room(1), strict=True):
+                x = layer.step(x, cache.beams, *room, hidden)
         cache.advance(1)
         y: Tensor = self._last(self._decoder.norm(x))
         return y.contiguous()
@@ -198,6 +199,13 @@ def _hidden(seen: Bool[Tensor, "g #w m"], x: Tensor) -> Float[Tensor, "g 1 #w m"
 def _product(weights: Weights, rows: int | None) -> Callable[[Tensor], Tensor]:
     W, b = weights
     return partial(linear, W=W, b=b) if rows is None else prepared(W, b, rows)
+
+
+def _multiplied(decoder: Decoder) -> Iterable[nn.Parameter]:
+    """The parameters of which there may be copies or other views here; those of norms are read where they are."""
+    for module in decoder.modules():
+        if not isinstance(module, nn.LayerNorm):
+            yield from module.parameters(recurse=False)
 
 
 def _own(module: nn.Module) -> Iterable[Tensor | None]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from verify.deviations import Judgement
     from verify.report import CheckResult, Report
 
+WIDEST = 200
+"""Columns of a picture of the table at most: what is longer is wrapped."""
 KINDS = ("value", "gradient", "accuracy", "theorem", "robustness", "law")
 HEADS = {
     "value": "value",
@@ -157,8 +159,9 @@ def picture(made: Table, title: str) -> str:
     from rich.console import Console
 
     console = Console(
-        record=True, file=io.StringIO(), width=160, force_terminal=True, color_system="truecolor"
+        record=True, file=io.StringIO(), width=WIDEST, force_terminal=True, color_system="truecolor"
     )
+    console.width = console.measure(made).maximum
     console.print(made)
     return re.sub(
         r"@font-face \{.*?\}\s*", "", console.export_svg(title=title, unique_id="attnspec"), flags=re.S

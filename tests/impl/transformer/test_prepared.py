@@ -135,6 +135,19 @@ def test_prepared_weights_rest_while_something_else_is_at_work(model):
 
 
 @pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("final_norm", [True, False])
+def test_what_a_step_gives_is_an_ordinary_tensor(final_norm, model, decoded):
+    """Logits can be changed in place, and the cache read, wherever the caller is; a weight may be trained on afterwards."""
+    it = model(final_norm=final_norm)
+    found, cache = decoded(it, 5)
+    assert not found.is_inference()
+    assert not cache.keys.is_inference()
+    logits = it.decode_step(torch.zeros(5, 1, dtype=torch.int64), cache)
+    logits /= 2
+    it(torch.zeros(1, m, dtype=torch.int64), torch.zeros(1, 3, dtype=torch.int64)).sum().backward()
+
+
+@pytest.mark.compiled
 def test_a_compiled_step_says_what_the_prepared_one_says(model, allowed):
     """With sizes that are symbols: the compiler is given the modules' step."""
     it, words = model(), torch.arange(9)[:, None]
