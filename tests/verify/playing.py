@@ -44,6 +44,21 @@ for line in sys.stdin:
     print(json.dumps(ended), flush=True)
 """
 """Plays each script in a process of its own; that from which they branch off has imported torch, and nothing of ours."""
+SCALED = """
+import torch
+from torch import nn
+
+
+class Scaled(nn.Module):
+    def __init__(self, width, *, eps=1e-3):
+        super().__init__()
+        self.gain = nn.Parameter(torch.rand(width))
+        self.eps = eps
+
+    def forward(self, x):
+        return self.gain * x / (x.square().mean(-1, keepdim=True).sqrt() + self.eps)
+"""
+"""A module of a user's, wrong as ``normalization.rms_norm``: its ε is added to the root."""
 Ended = tuple[int | str, str]
 """The exit code of a script, or what it raised; and what it printed."""
 

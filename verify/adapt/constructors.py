@@ -282,16 +282,8 @@ def module(
     if isinstance(build, Adapter) or not (callable(build) or isinstance(build, nn.Module)):
         raise Unusable(f"a module is built by its class or a function; got {build!r}")
     runner = ModuleRunner(build, arguments, dict(weights or {}), train, method, grad)
-    return Adapter(
-        runner,
-        call,
-        Layout(batch, seq_first, heads_axis),
-        None if mask is None else MaskForm.of(mask),
-        pick,
-        dict(sizes or {}),
-        dict(fixed or {}),
-        few_shapes,
-    )
+    layout = Layout(batch, seq_first, heads_axis)
+    return described(runner, call, mask, pick, layout, sizes, fixed, few_shapes)
 
 
 def function(

@@ -7,7 +7,7 @@ import importlib
 import pytest
 import torch
 
-from tests.verify.playing import played, users
+from tests.verify.playing import SCALED, played, users
 from verify import adapt, check, script
 
 MODULE = """
@@ -16,16 +16,6 @@ import math
 import numpy as np
 import torch
 from torch import nn
-
-
-class Scaled(nn.Module):
-    def __init__(self, width, *, eps=1e-3):
-        super().__init__()
-        self.gain = nn.Parameter(torch.rand(width))
-        self.eps = eps
-
-    def forward(self, x):
-        return self.gain * x / (x.square().mean(-1, keepdim=True).sqrt() + self.eps)
 
 
 class Wide(nn.Module):
@@ -120,7 +110,7 @@ def growing(x, gamma, beta, eps):
 @pytest.fixture
 def own(tmp_path):
     """A module of a user's in a folder of its own."""
-    with users(tmp_path, own_parts=MODULE):
+    with users(tmp_path, own_parts=SCALED + MODULE):
         yield importlib.import_module("own_parts")
 
 

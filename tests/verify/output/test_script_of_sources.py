@@ -6,23 +6,9 @@ import importlib
 
 import pytest
 
-from tests.verify.playing import OURS, played, users
+from tests.verify.playing import OURS, SCALED, played, users
 from verify import check, script
 
-PARTS = """
-import torch
-from torch import nn
-
-
-class Scaled(nn.Module):
-    def __init__(self, width, *, eps=1e-3):
-        super().__init__()
-        self.gain = nn.Parameter(torch.rand(width))
-        self.eps = eps
-
-    def forward(self, x):
-        return self.gain * x / (x.square().mean(-1, keepdim=True).sqrt() + 3 * self.eps)
-"""
 ADAPTED = '''
 import math
 from functools import partial
@@ -87,7 +73,7 @@ def unwritten():
 @pytest.fixture
 def own(tmp_path):
     """Adapters in a module of a user's, which imports attnspec, beside the parts that do not."""
-    with users(tmp_path, own_parts=PARTS, own_adapters=ADAPTED):
+    with users(tmp_path, own_parts=SCALED, own_adapters=ADAPTED):
         yield importlib.import_module("own_adapters")
 
 
