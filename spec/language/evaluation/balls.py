@@ -31,6 +31,7 @@ _METHODS: dict[str, Any] = {
     }.items()
 }
 _NAN = flint.arb("nan")
+_POSITIVE = np.frompyfunc(lambda x: x if x > 0 else _NAN, 1, 1)
 _UNION = np.frompyfunc(lambda x, y: x.union(y), 2, 1)
 _COMPARED = {
     "<=": (np.frompyfunc(lambda x, y: x <= y, 2, 1), np.frompyfunc(lambda x, y: x > y, 2, 1)),
@@ -208,8 +209,8 @@ class BallArithmetic:
         return np.asarray(_METHODS[name](a), dtype=object)
 
     def recovered(self, a: Balls) -> Balls:
-        """exp(ln a)."""
-        return a
+        """exp(ln a): a where that is positive, else undefined."""
+        return np.asarray(_POSITIVE(a), dtype=object)
 
     def exponential(self, a: Balls, top: Any, family: Any) -> Balls:
         """exp(a)."""

@@ -66,8 +66,10 @@ class Functions(Rounding):
         return self.rounded(Num(value, error, lost=lost), FUNCTION_ROUNDINGS)
 
     def recovered(self, a: Num) -> Num:
-        """exp(ln a), a positive: what is left of a when only its logarithm, rounded, was kept."""
+        """exp(ln a): what is left of a when only its logarithm, rounded, was kept; undefined below 0."""
         a = self.normal(self.folded(a))
+        if (a.value < 0).any():
+            a = Num(np.where(a.value < 0, np.nan, a.value), a.error, a.scale, a.low, a.lost)
         if a.error is None:
             return a
         logarithm = self._log(a)

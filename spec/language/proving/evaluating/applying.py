@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import product
 from math import inf
+from types import MappingProxyType
 from typing import Any
 
 import flint
@@ -17,14 +18,17 @@ from spec.language.binders import Expectation
 from spec.language.calls import ABSENT, Call, Pullback
 from spec.language.differentiation.gradients import vjp
 from spec.language.evaluation.balls import BallArithmetic
-from spec.language.evaluation.binding import bind, sizes_at
+from spec.language.evaluation.binding import Bindings, bind, sizes_at
 from spec.language.evaluation.dimensions import Size, is_size
 from spec.language.evaluation.evaluate import run
+from spec.language.evaluation.indexing import is_inexact
 from spec.language.evaluation.interpreter import Evaluator
-from spec.language.expr import Literal, Node
+from spec.language.evaluation.truth import Truth
+from spec.language.expr import Compare, Literal, Node
+from spec.language.flatten import Flat
 from spec.language.formula import Formula
 from spec.language.known import known
-from spec.language.trees import free_symbols
+from spec.language.trees import free_symbols, refs, walk
 
 MOST_OUTCOMES = 256
 """How many outcomes of the random entries an expectation is summed over at most."""
@@ -214,12 +218,44 @@ def plain_reader(evaluator: Evaluator) -> Any:
     return lambda part: np.asarray(part).reshape(ones)
 
 
+class Watched(BallArithmetic):
+    """Balls that notice where numbers that are compared may be equal: a derivative by branches says nothing there."""
+
+    met = False
+
+    def compared(self, relation: str, a: Any, b: Any) -> Truth:
+        """As balls are."""
+        self.met |= any(gap.contains(0) for gap in np.ravel(a - b))
+        return super().compared(relation, a, b)
+
+
+@lru_cache(maxsize=256)
+def turns(flat: Flat, wrt: str) -> bool:
+    """Whether a condition compares numbers that depend on an input."""
+    depending, before = {wrt}, 0
+    while len(depending) > before:
+        before = len(depending)
+        depending |= {
+            line.name for line in flat.lines if depending & {r.tensor.name for r in refs(line.right)}
+        }
+    compared = (part for line in flat.lines for part in walk(line.right) if isinstance(part, Compare))
+    return any(
+        depending & {r.tensor.name for r in refs(node)} and any(map(is_inexact, node.args[1:]))
+        for node in compared
+    )
+
+
 class BallApplications(Applications):
     """Applies the statement itself, in balls."""
 
-    def __init__(self, conventions: Mapping[str, str], most: float = inf) -> None:
+    def __init__(
+        self,
+        conventions: Mapping[str, str],
+        most: float = inf,
+        fixed: Mapping[Tensor, Any] = MappingProxyType({}),
+    ) -> None:
         super().__init__()
-        self.conventions, self.most = conventions, most
+        self.conventions, self.most, self.fixed = conventions, most, fixed
 
     def real(self, inner: Evaluator, number: Any) -> Any:
         """The balls themselves."""
@@ -234,10 +270,23 @@ class BallApplications(Applications):
             seed = arguments.pop("seed")
             gradient = vjp(callee, [node.wrt], conventions)
             seeds = gradient.seeded({node.output: seed}, sizes_in(callee, arguments))
-            done = run(gradient.flat, BallArithmetic(), bind(gradient.flat, {**arguments, **seeds}))
-            return done.tensors[gradient.gradients[node.wrt].name]
+            arithmetic = Watched()
+            done = run(gradient.flat, arithmetic, self._bound(callee, gradient.flat, {**arguments, **seeds}))
+            found = done.tensors[gradient.gradients[node.wrt].name]
+            if arithmetic.met and turns(gradient.flat, node.wrt):
+                return np.full_like(found, arithmetic.undefined()[()])
+            return found
         flat = callee.flat(conventions)
-        return run(flat, BallArithmetic(), bind(flat, arguments)).tensors[node.output]
+        return run(flat, BallArithmetic(), self._bound(callee, flat, arguments)).tensors[node.output]
+
+    def _bound(self, callee: Formula, flat: Flat, arguments: Mapping[str, Any]) -> Bindings:
+        """The arguments, and constants as the theorem fixes them."""
+        bindings = bind(flat, arguments)
+        for tensor, value in self.fixed.items():
+            if tensor in callee.constants:
+                number = sympy.Rational(value)
+                bindings.rationals[tensor.name] = (int(number.p), int(number.q))
+        return bindings
 
     def entries(
         self, evaluator: Evaluator, parts: list[Any], lead: tuple[int, ...], index: tuple[Any, ...]

@@ -35,7 +35,9 @@ def constants_of(theorem: Theorem) -> set[int]:
 
 
 def ladders(theorem: Theorem, formula: Formula) -> Iterator[dict[Size, int]]:
-    """Sizes: all alike, all unlike, and past every constant; those left out at which a tensor would be too large."""
+    """Sizes: all alike, all unlike, past every constant, at each and just before; those left out at which a tensor would be too
+    large.
+    """
     symbols = sizes_of(theorem, formula)
     least = max((k for k in constants_of(theorem) if k <= FARTHEST), default=0)
     count, number = len(SIZES), len(symbols)
@@ -47,6 +49,10 @@ def ladders(theorem: Theorem, formula: Formula) -> Iterator[dict[Size, int]]:
     past = [[least + 1 if place == far else 2 for place in range(number)] for far in range(number)]
     rows = [[1] * number, [2] * number, unlike[0], *past, [3] * number, *unlike[1:]]
     rows += [[least + 1] * number, [least + 2] * number]
+    named = {k + more for k in constants_of(theorem) if k <= FARTHEST for more in (-1, 0, 1)}
+    for size in sorted(named - {0, -1}):
+        alone = [[size if place == far else 2 for place in range(number)] for far in range(number)]
+        rows += [row for row in ([size] * number, *alone) if row not in rows]
     for row in rows:
         sizes = dict(zip(symbols, row, strict=True))
         every = {**sizes, **{s: whole(sympy.sympify(v), sizes) for s, v in theorem.sizes.items()}}

@@ -69,7 +69,10 @@ class Point:
             Unfit: something is missing, or not of its domain, or a hypothesis does not hold.
         """
         evaluator = Judging(
-            BallArithmetic(), self._bound(), None, BallApplications(self.conventions, MOST_PLACES)
+            BallArithmetic(),
+            self._bound(),
+            None,
+            BallApplications(self.conventions, MOST_PLACES, self.theorem.at),
         )
         for assumption in self.theorem.assuming:
             if not evaluator.truth(self._meant(assumption)).surely.all():
