@@ -11,7 +11,7 @@ import torch
 from verify.accuracy.grades import accuracy_check
 from verify.edges import STRICT, UNREAD
 from verify.faults import Fault, Unsupported
-from verify.properties.gradients import JUDGED, differentiable
+from verify.properties.gradients import JUDGED, differentiable, undifferentiated
 from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
 from verify.properties.scenarios import Scenario, applicable
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Report
@@ -46,6 +46,7 @@ def plan_of(setting: Setting, kinds: list[str], report: Report, compiled: bool) 
         plan.append(("value", partial(_value, setting, report, kinds[0], [])))
     if differentiable(judge):
         plan += [(f"gradient in {k}", partial(_gradient, setting, report, k)) for k in kinds]
+    report.notes += filter(None, [undifferentiated(judge)])
     for theorem in formula.theorems.values():
         plan.append((f"theorem {theorem.name}", partial(_theorem, setting, theorem, report, kinds)))
     plan += scenarios

@@ -13,7 +13,7 @@ from sympy.core.symbol import Str
 from spec.language.arrays import Comprehension, Tensor, each, part
 from spec.language.evaluation.dimensions import solved
 from spec.language.exact import exact
-from spec.language.expr import Arithmetic, Node, as_index
+from spec.language.expr import Arithmetic, Node, as_index, lift
 from spec.language.known import Stated, known
 from spec.language.symbols import Index
 from spec.language.trees import Binder, free_symbols, substitute
@@ -160,15 +160,15 @@ class AppliedPullback(Arithmetic):
         return self[()]
 
 
-def argument(value: Any) -> Basic:
-    """Anything usable as an argument of a formula, as a tree."""
+def argument(value: Any, item: Any = None) -> Basic:
+    """Anything usable as an argument of a formula, as a tree; a plain number is one of the arithmetic unless ``item`` is a size."""
     if value is None:
         return ABSENT
     if isinstance(value, Applied):
         value = value.whole()
     if isinstance(value, Tensor | Comprehension | Node):
         return value
-    return exact(value)
+    return lift(value) if isinstance(item, Tensor) else exact(value)
 
 
 def shape_of(value: Basic) -> tuple[sympy.Expr, ...]:

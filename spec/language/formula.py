@@ -201,7 +201,7 @@ class Formula:
         if len(given) != len(self.inputs):
             names = ", ".join(str(i) for i in self.inputs)
             raise ValueError(f"{self.id} takes ({names}); {len(arguments)} arguments were given")
-        return Applied(self.id, self.outputs[0].name, tuple(argument(a) for a in given))
+        return Applied(self.id, self.outputs[0].name, tuple(map(argument, given, self.inputs)))
 
     @staticmethod
     def is_mask(item: Tensor | sympy.Symbol) -> bool:

@@ -20,6 +20,7 @@ from spec.language.expr import Case, Literal
 from spec.language.formula import Formula
 from spec.language.ordering import Group
 from spec.language.trees import free_symbols, walk
+from verify.inputs.lengths import Ends, ends_of, longest
 from verify.inputs.size_rules import Supported
 from verify.inputs.sizes import Sizing, sizing
 
@@ -127,25 +128,28 @@ def _of_group(group: Group, sizes: Mapping[Size, int]) -> float:
 
 
 def _of_line(line: Any, sizes: Mapping[Size, int]) -> float:
-    spans = {symbol: last - first + 1 for symbol, first, last in line.ranges}
-    return _product(spans.values(), sizes) + _sums(line.right, spans, sizes)
+    ends = ends_of(line)
+    spans = {symbol: longest(first, last, ends) for symbol, first, last in line.ranges}
+    return _product(spans.values(), sizes) + _sums(line.right, spans, sizes, ends)
 
 
-def _sums(node: Any, spans: Spans, sizes: Mapping[Size, int], guard: Spans | None = None) -> float:
+def _sums(
+    node: Any, spans: Spans, sizes: Mapping[Size, int], ends: Ends, guard: Spans | None = None
+) -> float:
     """The entries of sums, each over those indices alone on which it depends; inside of a case also those of its guard."""
     if isinstance(node, Bound):
-        own = {node.var: node.last - node.first + 1}
+        own = {node.var: longest(node.first, node.last, ends)}
         guard = None if guard is None else {**guard, **own}
         within = free_symbols(node)
         spans = {symbol: length for symbol, length in spans.items() if symbol in within} | own
         cost = _product(spans.values(), sizes)
         cost += 0.0 if guard is None else GUARD * _product(guard.values(), sizes)
-        return cost + sum(_sums(child, spans, sizes, guard) for child in node.args)
+        return cost + sum(_sums(child, spans, sizes, ends, guard) for child in node.args)
     if isinstance(node, Tensor):
         return 0.0
     if isinstance(node, Case):
         guard = {**spans, **(guard or {})}
-    return sum(_sums(child, spans, sizes, guard) for child in node.args)
+    return sum(_sums(child, spans, sizes, ends, guard) for child in node.args)
 
 
 def _steps(group: Group, sizes: Mapping[Size, int]) -> float:

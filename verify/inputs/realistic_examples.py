@@ -20,6 +20,7 @@ from spec.language.expr import Func, Ref
 from spec.language.formula import Formula
 from spec.language.trees import free_symbols, walk
 from verify.inputs.examples import Example, Recipe, Space, rounded
+from verify.inputs.lengths import ends_of, longest
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.inputs.sizes import Sizing, sizing
 
@@ -105,9 +106,12 @@ def _next_prime(number: int) -> int:
 @lru_cache(maxsize=64)
 def _lengths(formula: Formula) -> tuple[Any, ...]:
     """How many terms the sums of a statement have."""
-    sums = (part for line in formula.flat(None).lines for part in walk(line.right) if isinstance(part, SumOf))
-    lengths = (part.last - part.first + 1 for part in sums)
-    return tuple(length for length in lengths if free_symbols(length) <= set(symbols_in(length)))
+    return tuple(
+        longest(part.first, part.last, ends_of(line))
+        for line in formula.flat(None).lines
+        for part in walk(line.right)
+        if isinstance(part, SumOf)
+    )
 
 
 def _fans(formula: Formula, sizes: Mapping[Size, int]) -> dict[str, int]:

@@ -18,6 +18,7 @@ from spec.language.binders import Bound
 from spec.language.evaluation.dimensions import Size, is_size, symbols_in, whole
 from spec.language.formula import Formula
 from spec.language.ordering import Group
+from verify.inputs.lengths import Ends, ends_of, longest
 from verify.inputs.size_rules import Supported, sizes_of_formula
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
@@ -208,19 +209,20 @@ def _gathered(terms: Iterator[Term]) -> list[Term]:
 def _costs(group: Group) -> Iterator[Term]:
     """For each line the sizes over which it runs, and each sum in it; for a recurrence its steps."""
     for line in group.lines:
-        outside = tuple(s for _, first, last in line.ranges for s in symbols_in(last - first))
+        ends = ends_of(line)
+        outside = tuple(s for _, first, last in line.ranges for s in symbols_in(longest(first, last, ends)))
         yield outside, 1.0
-        yield from _sums(line.right, outside)
+        yield from _sums(line.right, outside, ends)
     yield from _steps(group, ())
 
 
-def _sums(node: Any, outside: tuple[Size, ...]) -> Iterator[Term]:
+def _sums(node: Any, outside: tuple[Size, ...], ends: Ends) -> Iterator[Term]:
     if isinstance(node, Bound):
-        outside = (*outside, *symbols_in(node.last - node.first))
+        outside = (*outside, *symbols_in(longest(node.first, node.last, ends)))
         yield outside, 1.0
     if not isinstance(node, Tensor):
         for child in node.args:
-            yield from _sums(child, outside)
+            yield from _sums(child, outside, ends)
 
 
 def _steps(group: Group, outside: tuple[Size, ...]) -> Iterator[Term]:

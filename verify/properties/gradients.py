@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from spec.language.differentiation.gradients import vjp
+from spec.language.differentiation.obstacles import obstacles
 from spec.language.evaluation.binding import sizes_at
 from spec.language.evaluation.dimensions import whole
 from spec.language.evaluation.precision import Precision
@@ -28,6 +29,21 @@ JUDGED = ("float64", "float32")
 
 def differentiable(judge: Judge) -> list[str]:
     """The inputs with respect to which there is a gradient."""
+    return [name for name in _real(judge) if name not in obstacles(judge.flat)]
+
+
+def undifferentiated(judge: Judge) -> str:
+    """Which inputs have none, for what they pass through in the statement; empty if all have one."""
+    through: dict[str, list[str]] = {}
+    for name in _real(judge):
+        if name in obstacles(judge.flat):
+            through.setdefault(obstacles(judge.flat)[name], []).append(name)
+    return "; ".join(
+        f"no gradient of {', '.join(names)}: {said} is not differentiated" for said, names in through.items()
+    )
+
+
+def _real(judge: Judge) -> list[str]:
     return [t.name for t in judge.formula.tensors if t.domain in REAL and t.role in ("data", "parameter")]
 
 

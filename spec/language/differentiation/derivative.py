@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import sympy
@@ -93,7 +94,7 @@ def _over(node: Any, d: list[Node | None]) -> Node | None:
 
 def _power(node: Any, d: list[Node | None]) -> Node | None:
     a, y = node.args
-    if d[1] is not None:
+    if d[1] is not None or not isinstance(y, Literal):
         raise TypeError(f"a power is differentiated in its base only: {node}")
     if d[0] is None:
         return None
@@ -105,24 +106,25 @@ def _func(node: Any, d: list[Node | None]) -> Node | None:
     (inner,) = d
     if inner is None:
         return None
-    argument = node.args[1]
-    slopes = {
-        "exp": lambda: node,
-        # 1/x, written with the logarithm: who keeps that alone, as every log-sum-exp does, has its rounding in the slope.
-        "log": lambda: Over(lift(1), Func(Str("exp"), node)),
-        "sqrt": lambda: Over(lift(1), Times(lift(2), node)),
-        "sin": lambda: Func(Str("cos"), argument),
-        "cos": lambda: Negative(Func(Str("sin"), argument)),
-        "tanh": lambda: Minus(lift(1), Times(node, node)),
-        "sigmoid": lambda: Times(node, Minus(lift(1), node)),
-        "erf": lambda: Times(
-            Over(lift(2), Func(Str("sqrt"), lift(sympy.pi))),
-            Func(Str("exp"), Negative(Times(argument, argument))),
-        ),
-    }
-    if node.name not in slopes:
+    if node.name not in SLOPES:
         raise TypeError(f"{node.name} cannot be differentiated: {node}")
-    return product(slopes[node.name](), inner)
+    return product(SLOPES[node.name](node, node.args[1]), inner)
+
+
+SLOPES: dict[str, Callable[[Any, Any], Node]] = {
+    "exp": lambda node, a: node,
+    # 1/x, written with the logarithm: who keeps that alone, as every log-sum-exp does, has its rounding in the slope.
+    "log": lambda node, a: Over(lift(1), Func(Str("exp"), node)),
+    "sqrt": lambda node, a: Over(lift(1), Times(lift(2), node)),
+    "sin": lambda node, a: Func(Str("cos"), a),
+    "cos": lambda node, a: Negative(Func(Str("sin"), a)),
+    "tanh": lambda node, a: Minus(lift(1), Times(node, node)),
+    "sigmoid": lambda node, a: Times(node, Minus(lift(1), node)),
+    "erf": lambda node, a: Times(
+        Over(lift(2), Func(Str("sqrt"), lift(sympy.pi))), Func(Str("exp"), Negative(Times(a, a)))
+    ),
+}
+"""The slope of f(a), from f(a) and a."""
 
 
 _RULES: dict[type, Any] = {
