@@ -161,7 +161,7 @@ class AppliedPullback(Arithmetic):
 
 
 def argument(value: Any, item: Any = None) -> Basic:
-    """Anything usable as an argument of a formula, as a tree; a plain number is one of the arithmetic unless ``item`` is a size."""
+    """Anything usable as an argument of a formula, as a tree; a plain number is a value where ``item`` is no size."""
     if value is None:
         return ABSENT
     if isinstance(value, Applied):

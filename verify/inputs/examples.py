@@ -21,7 +21,7 @@ from verify.inputs import mask_kinds, regimes
 from verify.inputs.dtypes import DTYPES
 from verify.inputs.leads import YOUNG, Lead, far_out, leads
 from verify.inputs.size_rules import EVERY_SIZE, Supported
-from verify.inputs.sizes import ALIKE, BY_CHANCE, LEAST, SIZE_KINDS, Sizing, sizing
+from verify.inputs.sizes import ALIKE, BY_CHANCE, LEAST, ROUND, SIZE_KINDS, Sizing, sizing
 
 SHARING = 100
 """For every so many planned examples, one more choice of sizes of each kind: examples of equal sizes are evaluated together."""
@@ -147,6 +147,14 @@ class Space:
         random = np.random.default_rng([seed, 17])
         young = next((place for place, lead in enumerate(self.leads) if lead.name == YOUNG), 0)
         return [Recipe(LEAST, young, 0, turn, turn, int(random.integers(2**31))) for turn in range(count)]
+
+    def round(self, count: int, seed: int) -> list[Recipe]:
+        """Recipes at sizes such as those of real models, multiples of 8, on unit normal data, with masks and without."""
+        random = np.random.default_rng([seed, 23])
+        return [
+            Recipe(ROUND, 0, 0, turn + 1, turn, int(random.integers(2**31)), variant)
+            for turn, variant in enumerate(self.sizing.rounds[:count])
+        ]
 
     def plan(self, count: int, seed: int, large: bool = False) -> Iterator[Recipe]:
         """The first ``count`` recipes: regimes, masks, numbers and kinds of sizes each in turn, at coprime paces.

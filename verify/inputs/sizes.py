@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations, cycle, islice
 from typing import Any
 
@@ -25,6 +25,8 @@ PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
 LEAST = 1 << 20
 """The kind of the least sizes that tell one from another: two steps, and else 3 and 4, of which a mean and a variance are no
 signs alone. Sums are short at them, and bounds at their smallest."""
+ROUND, ROUNDS = 1 << 21, ((8,), (16, 8), (8, 16), (8, 64), (64, 8))
+"""The kind of the sizes that real models have, and which by turns: a kernel may take another way at multiples of 8."""
 SIZE_KINDS, ALIKE, BY_CHANCE = 10, 5, 8
 """Kinds of small sizes, that of equal ones, and that of two equal and others distinct; from the first on kinds are large."""
 LARGE = (1031, 257, 131, 67)
@@ -90,6 +92,14 @@ class Sizing:
         )
         return not one & other
 
+    @cached_property
+    def rounds(self) -> tuple[int, ...]:
+        """Which of :data:`ROUNDS` are affordable."""
+        if self.supported.few or not self.order:
+            return ()
+        fine = (turn for turn in range(len(ROUNDS)) if self.cost(self.drawn(ROUND, turn)) <= self.budget)
+        return tuple(fine)[: 1 if self.dear else None]
+
     def cost(self, sizes: Mapping[Size, int]) -> float:
         """About how many entries are evaluated."""
         return sum(weight * math.prod(sizes.get(s, 1) for s in over) for over, weight in self.costs)
@@ -136,6 +146,11 @@ class Sizing:
         if kind == LEAST:
             others = cycle((3, 4))
             return self.affordable({size: 2 if size in self.steps else next(others) for size in self.order})
+        if kind == ROUND:
+            others = cycle(ROUNDS[variant % len(ROUNDS)])
+            return self.supported.settled(
+                {size: 2 if size in self.steps else next(others) for size in self.order}
+            )
         if kind >= SIZE_KINDS and self.large:
             return dict(self.large[(kind - SIZE_KINDS) % len(self.large)])
         count = len(self.order)
@@ -244,6 +259,7 @@ __all__ = [
     "LONG",
     "LONGEST",
     "PRIMES",
+    "ROUND",
     "SIZE_KINDS",
     "Sizing",
     "sizing",

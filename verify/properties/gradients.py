@@ -101,13 +101,13 @@ def announce(judge: Judge, examples: Iterable[Example], more: bool = False) -> N
     judge.oracle.ahead(questions, more)
 
 
-def with_cotangents(judge: Judge, example: Example, seed: int) -> Example:
-    """The example with a random cotangent for every output."""
+def with_cotangents(judge: Judge, example: Example, seed: int, scale: float = 1.0) -> Example:
+    """The example with a random cotangent of this scale for every output."""
     random = np.random.default_rng([seed, 3])
     made = {}
     for tensor in judge.flat.outputs:
         shape = (*example.batch, *(whole(size, example.sizes) for size in tensor.shape))
-        made[tensor.name] = rounded(random.standard_normal(shape), example.dtype)
+        made[tensor.name] = rounded(scale * random.standard_normal(shape), example.dtype)
     return replace(example, cotangents=made)
 
 

@@ -216,12 +216,24 @@ class Evidence:
         The plainest of them have to fit before all are looked at.
         """
         failing = self.failing
-        if len(failing) < 2 or not all(self.fits_there(alike, witness) for witness in failing[:2]):
+        if len(failing) < 2 or self.slight:
+            return False
+        if not all(self.fits_there(alike, witness) for witness in failing[:2]):
             return False
         plain = [w for w in failing if not self._corner(w)]
         failing = plain if len(plain) > 3 else failing  # what a row gets that sees nothing is another matter
         others = [w for w in self.ordinary if not w.fails and w.got is not None]
         return self._share(alike, failing) >= MOST and self._share(alike, others) >= 1 - SPOILT
+
+    @cached_property
+    def slight(self) -> bool:
+        """Whether so little is off that the statement itself accounts for it as well as anything near it."""
+        judge = self.setting.judge
+        said = [judge.oracle.ask(judge.flat, [w.example.inputs], PLAIN, w.kind)[0] for w in self.failing[:2]]
+        return all(
+            w.got is not None and self.near(w.got, [value for value, _ in answer])
+            for w, answer in zip(self.failing, said, strict=False)
+        )
 
     def fits_there(self, alike: Alike, witness: Witness) -> bool:
         """Whether an explanation is right about one example."""

@@ -8,10 +8,8 @@ global state it meddles with are put right and kept as offences, which become ch
 from __future__ import annotations
 
 import inspect
-import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +25,7 @@ from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.subject.callables import callable_for
 from verify.subject.preserved import Preserved
 from verify.subject.returned import held, shared, values
-from verify.subject.sandbox import GENERATORS, Deadline, GlobalState, interrupted
+from verify.subject.sandbox import GENERATORS, Deadline, GlobalState, interrupted, unable_to_exit
 from verify.subject.wording import called, describe
 
 if TYPE_CHECKING:
@@ -46,20 +44,6 @@ class Offence:
     inputs: dict[str, Any]
     dtype: str
     items: tuple[str, ...] = ()
-
-
-@contextmanager
-def unable_to_exit() -> Iterator[None]:
-    """``os._exit`` in user code would end the checker without a word; here it is an error like any other."""
-
-    def refuse(status: int) -> None:
-        raise SystemExit(f"os._exit({status})")
-
-    saved, os._exit = os._exit, refuse  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        os._exit = saved
 
 
 class Caller:

@@ -15,6 +15,7 @@ from typing import Any
 
 from verify.adapt.tables import from_table, table_at
 from verify.faults import complaint
+from verify.subject.sandbox import unable_to_exit
 
 OURS = ("spec", "impl", "verify")
 
@@ -129,7 +130,8 @@ def _from_name(name: str) -> ModuleType:
         sys.path.insert(0, here)
     importlib.invalidate_caches()
     try:
-        return importlib.import_module(name)
+        with unable_to_exit():
+            return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             file = Path(f"{name}.py")
@@ -153,7 +155,8 @@ def _from_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(found)
     sys.modules[name] = module
     try:
-        found.loader.exec_module(module)
+        with unable_to_exit():
+            found.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise Unloadable(f"{path} does not import: {_short(error)}") from None

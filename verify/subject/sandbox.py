@@ -321,6 +321,25 @@ GENERATORS = {item.name for item in (*_ITEMS, _CUDA) if item.name.endswith("rand
 """The items that are random generators: drawing from one is not meddling with what others rely on."""
 
 
+@contextmanager
+def unable_to_exit() -> Iterator[None]:
+    """``os._exit`` in user code would end the checker without a word; here it is an error like any other. A process that user
+    code has branched off may end as it likes.
+    """
+    saved, own = os._exit, os.getpid()
+
+    def refuse(status: int) -> None:
+        if os.getpid() != own:
+            saved(status)
+        raise SystemExit(f"os._exit({status})")
+
+    os._exit = refuse  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        os._exit = saved
+
+
 class GlobalState:
     """A snapshot; :meth:`restore` sets back what changed since and names it."""
 
