@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import re
 
+import pytest
 import torch
 
 import impl.attention
 import impl.bert
+import impl.feedforward
+import impl.normalization
 import impl.positional
 import impl.scores
 from verify import check
@@ -97,6 +100,21 @@ def test_a_convention_that_says_nothing_is_nearest_to_nothing():
     report = check(one_less, "bert.encoder", max_examples=30)
     assert report.verdict == "falsified"
     assert "fully_masked=unspecified" not in report.headline
+
+
+@pytest.mark.parametrize("factor", [1 + 1e-12, 1 - 1e-9])
+@pytest.mark.parametrize(
+    "formula", ["attention.scaled_dot_product", "feedforward.gelu", "normalization.layer_norm"]
+)
+def test_what_is_hardly_off_has_no_cause(formula, factor):
+    """Statements that are equal on paper account for it as well as the statement itself does."""
+    right = {
+        "attention.scaled_dot_product": impl.attention.scaled_dot_product,
+        "feedforward.gelu": impl.feedforward.gelu,
+        "normalization.layer_norm": impl.normalization.layer_norm,
+    }[formula]
+    report = check(lambda *given: factor * right(*given), formula, max_examples=30)
+    assert report.headline == "falsified"
 
 
 def test_what_ordinary_inputs_show_is_no_matter_of_size():

@@ -4,6 +4,7 @@ import functools
 import os
 import random
 import signal
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -21,6 +22,7 @@ from verify.faults import Fault, Unsupported, Unusable
 from verify.subject import returned, wording
 from verify.subject.sandbox import environment_variables
 
+ROOT = Path(__file__).parents[3]
 SOFTMAX = find("attention.softmax")
 EVERY = {"shapes": "every"}
 """Nothing is left out: an exception is a failure."""
@@ -286,3 +288,30 @@ def test_a_callable_has_a_name():
     assert wording.called(functools.partial(right)).endswith("right")
     assert "Norm" in wording.called(Norm())
     assert wording.called(sys.exit) == "sys.exit"
+
+
+def checked_alone(folder, text):
+    """The command, in a process of its own, on ``dot`` of a module of this text."""
+    (folder / "alone.py").write_text(text)
+    return subprocess.run(
+        [sys.executable, "-m", "verify", "check", "alone:dot", "--formula", "similarity.dot", "--max-examples", "4"],
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_a_process_that_user_code_branches_off_may_end(tmp_path):
+    """As those of multiprocessing do: the check goes on once, in its own process."""
+    ran = checked_alone(
+        tmp_path,
+        "import os\n\ndef dot(x, y):\n    child = os.fork()\n    if not child:\n        os._exit(0)\n"
+        "    os.waitpid(child, 0)\n    return (x * y).sum(-1)\n",
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.count("conforms: ") == 1
+
+
+def test_an_import_that_would_end_the_checker_is_an_error_like_any_other(tmp_path):
+    """Nothing said, and status 0, would be taken for a check that passed."""
+    ran = checked_alone(tmp_path, "import os\nos._exit(0)\n")
+    assert ran.returncode == 2
+    assert "alone does not import: SystemExit: os._exit(0)" in ran.stderr

@@ -17,14 +17,21 @@ from spec.language import (
     absolute,
     case,
     claim,
+    constant,
+    data,
+    define,
+    each,
+    exp,
     expected,
     given,
     lift,
+    log,
     lt,
     sin,
     sizes,
+    tensor,
 )
-from spec.language.expr import le
+from spec.language.expr import eq, le
 from spec.language.proving.evaluating.guard import guarded
 from spec.language.proving.proof import check
 from spec.language.symbols import Letter
@@ -33,6 +40,14 @@ from tests.spec.language.proving.claims import anything, f, i, j, m, n, pi, prov
 (half,) = sizes("half")
 a, g = given("a"), given("g", domain="positive")
 k = given("k", domain="integer", below=2)
+x, y, K = data("x", n), tensor("y", n), constant("K")
+tripled = Formula(
+    "test.tripled", "Three times x", (x,), (define(y[i], K * x[i]),), (y,), constants={K: 3}, auxiliary=True
+)
+itself = Formula(
+    "test.itself", "x, said by cases", (x,), (define(y[i], case(eq(x[i], 0), 0, x[i])),), (y,), auxiliary=True
+)
+slope = itself(x).pullback(each(1, (i, n)), x)[i]
 row, column = (Letter(name, size) for name, size in zip("rc", s.shape, strict=True))
 weight = softmax(s)[row, column]
 OURS = {c.name: c.default for c in softmax.conventions}
@@ -98,6 +113,39 @@ WITNESSES: dict[str, tuple[Formula, Callable[[], Theorem], str]] = {
         lambda: exists(f[i], "=", 0, {"n": 1, "f": [1.0], "h": 1}, (i, n)),
         "the theorem speaks of no h",
     ),
+    "some exp(ln a) is below 0": (
+        anything,
+        lambda: exists(0, "<=", exp(log(a)), {"a": -1.0}, given=(a,)),
+        "the left side is not larger",
+    ),
+    "some f(x) is not twice x, where its constant is 2": (
+        tripled,
+        lambda: exists(tripled(x)[i], "=", 2 * x[i], {"n": 1, "x": [1.0]}, (i, n), at={K: 2}),
+        "the two sides agree",
+    ),
+    "some slope of x said by cases is not 1": (
+        itself,
+        lambda: exists(slope, "=", 1, {"n": 1, "x": [0.0]}, (i, n)),
+        "the two sides agree",
+    ),
+    "exp(ln a) = a": (anything, lambda: enclosed(exp(log(a)), "=", a, given=(a,)), "nan against"),
+    "f(x) = 3x, where its constant is 2": (
+        tripled,
+        lambda: enclosed(tripled(x)[i], "=", 3 * x[i], (i, n), at={K: 2}),
+        "against",
+    ),
+    "the slope of x is 0 at 0": (
+        itself,
+        lambda: enclosed(slope, "=", case(eq(x[i], 0), lift(0), 1), (i, n)),
+        "nan against 0.0",
+    ),
+    "n ≠ 9": (anything, lambda: enclosed(case(eq(n, 9), lift(1), 0), "=", 0), "1.0 against 0.0"),
+    "n ≠ 20": (anything, lambda: enclosed(case(eq(n, 20), lift(1), 0), "=", 0), "1.0 against 0.0"),
+    "n is not between 8 and 20": (
+        anything,
+        lambda: enclosed(case(lt(8, n) & lt(n, 20), lift(1), 0), "=", 0),
+        "1.0 against 0.0",
+    ),
     "n ≤ 4": (anything, lambda: enclosed(n, "<=", 4), "5.0 against 4.0"),
     "n ≤ 10": (anything, lambda: enclosed(n, "<=", 10), "12.0 against 10.0|11.0 against 10.0"),
     "n ≤ 1000": (anything, lambda: enclosed(n, "<=", 1000), "draws no sizes past 1000"),
@@ -137,6 +185,16 @@ def test_points_that_show_something_are_taken() -> None:
         enclosed(Sum(lift(1), all_j), "=", 2 * half, sizes={n: 2 * half}),
     ):
         assert check(theorem, anything, guard=False).assurance == Assurance.ENCLOSED
+
+
+def test_a_call_takes_the_constants_that_a_theorem_fixes() -> None:
+    """Twice x, where the 3 of the formula is a 2: derived, evaluated and enclosed."""
+    proved(
+        Theorem("claimed", "", (claim(tripled(x)[i], "=", 2 * x[i], (i, n)).by_definition(""),), at={K: 2}),
+        tripled,
+    )
+    twice = enclosed(tripled(x)[i], "=", 2 * x[i], (i, n), at={K: 2})
+    assert check(twice, tripled, guard=False).assurance == Assurance.ENCLOSED
 
 
 q = given("q", m)
