@@ -18,9 +18,9 @@ from spec.language.binders import Bound
 from spec.language.evaluation.dimensions import Size, is_size, symbols_in
 from spec.language.expr import Case, Literal
 from spec.language.formula import Formula
+from spec.language.lengths import Ends, ends_of, longest
 from spec.language.ordering import Group
 from spec.language.trees import free_symbols, walk
-from verify.inputs.lengths import Ends, ends_of, longest
 from verify.inputs.size_rules import Supported
 from verify.inputs.sizes import Sizing, sizing
 

@@ -18,9 +18,9 @@ from spec.language.binders import SumOf
 from spec.language.evaluation.dimensions import Size, symbols_in, whole
 from spec.language.expr import Func, Ref
 from spec.language.formula import Formula
+from spec.language.lengths import ends_of, longest
 from spec.language.trees import free_symbols, walk
 from verify.inputs.examples import Example, Recipe, Space, rounded
-from verify.inputs.lengths import ends_of, longest
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.inputs.sizes import Sizing, sizing
 

@@ -17,8 +17,8 @@ from spec.language.arrays import Tensor
 from spec.language.binders import Bound
 from spec.language.evaluation.dimensions import Size, is_size, symbols_in, whole
 from spec.language.formula import Formula
+from spec.language.lengths import Ends, ends_of, longest
 from spec.language.ordering import Group
-from verify.inputs.lengths import Ends, ends_of, longest
 from verify.inputs.size_rules import Supported, sizes_of_formula
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
