@@ -31,6 +31,7 @@ from verify.search.ranges import conforming_range
 from verify.search.search import Clock
 from verify.subject.callables import importable, supported_by, with_fixed
 from verify.subject.caller import Caller
+from verify.subject.ending import listening
 from verify.subject.options import (
     choices,
     found_formula,
@@ -40,7 +41,7 @@ from verify.subject.options import (
     usable_device,
     whole_number,
 )
-from verify.subject.sandbox import listening, one_thread, what_exists_kept
+from verify.subject.sandbox import one_thread, what_exists_kept
 
 Progress = Callable[[str, int, int], None]
 

@@ -25,8 +25,9 @@ from verify.report import (
 )
 from verify.search.search import Clock
 from verify.subject.callables import importable
+from verify.subject.ending import listening
 from verify.subject.options import whole_number
-from verify.subject.sandbox import listening, one_thread
+from verify.subject.sandbox import one_thread
 
 SHARE = 0.3
 """The share of the examples that each requirement gets; the comparison with the reference gets all."""

@@ -148,7 +148,7 @@ class Space:
         young = next((place for place, lead in enumerate(self.leads) if lead.name == YOUNG), 0)
         return [Recipe(LEAST, young, 0, turn, turn, int(random.integers(2**31))) for turn in range(count)]
 
-    def round(self, count: int, seed: int) -> list[Recipe]:
+    def real_sizes(self, count: int, seed: int) -> list[Recipe]:
         """Recipes at sizes such as those of real models, multiples of 8, on unit normal data, with masks and without."""
         random = np.random.default_rng([seed, 23])
         return [

@@ -107,8 +107,9 @@ def _next_prime(number: int) -> int:
 def _lengths(formula: Formula) -> tuple[Any, ...]:
     """How many terms the sums of a statement have."""
     return tuple(
-        longest(part.first, part.last, ends_of(line))
+        longest(part.first, part.last, ends)
         for line in formula.flat(None).lines
+        for ends in (ends_of(line),)
         for part in walk(line.right)
         if isinstance(part, SumOf)
     )

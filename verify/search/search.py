@@ -161,10 +161,10 @@ def search(
     planned = count if count < 4 else max(1, int(PLANNED * count))
     for recipes in windows(space.plan(planned, seed, large=True), at_once):
         judge(recipes)
-    round_ = [] if far else space.round(min(count // 10, count - planned), seed)
-    judge(round_)
-    if not found.over and count > planned + len(round_):
-        _hunt(space, judge, found, count - planned - len(round_), seed)
+    real = [] if far else space.real_sizes(min(count // 10, count - planned), seed)
+    judge(real)
+    if not found.over and count > planned + len(real):
+        _hunt(space, judge, found, count - planned - len(real), seed)
     if far:
         judge(space.far_out(far, seed))
     if space.sizing.extensive or found.asked - found.answered:

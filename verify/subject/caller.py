@@ -23,9 +23,10 @@ from verify.faults import Fault, Unsupported, Unusable, blamed
 from verify.inputs.dtypes import DTYPES, NAMES
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.subject.callables import callable_for
+from verify.subject.ending import Deadline, interrupted, unable_to_exit
 from verify.subject.preserved import Preserved
 from verify.subject.returned import held, shared, values
-from verify.subject.sandbox import GENERATORS, Deadline, GlobalState, interrupted, unable_to_exit
+from verify.subject.sandbox import GENERATORS, GlobalState
 from verify.subject.wording import called, describe
 
 if TYPE_CHECKING:

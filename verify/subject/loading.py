@@ -15,7 +15,7 @@ from typing import Any
 
 from verify.adapt.tables import from_table, table_at
 from verify.faults import complaint
-from verify.subject.sandbox import unable_to_exit
+from verify.subject.ending import unable_to_exit
 
 OURS = ("spec", "impl", "verify")
 

@@ -14,7 +14,8 @@ from verify.search.evidence import Evidence
 from verify.search.hints import Explained, wrong_values
 from verify.search.search import Clock
 from verify.subject.caller import Caller
-from verify.subject.sandbox import listening, one_thread, what_exists_kept
+from verify.subject.ending import listening
+from verify.subject.sandbox import one_thread, what_exists_kept
 
 
 def why(fn: Callable[..., Any], formula_id: str, seed: int = 0) -> Explained:

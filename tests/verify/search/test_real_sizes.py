@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
-import torch.nn.functional as F
 
+import impl.attention
+import impl.embedding
+import impl.normalization
 from spec.language.registry import find
 from verify import check
 from verify.inputs.size_rules import Supported
 from verify.inputs.sizes import ROUND, ROUNDS, sizing
 
-
-def attention(q, k, v, mask=None, scale=None):
-    """Right, unless a scale is given."""
-    s = q @ k.mT * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
-    s = s if mask is None else s.masked_fill(~mask, -math.inf)
-    return s.softmax(-1).nan_to_num(0.0) @ v
+attention = impl.attention.scaled_dot_product
 
 
 def ignores_the_mask_in_blocks(q, k, v, mask=None):
@@ -33,12 +28,12 @@ def ignores_the_mask_at_64(q, k, v, mask=None):
 
 def another_scale_in_blocks(q, k, v, mask=None):
     """No mask is needed to see it."""
-    return attention(q, k, v, mask, 1 / q.shape[-1] if q.shape[-1] % 8 == 0 else None)
+    return attention(q / 2 if q.shape[-1] % 8 == 0 else q, k, v, mask)
 
 
 def embedding_without_gradient(ids, E):
     """Row 0 gets none where the vocabulary is a multiple of 8."""
-    found = F.embedding(ids, E)
+    found = impl.embedding.token(ids, E)
     return torch.where((ids == 0).unsqueeze(-1), found.detach(), found) if len(E) % 8 == 0 else found
 
 
@@ -63,7 +58,7 @@ class Clipped(torch.autograd.Function):
 
 def clipped(x, gamma, eps):
     """Its backward pass is not linear."""
-    return gamma * Clipped.apply(x) * (x.square().mean(-1, keepdim=True) + eps).rsqrt()
+    return impl.normalization.rms_norm(Clipped.apply(x), gamma, eps)
 
 
 CASES = [

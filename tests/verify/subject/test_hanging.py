@@ -10,7 +10,7 @@ import pytest
 from tests.verify.subject.calling import call, right
 from verify import check
 from verify.faults import Fault
-from verify.subject import caller, sandbox
+from verify.subject import caller, ending
 
 
 def test_a_hang_ends(monkeypatch):
@@ -75,6 +75,6 @@ def test_imports_and_compilers_are_waited_for(monkeypatch):
 
     monkeypatch.setattr(caller, "LIMIT", 0.3)
     call(slow)
-    monkeypatch.setattr(sandbox, "PATIENCE", 0.6)
+    monkeypatch.setattr(ending, "PATIENCE", 0.6)
     with pytest.raises(Fault, match="did not return"):
         call(slow)
