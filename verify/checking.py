@@ -161,7 +161,7 @@ def check(
         called_at_all(setting, kinds[0])
         met(setting, report, kinds)
         plan = [] if caller.hung else plan_of(setting, kinds, report, compile)
-        if judge.real and formula.law is None:
+        if judge.real and formula.law is None and not caller.hung:
             plan += [
                 (f"accuracy in {k}", partial(graded, setting, k, report, limit, k in kinds)) for k in wanted
             ]

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 LIMIT, HUNG_LIMIT = 20.0, 0.5
 """Seconds one call may take (imports and compilation apart), and once one has not returned in time."""
 
+AT_FIRST = 3
+"""As many times ``LIMIT`` is waited for as long as no call has returned: the first may set something up."""
+
 
 @dataclass(frozen=True)
 class Offence:
@@ -67,7 +70,7 @@ class Caller:
         self.offences: dict[str, Offence] = {}
         self.aliases: dict[str, str] = {}
         self.calls = 0
-        self.hung = False
+        self.answered = self.hung = False
         self.declined: dict[str, str] = {}
         self.leading: tuple[int, ...] = ()
         self.supported: set[str] = set()
@@ -174,7 +177,7 @@ class Caller:
         shapes = shapes or describe(self.formula, arguments)
         dtype = next((NAMES[a.dtype] for a in kept if a.dtype in NAMES), "float32")
         state = GlobalState(self.device)
-        limit = HUNG_LIMIT if self.hung else LIMIT
+        limit = HUNG_LIMIT if self.hung else LIMIT if self.answered else AT_FIRST * LIMIT
         self.calls += 1
         try:
             with warnings.catch_warnings(), Deadline(limit), unable_to_exit():
@@ -196,6 +199,7 @@ class Caller:
             raise blamed(error, begin, dtype, dtype in self.supported, shapes) from error
         finally:
             self._settle(state, kept, arguments, shapes, dtype)
+        self.answered = True
         self.supported.add(dtype)
         return result
 

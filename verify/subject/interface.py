@@ -92,12 +92,15 @@ class Interviewer:
         example = self.space.example(Recipe(0, 0, 0, mask, 0, 0), dtype, batch, sizes=sizes)
         arguments = self.caller.arguments(example.inputs, dtype, generator_seed=0)
         begin = f"{self.formula.id}: {self.caller.name}"
+        new = not self.caller.answered
         try:
             result = self.caller(*arguments)
         except (Fault, Unsupported) as fault:
             made.failure, made.advice = str(fault), advised(str(fault))
             made.declared = isinstance(fault, Unsupported)
             return made
+        if new:  # it may have set something up, for long
+            self.until = time.monotonic() + SECONDS
         returns = self.caller.returns
         shapes = [(*batch, *(whole(size, sizes) for size in t.shape)) for t in returns]
         told, advice = misfit(result, [len(shape) for shape in shapes], shapes, [t.name for t in returns])

@@ -15,7 +15,7 @@ from verify.subject import caller, ending
 
 def test_a_hang_ends(monkeypatch):
     """A call that does not return is interrupted, even if it swallows exceptions; another's timer goes on afterwards."""
-    monkeypatch.setattr(caller, "LIMIT", 0.3)
+    monkeypatch.setattr(caller, "LIMIT", 0.1)
 
     def stuck(x, gamma, beta, eps):
         while True:
@@ -35,9 +35,24 @@ def test_a_hang_ends(monkeypatch):
         signal.signal(signal.SIGALRM, handler)
 
 
+def test_a_first_call_may_take_longer_than_others(monkeypatch):
+    """What sets something up at its first call, for longer than a call may take, is judged by what it returns."""
+    monkeypatch.setattr(caller, "LIMIT", 1.0)
+    asked = []
+
+    def slow(q, k):
+        if not asked:
+            time.sleep(1.6)
+        asked.append(q)
+        return q @ k.mT
+
+    assert check(slow, "scores.dot", max_examples=5).verdict == "conforms"
+    assert len(asked) > 5
+
+
 def test_a_hang_is_waited_for_once(monkeypatch):
-    """After a call that did not return no further check is begun, and the report says so."""
-    monkeypatch.setattr(caller, "LIMIT", 0.5)
+    """After a call that did not return no further check is begun, and the report says so once."""
+    monkeypatch.setattr(caller, "LIMIT", 0.2)
     asked = []
 
     def stuck(q, k):
@@ -47,13 +62,13 @@ def test_a_hang_is_waited_for_once(monkeypatch):
     report = check(stuck, "scores.dot")
     assert len(asked) == 1
     assert report.verdict == "falsified"
-    assert "did not return within 0.5 s" in report.falsified[0].message
-    assert any("not begun" in note for note in report.notes)
+    assert "did not return within 0.6 s" in report.falsified[0].message
+    assert sum("not begun" in note for note in report.notes) == 1
 
 
 def test_time_in_which_the_process_stands_still_does_not_count(monkeypatch):
     """A process that is stopped for longer than the limit, and goes on, was not hung."""
-    monkeypatch.setattr(caller, "LIMIT", 0.8)
+    monkeypatch.setattr(caller, "LIMIT", 0.3)
     pause = f"kill -STOP {os.getpid()}; sleep 2; kill -CONT {os.getpid()}"
 
     def stopped(x, gamma, beta, eps):
