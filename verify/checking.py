@@ -41,7 +41,7 @@ from verify.subject.options import (
     usable_device,
     whole_number,
 )
-from verify.subject.sandbox import one_thread, what_exists_kept
+from verify.subject.sandbox import default_device_aside, one_thread, what_exists_kept
 
 Progress = Callable[[str, int, int], None]
 
@@ -157,7 +157,7 @@ def check(
         judge, caller, seed, max_examples, clock, edges=edges, named=kept, small=not until_falsified
     )
     why = Explained()
-    with listening(), one_thread(), what_exists_kept():
+    with listening(), one_thread(), what_exists_kept(), default_device_aside() as caller.default_device:
         called_at_all(setting, kinds[0])
         met(setting, report, kinds)
         plan = [] if caller.hung else plan_of(setting, kinds, report, compile)

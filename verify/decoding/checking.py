@@ -27,7 +27,7 @@ from verify.search.search import Clock
 from verify.subject.callables import importable
 from verify.subject.ending import listening
 from verify.subject.options import whole_number
-from verify.subject.sandbox import one_thread
+from verify.subject.sandbox import default_device_aside, one_thread
 
 SHARE = 0.3
 """The share of the examples that each requirement gets; the comparison with the reference gets all."""
@@ -74,7 +74,7 @@ def check_procedure(
         versions=versions(),
         importable=importable(fn),
     )
-    with listening(), one_thread():
+    with listening(), one_thread(), default_device_aside():
         for check in (VALUE, *procedure.named, REPEATS):
             count = examples if check == VALUE else max(1, int(SHARE * examples))
             report.checks.append(_search(judge, check, count, seed, clock))

@@ -26,7 +26,7 @@ from verify.subject.callables import callable_for
 from verify.subject.ending import Deadline, interrupted, unable_to_exit
 from verify.subject.preserved import Preserved
 from verify.subject.returned import held, shared, values
-from verify.subject.sandbox import GENERATORS, GlobalState
+from verify.subject.sandbox import GENERATORS, GlobalState, making_tensors_on
 from verify.subject.wording import called, describe
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class Caller:
         self.offences: dict[str, Offence] = {}
         self.aliases: dict[str, str] = {}
         self.calls = 0
+        self.default_device: torch.device | None = None
         self.answered = self.hung = False
         self.declined: dict[str, str] = {}
         self.leading: tuple[int, ...] = ()
@@ -182,7 +183,8 @@ class Caller:
         try:
             with warnings.catch_warnings(), Deadline(limit), unable_to_exit():
                 warnings.simplefilter("ignore")
-                result = work()
+                with making_tensors_on(self.default_device):
+                    result = work()
         except Deadline.Passed:
             self.hung = True  # once is enough: no further check is begun
             raise Fault(

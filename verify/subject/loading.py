@@ -16,6 +16,7 @@ from typing import Any
 from verify.adapt.tables import from_table, table_at
 from verify.faults import complaint
 from verify.subject.ending import unable_to_exit
+from verify.subject.sandbox import streams_kept
 
 OURS = ("spec", "impl", "verify")
 
@@ -130,7 +131,7 @@ def _from_name(name: str) -> ModuleType:
         sys.path.insert(0, here)
     importlib.invalidate_caches()
     try:
-        with unable_to_exit():
+        with unable_to_exit(), streams_kept():
             return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
@@ -155,7 +156,7 @@ def _from_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(found)
     sys.modules[name] = module
     try:
-        with unable_to_exit():
+        with unable_to_exit(), streams_kept():
             found.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]

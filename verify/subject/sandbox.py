@@ -7,8 +7,9 @@ import gc
 import os
 import random
 import struct
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,35 @@ def what_exists_kept() -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
+
+
+@contextmanager
+def default_device_aside() -> Iterator[torch.device | None]:
+    """Let new tensors be made on the CPU; what comes is where they were made before, if that was elsewhere."""
+    before = _default_device()
+    if before.type == "cpu":
+        yield None
+        return
+    _device(None)
+    try:
+        yield before
+    finally:
+        _device(before)
+
+
+@contextmanager
+def streams_kept() -> Iterator[None]:
+    """Let standard output and error be what they were, whatever user code puts in their place."""
+    before = sys.stdout, sys.stderr
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def making_tensors_on(device: torch.device | None) -> AbstractContextManager[Any]:
+    """Let new tensors be made there; None changes nothing."""
+    return nullcontext() if device is None else device
 
 
 class _Item:
@@ -140,8 +170,20 @@ def _environment(saved: dict[Any, Any]) -> None:
     os.environ.update({os.fsdecode(name): os.fsdecode(value) for name, value in saved.items()})
 
 
-def _device(saved: torch.device) -> None:
-    torch.set_default_device(None if saved.type == "cpu" else saved)
+def _device(saved: torch.device | None) -> None:
+    torch.set_default_device(None if saved is None or saved.type == "cpu" else saved)
+
+
+def _set_stdout(saved: Any) -> None:
+    sys.stdout = saved
+
+
+def _set_stderr(saved: Any) -> None:
+    sys.stderr = saved
+
+
+def _is(a: Any, b: Any) -> bool:
+    return a is b
 
 
 _KEPT: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)
@@ -183,6 +225,8 @@ _ITEMS = (
     _Item("NumPy's error handling", np.geterr, lambda saved: np.seterr(**saved)),
     _Item("the working directory", os.getcwd, _cwd),
     _Item("the environment", environment_variables, _environment, _same_variables),
+    _Item("standard output", lambda: sys.stdout, _set_stdout, _is),
+    _Item("standard error", lambda: sys.stderr, _set_stderr, _is),
 )
 
 STATES = {
@@ -199,6 +243,8 @@ STATES = {
     "NumPy's error handling": "numpy.geterr()",
     "the working directory": "os.getcwd()",
     "the environment": "dict(os.environ)",
+    "standard output": "sys.stdout",
+    "standard error": "sys.stderr",
 }
 """What each of them is, in Python."""
 

@@ -1,6 +1,7 @@
 """Calling whatever is checked, and surviving it."""
 
 import functools
+import io
 import os
 import random
 import signal
@@ -221,6 +222,8 @@ MEDDLERS = {
     "default device": lambda: torch.set_default_device("meta"),
     "environment": lambda: os.environ.__setitem__("ATTNSPEC_TEST", "1"),
     "working directory": lambda: os.chdir("/"),
+    "standard output": lambda: setattr(sys, "stdout", io.StringIO()),
+    "standard error": lambda: setattr(sys, "stderr", None),
 }
 
 
@@ -242,6 +245,7 @@ def test_meddling_with_global_state_is_undone_and_reported(name):
             torch.get_num_threads(),
         ]
 
+    torch.use_deterministic_algorithms(False)  # torch's compiler sets a variable of its own the first time
     before = now()
     report = check(fn, "normalization.layer_norm", max_examples=5, conventions={"generator": "untouched"})
     assert before == now()
@@ -315,3 +319,39 @@ def test_an_import_that_would_end_the_checker_is_an_error_like_any_other(tmp_pat
     ran = checked_alone(tmp_path, "import os\nos._exit(0)\n")
     assert ran.returncode == 2
     assert "alone does not import: SystemExit: os._exit(0)" in ran.stderr
+
+
+def test_a_default_device_of_others_is_that_of_the_calls_alone():
+    """Who has chosen where new tensors are made has chosen it for the callable, not for what judges it."""
+
+    def fn(x, gamma, beta, eps):
+        made_on.add(torch.empty(0).device.type)
+        return right(x, gamma, beta, eps)
+
+    made_on: set[str] = set()
+    torch.set_default_device("meta")
+    try:
+        report = check(fn, "normalization.layer_norm", max_examples=5)
+        assert torch.empty(0).device.type == "meta"
+    finally:
+        torch.set_default_device(None)
+    assert report.verdict == "conforms", str(report)
+    assert made_on == {"meta"}
+
+
+def test_what_an_import_does_to_standard_output_does_not_silence_the_checker(tmp_path):
+    """A module that puts something of its own in the place of standard output when it is imported is judged as others are."""
+    (tmp_path / "quiet.py").write_text(
+        "import io, sys\nimport torch.nn.functional as F\nsys.stdout = io.StringIO()\n"
+        "def f(x, gamma, beta, eps): return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)\n"
+    )
+    command = ["check", "quiet.py:f", "--formula", "normalization.layer_norm", "--max-examples", "3"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "verify", *command],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "conforms" in ran.stdout
