@@ -19,6 +19,8 @@ from spec.language.known import forget, is_known, registered
 from spec.language.wellformed.letters import IllFormed
 
 _ADDRESSES: dict[str, str] = {}
+_MODULES: dict[Path, ModuleType] = {}
+"""Files in which formulas were read."""
 
 
 class Unreadable(LookupError):  # noqa: N818 said as it stands
@@ -36,6 +38,11 @@ def is_address(name: str) -> bool:
 def address_of(formula_id: str) -> str | None:
     """Where a formula was read from, so that another process finds it; None for one of ours."""
     return _ADDRESSES.get(formula_id)
+
+
+def module_at(path: Path) -> ModuleType | None:
+    """The module of a file in which formulas were read, so that it is not run twice."""
+    return _MODULES.get(path.resolve())
 
 
 def formula_at(address: str, ours: Iterable[str] = ()) -> Formula:
@@ -100,6 +107,7 @@ def _file(path: Path, shown: str) -> ModuleType:
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
         if file and module.__name__ != "__main__" and Path(file).name == path.name and path.samefile(file):
+            _MODULES[path] = module
             return module
     name = path.stem if path.stem.isidentifier() and path.stem not in sys.modules else f"_stated_{path.stem}"
     folder = str(path.parent)
@@ -119,6 +127,7 @@ def _file(path: Path, shown: str) -> ModuleType:
             if f"spec.{formula_id}" not in sys.modules:  # so that the file, mended, can be read again
                 forget(formula_id)
         raise Unreadable(f"{shown}{_line(error, path)}: {_said(error)}") from None
+    _MODULES[path] = module
     return module
 
 
@@ -158,4 +167,4 @@ def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
-__all__ = ["Unreadable", "address_of", "formula_at", "is_address"]
+__all__ = ["Unreadable", "address_of", "formula_at", "is_address", "module_at"]

@@ -9,6 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,9 +19,12 @@ import spec
 import verify
 from verify.command.memory import collect_seldom
 from verify.command.profiles import PROFILES
+from verify.command.watching import watched
 from verify.faults import Unusable, complaint
 
 CONFORMS, FALSIFIED, UNUSABLE, NOTHING = 0, 1, 2, 3
+CALLING = ("verify", "check", "weights")
+"""Commands that call what users have written."""
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 
 EXITS = (
@@ -308,7 +312,7 @@ def _ours(package: Any) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit status."""
+    """Run the command; returns its exit status. Without ``argv`` it is that of this process, and is watched by it."""
     collect_seldom()  # before anything large is imported
     try:
         for package in (spec, impl, verify):
@@ -318,7 +322,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         home = {"list": "listing", "mutants": "mutants"}.get(given.command, "commands")
         module = import_module(f"verify.command.{home}")
-        return int(getattr(module, f"do_{given.command}")(given))
+        work = partial(getattr(module, f"do_{given.command}"), given)
+        if argv is None and given.command in CALLING:
+            return watched(work, FALSIFIED, NOTHING)
+        return int(work())
     except Unusable as error:
         print(f"attnspec: {error}", file=sys.stderr)  # noqa: T201
         return UNUSABLE

@@ -22,6 +22,7 @@ from spec.language.formula import Formula
 from verify.faults import Fault, Unsupported, Unusable, blamed
 from verify.inputs.dtypes import DTYPES, NAMES
 from verify.inputs.size_rules import EVERY_SIZE, Supported
+from verify.subject import last_call
 from verify.subject.callables import callable_for
 from verify.subject.ending import Deadline, interrupted, unable_to_exit
 from verify.subject.preserved import Preserved
@@ -180,6 +181,7 @@ class Caller:
         state = GlobalState(self.device)
         limit = HUNG_LIMIT if self.hung else LIMIT if self.answered else AT_FIRST * LIMIT
         self.calls += 1
+        last_call.begins(f"{self.formula.id}: {self.name}, called with {shapes},")
         try:
             with warnings.catch_warnings(), Deadline(limit), unable_to_exit():
                 warnings.simplefilter("ignore")
@@ -200,6 +202,7 @@ class Caller:
             begin = f"{self.formula.id}: {self.name}"
             raise blamed(error, begin, dtype, dtype in self.supported, shapes) from error
         finally:
+            last_call.ended()
             self._settle(state, kept, arguments, shapes, dtype)
         self.answered = True
         self.supported.add(dtype)

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from spec.language.own import module_at
 from verify.adapt.tables import from_table, table_at
 from verify.faults import complaint
 from verify.subject.ending import unable_to_exit
@@ -146,6 +147,8 @@ def _from_name(name: str) -> ModuleType:
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise Unloadable(f"there is no file {path}")
+    if (read := module_at(path)) is not None:
+        return read
     name = path.stem if path.stem not in sys.modules and path.stem.isidentifier() else f"_checked_{path.stem}"
     folder = str(path.resolve().parent)
     if folder not in sys.path:

@@ -1,0 +1,94 @@
+"""Callables that end the process they are called in, and what is sent to the command."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from verify.command.cli import FALSIFIED, NOTHING
+
+ROOT = Path(__file__).parents[3]
+ENDS = """
+import ctypes, os, time
+import torch.nn.functional as F
+
+def fault(x, gamma, beta, eps):
+    if x.dim() > 1:
+        ctypes.string_at(0)
+    return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
+
+def abort(x, gamma, beta, eps):
+    os.abort()
+
+def leave(x, gamma, beta, eps):
+    ctypes.CDLL(None)._exit(0)
+
+def killed(x, gamma, beta, eps):
+    os.kill(os.getpid(), 9)
+
+def waits(x, gamma, beta, eps):
+    print("called", flush=True)
+    time.sleep(600)
+"""
+
+
+def begun(folder: Path, name: str) -> subprocess.Popen[str]:
+    """``attnspec check`` of one of them."""
+    (folder / "ends.py").write_text(ENDS)
+    command = ["check", f"ends:{name}", "--formula", "normalization.layer_norm", "--max-examples", "5"]
+    return subprocess.Popen(
+        [sys.executable, "-m", "verify", *command],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "said"),
+    [
+        ("fault", FALSIFIED, "x (2, 3) float64, gamma (3,) float64, beta (3,) float64, eps 1e-05, ended the process (SIGSEGV)"),
+        ("abort", FALSIFIED, "ended the process (SIGABRT)"),
+        ("leave", FALSIFIED, "ended the process (exit status 0)"),
+        ("killed", NOTHING, "the process was ended by SIGKILL during a call: normalization.layer_norm: ends:killed"),
+    ],
+)  # fmt: skip
+def test_what_ends_the_process_is_named_with_its_call(
+    tmp_path: Path, name: str, status: int, said: str
+) -> None:
+    """A callable that ends the process has failed; one line names it, its arguments and how it ended. What is killed may
+    have been so from outside.
+    """
+    _, error = (process := begun(tmp_path, name)).communicate()
+    assert process.returncode == status
+    assert said in error.splitlines()[-1]
+
+
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_what_is_sent_to_the_command_ends_it(tmp_path: Path, sent: signal.Signals, status: int) -> None:
+    """An interrupt or a termination from elsewhere ends the command, and nothing of it goes on."""
+    process = begun(tmp_path, "waits")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "called\n"
+    process.send_signal(sent)
+    process.communicate()  # the end of its output: nobody holds it any longer
+    assert process.returncode == status
+
+
+def test_nothing_goes_on_without_the_command(tmp_path: Path) -> None:
+    """Where the command itself is killed, its check is too."""
+    process = begun(tmp_path, "waits")
+    assert process.stdout is not None
+    process.stdout.readline()
+    began = time.monotonic()
+    process.kill()
+    process.communicate()
+    assert time.monotonic() - began < 300, "it went on until the call came back"
