@@ -12,6 +12,7 @@ import spec
 from spec.language import known
 from spec.language.own import address_of
 from spec.language.registry import UnknownFormula
+from verify.subject.loading import callable_at
 
 HEAD = """
 from spec.vocabulary import *
@@ -64,6 +65,14 @@ def test_a_file_that_was_imported_is_not_run_again(here: Path) -> None:
     import beside  # type: ignore[import-not-found]
 
     assert spec.find("beside.py:gate") is beside.gate
+
+
+def test_a_function_may_stand_beside_the_formula(here: Path) -> None:
+    """A file that states a formula and holds the function to be checked is run once, though both are named by its path."""
+    function = "\n\ndef gated(x):\n    return x * x.sigmoid()\n"
+    (here / "both_here.py").write_text(GATE.format(id="mine.both") + function)
+    spec.find("both_here.py:gate")
+    assert callable_at("both_here.py:gated") is callable_at("./both_here.py:gated")
 
 
 def test_a_formula_may_apply_ours(here: Path) -> None:
