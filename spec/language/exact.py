@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import sympy
@@ -31,9 +32,33 @@ def exact(value: Any) -> Any:
         hasattr(part, "as_node") for part in sympy.preorder_traversal(value)
     ):  # of a statement, inside SymPy's
         raise TypeError(f"{value} is made by SymPy: write the vocabulary's own exp, sqrt, absolute, …")
+    if value.has(sympy.Mod):  # what is left of a division, by what index arithmetic has
+        value = value.replace(sympy.Mod, lambda a, b: a - b * sympy.floor(a / b))
     if value.is_real is False or value.is_finite is False or value is sympy.nan:
         raise TypeError(f"{value} is no real number")
     return value
+
+
+@lru_cache(maxsize=4096)
+def fraction(expr: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
+    """Numerator and denominator of an index expression, both with integer coefficients."""
+    over, under = sympy.fraction(sympy.together(expr))
+    return over, under
+
+
+def is_ratio(value: sympy.Expr) -> bool:
+    """Whether it is index arithmetic over index arithmetic: whole numbers added, multiplied, rounded down or up once divided."""
+    return bool(value.is_Rational) or all(map(_is_whole, fraction(value)))
+
+
+def _is_whole(value: sympy.Expr) -> bool:
+    if value.is_Integer or isinstance(value, sympy.Symbol):
+        return True
+    if isinstance(value, sympy.Add | sympy.Mul):
+        return all(map(_is_whole, value.args))
+    if isinstance(value, sympy.Pow):
+        return bool(value.exp.is_Integer and value.exp >= 0) and _is_whole(value.base)
+    return isinstance(value, sympy.floor | sympy.ceiling) and is_ratio(value.args[0])
 
 
 def _number(value: Any) -> sympy.Expr | None:

@@ -12,6 +12,7 @@ rebuilds trees is in :mod:`spec.language.trees`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, ClassVar, NoReturn
 
 import sympy
@@ -19,7 +20,7 @@ from sympy.core.basic import Basic
 from sympy.core.containers import Tuple as BasicTuple
 from sympy.core.symbol import Str
 
-from spec.language.exact import exact
+from spec.language.exact import exact, fraction, is_ratio
 from spec.language.symbols import Index
 
 FUNCTIONS = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "erf", "abs", "round")
@@ -57,6 +58,14 @@ class Arithmetic:
 
     def __rpow__(self, other: Any) -> Node:
         return Power(lift(other), lift(self))
+
+    def __floordiv__(self, other: Any) -> NoReturn:
+        raise TypeError(
+            f"{self} // {other} is no part of a statement: floor(i / 2) is one, of indices and sizes"
+        )
+
+    def __mod__(self, other: Any) -> NoReturn:
+        raise TypeError(f"{self} % {other} is no part of a statement: i % 2 is one, of indices and sizes")
 
     def __neg__(self) -> Node:
         return Negative(lift(self))
@@ -235,7 +244,26 @@ def lift(value: Any) -> Node:
     Raises:
         TypeError: a float, an array, or what has no value; it says what to write.
     """
-    return value.as_node() if isinstance(value, Arithmetic) else Literal(exact(value))
+    return value.as_node() if isinstance(value, Arithmetic) else _spelt(exact(value))
+
+
+def _spelt(value: sympy.Expr) -> Node:
+    """What SymPy has made of sizes and indices: literals, joined by nodes where it is more than index arithmetic."""
+    if is_ratio(value) or value == sympy.pi:
+        return Literal(value)
+    over, under = fraction(value)
+    if under != 1:
+        return Over(_spelt(over), _spelt(under))
+    if isinstance(value, sympy.Add | sympy.Mul):
+        return reduce(Plus if isinstance(value, sympy.Add) else Times, map(_spelt, value.args))
+    if isinstance(value, sympy.Pow):
+        return sqrt(_spelt(value.base)) if value.exp == _HALF else Power(*map(_spelt, value.args))
+    if isinstance(value, sympy.Function) and value.func.__name__.lower() in FUNCTIONS:
+        return _function(value.func.__name__.lower())(_spelt(value.args[0]))
+    raise TypeError(f"{value} is no part of a statement: write it in the words of the vocabulary")
+
+
+_HALF = sympy.Rational(1, 2)
 
 
 def _function(name: str) -> Callable[[Any], Node]:
@@ -252,7 +280,14 @@ exp, log, sqrt, sin, cos, tanh, sigmoid, erf, absolute, rounded = map(_function,
 
 def as_index(value: Any) -> Any:
     """Anything usable as an index: index arithmetic, or a look-up (an integer tensor of shape () included)."""
-    return value.as_node() if isinstance(value, Arithmetic) else exact(value)
+    if isinstance(value, Arithmetic):
+        return value.as_node()
+    found = exact(value)
+    if not is_ratio(found):
+        raise TypeError(
+            f"{found} is no index: sums, products, floor and ceiling of indices, sizes and whole numbers are"
+        )
+    return found
 
 
 def delta(a: Any, b: Any) -> Node:

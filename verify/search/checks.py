@@ -288,6 +288,8 @@ def concluded(
             supported = setting.caller.sizes
             shrinker = Shrinker(example, outcome, probe, declared, fixed or set(), seconds, supported)
             example, outcome = shrinker.run()
+            if example is not found.example and example.regime:
+                example = replace(example, regime=f"made small from {example.regime}")
         setting.shrinking -= time.monotonic() - began
         result.verdict, result.message = FALSIFIED, outcome.message
         result.worst_ratio = max(found.worst or 0.0, outcome.ratio)

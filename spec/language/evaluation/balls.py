@@ -10,6 +10,7 @@ import flint
 import numpy as np
 import numpy.typing as npt
 
+from spec.language.evaluation.numbers import HELD
 from spec.language.evaluation.truth import Truth
 
 Balls: TypeAlias = npt.NDArray[Any]
@@ -82,6 +83,7 @@ class BallArithmetic:
     """The arithmetic of object arrays of ``arb``; the caller sets ``flint.ctx.prec``."""
 
     tracks = False
+    held = HELD
 
     def exact(self, values: Any, positive: bool = False) -> Balls:
         """Float64 values, exactly."""

@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import sympy
 from sympy.core.basic import Basic
 
 from spec.language.arrays import DISCRETE
@@ -50,10 +49,3 @@ def is_inexact(part: Basic) -> bool:
     if isinstance(part, Ref):
         return part.tensor.domain not in DISCRETE
     return isinstance(part, Node) and not isinstance(part, Literal)
-
-
-@lru_cache(maxsize=4096)
-def fraction(expr: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
-    """Numerator and denominator of an index expression, both with integer coefficients."""
-    over, under = sympy.fraction(sympy.together(expr))
-    return over, under

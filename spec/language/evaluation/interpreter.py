@@ -21,12 +21,14 @@ from spec.language.calls import Call, Pullback
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.contraction import FEWEST
 from spec.language.evaluation.families import Families
-from spec.language.evaluation.indexing import Ints, fraction, spread, within_tensor
+from spec.language.evaluation.indexing import Ints, spread, within_tensor
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.scope import Scope
 from spec.language.evaluation.stepping import Finish, step_through
 from spec.language.evaluation.truth import Bools, Truth
 from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.wholes import reach, spelt_out
+from spec.language.exact import fraction
 from spec.language.expr import (
     Case,
     Delta,
@@ -226,13 +228,17 @@ class Evaluator(Scope):
         if expr == sympy.pi:
             return self.scalar(self.arithmetic.pi())
         over, under = fraction(expr)
-        top = self.index(over)
-        numerator = self.arithmetic.exact(top.astype(np.float64), positive=bool((top >= 0).all()))
-        if under == 1:
-            return numerator
-        return self.arithmetic.over(
-            numerator, self.arithmetic.exact(self.index(under).astype(np.float64), positive=True)
-        )
+        numerator = self._whole(over)
+        return numerator if under == 1 else self.arithmetic.over(numerator, self._whole(under))
+
+    def _whole(self, expr: sympy.Expr) -> Any:
+        """Index arithmetic as what it is; computed as values are where it may become larger than whole numbers are held."""
+        if (found := reach(expr)) is not None:
+            tops = (int(np.abs(self.index(letter)).max(initial=0)) for letter in found[0])
+            if found[1](*tops) > self.arithmetic.held:
+                return self.value(spelt_out(expr))
+        values = self.index(expr)
+        return self.arithmetic.exact(values.astype(np.float64), positive=bool((values >= 0).all()))
 
     def _case(self, node: Case) -> Any:
         condition = self.truth(node.args[0])

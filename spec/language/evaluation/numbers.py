@@ -25,6 +25,8 @@ HUGE = 1e280
 FOLDED = 929
 """Numbers and errors below two to this power need no exponents of their own: errors stay below HUGE."""
 UNIT64 = 2.0**-53
+HELD = 1 / UNIT64
+"""Up to here float64 holds every whole number."""
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from spec.language.evaluation.numbers import (
     FOLDED,
+    HELD,
     HUGE,
     UNIT64,
     Flags,
@@ -39,6 +40,8 @@ class Rounding:
         self.operations = operations
         self.tracks = operations is not None
         self.unit = 0.0 if operations is None else operations.unit + UNIT64
+        self.held = HELD if operations is None else 1 / operations.unit
+        """Up to here its numbers hold every whole one."""
         self.tiny = 0.0 if operations is None else operations.tiny
         self.largest = np.inf if operations is None else operations.largest
         self.safe = min(self.largest, HUGE) / 8  # up to it nothing overflows, nor is an error cut off

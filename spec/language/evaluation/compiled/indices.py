@@ -13,8 +13,9 @@ import sympy
 
 from spec.language.evaluation.compiled.frame import Around, Array, Axis, Frame, Slots
 from spec.language.evaluation.compiled.reading import Reader, Reading, reader
-from spec.language.evaluation.indexing import Ints, constant, fraction
+from spec.language.evaluation.indexing import Ints, constant
 from spec.language.evaluation.truth import Truth
+from spec.language.exact import fraction
 from spec.language.expr import Case, Literal, Minus, Node, Plus, Ref, Times
 
 Whole = Callable[[Frame], int]

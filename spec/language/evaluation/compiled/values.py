@@ -18,8 +18,9 @@ from spec.language.evaluation.compiled.frame import Around, Array, Axis, Change,
 from spec.language.evaluation.compiled.indices import Index, refusal
 from spec.language.evaluation.contraction import FEWEST
 from spec.language.evaluation.families import Families
-from spec.language.evaluation.indexing import fraction
 from spec.language.evaluation.truth import Truth
+from spec.language.evaluation.wholes import reach, spelt_out
+from spec.language.exact import fraction
 from spec.language.expr import (
     Case,
     Delta,
@@ -88,11 +89,24 @@ class Values(Conditions):
             scalar = _reshaped((1,) * around.depth)
             return lambda frame: frame.arithmetic.view(frame.arithmetic.pi(), scalar)
         over, under = fraction(expr)
-        numerator = self._whole(self.index(over, around))
+        numerator = self._in_reach(over, around, self._whole(self.index(over, around)))
         if under == 1:
             return numerator
-        denominator = _exact(self.index(under, around), positive=True)
+        denominator = self._in_reach(under, around, _exact(self.index(under, around), positive=True))
         return lambda frame: frame.arithmetic.over(numerator(frame), denominator(frame))
+
+    def _in_reach(self, expr: sympy.Expr, around: Around, whole: Value) -> Value:
+        """Index arithmetic as what it is; computed as values are where it may become larger than whole numbers are held."""
+        if (found := reach(expr)) is None:
+            return whole
+        letters, largest = [self.index(letter, around) for letter in found[0]], found[1]
+        spelt = self.value(spelt_out(expr), around)
+
+        def value(frame: Frame) -> Any:
+            tops = (int(np.abs(letter.array(frame)).max(initial=0)) for letter in letters)
+            return (whole if largest(*tops) <= frame.arithmetic.held else spelt)(frame)
+
+        return value
 
     def _rational(self, p: int, q: int, around: Around) -> Value:
         scalar = _reshaped((1,) * around.depth)
