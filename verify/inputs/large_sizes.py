@@ -26,8 +26,10 @@ from verify.inputs.sizes import Sizing, sizing
 
 INDEXED = (32_771, 263, 131)
 """Past 2¹⁵, 2⁸ and 2⁷, of a size whose indices are numbers that something holds: ids, positions, lengths. All are primes."""
-OTHERS = (263, 131)
-"""The same, of any other size: what is worked through in blocks of 64, 128 or 256 ends in a part of one."""
+OTHERS = (4_111, 1_031, 263, 131)
+"""Past 2¹², 2¹⁰, 2⁸ and 2⁷, of any other size: what is worked through in blocks of up to so many ends in a part of one, and what has
+room for so many has none for the last.
+"""
 BLOCK = 64
 """The smallest block in mind."""
 MEMBERS = 131
@@ -42,7 +44,11 @@ GUARD = 0.02
 """The same for an entry of the condition under which a sum is asked for: a byte, and nothing is calculated."""
 VALUES, GRADIENTS = 1.5e6, 8e5
 """Entries that a large example may cost where its values are looked at, and where its gradients are, too."""
-TWICE = 1e5
+LONG = 8e5
+"""The same where a size is beyond ``BLOCKS`` for no other reason than that there may be an end."""
+BLOCKS = 263
+"""Past the blocks that are in use."""
+TWICE = 3e5
 """Up to so many there are two examples of values alone."""
 INPUTS = 3e5
 """Entries that its inputs may have, all together."""
@@ -71,7 +77,9 @@ class Large:
 
 
 @lru_cache(maxsize=512)
-def large_sizes(formula: Formula, supported: Supported, budget: float = VALUES) -> tuple[Large, ...]:
+def large_sizes(
+    formula: Formula, supported: Supported, budget: float = VALUES, long: float = LONG
+) -> tuple[Large, ...]:
     """For each size the largest number that is supported and affordable while the others are small, if it is past 2⁷."""
     if supported.few:
         return ()
@@ -81,7 +89,8 @@ def large_sizes(formula: Formula, supported: Supported, budget: float = VALUES) 
         for number in INDEXED if size in indexed else OTHERS:
             sizes = _with(drawn, supported, size, number)
             cost = _cost(formula, sizes)
-            if sizes[size] > number // 2 and cost <= budget and entries(formula, sizes) <= INPUTS:
+            most = budget if size in indexed or number <= BLOCKS else long
+            if sizes[size] > number // 2 and cost <= most and entries(formula, sizes) <= INPUTS:
                 found.append(Large(size, sizes, cost))
                 break
     return tuple(found)

@@ -47,7 +47,7 @@ def large_examples(
     """
     formula, supported, masks = judge.formula, space.supported, len(space.masks) > 1
     far = large_sizes(formula, supported)
-    slopes = large_sizes(formula, supported, GRADIENTS) if graded else ()
+    slopes = large_sizes(formula, supported, GRADIENTS, 0) if graded else ()
     every = {large.says: large for large in (*far, *slopes)}
     for place, large in enumerate(every.values()):
         for turn in range(2):

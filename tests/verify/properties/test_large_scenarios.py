@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import torch
 import torch.nn.functional as F
 
+import impl.attention
 from spec.language.registry import find
 from verify import check
 from verify.inputs.examples import Space
@@ -36,7 +38,7 @@ def test_a_large_size_alone_shows_it():
     assert names(report) == ["robustness: large sizes"]
     example = report.falsified[0].counterexample
     assert example.inputs["ids"].max() >= 2**15
-    assert example.regime == "large sizes: V = 32771"
+    assert example.regime == "made small from large sizes: V = 32771"
 
 
 def test_a_batch_is_made_as_small_as_it_fails():
@@ -125,3 +127,30 @@ def test_ours_conform_at_large_sizes(formula_id):
         outcomes = [scenario.play(judge, caller, each) for each in examples]
         assert not [each.message for each in outcomes if each.fails]
         assert all(each.effective for each in outcomes)
+
+
+ROOM = 1024
+"""For so many keys there is room."""
+
+
+def without_room(q, k, v, mask=None):
+    """Attention to the first keys, as many as there is room for."""
+    m = min(k.shape[-2], ROOM)
+    mask = None if mask is None else mask[..., :m]
+    return impl.attention.scaled_dot_product(q, k[..., :m, :], v[..., :m, :], mask)
+
+
+def last_mask_unread(q, k, v, mask=None):
+    """A mask of which a block of so many keys alone is read."""
+    if mask is not None and mask.shape[-1] > ROOM:
+        mask = torch.cat((mask[..., :ROOM], torch.ones_like(mask[..., ROOM:])), -1)
+    return impl.attention.scaled_dot_product(q, k, v, mask)
+
+
+@pytest.mark.parametrize("wrong", [without_room, last_mask_unread])
+def test_what_ends_at_a_thousand_is_found(wrong):
+    """What is right up to 1,024 keys, whatever a mask says of them, is wrong beyond."""
+    report = check(wrong, "attention.scaled_dot_product", max_examples=5, dtypes=("float32",))
+    assert report.verdict == "falsified"
+    (bad,) = report.falsified
+    assert bad.counterexample.regime == "made small from large sizes: m = 4111"
