@@ -39,7 +39,7 @@ def apart(expected: float, got: float) -> tuple[str, str]:
 
 def counterexample_lines(example: Any, entries: int = ALL) -> list[str]:
     """A counterexample as short lines: inputs, what was expected and got, what is violated."""
-    out = [f"{name} = {show(value, entries)}" for name, value in example.inputs.items()]
+    out = [f"{name}{_shape(value, entries)} = {show(value, entries)}" for name, value in example.inputs.items()]
     if example.got is not None and example.expected is not None:
         where = "" if not example.index else "[" + ", ".join(map(str, example.index)) + "]"
         room = "" if example.tolerance is None else f" ± {example.tolerance:.3g}"
@@ -48,6 +48,11 @@ def counterexample_lines(example: Any, entries: int = ALL) -> list[str]:
     if example.violates:
         out.append(f"violated: {example.violates}")
     return out
+
+
+def _shape(value: Any, entries: int) -> str:
+    """The shape of what is not shown whole."""
+    return f" ({', '.join(map(str, np.shape(value)))})" if np.size(value) > entries else ""
 
 
 def first(checks: Sequence[Any]) -> Any:
