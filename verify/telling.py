@@ -39,7 +39,9 @@ def apart(expected: float, got: float) -> tuple[str, str]:
 
 def counterexample_lines(example: Any, entries: int = ALL) -> list[str]:
     """A counterexample as short lines: inputs, what was expected and got, what is violated."""
-    out = [f"{name}{_shape(value, entries)} = {show(value, entries)}" for name, value in example.inputs.items()]
+    out = [
+        f"{name}{_shape(value, entries)} = {show(value, entries)}" for name, value in example.inputs.items()
+    ]
     if example.got is not None and example.expected is not None:
         where = "" if not example.index else "[" + ", ".join(map(str, example.index)) + "]"
         room = "" if example.tolerance is None else f" ± {example.tolerance:.3g}"

@@ -27,8 +27,8 @@ from verify.inputs.sizes import Sizing, sizing
 INDEXED = (32_771, 263, 131)
 """Past 2¹⁵, 2⁸ and 2⁷, of a size whose indices are numbers that something holds: ids, positions, lengths. All are primes."""
 OTHERS = (4_111, 1_031, 263, 131)
-"""Past 2¹², 2¹⁰, 2⁸ and 2⁷, of any other size: what is worked through in blocks of up to so many ends in a part of one, and what has
-room for so many has none for the last.
+"""Past 2¹², 2¹⁰, 2⁸ and 2⁷, of any other size: what is worked through in blocks of up to so many ends in a part of one, and what
+has room for so many has none for the last.
 """
 BLOCK = 64
 """The smallest block in mind."""
