@@ -44,11 +44,11 @@ GUARD = 0.02
 """The same for an entry of the condition under which a sum is asked for: a byte, and nothing is calculated."""
 VALUES, GRADIENTS = 1.5e6, 8e5
 """Entries that a large example may cost where its values are looked at, and where its gradients are, too."""
-LONG = 8e5
+LONG = 2.5e5
 """The same where a size is beyond ``BLOCKS`` for no other reason than that there may be an end."""
 BLOCKS = 263
 """Past the blocks that are in use."""
-TWICE = 3e5
+TWICE = 1e5
 """Up to so many there are two examples of values alone."""
 INPUTS = 3e5
 """Entries that its inputs may have, all together."""

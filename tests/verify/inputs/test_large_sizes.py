@@ -72,7 +72,7 @@ def test_rules_are_kept():
         found = large_sizes(heads, Supported.of(heads, rules))
         return {str(each.size): each.sizes[each.size] for each in found}
 
-    assert under(d_model="even")["d_model"] == 4110
+    assert under(d_model="even")["d_model"] == 1030
     assert "h" not in under(h="2|4")
     assert "n" not in under(n="2..64")
     assert "d_model" not in under(d_model="6")

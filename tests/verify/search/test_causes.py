@@ -13,8 +13,10 @@ import torch.nn.functional as F
 import impl.normalization
 import impl.recurrent
 import impl.scores
+from spec.language.registry import find
 from tests.verify.search.explaining import earlier, scores, weights, why
 from verify import check
+from verify.search.causes.altered_lines import spoken
 
 ATTENTION, HEADS = "attention.scaled_dot_product", "attention.multi_head"
 NORM, CAUSAL, CELL = "normalization.layer_norm", "attention.causal", "recurrent.lstm_cell"
@@ -323,3 +325,16 @@ def test_shares_of_a_law_that_are_off_are_said():
         "another word 10.0 % (stated 10.0 %)",
     ):
         assert said in report.hint
+
+
+def test_two_lines_of_one_name_are_told_apart():
+    """Where a sentence speaks of two lines that their formulas call the same, it says of which formula the inner one is."""
+    flat = find("transformer.decoder_layer").flat()
+    inner = next(
+        line.name for line in flat.lines if flat.origin.get(line.name) == ("normalization.add_norm", "s")
+    )
+    assert (
+        spoken(flat, f"q reads {inner} where s belongs")
+        == "q reads s (of normalization.add_norm) where s belongs"
+    )
+    assert spoken(flat, f"q reads {inner} where t belongs") == "q reads s where t belongs"

@@ -185,8 +185,18 @@ def named(flat: Flat, line: Definition) -> str:
 
 
 def spoken(flat: Flat, said: str) -> str:
-    """A sentence with the tensors in it as their formulas call them."""
-    return re.sub(r"\b\w+_\d+\b", lambda found: called(flat, found.group()), said)
+    """A sentence with the tensors in it as their formulas call them; with these, where two would be called the same."""
+    lines = {line.name for line in flat.lines}
+    names = {word for word in re.findall(r"\w+", said) if word in lines}
+    calls = [called(flat, name) for name in names]
+
+    def call(found: re.Match[str]) -> str:
+        name = found.group()
+        formula_id, known = flat.origin.get(name, (flat.formula_id, name))
+        unclear = name in names and calls.count(known) > 1 and formula_id != flat.formula_id
+        return f"{known} (of {formula_id})" if unclear else known
+
+    return re.sub(r"\b\w+_\d+\b", call, said)
 
 
 def _masks(flat: Flat) -> Iterator[Explanation]:
