@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from verify.subject import last_call
 
-FAULTS = {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP}
+FAULTS = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
 """Signals by which a process that has gone wrong is ended, by nobody else."""
-PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP")
 _DIES_WITH_PARENT = 1
 """PR_SET_PDEATHSIG of Linux."""
 
@@ -28,7 +28,7 @@ def watched(work: Callable[[], int], ended: int, nothing: int) -> int:
     if sys.platform != "linux" or os.environ.get("ATTNSPEC_TRACEBACK"):
         return work()
     last_call.room()
-    signals = {*PASSED_ON, signal.SIGCHLD}
+    signals = {signal.Signals[name] for name in (*PASSED_ON, "SIGCHLD")}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     own = os.getpid()
     child = os.fork()
@@ -44,15 +44,16 @@ def watched(work: Callable[[], int], ended: int, nothing: int) -> int:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     call = last_call.under_way()
     if code < 0:
-        by = signal.Signals(-code)
+        names = {int(each): each.name for each in signal.Signals}
+        by = names.get(-code, f"signal {-code}")
         if by in PASSED_ON:
-            return 128 + by
+            return 128 - code
         if not call or by not in FAULTS:
             during = f" during a call: {call.rstrip(',')}" if call else ""
-            memory = "; is there memory enough?" if by == signal.SIGKILL else ""
-            _say(f"the process was ended by {by.name}{during}{memory}")
+            memory = "; is there memory enough?" if by == "SIGKILL" else ""
+            _say(f"the process was ended by {by}{during}{memory}")
             return nothing
-        _say(f"{call} ended the process ({by.name})")
+        _say(f"{call} ended the process ({by})")
         return ended
     if call:
         _say(f"{call} ended the process (exit status {code})")

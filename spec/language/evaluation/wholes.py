@@ -12,10 +12,10 @@ from spec.language.expr import Literal, Node, Plus, Power, Times
 
 def reach(expr: sympy.Expr) -> tuple[tuple[sympy.Symbol, ...], Callable[..., int]] | None:
     """How large products of letters, their sums, and the parts of these become at most, by the largest values of the letters.
-    None for what is linear, or rounded down or up: it stays in the range of sizes.
+    None for what is linear, rounded down or up, or looked up: it stays in the range of sizes.
     """
     letters = tuple(sorted(expr.free_symbols, key=str))
-    if not letters or expr.has(sympy.floor, sympy.ceiling) or sympy.total_degree(expr) < 2:
+    if not letters or expr.has(sympy.floor, sympy.ceiling, Node) or sympy.total_degree(expr) < 2:
         return None
     largest = expr.replace(lambda part: part.is_Integer, abs)
     return letters, sympy.lambdify(letters, largest, modules=[])

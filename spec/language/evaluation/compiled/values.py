@@ -89,14 +89,15 @@ class Values(Conditions):
             scalar = _reshaped((1,) * around.depth)
             return lambda frame: frame.arithmetic.view(frame.arithmetic.pi(), scalar)
         over, under = fraction(expr)
-        numerator = self._in_reach(over, around, self._whole(self.index(over, around)))
+        numerator = self._whole(over, around)
         if under == 1:
             return numerator
-        denominator = self._in_reach(under, around, _exact(self.index(under, around), positive=True))
+        denominator = self._whole(under, around)
         return lambda frame: frame.arithmetic.over(numerator(frame), denominator(frame))
 
-    def _in_reach(self, expr: sympy.Expr, around: Around, whole: Value) -> Value:
+    def _whole(self, expr: sympy.Expr, around: Around) -> Value:
         """Index arithmetic as what it is; computed as values are where it may become larger than whole numbers are held."""
+        whole = self._held(self.index(expr, around))
         if (found := reach(expr)) is None:
             return whole
         letters, largest = [self.index(letter, around) for letter in found[0]], found[1]
@@ -126,7 +127,7 @@ class Values(Conditions):
 
         return same
 
-    def _whole(self, index: Index) -> Value:
+    def _held(self, index: Index) -> Value:
         def floats(frame: Frame) -> tuple[Any, bool]:
             values = index.array(frame)
             return values.astype(np.float64), bool((values >= 0).all())
@@ -272,8 +273,8 @@ class Values(Conditions):
         )
 
 
-def _exact(index: Index, positive: bool = False) -> Value:
-    return lambda frame: frame.arithmetic.exact(index.array(frame).astype(np.float64), positive=positive)
+def _exact(index: Index) -> Value:
+    return lambda frame: frame.arithmetic.exact(index.array(frame).astype(np.float64))
 
 
 def _reshaped(shape: tuple[int, ...]) -> Change:
