@@ -97,7 +97,7 @@ def test_a_convention_that_says_nothing_is_nearest_to_nothing():
         weights = [w[:-1] if len(w) > 1 else w for w in tensors[8:]]
         return impl.bert.encoder(*tensors[:8], *weights, eps, mask)
 
-    report = check(one_less, "bert.encoder", max_examples=30)
+    report = check(one_less, "bert.encoder", max_examples=10, dtypes=("float64",))
     assert report.verdict == "falsified"
     assert "fully_masked=unspecified" not in report.headline
 
