@@ -54,7 +54,9 @@ def counterexample_lines(example: Any, entries: int = ALL) -> list[str]:
 
 def _shape(value: Any, entries: int) -> str:
     """The shape of what is not shown whole."""
-    return f" ({', '.join(map(str, np.shape(value)))})" if np.size(value) > entries else ""
+    if not isinstance(value, np.ndarray) or value.size <= entries:
+        return ""
+    return f" ({', '.join(map(str, value.shape))})"
 
 
 def first(checks: Sequence[Any]) -> Any:

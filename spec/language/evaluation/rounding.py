@@ -106,6 +106,9 @@ class Rounding:
                 before = times(before, more)
                 error = before if a.exact else above(before, error)
         if a.scale is not None:
+            over = ~(error < HUGE)
+            if over.any():  # beside small exponents a cut error would say too much
+                a.lost = over if a.lost is None else a.lost | over
             error = np.minimum(error, HUGE)
         else:
             if tiny is not False:

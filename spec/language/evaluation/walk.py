@@ -26,6 +26,10 @@ from spec.language.evaluation.storing import Storing
 from spec.language.evaluation.truth import Truth
 
 
+LARGEST = 900
+"""Errors near 1 have exponents up to this one: two to it times a few is below HUGE."""
+
+
 class Walk(Storing):
     """The arithmetic of :class:`Num`; ``operations`` is the format in which the implementation computes, or None.
 
@@ -133,9 +137,15 @@ class Walk(Storing):
         """Shares of a total lie between 0 and 1 as computed, too, up to a few roundings."""
         assert a.error is not None
         limit = np.maximum(np.abs(a.floats()), 1 - a.floats()) + 8 * self.unit
+        far = (exponents(a) < -LARGEST) & ~(a.error <= np.ldexp(limit, LARGEST))
+        if far.any():  # the limit has no place beside exponents so small: others, for these
+            shift = np.where(far, exponents(a) + LARGEST, 0)
+            low = None if a.low is None else np.ldexp(a.low, shift)
+            a = Num(np.ldexp(a.value, shift), np.ldexp(a.error, shift), exponents(a) - shift, low, a.lost)
+        assert a.error is not None
         return Num(
             a.value,
-            np.minimum(a.error, np.ldexp(limit, between(-exponents(a), -2400, 900))),
+            np.minimum(a.error, np.ldexp(limit, between(-exponents(a), -2400, LARGEST))),
             a.scale,
             a.low,
             a.lost,

@@ -291,3 +291,15 @@ def test_a_sum_may_be_added_onto_what_stands_beside_it() -> None:
     assert abs(total - value[0]) <= tolerance[0] <= 4 * alone
     together = np.float32(1) + np.float32(13) * small
     assert abs(together - value[0]) < abs(total - value[0]) / 4
+
+
+@pytest.mark.parametrize("lowest", [-5.0, -11.0, -40.0, -3000.0])
+def test_where_nothing_is_known_of_a_total_no_share_of_it_is_known_well(lowest: float) -> None:
+    """A sum of 253 numbers in bfloat16 throughout may be anything; a share of it stays between 0 and 1, and no closer."""
+    s = np.random.default_rng(0).normal(size=(1, 253))
+    s[0, 0], s[0, 1] = 5.7, lowest
+    given = {"s": s, "mask": None}
+    (known,) = bound(find("attention.softmax"), given, {"intermediates": "storage"}, "bfloat16")
+    assert (known[1] >= 0.5).all()
+    (careful,) = bound(find("attention.softmax"), given, {"intermediates": "accumulate"}, "bfloat16")
+    assert (careful[1] < 0.01).all()
