@@ -8,7 +8,7 @@ import pytest
 import impl.scores
 from verify import check
 from verify.report import CheckResult, Counterexample, Report
-from verify.telling import apart, brief, first
+from verify.telling import apart, brief, counterexample_lines, first
 
 
 @pytest.mark.parametrize(
@@ -115,3 +115,9 @@ def test_how_inputs_were_drawn_is_not_said_of_what_they_were_made_into():
     )
     example = next(each.counterexample for each in as_drawn.falsified)
     assert example.regime.startswith("all data: ")
+
+
+def test_lists_of_different_lengths_are_told_as_they_are():
+    """What is given to a search is no array: it has no shape to be said."""
+    example = Counterexample({"prompts": [[1, 2], [3]] * 60}, "float32", violates="a batch is its members")
+    assert counterexample_lines(example, 3)[0].startswith("prompts = [[1, 2], [3], ")

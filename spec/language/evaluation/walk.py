@@ -25,7 +25,6 @@ from spec.language.evaluation.precision import DISTRIBUTED_ROUNDINGS, FUNCTION_R
 from spec.language.evaluation.storing import Storing
 from spec.language.evaluation.truth import Truth
 
-
 LARGEST = 900
 """Errors near 1 have exponents up to this one: two to it times a few is below HUGE."""
 
