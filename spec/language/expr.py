@@ -244,22 +244,31 @@ def lift(value: Any) -> Node:
     Raises:
         TypeError: a float, an array, or what has no value; it says what to write.
     """
-    return value.as_node() if isinstance(value, Arithmetic) else _spelt(exact(value))
+    return value.as_node() if isinstance(value, Arithmetic) else spelt(exact(value))
 
 
-def _spelt(value: sympy.Expr) -> Node:
-    """What SymPy has made of sizes and indices: literals, joined by nodes where it is more than index arithmetic."""
-    if is_ratio(value) or value == sympy.pi:
+def _is_literal(value: sympy.Expr) -> bool:
+    return is_ratio(value) or value == sympy.pi
+
+
+def spelt(value: sympy.Expr, whole: Callable[[sympy.Expr], bool] = _is_literal) -> Node:
+    """What SymPy has made of sizes and indices, as nodes: literals for what is ``whole``, joined where it is more than that.
+
+    Raises:
+        TypeError: a part that has no node.
+    """
+    if whole(value):
         return Literal(value)
     over, under = fraction(value)
     if under != 1:
-        return Over(_spelt(over), _spelt(under))
+        return Over(spelt(over, whole), spelt(under, whole))
+    parts = [spelt(part, whole) for part in value.args]
     if isinstance(value, sympy.Add | sympy.Mul):
-        return reduce(Plus if isinstance(value, sympy.Add) else Times, map(_spelt, value.args))
+        return reduce(Plus if isinstance(value, sympy.Add) else Times, parts)
     if isinstance(value, sympy.Pow):
-        return sqrt(_spelt(value.base)) if value.exp == _HALF else Power(*map(_spelt, value.args))
+        return sqrt(parts[0]) if value.exp == _HALF else Power(*parts)
     if isinstance(value, sympy.Function) and value.func.__name__.lower() in FUNCTIONS:
-        return _function(value.func.__name__.lower())(_spelt(value.args[0]))
+        return _function(value.func.__name__.lower())(parts[0])
     raise TypeError(f"{value} is no part of a statement: write it in the words of the vocabulary")
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
 
 import sympy
 
-from spec.language.expr import Literal, Node, Plus, Power, Times
+from spec.language.expr import Node, spelt
 
 
 def reach(expr: sympy.Expr) -> tuple[tuple[sympy.Symbol, ...], Callable[..., int]] | None:
@@ -23,11 +22,7 @@ def reach(expr: sympy.Expr) -> tuple[tuple[sympy.Symbol, ...], Callable[..., int
 
 def spelt_out(expr: sympy.Expr) -> Node:
     """The same as a value: each sum, product and power for itself."""
-    if isinstance(expr, sympy.Add | sympy.Mul):
-        return reduce(Plus if isinstance(expr, sympy.Add) else Times, map(spelt_out, expr.args))
-    if isinstance(expr, sympy.Pow):
-        return Power(spelt_out(expr.base), Literal(expr.exp))
-    return Literal(expr)
+    return spelt(expr, lambda part: bool(part.is_Atom))
 
 
 __all__ = ["reach", "spelt_out"]

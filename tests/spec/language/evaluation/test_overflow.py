@@ -16,7 +16,7 @@ from spec.language.arrays import Tensor
 from spec.language.differentiation.gradients import pull_back, vjp
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import bound
-from spec.language.evaluation.numbers import Num
+from spec.language.evaluation.numbers import HUGE, Num
 from spec.language.evaluation.precision import FORMATS
 from spec.language.evaluation.walk import Walk
 from spec.language.formula import Formula
@@ -227,3 +227,11 @@ def test_the_gradient_of_a_distillation_is_not_bounded_too_tightly_where_exponen
     ((value, error),) = bound(gradient.flat, {**inputs, **seeds}, dtype="float64")
     assert z.grad is not None
     assert (np.abs(z.grad.numpy() - value) <= error).all()
+
+
+@pytest.mark.parametrize("exponent", [0, -100, -930, -2000])
+def test_an_unknown_share_is_unknown_whatever_its_exponent(exponent: int) -> None:
+    """A share of which nothing is known is limited to 0 … 1 as it stands, however small the exponent it is written with."""
+    share = Num(np.ones(1), np.array([HUGE]), np.array([exponent]))
+    known = Walk(FORMATS["bfloat16"])._clamped(share)
+    assert known.bounds() >= np.minimum(np.ldexp(HUGE, exponent), 1 - known.floats())
