@@ -1,0 +1,97 @@
+"""Global state that callables, and the modules they come from, leave changed."""
+
+import io
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.verify.subject.calling import right
+from verify import check
+from verify.subject.sandbox import environment_variables
+
+ROOT = Path(__file__).parents[3]
+
+
+MEDDLERS = {
+    "default dtype": lambda: torch.set_default_dtype(torch.float64),
+    "grad mode": lambda: torch.set_grad_enabled(False),
+    "deterministic": lambda: torch.use_deterministic_algorithms(True),
+    "threads": lambda: torch.set_num_threads(2),
+    "torch's global random": lambda: torch.rand(1),
+    "NumPy's global random": lambda: np.random.rand(),  # noqa: NPY002
+    "Python's global random": random.random,
+    "default device": lambda: torch.set_default_device("meta"),
+    "environment": lambda: os.environ.__setitem__("ATTNSPEC_TEST", "1"),
+    "working directory": lambda: os.chdir("/"),
+    "standard output": lambda: setattr(sys, "stdout", io.StringIO()),
+    "standard error": lambda: setattr(sys, "stderr", None),
+}
+
+
+@pytest.mark.parametrize("name", MEDDLERS)
+def test_meddling_with_global_state_is_undone_and_reported(name):
+    """Global state is set back after each call, and what was touched is named."""
+
+    def fn(x, gamma, beta, eps):
+        out = right(x, gamma, beta, eps)
+        MEDDLERS[name]()
+        return out
+
+    def now():
+        return [
+            torch.get_default_dtype(),
+            torch.is_grad_enabled(),
+            Path.cwd(),
+            environment_variables(),
+            torch.get_num_threads(),
+        ]
+
+    torch.use_deterministic_algorithms(False)  # torch's compiler sets a variable of its own the first time
+    before = now()
+    report = check(fn, "normalization.layer_norm", max_examples=5, conventions={"generator": "untouched"})
+    assert before == now()
+    (bad,) = report.falsified
+    assert bad.name == "robustness: leaves global state alone"
+    assert name in bad.message
+
+
+def test_a_default_device_of_others_is_that_of_the_calls_alone():
+    """Who has chosen where new tensors are made has chosen it for the callable, not for what judges it."""
+
+    def fn(x, gamma, beta, eps):
+        made_on.add(torch.empty(0).device.type)
+        return right(x, gamma, beta, eps)
+
+    made_on: set[str] = set()
+    torch.set_default_device("meta")
+    try:
+        report = check(fn, "normalization.layer_norm", max_examples=5)
+        assert torch.empty(0).device.type == "meta"
+    finally:
+        torch.set_default_device(None)
+    assert report.verdict == "conforms", str(report)
+    assert made_on == {"meta"}
+
+
+def test_what_an_import_does_to_standard_output_does_not_silence_the_checker(tmp_path):
+    """A module that puts something of its own in the place of standard output when it is imported is judged as others are."""
+    (tmp_path / "quiet.py").write_text(
+        "import io, sys\nimport torch.nn.functional as F\nsys.stdout = io.StringIO()\n"
+        "def f(x, gamma, beta, eps): return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)\n"
+    )
+    command = ["check", "quiet.py:f", "--formula", "normalization.layer_norm", "--max-examples", "3"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "verify", *command],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "conforms" in ran.stdout
