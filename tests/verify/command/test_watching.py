@@ -49,7 +49,13 @@ def begun(folder: Path, name: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heard,  # noqa: PLW1509 - no thread is between the fork and the command
     )
+
+
+def heard() -> None:
+    """Hear interrupts even where these tests run in a background job, which hears none."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.mark.parametrize(
