@@ -114,6 +114,7 @@ class CheckResult:
         ratios: the largest error/bound by regime.
         again: what plays it again where no inputs show it alone, as of a law: the lines of a script behind ``function = …``, and
             before them what these speak of.
+        leads: whether what else failed may follow from this: it is told first, and played again.
     """
 
     name: str
@@ -128,6 +129,7 @@ class CheckResult:
     ratios: dict[str, float] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
     again: tuple[str, str] | None = None
+    leads: bool = False
 
     @property
     def reported(self) -> bool:
@@ -139,7 +141,7 @@ class CheckResult:
         found = {
             name: jsonable(value)
             for name, value in vars(self).items()
-            if name not in ("counterexample", "again")
+            if name not in ("counterexample", "again", "leads")
         }
         found["counterexample"] = None if self.counterexample is None else self.counterexample.to_dict()
         return found

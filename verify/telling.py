@@ -62,10 +62,10 @@ def _shape(value: Any, entries: int) -> str:
 def first(checks: Sequence[Any]) -> Any:
     """The falsified check that is told first: values before what follows from them, small before large."""
 
-    def order(check: Any) -> tuple[int, bool, int]:
+    def order(check: Any) -> tuple[bool, int, bool, int]:
         example = check.counterexample
         size = sum(np.size(v) for v in example.inputs.values()) if example is not None else 10**6
-        return FIRST.get(check.kind, 3), example is None, size
+        return not check.leads, FIRST.get(check.kind, 3), example is None, size
 
     return min(checks, key=order)
 

@@ -87,7 +87,7 @@ def large_sizes(
     indexed = set(_indexed(formula))
     for size in drawn.symbols:
         for number in INDEXED if size in indexed else OTHERS:
-            sizes = _with(drawn, supported, size, number)
+            sizes = small_but(drawn, supported, {size: number})
             cost = _cost(formula, sizes)
             most = budget if size in indexed or number <= BLOCKS else long
             if sizes[size] > number // 2 and cost <= most and entries(formula, sizes) <= INPUTS:
@@ -98,14 +98,14 @@ def large_sizes(
 
 def small_sizes(formula: Formula, supported: Supported) -> dict[Size, int]:
     """All sizes small, for a batch that is large."""
-    drawn = sizing(formula, supported)
-    return _with(drawn, supported, None, 0)
+    return small_but(sizing(formula, supported), supported, {})
 
 
-def _with(drawn: Sizing, supported: Supported, size: Size | None, number: int) -> dict[Size, int]:
+def small_but(drawn: Sizing, supported: Supported, chosen: Mapping[Size, int]) -> dict[Size, int]:
+    """All sizes small, but for those that are chosen, and those that follow from them."""
     few = dict(zip((s for s in drawn.symbols if s not in drawn.steps), cycle(SMALL), strict=False))
-    few |= dict.fromkeys((s for s in drawn.symbols if s in drawn.steps), 1 if size in drawn.steps else 2)
-    return supported.settled(few if size is None else {**few, size: number})
+    few |= dict.fromkeys(drawn.steps, 1 if chosen.keys() & set(drawn.steps) else 2)
+    return supported.settled({**few, **chosen})
 
 
 def entries(formula: Formula, sizes: Mapping[Size, int]) -> float:
@@ -179,4 +179,14 @@ def _product(lengths: Any, sizes: Mapping[Size, int]) -> float:
     )
 
 
-__all__ = ["GRADIENTS", "LOOKED_AT", "MEMBERS", "TWICE", "Large", "entries", "large_sizes", "small_sizes"]
+__all__ = [
+    "GRADIENTS",
+    "LOOKED_AT",
+    "MEMBERS",
+    "TWICE",
+    "Large",
+    "entries",
+    "large_sizes",
+    "small_but",
+    "small_sizes",
+]

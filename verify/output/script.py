@@ -48,7 +48,7 @@ def script(
             raise ValueError(
                 f"{subject.formula_id}: no check is falsified with a counterexample: nothing to reproduce"
             )
-        chosen = min(candidates, key=lambda c: order.get(c.kind, 3))
+        chosen = min(candidates, key=lambda c: (not c.leads, order.get(c.kind, 3)))
     else:
         chosen = subject
     example = chosen.counterexample

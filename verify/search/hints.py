@@ -14,6 +14,7 @@ from verify.properties.gradients import REAL
 from verify.properties.leaks import UNREAD
 from verify.properties.values import Outcome
 from verify.report import Report
+from verify.search.between_calls import kept_between_calls
 from verify.search.causes.table import CAUSES, FORMS, SLOPES, cause
 from verify.search.checks import Setting
 from verify.search.edge_checks import REMEDY, leaking
@@ -51,6 +52,10 @@ def explained(setting: Setting, report: Report, kinds: list[str]) -> Explained:
         return Explained()
     try:
         if any(c.kind == "value" for c in failed):
+            kept = kept_between_calls(setting, kinds)
+            if kept is not None:
+                report.checks.append(kept)
+                return Explained(kept.message, tried=True)
             return replace(wrong_values(Evidence(setting, kinds)), tried=True)
         if any(c.kind in ("gradient", "theorem") for c in failed):
             near = beyond_values(setting, report, kinds)

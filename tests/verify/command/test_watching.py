@@ -49,7 +49,7 @@ def begun(folder: Path, name: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=heard,  # noqa: PLW1509 - no thread is between the fork and the command
+        preexec_fn=heard,
     )
 
 

@@ -1,0 +1,86 @@
+"""Callables that keep something of a call and use it in another with the same shapes."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from tests.verify.playing import played, users
+from verify import check, script
+from verify.search.between_calls import TITLE
+
+KEEPING = """
+import torch
+import torch.nn.functional as F
+
+kept = {}
+
+
+def first_of(name, tensor):
+    return kept.setdefault((name, tensor.shape, tensor.dtype), tensor.clone())
+
+
+def first_gain(x, gamma, beta, eps):
+    return F.layer_norm(x, x.shape[-1:], first_of("gamma", gamma), beta, eps)
+
+
+def first_result(x, gamma, beta, eps):
+    return first_of("y", F.layer_norm(x, x.shape[-1:], gamma, beta, eps))
+
+
+def first_mask(q, k, v, mask=None):
+    mask = None if mask is None else first_of("mask", mask)
+    return F.scaled_dot_product_attention(q, k, v, mask)
+
+
+def nothing(x, gamma, beta, eps):
+    return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
+
+
+def all_masks(q, k, v, mask=None):
+    return F.scaled_dot_product_attention(q, k, v, mask)
+
+
+def another_eps(x, gamma, beta, eps):
+    return F.layer_norm(x, x.shape[-1:], gamma, beta, 2 * eps)
+
+
+def some_rows(x, gamma, beta, eps):
+    y = F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
+    return y if x.flatten()[0] > 0 else 2 * y
+"""
+NORM, ATTENTION = "normalization.layer_norm", "attention.scaled_dot_product"
+
+
+KEEPS = [
+    ("first_gain", NORM, "gamma", "nothing"),
+    ("first_result", NORM, "x, gamma, beta", "nothing"),
+    ("first_mask", ATTENTION, "mask", "all_masks"),
+]
+
+
+@pytest.mark.parametrize(("name", "formula", "kept", "right"), KEEPS, ids=[each[0] for each in KEEPS])
+def test_what_is_kept_is_named_and_a_script_shows_it(
+    tmp_path: Path, name: str, formula: str, kept: str, right: str
+) -> None:
+    """The script makes both calls: it fails in a process of its own, and passes what keeps nothing."""
+    with users(tmp_path, keeping=KEEPING):
+        report = check(getattr(importlib.import_module("keeping"), name), formula, max_examples=20)
+    assert report.verdict == "falsified"
+    assert report.hint.startswith("something is kept from call to call")
+    assert f"with other values of {kept}, is not" in report.hint
+    text = script(report, f"keeping:{name}")
+    instead = f"import keeping; keeping.{name} = keeping.{right}"
+    (code, said), after = played(tmp_path, [text, (instead, text)])
+    assert (code, after) == (1, (0, "does not fail\n")), said
+
+
+@pytest.mark.parametrize("name", ["another_eps", "some_rows"])
+def test_what_is_wrong_by_itself_is_not_said_to_keep_anything(tmp_path: Path, name: str) -> None:
+    """Whether it is wrong always, or by what happens to stand in its inputs."""
+    with users(tmp_path, keeping=KEEPING):
+        report = check(getattr(importlib.import_module("keeping"), name), NORM, max_examples=20)
+    assert report.verdict == "falsified"
+    assert TITLE not in [each.name for each in report.checks]
