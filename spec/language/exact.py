@@ -48,16 +48,17 @@ def fraction(expr: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
 
 def is_ratio(value: sympy.Expr) -> bool:
     """Whether it is index arithmetic over index arithmetic: whole numbers added, multiplied, rounded down or up once divided."""
-    return bool(value.is_Rational) or all(map(_is_whole, fraction(value)))
+    return bool(value.is_Rational) or all(map(is_whole, fraction(value)))
 
 
-def _is_whole(value: sympy.Expr) -> bool:
+def is_whole(value: sympy.Expr) -> bool:
+    """Whether it is index arithmetic without a division that is not rounded."""
     if value.is_Integer or isinstance(value, sympy.Symbol):
         return True
     if isinstance(value, sympy.Add | sympy.Mul):
-        return all(map(_is_whole, value.args))
+        return all(map(is_whole, value.args))
     if isinstance(value, sympy.Pow):
-        return bool(value.exp.is_Integer and value.exp >= 0) and _is_whole(value.base)
+        return bool(value.exp.is_Integer and value.exp >= 0) and is_whole(value.base)
     return isinstance(value, sympy.floor | sympy.ceiling) and is_ratio(value.args[0])
 
 

@@ -20,7 +20,7 @@ from sympy.core.basic import Basic
 from sympy.core.containers import Tuple as BasicTuple
 from sympy.core.symbol import Str
 
-from spec.language.exact import exact, fraction, is_ratio
+from spec.language.exact import exact, fraction, is_ratio, is_whole
 from spec.language.symbols import Index
 
 FUNCTIONS = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "erf", "abs", "round")
@@ -54,10 +54,10 @@ class Arithmetic:
         return Over(lift(other), lift(self))
 
     def __pow__(self, other: Any, modulo: Any = None) -> Node:
-        return Power(lift(self), lift(other))
+        return power(lift(self), lift(other))
 
     def __rpow__(self, other: Any) -> Node:
-        return Power(lift(other), lift(self))
+        return power(lift(other), lift(self))
 
     def __floordiv__(self, other: Any) -> NoReturn:
         raise TypeError(
@@ -266,13 +266,31 @@ def spelt(value: sympy.Expr, whole: Callable[[sympy.Expr], bool] = _is_literal) 
     if isinstance(value, sympy.Add | sympy.Mul):
         return reduce(Plus if isinstance(value, sympy.Add) else Times, parts)
     if isinstance(value, sympy.Pow):
-        return sqrt(parts[0]) if value.exp == _HALF else Power(*parts)
+        return sqrt(parts[0]) if value.exp == _HALF else power(*parts)
     if isinstance(value, sympy.Function) and value.func.__name__.lower() in FUNCTIONS:
         return _function(value.func.__name__.lower())(parts[0])
     raise TypeError(f"{value} is no part of a statement: write it in the words of the vocabulary")
 
 
 _HALF = sympy.Rational(1, 2)
+
+
+def power(base: Node, exponent: Node) -> Node:
+    """A power. That of a negative number by its sign: whether the exponent, a whole number, is even, decides it.
+
+    Raises:
+        TypeError: the exponent of a negative number is no arithmetic of indices.
+    """
+    number = base.value if isinstance(base, Literal) else _HALF
+    whole = exponent.value if isinstance(exponent, Literal) else _HALF
+    if not number.is_negative or whole.is_Integer:
+        return Power(base, exponent)
+    if not is_whole(whole):
+        raise TypeError(
+            f"a power of {number}, a negative number, has whole exponents alone: indices, sizes and numbers, added and multiplied"
+        )
+    size = lift(1) if number == -1 else Power(lift(-number), exponent)
+    return case(eq(whole - 2 * sympy.floor(whole / 2), 0), size, -size)
 
 
 def _function(name: str) -> Callable[[Any], Node]:

@@ -112,6 +112,11 @@ def comparisons(spot: Spot) -> Written:
         return
     later = part.func(sign, left, right + 1)
     earlier = part.func(sign, left, right - 1)
+    if str(sign) == "==":  # it hides nothing that comes later
+        for new in (later, earlier):
+            yield f"off by one: {new} in the place of {part}", new
+        yield f"the condition {part} is not applied", TRUE
+        return
     yield (
         f"off by one: {later} in the place of {part}, so that one entry too many is seen, the next one",
         later,

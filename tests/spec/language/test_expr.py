@@ -27,7 +27,7 @@ from spec.language import (
     tensor,
 )
 from spec.language.evaluation.evaluate import evaluate
-from spec.language.expr import Minus, Over, Plus, Times, lift
+from spec.language.expr import Minus, Over, Plus, Power, Times, lift
 from spec.language.formula import Formula
 from spec.language.render import unicode
 from spec.language.trees import free_symbols
@@ -51,6 +51,16 @@ def test_a_float_is_refused_because_statements_are_exact() -> None:
     """0.1 would not be one tenth."""
     with pytest.raises(TypeError, match="statements are exact"):
         lift(0.1)
+
+
+def test_a_power_of_a_negative_number_has_the_sign_that_its_exponent_gives() -> None:
+    """Whether SymPy has made it or a node; where the exponent is no whole number it has no value."""
+    assert lift(-2) ** i == lift((-2) ** i)
+    assert unicode(lift((-1) ** i)) == "{ 1  if i-2·floor(i/2) = 0;  −1  otherwise }"
+    assert lift(-3) ** 2 == Power(lift(-3), lift(2))
+    for exponent in (x[i], i / 2):
+        with pytest.raises(TypeError, match="a negative number, has whole exponents alone"):
+            lift(-1) ** exponent
 
 
 def test_more_indices_than_axes_are_refused() -> None:

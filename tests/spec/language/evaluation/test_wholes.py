@@ -47,6 +47,7 @@ FACTORS = {
     "a fraction of a fraction": 1 / (1 + 1 / n),
     "a square": i**2,
     "a power beyond 64 bits": i**5,
+    "signs that alternate": (-1) ** (i + 1),
     "a difference of squares": n * n - i * i,
     "a square in a denominator": 1 / (i * i + 1),
 }
