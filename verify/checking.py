@@ -22,13 +22,13 @@ from verify.laws.reasons import reasons
 from verify.planning import graded, plan_of
 from verify.properties.values import Judge
 from verify.report import CheckResult, Counterexample, Report, versions
-from verify.search.checks import Setting
 from verify.search.edge_checks import offences
 from verify.search.first_calls import called_at_all, met
 from verify.search.hints import Explained
 from verify.search.nearest import first_that_conforms, split_auto
 from verify.search.ranges import conforming_range
 from verify.search.search import Clock
+from verify.search.setting import Setting
 from verify.subject.callables import importable, supported_by, with_fixed
 from verify.subject.caller import Caller
 from verify.subject.ending import listening

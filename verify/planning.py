@@ -15,9 +15,11 @@ from verify.properties.gradients import JUDGED, differentiable, undifferentiated
 from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
 from verify.properties.scenarios import Scenario, applicable
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Report
-from verify.search.checks import LEAST_SHRINKING, Setting, gradient_check, robustness_check, value_check
+from verify.search.checks import LEAST_SHRINKING, gradient_check, value_check
 from verify.search.edge_checks import crossing, isolated, single_precision
 from verify.search.large_checks import large_check
+from verify.search.robustness_checks import robustness_check
+from verify.search.setting import Setting
 from verify.search.shrink import SECONDS
 from verify.search.theorem_checks import theorem_check
 from verify.subject.caller import Caller

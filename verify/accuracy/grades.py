@@ -29,7 +29,7 @@ from verify.inputs.sizes import sizing
 from verify.properties.gradients import backward, differentiable, gradient_question, unsaid, with_cotangents
 from verify.properties.values import Judge, Reals
 from verify.report import CONFORMS, FALSIFIED, IMPRECISE, INCONCLUSIVE, CheckResult
-from verify.search.checks import Setting
+from verify.search.setting import Setting
 from verify.subject.caller import Caller
 from verify.subject.returned import values
 

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from verify.command.cli import DTYPES
+from verify.command.parsing import DTYPES
 from verify.command.profiles import PROFILES
 from verify.deviations import Deviation
 from verify.faults import Unusable

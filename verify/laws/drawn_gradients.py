@@ -31,8 +31,9 @@ from verify.properties.gradients import (
 )
 from verify.properties.values import Expected, Judge, Outcome
 from verify.report import CheckResult
-from verify.search.checks import Setting, concluded
+from verify.search.checks import concluded
 from verify.search.search import search
+from verify.search.setting import Setting
 from verify.subject.returned import values
 
 SHARE = 4

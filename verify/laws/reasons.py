@@ -5,9 +5,9 @@ from __future__ import annotations
 from verify.laws.checking import check_law
 from verify.properties.values import Judge
 from verify.report import FALSIFIED, Report
-from verify.search.checks import Setting
 from verify.search.hints import Explained, explained
 from verify.search.nearest import combinations
+from verify.search.setting import Setting
 
 TRIED = 0.02
 """The share of the draws with which another combination of conventions is tried first."""

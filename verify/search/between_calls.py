@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from itertools import count
 
 import numpy as np
-import sympy
 
 from spec.language.evaluation.dimensions import Size
 from verify.faults import Unsupported
@@ -19,7 +18,8 @@ from verify.inputs.large_sizes import small_but
 from verify.properties.scenarios import others
 from verify.properties.values import Outcome, judge_value, worst
 from verify.report import FALSIFIED, CheckResult
-from verify.search.checks import Setting, counterexample
+from verify.search.checks import counterexample
+from verify.search.setting import Setting
 from verify.subject.playing import played_scene
 
 NEW = 43
@@ -50,7 +50,7 @@ class Pairs:
     def __init__(self, setting: Setting, kind: str) -> None:
         self.setting, self.kind, self.space = setting, kind, setting.space()
         self.judge, self.caller = setting.judge, setting.caller
-        self.numbers = (int(sympy.prime(place)) for place in count(int(sympy.primepi(NEW))))
+        self.numbers = count(NEW)
 
     def second_is_wrong(self, chosen: Sequence[Size], turned: bool) -> bool:
         """Whether the first call is right, and the second is not; ``turned``: with the values of one for the other."""

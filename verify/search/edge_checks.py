@@ -16,7 +16,7 @@ from verify.properties.leaks import leaks, unread
 from verify.properties.offending import played_offence
 from verify.properties.values import judge_call
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, REPORTED, CheckResult, Counterexample, Report
-from verify.search.checks import Setting
+from verify.search.setting import Setting
 from verify.search.single_precision import digits_inside
 
 REMEDY = "0·NaN is NaN, and so is NaN − ∞: torch.where before any product or sum keeps it out"

@@ -10,9 +10,10 @@ from verify.edges import ARITHMETIC, STRICT
 from verify.properties.values import Judge
 from verify.report import CONFORMS, CheckResult, Report
 from verify.search.causes.extremes import error
-from verify.search.checks import Setting, gradient_check, value_check
+from verify.search.checks import gradient_check, value_check
 from verify.search.evidence import SECONDS, Evidence
 from verify.search.nearest import Nearest, combinations, nearest
+from verify.search.setting import Setting
 from verify.search.single_precision import digits_inside
 
 NARROW = "float32"

@@ -23,7 +23,7 @@ from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example
 from verify.oracle import PLAIN
 from verify.properties.values import Judge, Outcome, Reals, compare, worst
-from verify.search.checks import Setting
+from verify.search.setting import Setting
 from verify.subject.returned import held, values
 from verify.subject.wording import describe
 

@@ -9,7 +9,7 @@ import torch
 from verify.edges import ARITHMETIC, SHAPES, STRICT
 from verify.faults import Fault, Unsupported, Unusable
 from verify.report import FALSIFIED, CheckResult, Report
-from verify.search.checks import Setting
+from verify.search.setting import Setting
 from verify.subject.interface import first_calls
 
 

@@ -16,11 +16,11 @@ from verify.properties.values import Outcome
 from verify.report import Report
 from verify.search.between_calls import kept_between_calls
 from verify.search.causes.table import CAUSES, FORMS, SLOPES, cause
-from verify.search.checks import Setting
 from verify.search.edge_checks import REMEDY, leaking
 from verify.search.elsewhere import beyond_values, in_single_precision
 from verify.search.evidence import Evidence
 from verify.search.nearest import Nearest, nearest
+from verify.search.setting import Setting
 
 CLEARLY = 0.8
 """The share of the examples that have to conform under other conventions, for these to be the explanation."""

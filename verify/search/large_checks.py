@@ -9,7 +9,8 @@ from verify.inputs.examples import Example
 from verify.properties.scenarios import Scenario
 from verify.properties.values import Outcome
 from verify.report import FALSIFIED, CheckResult, Report
-from verify.search.checks import Setting, robustness_check
+from verify.search.robustness_checks import robustness_check
+from verify.search.setting import Setting
 
 LONG = 120
 """Characters of an error that are told."""

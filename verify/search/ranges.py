@@ -19,7 +19,8 @@ from verify.inputs.ranges import OFFSET, Ranges, offered, told
 from verify.properties.gradients import judge_gradient, with_cotangents
 from verify.properties.values import Outcome, judge_value
 from verify.report import Range, Report
-from verify.search.checks import Setting, gradient_check, value_check
+from verify.search.checks import gradient_check, value_check
+from verify.search.setting import Setting
 
 EXAMPLES, FEWEST = 80, 8
 """Examples that are looked at, and how many of them have to pass."""

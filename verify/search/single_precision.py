@@ -17,8 +17,8 @@ import numpy as np
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example, rounded
 from verify.properties.values import Expected, Reals, compare, worst
-from verify.search.checks import Setting
 from verify.search.rounded_constants import right_with_rounded_constants
+from verify.search.setting import Setting
 from verify.subject.returned import values
 
 EXAMPLES, ORDINARY = 16, 6

@@ -30,8 +30,9 @@ from verify.properties.theorems import (
 )
 from verify.properties.values import Judge, Outcome
 from verify.report import CheckResult
-from verify.search.checks import LATER_OF_MANY, Setting, concluded
+from verify.search.checks import LATER_OF_MANY, concluded
 from verify.search.search import Found, windows
+from verify.search.setting import Setting
 
 SMALL = (2, 3, 5, 7)
 TOGETHER = 4

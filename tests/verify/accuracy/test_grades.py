@@ -27,8 +27,8 @@ from verify.mutants.precision import held
 from verify.output.table import accuracy, overall, table, verdict_of
 from verify.properties.values import Judge
 from verify.report import CheckResult, Report
-from verify.search.checks import Setting
 from verify.search.search import Clock
+from verify.search.setting import Setting
 from verify.subject.caller import Caller
 
 ATTENTION, SOFTMAX = "attention.scaled_dot_product", "attention.softmax"
@@ -275,7 +275,7 @@ def test_the_command_exits_0_for_imprecise_and_1_beyond_a_limit(
     options: tuple[str, ...], status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """``attnspec check``: the word and the line are printed either way."""
-    from verify.command.cli import parser
+    from verify.command.parsing import parser
 
     where = "verify.mutants.precision:mean_in_half"
     given = parser().parse_args(

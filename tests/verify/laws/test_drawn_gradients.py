@@ -15,8 +15,8 @@ from verify.mutants import sampling
 from verify.output.script import script
 from verify.properties.gradients import JUDGED
 from verify.properties.values import Judge
-from verify.search.checks import Setting
 from verify.search.search import Clock
+from verify.search.setting import Setting
 from verify.subject.caller import Caller
 
 HARD = "attention.hard"

@@ -17,8 +17,8 @@ from spec.normalization.layer_norm import i as p
 from spec.similarity.dot import dot
 from verify.mutants.heads import packed_projections
 from verify.properties.values import Judge
-from verify.search.checks import Setting
 from verify.search.search import Clock
+from verify.search.setting import Setting
 from verify.search.theorem_checks import theorem_check
 from verify.subject.caller import Caller
 

@@ -1,0 +1,284 @@
+"""The command line of ``attnspec``: its commands, their options, and what their help says."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import NoReturn
+
+from verify.command.profiles import PROFILES
+from verify.faults import Unusable
+
+DTYPES = ("float64", "float32", "bfloat16", "float16")
+
+EXITS = (
+    "exit status: 0 conforms (or is imprecise, which is said), 1 falsified, 2 unusable input (one line on stderr),\n"
+    "3 nothing conclusive"
+)
+JSON = """
+JSON (--json F): {schema_version, command, exit, seed, max_examples, dtypes, device, versions, reports, known_deviations,
+unexpected_passes, absent, errors, interrupted}; verify/output/report.schema.json describes it. A report holds formula_id, target,
+conventions, sizes, verdict, overall (verdict, or "known"), kinds, checks (name, kind, dtype, verdict, examples, worst_ratio =
+error/bound, effective, message, counterexample), headline, properties (name, option, says: reported, not judged), range (limits,
+says, beyond: where it conforms), not_run and notes.
+The details of a check of the kind "accuracy" hold sigma (the largest error beside the spread of careful arithmetic's), digits
+(decimal digits lost against it), grades (by values, gradients and sizes), and place (of what is imprecise).
+Numbers that are not finite are the strings "inf", "-inf" and "nan".
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse, in one line."""
+        raise Unusable(f"{message} (see {self.prog} --help)")
+
+
+def parser() -> Parser:
+    """The command line."""
+    raw = argparse.RawDescriptionHelpFormatter
+    top = Parser(
+        prog="attnspec",
+        formatter_class=raw,
+        description="Check implementations against symbolic statements, with tolerances derived from the statement.",
+        epilog="examples:\n  attnspec verify\n  attnspec check mymodule:my_layer_norm --formula normalization.layer_norm\n"
+        "  attnspec show attention.causal\n\n" + EXITS,
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="command")
+
+    def command(name: str, about: str, examples: str) -> argparse.ArgumentParser:
+        return commands.add_parser(
+            name,
+            help=about,
+            description=about,
+            formatter_class=raw,
+            epilog=f"examples:\n{examples}\n\n{EXITS}",
+        )
+
+    def options(to: argparse.ArgumentParser) -> None:
+        to.add_argument(
+            "--profile",
+            choices=PROFILES,
+            help="how much is asked: smoke (two seconds), default, soak (overnight)",
+        )
+        to.add_argument(
+            "--max-examples",
+            type=_count,
+            metavar="N",
+            help="examples for each check (default 100)",
+        )
+        to.add_argument(
+            "--time-limit",
+            type=_positive,
+            metavar="S",
+            help="seconds for each target; what is not done by then is said to be inconclusive",
+        )
+        to.add_argument(
+            "--seed",
+            type=_natural,
+            metavar="S",
+            help="seed of everything drawn (default 0)",
+        )
+        to.add_argument(
+            "--dtype",
+            nargs="+",
+            action="extend",
+            choices=DTYPES,
+            help="types to check (default float64 float32)",
+        )
+        to.add_argument(
+            "--accuracy",
+            type=_positive,
+            metavar="SIGMA",
+            help="fail where an error exceeds so many sigma of careful arithmetic's (default: say imprecise, exit 0)",
+        )
+        to.add_argument(
+            "--verbose", action="store_true", help="list every check, every counterexample, what was not run"
+        )
+        to.add_argument("--device", default="cpu", metavar="D", help="a torch device (default cpu)")
+        to.add_argument("--json", type=Path, metavar="F", help="write everything found as JSON")
+        to.add_argument("--html", type=Path, metavar="F", help="write it as one self-contained page")
+        to.add_argument(
+            "--junit", type=Path, metavar="F", help="write it as JUnit's XML, a test for each check"
+        )
+        to.add_argument(
+            "--annotations",
+            action="store_true",
+            help="mark the lines of callables that fail (GitHub's commands; of itself where GITHUB_ACTIONS is set)",
+        )
+        to.add_argument("--svg", type=Path, metavar="F", help="write the table as a picture")
+
+    one = command(
+        "verify",
+        "verify your targets, where a pyproject.toml or attnspec.toml names them; else our implementations and those of peers",
+        "  attnspec verify\n  attnspec verify recurrent --jobs 2\n"
+        "  attnspec verify attention.softmax --target torch --max-examples 500\n"
+        "  attnspec verify bert.encoder --weights FOLDER --text 'A sentence of yours.'\n" + JSON,
+    )
+    one.add_argument(
+        "ids", nargs="*", metavar="ID", help="formulas, or subjects such as recurrent (default: all)"
+    )
+    one.add_argument(
+        "--target",
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        help="impl, torch, transformers, or a target's full name",
+    )
+    one.add_argument(
+        "--jobs", type=_count, default=0, metavar="J", help="worker processes (default: up to 2)"
+    )
+    one.add_argument(
+        "--config",
+        type=Path,
+        metavar="F",
+        help="your own targets: a pyproject.toml with [tool.attnspec], or an attnspec.toml (default: the nearest)",
+    )
+    one.add_argument(
+        "--builtin", action="store_true", help="the targets that attnspec knows, even where yours are named"
+    )
+    one.add_argument(
+        "--weights",
+        type=Path,
+        metavar="FOLDER",
+        help="a BERT checkpoint (config.json, model.safetensors): implementations with its weights beside bert.encoder",
+    )
+    one.add_argument(
+        "--text",
+        nargs="+",
+        action="append",
+        metavar="TEXT",
+        help="with --weights: a text to read, or two as a pair; may be given again, for a batch",
+    )
+    one.add_argument(
+        "--against",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="MODULE:CALLABLE",
+        help="with --weights: your own; called with the folder, it gives a model that is called as transformers' BertModel is",
+    )
+    options(one)
+
+    two = command(
+        "check",
+        "check a function of yours, in the current directory or anywhere on the path",
+        "  attnspec check mymodule:my_layer_norm --formula normalization.layer_norm\n"
+        "  attnspec check ./norms.py:annotated --formula normalization.layer_norm --convention eps=outside divisor=unbiased\n"
+        + JSON,
+    )
+    two.add_argument(
+        "where", metavar="MODULE:CALLABLE", help="a module or the path of a .py file, and a function in it"
+    )
+    two.add_argument(
+        "--formula",
+        required=True,
+        metavar="ID",
+        help="the statement it is held to (see attnspec list), or where it is: my_spec.py:rms_gate",
+    )
+    two.add_argument(
+        "--convention",
+        "--conventions",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="k=v",
+        help="its conventions; auto: find those that are not named, where ours do not hold (default: all); or ours",
+    )
+    two.add_argument(
+        "--sizes",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="k=rule",
+        help="the sizes it supports, where not all: d_v=d_k, d_model=h*d_k, h=2|4, d=even, d_model=h*any, n=1..64",
+    )
+    two.add_argument(
+        "--set",
+        nargs="+",
+        action="extend",
+        default=[],
+        dest="fixed",
+        metavar="k=number",
+        help="numbers that it has built in: eps=1e-5 (beta=0 for a parameter that is left out)",
+    )
+    two.add_argument(
+        "--few-shapes",
+        action="store_true",
+        default=None,
+        help="draw examples in a few shapes only, where each new one is compiled",
+    )
+    two.add_argument(
+        "--adapter",
+        type=Path,
+        metavar="F.toml",
+        help="how a module's class is built, given its weights and called (see the page Check a module)",
+    )
+    two.add_argument(
+        "--range",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="k=limit",
+        help="how large entries are at most, of an input or a line: q=1e3, s=9e3, 'offset(x)=10' (|mean| / std of rows)",
+    )
+    two.add_argument(
+        "--script", type=Path, metavar="F", help="write a script that reproduces the first failure"
+    )
+    options(two)
+
+    command("list", "list formulas and targets", "  attnspec list")
+    show = command(
+        "show",
+        "show a formula: statement, symbols, conventions, theorems, sources",
+        "  attnspec show attention.causal\n  attnspec show my_spec.py:rms_gate --page rms_gate.html",
+    )
+    show.add_argument("id", metavar="ID", help="its ID, or where it is: my_spec.py:rms_gate")
+    show.add_argument(
+        "--page",
+        type=Path,
+        metavar="F",
+        help="write its page: F.html (one file), or F.md (Markdown with LaTeX)",
+    )
+    last = command(
+        "mutants",
+        "run the tests of the tests: wrong variants must be falsified, right ones conform",
+        "  attnspec mutants\n  attnspec mutants normalization.layer_norm",
+    )
+    last.add_argument(
+        "ids", nargs="*", metavar="ID", help="formulas, or subjects such as recurrent (default: all)"
+    )
+    last.add_argument(
+        "--jobs", type=_count, default=0, metavar="J", help="worker processes (default: up to 2)"
+    )
+    options(last)
+    return top
+
+
+def _count(text: str) -> int:
+    return _at_least(1, text)
+
+
+def _natural(text: str) -> int:
+    return _at_least(0, text)
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a positive number, got {text}")
+    return value
+
+
+def _at_least(least: int, text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if value < least:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}, got {text}")
+    return value
