@@ -10,7 +10,10 @@ import torch
 
 def ended(said: str) -> NoReturn:
     """Say what is seen, and end."""
-    print(f"fails again: {said}")
+    said = f"fails again: {said}"
+    if sys.stdout.closed:
+        sys.exit(said)
+    print(said)
     sys.exit(1)
 
 

@@ -17,7 +17,7 @@ from spec.language.own import module_at
 from verify.adapt.tables import from_table, table_at
 from verify.faults import complaint
 from verify.subject.ending import unable_to_exit
-from verify.subject.sandbox import streams_kept
+from verify.subject.streams import streams_kept
 
 OURS = ("spec", "impl", "verify")
 

@@ -7,13 +7,14 @@ import gc
 import os
 import random
 import struct
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 import torch
+
+from verify.subject.streams import STREAMS
 
 
 @contextmanager
@@ -52,16 +53,6 @@ def default_device_aside() -> Iterator[torch.device | None]:
         yield before
     finally:
         _device(before)
-
-
-@contextmanager
-def streams_kept() -> Iterator[None]:
-    """Let standard output and error be what they were, whatever user code puts in their place."""
-    before = sys.stdout, sys.stderr
-    try:
-        yield
-    finally:
-        sys.stdout, sys.stderr = before
 
 
 def making_tensors_on(device: torch.device | None) -> AbstractContextManager[Any]:
@@ -174,18 +165,6 @@ def _device(saved: torch.device | None) -> None:
     torch.set_default_device(None if saved is None or saved.type == "cpu" else saved)
 
 
-def _set_stdout(saved: Any) -> None:
-    sys.stdout = saved
-
-
-def _set_stderr(saved: Any) -> None:
-    sys.stderr = saved
-
-
-def _is(a: Any, b: Any) -> bool:
-    return a is b
-
-
 _KEPT: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)
 """Where Python keeps the environment: reading it there takes no decoding, and it is read twice for every call."""
 
@@ -225,8 +204,10 @@ _ITEMS = (
     _Item("NumPy's error handling", np.geterr, lambda saved: np.seterr(**saved)),
     _Item("the working directory", os.getcwd, _cwd),
     _Item("the environment", environment_variables, _environment, _same_variables),
-    _Item("standard output", lambda: sys.stdout, _set_stdout, _is),
-    _Item("standard error", lambda: sys.stderr, _set_stderr, _is),
+    *(
+        _Item(said, s.read, s.write, s.same)
+        for said, s in zip(("standard output", "standard error"), STREAMS, strict=True)
+    ),
 )
 
 STATES = {
@@ -243,8 +224,8 @@ STATES = {
     "NumPy's error handling": "numpy.geterr()",
     "the working directory": "os.getcwd()",
     "the environment": "dict(os.environ)",
-    "standard output": "sys.stdout",
-    "standard error": "sys.stderr",
+    "standard output": "'closed' if sys.stdout.closed else sys.stdout",
+    "standard error": "'closed' if sys.stderr.closed else sys.stderr",
 }
 """What each of them is, in Python."""
 

@@ -79,11 +79,21 @@ def test_a_default_device_of_others_is_that_of_the_calls_alone():
     assert made_on == {"meta"}
 
 
-def test_what_an_import_does_to_standard_output_does_not_silence_the_checker(tmp_path):
-    """A module that puts something of its own in the place of standard output when it is imported is judged as others are."""
+@pytest.mark.parametrize(
+    ("at_import", "in_a_call", "status", "said"),
+    [
+        ("sys.stdout = io.StringIO()", "", 0, "conforms: "),
+        ("sys.stdout.close(); sys.stderr.close()", "", 0, "conforms: "),
+        ("", "sys.stdout.close(); sys.stderr.close()", 1, "changes global state: standard output; standard error"),
+    ],
+)  # fmt: skip
+def test_what_is_done_to_standard_output_does_not_silence_the_checker(
+    tmp_path, at_import, in_a_call, status, said
+):
+    """What a module puts in its place or closes when it is imported is no matter; a call that does so is reported."""
     (tmp_path / "quiet.py").write_text(
-        "import io, sys\nimport torch.nn.functional as F\nsys.stdout = io.StringIO()\n"
-        "def f(x, gamma, beta, eps): return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)\n"
+        f"import io, sys\nimport torch.nn.functional as F\n{at_import}\n"
+        f"def f(x, gamma, beta, eps):\n    {in_a_call or 'pass'}\n    return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)\n"
     )
     command = ["check", "quiet.py:f", "--formula", "normalization.layer_norm", "--max-examples", "3"]
     ran = subprocess.run(
@@ -93,5 +103,5 @@ def test_what_an_import_does_to_standard_output_does_not_silence_the_checker(tmp
         capture_output=True,
         text=True,
     )
-    assert ran.returncode == 0, ran.stderr
-    assert "conforms" in ran.stdout
+    assert (ran.returncode, ran.stderr) == (status, "")
+    assert said in ran.stdout
