@@ -22,7 +22,7 @@ from spec.language.differentiation.naming import name_rests, name_sums
 from spec.language.evaluation.dimensions import Size, whole
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.walk import Walk
-from spec.language.expr import TRUE, Both, Case, Node, Plus, Ref, case, lift
+from spec.language.expr import TRUE, Both, Case, Node, Plus, Ref, case, le, lift
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
 from spec.language.lines import Definition, Span, dependencies
@@ -200,14 +200,17 @@ class _Chain:
             where = slope.args[0] if where == TRUE else Both(where, slope.args[0])
             slope = slope.args[1]
         term = product(adjoint, slope)
-        solved = self.solve(leaf, spans)
+        guarded = where != TRUE or any(isinstance(part, Case) for part in walk(slope))
+        solved = self.solve(leaf, spans, guarded)
         if solved is None:
             ranges = tuple((s, *span) for s, span in spans.items())
             right = term if where == TRUE else case(where, term)
             self._keep(leaf, Definition(leaf, right, ranges, accumulate=True))
             return
-        changes, own, rest = solved
+        changes, own, rest, limits = solved
         term, where = substitute(term, changes), substitute(where, changes)
+        for limit in limits:
+            where = limit if where == TRUE else Both(limit, where)
         for symbol, (first, last) in reversed(list(rest.items())):
             first, last = substitute(first, changes), substitute(last, changes)
             inside = where if symbol in free_symbols(where) else TRUE
@@ -222,19 +225,21 @@ class _Chain:
         self.parts.setdefault(leaf.tensor.name, []).append(part)
 
     def solve(
-        self, leaf: Ref, spans: dict[sympy.Symbol, Span]
-    ) -> tuple[dict[Any, Any], dict[sympy.Symbol, Span], dict[sympy.Symbol, Span]] | None:
+        self, leaf: Ref, spans: dict[sympy.Symbol, Span], guarded: bool
+    ) -> tuple[dict[Any, Any], dict[sympy.Symbol, Span], dict[sympy.Symbol, Span], list[Node]] | None:
         """Solve ``leaf.index = symbols of the leaf's tensor`` for the line's indices.
 
-        Returns the substitution, the ranges of the solved symbols and of the remaining indices (to be summed over);
+        Returns the substitution, the ranges of the solved symbols and of the remaining indices (to be summed over), and
+        conditions on the former: where a ``guarded`` reference is not read everywhere, its index may leave the tensor.
         None if some index is neither a symbol nor a symbol plus a constant, or occurs twice, or ranges over something
         that depends on another index.
         """
         targets = self.symbols[leaf.tensor.name]
+        limits: list[Node] = []
         changes: dict[Any, Any] = {}
         own: dict[sympy.Symbol, Span] = {}
         used: set[sympy.Symbol] = set()
-        for part, target in zip(leaf.index, targets, strict=True):
+        for part, target, size in zip(leaf.index, targets, leaf.tensor.shape, strict=True):
             inside = [s for s in spans if isinstance(part, sympy.Expr) and s in free_symbols(part)]
             if len(inside) != 1 or isinstance(part, Node) or inside[0] in used:
                 return None
@@ -245,7 +250,14 @@ class _Chain:
                 return None
             used.add(symbol)
             changes[symbol] = target - shift
-            own[target] = (first + shift, last + shift)
+            low, high = first + shift, last + shift
+            if guarded and not low.is_nonnegative:
+                limits.append(le(low, target))
+                low = sympy.S.Zero
+            if guarded and not (size - 1 - high).is_nonnegative:
+                limits.append(le(target, high))
+                high = size - 1
+            own[target] = (low, high)
         rest: dict[sympy.Symbol, Span] = {}
         taken = set(own) | set(spans)
         for symbol, span in spans.items():
@@ -259,7 +271,7 @@ class _Chain:
                 taken.add(new)
                 changes[symbol] = new
             rest[new] = span
-        return {old: new for old, new in changes.items() if old != new}, own, rest
+        return {old: new for old, new in changes.items() if old != new}, own, rest, limits
 
 
 def _is_real(line: Definition) -> bool:
