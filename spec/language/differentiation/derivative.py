@@ -8,6 +8,7 @@ from typing import Any
 import sympy
 from sympy.core.symbol import Str
 
+from spec.language.exact import is_whole
 from spec.language.expr import (
     Case,
     Func,
@@ -21,6 +22,8 @@ from spec.language.expr import (
     Ref,
     Times,
     Undefined,
+    case,
+    eq,
     lift,
 )
 from spec.language.trees import walk
@@ -99,7 +102,10 @@ def _power(node: Any, d: list[Node | None]) -> Node | None:
     if d[0] is None:
         return None
     lower = a if y == lift(2) else Power(a, Literal(y.value - 1))
-    return product(Times(y, lower), d[0])
+    slope: Node = Times(y, lower)
+    if not y.value.is_Rational and is_whole(y.value):  # an index: a⁰ is 1 at every a
+        slope = case(eq(y.value, 0), 0, slope)
+    return product(slope, d[0])
 
 
 def _func(node: Any, d: list[Node | None]) -> Node | None:

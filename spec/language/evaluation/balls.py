@@ -77,6 +77,7 @@ def _whole_power(x: Any, k: int) -> Any:
 
 
 _WHOLE_POWER = np.frompyfunc(_whole_power, 2, 1)
+_WHOLE = np.frompyfunc(lambda ball: int(ball.unique_fmpz()), 1, 1)
 
 
 class BallArithmetic:
@@ -218,10 +219,12 @@ class BallArithmetic:
         """exp(a)."""
         return self.function("exp", a)
 
-    def power(self, a: Balls, y: Balls, whole: int | None) -> Balls:
+    def power(self, a: Balls, y: Balls, whole: int | None = None, integral: bool = False) -> Balls:
         """a**y."""
         if whole is not None:
             return np.asarray(_WHOLE_POWER(a, whole), dtype=object)
+        if integral:
+            return np.asarray(_WHOLE_POWER(a, _WHOLE(y)), dtype=object)
         return self.function("exp", np.asarray(y * self.function("log", a), dtype=object))
 
     def stored(self, a: Balls, storage: Any) -> Balls:

@@ -173,6 +173,25 @@ class Functions(Rounding):
         out = Num(value, error, None, np.zeros_like(value), either(a.lost, y.lost))
         return self.rounded(out, FUNCTION_ROUNDINGS)
 
+    def integral_power(self, a: Num, y: Num) -> Num:
+        """a**y for whole numbers y, of any a: by so many products, or as ±exp(y·ln|a|)."""
+        a, y = self.plain(a), self.plain(y)
+        base, exponent = a.floats(), y.floats()
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            value = base**exponent
+            error = None
+            if a.error is not None:
+                size = np.abs(base)
+                away = np.where(exponent < 0, np.maximum(size - a.error, 0), size + a.error)
+                furthest = away**exponent
+                slope = np.abs(np.log(np.where(size == 0, 1.0, size)))
+                steps = np.abs(exponent) * np.maximum(1, POWER_ROUNDINGS * slope)  # products; an exponential
+                spread = self.unit * steps + (0.0 if y.error is None else y.error * slope)
+                spread = np.minimum(spread, LARGEST_EXPONENT)
+                error = np.abs(furthest - np.abs(value)) + furthest * np.expm1(spread)
+        out = Num(value, error, None, None, either(a.lost, y.lost))
+        return self.rounded(out, FUNCTION_ROUNDINGS)
+
 
 def _exp_parts(x: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
     """exp(x) as a mantissa and an exponent of 2."""

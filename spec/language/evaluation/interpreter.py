@@ -27,7 +27,7 @@ from spec.language.evaluation.scope import Scope
 from spec.language.evaluation.stepping import Finish, step_through
 from spec.language.evaluation.truth import Bools, Truth
 from spec.language.evaluation.walk import Walk
-from spec.language.evaluation.wholes import reach, spelt_out
+from spec.language.evaluation.wholes import by_products, is_integral, reach, spelt_out
 from spec.language.exact import fraction
 from spec.language.expr import (
     Case,
@@ -289,9 +289,9 @@ class Evaluator(Scope):
 
     def _power(self, node: Power) -> Any:
         base, exponent = node.args
-        if isinstance(exponent, Literal) and exponent.value.is_Integer:
-            return self.arithmetic.power(self.value(base), None, int(exponent.value))
-        return self.arithmetic.power(self.value(base), self.value(exponent), None)
+        if (whole := by_products(exponent)) is not None:
+            return self.arithmetic.power(self.value(base), None, whole)
+        return self.arithmetic.power(self.value(base), self.value(exponent), None, is_integral(exponent))
 
     def _func(self, node: Func) -> Any:
         inner = node.args[1]

@@ -310,9 +310,9 @@ class Walk(Storing):
         out.softmax = a.softmax if b.softmax is None else None
         return out
 
-    def power(self, a: Num, y: Num | None, whole: int | None) -> Num:
-        """a**y: by products for an integer ``whole`` up to 8 in size, else as exp(y·ln a) for positive a."""
-        if whole is not None and abs(whole) <= 8:
+    def power(self, a: Num, y: Num | None, whole: int | None = None, integral: bool = False) -> Num:
+        """a**y: by products for an integer ``whole``, else as exp(y·ln a) for positive a; of ``integral`` y for every a."""
+        if whole is not None:
             result = self.rational(1, 1)
             for _ in range(abs(whole)):
                 result = self.times(result, a) if result.value.shape or result.value != 1 else a
@@ -320,7 +320,7 @@ class Walk(Storing):
                 result.low = np.zeros_like(result.value)
             return self.over(self.rational(1, 1), result) if whole < 0 else result
         assert y is not None
-        return self.real_power(a, y)
+        return self.integral_power(a, y) if integral else self.real_power(a, y)
 
 
 def _sizes(a: Num) -> Any:

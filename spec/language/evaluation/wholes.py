@@ -6,7 +6,11 @@ from collections.abc import Callable
 
 import sympy
 
-from spec.language.expr import Node, spelt
+from spec.language.exact import is_whole
+from spec.language.expr import Literal, Node, spelt
+
+PRODUCTS = 8
+"""Powers up to so many are worked out by products."""
 
 
 def reach(expr: sympy.Expr) -> tuple[tuple[sympy.Symbol, ...], Callable[..., int]] | None:
@@ -25,4 +29,15 @@ def spelt_out(expr: sympy.Expr) -> Node:
     return spelt(expr, lambda part: bool(part.is_Atom))
 
 
-__all__ = ["reach", "spelt_out"]
+def by_products(exponent: Node) -> int | None:
+    """A number that is the exponent of a power which is worked out by products."""
+    whole = exponent.value if isinstance(exponent, Literal) else None
+    return int(whole) if whole is not None and whole.is_Integer and abs(whole) <= PRODUCTS else None
+
+
+def is_integral(exponent: Node) -> bool:
+    """Whether an exponent is a whole number at all indices and sizes."""
+    return isinstance(exponent, Literal) and is_whole(exponent.value)
+
+
+__all__ = ["by_products", "is_integral", "reach", "spelt_out"]

@@ -9,10 +9,14 @@ import numpy as np
 from spec.language import (
     Formula,
     Sum,
+    case,
     data,
     define,
+    eq,
     exp,
     indices,
+    le,
+    lt,
     parameter,
     sizes,
     sqrt,
@@ -138,6 +142,28 @@ def recurrence() -> Formula:
         define(h[t, c], tanh(Sum(W[c, e] * h[t - 1, e], (e, 0, d - 1)) + x[t - 1, c]), (t, 1, steps)),
     )
     return Formula("test.recurrence", "A plain recurrence", (x, W), lines, (h,))
+
+
+def guarded() -> list[Formula]:
+    """Entries before and after a place, read where there are some: a case guards a reference that leaves its tensor elsewhere."""
+    n, m = sizes("n m")
+    i, a, j = indices(i=n, a=m, j=n)
+    x, y, total = data("x", n, m), tensor("y", n, m), tensor("total", m)
+    here, before, after = x[i, a], x[i - 1, a], x[i + 1, a]
+    entries = {
+        "before": case(lt(0, i), before, 0),
+        "after": case(lt(i, n - 1), after, 2),
+        "unless": case(eq(i, 0), 0, before**2),
+        "neighbours": case(lt(0, i) & lt(i, n - 1), (before + here + after) / 3, here),
+        "inside": here * case(lt(0, a), x[i, a - 1], 1),
+        "nested": case(lt(here, 0), 0, case(lt(0, i), before, 0)),
+        "summed": Sum(case(lt(0, j), x[j - 1, a], 0), j, where=le(j, i)),
+    }
+    step = define(total[a], Sum(case(lt(0, i), (here - before) ** 2, 0), i))
+    return [
+        *(Formula(f"test.{name}", name, (x,), (define(y[i, a], e),), (y,)) for name, e in entries.items()),
+        Formula("test.differences", "differences", (x,), (step,), (total,)),
+    ]
 
 
 def layered() -> Formula:

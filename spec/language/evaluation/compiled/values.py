@@ -19,7 +19,7 @@ from spec.language.evaluation.compiled.indices import Index, refusal
 from spec.language.evaluation.contraction import FEWEST
 from spec.language.evaluation.families import Families
 from spec.language.evaluation.truth import Truth
-from spec.language.evaluation.wholes import reach, spelt_out
+from spec.language.evaluation.wholes import by_products, is_integral, reach, spelt_out
 from spec.language.exact import fraction
 from spec.language.expr import (
     Case,
@@ -208,11 +208,10 @@ class Values(Conditions):
 
     def _power(self, node: Power, around: Around) -> Value:
         base, exponent = self.value(node.args[0], around), node.args[1]
-        if isinstance(exponent, Literal) and exponent.value.is_Integer:
-            whole = int(exponent.value)
+        if (whole := by_products(exponent)) is not None:
             return lambda frame: frame.arithmetic.power(base(frame), None, whole)
-        power = self.value(exponent, around)
-        return lambda frame: frame.arithmetic.power(base(frame), power(frame), None)
+        power, integral = self.value(exponent, around), is_integral(exponent)
+        return lambda frame: frame.arithmetic.power(base(frame), power(frame), None, integral)
 
     def _func(self, node: Func, around: Around) -> Value:
         name, inner = node.name, node.args[1]

@@ -20,7 +20,7 @@ from spec.language.formula import Formula
 from spec.language.known import forget
 from spec.language.registry import find
 from spec.language.trees import free_symbols
-from tests.spec.language.cases import DETERMINISTIC, inputs_of, layered, recurrence
+from tests.spec.language.cases import DETERMINISTIC, guarded, inputs_of, layered, recurrence
 from tests.spec.language.evaluation.simulated import simulate
 
 BITS = 512
@@ -52,11 +52,11 @@ def shifted(array: Any, place: tuple[int, ...], step: Any) -> Any:
 
 
 def cases() -> list[tuple[Formula, dict[str, Any]]]:
-    """Every differentiable statement, a recurrence and a composition, at small sizes."""
+    """Every differentiable statement, a recurrence, a composition and guarded references, at small sizes."""
     rng = np.random.default_rng(11)
     found = [(find(i), inputs_of(i, "unit", 2)) for i in DETERMINISTIC if i != "positional.sinusoidal"]
     found.append((recurrence(), {"x": rng.normal(size=(3, 2)), "W": rng.normal(size=(2, 2))}))
-    found.append((layered(), {"x": rng.normal(size=(3, 2))}))
+    found += [(formula, {"x": rng.normal(size=(3, 2))}) for formula in (layered(), *guarded())]
     return found
 
 

@@ -11,6 +11,7 @@ import sympy
 import torch
 
 from spec.language import data, define, indices, sizes, tensor
+from spec.language.differentiation.gradients import pull_back
 from spec.language.evaluation.evaluate import bound, evaluate
 from spec.language.evaluation.precision import FORMATS
 from spec.language.formula import Formula
@@ -68,6 +69,60 @@ def test_arithmetic_of_indices_is_a_value(name: str, size: int, stated: Callable
         assert abs(float(exact - sympy.Float(found[place], 40))) <= allowed[place]
         # A power is as wide as its exponent, of which the largest is 899: some 2^13 roundings.
         assert allowed[place] <= 2.0**-40 * abs(exact) + FORMATS["float64"].tiny, "it shows nothing"
+
+
+POWERS = {
+    "a ninth power": x[i] ** 9,
+    "its own place": x[i] ** i,
+    "the other way round": x[i] ** (n - 1 - i),
+    "below nought": x[i] ** (-i),
+}
+
+
+@pytest.mark.parametrize("name", POWERS)
+def test_a_whole_power_of_an_entry_has_its_sign_and_a_useful_bound(
+    name: str, stated: Callable[[Any], Formula]
+) -> None:
+    """Whatever the sign of the entry, in float64 and float32; what NumPy makes of it in that type is within the bound, what has
+    the wrong sign is not. Of 0 to a whole power it is 0, or 1.
+    """
+    formula = stated(POWERS[name])
+    row = np.array([-1.5, 0.75, -1.25, 2.0, -0.5, 1.0, -3.0])
+    exponents = {
+        "a ninth power": np.full(7, 9),
+        "its own place": np.arange(7),
+        "the other way round": np.arange(7)[::-1],
+        "below nought": -np.arange(7),
+    }[name]
+    for dtype in ("float64", "float32"):
+        ((expected, allowed),) = bound(formula, {"x": row}, dtype=dtype)
+        found = np.power(row.astype(dtype), exponents.astype(dtype))
+        assert (np.abs(found - expected) <= allowed).all()
+        assert (allowed < 1e-3 * np.abs(expected)).all(), "it shows nothing"
+    if (exponents >= 0).all():
+        ((expected, allowed),) = bound(formula, {"x": np.zeros(7)}, dtype="float32")
+        assert (expected == (exponents == 0)).all()
+        assert (allowed < 1e-3).all()
+
+
+@pytest.mark.parametrize("name", POWERS)
+def test_the_slope_of_a_whole_power_is_said_at_nought_too(
+    name: str, stated: Callable[[Any], Formula]
+) -> None:
+    """x⁰ is 1 everywhere: its slope is 0, not 0·0⁻¹."""
+    if name != "below nought":
+        found = pull_back(stated(POWERS[name]), {"x": np.zeros(7)}, np.ones(7))["x"]
+        assert np.isfinite(found).all()
+        assert set(found[0]) <= {0.0, 1.0}
+
+
+@pytest.mark.parametrize("arithmetic", ARITHMETICS)
+@pytest.mark.parametrize("name", POWERS)
+def test_the_program_says_of_powers_what_the_interpreter_says(
+    name: str, arithmetic: str, stated: Callable[[Any], Formula]
+) -> None:
+    """Compiled or walked, they are the same."""
+    compare(stated(POWERS[name]).flat(), {"x": np.linspace(-1.25, 1.5, 7)}, arithmetic)
 
 
 @pytest.mark.parametrize("arithmetic", ARITHMETICS)
