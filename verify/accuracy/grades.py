@@ -18,7 +18,7 @@ import numpy as np
 
 from spec.language.differentiation.gradients import vjp
 from spec.language.evaluation.noise import expected
-from spec.language.evaluation.precision import Precision
+from spec.language.evaluation.precision import FORMATS, Precision
 from spec.language.flatten import Flat
 from verify.accuracy.gradable import bounds_at, broken, gradable
 from verify.accuracy.lost_digits import Explained, placed
@@ -106,8 +106,9 @@ class Grade:
         return (self.sigma > WORST[self.dtype] and far) or (self.typical > TYPICAL and self.entries >= MANY)
 
     def see(self, name: str, got: Any, value: Reals, sigma: Reals, judged: Any) -> None:
-        """Count the entries of one output that are judged."""
-        judged = np.broadcast_to(judged & np.isfinite(value) & np.isfinite(sigma), value.shape)
+        """Count the entries of one output that are judged, and are no larger than the type holds."""
+        held = np.abs(value) <= FORMATS[self.dtype].largest
+        judged = np.broadcast_to(judged & held & np.isfinite(sigma), value.shape)
         if got.shape != value.shape or not judged.any():
             return
         with np.errstate(all="ignore"):
