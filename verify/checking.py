@@ -23,7 +23,7 @@ from verify.planning import graded, plan_of
 from verify.properties.values import Judge
 from verify.report import CheckResult, Counterexample, Report, versions
 from verify.search.edge_checks import offences
-from verify.search.first_calls import called_at_all, met
+from verify.search.first_calls import called_at_all, first_value, met, only_the_first
 from verify.search.hints import Explained
 from verify.search.nearest import first_that_conforms, split_auto
 from verify.search.ranges import conforming_range
@@ -158,6 +158,7 @@ def check(
     )
     why = Explained()
     with listening(), one_thread(), what_exists_kept(), default_device_aside() as caller.default_device:
+        first = first_value(setting, kinds[0]) if formula.law is None and judge.real else None
         called_at_all(setting, kinds[0])
         met(setting, report, kinds)
         plan = [] if caller.hung else plan_of(setting, kinds, report, compile)
@@ -189,6 +190,7 @@ def check(
             report.hint = why.said
             if sought and report.falsified and not report.hint.startswith("conforms"):
                 report.range = conforming_range(setting, report)
+            only_the_first(setting, report, first)
     if seeking and why.changes:
         named = asked or {}
         return _found(given, [{**named, **each} for each in (why.changes, *why.others)], started)

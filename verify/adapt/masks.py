@@ -111,12 +111,14 @@ class MaskForm:
             if not torch.equal(mask, later.expand_as(mask)):
                 raise Unsupported("the module's mask is causal, and this one is not")
             return None
-        if self.joined:
+        if self.form in ("keys", "b11m", "lengths"):
+            mask = self._keys(mask)
+            if self.joined:  # nobody reads what y gets
+                mask = torch.cat((mask.new_zeros(len(mask), n), mask), -1)
+        elif self.joined:
             one = torch.zeros(lead, n + m, n + m, dtype=torch.bool, device=like.device)
             one[:, :n, n:] = mask
             mask = one
-        if self.form in ("keys", "b11m", "lengths"):
-            mask = self._keys(mask)
         if self.form == "lengths":
             lengths = mask.sum(-1)
             first = torch.arange(mask.shape[-1], device=mask.device) < lengths.unsqueeze(-1)

@@ -8,9 +8,13 @@ import torch
 
 from verify.edges import ARITHMETIC, SHAPES, STRICT
 from verify.faults import Fault, Unsupported, Unusable
+from verify.properties.values import judge_value
 from verify.report import FALSIFIED, CheckResult, Report
+from verify.search.checks import counterexample
 from verify.search.setting import Setting
 from verify.subject.interface import first_calls
+
+FIRST = "value of the first call"
 
 
 def met(setting: Setting, report: Report, kinds: list[str]) -> None:
@@ -32,6 +36,30 @@ def met(setting: Setting, report: Report, kinds: list[str]) -> None:
     for kind, said in found.declined.items():
         report.has(ARITHMETIC, f"{kind} is not supported ({said}): judged in the other types", "float32")
     report.sizes, report.leading = str(caller.sizes), caller.leading
+
+
+def first_value(setting: Setting, dtype: str) -> CheckResult | None:
+    """What the very first call gives, where that is wrong: something may be made ready in it, too late."""
+    space = setting.space()
+    example = space.example(next(iter(space.plan(1, setting.seed))), dtype)
+    try:
+        outcome = judge_value(setting.judge, setting.caller, example)
+    except Unsupported:
+        return None
+    if not outcome.fails or outcome.got is None:  # one that raises is asked about what it takes
+        return None
+    result = CheckResult(FIRST, "value", FALSIFIED, 1, outcome.ratio, message=outcome.message, dtype=dtype)
+    result.counterexample = counterexample(setting.judge, example, outcome)
+    return result
+
+
+def only_the_first(setting: Setting, report: Report, first: CheckResult | None) -> None:
+    """Put it into the report where no other value is wrong; else it says nothing new."""
+    if first is None or setting.caller.hung or any(c.kind == "value" for c in report.falsified):
+        return
+    first.leads = True
+    report.checks.insert(0, first)
+    report.hint = "only the first call is wrong: those that follow conform"
 
 
 def called_at_all(setting: Setting, dtype: str) -> None:
@@ -63,4 +91,4 @@ def called_at_all(setting: Setting, dtype: str) -> None:
     raise Unusable(said)
 
 
-__all__ = ["called_at_all", "met"]
+__all__ = ["called_at_all", "first_value", "met", "only_the_first"]

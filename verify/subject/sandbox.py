@@ -151,7 +151,7 @@ def _cwd(path: str) -> None:
     os.chdir(path)
 
 
-_COMPILERS = ("TORCH", "PYTORCH", "TRITON", "KMP_", "OMP_")
+_COMPILERS = ("TORCH", "_TORCH", "PYTORCH", "TRITON", "KMP_", "OMP_")
 """Prefixes of variables that torch's own compiler sets when it first runs."""
 
 

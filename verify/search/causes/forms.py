@@ -48,6 +48,8 @@ def transposed(evidence: Evidence) -> str:
     found = [w for w in unfit(evidence) if isinstance(w.raw, torch.Tensor)]
     if not found or len(evidence.caller.returns) != 1:
         return ""
+    if any(w.raw.is_nested or w.raw.layout != torch.strided for w in found):  # it has no axes to be turned
+        return ""
     declared = evidence.caller.returns[0].shape
     for axes in list(permutations(range(len(declared))))[1:24]:
         if all(w.raw.dim() == len(axes) and _right(evidence, w, w.raw.permute(axes)) for w in found):
