@@ -158,9 +158,10 @@ def check(
     )
     why = Explained()
     with listening(), one_thread(), what_exists_kept(), default_device_aside() as caller.default_device:
-        first = first_value(setting, kinds[0]) if formula.law is None and judge.real else None
-        called_at_all(setting, kinds[0])
-        met(setting, report, kinds)
+        first = first_value(setting, report, kinds[0]) if formula.law is None and judge.real else None
+        if not caller.hung:
+            called_at_all(setting, kinds[0])
+            met(setting, report, kinds)
         plan = [] if caller.hung else plan_of(setting, kinds, report, compile)
         if judge.real and formula.law is None and not caller.hung:
             plan += [

@@ -8,6 +8,7 @@ import torch
 
 from verify.edges import ARITHMETIC, SHAPES, STRICT
 from verify.faults import Fault, Unsupported, Unusable
+from verify.inputs.examples import Example
 from verify.properties.values import judge_value
 from verify.report import FALSIFIED, CheckResult, Report
 from verify.search.checks import counterexample
@@ -29,8 +30,7 @@ def met(setting: Setting, report: Report, kinds: list[str]) -> None:
     declining = setting.edges.get(ARITHMETIC) != STRICT[ARITHMETIC]
     found = first_calls(caller, kinds, judge.real, declining)
     if found.hung:
-        report.checks.append(CheckResult(f"value in {kinds[0]}", "value", FALSIFIED, message=found.hung))
-        report.notes.append("the other checks were not begun: a call did not return")
+        _hung(report, kinds[0], found.hung)
     for sentence in found.sentences:
         report.has(SHAPES, sentence, "some")
     for kind, said in found.declined.items():
@@ -38,27 +38,37 @@ def met(setting: Setting, report: Report, kinds: list[str]) -> None:
     report.sizes, report.leading = str(caller.sizes), caller.leading
 
 
-def first_value(setting: Setting, dtype: str) -> CheckResult | None:
-    """What the very first call gives, where that is wrong: something may be made ready in it, too late."""
+def _hung(report: Report, dtype: str, said: str) -> None:
+    report.checks.append(CheckResult(f"value in {dtype}", "value", FALSIFIED, message=said))
+    report.notes.append("the other checks were not begun: a call did not return")
+
+
+def first_value(setting: Setting, report: Report, dtype: str) -> tuple[Example, CheckResult] | None:
+    """What the very first call gives, and at which example, where that is wrong: something may be made ready in it, too late."""
     space = setting.space()
     example = space.example(next(iter(space.plan(1, setting.seed))), dtype)
     try:
         outcome = judge_value(setting.judge, setting.caller, example)
     except Unsupported:
         return None
+    if setting.caller.hung:
+        _hung(report, dtype, outcome.message)
     if not outcome.fails or outcome.got is None:  # one that raises is asked about what it takes
         return None
     result = CheckResult(FIRST, "value", FALSIFIED, 1, outcome.ratio, message=outcome.message, dtype=dtype)
     result.counterexample = counterexample(setting.judge, example, outcome)
-    return result
+    return example, result
 
 
-def only_the_first(setting: Setting, report: Report, first: CheckResult | None) -> None:
-    """Put it into the report where no other value is wrong; else it says nothing new."""
+def only_the_first(setting: Setting, report: Report, first: tuple[Example, CheckResult] | None) -> None:
+    """Put it into the report where no other value is wrong, and the same call is right now; else it says nothing new."""
     if first is None or setting.caller.hung or any(c.kind == "value" for c in report.falsified):
         return
-    first.leads = True
-    report.checks.insert(0, first)
+    example, result = first
+    if judge_value(setting.judge, setting.caller, example).fails:
+        return
+    result.leads = True
+    report.checks.insert(0, result)
     report.hint = "only the first call is wrong: those that follow conform"
 
 

@@ -237,6 +237,35 @@ class ByHead(nn.Module):
         return torch.einsum("bhnm,bmhe->bnhe", s.softmax(-1), v), s
 
 
+class OneSequence(nn.Module):
+    """Self-attention of one sequence with packed weights, and which of its keys are padding."""
+
+    def __init__(self, width, h):
+        super().__init__()
+        self.h, self.qkv = h, nn.Linear(width, 3 * width, bias=False)
+        self.out = nn.Linear(width, width, bias=False)
+
+    def forward(self, x, padding=None):
+        """(batch, sequence, width)."""
+        q, k, v = (part.unflatten(-1, (self.h, -1)).transpose(1, 2) for part in self.qkv(x).chunk(3, -1))
+        s = q @ k.mT / q.shape[-1] ** 0.5
+        if padding is not None:
+            s = s.masked_fill(padding[:, None, None], -torch.inf)
+        return self.out((s.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+
+@pytest.mark.parametrize("form", ["keys", "b11m"])
+def test_a_mask_of_keys_hides_those_of_one_joined_sequence(form):
+    """x and y are one sequence, of which the queries of x see the keys of y alone, but for those that are padding."""
+    weights = {"qkv.weight": "cat(rows(W_q), rows(W_k), rows(W_v))", "out.weight": "W_o.T"}
+    call = "cat(x, y, dim=1), padding=mask" + ("" if form == "keys" else "[:, 0, 0]")
+    adapter = adapt.module(
+        lambda d_model, h: OneSequence(d_model, h), weights, call, mask=f"joined drop {form}", pick="out[:, :n]",
+        batch=1, sizes={"d_model": "h*d_k", "d_v": "d_k"},
+    )  # fmt: skip
+    worst(adapter, "attention.multi_head", UNSPECIFIED)
+
+
 @pytest.mark.parametrize(
     ("make", "options", "conventions"),
     [

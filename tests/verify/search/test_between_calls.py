@@ -35,6 +35,16 @@ def first_mask(q, k, v, mask=None):
     return F.scaled_dot_product_attention(q, k, v, mask)
 
 
+def too_late(x, gamma, beta, eps):
+    y = F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
+    return y if kept.setdefault("ready", []) or kept["ready"].append(True) else 2 * y
+
+
+def by_storage(s, mask=None):
+    s = s if mask is None else s.masked_fill(~mask, -torch.inf)
+    return kept.setdefault((s.data_ptr(), s.shape), s.softmax(-1).nan_to_num())
+
+
 def nothing(x, gamma, beta, eps):
     return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
 
@@ -75,6 +85,23 @@ def test_what_is_kept_is_named_and_a_script_shows_it(
     instead = f"import keeping; keeping.{name} = keeping.{right}"
     (code, said), after = played(tmp_path, [text, (instead, text)])
     assert (code, after) == (1, (0, "does not fail\n")), said
+
+
+def test_what_is_wrong_at_the_first_call_alone_is_falsified(tmp_path: Path) -> None:
+    """Also where nothing but its value shows it, and a script of one call, which is the first, fails."""
+    with users(tmp_path, keeping=KEEPING):
+        report = check(importlib.import_module("keeping").too_late, NORM, max_examples=20)
+    assert report.verdict == "falsified"
+    assert report.hint == "only the first call is wrong: those that follow conform"
+    ((code, _),) = played(tmp_path, [script(report, "keeping:too_late")])
+    assert code == 1
+
+
+def test_a_result_that_was_kept_by_its_storage_alone_is_falsified(tmp_path: Path) -> None:
+    """It may carry no gradient, or that of another call."""
+    with users(tmp_path, keeping=KEEPING):
+        report = check(importlib.import_module("keeping").by_storage, "attention.softmax", max_examples=20)
+    assert report.verdict == "falsified"
 
 
 @pytest.mark.parametrize("name", ["another_eps", "some_rows"])

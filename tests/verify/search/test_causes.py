@@ -108,6 +108,14 @@ def exponentials(s, mask=None):
     return e / torch.where(total == 0, 1.0, total)
 
 
+def below_all(s, mask=None):
+    """A softmax below the largest of all scores, hidden ones among them."""
+    e = torch.exp(s - s.amax(-1, keepdim=True))
+    e = e if mask is None else e * mask
+    total = e.sum(-1, keepdim=True)
+    return torch.where(total > 0, e / total, 0.0)
+
+
 PLAIN: Defects = [
     # The kinds that were found in public code.
     (
@@ -120,6 +128,7 @@ PLAIN: Defects = [
         lambda *a: joined(*a, merge=lambda o: o.reshape(*o.shape[:-3], o.shape[-2], -1)),
         "merged by a view without the transpose",
     ),
+    ("attention.softmax", below_all, "hidden entries of s have weight"),
     (
         ATTENTION,
         lambda q, k, v, mask=None: torch.einsum("...nm,...jc->...nc", weights(scores(q, k), mask), v),

@@ -61,6 +61,18 @@ def test_meddling_with_global_state_is_undone_and_reported(name):
     assert name in bad.message
 
 
+@pytest.mark.parametrize("name", ["TORCHINDUCTOR_CACHE_DIR", "_TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR"])
+def test_what_a_compiler_sets_in_the_environment_is_nobodys_fault(name, monkeypatch):
+    """torch.compile sets variables of its own at the first call."""
+    monkeypatch.delenv(name, raising=False)
+
+    def fn(x, gamma, beta, eps):
+        os.environ[name] = "1"
+        return right(x, gamma, beta, eps)
+
+    assert check(fn, "normalization.layer_norm", max_examples=3).verdict == "conforms"
+
+
 def test_a_default_device_of_others_is_that_of_the_calls_alone():
     """Who has chosen where new tensors are made has chosen it for the callable, not for what judges it."""
 

@@ -25,6 +25,8 @@ STEADY = 0.25
 """A result that is off by at most this share of its own movement moves as it is stated to. One computed in float32 stays where it
 is, or jumps by more than all of it.
 """
+TRIED = 8
+"""Failing examples that are called again with other values."""
 LARGE = 50.0
 """Entries from here on are large to an exponential."""
 
@@ -168,6 +170,33 @@ def overflows(evidence: Evidence) -> str:
     return ""
 
 
+def weighs_hidden(evidence: Evidence) -> str:
+    """Failures that end where hidden entries are as small as those that are seen: what is subtracted is the largest of all."""
+    masks = [t for t in evidence.formula.tensors if t.role == "mask"]
+    if len(masks) != 1 or evidence.everywhere:
+        return ""
+    (mask,) = masks
+    alike = [t.name for t in evidence.formula.tensors if t.role == "data" and t.shape == mask.shape]
+    failing = [w for w in evidence.drawn if w.fails and w.got is not None]
+    masked = [w for w in failing if w.example.inputs.get(mask.name) is not None][:TRIED]
+    if len(alike) != 1 or not masked:
+        return ""
+    (name,) = alike
+    dropped = evidence.judge.conventions.get("polarity") == "true_drops"
+    tamed = []
+    for each in masked:
+        seen, entries = each.example.inputs[mask.name] ^ dropped, each.example.inputs[name]
+        least = np.where(seen, entries, np.inf).min(-1, keepdims=True)
+        lower = np.where(seen, entries, np.where(np.isfinite(least), least, 0.0))
+        tamed.append(each.example.changed(**{name: lower}))
+    if _fails(evidence.seen(tamed)):
+        return ""
+    return (
+        f"hidden entries of {name} have weight: right where they are no larger than those that are seen (is the largest of all "
+        "subtracted, or a finite number added to those that are hidden?)"
+    )
+
+
 def filled(evidence: Evidence) -> str:
     """Failures at extreme entries that need a mask: hidden scores are a finite number, which others fall below."""
     masks = [t.name for t in evidence.formula.tensors if t.role == "mask"]
@@ -197,4 +226,12 @@ def _size(evidence: Evidence, witness: Witness) -> float:
     )
 
 
-__all__ = ["cancels", "filled", "in_a_narrower_type", "in_float32", "nowhere_finite", "overflows"]
+__all__ = [
+    "cancels",
+    "filled",
+    "in_a_narrower_type",
+    "in_float32",
+    "nowhere_finite",
+    "overflows",
+    "weighs_hidden",
+]

@@ -29,6 +29,7 @@ from verify.search.causes.extremes import (
     in_float32,
     nowhere_finite,
     overflows,
+    weighs_hidden,
 )
 from verify.search.causes.forms import (
     at_equal_sizes,
@@ -65,6 +66,7 @@ CAUSES: tuple[Cause, ...] = (
     Cause("one-pass variance", cancels),
     Cause("float32 inside", in_float32),
     Cause("overflow", overflows),
+    Cause("hidden entries weigh", weighs_hidden),
     Cause("a fill by name", fill),
     Cause("finite fill", filled),
     Cause("another floor", floored),
