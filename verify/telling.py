@@ -64,10 +64,15 @@ def first(checks: Sequence[Any]) -> Any:
 
     def order(check: Any) -> tuple[bool, int, bool, int]:
         example = check.counterexample
-        size = sum(np.size(v) for v in example.inputs.values()) if example is not None else 10**6
+        size = sum(map(_entries, example.inputs.values())) if example is not None else 10**6
         return not check.leads, FIRST.get(check.kind, 3), example is None, size
 
     return min(checks, key=order)
+
+
+def _entries(value: Any) -> int:
+    """How many there are in an array, or in lists of any lengths."""
+    return sum(map(_entries, value)) if isinstance(value, list | tuple) else int(np.size(value))
 
 
 def falsified_lines(check: Any, verbose: bool = False) -> Iterator[str]:

@@ -22,6 +22,8 @@ from verify.command.watching import watched
 from verify.faults import Unusable, complaint
 
 CONFORMS, FALSIFIED, UNUSABLE, NOTHING = 0, 1, 2, 3
+UNREAD = 141
+"""The status of what a shell's pipe has ended: not that of what conforms."""
 CALLING = ("verify", "check", "weights")
 """Commands that call what users have written."""
 
@@ -60,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:  # the reader (`| head`) has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return CONFORMS
+        return UNREAD
     except SystemExit as stop:  # --help
         return stop.code if isinstance(stop.code, int) else CONFORMS
     except ModuleNotFoundError as error:

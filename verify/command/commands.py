@@ -51,8 +51,12 @@ def console(stderr: bool = False) -> Console:
     """Standard output: colours on a terminal, and a width that keeps a table whole elsewhere."""
     from rich.console import Console
 
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:  # else it would end with 1, as what is falsified does
+            raise BrokenPipeError
+
     stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else 150)
+    return Piped(stderr=stderr, highlight=False, width=None if stream.isatty() else 150)
 
 
 def find(formula_id: str) -> Formula | Procedure:
@@ -270,7 +274,7 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
             accuracy=given.accuracy,
         )
     if given.script:
-        write(given.script, text)
+        write(given.script, _beside(text, module, Path(given.script).resolve().parent))
         out.print(f"wrote {given.script}, which reproduces it on its own", markup=False)
         return
     if text.count("\n") > SHORT or len(text) > LONG:
@@ -278,6 +282,20 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
         return
     out.print("\nThis script reproduces it on its own (--script FILE writes it):\n", markup=False)
     out.print(text, markup=False, soft_wrap=True)
+
+
+def _beside(text: str, module: str, folder: Path) -> str:
+    """A script that lies elsewhere than what it imports from here has to say where that is."""
+    if module.endswith(".py"):
+        home = Path(module).resolve().parent
+    else:
+        top = Path(module.partition(".")[0])
+        if not (top.is_dir() or top.with_suffix(".py").is_file()):  # it is installed
+            return text
+        home = Path.cwd()
+    if home == folder:
+        return text
+    return text.replace("\nimport torch\n", f"\nimport torch\n\nsys.path.insert(0, {str(home)!r})\n", 1)
 
 
 def _conventions(formula: Formula | Procedure, pairs: Sequence[str]) -> dict[str, str] | str | None:

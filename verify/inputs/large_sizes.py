@@ -7,7 +7,7 @@ depend on an index is worked out once for all its values, and a step of a recurr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import cycle
@@ -30,6 +30,8 @@ OTHERS = (4_111, 1_031, 263, 131)
 """Past 2¹², 2¹⁰, 2⁸ and 2⁷, of any other size: what is worked through in blocks of up to so many ends in a part of one, and what
 has room for so many has none for the last.
 """
+FULL = (512, 256, 128)
+"""What is worked through in blocks of so many is filled by these: there is no rest, and what is made of the last few is empty."""
 BLOCK = 64
 """The smallest block in mind."""
 MEMBERS = 131
@@ -81,19 +83,36 @@ def large_sizes(
     formula: Formula, supported: Supported, budget: float = VALUES, long: float = LONG
 ) -> tuple[Large, ...]:
     """For each size the largest number that is supported and affordable while the others are small, if it is past 2⁷."""
-    if supported.few:
-        return ()
-    drawn, found = sizing(formula, supported), []
     indexed = set(_indexed(formula))
-    for size in drawn.symbols:
-        for number in INDEXED if size in indexed else OTHERS:
+
+    def most(size: Size, number: int) -> float:
+        return budget if size in indexed or number <= BLOCKS else long
+
+    return tuple(_largest(formula, supported, lambda size: INDEXED if size in indexed else OTHERS, most))
+
+
+@lru_cache(maxsize=512)
+def full_blocks(formula: Formula, supported: Supported) -> tuple[Large, ...]:
+    """The same of numbers that fill blocks, where that is not dear."""
+    found = _largest(formula, supported, lambda size: FULL, lambda size, number: LONG)
+    return tuple(large for large in found if large.sizes[large.size] in FULL)
+
+
+def _largest(
+    formula: Formula,
+    supported: Supported,
+    numbers: Callable[[Size], Sequence[int]],
+    most: Callable[[Size, int], float],
+) -> Iterator[Large]:
+    """For each size the first of these numbers that is supported, and costs no more than that."""
+    drawn = sizing(formula, supported)
+    for size in () if supported.few else drawn.symbols:
+        for number in numbers(size):
             sizes = small_but(drawn, supported, {size: number})
             cost = _cost(formula, sizes)
-            most = budget if size in indexed or number <= BLOCKS else long
-            if sizes[size] > number // 2 and cost <= most and entries(formula, sizes) <= INPUTS:
-                found.append(Large(size, sizes, cost))
+            if sizes[size] > number // 2 and cost <= most(size, number) and entries(formula, sizes) <= INPUTS:
+                yield Large(size, sizes, cost)
                 break
-    return tuple(found)
 
 
 def small_sizes(formula: Formula, supported: Supported) -> dict[Size, int]:

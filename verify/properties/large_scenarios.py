@@ -16,7 +16,16 @@ import numpy as np
 from spec.language.formula import Formula
 from verify.faults import Fault
 from verify.inputs.examples import Example, Space, rounded
-from verify.inputs.large_sizes import GRADIENTS, LOOKED_AT, MEMBERS, TWICE, Large, large_sizes, small_sizes
+from verify.inputs.large_sizes import (
+    GRADIENTS,
+    LOOKED_AT,
+    MEMBERS,
+    TWICE,
+    Large,
+    full_blocks,
+    large_sizes,
+    small_sizes,
+)
 from verify.inputs.realistic_examples import realistic
 from verify.properties.gradients import (
     backward,
@@ -43,7 +52,7 @@ def large_examples(
     """Each size large in its turn: values where it is as large as they allow, then gradients where it is as large as these do.
 
     One of them is with a mask, the other without; they are in each type in turn. Values are looked at twice where there are no
-    gradients.
+    gradients. Then values where blocks are filled.
     """
     formula, supported, masks = judge.formula, space.supported, len(space.masks) > 1
     far = large_sizes(formula, supported)
@@ -63,6 +72,10 @@ def large_examples(
                 _within(space, _telling(formula, large, wide)), regime=f"large sizes: {large.says}"
             )
             yield with_cotangents(judge, example, seed + place) if sloping else example
+    for place, large in enumerate(full_blocks(formula, supported)):
+        dtype = dtypes[place % len(dtypes)]
+        full = realistic(formula, large.sizes, dtype, seed + place, masks and place % 2 == 1, supported)
+        yield replace(_within(space, full), regime=f"large sizes: {large.says}")
 
 
 def _telling(formula: Formula, large: Large, example: Example) -> Example:

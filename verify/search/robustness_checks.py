@@ -38,10 +38,17 @@ def scenario_examples(
                 sizes=3 if sizes == recipe.sizes and scenario.sizes is not None else sizes, mask=mask
             ),
             dtypes[turn // together % len(dtypes)],
-            (2, 2) if len(scenario.batch) == 2 and turn % 4 > 1 else scenario.batch,  # which may be mixed up
+            _lead(scenario) if turn % 4 > 1 else scenario.batch,
         )
         example.turn = turn
         yield with_cotangents(setting.judge, example, recipe.seed) if scenario.gradients else example
+
+
+def _lead(scenario: Scenario) -> tuple[int, ...]:
+    """Other leading dimensions: equal ones, which may be mixed up; two where gradients have one."""
+    if len(scenario.batch) == 2:
+        return 2, 2
+    return (2, 3) if scenario.gradients and scenario.batch else scenario.batch
 
 
 def _scenes(
