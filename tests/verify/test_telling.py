@@ -44,6 +44,15 @@ def test_values_are_told_before_what_follows_from_them():
     assert first([every[0], every[3]]).name == "g"
 
 
+def test_inputs_that_are_lists_of_any_lengths_are_counted():
+    """As prompts are, of which the shorter example is told first."""
+    long, short = (
+        CheckResult("value", "value", "falsified", counterexample=Counterexample({"prompts": prompts}, "float64", {}))
+        for prompts in ([[0], [1, 2]], [[0]])
+    )  # fmt: skip
+    assert first([long, short]) is short
+
+
 def test_a_report_fits_on_a_screen_and_verbose_holds_everything():
     """However much failed, and however large: a line each, with a count of what is left out."""
     checks = [failed(f"check {k}", "theorem", 5000) for k in range(40)]

@@ -74,3 +74,25 @@ def test_a_foreign_spec_is_one_clear_line(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "another package named 'spec'" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_pipe_that_ends_is_not_what_is_falsified():
+    """Nobody knows what would have been said: the status is that of a pipe's end, not 1."""
+    unread, written = os.pipe()
+    os.close(unread)
+    ran = subprocess.run(
+        [sys.executable, "-m", "verify", "list"], cwd=ROOT, stdout=written, stderr=subprocess.PIPE, text=True
+    )
+    os.close(written)
+    assert (ran.returncode, ran.stderr) == (141, "")
+
+
+def test_a_script_that_lies_elsewhere_finds_the_module(tmp_path: Path):
+    """From wherever it is run, without attnspec."""
+    (tmp_path / "mine.py").write_text(RIGHT.replace("gamma, beta, eps)\n", "gamma, beta, 2 * eps)\n"))
+    (tmp_path / "scripts").mkdir()
+    attnspec("check", "mine.py:my_layer_norm", *FEW, "--script", "scripts/again.py", cwd=tmp_path)
+    ran = subprocess.run(
+        [sys.executable, str(tmp_path / "scripts/again.py")], cwd="/", capture_output=True, text=True
+    )
+    assert (ran.returncode, ran.stderr) == (1, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 import impl.attention
 import impl.embedding
@@ -61,7 +62,36 @@ def clipped(x, gamma, eps):
     return impl.normalization.rms_norm(Clipped.apply(x), gamma, eps)
 
 
+class TwoAxesSummed(torch.autograd.Function):
+    """x + b, whose gradient for b is added up over the first of the leading dimensions, and averaged over the others."""
+
+    @staticmethod
+    def forward(ctx, x, b):
+        ctx.dims = b.dim()
+        return x + b
+
+    @staticmethod
+    def backward(ctx, g):
+        summed = g
+        while summed.dim() > ctx.dims:
+            summed = summed.sum(0) if summed.dim() == g.dim() else summed.mean(0)
+        return g, summed
+
+
+def gradient_of_two_leading_dimensions(x, gamma, beta, eps):
+    """Right of (n d), wrong of (batch n d)."""
+    return TwoAxesSummed.apply(F.layer_norm(x, x.shape[-1:], gamma, None, eps), beta)
+
+
+def nothing_where_blocks_are_full(x, gamma, beta, eps):
+    """The rest behind blocks of 128 is taken from the end, and is everything where there is none."""
+    y, rest = F.layer_norm(x, x.shape[-1:], gamma, beta, eps), x.shape[-1] % 128
+    return y if rest or not x.shape[-1] else 2 * y
+
+
 CASES = [
+    (gradient_of_two_leading_dimensions, "normalization.layer_norm"),
+    (nothing_where_blocks_are_full, "normalization.layer_norm"),
     (ignores_the_mask_in_blocks, "attention.scaled_dot_product"),
     (ignores_the_mask_at_64, "attention.scaled_dot_product"),
     (another_scale_in_blocks, "attention.scaled_dot_product"),
