@@ -98,7 +98,7 @@ class Simulated:
     def exponential(self, a: Any, top: Any, family: Any) -> Any:
         return np.exp(a if top is None else a - top)
 
-    def power(self, a: Any, y: Any, whole: int | None) -> Any:
+    def power(self, a: Any, y: Any, whole: int | None = None, integral: bool = False) -> Any:
         if whole is None:
             return a**y
         result = a if whole else np.ones_like(a)
