@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import difflib
 import os
 import sys
@@ -295,7 +296,13 @@ def _beside(text: str, module: str, folder: Path) -> str:
         home = Path.cwd()
     if home == folder:
         return text
-    return text.replace("\nimport torch\n", f"\nimport torch\n\nsys.path.insert(0, {str(home)!r})\n", 1)
+    lines = text.split("\n")
+    place = 0
+    for part in ast.parse(text).body:  # the docstring and what has to stand before all else
+        if not isinstance(part, ast.Expr) and getattr(part, "module", None) != "__future__":
+            break
+        place = part.end_lineno or place
+    return "\n".join([*lines[:place], "import sys", "", f"sys.path.insert(0, {str(home)!r})", *lines[place:]])
 
 
 def _conventions(formula: Formula | Procedure, pairs: Sequence[str]) -> dict[str, str] | str | None:

@@ -205,6 +205,7 @@ __all__ = [
     "TWICE",
     "Large",
     "entries",
+    "full_blocks",
     "large_sizes",
     "small_but",
     "small_sizes",

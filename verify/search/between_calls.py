@@ -7,14 +7,16 @@ of the two sets of values comes first. One that is wrong by itself is so the fir
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
+from itertools import chain, count
 
 import numpy as np
 
 from spec.language.evaluation.dimensions import Size
 from verify.faults import Unsupported
 from verify.inputs.examples import Example, Recipe
-from verify.inputs.large_sizes import small_but
+from verify.inputs.large_sizes import FULL, OTHERS, small_but
+from verify.inputs.sizes import LARGE
+from verify.inputs.sizes import ROUNDS as ROUND_SIZES
 from verify.properties.scenarios import others
 from verify.properties.values import Outcome, judge_value, worst
 from verify.report import FALSIFIED, CheckResult
@@ -23,7 +25,8 @@ from verify.search.setting import Setting
 from verify.subject.playing import played_scene
 
 NEW = 43
-"""Sizes from here on are new: those of examples are smaller, or much larger."""
+"""Sizes from here on are new, but for those that examples have on purpose: all others are smaller."""
+ON_PURPOSE = {*LARGE, *OTHERS, *FULL, *chain(*ROUND_SIZES)}
 ROUNDS = 4
 """Pairs of calls of which each first has to be right, and each second wrong."""
 TITLE = "robustness: nothing is kept from call to call"
@@ -50,7 +53,7 @@ class Pairs:
     def __init__(self, setting: Setting, kind: str) -> None:
         self.setting, self.kind, self.space = setting, kind, setting.space()
         self.judge, self.caller = setting.judge, setting.caller
-        self.numbers = count(NEW)
+        self.numbers = (number for number in count(NEW) if number not in ON_PURPOSE)
 
     def second_is_wrong(self, chosen: Sequence[Size], turned: bool) -> bool:
         """Whether the first call is right, and the second is not; ``turned``: with the values of one for the other."""

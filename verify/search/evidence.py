@@ -268,6 +268,11 @@ def said_at(alike: Alike, example: Example) -> Sequence[Reals] | None:
         return None
 
 
+def same(one: Sequence[Reals], two: Sequence[Reals]) -> bool:
+    """Whether results are equal, bit for bit, NaN and all."""
+    return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(one, two, strict=True))
+
+
 def narrow(witness: Witness, kind: Any) -> bool:
     """Whether every entry of a result is a number of a narrower type: then it was computed in that type."""
     with np.errstate(all="ignore"):

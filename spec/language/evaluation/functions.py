@@ -184,13 +184,18 @@ class Functions(Rounding):
                 size = np.abs(base)
                 away = np.where(exponent < 0, np.maximum(size - a.error, 0), size + a.error)
                 furthest = away**exponent
-                slope = np.abs(np.log(np.where(size == 0, 1.0, size)))
+                slope = np.maximum(_logarithm(size), _logarithm(away))
                 steps = np.abs(exponent) * np.maximum(1, POWER_ROUNDINGS * slope)  # products; an exponential
                 spread = self.unit * steps + (0.0 if y.error is None else y.error * slope)
                 spread = np.minimum(spread, LARGEST_EXPONENT)
                 error = np.abs(furthest - np.abs(value)) + furthest * np.expm1(spread)
         out = Num(value, error, None, None, either(a.lost, y.lost))
         return self.rounded(out, FUNCTION_ROUNDINGS)
+
+
+def _logarithm(size: Floats) -> Floats:
+    """|ln size|, 0 where that is 0."""
+    return np.abs(np.log(np.where(size == 0, 1.0, size)))
 
 
 def _exp_parts(x: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from verify.properties.gradients import REAL
 from verify.properties.leaks import rows_of_data
 from verify.properties.values import Reals
 from verify.search.causes.forms import listed
-from verify.search.evidence import Evidence, Witness
+from verify.search.evidence import Evidence, Witness, same
 
 DRAWS = 64
 """Calls whose mean tells whether a random result averages right."""
@@ -31,7 +31,7 @@ def random_result(evidence: Evidence) -> str:
     """Results that differ from call to call: dropout, if they are right on average."""
     for witness in evidence.failing[:3]:
         first, other = (_drawn(evidence, witness.example, seed) for seed in (1, 2))
-        if first is None or other is None or _same(first, other):
+        if first is None or other is None or same(first, other):
             continue
         mean = _mean(evidence, witness.example)
         if mean is None:
@@ -74,10 +74,6 @@ def _mean(evidence: Evidence, example: Example) -> tuple[list[Reals], list[Reals
         np.stack([np.asarray(part, np.float64) for part in column]) for column in zip(*fine, strict=True)
     ]
     return [c.mean(0) for c in columns], [c.std(0) for c in columns]
-
-
-def _same(one: Sequence[Reals], two: Sequence[Reals]) -> bool:
-    return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(one, two, strict=True))
 
 
 def looks_ahead(evidence: Evidence) -> str:
@@ -160,10 +156,10 @@ def _ignores(evidence: Evidence, witness: Witness, item: Tensor) -> bool | None:
     if value is None or item.role == "generator" or not (item.domain in REAL or item.domain == "boolean"):
         return None
     other: Any = ~value if item.domain == "boolean" else fitted(item, 0.375 - 0.5 * np.flip(value))
-    if _same(evidence.stated(example), evidence.stated(example, {item.name: other})):
+    if same(evidence.stated(example), evidence.stated(example, {item.name: other})):
         return None
     got = evidence.called(example, {item.name: other}).got
-    return got is not None and witness.got is not None and _same(got, witness.got)
+    return got is not None and witness.got is not None and same(got, witness.got)
 
 
 __all__ = ["looks_ahead", "random_result", "unread_inputs"]

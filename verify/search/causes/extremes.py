@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,8 @@ from spec.language.binders import SumOf
 from spec.language.expr import Func, Minus, Power
 from spec.language.trees import walk
 from verify.properties.gradients import REAL
-from verify.search.evidence import MOST, Evidence, Witness, narrow
+from verify.properties.values import Reals
+from verify.search.evidence import MOST, Evidence, Witness, narrow, same
 
 SPOILT_NEAR = 0.25
 """The share of ordinary examples that may fail where only extreme ones are to."""
@@ -182,19 +184,24 @@ def weighs_hidden(evidence: Evidence) -> str:
     if len(alike) != 1 or not masked:
         return ""
     (name,) = alike
-    dropped = evidence.judge.conventions.get("polarity") == "true_drops"
     tamed = []
-    for each in masked:
-        seen, entries = each.example.inputs[mask.name] ^ dropped, each.example.inputs[name]
-        least = np.where(seen, entries, np.inf).min(-1, keepdims=True)
-        lower = np.where(seen, entries, np.where(np.isfinite(least), least, 0.0))
-        tamed.append(each.example.changed(**{name: lower}))
-    if _fails(evidence.seen(tamed)):
+    for each in (w.example for w in masked):
+        hides, entries = each.inputs[mask.name], each.inputs[name]
+        lower = (each.changed(**{name: _lowered(entries, seen)}) for seen in (hides, ~hides))
+        stated = evidence.stated(each)  # whichever way round the mask is, what is hidden changes nothing
+        tamed += [case for case in lower if same(evidence.stated(case), stated)][:1]
+    if len(tamed) < len(masked) or _fails(evidence.seen(tamed)):
         return ""
     return (
         f"hidden entries of {name} have weight: right where they are no larger than those that are seen (is the largest of all "
         "subtracted, or a finite number added to those that are hidden?)"
     )
+
+
+def _lowered(entries: Reals, seen: Any) -> Reals:
+    """Hidden entries no larger than the least that is seen in their row."""
+    least = np.where(seen, entries, np.inf).min(-1, keepdims=True)
+    return np.where(seen, entries, np.where(np.isfinite(least), least, 0.0))
 
 
 def filled(evidence: Evidence) -> str:
