@@ -1,8 +1,5 @@
 """A linear layer of few rows, as decoding has them: one for each sequence, at every step."""
 
-from collections.abc import Callable
-from functools import partial
-
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
@@ -10,7 +7,7 @@ from torch import Tensor
 
 from impl._transforms import in_func
 
-__all__ = ["linear", "prepared"]
+__all__ = ["Product", "linear", "prepared"]
 
 FEW = range(5, 33)
 """Rows for which W xᵀ takes less time than x Wᵀ in MKL's kernels, which are then limited by how W is read: measured at widths
@@ -38,39 +35,69 @@ def linear(
     return y.mT.contiguous().view(*x.shape[:-1], -1)
 
 
-def prepared(
-    W: Float[Tensor, "c d"], b: Float[Tensor, " c"] | None, rows: int
-) -> Callable[[Float[Tensor, "r d"]], Float[Tensor, "r c"]]:
-    """``linear`` for many x of ``rows`` rows each, from a copy of W that is quicker to read, where there is such a copy.
+class Product:
+    """x Wᵀ + b for many x: ``linear``, and what adds it to something.
 
-    For float32 on the CPU, while nothing is differentiated, compiled or transformed. What is made of x may share no memory with
-    anything, and may lie in memory column after column. A change of W may or may not be followed.
+    One that was made ready holds while nothing is differentiated, compiled or transformed. What it makes of x may share no memory
+    with anything, and may lie in memory column after column; it may follow a change of W, or not.
     """
-    if W.dtype != torch.float32 or not W.is_cpu:
-        return _as_it_stands(W, b)
-    packed = rows in PACKED or (rows in FEW and len(W) >= W.shape[1])
-    if packed and torch.backends.mkl.is_available() and hasattr(torch.ops.mkl, "_mkl_linear"):
-        return _packed(W, b, rows)
-    if rows in FEW:
-        upright = None if b is None else b.unsqueeze(-1)
-        return lambda x: (W @ x.mT if upright is None else torch.addmm(upright, W, x.mT)).mT
-    return _as_it_stands(W, b)
+
+    def __init__(self, W: Float[Tensor, "c d"], b: Float[Tensor, " c"] | None) -> None:
+        self.W, self.b = W, b
+
+    def __call__(self, x: Float[Tensor, "r d"]) -> Float[Tensor, "r c"]:
+        """x Wᵀ + b."""
+        return linear(x, self.W, self.b)
+
+    def onto(self, y: Float[Tensor, "r c"], x: Float[Tensor, "r d"]) -> Float[Tensor, "r c"]:
+        """y + x Wᵀ + b, in the place of y."""
+        return y.add_(self(x))
 
 
-def _as_it_stands(W: Tensor, b: Tensor | None) -> Callable[[Tensor], Tensor]:
-    """The product with W read where it is, transposed once for all."""
-    columns = W.detach().mT
-    return partial(torch.mm, mat2=columns) if b is None else partial(torch.addmm, b.detach(), mat2=columns)
+def prepared(W: Float[Tensor, "c d"], b: Float[Tensor, " c"] | None, rows: int) -> Product:
+    """The product for many x of ``rows`` rows each: in float32 on the CPU from a copy of W, where one is quicker to read."""
+    if W.dtype == torch.float32 and W.is_cpu:
+        packed = rows in PACKED or (rows in FEW and len(W) >= W.shape[1])
+        if packed and torch.backends.mkl.is_available() and hasattr(torch.ops.mkl, "_mkl_linear"):
+            return _Packed(W, b, rows)
+        if rows in FEW:
+            return _ByColumns(W, b)
+    return _AsItStands(W, b)
 
 
-def _packed(W: Tensor, b: Tensor | None, rows: int) -> Callable[[Tensor], Tensor]:
-    more, multiply = -rows % 4, torch.ops.mkl._mkl_linear.default
-    packed = torch.ops.mkl._mkl_reorder_linear_weight(W, rows + more)
+class _AsItStands(Product):
+    """W read where it is, transposed once for all. A sum begins with what is added to, so that b is not copied first."""
 
-    def product(x: Tensor) -> Tensor:
-        if more:
-            x = F.pad(x, (0, 0, 0, more))
-        y: Tensor = multiply(x, packed, W, b, rows + more)
-        return y[:rows] if more else y
+    def __init__(self, W: Float[Tensor, "c d"], b: Float[Tensor, " c"] | None) -> None:
+        super().__init__(W, b)
+        self._columns = W.detach().mT
 
-    return product
+    def __call__(self, x: Float[Tensor, "r d"]) -> Float[Tensor, "r c"]:
+        return x.mm(self._columns) if self.b is None else torch.addmm(self.b, x, self._columns)
+
+    def onto(self, y: Float[Tensor, "r c"], x: Float[Tensor, "r d"]) -> Float[Tensor, "r c"]:
+        y.addmm_(x, self._columns)
+        return y if self.b is None else y.add_(self.b)
+
+
+class _ByColumns(Product):
+    """(W xᵀ)ᵀ + b."""
+
+    def __call__(self, x: Float[Tensor, "r d"]) -> Float[Tensor, "r c"]:
+        return (self.W @ x.mT if self.b is None else torch.addmm(self.b.unsqueeze(-1), self.W, x.mT)).mT
+
+
+class _Packed(Product):
+    """W packed by MKL."""
+
+    def __init__(self, W: Float[Tensor, "c d"], b: Float[Tensor, " c"] | None, rows: int) -> None:
+        super().__init__(W, b)
+        self._rows, self._more = rows, -rows % 4
+        self._packed = torch.ops.mkl._mkl_reorder_linear_weight(W, rows + self._more)
+        self._multiply = torch.ops.mkl._mkl_linear.default
+
+    def __call__(self, x: Float[Tensor, "r d"]) -> Float[Tensor, "r c"]:
+        if self._more:
+            x = F.pad(x, (0, 0, 0, self._more))
+        y: Tensor = self._multiply(x, self._packed, self.W, self.b, self._rows + self._more)
+        return y[: self._rows] if self._more else y

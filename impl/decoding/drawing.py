@@ -66,9 +66,8 @@ def sampled(
     """
     lengths = checked("decoding.sample", prompts, lengths, max_length=max_length)
 
-    def draw(logits: Tensor) -> tuple[Tensor, Tensor]:
+    def draw(logits: Tensor) -> Tensor:
         k = logits.shape[-1] if top_k is None else top_k
-        token = sample(logits, temperature, k, top_p, generator)
-        return token, logits.double().log_softmax(-1).gather(-1, token.unsqueeze(-1)).squeeze(-1)
+        return sample(logits, temperature, k, top_p, generator)
 
     return word_by_word(model, prompts, lengths, draw, max_length, end)

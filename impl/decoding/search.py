@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int64, Integer
 from torch import Tensor
 
@@ -60,41 +61,39 @@ def greedy(
     """
     lengths = checked("decoding.greedy", prompts, lengths, max_length=max_length)
 
-    def best(logits: Tensor) -> tuple[Tensor, Tensor]:
-        token, gain = _best(logits, 1)
-        return token.squeeze(-1), gain.squeeze(-1)
-
-    return word_by_word(model, prompts, lengths, best, max_length, end)
+    return word_by_word(model, prompts, lengths, lambda logits: logits.max(-1).indices, max_length, end)
 
 
 def word_by_word(
     model: StepModel[S],
     prompts: Integer[Tensor, "b n"],
     lengths: Integer[Tensor, " b"],
-    choose: Callable[[Tensor], tuple[Tensor, Tensor]],
+    choose: Callable[[Float[Tensor, "b V"]], Int64[Tensor, " b"]],
     max_length: int,
     end: int | None,
 ) -> Decoded:
     """One continuation for each prompt, until every row has said ``end`` or has ``max_length`` tokens.
 
-    ``choose`` makes of logits (b V) the next token of each row, and its log-probability in float64.
+    ``choose`` makes of logits the next token of each row.
     """
     logits, state = model.start(prompts, lengths)
-    found, total, done = [], logits.new_zeros(len(logits), dtype=torch.float64), None
+    found, losses, done = [], [], None
     for turn in range(max_length):
-        token, gain = choose(logits)
+        token = choose(logits)
         if done is not None:
-            token, gain = token.masked_fill(done, end or 0), gain.masked_fill(done, 0.0)
+            token = token.masked_fill(done, end or 0)
         found.append(token)
-        total = total + gain
+        losses.append(F.nll_loss(_log_p(logits), token, reduction="none"))
         if end is not None:
             done = token == end
             if done.all():
                 break
         if turn + 1 < max_length:
             logits, state = model.step(state, token)
-    tokens = torch.stack(found, -1)
-    return Decoded(tokens, total, lengths_to_end(tokens, end))
+    tokens, loss = torch.stack(found, -1), torch.stack(losses, -1).double()
+    spoken = lengths_to_end(tokens, end)
+    behind = torch.arange(tokens.shape[-1], device=tokens.device) >= spoken.unsqueeze(-1)
+    return Decoded(tokens, -loss.masked_fill(behind, 0.0).sum(-1), spoken)
 
 
 @torch.no_grad()
@@ -154,17 +153,16 @@ def beam(
 
 def _best(logits: Float[Tensor, "r V"], t: int) -> tuple[Int64[Tensor, "r t"], Float[Tensor, "r t"]]:
     """The t best tokens of each row, of equal ones the first, and their log-probabilities in float64."""
-    if logits.dtype.itemsize == 2:
-        logits = logits.float()
-    log_p = logits.log_softmax(-1)
-    if t == 1:
-        index = logits.max(-1, keepdim=True).indices
-        return index, log_p.gather(-1, index).double()
     values, index = logits.topk(min(t + 1, logits.shape[-1]))
     if (values[:, 1:] == values[:, :-1]).any():  # topk leaves open which of equal ones it takes
         index = logits.sort(dim=-1, descending=True, stable=True).indices
     index = index[:, :t]
-    return index, log_p.gather(-1, index).double()
+    return index, _log_p(logits).gather(-1, index).double()
+
+
+def _log_p(logits: Float[Tensor, "r V"]) -> Float[Tensor, "r V"]:
+    """Log-probabilities of all tokens, in float32 at least."""
+    return logits.log_softmax(-1, dtype=torch.float32 if logits.dtype.itemsize == 2 else None)
 
 
 def _filled(

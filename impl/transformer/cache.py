@@ -82,13 +82,16 @@ class Cache:
 
     def places(self, n: int) -> Integer[Tensor, "r {n}"]:
         """The positions of the next n tokens of each row. ValueError where there is no room for them."""
+        self._admit(n)
+        first = self.lengths[:, None]
+        return first if n == 1 else first + torch.arange(n, device=self.lengths.device)
+
+    def _admit(self, n: int) -> None:
         if n < 1 or self.taken + n > self.capacity:
             raise ValueError(
                 f"transformer: expected at least 1 new token and room for it in {self.capacity} slots; "
                 f"got {n} new after {self.taken}"
             )
-        first = self.lengths[:, None]
-        return first if n == 1 else first + torch.arange(n, device=self.lengths.device)
 
     def mask(self, n: int) -> Bool[Tensor, "g n_w m"] | None:
         """What the next n tokens of each row may attend to, the rows of a source one behind the other: all before them in their
@@ -116,8 +119,9 @@ class Cache:
         self, n: int
     ) -> Iterator[tuple[Float[Tensor, "2 g h new d"], Float[Tensor, "g h m d"], Float[Tensor, "g h m d"]]]:
         """What ``append`` works with, for all layers at once: where keys and values of the next n tokens of each row are to be
-        written, and where they stand with those before them.
+        written, and where they stand with those before them. ValueError where there is no room.
         """
+        self._admit(n)
         end = self._used + n * self.beams
         keys, values = self._kv[..., :end, :].unbind(1)
         new = self._kv[..., self._used : end, :]

@@ -67,5 +67,11 @@ class Embeddings(nn.Module):
                 )
             ids = ids.masked_fill(~mask, 0)
         positions = self.positions(ids.shape[-1]) if positions is None else positions
-        x: Tensor = self.dropout(self.scale * token(ids, self.E) + positions)
+        x: Tensor = self.dropout(self.at(ids, positions))
         return x
+
+    def at(
+        self, ids: Integer[Tensor, "... n"], positions: Float[Tensor, "... n d_model"]
+    ) -> Float[Tensor, "... n d_model"]:
+        """The vectors of tokens at these positions, before dropout."""
+        return torch.add(positions, token(ids, self.E), alpha=self.scale)

@@ -4,75 +4,71 @@ It says what ``Decoder.step`` says, up to the rounding of another order of summa
 a step of a small model is limited by how fast weights are read and by how many operations there are.
 """
 
-from collections.abc import Callable, Iterable
-from functools import partial
-from operator import attrgetter
+import math
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Integer
 from torch import Tensor, nn
 
 from impl import feedforward
-from impl._linear import linear, prepared
+from impl._linear import Product
 from impl._transforms import in_forward_mode, in_func
 from impl.attention import MultiHeadAttention
 from impl.transformer.cache import Cache
+from impl.transformer.embeddings import Embeddings
 from impl.transformer.layers import DecoderLayer, FeedForward, Residual
+from impl.transformer.matrices import Matrices
 from impl.transformer.stacks import Decoder
 
 __all__ = ["Prepared"]
 
-EARLY = 4
-"""After so many steps of equally many rows weights are copied for them. That takes as long as the copies save in 8 to 30 steps:
-where a text ends before them, little was lost.
+MANY = 64
+"""So many heads of one query each, all sources' together, take less time as products in batches than in fused attention: 0.6 to
+1.0 of it at 16 to 300 keys of 32 or 64 entries.
 """
-VERSION = attrgetter("_version")
-Weights = tuple[Tensor, Tensor | None]
-ORDINARY = {Decoder, DecoderLayer, MultiHeadAttention, FeedForward, Residual}
+ORDINARY = {Embeddings, Decoder, DecoderLayer, MultiHeadAttention, FeedForward, Residual}
 ORDINARY |= {nn.Linear, nn.LayerNorm, nn.Dropout, nn.Identity, nn.ModuleList}
-"""What a decoder is made of whose steps are known here."""
+"""What a decoder and its words are made of whose steps are known here."""
 
 
 class Prepared:
-    """The weights of a decoder and of the logits behind it, as they are now, for one decoding: they stay with its cache.
+    """The weights of a decoder and of the logits behind it, as they are now, for one decoding: it stays with its cache.
 
     ``of`` makes it where that is possible; ``holds`` says whether it may still be used.
     """
 
-    def __init__(self, decoder: Decoder, W_o: Float[Tensor, "V d_model"]) -> None:
-        self._decoder, self._weights = decoder, [*_multiplied(decoder), W_o]
-        self._state = self._versions()
+    def __init__(self, words: Embeddings, decoder: Decoder, W_o: Float[Tensor, "V d_model"]) -> None:
+        self._words, self._decoder, self._matrices = words, decoder, Matrices.of(decoder, W_o)
         self._layers = [Layer(layer) for layer in cast(Iterable[DecoderLayer], decoder.layers)]
-        self._logits: Weights = W_o, None
-        self._rows = self._steps = 0
         self._memory_of: object = None
 
     @classmethod
-    def of(cls, decoder: Decoder, W_o: Float[Tensor, "V d_model"]) -> "Prepared | None":
+    def of(cls, words: Embeddings, decoder: Decoder, W_o: Float[Tensor, "V d_model"]) -> "Prepared | None":
         """None where steps must be those of the modules: in training, beyond float32 and float64 on the CPU, and where a
         module is of another kind, has a hook, or has weights that are no parameters.
         """
         if torch.compiler.is_compiling():
             return None
-        for module in decoder.modules():
+        for module in (*words.modules(), *decoder.modules()):
             if type(module) not in ORDINARY or module.training:
                 return None
             if module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module):
                 return None
             if any(W is not None and type(W) is not nn.Parameter for W in (*_own(module), W_o)):
                 return None
-        weights = [*decoder.parameters(), W_o]
+        weights = [words.E, *decoder.parameters(), W_o]
         dtypes = {W.dtype for W in weights}
         if len(dtypes) > 1 or not dtypes <= {torch.float32, torch.float64}:
             return None
         if not all(W.is_cpu and not W.is_inference() for W in weights):
             return None
-        return cls(decoder, W_o)
+        return cls(words, decoder, W_o)
 
     def holds(self) -> bool:
-        """Whether the weights are those of the beginning, and nothing traces, transforms or casts what is computed."""
+        """Whether the matrices are those of the beginning, and nothing traces, transforms or casts what is computed."""
         if (
             torch.compiler.is_compiling()
             or in_func()
@@ -80,61 +76,35 @@ class Prepared:
             or torch.is_autocast_enabled("cpu")
         ):
             return False
-        return not self._decoder.training and self._versions() == self._state
+        return not (self._words.training or self._decoder.training) and self._matrices.hold()
 
-    def step(self, x: Float[Tensor, "r d_model"], cache: Cache) -> Float[Tensor, "r V"]:
-        """Logits after one more word in each row, x with its place; the cache has it afterwards."""
-        self._count(x.shape[0])
+    def step(self, ids: Integer[Tensor, " r"], cache: Cache) -> Float[Tensor, "r V"]:
+        """Logits after one more word in each row; the cache has it afterwards."""
+        *products, (logits,) = self._matrices.products(ids.shape[0])
         if cache.memory(0) is not self._memory_of:  # at first, and where sources were picked anew
             self._memory_of = cache.memory(0)
             for number, layer in enumerate(self._layers):
                 layer.read(*cache.memory(number), cache.memory_mask)
-        seen = cache.mask(1)
-        hidden = None if seen is None else _hidden(seen, x)
         with torch.inference_mode():  # what stays within needs no versions; the logits are made outside of it
-            for layer, room in zip(self._layers, cache.room(1), strict=True):
-                x = layer.step(x, cache.beams, *room, hidden)
+            rooms, seen = cache.room(1), cache.mask(1)
+            x = self._words.at(ids, F.embedding(cache.lengths, cache.positions))
+            hidden = None if seen is None else _hidden(seen, x)
+            for layer, own, room in zip(self._layers, products, rooms, strict=True):
+                x = layer.step(x, own, cache.beams, *room, hidden)
+            x = self._decoder.norm(x)
         cache.advance(1)
-        y: Tensor = self._last(self._decoder.norm(x))
-        return y.contiguous()
-
-    def _count(self, rows: int) -> None:
-        """Copy the weights where steps of so many rows are many."""
-        if rows != self._rows:
-            self._rows, self._steps = rows, 0
-        if self._steps in (0, EARLY):
-            for layer in self._layers:
-                layer.ready(rows if self._steps else None)
-            self._last = _product(self._logits, rows if self._steps else None)
-        self._steps += 1
-
-    def _versions(self) -> list[int]:
-        """What changes with a parameter."""
-        return [*map(VERSION, self._weights), *map(Tensor.data_ptr, self._weights)]
+        return logits(x).contiguous()
 
 
 class Layer:
-    """One layer of the decoder: its products, and what is between them."""
+    """One layer of the decoder: what is between its products."""
 
     def __init__(self, layer: DecoderLayer) -> None:
-        own, other, network = layer.self_attention, layer.cross_attention, layer.feed_forward
-        self._weights: list[Weights] = [
-            (own.qkv.weight, own.qkv.bias),
-            (own.out.weight, own.out.bias),
-            other._part(slice(0, other.rows[0])),
-            (other.out.weight, other.out.bias),
-            (network.expand.weight, network.expand.bias),
-            (network.contract.weight, network.contract.bias),
-        ]
         residuals = layer.residual_self, layer.residual_cross, layer.residual_feed_forward
         norms = (residual.norm for residual in residuals)
         self._norms = [(norm.normalized_shape, norm.weight, norm.bias, norm.eps) for norm in norms]
-        self._pre, self.h = layer.residual_self.pre, own.h
-        self._active = torch.relu_ if network.network is feedforward.relu else F.gelu
-
-    def ready(self, rows: int | None) -> None:
-        """Products of so many rows each, or of any number."""
-        self._products = [_product(weights, rows) for weights in self._weights]
+        self._pre, self.h = layer.residual_self.pre, layer.self_attention.h
+        self._active = torch.relu_ if layer.feed_forward.network is feedforward.relu else F.gelu
 
     def read(
         self, k: Float[Tensor, "g h m d"], v: Float[Tensor, "g h m d"], mask: Bool[Tensor, "g 1 m"] | None
@@ -149,6 +119,7 @@ class Layer:
     def step(
         self,
         x: Float[Tensor, "r d_model"],
+        products: Sequence[Product],
         w: int,
         new: Float[Tensor, "2 g h w d"],
         k: Float[Tensor, "g h m d"],
@@ -158,25 +129,26 @@ class Layer:
         """``DecoderLayer.step`` of one word in each of a source's w rows; −∞ in ``hidden`` stands where a row may not attend.
         Keys and values of the words are written to ``new``, which is part of k and v. x may be overwritten.
         """
-        qkv, out, q_only, out_memory, expand, contract = self._products
+        qkv, out, q_only, out_memory, expand, contract = products
 
         def to_itself(x: Tensor) -> Tensor:
             parts = qkv(x).view(k.shape[0], w, 3, self.h, -1).permute(2, 0, 3, 1, 4)
             new.copy_(parts[1:])
-            return out(_attend(parts[0], k, v, hidden))
+            return _attend(parts[0], k, v, hidden)
 
         def to_memory(x: Tensor) -> Tensor:
             q = q_only(x).view(k.shape[0], w, self.h, -1).transpose(1, 2)
-            return out_memory(_attend(q, *self._memory, self._hidden))
+            return _attend(q, *self._memory, self._hidden)
 
         def network(x: Tensor) -> Tensor:
-            return contract(self._active(expand(x)))
+            return self._active(expand(x))
 
-        for (shape, gamma, beta, eps), f in zip(self._norms, (to_itself, to_memory, network), strict=True):
+        parts = (to_itself, out), (to_memory, out_memory), (network, contract)
+        for (shape, gamma, beta, eps), (f, last) in zip(self._norms, parts, strict=True):
             if self._pre:
-                x = x.add_(f(torch.layer_norm(x, shape, gamma, beta, eps)))
+                x = last.onto(x, f(torch.layer_norm(x, shape, gamma, beta, eps)))
             else:
-                x = torch.layer_norm(x.add_(f(x)), shape, gamma, beta, eps)
+                x = torch.layer_norm(last.onto(x, f(x)), shape, gamma, beta, eps)
         return x
 
 
@@ -187,25 +159,23 @@ def _attend(
     hidden: Float[Tensor, "g 1 #w m"] | None,
 ) -> Float[Tensor, "r d_model"]:
     """What heads say one beside the other."""
-    z = F.scaled_dot_product_attention(q, k, v, hidden)
-    return z.transpose(1, 2).reshape(-1, z.shape[1] * z.shape[3])
+    g, h, w, d = q.shape
+    if w > 1:
+        z = F.scaled_dot_product_attention(q, k, v, hidden)
+        return z.transpose(1, 2).reshape(g * w, h * d)
+    if g * h < MANY:
+        return F.scaled_dot_product_attention(q, k, v, hidden).reshape(g, h * d)
+    e = torch.baddbmm(
+        q.new_empty(1, 1, 1), q.reshape(-1, 1, d), k.flatten(0, 1).mT, beta=0, alpha=1 / math.sqrt(d)
+    )
+    if hidden is not None:
+        e.view(g, h, 1, -1).add_(hidden)
+    return torch.bmm(e.softmax(-1), v.flatten(0, 1)).view(g, h * d)
 
 
 def _hidden(seen: Bool[Tensor, "g #w m"], x: Tensor) -> Float[Tensor, "g 1 #w m"]:
     """What is added to scores: −∞ where a row does not see, 0 elsewhere; x has the dtype."""
     return x.new_zeros(seen.shape).masked_fill_(~seen, -torch.inf).unsqueeze(1)
-
-
-def _product(weights: Weights, rows: int | None) -> Callable[[Tensor], Tensor]:
-    W, b = weights
-    return partial(linear, W=W, b=b) if rows is None else prepared(W, b, rows)
-
-
-def _multiplied(decoder: Decoder) -> Iterable[nn.Parameter]:
-    """The parameters of which there may be copies or other views here; those of norms are read where they are."""
-    for module in decoder.modules():
-        if not isinstance(module, nn.LayerNorm):
-            yield from module.parameters(recurse=False)
 
 
 def _own(module: nn.Module) -> Iterable[Tensor | None]:

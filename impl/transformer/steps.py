@@ -34,4 +34,4 @@ class Conditioned:
 
     def step(self, state: Cache, tokens: Integer[Tensor, " r"]) -> tuple[Float[Tensor, "r V"], Cache]:
         """Logits after one more word in every row."""
-        return self.model.decode_step(tokens.unsqueeze(1), state), state
+        return self.model.decode_word(tokens, state), state

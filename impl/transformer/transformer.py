@@ -108,7 +108,7 @@ class Transformer(nn.Module):
             )
         capacity = self.config.max_length if capacity is None else capacity
         cache = self.decoder.start(memory, source_mask, self.target.positions(capacity))
-        cache.prepared = Prepared.of(self.decoder, self.W_o)
+        cache.prepared = Prepared.of(self.target, self.decoder, self.W_o)
         return cache
 
     @torch.no_grad()
@@ -132,14 +132,20 @@ class Transformer(nn.Module):
                 lengths = None  # no row is shorter than the others: nothing has to be hidden
             else:
                 mask = torch.arange(n, device=ids.device) < lengths[:, None]
-        x = self.target(ids, mask, F.embedding(cache.places(n), cache.positions))
         if n == 1 and lengths is None and cache.prepared is not None:
-            if cache.prepared.holds():
-                return cache.prepared.step(x.squeeze(1), cache)
-            cache.prepared = None  # what it copied may be outdated
+            return self.decode_word(ids.squeeze(1), cache)
+        x = self.target(ids, mask, F.embedding(cache.places(n), cache.positions))
         x = self.decoder.step(x, cache, lengths)
         last = x[:, -1] if lengths is None else x[torch.arange(b, device=x.device), lengths - 1]
         return self._logits(last)
+
+    def decode_word(self, ids: Integer[Tensor, " r"], cache: Cache) -> Float[Tensor, "r V"]:
+        """``decode_step`` of one more word in every row."""
+        if cache.prepared is not None:
+            if cache.prepared.holds():
+                return cache.prepared.step(ids, cache)
+            cache.prepared = None  # what it copied may be outdated
+        return self.decode_step(ids.unsqueeze(1), cache)
 
     def _logits(self, x: Tensor) -> Tensor:
         return linear(x, self.W_o)

@@ -40,7 +40,7 @@ def test_few_rows_have_the_layer_of_many(shape, biased):
 @pytest.mark.parametrize("size", [(c, d), (d, c)], ids=["wide", "high"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_prepared_layer_is_the_layer(rows, biased, size, dtype):
-    """For any number of rows, with a bias and without."""
+    """For any number of rows, with a bias and without; alone, and added to something."""
     generator = torch.Generator().manual_seed(2)
     out, width = size
     x, W = (torch.randn(n, width, generator=generator, dtype=dtype) for n in (rows, out))
@@ -50,6 +50,9 @@ def test_a_prepared_layer_is_the_layer(rows, biased, size, dtype):
     size_of_terms = F.linear(x.abs(), W.abs(), None if b is None else b.abs())
     limit = 2 * (width + 1) * torch.finfo(dtype).eps * size_of_terms
     with torch.no_grad():
-        found = prepared(W, b, rows)(x)
+        product = prepared(W, b, rows)
+        found, y = product(x), want.flip(0)
+        added = product.onto(y.clone(), x)
     assert found.shape == want.shape
     assert ((found - want).abs() <= limit).all()
+    assert ((added - (y + want)).abs() <= limit + 2 * torch.finfo(dtype).eps * (y.abs() + limit)).all()

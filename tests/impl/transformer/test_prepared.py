@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from impl.transformer.prepared import EARLY, Prepared
+from impl.transformer.matrices import EARLY
+from impl.transformer.prepared import Prepared
 
 STEPS = 2 * EARLY + 1
 m = 5
@@ -99,7 +100,7 @@ def test_what_is_not_ordinary_is_left_to_the_modules(model):
     """Training, other dtypes, hooks, other modules, weights that are no parameters."""
 
     def prepared(it):
-        return Prepared.of(it.decoder, it.W_o)
+        return Prepared.of(it.target, it.decoder, it.W_o)
 
     assert prepared(model()) is not None
     assert prepared(model().train()) is None
@@ -121,7 +122,7 @@ def test_what_is_not_ordinary_is_left_to_the_modules(model):
 def test_prepared_weights_rest_while_something_else_is_at_work(model):
     """Autocast, torch.func, forward mode, training."""
     it = model()
-    held = Prepared.of(it.decoder, it.W_o)
+    held = Prepared.of(it.target, it.decoder, it.W_o)
     assert held.holds()
     with torch.autocast("cpu"):
         assert not held.holds()
