@@ -39,8 +39,10 @@ class Product:
     """x Wᵀ + b for many x: ``linear``, and what adds it to something.
 
     One that was made ready holds while nothing is differentiated, compiled or transformed. What it makes of x may share no memory
-    with anything, and may lie in memory column after column; it may follow a change of W, or not.
+    with anything, and may lie in memory column after column. Where it ``copies`` W it does not follow its changes.
     """
+
+    copies = False
 
     def __init__(self, W: Float[Tensor, "c d"], b: Float[Tensor, " c"] | None) -> None:
         self.W, self.b = W, b
@@ -89,6 +91,8 @@ class _ByColumns(Product):
 
 class _Packed(Product):
     """W packed by MKL."""
+
+    copies = True
 
     def __init__(self, W: Float[Tensor, "c d"], b: Float[Tensor, " c"] | None, rows: int) -> None:
         super().__init__(W, b)

@@ -5,7 +5,7 @@ Copies of matrices take time to make, as long as some three steps, and more unti
 decodes again and again pays that once, and has the copies in its memory for as long as the model.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from operator import attrgetter, is_
 from typing import cast
 from weakref import WeakKeyDictionary
@@ -21,20 +21,22 @@ __all__ = ["Matrices"]
 
 EARLY = 1
 """After so many steps of equally many rows matrices are copied for them: whose rows change at every step copies nothing."""
-VERSION = attrgetter("_version")
+VERSION, PLACE = attrgetter("_version"), Tensor.data_ptr
+"""What a change of a matrix changes: in place, and by another in its place."""
 Weights = tuple[Tensor, Tensor | None]
 
 
 class Matrices:
-    """The matrices as they are now; vectors (biases) are read where they are.
+    """The matrices, where they are now, or copies of them; vectors (biases) are read where they are.
 
-    ``of`` makes it, or finds that of the decoding before; ``hold`` says whether no matrix was changed.
+    ``of`` makes it, or finds that of the decoding before; ``hold`` says whether its products are still those of the matrices.
     """
 
     def __init__(self, decoder: Decoder, W_o: Float[Tensor, "V d_model"]) -> None:
         self._parameters = [*decoder.parameters(), W_o]
         self._matrices = [W for W in self._parameters if W.dim() > 1]
-        self._state = self._versions()
+        self._places = self._have(PLACE)
+        self._versions: list[int] | None = None
         self._weights = [_weights(layer) for layer in cast(Iterable[DecoderLayer], decoder.layers)]
         self._weights.append([(W_o.detach(), None)])
         self._rows = self._steps = 0
@@ -48,8 +50,10 @@ class Matrices:
         return kept
 
     def hold(self) -> bool:
-        """Whether no matrix was changed or put in another place."""
-        return self._versions() == self._state
+        """Whether every matrix is where it was; and what it was, if there are copies."""
+        if self._versions is not None and self._have(VERSION) != self._versions:
+            return False
+        return self._have(PLACE) == self._places
 
     def products(self, rows: int) -> list[list[Product]]:
         """Those of each layer, and that of the logits at the end, for one more step of so many rows."""
@@ -58,6 +62,8 @@ class Matrices:
         if self._steps in (0, EARLY):
             make = prepared if self._steps else lambda W, b, _: Product(W, b)
             self._products = [[make(W, b, rows) for W, b in weights] for weights in self._weights]
+            copies = any(product.copies for products in self._products for product in products)
+            self._versions = self._have(VERSION) if copies else None
         self._steps += 1
         return self._products
 
@@ -65,9 +71,8 @@ class Matrices:
         same = len(parameters) == len(self._parameters)
         return same and all(map(is_, parameters, self._parameters))
 
-    def _versions(self) -> list[int]:
-        """What changes with a matrix."""
-        return [*map(VERSION, self._matrices), *map(Tensor.data_ptr, self._matrices)]
+    def _have(self, what: Callable[[Tensor], int]) -> list[int]:
+        return [*map(what, self._matrices)]
 
 
 _KEPT: WeakKeyDictionary[Decoder, Matrices] = WeakKeyDictionary()

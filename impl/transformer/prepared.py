@@ -5,7 +5,7 @@ a step of a small model is limited by how fast weights are read and by how many 
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 import torch
@@ -101,9 +101,9 @@ class Layer:
 
     def __init__(self, layer: DecoderLayer) -> None:
         residuals = layer.residual_self, layer.residual_cross, layer.residual_feed_forward
-        norms = (residual.norm for residual in residuals)
-        self._norms = [(norm.normalized_shape, norm.weight, norm.bias, norm.eps) for norm in norms]
-        self._pre, self.h = layer.residual_self.pre, layer.self_attention.h
+        norms, nothing = [_norm(residual.norm) for residual in residuals], [_same] * len(residuals)
+        self._norms = (norms, nothing) if layer.residual_self.pre else (nothing, norms)
+        self.h = layer.self_attention.h
         self._active = torch.relu_ if layer.feed_forward.network is feedforward.relu else F.gelu
 
     def read(
@@ -130,26 +130,13 @@ class Layer:
         Keys and values of the words are written to ``new``, which is part of k and v. x may be overwritten.
         """
         qkv, out, q_only, out_memory, expand, contract = products
-
-        def to_itself(x: Tensor) -> Tensor:
-            parts = qkv(x).view(k.shape[0], w, 3, self.h, -1).permute(2, 0, 3, 1, 4)
-            new.copy_(parts[1:])
-            return _attend(parts[0], k, v, hidden)
-
-        def to_memory(x: Tensor) -> Tensor:
-            q = q_only(x).view(k.shape[0], w, self.h, -1).transpose(1, 2)
-            return _attend(q, *self._memory, self._hidden)
-
-        def network(x: Tensor) -> Tensor:
-            return self._active(expand(x))
-
-        parts = (to_itself, out), (to_memory, out_memory), (network, contract)
-        for (shape, gamma, beta, eps), (f, last) in zip(self._norms, parts, strict=True):
-            if self._pre:
-                x = last.onto(x, f(torch.layer_norm(x, shape, gamma, beta, eps)))
-            else:
-                x = torch.layer_norm(last.onto(x, f(x)), shape, gamma, beta, eps)
-        return x
+        g, (before, after) = k.shape[0], self._norms
+        parts = qkv(before[0](x)).view(g, w, 3, self.h, -1).permute(2, 0, 3, 1, 4)
+        new.copy_(parts[1:])
+        x = after[0](out.onto(x, _attend(parts[0], k, v, hidden)))
+        q = q_only(before[1](x)).view(g, w, self.h, -1).transpose(1, 2)
+        x = after[1](out_memory.onto(x, _attend(q, *self._memory, self._hidden)))
+        return after[2](contract.onto(x, self._active(expand(before[2](x)))))
 
 
 def _attend(
@@ -171,6 +158,16 @@ def _attend(
     if hidden is not None:
         e.view(g, h, 1, -1).add_(hidden)
     return torch.bmm(e.softmax(-1), v.flatten(0, 1)).view(g, h * d)
+
+
+def _norm(norm: nn.LayerNorm) -> Callable[[Tensor], Tensor]:
+    """What the module computes, without its call."""
+    shape, gamma, beta, eps = norm.normalized_shape, norm.weight, norm.bias, norm.eps
+    return lambda x: torch.layer_norm(x, shape, gamma, beta, eps)
+
+
+def _same(x: Tensor) -> Tensor:
+    return x
 
 
 def _hidden(seen: Bool[Tensor, "g #w m"], x: Tensor) -> Float[Tensor, "g 1 #w m"]:

@@ -76,21 +76,22 @@ def test_every_choice_of_the_configuration_is_followed(changes, model, decoded, 
 
 
 @pytest.mark.parametrize("how", ["in place", "data"])
-def test_changed_weights_are_not_those_that_were_copied(how, model, decoded):
-    """The next step is made by the modules, from the weights as they are then."""
+@pytest.mark.parametrize("rows", [1, 5])
+def test_changed_weights_are_not_those_that_were_copied(how, rows, model, decoded):
+    """The next step is made from the weights as they are then: by the modules where there were copies."""
     said, one = [], model(torch.float32)
     for plain in (True, False):
         it = deepcopy(one)
-        _, cache = decoded(it, 1, plain=plain)
+        _, cache = decoded(it, rows, plain=plain)
         with torch.no_grad():
             if how == "in place":
                 it.decoder.layers[1].feed_forward.expand.weight.mul_(2)
             else:
                 it.W_o.data = it.W_o.data * 2
-        other = torch.tensor([[3]])
+        other = torch.full((rows, 1), 3)
         said.append((cache, it.decode_step(other, cache)))
     (_, want), (cache, found) = said
-    assert cache.prepared is None
+    assert (cache.prepared is None) == (rows > 1 or how == "data")
     unit = torch.finfo(torch.float32).eps * want.abs().max()
     # Keys and values of the steps before are rounded otherwise; old weights would differ by as much as the logits are.
     assert (found - want).abs().max() < 1e4 * unit
