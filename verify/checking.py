@@ -21,7 +21,7 @@ from verify.inputs.ranges import Ranges
 from verify.laws.reasons import reasons
 from verify.planning import graded, plan_of
 from verify.properties.values import Judge
-from verify.report import CheckResult, Counterexample, Report, versions
+from verify.report import CheckResult, Counterexample, Report, options_said, versions
 from verify.search.edge_checks import offences
 from verify.search.first_calls import called_at_all, first_value, met, only_the_first
 from verify.search.hints import Explained
@@ -188,7 +188,7 @@ def check(
             sought = any(map(causes, report.falsified)) if callable(causes) else causes
             if sought and not why.said:
                 why = reasons(setting, report, kinds)
-            report.hint = why.said
+            report.hint = _confirmed(given, why, asked or {}, clock) if why.changes else why.said
             if sought and report.falsified and not report.hint.startswith("conforms"):
                 report.range = conforming_range(setting, report)
             only_the_first(setting, report, first)
@@ -251,6 +251,22 @@ def _found(given: Mapping[str, Any], every: Sequence[Mapping[str, str]], began: 
     report = kept
     report.seconds = time.perf_counter() - began
     return report
+
+
+def _confirmed(given: Mapping[str, Any], why: Explained, named: Mapping[str, str], clock: Clock) -> str:
+    """What is said of other conventions, once a whole check under them agrees: that is more than what led to them."""
+    failed = ""
+    for changes in (why.changes, *why.others):
+        if clock.over:
+            break
+        under = {"conventions": {**named, **changes}, "causes": False, "until_falsified": True}
+        report = check(**{**given, **under, "progress": None, "time_limit": clock.left})
+        if not report.falsified:
+            return (
+                why.said if changes is why.changes else f"conforms under convention {options_said(changes)}"
+            )
+        failed = failed or f": {report.falsified[0].name} fails under it"
+    return f"nearest to convention {options_said(why.changes)}{failed}"
 
 
 def _violated(setting: Setting, report: Report) -> None:

@@ -291,7 +291,7 @@ class Report:
         """The verdict in a sentence: under which conventions, where these were found, at which sizes and within which range; what
         explains it, and where it conforms.
         """
-        under = ", ".join(f"{name}={option}" for name, option in self.found.items())
+        under = options_said(self.found)
         said = self.verdict + (f" under {under}" if under else "")
         said += f" where {self.sizes}" if self.sizes else ""
         said += f" within {self.within}" if self.within else ""
@@ -313,6 +313,11 @@ class Report:
         for verdict, colour in style.items():
             text.highlight_words([verdict], colour)
         return text
+
+
+def options_said(options: Mapping[str, str]) -> str:
+    """Conventions as one names them: ``eps=outside, divisor=unbiased``."""
+    return ", ".join(f"{name}={option}" for name, option in options.items())
 
 
 def jsonable(value: Any) -> Any:

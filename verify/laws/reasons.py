@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verify.laws.checking import check_law
 from verify.properties.values import Judge
-from verify.report import FALSIFIED, Report
+from verify.report import FALSIFIED, Report, options_said
 from verify.search.hints import Explained, explained
 from verify.search.nearest import combinations
 from verify.search.setting import Setting
@@ -22,8 +22,7 @@ def reasons(setting: Setting, report: Report, kinds: list[str]) -> Explained:
     for changes in combinations(judge.formula, judge.conventions, setting.named) if failed else ():
         # Most combinations are refused by a few draws.
         if all(_holds(setting, changes, asked) for asked in (TRIED, 1.0)):
-            said = ", ".join(f"{name}={option}" for name, option in changes.items())
-            return Explained(f"conforms under convention {said}", changes, tried=True)
+            return Explained(f"conforms under convention {options_said(changes)}", changes, tried=True)
     causes = [check.details.get("cause") or check.message.partition(";")[0] for check in failed]
     return Explained(causes[0] if causes else "", tried=True)
 

@@ -12,7 +12,7 @@ from spec.language.formula import INTERMEDIATES, Convention, Formula
 from spec.language.procedure import Procedure
 from verify.faults import Unusable
 from verify.properties.values import Judge
-from verify.report import Report
+from verify.report import Report, options_said
 from verify.search.evidence import SPOILT, Evidence, Witness
 
 AUTO = "auto"
@@ -43,7 +43,7 @@ class Nearest:
     @cached_property
     def said(self) -> str:
         """What it changes: ``eps=outside, divisor=unbiased``."""
-        return ", ".join(f"{name}={option}" for name, option in self.changes.items())
+        return options_said(self.changes)
 
     @property
     def all(self) -> bool:

@@ -103,6 +103,11 @@ class Clock:
         """Whether the time is up."""
         return time.monotonic() >= self.end
 
+    @property
+    def left(self) -> float | None:
+        """The seconds until then; None where there is no limit."""
+        return None if self.end == math.inf else max(self.end - time.monotonic(), 0.0)
+
 
 def windows(items: Iterable[_T], at_once: bool = False) -> Iterator[list[_T]]:
     """Items in groups, in order: one, three, then all that are left. The first must not wait for the others to be drawn.

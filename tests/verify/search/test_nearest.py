@@ -169,6 +169,17 @@ def test_ours_stay_where_they_hold():
     assert judged.headline == "falsified: conforms under convention eps=outside"
 
 
+def test_a_convention_that_does_not_hold_in_all_is_the_nearest_one():
+    """Values follow another convention, gradients none: nothing "conforms" that a whole check under it refuses."""
+
+    def half(x, gamma, beta, eps):
+        return norm(True, False)(x, gamma, beta.detach(), eps)
+
+    report = check(half, NORM, max_examples=24)
+    assert report.headline.startswith("falsified: nearest to convention eps=outside: gradient")
+    assert report.headline.endswith("fails under it")
+
+
 def test_conventions_are_found_where_masks_are_of_keys():
     """Nothing is said of an example in which every key is hidden; the others tell that it conforms where something is."""
 

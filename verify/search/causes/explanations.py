@@ -11,6 +11,7 @@ import numpy as np
 
 from verify.inputs.examples import Example
 from verify.properties.values import Judge, Reals
+from verify.report import options_said
 from verify.search.causes.altered_inputs import Explanation, altered_inputs
 from verify.search.causes.altered_lines import altered_lines, filled_with, otherwise_floored, without_weights
 from verify.search.evidence import MOST, Alike, Evidence, Witness
@@ -49,7 +50,7 @@ def under_others(evidence: Evidence) -> str:
             finally:
                 evidence.judge = ours
             if said:
-                chosen = ", ".join(f"{name}={option}" for name, option in changes.items())
+                chosen = options_said(changes)
                 return f"{said}; and {chosen} (its convention)"
     return ""
 
