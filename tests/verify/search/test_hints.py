@@ -149,7 +149,7 @@ def test_as_little_as_float32_rounds_may_be_lost_otherwise():
 
 
 def smoothed_among_the_others(s, y, epsilon):
-    """Cross entropy that gives each word but the right one its share: another formula, off by about as much as bfloat16 rounds."""
+    """Cross entropy that gives each word but the right one its share: another formula, off by as much as bfloat16 rounds."""
     law, asked = s.log_softmax(-1), y >= 0
     hit = law.gather(-1, y.clamp(min=0)[..., None])[..., 0]
     share = epsilon / max(s.shape[-1] - 1, 1)
@@ -158,7 +158,7 @@ def smoothed_among_the_others(s, y, epsilon):
 
 
 def test_another_formula_is_no_narrow_type():
-    """Where what is wrong outweighs the rest in one example, it does not follow there: in most it does."""
+    """What follows its inputs is not rounded, though it does not follow as it is stated to."""
     report = check(smoothed_among_the_others, "objectives.cross_entropy", max_examples=40)
     assert report.verdict == "falsified"
     assert "inside" not in report.headline

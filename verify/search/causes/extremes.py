@@ -24,9 +24,9 @@ UNITS = (("float32", 2.0**-24), ("float16", 2.0**-11), ("bfloat16", 2.0**-8))
 SHIFT = 2.0**-28
 """How far inputs are moved: less than float32 tells apart, and far more than float64 rounds."""
 STEADY = 0.25
-"""A result that is off by at most this share of its own movement moves as it is stated to. One computed in float32 stays where it
-is, or jumps by more than all of it.
-"""
+"""A result that is off by at most this share of a movement follows it. One computed in float32 stays where it is, or jumps."""
+NOTHING = 2.0**-40
+"""What is stated to move by a smaller share of itself does not depend on what was moved."""
 TRIED = 8
 """Failing examples that are called again with other values."""
 LARGE = 50.0
@@ -51,39 +51,64 @@ def in_a_narrower_type(evidence: Evidence) -> str:
     near = unit / 64 < small < unit * 64
     if not near or not _most_right(evidence, failing, kind):
         return ""
-    # Not all of either: of rows of two entries, normalised, even float32 loses nothing; and where what is wrong weighs more than what
-    # is right, nothing follows.
-    steady = sum(_steady(evidence, w) for w in evidence.failing)
-    return "" if 2 * steady >= len(evidence.failing) else _inside(kind)
+    # All of them: of rows of two entries, normalised, even float32 loses nothing.
+    stated = [_as_stated(evidence, w) for w in evidence.failing]
+    followed = 2 * sum(stated) >= len(stated) and all(_follows(evidence, w) for w in evidence.failing)
+    return "" if all(stated) or followed else _inside(kind)
 
 
-def _steady(evidence: Evidence, witness: Witness) -> bool:
-    """Whether results follow inputs that move by less than a narrower type tells apart, as far as they are stated to: then digits
-    are not lost in such a type, however many are wrong.
+def _as_stated(evidence: Evidence, witness: Witness) -> bool:
+    """Whether results move as they are stated to where inputs move by less than a narrower type tells apart: then digits are not
+    lost in such a type, however many are wrong.
     """
-    rng = np.random.default_rng(0)
+    found = _moved(evidence, witness, _real(evidence, witness), 1)
+    if found is None:
+        return False
+    least = [(_apart(now - was, then - said), _apart(then, said)) for said, then, was, now in found]
+    return any(step > 0 for _, step in least) and all(off <= STEADY * step for off, step in least)
+
+
+def _follows(evidence: Evidence, witness: Witness) -> bool:
+    """Whether results move twice as far where an input does: what is wrong may do so, too; what is rounded stays, or jumps once.
+    Each input is moved by itself: others would hide one that is held in a narrower type.
+    """
+    for name in _real(evidence, witness):
+        once, twice = (_moved(evidence, witness, [name], times) for times in (1, 2))
+        if once is None or twice is None:
+            return False
+        if all(_apart(then, said) <= NOTHING * _apart(said, 0 * said) for said, then, *_ in once):
+            continue  # nothing depends on it
+        steps = [
+            (_apart(one, was), _apart(two - one, one - was))
+            for (_, _, was, one), (*_, two) in zip(once, twice, strict=True)
+        ]
+        if not any(step > 0 for step, _ in steps) or any(off > STEADY * step for step, off in steps):
+            return False
+    return True
+
+
+def _real(evidence: Evidence, witness: Witness) -> list[str]:
     given = witness.example.inputs
-    real = [
-        t.name
-        for t in evidence.formula.tensors
-        if t.domain in REAL and isinstance(given.get(t.name), np.ndarray)
-    ]
-    moved = witness.example.changed(
-        **{name: given[name] * (1 + SHIFT * rng.uniform(-1, 1, np.shape(given[name]))) for name in real}
-    )
+    tensors = (t.name for t in evidence.formula.tensors if t.domain in REAL)
+    return [name for name in tensors if isinstance(given.get(name), np.ndarray)]
+
+
+def _moved(
+    evidence: Evidence, witness: Witness, names: Sequence[str], times: int
+) -> list[tuple[Any, ...]] | None:
+    """What is stated before some inputs move and after it, and what was returned; None where that is nothing."""
+    rng, given = np.random.default_rng(0), witness.example.inputs
+    away = {name: times * SHIFT * rng.uniform(-1, 1, np.shape(given[name])) for name in names}
+    moved = witness.example.changed(**{name: given[name] * (1 + by) for name, by in away.items()})
     after = [w for w in evidence.seen([moved]) if w.got is not None]
     if not after or witness.got is None:
-        return False
-    stated = zip(evidence.stated(witness.example), evidence.stated(after[0].example), strict=True)
-    found = zip(stated, witness.got, after[0].got or (), strict=True)
-    least = [
-        (float(np.abs(now - was - (then - said)).max()), float(np.abs(then - said).max()))
-        for (said, then), was, now in found
-        if now.size
-    ]
-    return any(movement > 0 for _, movement in least) and all(
-        off <= STEADY * movement for off, movement in least
-    )
+        return None
+    said, then = evidence.stated(witness.example), evidence.stated(after[0].example)
+    return list(zip(said, then, witness.got, after[0].got or (), strict=True))
+
+
+def _apart(one: Any, two: Any) -> float:
+    return float(np.abs(one - two).max(initial=0.0))
 
 
 def _inside(kind: str) -> str:
