@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from difflib import get_close_matches
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from verify.command.profiles import PROFILES
 from verify.faults import Unusable
@@ -29,6 +30,13 @@ Numbers that are not finite are the strings "inf", "-inf" and "nan".
 
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse what is no choice, and offer the one that looks like it."""
+        close = get_close_matches(str(value), list(map(str, action.choices or ())), n=1)
+        if close and close[0] != str(value):
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}; did you mean {close[0]}?")
+        super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:
         """Refuse, in one line."""

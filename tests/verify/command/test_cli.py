@@ -73,7 +73,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("arguments", "says"),
     [
         ([], "the following arguments are required: command"),
-        (["verfy"], "invalid choice"),
+        (["verfy"], "did you mean verify?"),
         (["verify", "attention.sofmax"], "did you mean attention.softmax"),
         (["verify", "--target", "jax"], "no target is called 'jax'"),
         (["verify", "--target", "F.layernorm"], "did you mean"),
