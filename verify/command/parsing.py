@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
@@ -41,6 +42,20 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Refuse, in one line."""
         raise Unusable(f"{message} (see {self.prog} --help)")
+
+
+def _written(name: str) -> Path:
+    """A file to write at the end, refused at the beginning where it could not be."""
+    path = Path(name)
+    if path.is_dir():
+        why = "it is a folder"
+    elif not path.parent.is_dir():
+        why = f"there is no folder {path.parent}"
+    elif not os.access(path if path.exists() else path.parent, os.W_OK):
+        why = "permission denied"
+    else:
+        return path
+    raise argparse.ArgumentTypeError(f"cannot write {path}: {why}")
 
 
 def parser() -> Parser:
@@ -105,17 +120,17 @@ def parser() -> Parser:
             "--verbose", action="store_true", help="list every check, every counterexample, what was not run"
         )
         to.add_argument("--device", default="cpu", metavar="D", help="a torch device (default cpu)")
-        to.add_argument("--json", type=Path, metavar="F", help="write everything found as JSON")
-        to.add_argument("--html", type=Path, metavar="F", help="write it as one self-contained page")
+        to.add_argument("--json", type=_written, metavar="F", help="write everything found as JSON")
+        to.add_argument("--html", type=_written, metavar="F", help="write it as one self-contained page")
         to.add_argument(
-            "--junit", type=Path, metavar="F", help="write it as JUnit's XML, a test for each check"
+            "--junit", type=_written, metavar="F", help="write it as JUnit's XML, a test for each check"
         )
         to.add_argument(
             "--annotations",
             action="store_true",
             help="mark the lines of callables that fail (GitHub's commands; of itself where GITHUB_ACTIONS is set)",
         )
-        to.add_argument("--svg", type=Path, metavar="F", help="write the table as a picture")
+        to.add_argument("--svg", type=_written, metavar="F", help="write the table as a picture")
 
     one = command(
         "verify",
@@ -232,7 +247,7 @@ def parser() -> Parser:
         help="how large entries are at most, of an input or a line: q=1e3, s=9e3, 'offset(x)=10' (|mean| / std of rows)",
     )
     two.add_argument(
-        "--script", type=Path, metavar="F", help="write a script that reproduces the first failure"
+        "--script", type=_written, metavar="F", help="write a script that reproduces the first failure"
     )
     options(two)
 
@@ -245,7 +260,7 @@ def parser() -> Parser:
     show.add_argument("id", metavar="ID", help="its ID, or where it is: my_spec.py:rms_gate")
     show.add_argument(
         "--page",
-        type=Path,
+        type=_written,
         metavar="F",
         help="write its page: F.html (one file), or F.md (Markdown with LaTeX)",
     )
