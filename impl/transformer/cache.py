@@ -6,7 +6,7 @@ anew only where reordering changes how many rows there are.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from jaxtyping import Bool, Float, Integer
@@ -55,6 +55,10 @@ class Cache:
         self._used = 0  # slots
         self._swept = 0  # the tokens that were taken when slots were freed
         self._seen: Tensor | None = None  # (r used): the slots of each row's past; None where these are all
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but what was made ready of weights: a copy goes on by the modules' steps."""
+        return {**vars(self), "prepared": None}
 
     @property
     def capacity(self) -> int:

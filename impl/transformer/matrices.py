@@ -1,14 +1,8 @@
-"""The products with a decoder's matrices and with that of the logits, made ready for a number of rows, and kept from one decoding
-to the next.
-
-Copies of matrices take time to make, as long as some three steps, and more until the processor's caches have them. A program that
-decodes again and again pays that once, and has the copies in its memory for as long as the model.
-"""
+"""The products with a decoder's matrices and with that of the logits, made ready for a number of rows."""
 
 from collections.abc import Callable, Iterable
-from operator import attrgetter, is_
+from operator import attrgetter
 from typing import cast
-from weakref import WeakKeyDictionary
 
 from jaxtyping import Float
 from torch import Tensor
@@ -20,7 +14,9 @@ from impl.transformer.stacks import Decoder
 __all__ = ["Matrices"]
 
 EARLY = 1
-"""After so many steps of equally many rows matrices are copied for them: whose rows change at every step copies nothing."""
+"""After so many steps of equally many rows matrices are copied for them, which takes as long as the copies save in some three
+steps. Where rows change at every step nothing is copied.
+"""
 VERSION, PLACE = attrgetter("_version"), Tensor.data_ptr
 """What a change of a matrix changes: in place, and by another in its place."""
 Weights = tuple[Tensor, Tensor | None]
@@ -29,25 +25,20 @@ Weights = tuple[Tensor, Tensor | None]
 class Matrices:
     """The matrices, where they are now, or copies of them; vectors (biases) are read where they are.
 
-    ``of`` makes it, or finds that of the decoding before; ``hold`` says whether its products are still those of the matrices.
+    They are one decoding's own: what changes a model between two of them need not say so, as fused optimizers do not. During a
+    decoding ``hold`` says whether its products are still those of the matrices; another parameter in the place of one is not seen.
     """
 
     def __init__(self, decoder: Decoder, W_o: Float[Tensor, "V d_model"]) -> None:
-        self._parameters = [*decoder.parameters(), W_o]
-        self._matrices = [W for W in self._parameters if W.dim() > 1]
+        layers = list(cast(Iterable[DecoderLayer], decoder.layers))
+        self._watched = [W for W in decoder.parameters() if W.dim() > 1] + [W_o]
+        parts = [layer.cross_attention.qkv.bias for layer in layers]  # of which a part is read
+        self._watched += [b for b in parts if b is not None]
         self._places = self._have(PLACE)
         self._versions: list[int] | None = None
-        self._weights = [_weights(layer) for layer in cast(Iterable[DecoderLayer], decoder.layers)]
+        self._weights = [_weights(layer) for layer in layers]
         self._weights.append([(W_o.detach(), None)])
         self._rows = self._steps = 0
-
-    @classmethod
-    def of(cls, decoder: Decoder, W_o: Float[Tensor, "V d_model"]) -> "Matrices":
-        """Those that are kept with the decoder, if they are still its own."""
-        kept = _KEPT.get(decoder)
-        if kept is None or not kept._are((*decoder.parameters(), W_o)) or not kept.hold():
-            kept = _KEPT[decoder] = cls(decoder, W_o)
-        return kept
 
     def hold(self) -> bool:
         """Whether every matrix is where it was; and what it was, if there are copies."""
@@ -67,16 +58,8 @@ class Matrices:
         self._steps += 1
         return self._products
 
-    def _are(self, parameters: tuple[Tensor, ...]) -> bool:
-        same = len(parameters) == len(self._parameters)
-        return same and all(map(is_, parameters, self._parameters))
-
     def _have(self, what: Callable[[Tensor], int]) -> list[int]:
-        return [*map(what, self._matrices)]
-
-
-_KEPT: WeakKeyDictionary[Decoder, Matrices] = WeakKeyDictionary()
-"""Those of the latest decoding with each decoder, which they do not keep alive."""
+        return [*map(what, self._watched)]
 
 
 def _weights(layer: DecoderLayer) -> list[Weights]:

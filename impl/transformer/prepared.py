@@ -37,11 +37,12 @@ ORDINARY |= {nn.Linear, nn.LayerNorm, nn.Dropout, nn.Identity, nn.ModuleList}
 class Prepared:
     """The weights of a decoder and of the logits behind it, as they are now, for one decoding: it stays with its cache.
 
-    ``of`` makes it where that is possible; ``holds`` says whether it may still be used.
+    ``of`` makes it where that is possible; ``holds`` says whether it may still be used. Modules that are replaced or given hooks
+    in the middle of a decoding are not looked for.
     """
 
     def __init__(self, words: Embeddings, decoder: Decoder, W_o: Float[Tensor, "V d_model"]) -> None:
-        self._words, self._decoder, self._matrices = words, decoder, Matrices.of(decoder, W_o)
+        self._words, self._decoder, self._matrices = words, decoder, Matrices(decoder, W_o)
         self._layers = [Layer(layer) for layer in cast(Iterable[DecoderLayer], decoder.layers)]
         self._memory_of: object = None
 

@@ -1,5 +1,6 @@
 """Steps with prepared weights say what the modules' steps say, and only where they may."""
 
+import pickle
 from copy import deepcopy
 
 import pytest
@@ -95,6 +96,25 @@ def test_changed_weights_are_not_those_that_were_copied(how, rows, model, decode
     unit = torch.finfo(torch.float32).eps * want.abs().max()
     # Keys and values of the steps before are rounded otherwise; old weights would differ by as much as the logits are.
     assert (found - want).abs().max() < 1e4 * unit
+
+
+@pytest.mark.parametrize("rows", [1, 5])
+@pytest.mark.parametrize(
+    "copy", [deepcopy, lambda it: pickle.loads(pickle.dumps(it))], ids=["copy", "pickle"]
+)
+def test_a_copy_of_a_cache_goes_on_from_where_it_was(copy, rows, model, decoded, allowed):
+    """Without what was made ready of the weights, of which it needs none."""
+    it, words = model(), torch.full((rows, 1), 3)
+
+    def plain(dtype):
+        other = deepcopy(it).to(dtype)
+        return other.decode_step(words, decoded(other, rows, plain=True)[1]).double()
+
+    _, cache = decoded(it, rows)
+    other = copy(cache)
+    limit = allowed(plain, torch.float64)
+    for each in (cache, other):
+        assert (it.decode_step(words, each) - plain(torch.float64)).abs().max() <= limit
 
 
 def test_what_is_not_ordinary_is_left_to_the_modules(model):
