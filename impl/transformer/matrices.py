@@ -26,7 +26,7 @@ class Matrices:
     """The matrices, where they are now, or copies of them; vectors (biases) are read where they are.
 
     They are one decoding's own: what changes a model between two of them need not say so, as fused optimizers do not. During a
-    decoding ``hold`` says whether its products are still those of the matrices; another parameter in the place of one is not seen.
+    decoding ``hold`` says whether its products are still those of the matrices; a parameter in another's place is not seen.
     """
 
     def __init__(self, decoder: Decoder, W_o: Float[Tensor, "V d_model"]) -> None:
