@@ -93,7 +93,7 @@ def word_by_word(
     tokens, loss = torch.stack(found, -1), torch.stack(losses, -1).double()
     spoken = lengths_to_end(tokens, end)
     behind = torch.arange(tokens.shape[-1], device=tokens.device) >= spoken.unsqueeze(-1)
-    return Decoded(tokens, -loss.masked_fill(behind, 0.0).sum(-1), spoken)
+    return Decoded(tokens, 0.0 - loss.masked_fill(behind, 0.0).sum(-1), spoken)  # 0 of a certain word, not −0
 
 
 @torch.no_grad()

@@ -26,6 +26,12 @@ def test_greedy_takes_the_likeliest_until_the_end_and_counts_it():
     torch.testing.assert_close(found.log_probability, torch.stack((log_p[0, 1] + log_p[1, 2], log_p[1, 2])))
 
 
+def test_what_is_certain_has_the_log_probability_0():
+    """Not −0, which prints as another number: of a vocabulary of one word nothing else can be said."""
+    found = greedy(model(torch.zeros(1, 1)), torch.tensor([[0]]), max_length=3)
+    assert str(found.log_probability.item()) == "0.0"
+
+
 def test_without_an_end_every_row_has_the_greatest_length():
     """What looks like an end is a token like any other."""
     assert greedy(model(), torch.tensor([[0]]), max_length=5).tokens.shape == (1, 5)
