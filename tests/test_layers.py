@@ -35,6 +35,7 @@ ALLOWED = {
         "pytest",
         "rich",
         "safetensors",
+        "threadpoolctl",
     }
     | PEERS,
     "examples": {"impl", "spec", "torch", "matplotlib", "rich", "tokenizers", "transformers", "verify"}

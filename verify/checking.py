@@ -29,6 +29,7 @@ from verify.search.nearest import first_that_conforms, split_auto
 from verify.search.ranges import conforming_range
 from verify.search.search import Clock
 from verify.search.setting import Setting
+from verify.search.unsaid_sizes import where_something_is_said
 from verify.subject.callables import importable, supported_by, with_fixed
 from verify.subject.caller import Caller
 from verify.subject.ending import listening
@@ -132,7 +133,7 @@ def check(
         judge = Judge(formula, chosen)
     except ValueError as error:
         raise Unusable(str(error)) from None
-    supported = supported_by(fn, formula, sizes, fixed, few_shapes)
+    supported = where_something_is_said(judge, supported_by(fn, formula, sizes, fixed, few_shapes))
     supported = replace(supported, within=Ranges.of(formula, ranges, judge.conventions))
     caller = Caller(with_fixed(fn, dict(supported.fixed)), formula, device, name, supported)
     started = time.perf_counter()

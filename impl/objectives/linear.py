@@ -13,7 +13,7 @@ from jaxtyping import Float, Integer
 from torch import Tensor
 
 from impl import _refuse, _transforms
-from impl.objectives.losses import check_targets, cross_entropy
+from impl.objectives.losses import check_targets, cross_entropy, over_all
 from impl.recurrent.cells import wide
 
 __all__ = ["linear_cross_entropy"]
@@ -30,6 +30,7 @@ def linear_cross_entropy(
     y: Integer[Tensor, "... T"],
     epsilon: float = 0.0,
     *,
+    smoothing: str = "all",
     b: Float[Tensor, " V"] | None = None,
     block: int | None = None,
 ) -> Float[Tensor, "..."]:
@@ -48,6 +49,7 @@ def linear_cross_entropy(
     held = BLOCK_BYTES.get(x.device.type, BLOCK_BYTES["cuda"]) if block is None else block
     V, d = W.shape
     lead = check_targets("objectives.linear_cross_entropy", x, y, epsilon, V)
+    spread = over_all("objectives.linear_cross_entropy", epsilon, V, smoothing)
     whole = lead.numel() * y.shape[-1] * V * 4 <= held
     if (
         whole
@@ -55,12 +57,12 @@ def linear_cross_entropy(
         or _transforms.in_forward_mode()
         or torch.is_autocast_enabled(x.device.type)
     ):
-        return cross_entropy(F.linear(_visible(x, y), W, b), y, epsilon)
+        return cross_entropy(F.linear(_visible(x, y), W, b), y, epsilon, smoothing=smoothing)
     rows = x.expand(*lead, *x.shape[-2:]).reshape(-1, d)
     ids = y.long().expand(*lead, y.shape[-1]).reshape(-1)
     train = torch.is_grad_enabled() and any(of.requires_grad for of in given.values())
     share = _shares(ids, lead.numel(), wide(x.dtype))
-    loss, *_ = _lean(rows, W, ids, share, lead.numel(), epsilon, held, train, b)
+    loss, *_ = _lean(rows, W, ids, share, lead.numel(), spread, held, train, b)
     return loss.to(x.dtype).reshape(lead)  # type: ignore[no-any-return]
 
 

@@ -12,17 +12,19 @@ __all__ = ["autoregressive", "cross_entropy", "distillation"]
 
 
 def cross_entropy(
-    s: Float[Tensor, "... T V"], y: Integer[Tensor, "... T"], epsilon: float = 0.0
+    s: Float[Tensor, "... T V"], y: Integer[Tensor, "... T"], epsilon: float = 0.0, *, smoothing: str = "all"
 ) -> Float[Tensor, "..."]:
     """The mean, over the places with a target, of −(1 − ε)·log p[y] − ε·mean(log p), where p is the softmax of the logits; 0
     where none has one. Statement: ``objectives.cross_entropy``.
 
-    Leading dimensions broadcast. IndexError for a target that is neither −100 nor in 0..V − 1: at once on the CPU, as torch's
-    device-side assertion on CUDA. ValueError for shapes that do not fit and for ε outside 0..1, TypeError unless targets are
-    integers and logits floating, whose dtype the result has. Source: Szegedy et al. 2016, "Rethinking the Inception
-    Architecture for Computer Vision", section 7.
+    With ``smoothing="others"`` the second mean is that of the V − 1 other words, as in fairseq. Leading dimensions broadcast.
+    IndexError for a target that is neither −100 nor in 0..V − 1: at once on the CPU, as torch's device-side assertion on CUDA.
+    ValueError for shapes that do not fit, for ε outside 0..1 and for another smoothing, TypeError unless targets are integers
+    and logits floating, whose dtype the result has. Source: Szegedy et al. 2016, "Rethinking the Inception Architecture for
+    Computer Vision", section 7.
     """
     lead = check_targets("objectives.cross_entropy", s, y, epsilon)
+    epsilon = over_all("objectives.cross_entropy", epsilon, s.shape[-1], smoothing)
     asked = y >= 0
     law = torch.log_softmax(torch.where(asked[..., None], s, 0.0).to(wide(s.dtype)), -1)
     cost = -_at(law, torch.where(asked, y, 0), lead)
@@ -96,6 +98,13 @@ def check_targets(
         raise ValueError(f"{formula}: expected a number epsilon in 0..1; got epsilon {epsilon!r}")
     check_range(formula, y, s.shape[-1] if V is None else V)
     return _refuse.check_lead(formula, {"y": y}, s=s)
+
+
+def over_all(formula: str, epsilon: float, V: int, smoothing: str) -> float:
+    """The share that says, spread over all words, what ε says spread as ``smoothing`` has it."""
+    if smoothing not in ("all", "others"):
+        raise ValueError(f"{formula}: expected smoothing 'all' or 'others'; got {smoothing!r}")
+    return epsilon * V / (V - 1) if smoothing == "others" and V > 1 else epsilon
 
 
 def check_range(formula: str, y: Tensor, V: int) -> None:

@@ -12,7 +12,7 @@ y = data(
     "y", T, domain="label", below=V, meaning="target: the word that stood there; −100 where none is asked"
 )
 epsilon = number(
-    "epsilon", "share", meaning="label smoothing: the share of a target that all words have alike"
+    "epsilon", "share", meaning="label smoothing: the share of a target that is spread over the words"
 )
 log_p = tensor("log_p", T, V, meaning="logarithm of the probability that the model gives each word")
 loss = tensor("loss", T, meaning="what each target costs; 0 where none is asked")
@@ -27,6 +27,14 @@ NONE_ASKED = Convention(
     },
     default="zero",
 )
+SMOOTHING = Convention(
+    "smoothing",
+    {
+        "all": "ε is spread over all V words, the target's own among them",
+        "others": "ε is spread over the V − 1 other words: as ε·V/(V − 1) over all; nothing is said of a single word",
+    },
+    default="all",
+)
 
 
 def asked(place: Index) -> Node:
@@ -35,7 +43,13 @@ def asked(place: Index) -> Node:
 
 
 some_asked = Some(asked(l), l)
-smoothed = -(1 - epsilon) * log_p[t, y[t]] - epsilon * Sum(log_p[t, v], v) / V
+every = Sum(log_p[t, v], v)
+spread = by_convention(
+    "smoothing",
+    all=every / V,
+    others=case(lt(1, V), (every - log_p[t, y[t]]) / (V - 1), Undefined()),
+)
+smoothed = -(1 - epsilon) * log_p[t, y[t]] - epsilon * spread
 
 cross_entropy = Formula(
     "objectives.cross_entropy",
@@ -61,7 +75,7 @@ cross_entropy = Formula(
         ),
     ),
     outputs=(L,),
-    conventions=(NONE_ASKED,),
+    conventions=(NONE_ASKED, SMOOTHING),
     stored=("log_p", "loss"),
     pitfalls=(
         pitfall(
@@ -72,7 +86,9 @@ cross_entropy = Formula(
             "ignored places divide as well: the loss shrinks with the padding", mutant="ignored_in_the_count"
         ),
         pitfall("ignored places pay the smoothing", mutant="ignored_pay_smoothing"),
-        pitfall("the smoothing shared among the V − 1 other words: another formula", mutant="others_only"),
+        pitfall(
+            "two laws of one name: the share among all words, or among the others", convention="smoothing"
+        ),
         pitfall("the softmax rounds to 0, and its logarithm is −∞", mutant="logarithm_of_the_softmax"),
     ),
     sources=(
@@ -100,6 +116,7 @@ cross_entropy = Formula(
 # Theorems -----------------------------------------------------------------------------------------------------------------
 
 PLAIN = {epsilon: 0}
+OVER_ALL = {"smoothing": "all"}
 g, c = given("g"), given("c", T)
 a, x = given("a", V, domain="positive"), given("x", V)
 r = given("r", T, V)
@@ -137,6 +154,7 @@ cross_entropy.theorem(
         "no line reads the logits there"
     ),
     given=g,
+    conventions=OVER_ALL,
 )
 
 cross_entropy.theorem(
@@ -146,6 +164,7 @@ cross_entropy.theorem(
         cross_entropy(each(case(asked(t), s[t, v], r[t, v]), t, v), y, epsilon), "=", L, where=some_asked
     ).by_definition("no line reads the logits there"),
     given=r,
+    conventions=OVER_ALL,
 )
 
 cross_entropy.theorem(
@@ -163,6 +182,7 @@ cross_entropy.theorem(
     )
     .because("c − (1 − ε)·c − ε·c = 0"),
     given=c,
+    conventions=OVER_ALL,
 )
 
 cross_entropy.theorem(
@@ -172,6 +192,7 @@ cross_entropy.theorem(
     .step(Sum(log(Z[t]) - s[t, y[t]], t, where=asked(t)) / count, "the definition; ε = 0")
     .because("ln(e^s/Z) = s − ln Z"),
     at=PLAIN,
+    conventions=OVER_ALL,
 )
 
 cross_entropy.theorem(
@@ -184,6 +205,7 @@ cross_entropy.theorem(
         - epsilon * (Sum(Sum(log_p[t, v], v) / V, t, where=asked(t)) / count),
         where=some_asked,
     ).by_definition("the sum over the places split"),
+    conventions=OVER_ALL,
 )
 
 cross_entropy.theorem(
@@ -193,6 +215,7 @@ cross_entropy.theorem(
     .step(L - mean_lack, "the definition; ε = 0")
     .because("a sum of exponentials is at least each of them, and the logarithm grows", gap=mean_lack),
     at=PLAIN,
+    conventions=OVER_ALL,
 )
 
 cross_entropy.theorem(
@@ -211,6 +234,7 @@ cross_entropy.theorem(
     given=(a, x),
     sizes={T: Rational(1)},
     at=PLAIN,
+    conventions=OVER_ALL,
 )
 
 cross_entropy.theorem(
@@ -220,6 +244,7 @@ cross_entropy.theorem(
     .step(Sum(log(V * exp(c[t])) - c[t], t, where=asked(t)) / count, "(1 − ε)·c + ε·c = c, and Σ e^c = V·e^c")
     .because("ln(V·e^c) = ln V + c, and the count cancels"),
     given=c,
+    conventions=OVER_ALL,
 )
 
 cross_entropy.theorem(
@@ -230,5 +255,19 @@ cross_entropy.theorem(
         "the loss does not depend on the logits there"
     ),
     given=g,
-    conventions={"none_asked": "zero"},
+    conventions={"none_asked": "zero", **OVER_ALL},
+)
+
+share = epsilon * V / (V - 1)
+cross_entropy.theorem(
+    "others",
+    "Spread over the other words, ε costs what ε·V/(V − 1) costs spread over all",
+    claim(
+        L,
+        "=",
+        (1 - share) * cross_entropy(s, y, 0)
+        - share * (Sum(Sum(log_p[t, v], v) / V, t, where=asked(t)) / count),
+        where=some_asked & lt(1, V),
+    ).by_definition("the sum over the places splits, and ε + ε/(V − 1) = ε·V/(V − 1)"),
+    conventions={"smoothing": "others"},
 )

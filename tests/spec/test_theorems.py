@@ -221,6 +221,7 @@ CATALOGUE = {
         "at_least_entropy",
         "nothing_known",
         "none_asked",
+        "others",
     },
     "objectives.linear_cross_entropy": {"gradients", "ignored_without_influence"},
     "objectives.autoregressive": {

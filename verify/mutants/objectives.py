@@ -58,10 +58,10 @@ def ignored_pay_smoothing(s: Tensor, y: Tensor, epsilon: float) -> Tensor:
 
 
 @wrong(LOSS)
-def others_only(s: Tensor, y: Tensor, epsilon: float) -> Tensor:
-    """Shares ε among the V − 1 other words."""
+def two_left_out(s: Tensor, y: Tensor, epsilon: float) -> Tensor:
+    """Shares ε among the other words as if one of them, the padding, had no share: V − 2 take it all."""
     law = log_law(s, y)
-    rest = (law.sum(-1) - at(law, y)) / max(s.shape[-1] - 1, 1)
+    rest = (law.sum(-1) - at(law, y)) / max(s.shape[-1] - 2, 1)
     return mean(-(1 - epsilon) * at(law, y) - epsilon * rest, y)
 
 
@@ -242,3 +242,11 @@ def torch_member_by_member(s: Tensor, y: Tensor, epsilon: float) -> Tensor:
     )
     means = [F.cross_entropy(a, b, label_smoothing=epsilon) for a, b in members]
     return torch.stack(means).reshape(y.shape[:-1])
+
+
+@right(LOSS, smoothing="others")
+def among_the_others(s: Tensor, y: Tensor, epsilon: float) -> Tensor:
+    """Shares ε among the V − 1 other words, as fairseq does: so much less for the target, and the rest for all."""
+    law = log_law(s, y)
+    each = epsilon / max(s.shape[-1] - 1, 1)
+    return mean(-(1 - epsilon - each) * at(law, y) - each * law.sum(-1), y)

@@ -13,17 +13,19 @@ from typing import Any
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
 
 from verify.subject.streams import STREAMS
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let torch work in one thread: examples are tiny, and waking threads for them costs more than the work."""
+    """Let torch and NumPy's BLAS work in one thread: examples are tiny, and waking threads for them costs more than the work."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        yield
+        with threadpool_limits(1, user_api="blas"):
+            yield
     finally:
         torch.set_num_threads(before)
 

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 import spec
-from impl.objectives import autoregressive, cross_entropy, distillation
+from impl.objectives import autoregressive, cross_entropy, distillation, linear_cross_entropy
 
 DTYPES = pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
 T, V = 7, 11
@@ -25,6 +25,32 @@ def test_cross_entropy_is_the_statement(dtype, epsilon, normal, stated, within):
     (grad,) = torch.autograd.grad(loss, s)
     g = torch.ones((), dtype=torch.float64)
     assert within([loss.detach(), grad], stated("objectives.cross_entropy", [s, Y, epsilon], g))
+
+
+@DTYPES
+@pytest.mark.parametrize("block", [None, 64])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+def test_the_share_is_spread_over_the_other_words_where_that_is_asked(
+    dtype, epsilon, block, normal, stated, within
+):
+    """Of both cross entropies, the one with all logits held and the one with some of them."""
+    W = torch.eye(V, dtype=dtype)
+    s = normal(T, V, dtype=dtype, grad=True)
+    g = torch.ones((), dtype=torch.float64)
+    loss = (
+        cross_entropy(s, Y, epsilon, smoothing="others")
+        if block is None
+        else linear_cross_entropy(s, W, Y, epsilon, smoothing="others", block=block)
+    )
+    (grad,) = torch.autograd.grad(loss, s)
+    assert within(
+        [loss.detach(), grad], stated("objectives.cross_entropy", [s, Y, epsilon], g, {"smoothing": "others"})
+    )
+
+
+def test_a_single_word_costs_nothing_however_a_share_is_spread(normal):
+    """There are no other words, and no division by their number."""
+    assert cross_entropy(normal(T, 1), torch.zeros(T, dtype=torch.int64), 0.3, smoothing="others") == 0
 
 
 @DTYPES
@@ -112,6 +138,7 @@ def test_probabilities_of_all_texts_of_three_words_sum_to_1(normal):
         (lambda: cross_entropy(torch.ones(T, V), Y.float()), TypeError, "integer targets"),
         (lambda: cross_entropy(torch.ones(T, V), Y[:5]), ValueError, r"s \(... T V\), y \(... T\)"),
         (lambda: cross_entropy(torch.ones(T, V), Y, 1.5), ValueError, "epsilon in 0..1"),
+        (lambda: cross_entropy(torch.ones(T, V), Y, smoothing="rest"), ValueError, "'all' or 'others'"),
         (lambda: cross_entropy(torch.ones(T, V), Y + 1), IndexError, "−100"),
         (lambda: cross_entropy(torch.ones(T, V), Y.clamp(min=-1)), IndexError, r"y\[|targets"),
         (lambda: cross_entropy(torch.ones(2, T, V), Y.expand(3, T)), ValueError, "leading dimensions"),

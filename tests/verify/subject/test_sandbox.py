@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from tests.verify.subject.calling import right
 from verify import check
@@ -71,6 +72,33 @@ def test_what_a_compiler_sets_in_the_environment_is_nobodys_fault(name, monkeypa
         return right(x, gamma, beta, eps)
 
     assert check(fn, "normalization.layer_norm", max_examples=3).verdict == "conforms"
+
+
+def test_a_check_keeps_to_one_thread_and_leaves_the_numbers_of_threads_as_they_were():
+    """Torch's and those of NumPy's BLAS, which would wake others for matrices of a few rows."""
+
+    def threads():
+        blas = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+        return [torch.get_num_threads(), *blas]
+
+    seen = []
+
+    def fn(x, gamma, beta, eps):
+        seen.append(threads())
+        return right(x, gamma, beta, eps)
+
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(3)
+        with threadpool_limits(2, user_api="blas"):
+            own = threads()
+            check(fn, "normalization.layer_norm", max_examples=2)
+            assert threads() == own
+    finally:
+        torch.set_num_threads(before)
+    assert own[0] == 3
+    assert len(own) > 1
+    assert all(each == [1] * len(own) for each in seen)
 
 
 def test_a_default_device_of_others_is_that_of_the_calls_alone():
