@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import import_module
@@ -22,8 +23,11 @@ from benchmarks.harness import (
     default_path,
     interleaved,
     machine,
+    made_on,
     peak,
 )
+
+Entry = Comparison | Memory | Rate
 
 SUBJECTS = (
     "masking",
@@ -39,20 +43,25 @@ SUBJECTS = (
     "decoding",
     "bert",
 )
+ON_DEVICE = tuple(each for each in SUBJECTS if each not in ("checking", "oracle", "masking", "positional"))
+"""What is measured on another device: the oracle knows none, collators neither, and a table of positions is made once."""
 
 
 def main() -> None:
     """Measure every subject's entries, print the table, and write it where asked."""
     arguments = _arguments()
     torch.set_num_threads(arguments.threads)
+    torch.backends.cudnn.allow_tf32 = False  # products in float32 are of float32 for everybody
     rounds, seconds = (9, 0.003) if arguments.quick else (21, 0.01)
-    console, host, rows = Console(width=None if sys.stdout.isatty() else 110), machine(), []
+    where, rows = (arguments.device, arguments.dtype), []
+    console, host = Console(width=None if sys.stdout.isatty() else 110), machine(*where)
     with Progress(console=Console(stderr=True), transient=True) as progress, torch.no_grad():
         bar = progress.add_task("", total=None)
-        for subject in arguments.subject or SUBJECTS:
-            for entry in import_module(f"benchmarks.{subject}").entries(arguments.quick):
+        for subject in arguments.subject or (SUBJECTS if arguments.device == "cpu" else ON_DEVICE):
+            entries = import_module(f"benchmarks.{subject}").entries(arguments.quick)
+            while (entry := _made(entries, where)) is not None:
                 progress.update(bar, description=f"{entry.work} {entry.size}")
-                rows += _rows(entry, rounds, seconds)
+                rows += _rows(entry, rounds, seconds, where)
     console.print(_table(rows))
     console.print(", ".join(f"{name} {value}" for name, value in host.items()), style="dim", highlight=False)
     console.print(
@@ -63,20 +72,32 @@ def main() -> None:
     if host["load"] > host["cores"]:
         console.print("The machine was busy: these figures are noisy.", style="yellow")
     if arguments.json is not None:
-        path = Path(arguments.json) if arguments.json else default_path(str(host["cpu"]))
+        path = Path(arguments.json) if arguments.json else _default_path(host, where)
         path.parent.mkdir(parents=True, exist_ok=True)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         path.write_text(json.dumps({"date": now, "machine": host, "rows": rows}, indent=1) + "\n")
         console.print(f"Written to {path}")
 
 
-def _rows(entry: Comparison | Memory | Rate, rounds: int, seconds: float) -> list[dict]:
+def _default_path(host: dict, where: tuple[str, str]) -> Path:
+    """Where figures of this machine are written unless told otherwise."""
+    device, dtype = where
+    return default_path(str(host["cpu" if device == "cpu" else "gpu"]), "" if dtype == "float32" else dtype)
+
+
+def _made(entries: Iterator[Entry], where: tuple[str, str]) -> Entry | None:
+    """The next entry, its inputs made where they are wanted; none at the end."""
+    with made_on(*where):
+        return next(entries, None)
+
+
+def _rows(entry: Entry, rounds: int, seconds: float, where: tuple[str, str]) -> list[dict]:
     """An entry's rows: one for each peer of a comparison, one for a rate."""
     common = {"work": entry.work, "size": entry.size}
     if isinstance(entry, Rate):
         return [common | {"per_second": counted(entry), "unit": entry.unit}]
     if isinstance(entry, Memory):
-        held, target = peak(entry.ours), entry.target
+        held, target = peak(entry.ours, *where), entry.target
         return [
             common
             | {
@@ -87,7 +108,7 @@ def _rows(entry: Comparison | Memory | Rate, rounds: int, seconds: float) -> lis
                 "ours_bytes": held,
                 "peer_bytes": taken,
             }
-            for name, taken in ((name, peak(work)) for name, work in entry.peers.items())
+            for name, taken in ((name, peak(work, *where)) for name, work in entry.peers.items())
         ]
     ours, *peers = interleaved({"ours": entry.ours, **entry.peers}, rounds, seconds).items()
     return [
@@ -159,6 +180,13 @@ def _arguments() -> argparse.Namespace:
         metavar="N",
         default=1,
         help="torch's threads (default 1: two wait for each other wherever anything else runs)",
+    )
+    parser.add_argument("--device", default="cpu", metavar="D", help="a torch device (default cpu)")
+    parser.add_argument(
+        "--dtype",
+        choices=("float32", "bfloat16", "float16"),
+        default="float32",
+        help="of numbers (default float32)",
     )
     parser.add_argument(
         "--subject", choices=SUBJECTS, action="append", help="only this one (may be repeated)"

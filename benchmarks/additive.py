@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from benchmarks.harness import Comparison, Memory, Work
+from benchmarks.harness import Comparison, Memory, Work, seeded
 from impl.scores import additive
 
 D, A = 64, 256  # widths of queries and keys, and of the hidden layer
@@ -45,7 +45,7 @@ def naive(n: int) -> Work:
 
 def _trained(score: Callable[..., Tensor], n: int) -> Work:
     """Scores of n queries against n keys and all gradients, their inputs made beforehand."""
-    generator = torch.Generator().manual_seed(n)
+    generator = seeded(n)
     shapes = (n, D), (n, D), (A, 2 * D), (A,)
     inputs = [torch.randn(shape, generator=generator).requires_grad_() for shape in shapes]
     g = torch.randn(n, n, generator=generator)

@@ -9,7 +9,7 @@ from torch import Tensor
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.models.bert.modeling_bert import eager_attention_forward
 
-from benchmarks.harness import Comparison
+from benchmarks.harness import Comparison, seeded
 from impl.attention import causal, causal_mask, scaled_dot_product
 
 B, H, D = 4, 12, 64  # four sequences, BERT-base's twelve heads of 64
@@ -29,7 +29,7 @@ class _Layer(torch.nn.Module):
 def entries(quick: bool) -> Iterator[Comparison]:
     """Every query sees every key; the past; all but padding; the last with its gradients as well."""
     for n in (16, 256) if quick else (16, 256, 512, 1024):
-        generator = torch.Generator().manual_seed(n)
+        generator = seeded(n)
         # (b n h d) seen as (b h n d), as a projection leaves it
         q, k, v = (torch.randn(B, n, H, D, generator=generator).transpose(1, 2) for _ in range(3))
         padding = torch.arange(n)[None] < torch.tensor([n, n - n // 8, n - n // 4, n // 2])[:, None]

@@ -4,16 +4,17 @@ The model has the sizes of MiniLM (6 layers of 384, a vocabulary of 30,522 words
 the same.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
 from functools import partial
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import BertConfig as TheirConfig
 from transformers import BertForMaskedLM as TheirMaskedLM
+from transformers import PreTrainedModel
 
-from benchmarks.harness import Comparison, Memory, Work
+from benchmarks.harness import Comparison, Memory, Work, seeded
 from impl.bert import BertConfig, BertEncoder, BertForMaskedLM, Encoding, embed
 from impl.bert.names import stored_names
 
@@ -44,8 +45,8 @@ def entries(quick: bool) -> Iterator[Comparison | Memory]:
             yield Memory(
                 "memory of the same",
                 size,
-                partial(our_work, *given),
-                {"transformers": partial(their_work, *given)},
+                partial(our_work, b, n, padding),
+                {"transformers": partial(their_work, b, n, padding)},
                 leaner,
             )
     encodings = sentences(SENTENCES // 8 if quick else SENTENCES)
@@ -60,7 +61,7 @@ def entries(quick: bool) -> Iterator[Comparison | Memory]:
 
 def models() -> tuple[BertForMaskedLM, TheirMaskedLM]:
     """Ours, and transformers' with the same weights."""
-    ours = BertForMaskedLM(BertEncoder(CONFIG, pooler=False, generator=torch.Generator().manual_seed(0)))
+    ours = BertForMaskedLM(BertEncoder(CONFIG, pooler=False, generator=seeded(0)))
     theirs = TheirMaskedLM(TheirConfig(**CONFIG.to_dict()))
     state = {}
     for name, x in ours.state_dict().items():
@@ -75,7 +76,7 @@ def models() -> tuple[BertForMaskedLM, TheirMaskedLM]:
 
 def batch(b: int, n: int, padding: str) -> tuple[Tensor, Tensor, Tensor]:
     """Ids, which are real, and labels of 15 % of these."""
-    generator = torch.Generator().manual_seed(1)
+    generator = seeded(1)
     lengths = (
         torch.full((b,), n) if padding == "none" else torch.linspace(n // 16, n - n // 16, b).round().long()
     )
@@ -103,19 +104,19 @@ def their_step(model: TheirMaskedLM, ids: Tensor, mask: Tensor, labels: Tensor) 
     return loss.detach()
 
 
-def our_work(*given: Tensor) -> Work:
+def our_work(b: int, n: int, padding: str) -> Work:
     """For a process of its own."""
-    return partial(our_step, models()[0], *given)
+    return partial(our_step, models()[0], *batch(b, n, padding))
 
 
-def their_work(*given: Tensor) -> Work:
+def their_work(b: int, n: int, padding: str) -> Work:
     """For a process of its own."""
-    return partial(their_step, models()[1], *given)
+    return partial(their_step, models()[1], *batch(b, n, padding))
 
 
 def sentences(count: int) -> list[Encoding]:
     """Random ids of lengths as sentences have them: about twenty words, few of them long."""
-    generator = torch.Generator().manual_seed(2)
+    generator = seeded(2)
     lengths = (torch.randn(count, generator=generator) * 0.6 + 3).exp().round().long().clamp(4, 80) + 2
     found = []
     for n in lengths.tolist():
@@ -125,14 +126,15 @@ def sentences(count: int) -> list[Encoding]:
 
 
 @torch.no_grad()
-def in_batches(encoder: Callable[..., nn.Module], encodings: list[Encoding]) -> list[Tensor]:
+def in_batches(encoder: PreTrainedModel, encodings: list[Encoding]) -> list[Tensor]:
     """The vectors of transformers' encoder, in padded batches in the order of the texts."""
-    found = []
+    found, device = [], encoder.device
     for start in range(0, len(encodings), BATCH):
         own = encodings[start : start + BATCH]
         n = max(len(each.ids) for each in own)
-        ids = torch.tensor([each.ids + [0] * (n - len(each.ids)) for each in own])
-        mask = torch.arange(n) < torch.tensor([[len(each.ids)] for each in own])
+        ids = torch.tensor([each.ids + [0] * (n - len(each.ids)) for each in own], device=device)
+        lengths = torch.tensor([[len(each.ids)] for each in own], device=device)
+        mask = torch.arange(n, device=device) < lengths
         last = encoder(ids, mask.long()).last_hidden_state
         found += [row[: len(each.ids)] for row, each in zip(last, own, strict=True)]
     return found

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
-from benchmarks.harness import Comparison
+from benchmarks.harness import Comparison, seeded
 from impl.decoding import beam, greedy
 from impl.transformer import Conditioned, Transformer, TransformerConfig
 
@@ -35,7 +35,7 @@ NAMES = {
 
 def entries(quick: bool) -> Iterator[Comparison]:
     """From sources of ``M`` words to ``NEW`` words each, the encoder's work included."""
-    generator = torch.Generator().manual_seed(L)
+    generator = seeded(L)
     config = TransformerConfig(V, V, D, H, F, L, L, positions="learned", max_length=2 * NEW)
     ours = Transformer(config, generator=generator).eval()
     for layer in ours.decoder.layers:  # adds little to its words, else an untrained model repeats one
@@ -65,13 +65,13 @@ def entries(quick: bool) -> Iterator[Comparison]:
 
 def by_greedy(model: Transformer, sources: Tensor, new: int) -> Tensor:
     """The words that ours says greedily."""
-    begin = torch.full((len(sources), 1), BEGIN)
+    begin = torch.full_like(sources[:, :1], BEGIN)
     return greedy(Conditioned(model, sources), begin, max_length=new).tokens
 
 
 def by_beam(model: Transformer, sources: Tensor, new: int) -> Tensor:
     """The words of the best of ``K`` beams."""
-    begin = torch.full((len(sources), 1), BEGIN)
+    begin = torch.full_like(sources[:, :1], BEGIN)
     return beam(Conditioned(model, sources), begin, width=K, max_length=new).tokens[:, 0]
 
 

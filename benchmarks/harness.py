@@ -17,8 +17,9 @@ import resource
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -107,13 +108,38 @@ def interleaved(contestants: Mapping[str, Work], rounds: int, seconds: float) ->
                 work = contestants[name]
                 if once[name] < 0.5:
                     work()  # what the one before left in caches and allocator is not this one's fault
+                finished()
                 start = time.perf_counter()
                 for _ in range(calls[name]):
                     work()
+                finished()
                 taken[name].append((time.perf_counter() - start) / calls[name])
     finally:
         gc.enable()
     return {name: Timing.of(times, calls[name]) for name, times in taken.items()}
+
+
+def finished() -> None:
+    """Wait for what was asked of a device: it works on while the program goes on."""
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+
+
+def seeded(seed: int) -> torch.Generator:
+    """A generator on the device that entries are made on."""
+    return torch.Generator(torch.get_default_device()).manual_seed(seed)
+
+
+@contextmanager
+def made_on(device: str, dtype: str) -> Iterator[None]:
+    """What is made meanwhile, unless a device or a type is named, is made there and of that type."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(getattr(torch, dtype))
+    try:
+        with torch.device(device):
+            yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 def _once(work: Work) -> float:
@@ -122,21 +148,25 @@ def _once(work: Work) -> float:
     for _ in range(5):
         start = time.perf_counter()
         work()
+        finished()
         best = min(best, time.perf_counter() - start)
         if best > 0.2:
             break
     return best
 
 
-def peak(prepare: Callable[[], Work]) -> int:
+def peak(prepare: Callable[[], Work], device: str = "cpu", dtype: str = "float32") -> int:
     """The bytes that a work takes at its peak beyond what was there before, in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(_peak, prepare, torch.get_num_threads()).result()
+        return pool.submit(_peak, prepare, torch.get_num_threads(), device, dtype).result()
 
 
-def _peak(prepare: Callable[[], Work], threads: int) -> int:
+def _peak(prepare: Callable[[], Work], threads: int, device: str, dtype: str) -> int:
     torch.set_num_threads(threads)
-    work, status = prepare(), Path("/proc/self/status")
+    with made_on(device, dtype):
+        work, status = prepare(), Path("/proc/self/status")
+    if device != "cpu":
+        return _allocated(work)
     if not status.exists():  # not Linux: the peak since the process began
         before = _largest()
         work()
@@ -148,6 +178,16 @@ def _peak(prepare: Callable[[], Work], threads: int) -> int:
     before = _kilobytes(status, "VmRSS")
     work()
     return (_kilobytes(status, "VmHWM") - before) * 1024
+
+
+def _allocated(work: Work) -> int:
+    """Of a device's memory, in tensors."""
+    work()
+    gc.collect()
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    work()
+    return torch.cuda.max_memory_allocated() - before
 
 
 def _largest() -> int:
@@ -169,9 +209,11 @@ def counted(rate: Rate) -> float:
     return statistics.median(per_second)
 
 
-def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
-    return {
+def machine(device: str = "cpu", dtype: str = "float32") -> dict[str, Any]:
+    """What the figures were measured on, and in which type."""
+    host = {} if device == "cpu" else {"gpu": torch.cuda.get_device_name(device), "cuda": torch.version.cuda}
+    return host | {
+        "dtype": dtype,
         "cpu": _cpu(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         "threads": torch.get_num_threads(),

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from transformers import BertConfig
 from transformers.models.bert.modeling_bert import BertAttention
 
-from benchmarks.harness import Comparison
+from benchmarks.harness import Comparison, seeded
 from impl.attention import MultiHeadAttention, key_padding_mask
 from impl.attention.layouts import to_bert, to_torch
 
@@ -34,7 +34,7 @@ def entries(quick: bool) -> Iterator[Comparison]:
     def transformers_(x: Tensor, mask: Tensor | None = None) -> Tensor:
         return bert.output.dense(bert.self(x, mask)[0])
 
-    generator = torch.Generator().manual_seed(1)
+    generator = seeded(1)
     size = f"{B}×{N}×{D}"
     x, g = (torch.randn(B, N, D, generator=generator) for _ in range(2))
     names = {"torch nn.MultiheadAttention": (torch_, theirs), "transformers BERT": (transformers_, bert)}

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from benchmarks.harness import Comparison
+from benchmarks.harness import Comparison, seeded
 from impl.recurrent import lstm, stacked
 
 B, T, D = 32, 128, 256
@@ -22,7 +22,7 @@ Run = Callable[[Tensor], Tensor]
 
 def entries(quick: bool) -> Iterator[Comparison]:
     """The states of one layer, as torch's modules give them; our loop is there to show what the kernel is worth."""
-    generator = torch.Generator().manual_seed(T)
+    generator = seeded(T)
     x = torch.randn(B, T, D, generator=generator)
     lengths = torch.randint(T // 2, T + 1, (B,), generator=generator)
     start, size = torch.zeros(B, D), f"{B}×{T}×{D}"
@@ -58,7 +58,7 @@ def entries(quick: bool) -> Iterator[Comparison]:
             f"{name}, evaluation",
             size,
             partial(ours, x),
-            {peer: partial(_states, deepcopy(module).eval(), x)},
+            {peer: partial(_states, _evaluating(module), x)},
             TARGET,
         )
         yield Comparison(
@@ -67,7 +67,7 @@ def entries(quick: bool) -> Iterator[Comparison]:
             partial(_trained, partial(ours, lengths=lengths), x, parameters),
             {
                 f"{peer}, packed": partial(
-                    _trained, partial(_packed, module, lengths), x, list(module.parameters())
+                    _trained, partial(_packed, module, lengths.cpu()), x, list(module.parameters())
                 )
             },
             TARGET,
@@ -78,6 +78,13 @@ def _trained(run: Run, x: Tensor, parameters: Sequence[Tensor]) -> tuple[Tensor,
     with torch.enable_grad():
         x = x.detach().requires_grad_()
         return torch.autograd.grad(run(x).sum(), [x, *parameters])
+
+
+def _evaluating(module: nn.RNNBase) -> nn.RNNBase:
+    """A copy, its weights side by side as the original's are."""
+    copied = deepcopy(module).eval()
+    copied.flatten_parameters()
+    return copied
 
 
 def _states(module: nn.Module, x: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ ENOUGH = 100
 @dataclass(frozen=True)
 class Deviation:
     """One listed deviation; ``check`` is a check's name, in which ``*`` stands for anything, or several with ``|`` between them,
-    of which what is drawn decides which one shows it.
+    of which what is drawn decides which one shows it; ``device`` is that on which alone it occurs, ``cuda`` say.
     """
 
     target: str
@@ -34,6 +34,11 @@ class Deviation:
     reason: str
     versions: str
     report: str = ""
+    device: str = ""
+
+    def occurs_on(self, device: str) -> bool:
+        """Whether it is to be expected on a device, as torch writes it."""
+        return self.device in ("", device.partition(":")[0])
 
     def covers(self, label: str, formula_id: str, check: str) -> bool:
         """Whether it speaks of this check of this target."""
@@ -92,7 +97,11 @@ def judge(reports: Iterable[Report], known: Sequence[Deviation] | None = None) -
     known = deviations() if known is None else known
     result = Judgement()
     for report in reports:
-        mine = [d for d in known if d.target == report.target and d.formula == report.formula_id]
+        mine = [
+            d
+            for d in known
+            if d.target == report.target and d.formula == report.formula_id and d.occurs_on(report.device)
+        ]
         seen: set[Deviation] = set()
         ran: set[Deviation] = set()
         for check in report.checks:

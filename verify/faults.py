@@ -9,6 +9,10 @@ class Unusable(Exception):  # noqa: N818 said in reports as it stands
     """What was given cannot be checked at all: an unknown formula, type or convention, or a signature that does not fit."""
 
 
+class Absent(Exception):  # noqa: N818 said in reports as it stands
+    """There is nothing to check: what is installed does not have it, or not on this device."""
+
+
 class Fault(Exception):  # noqa: N818 said in reports as it stands
     """The callable is at fault; the message is one line."""
 

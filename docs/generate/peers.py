@@ -69,7 +69,7 @@ def known_deviations() -> str:
                 f'<a href="{each.formula}.html">{code(each.formula)}</a>',
                 code(each.check),
                 escape(each.reason),
-                escape(each.versions),
+                escape(f"{each.versions}, {each.device}" if each.device else each.versions),
                 report or "–",
             )
         )

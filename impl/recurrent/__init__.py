@@ -12,6 +12,10 @@ to any order in either mode, at about twice the time. Under ``torch.compile`` th
 rounded once, at the end: roundings of a state would add up from step to step. Under autocast the kernel runs in autocast's
 type, and the result has x's.
 
+On CUDA the kernel is cuDNN's, whose tanh and σ in float32 are good to some 17 bits; the loop has torch's own. Products are as
+exact as torch's others: of factors rounded to TF32 only where ``torch.backends.cuda.matmul.fp32_precision`` says so. (Left to
+itself, ``nn.LSTM`` rounds them on CUDA whatever is said of other products.)
+
 ``lengths`` gives each sequence of a padded batch its own length: it gets what it alone would get, its last state is the one
 at its own end, and the backward direction begins there. Beyond it states are 0, and what stands in the padding, NaN
 included, reaches neither output nor gradient.

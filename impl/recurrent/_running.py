@@ -14,6 +14,7 @@ from torch import Tensor
 
 from impl import _refuse
 from impl._transforms import beyond_one_grad
+from impl.recurrent import _cuda
 from impl.recurrent._checks import check_lengths, lead_with_lengths
 from impl.recurrent.cells import gru_step, lstm_step, rnn_step, wide
 
@@ -27,8 +28,12 @@ STEPS: dict[int, Callable[..., State]] = {
     4: lambda *given: (gru_step(*given),),
 }
 """The cell of each network, by how many weights a layer has."""
-KERNELS: dict[int, Callable[..., tuple[Tensor, Tensor]]] = {2: torch.rnn_tanh, 4: torch.gru}
-"""torch's fused kernel of a network with one state, likewise."""
+KERNELS: dict[tuple[int, int], Callable[..., tuple[Tensor, ...]]] = {
+    (1, 2): torch.rnn_tanh,
+    (1, 4): torch.gru,
+    (2, 4): torch.lstm,
+}
+"""torch's fused kernel of a network, by how many states it has, and weights as the kernel takes them."""
 
 
 class Batch(NamedTuple):
@@ -160,15 +165,19 @@ def _kernel(
 def _call(x: Tensor, state: State, weights: Sequence[Weights], bidirectional: bool) -> tuple[Tensor, State]:
     """What nn.RNN, nn.GRU and nn.LSTM call. To the latter's kernel a bias is two; ours is one, so the other is 0."""
     state = tuple(each.contiguous() for each in state)
-    count, dropout, batch_first = 1 if bidirectional else len(weights), 0.0, False
-    train = torch.is_grad_enabled()
-    if len(state) == 1:
-        flat, kernel = [part for layer in weights for part in layer], KERNELS[len(weights[0])]
-        biased = len(weights[0]) == 4
-        states, *last = kernel(x, *state, flat, biased, count, dropout, train, bidirectional, batch_first)
-    else:
-        flat = [part for W_x, W_h, b in weights for part in (W_x, W_h, b, torch.zeros_like(b))]
-        states, *last = torch.lstm(x, state, flat, True, count, dropout, train, bidirectional, batch_first)
+    if len(state) > 1:
+        weights = [(W_x, W_h, b, torch.zeros_like(b)) for W_x, W_h, b in weights]
+    kernel, biased = KERNELS[len(state), len(weights[0])], len(weights[0]) == 4
+    flat, layers = [part for layer in weights for part in layer], 1 if bidirectional else len(weights)
+    options = biased, layers, 0.0, torch.is_grad_enabled(), bidirectional, False
+    given = state[0] if len(state) == 1 else state
+    if not x.is_cuda:
+        states, *last = kernel(x, given, flat, *options)
+        return states, tuple(last)
+    with _cuda.as_exact_as_others():
+        laid = _cuda.laid_out(kernel, len(weights) // layers, biased, flat)
+        states, *last = kernel(x.contiguous(), given, laid, *options)
+    _cuda.likewise_backwards(states)
     return states, tuple(last)
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any
 
 from torch import Tensor
 
-from verify.adapt.vocabulary import ATTRIBUTES, FUNCTIONS, METHODS
+from verify.adapt.vocabulary import ATTRIBUTES, FUNCTIONS, MAKERS, METHODS
 from verify.faults import Unusable, said_by
 
 _BINARY: dict[type, Callable[[Any, Any], Any]] = {
@@ -158,7 +159,8 @@ def evaluated(node: ast.expr, names: Mapping[str, Any]) -> Any:
             if isinstance(of, ast.Attribute):
                 return getattr(evaluated(of.value, names), of.attr)(*given, **options)
             assert isinstance(of, ast.Name)
-            return FUNCTIONS[of.id](*given, **options)
+            with _where(names) if of.id in MAKERS else nullcontext():
+                return FUNCTIONS[of.id](*given, **options)
         case ast.Subscript(value=inner, slice=index):
             return evaluated(inner, names)[evaluated(index, names)]
         case ast.Slice(lower=low, upper=high, step=step):
@@ -183,6 +185,12 @@ def evaluated(node: ast.expr, names: Mapping[str, Any]) -> Any:
             }
         case _:
             raise AssertionError(ast.dump(node))
+
+
+def _where(names: Mapping[str, Any]) -> AbstractContextManager[Any]:
+    """Tensors are made where those are that there are names for."""
+    devices = [value.device for value in names.values() if isinstance(value, Tensor) and not value.is_cpu]
+    return devices[0] if devices else nullcontext()
 
 
 def _several(parts: list[ast.expr], names: Mapping[str, Any]) -> list[Any]:

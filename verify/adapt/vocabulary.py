@@ -51,6 +51,10 @@ def causal(n: int, m: int | None = None) -> Tensor:
     return torch.ones(n, m, dtype=torch.bool).tril(m - n)
 
 
+MAKERS = frozenset({"causal", "zeros", "ones", "eye", "arange"})
+"""What makes a tensor of sizes alone: it is made where the others are."""
+
+
 def _function(of: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *parts, **options: of(_flat(parts), **options)
 
@@ -87,4 +91,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 """What may be called by name."""
 
 
-__all__ = ["ATTRIBUTES", "FUNCTIONS", "METHODS", "causal", "columns", "heads", "rows"]
+__all__ = ["ATTRIBUTES", "FUNCTIONS", "MAKERS", "METHODS", "causal", "columns", "heads", "rows"]

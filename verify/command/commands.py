@@ -170,12 +170,14 @@ def do_verify(given: argparse.Namespace) -> int:
     with progress(len(tasks), "verifying") as step:
 
         def tell(outcome: TaskResult) -> None:
-            said = outcome.report.verdict if outcome.report else "could not be run"
+            lacking = "absent" if outcome.absent else "could not be run"
+            said = outcome.report.verdict if outcome.report else lacking
             step(f"{outcome.task.label}: {said}, {outcome.seconds:.1f} s")
 
         outcomes, interrupted = run(tasks, workers, tell)
     reports = [o.report for o in outcomes if o.report is not None]
-    errors = [f"could not be run: {o.task.label}: {o.error}" for o in outcomes if o.report is None]
+    errors = [f"could not be run: {o.task.label}: {o.error}" for o in outcomes if o.error]
+    absent += [f"absent: {o.task.label} ({o.absent})" for o in outcomes if o.absent]
     judgement = judge(reports, known)
     out = console()
     print_end(out, reports, judgement, absent, errors, given.verbose, listed)

@@ -39,11 +39,14 @@ class Task:
 
 @dataclass
 class TaskResult:
-    """What came of a task: a report, or why there is none (``error``), how long it took, and where the callable is."""
+    """What came of a task: a report, or why there is none (``error``; ``absent``: there is nothing to run), how long it took, and
+    where the callable is.
+    """
 
     task: Task
     report: Report | None = None
     error: str = ""
+    absent: str = ""
     seconds: float = 0.0
     place: tuple[str, int] | None = None
 
@@ -52,7 +55,7 @@ def perform(task: Task) -> TaskResult:
     """Run one task in this process."""
     began = time.perf_counter()
     _turn_to(task.formula_id)
-    from verify.faults import Unusable, complaint
+    from verify.faults import Absent, Unusable, complaint
     from verify.subject.loading import Unloadable, place_at
 
     try:
@@ -64,6 +67,8 @@ def perform(task: Task) -> TaskResult:
         outcome = TaskResult(task, report, place=place_at(task.address) if task.address else None)
     except KeyboardInterrupt:
         raise
+    except Absent as error:
+        outcome = TaskResult(task, absent=str(error))
     except (Unloadable, Unusable) as error:
         outcome = TaskResult(task, error=str(error))
     except Exception as error:
@@ -97,10 +102,15 @@ def _find(task: Task) -> tuple[Callable[..., Any], dict[str, Any]]:
     if task.kind == "own":
         return _own(task), {}
     from verify.deviations import News, deviations
+    from verify.faults import Absent
     from verify.targets import TARGETS
 
     target = next(t for t in TARGETS if t.label == task.label and t.formula_id == task.formula_id)
-    news = News(task.label, task.formula_id, deviations())
+    lacking = target.lacking(str(task.options.get("device", "cpu")))
+    if lacking:
+        raise Absent(lacking)
+    known = tuple(each for each in deviations() if each.occurs_on(str(task.options.get("device", "cpu"))))
+    news = News(task.label, task.formula_id, known)
     return target.load(), {"conventions": target.judged_under, "sizes": target.sizes, "causes": news}
 
 

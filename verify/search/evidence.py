@@ -188,7 +188,14 @@ class Evidence:
         dtype = example.dtype if self.judge.real else None
         begin = f"{self.formula.id}: {self.caller.name}"
         return held(
-            raw, self.caller.returns, example.sizes, example.batch, dtype, self.caller.device, begin, shapes
+            raw,
+            self.caller.returns,
+            example.sizes,
+            example.batch,
+            dtype,
+            self.caller.expected_on,
+            begin,
+            shapes,
         )
 
     def under(self, judge: Judge, witness: Witness) -> Outcome:

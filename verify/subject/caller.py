@@ -11,6 +11,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -242,6 +243,11 @@ class Caller:
             said = f"{self.formula.id}: {self.name} changes its input {which} in place, for {shapes}"
             self.offences.setdefault("inputs", Offence("leaves its inputs alone", said, inputs, dtype))
 
+    @cached_property
+    def expected_on(self) -> str:
+        """The device that results are held to be on: that of the inputs; any where these are sizes alone."""
+        return "" if all(map(is_size, self.formula.inputs)) else self.device
+
     # Results -------------------------------------------------------------------------------------------------------------
 
     def results(
@@ -262,7 +268,7 @@ class Caller:
         if dtype in self.declined:  # it returns, but in another type
             raise Unsupported(self.declined[dtype])
         begin = f"{self.formula.id}: {self.name}"
-        found = held(result, self.returns, sizes, batch, dtype, self.device, begin, shapes)
+        found = held(result, self.returns, sizes, batch, dtype, self.expected_on, begin, shapes)
         names = [t.name for t in self.returns]
         passed = [(item.name, value) for item, value in zip(self.formula.inputs, arguments, strict=False)]
         for output, home in shared(list(zip(names, found, strict=True)), passed):

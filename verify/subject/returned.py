@@ -48,7 +48,8 @@ def held(
 ) -> list[torch.Tensor]:
     """What was returned, as a list of dense tensors of the declared shapes, dtypes and device.
 
-    ``dtype`` None accepts any floating type; ``begin`` names formula and callable, ``shapes`` the inputs.
+    ``dtype`` None accepts any floating type, ``device`` "" any device; ``begin`` names formula and callable, ``shapes`` the
+    inputs.
 
     Raises:
         Fault: anything else, with one line.
@@ -99,7 +100,7 @@ def _misfit(
         wanted, fits = str(DTYPES[dtype]), value.dtype == DTYPES[dtype]
     if not fits:
         return f"has dtype {value.dtype}; expected {wanted}"
-    if value.device.type != torch.device(device).type:
+    if device and value.device.type != torch.device(device).type:
         return f"is on {value.device}; expected {device}"
     if type(value) is not torch.Tensor and not isinstance(value, torch.nn.Parameter):
         try:

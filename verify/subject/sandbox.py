@@ -7,8 +7,9 @@ import gc
 import os
 import random
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -167,6 +168,29 @@ def _device(saved: torch.device | None) -> None:
     torch.set_default_device(None if saved is None or saved.type == "cpu" else saved)
 
 
+PRECISIONS = ("cuda.matmul", "cudnn.conv", "cudnn.rnn", "mkldnn.matmul", "mkldnn.conv", "mkldnn.rnn")
+"""What of ``torch.backends`` may round the factors of products in float32, each as its ``fp32_precision`` says."""
+_PRECISIONS: Sequence[Any] = [attrgetter(name)(torch.backends) for name in PRECISIONS]
+
+
+def _precision() -> tuple[str | None, ...]:
+    """That of all products, where they are told to have one, and that of each kind."""
+    try:
+        every = torch.get_float32_matmul_precision()
+    except RuntimeError:  # what was told to one kind contradicts it
+        every = None
+    return every, *(place.fp32_precision for place in _PRECISIONS)
+
+
+def _set_precision(saved: tuple[str | None, ...]) -> None:
+    every, *each = saved
+    if every is not None:
+        torch.set_float32_matmul_precision(every)
+    for place, before in zip(_PRECISIONS, each, strict=True):
+        if place.fp32_precision != before:
+            place.fp32_precision = before
+
+
 _KEPT: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)
 """Where Python keeps the environment: reading it there takes no decoding, and it is read twice for every call."""
 
@@ -194,11 +218,7 @@ _ITEMS = (
         torch.use_deterministic_algorithms,
     ),
     _Item("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
-    _Item(
-        "torch's float32 matmul precision",
-        torch.get_float32_matmul_precision,
-        torch.set_float32_matmul_precision,
-    ),
+    _Item("torch's float32 precision", _precision, _set_precision),
     _Item("torch's anomaly mode", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
     _Item("torch's global random state", torch.get_rng_state, torch.set_rng_state, torch.equal),
     _Item("NumPy's global random state", _NumPy(), np.random.set_state, _numpy_same),
@@ -218,7 +238,7 @@ STATES = {
     "torch's grad mode": "torch.is_grad_enabled()",
     "torch's deterministic algorithms": "torch.are_deterministic_algorithms_enabled()",
     "torch's number of threads": "torch.get_num_threads()",
-    "torch's float32 matmul precision": "torch.get_float32_matmul_precision()",
+    "torch's float32 precision": f"[{', '.join(f'torch.backends.{name}.fp32_precision' for name in PRECISIONS)}]",
     "torch's anomaly mode": "torch.is_anomaly_enabled()",
     "torch's global random state": "torch.get_rng_state().tolist()",
     "NumPy's global random state": "[*numpy.random.get_state()[1].tolist(), *numpy.random.get_state()[2:]]",

@@ -31,6 +31,8 @@ class Target:
         conventions: what it does by its own convention; ours where not given.
         differs: what is legitimately different, in a sentence.
         sizes: the sizes it supports, where not all, as rules by name (see :mod:`verify.inputs.size_rules`).
+        needs: what of its package not every version has, as ``nn.functional.linear_cross_entropy``.
+        cpu_only: whether it works on the CPU alone.
     """
 
     peer: str
@@ -41,6 +43,8 @@ class Target:
     differs: str = ""
     sizes: dict[str, str] = field(default_factory=dict)
     keywords: dict[str, Any] = field(default_factory=dict)
+    needs: str = ""
+    cpu_only: bool = False
 
     @property
     def label(self) -> str:
@@ -51,6 +55,18 @@ class Target:
     def present(self) -> bool:
         """Whether its package is installed."""
         return find_spec(PACKAGES[self.peer]) is not None
+
+    def lacking(self, device: str = "cpu") -> str:
+        """Why there is nothing to verify on a device, where its package is installed; empty where there is."""
+        if self.cpu_only and device.partition(":")[0] != "cpu":
+            return "it works on the CPU alone"
+        at: Any = import_module(PACKAGES[self.peer]) if self.needs else None
+        for name in self.needs.split(".") if self.needs else ():
+            if not hasattr(at, name):
+                version = import_module(PACKAGES[self.peer]).__version__
+                return f"{self.peer} {version} has no {self.needs}"
+            at = getattr(at, name)
+        return ""
 
     @property
     def judged_under(self) -> dict[str, str]:

@@ -87,7 +87,9 @@ class Case:
 
 def weights(result: Tensor) -> Tensor:
     """Weights of a sum, no two alike; of a result's dtype and shape."""
-    return torch.linspace(-1, 1, result.numel(), dtype=result.dtype).reshape(result.shape)
+    return torch.linspace(-1, 1, result.numel(), dtype=result.dtype, device=result.device).reshape(
+        result.shape
+    )
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from torch import nn
 import verify
 from spec.language.registry import find
 from verify import Unusable, adapt
+from verify.adapt.expressions import value
 from verify.inputs.examples import Space
 from verify.inputs.mask_kinds import fits
 from verify.properties.gradients import judge_gradient, with_cotangents
@@ -367,3 +368,11 @@ def test_results_without_axes_of_their_own_come_back_as_such(batch):
         return taken.sum(-1)
 
     assert worst(adapt.function(probability, batch=batch), "objectives.autoregressive") <= 1
+
+
+def test_what_an_expression_makes_of_sizes_alone_is_made_where_the_tensors_are() -> None:
+    """The device without memory stands for any other."""
+    names = {"n": 3, "x": torch.zeros(3, device="meta")}
+    for text in ("causal(n)", "zeros(n, 2)", "ones(n)", "arange(n)", "eye(n)"):
+        assert value(text, names, "call").is_meta
+        assert value(text, {"n": 3, "x": torch.zeros(3)}, "call").is_cpu

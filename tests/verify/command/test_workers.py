@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 
-from verify.command.workers import THREADS, Queue, Task, shared_threads
+from verify.command.workers import THREADS, Queue, Task, perform, shared_threads
+from verify.targets import TARGETS
 
 
 def tasks(**counts: int) -> list[Task]:
@@ -46,3 +48,20 @@ def test_processes_share_the_cores_and_what_the_user_has_set_stays(monkeypatch: 
         assert threads == 3
         assert [os.environ[name] for name in THREADS] == ["5", "3", "3"]
     assert [os.environ.get(name) for name in THREADS] == ["5", None, None]
+
+
+def test_what_is_installed_without_a_target_is_told_of_and_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An older version lacks a function, a device is not served: neither is an error."""
+    target = next(t for t in TARGETS if t.formula_id == "similarity.dot" and t.peer == "torch")
+    task = Task("target", target.label, target.formula_id, {"max_examples": 1, "device": "cpu"})
+    for changed, said in (
+        (replace(target, needs="nn.functional.of_tomorrow"), "has no nn.functional.of_tomorrow"),
+        (replace(target, needs="of.tomorrow"), "has no of.tomorrow"),
+    ):
+        monkeypatch.setattr("verify.targets.TARGETS", (changed,))
+        outcome = perform(task)
+        assert outcome.report is None
+        assert not outcome.error
+        assert said in outcome.absent
+    assert replace(target, cpu_only=True).lacking("cuda:1") == "it works on the CPU alone"
+    assert replace(target, cpu_only=True, needs="nn.functional.softmax").lacking() == ""

@@ -145,3 +145,26 @@ def test_what_is_done_to_standard_output_does_not_silence_the_checker(
     )
     assert (ran.returncode, ran.stderr) == (status, "")
     assert said in ran.stdout
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda: torch.set_float32_matmul_precision("medium"),
+        lambda: setattr(torch.backends.mkldnn.matmul, "fp32_precision", "bf16"),
+        lambda: setattr(torch.backends.cudnn.rnn, "fp32_precision", "ieee"),
+    ],
+)
+def test_who_changes_how_exact_products_are_is_reported_and_undone(change):
+    """By the one setting for all, or by that of one kind: what contradicts the first is no fault in the checker."""
+
+    def fn(x, gamma, beta, eps):
+        change()
+        return right(x, gamma, beta, eps)
+
+    places = [torch.backends.cuda.matmul, torch.backends.cudnn.rnn, torch.backends.mkldnn.matmul]
+    before = [place.fp32_precision for place in places]
+    report = check(fn, "normalization.layer_norm", max_examples=3)
+    assert [place.fp32_precision for place in places] == before
+    assert torch.get_float32_matmul_precision() == "highest"
+    assert any("torch's float32 precision" in each.message for each in report.falsified)

@@ -38,6 +38,7 @@ from verify.search.causes.forms import (
     some_sizes_only,
     transposed,
 )
+from verify.search.causes.settings import rounded_factors
 from verify.search.evidence import Evidence
 
 
@@ -57,6 +58,7 @@ FORMS: tuple[Cause, ...] = (
     Cause("some sizes only", some_sizes_only),
     Cause("random", random_result),
     Cause("results exchanged", outputs_exchanged),
+    Cause("torch rounds factors", rounded_factors),
 )
 """Causes that are looked for before other conventions: nothing else is told from results of another form."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from verify.targets.listed.entries import (
     CLAMPED,
     NAN,
@@ -262,19 +264,25 @@ TORCH = (
         "objectives:summed_cross_entropy",
         differs="is the negative; called for each member",
     ),
-    torch(
-        "F.linear_cross_entropy",
-        "objectives.linear_cross_entropy",
-        "objectives:linear_cross_entropy",
-        NONE_ASKED,
-        ONE_MEAN,
+    replace(
+        torch(
+            "F.linear_cross_entropy",
+            "objectives.linear_cross_entropy",
+            "objectives:linear_cross_entropy",
+            NONE_ASKED,
+            ONE_MEAN,
+        ),
+        needs="nn.functional.linear_cross_entropy",
     ),
-    torch(
-        "F.linear_cross_entropy(chunked)",
-        "objectives.linear_cross_entropy",
-        "objectives:linear_cross_entropy",
-        NONE_ASKED,
-        ONE_MEAN,
-        chunked=True,
+    replace(
+        torch(
+            "F.linear_cross_entropy(chunked)",
+            "objectives.linear_cross_entropy",
+            "objectives:linear_cross_entropy",
+            NONE_ASKED,
+            ONE_MEAN,
+            chunked=True,
+        ),
+        needs="nn.LinearCrossEntropyOptions",
     ),
 )

@@ -182,6 +182,7 @@ TRANSFORMERS = (
         "masking.mlm",
         "huggingface:collator",
         differs="its generator attribute is set to the generator passed",
+        cpu_only=True,
     ),
     Target(
         "transformers",
@@ -190,6 +191,7 @@ TRANSFORMERS = (
         "huggingface:whole_word_collator",
         {"replacement": "always_mask"},
         "its generator attribute is set to the generator passed; words are given by offsets; takes one leading dimension",
+        cpu_only=True,
     ),
     Target(
         "transformers",
