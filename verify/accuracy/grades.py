@@ -24,7 +24,7 @@ from verify.accuracy.gradable import bounds_at, broken, gradable
 from verify.accuracy.lost_digits import Explained, placed
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example
-from verify.inputs.realistic_examples import BUDGET, ladder, realistic, repeats
+from verify.inputs.realistic_examples import BUDGET, ladder, realistic, repeats, unit_weights
 from verify.inputs.sizes import sizing
 from verify.properties.gradients import backward, differentiable, gradient_question, unsaid, with_cotangents
 from verify.properties.values import Judge, Reals
@@ -231,11 +231,20 @@ def _seconds(caller: Caller, arguments: list[Any]) -> float:
     return time.process_time() - began
 
 
-def _default(setting: Setting, dtype: str) -> Iterator[Example]:
-    """Planned examples with their sizes, masks and numbers, of ordinary data: how a row that cancels rounds is chance."""
-    space = setting.space(moderate=True)
+def _default(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+    """Planned examples with their sizes, masks and numbers, of ordinary data: how a row that cancels rounds is chance.
+
+    For gradients weights keep data of unit size. Else scores are in the hundreds and a softmax is 1 and 0, without an error in
+    careful arithmetic; fused kernels compute it anew going backward, from its logarithm, and are off by a share as large as it.
+    """
+    space, judge = setting.space(moderate=True), setting.judge
     for recipe in space.plan(1 if space.sizing.dear else EXAMPLES, setting.seed + 17):
-        yield space.example(recipe._replace(regime=0, other=0), dtype)
+        recipe = recipe._replace(regime=0, other=0)
+        example = space.example(recipe, dtype)
+        if kind == "gradient":
+            made = unit_weights(judge.formula, example.sizes, dtype, setting.seed, space.fixed)
+            example = space.example(recipe, dtype, example.batch, example.sizes, made)
+        yield example
 
 
 def accuracy_check(
@@ -257,7 +266,7 @@ def accuracy_check(
         for kind in kinds:
             for wide in (True, False):
                 grade = Grade(dtype, rare=RARE[kind])
-                for example in _wide(setting, dtype, kind) if wide else _default(setting, dtype):
+                for example in (_wide if wide else _default)(setting, dtype, kind):
                     if (
                         not setting.clock.over
                         and not caller.hung

@@ -6,7 +6,7 @@ Which sizes these are, and over how many entries a weight is summed, is read off
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from itertools import count
@@ -152,10 +152,17 @@ def realistic(
     """An example at realistic sizes; ``masks`` draws a random mask where the statement has one."""
     causal = supported.masks == "causal"  # there is no other, and none is a mask, too
     space = _space(formula, masks or causal, supported)
-    weights = _weights(formula, tuple(sizes.items()), frozenset(space.fixed), seed)
-    made = {name: rounded(values, dtype) for name, values in weights.items()}
+    made = unit_weights(formula, sizes, dtype, seed, space.fixed)
     example = space.example(Recipe(0, 0, 0, int(masks), 0, seed), dtype, batch, sizes, made)
     return replace(example, regime="as wide as real models")
+
+
+def unit_weights(
+    formula: Formula, sizes: Mapping[Size, int], dtype: str, seed: int, fixed: Collection[str] = ()
+) -> dict[str, Any]:
+    """Random parameters, those that are ``fixed`` left out, by which data of unit size stay so."""
+    weights = _weights(formula, tuple(sizes.items()), frozenset(fixed), seed)
+    return {name: rounded(values, dtype) for name, values in weights.items()}
 
 
 @lru_cache(maxsize=32)
@@ -185,4 +192,4 @@ def repeats(formula: Formula, sizes: Mapping[Size, int], entries: int) -> int:
     return math.ceil(entries / max(each, 1))
 
 
-__all__ = ["BUDGET", "ladder", "realistic", "repeats"]
+__all__ = ["BUDGET", "ladder", "realistic", "repeats", "unit_weights"]
