@@ -14,6 +14,7 @@ from verify.faults import Unusable
 from verify.properties.values import Judge
 from verify.report import Report, options_said
 from verify.search.evidence import SPOILT, Evidence, Witness
+from verify.search.unsaid_sizes import where_something_is_said
 
 AUTO = "auto"
 """In the place of conventions: find them."""
@@ -138,6 +139,13 @@ def _tried(
     witnesses: list[Witness],
     failing: list[Witness],
 ) -> Nearest | None:
+    if other.partial:
+        said = where_something_is_said(other, evidence.caller.sizes)
+        witnesses, failing = (
+            [w for w in part if said.fits(w.example.sizes)] for part in (witnesses, failing)
+        )
+        if not failing:
+            return None
     other.ahead(w.example for w in witnesses)
     passed, right, wrong = 0, 0, 0
     for tried, witness in enumerate(failing, 1):

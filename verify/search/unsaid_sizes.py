@@ -26,9 +26,10 @@ def where_something_is_said(judge: Judge, supported: Supported) -> Supported:
     if not judge.partial or judge.formula.law is not None:
         return supported
     space = Space(judge.formula, moderate=True, supported=supported)
-    rules = list(supported.rules)
+    rules = list[SizeRule]()
+    ruled = {rule.size for rule in supported.rules}
     for size in space.symbols:
-        if size.name in supported.symbols:
+        if size in ruled:
             continue
         least = 1
         while least <= LARGEST and _unsaid(
@@ -37,7 +38,7 @@ def where_something_is_said(judge: Judge, supported: Supported) -> Supported:
             least += 1
         if 1 < least <= LARGEST:
             rules.append(SizeRule(size, f"{least}..", bounds=(least, None)))
-    return replace(supported, rules=tuple(rules))
+    return replace(supported, rules=(*rules, *supported.rules))
 
 
 def _unsaid(judge: Judge, space: Space, sizes: Mapping[Size, int]) -> bool:

@@ -9,6 +9,7 @@ import random
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -168,25 +169,43 @@ def _device(saved: torch.device | None) -> None:
     torch.set_default_device(None if saved is None or saved.type == "cpu" else saved)
 
 
+WHOLE = ("mkldnn", "cudnn", "")
+"""What is told to several kinds: those of a library, and all. To tell the first is to tell the last, too."""
 PRECISIONS = ("cuda.matmul", "cudnn.conv", "cudnn.rnn", "mkldnn.matmul", "mkldnn.conv", "mkldnn.rnn")
 """What of ``torch.backends`` may round the factors of products in float32, each as its ``fp32_precision`` says."""
-_PRECISIONS: Sequence[Any] = [attrgetter(name)(torch.backends) for name in PRECISIONS]
+_NAMES = [f"torch.backends.{name}".rstrip(".") for name in (*WHOLE, *PRECISIONS)]
+_TOLD: Sequence[Any] = [attrgetter(name.partition(".")[2])(torch) for name in _NAMES]
 
 
-def _precision() -> tuple[str | None, ...]:
-    """That of all products, where they are told to have one, and that of each kind."""
+_OLDER: Sequence[tuple[Callable[[], Any], Callable[[Any], None], Any]] = [
+    (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision, "highest"),
+    *(
+        (partial(getattr, place, "allow_tf32"), partial(setattr, place, "allow_tf32"), begins)
+        for place, begins in ((torch.backends.cuda.matmul, False), (torch.backends.cudnn, True))
+    ),
+]
+"""How torch is asked and told the older way, and what it begins with."""
+
+
+def _asked(ask: Callable[[], Any]) -> Any:
     try:
-        every = torch.get_float32_matmul_precision()
-    except RuntimeError:  # what was told to one kind contradicts it
-        every = None
-    return every, *(place.fp32_precision for place in _PRECISIONS)
+        return ask()
+    except RuntimeError:  # what it was told the newer way contradicts it
+        return None
 
 
-def _set_precision(saved: tuple[str | None, ...]) -> None:
-    every, *each = saved
-    if every is not None:
-        torch.set_float32_matmul_precision(every)
-    for place, before in zip(_PRECISIONS, each, strict=True):
+def _precision() -> tuple[Any, ...]:
+    """What torch is told the older way, then what the newer."""
+    return *(_asked(ask) for ask, _, _ in _OLDER), *(place.fp32_precision for place in _TOLD)
+
+
+def _set_precision(saved: tuple[Any, ...]) -> None:
+    for (ask, tell, begins), before in zip(_OLDER, saved, strict=False):
+        if _asked(ask) != before:
+            tell(
+                begins if before is None else before
+            )  # what was contradicted is most likely what torch begins with
+    for place, before in zip(_TOLD, saved[len(_OLDER) :], strict=True):
         if place.fp32_precision != before:
             place.fp32_precision = before
 
@@ -238,7 +257,7 @@ STATES = {
     "torch's grad mode": "torch.is_grad_enabled()",
     "torch's deterministic algorithms": "torch.are_deterministic_algorithms_enabled()",
     "torch's number of threads": "torch.get_num_threads()",
-    "torch's float32 precision": f"[{', '.join(f'torch.backends.{name}.fp32_precision' for name in PRECISIONS)}]",
+    "torch's float32 precision": f"[{', '.join(f'{name}.fp32_precision' for name in _NAMES)}]",
     "torch's anomaly mode": "torch.is_anomaly_enabled()",
     "torch's global random state": "torch.get_rng_state().tolist()",
     "NumPy's global random state": "[*numpy.random.get_state()[1].tolist(), *numpy.random.get_state()[2:]]",

@@ -1,6 +1,7 @@
-"""At sizes of which a statement says nothing a callable is not called; wherever something is said, it is."""
+"""At sizes of which a statement says nothing where nothing is hidden a callable is not called; at all others it is."""
 
 import pytest
+import torch
 
 from spec.language.registry import find
 from verify import check
@@ -47,6 +48,28 @@ def test_what_a_user_says_of_a_size_stays():
     formula = find(LOSS)
     own = Supported.of(formula, {"V": "even"})
     assert where_something_is_said(Judge(formula, {"smoothing": "others"}), own) == own
+
+
+def test_a_size_that_others_are_to_equal_is_no_rule_of_its_own():
+    """What is said of T there leaves V free."""
+    formula = find(LOSS)
+    found = where_something_is_said(
+        Judge(formula, {"smoothing": "others"}), Supported.of(formula, {"T": "V"})
+    )
+    assert str(found) == "V = 2.., T = V"
+    assert {s.name: v for s, v in found.settled(dict.fromkeys(formula.sizes, 1)).items()} == {"T": 2, "V": 2}
+
+
+def test_sizes_that_other_conventions_leave_out_speak_against_none():
+    """Right where a share is spread over the others, NaN at a single word: no other convention is named beside it."""
+
+    def multiplied(s, y, epsilon):
+        asked, law = (y >= 0).to(s.dtype), log_law(s, y)
+        each = epsilon / torch.tensor(s.shape[-1] - 1.0, dtype=s.dtype)
+        cost = (-(1 - epsilon) * entries(law, y) - each * (law.sum(-1) - entries(law, y))) * asked
+        return cost.sum(-1) / asked.sum(-1).clamp(min=1)
+
+    assert check(multiplied, LOSS, conventions="auto", max_examples=30).found == {"smoothing": "others"}
 
 
 def test_who_is_undefined_where_the_statement_is_conforms():

@@ -13,6 +13,7 @@ import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from tests.verify.subject.calling import right
+from tests.verify.subject.exactness import told
 from verify import check
 from verify.subject.sandbox import environment_variables
 
@@ -151,20 +152,26 @@ def test_what_is_done_to_standard_output_does_not_silence_the_checker(
     "change",
     [
         lambda: torch.set_float32_matmul_precision("medium"),
-        lambda: setattr(torch.backends.mkldnn.matmul, "fp32_precision", "bf16"),
-        lambda: setattr(torch.backends.cudnn.rnn, "fp32_precision", "ieee"),
+        lambda: setattr(torch.backends.cudnn, "allow_tf32", False),
+        lambda: setattr(torch.backends.mkldnn, "fp32_precision", "bf16"),
     ],
 )
 def test_who_changes_how_exact_products_are_is_reported_and_undone(change):
-    """By the one setting for all, or by that of one kind: what contradicts the first is no fault in the checker."""
+    """By the one setting for all, or by that of one kind."""
 
     def fn(x, gamma, beta, eps):
         change()
         return right(x, gamma, beta, eps)
 
-    places = [torch.backends.cuda.matmul, torch.backends.cudnn.rnn, torch.backends.mkldnn.matmul]
-    before = [place.fp32_precision for place in places]
+    before = told()
     report = check(fn, "normalization.layer_norm", max_examples=3)
-    assert [place.fp32_precision for place in places] == before
-    assert torch.get_float32_matmul_precision() == "highest"
+    assert told() == before
     assert any("torch's float32 precision" in each.message for each in report.falsified)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="every case has a process of its own")
+def test_settings_of_exactness_are_undone_whatever_they_were():
+    """Whatever torch was told before, even what contradicts itself, it is told again."""
+    command = [sys.executable, "-m", "tests.verify.subject.exactness"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
