@@ -176,14 +176,16 @@ def test_weights_of_attention_are_transformers(config, encoder, theirs, ids, mas
 
 
 def test_batches_may_have_any_leading_dimensions(config, encoder, ids, mask):
-    """None, and two."""
+    """None, and two. Where a product is by another number of rows, some processors add in another order: some thousand roundings
+    of 1e-16 each, which norms leave as they are, are far below 1e-10.
+    """
     ours, words = encoder(config), ids(config)
     whole = ours(words[:4], mask=mask[:4], all_layers=True, weights=True)
     split = ours(
         words[:4].unflatten(0, (2, 2)), mask=mask[:4].unflatten(0, (2, 2)), all_layers=True, weights=True
     )
     for one, other in zip(whole, split, strict=True):
-        assert torch.equal(one.flatten(), other.flatten())
+        assert (one.flatten() - other.flatten()).abs().max() < 1e-10
     assert split.layers.shape == (config.layers + 1, 2, 2, 17, config.d_model)
 
 

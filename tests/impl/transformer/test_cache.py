@@ -152,14 +152,16 @@ def test_slots_that_no_beam_sees_any_more_are_freed(case, allowed):
 
 
 def test_a_cache_of_beams_has_all_its_room_again_after_a_reset(case):
-    """Slots that the beams shared are free."""
+    """Slots that the beams shared are free. Some processors add a matrix's last rows in another order: some hundred roundings of
+    1e-16 each are far below 1e-10.
+    """
     it, source, target, _ = case()
     cache = started(it, source, capacity=5)
     it.decode_step(target[:, :3], cache)
     cache.reorder(torch.tensor([0, 0, 1, 1, 2, 2])).reset()
     for at in range(5):
         logits = it.decode_step(target.repeat_interleave(2, 0)[:, at : at + 1], cache)
-    assert torch.equal(logits[::2], logits[1::2])
+    assert (logits[::2] - logits[1::2]).abs().max() < 1e-10
 
 
 def test_a_cache_that_was_reset_begins_anew(case):
