@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from impl import _linear
 from impl._linear import FEW, PACKED, linear, prepared
 
 d, c = 11, 7
@@ -39,8 +40,10 @@ def test_few_rows_have_the_layer_of_many(shape, biased):
 @pytest.mark.parametrize("biased", [True, False])
 @pytest.mark.parametrize("size", [(c, d), (d, c)], ids=["wide", "high"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_a_prepared_layer_is_the_layer(rows, biased, size, dtype):
-    """For any number of rows, with a bias and without; alone, and added to something."""
+@pytest.mark.parametrize("amd", [False, True])
+def test_a_prepared_layer_is_the_layer(rows, biased, size, dtype, amd, monkeypatch):
+    """For any number of rows, with a bias and without; alone, and added to something; by the kernels of either processor."""
+    monkeypatch.setattr(_linear, "amd", lambda: amd)
     generator = torch.Generator().manual_seed(2)
     out, width = size
     x, W = (torch.randn(n, width, generator=generator, dtype=dtype) for n in (rows, out))
