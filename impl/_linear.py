@@ -74,8 +74,8 @@ def prepared(W: Float[Tensor, "c d"], b: Float[Tensor, " c"] | None, rows: int) 
 
 @cache
 def amd() -> bool:
-    """Whether the processor is one of AMD's, on which MKL is slow and oneDNN is not: products of 1 to 32 rows take it 0.2 to 0.7
-    of the time with two threads, at widths from 384 to 8192.
+    """Whether the processor is one of AMD's, on which MKL is slow and oneDNN is not: products of 1 to 32 rows take it 0.14 to
+    0.7 of the time with two threads, at widths from 384 to 8192; with one up to 1.1 of it where W is small.
     """
     told = Path("/proc/cpuinfo")
     return told.exists() and "AuthenticAMD" in told.read_text()

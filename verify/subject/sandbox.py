@@ -202,9 +202,8 @@ def _precision() -> tuple[Any, ...]:
 def _set_precision(saved: tuple[Any, ...]) -> None:
     for (ask, tell, begins), before in zip(_OLDER, saved, strict=False):
         if _asked(ask) != before:
-            tell(
-                begins if before is None else before
-            )  # what was contradicted is most likely what torch begins with
+            # What was contradicted is most likely what torch begins with.
+            tell(begins if before is None else before)
     for place, before in zip(_TOLD, saved[len(_OLDER) :], strict=True):
         if place.fp32_precision != before:
             place.fp32_precision = before
