@@ -5,7 +5,7 @@ in a row, S slots for keys and values; m entries of the memory. All tensors have
 anew only where reordering changes how many rows there are.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -121,15 +121,14 @@ class Cache:
 
     def room(
         self, n: int
-    ) -> Iterator[tuple[Float[Tensor, "2 g h new d"], Float[Tensor, "g h m d"], Float[Tensor, "g h m d"]]]:
+    ) -> tuple[Float[Tensor, "L 2 g h new d"], Float[Tensor, "L g h m d"], Float[Tensor, "L g h m d"]]:
         """What ``append`` works with, for all layers at once: where keys and values of the next n tokens of each row are to be
-        written, and where they stand with those before them. ValueError where there is no room.
+        written, and where keys and values stand with those before them. ValueError where there is no room.
         """
         self._admit(n)
         end = self._used + n * self.beams
         keys, values = self._kv[..., :end, :].unbind(1)
-        new = self._kv[..., self._used : end, :]
-        return zip(new.unbind(), keys.unbind(), values.unbind(), strict=True)
+        return self._kv[..., self._used : end, :], keys, values
 
     def advance(self, n: int, lengths: Integer[Tensor, " r"] | None = None) -> None:
         """The next n tokens are appended in every layer; of row i only the first lengths[i] are real, if that is given."""

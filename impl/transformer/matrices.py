@@ -1,25 +1,25 @@
 """The products with a decoder's matrices and with that of the logits, made ready for a number of rows."""
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 from operator import attrgetter
 from typing import cast
 
 from jaxtyping import Float
 from torch import Tensor
 
-from impl._linear import Product, prepared
+from impl._products import Product, Weights, quickest
 from impl.transformer.layers import DecoderLayer
 from impl.transformer.stacks import Decoder
 
 __all__ = ["Matrices"]
 
 EARLY = 1
-"""After so many steps of equally many rows matrices are copied for them, which takes as long as the copies save in some three
-steps. Where rows change at every step nothing is copied.
+"""After so many steps of equally many rows their products are those that are quickest here, some of copied matrices. Where rows
+change at every step nothing is measured, and nothing copied.
 """
 VERSION, PLACE = attrgetter("_version"), Tensor.data_ptr
 """What a change of a matrix changes: in place, and by another in its place."""
-Weights = tuple[Tensor, Tensor | None]
 
 
 class Matrices:
@@ -51,8 +51,9 @@ class Matrices:
         if rows != self._rows:
             self._rows, self._steps = rows, 0
         if self._steps in (0, EARLY):
-            make = prepared if self._steps else lambda W, b, _: Product(W, b)
-            self._products = [[make(W, b, rows) for W, b in weights] for weights in self._weights]
+            every = [pair for weights in self._weights for pair in weights]
+            made = iter(quickest(every, rows) if self._steps else [Product(W, b, rows) for W, b in every])
+            self._products = [list(islice(made, len(weights))) for weights in self._weights]
             copies = any(product.copies for products in self._products for product in products)
             self._versions = self._have(VERSION) if copies else None
         self._steps += 1

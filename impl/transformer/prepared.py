@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Integer
 from torch import Tensor, nn
 
 from impl import feedforward
-from impl._linear import Product
+from impl._products import Product
 from impl._transforms import in_forward_mode, in_func
 from impl.attention import MultiHeadAttention
 from impl.transformer.cache import Cache
@@ -87,11 +87,15 @@ class Prepared:
             for number, layer in enumerate(self._layers):
                 layer.read(*cache.memory(number), cache.memory_mask)
         with torch.inference_mode():  # what stays within needs no versions; the logits are made outside of it
-            rooms, seen = cache.room(1), cache.mask(1)
+            new, keys, values = cache.room(1)
+            if cache.beams == 1 and keys.shape[1] * keys.shape[2] >= MANY:
+                keys, values = keys.flatten(1, 2).mT, values.flatten(1, 2)
+            seen = cache.mask(1)
             x = self._words.at(ids, F.embedding(cache.lengths, cache.positions))
             hidden = None if seen is None else _hidden(seen, x)
+            rooms = zip(new.unbind(), keys.unbind(), values.unbind(), strict=True)
             for layer, own, room in zip(self._layers, products, rooms, strict=True):
-                x = layer.step(x, own, cache.beams, *room, hidden)
+                x = layer.step(x, own, *room, hidden)
             x = self._decoder.norm(x)
         cache.advance(1)
         return logits(x).contiguous()
@@ -104,7 +108,6 @@ class Layer:
         residuals = layer.residual_self, layer.residual_cross, layer.residual_feed_forward
         norms, nothing = [_norm(residual.norm) for residual in residuals], [_same] * len(residuals)
         self._norms = (norms, nothing) if layer.residual_self.pre else (nothing, norms)
-        self.h = layer.self_attention.h
         self._active = torch.relu_ if layer.feed_forward.network is feedforward.relu else F.gelu
 
     def read(
@@ -115,32 +118,35 @@ class Layer:
         if mask is not None:
             some = mask.any(-1, keepdim=True)  # a source of which nothing is seen: each head gives 0
             v, self._hidden = torch.where(some[..., None], v, 0.0), _hidden(mask | ~some, v)
-        self._memory = k.contiguous(), v.contiguous()
+        k, v = k.contiguous(), v.contiguous()
+        self._memory, self._heads = (k, v), (k.flatten(0, 1).mT, v.flatten(0, 1))
 
     def step(
         self,
         x: Float[Tensor, "r d_model"],
         products: Sequence[Product],
-        w: int,
         new: Float[Tensor, "2 g h w d"],
-        k: Float[Tensor, "g h m d"],
-        v: Float[Tensor, "g h m d"],
+        k: Float[Tensor, "g h m d"] | Float[Tensor, "gh d m"],
+        v: Float[Tensor, "g h m d"] | Float[Tensor, "gh m d"],
         hidden: Float[Tensor, "g 1 w m"] | None,
     ) -> Float[Tensor, "r d_model"]:
         """``DecoderLayer.step`` of one word in each of a source's w rows; −∞ in ``hidden`` stands where a row may not attend.
         Keys and values of the words are written to ``new``, which is part of k and v. x may be overwritten.
+
+        Heads are multiplied in batches where all heads of all sources stand along one axis, the keys as columns.
         """
         qkv, out, q_only, out_memory, expand, contract = products
-        g, (before, after) = k.shape[0], self._norms
-        parts = qkv(before[0](x)).view(g, w, 3, self.h, -1).permute(2, 0, 3, 1, 4)
-        new.copy_(parts[1:])
-        x = after[0](out.onto(x, _attend(parts[0], k, v, hidden)))
-        q = q_only(before[1](x)).view(g, w, self.h, -1).transpose(1, 2)
-        x = after[1](out_memory.onto(x, _attend(q, *self._memory, self._hidden)))
+        (_, g, h, w, _), (before, after) = new.shape, self._norms
+        attend, memory = (_in_batches, self._heads) if k.dim() == 3 else (_fused, self._memory)
+        q, *kv = qkv(before[0](x)).view(g, w, 3, h, -1).permute(2, 0, 3, 1, 4).split((1, 2))
+        new.copy_(kv[0])
+        x = after[0](out.onto(x, attend(q[0], k, v, hidden)))
+        q = q_only(before[1](x)).view(g, w, h, -1).transpose(1, 2)
+        x = after[1](out_memory.onto(x, attend(q, *memory, self._hidden)))
         return after[2](contract.onto(x, self._active(expand(before[2](x)))))
 
 
-def _attend(
+def _fused(
     q: Float[Tensor, "g h w d"],
     k: Float[Tensor, "g h m d"],
     v: Float[Tensor, "g h m d"],
@@ -148,17 +154,22 @@ def _attend(
 ) -> Float[Tensor, "r d_model"]:
     """What heads say one beside the other."""
     g, h, w, d = q.shape
-    if w > 1:
-        z = F.scaled_dot_product_attention(q, k, v, hidden)
-        return z.transpose(1, 2).reshape(g * w, h * d)
-    if g * h < MANY:
-        return F.scaled_dot_product_attention(q, k, v, hidden).reshape(g, h * d)
-    e = torch.baddbmm(
-        q.new_empty(1, 1, 1), q.reshape(-1, 1, d), k.flatten(0, 1).mT, beta=0, alpha=1 / math.sqrt(d)
-    )
+    z = F.scaled_dot_product_attention(q, k, v, hidden)
+    return (z if w == 1 else z.transpose(1, 2)).reshape(g * w, h * d)
+
+
+def _in_batches(
+    q: Float[Tensor, "g h 1 d"],
+    k: Float[Tensor, "gh d m"],
+    v: Float[Tensor, "gh m d"],
+    hidden: Float[Tensor, "g 1 1 m"] | None,
+) -> Float[Tensor, "g d_model"]:
+    """The same of one query for each source."""
+    g, h, _, d = q.shape
+    e = torch.baddbmm(q.new_empty(1, 1, 1), q.reshape(-1, 1, d), k, beta=0, alpha=1 / math.sqrt(d))
     if hidden is not None:
         e.view(g, h, 1, -1).add_(hidden)
-    return torch.bmm(e.softmax(-1), v.flatten(0, 1)).view(g, h * d)
+    return torch.bmm(e.softmax(-1), v).view(g, h * d)
 
 
 def _norm(norm: nn.LayerNorm) -> Callable[[Tensor], Tensor]:

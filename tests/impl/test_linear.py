@@ -4,8 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from impl import _linear
-from impl._linear import FEW, PACKED, linear, prepared
+from impl._linear import FEW, linear
 
 d, c = 11, 7
 
@@ -32,30 +31,3 @@ def test_few_rows_have_the_layer_of_many(shape, biased):
     assert ((found - want).abs() <= limit).all()
     W.requires_grad_()
     assert torch.equal(linear(x, W, b), F.linear(x, W, b))
-
-
-@pytest.mark.parametrize(
-    "rows", [1, 2, 3, PACKED.start, 5, 7, PACKED.stop - 1, PACKED.stop, FEW.stop - 1, FEW.stop]
-)
-@pytest.mark.parametrize("biased", [True, False])
-@pytest.mark.parametrize("size", [(c, d), (d, c)], ids=["wide", "high"])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("amd", [False, True])
-def test_a_prepared_layer_is_the_layer(rows, biased, size, dtype, amd, monkeypatch):
-    """For any number of rows, with a bias and without; alone, and added to something; by the kernels of either processor."""
-    monkeypatch.setattr(_linear, "amd", lambda: amd)
-    generator = torch.Generator().manual_seed(2)
-    out, width = size
-    x, W = (torch.randn(n, width, generator=generator, dtype=dtype) for n in (rows, out))
-    b = torch.randn(out, generator=generator, dtype=dtype) if biased else None
-    want = F.linear(x, W, b)
-    # As above: two orders of summation.
-    size_of_terms = F.linear(x.abs(), W.abs(), None if b is None else b.abs())
-    limit = 2 * (width + 1) * torch.finfo(dtype).eps * size_of_terms
-    with torch.no_grad():
-        product = prepared(W, b, rows)
-        found, y = product(x), want.flip(0)
-        added = product.onto(y.clone(), x)
-    assert found.shape == want.shape
-    assert ((found - want).abs() <= limit).all()
-    assert ((added - (y + want)).abs() <= limit + 2 * torch.finfo(dtype).eps * (y.abs() + limit)).all()

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from impl._linear import prepared
+from impl import _products
 from impl.transformer.matrices import EARLY
 from impl.transformer.prepared import Prepared
 
@@ -41,12 +41,42 @@ def decoded():
     return run
 
 
+@pytest.fixture
+def only(monkeypatch):
+    """Products are of this kind alone."""
+
+    def set_(kind):
+        if kind is None or not kind.suits(torch.ones(4, 1), 5):
+            pytest.skip("there is no such product here")
+        monkeypatch.setattr(_products, "KINDS", (kind,))
+        monkeypatch.setattr(_products, "_measured", {})
+
+    return set_
+
+
+@pytest.mark.parametrize("kind", _products.KINDS)
+@pytest.mark.parametrize(("rows", "beams"), [(5, 1), (2, 7)])
+def test_steps_with_products_of_any_kind_are_those_of_the_modules(
+    kind, rows, beams, model, decoded, allowed, only
+):
+    """Whichever is quickest where they are taken."""
+    only(kind)
+    it = model(d_model=16, d_ff=12, target_vocabulary=20)
+
+    def plain(dtype):
+        return decoded(deepcopy(it).to(dtype), rows, beams, plain=True)[0].double()
+
+    found, cache = decoded(deepcopy(it).to(torch.float32), rows, beams)
+    assert cache.prepared is not None
+    assert (found - plain(torch.float64)).abs().max() <= allowed(plain, torch.float32)
+
+
 @pytest.mark.parametrize(
     ("rows", "beams"), [(1, 1), (3, 1), (5, 1), (17, 1), (37, 1), (1, 3), (2, 7), (7, 5)]
 )
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_prepared_steps_are_those_of_the_modules(rows, beams, dtype, model, decoded, allowed):
-    """For all numbers of rows that have products of their own, before weights are copied and afterwards."""
+    """For few rows and many, beams and none, before the quickest products are known and afterwards."""
     it = model()
 
     def plain(dtype):
@@ -78,10 +108,11 @@ def test_every_choice_of_the_configuration_is_followed(changes, model, decoded, 
 
 
 @pytest.mark.parametrize("how", ["in place", "data"])
-@pytest.mark.parametrize("rows", [1, 5])
-def test_changed_weights_are_not_those_that_were_copied(how, rows, model, decoded):
+@pytest.mark.parametrize("copies", [True, False])
+def test_changed_weights_are_not_those_that_were_copied(how, copies, model, decoded, only):
     """The next step is made from the weights as they are then: by the modules where there were copies."""
-    said, one = [], model(torch.float32)
+    only(next((kind for kind in _products.KINDS if kind.copies == copies), None))
+    rows, said, one = 5, [], model(torch.float32)
     for plain in (True, False):
         it = deepcopy(one)
         _, cache = decoded(it, rows, plain=plain)
@@ -93,8 +124,6 @@ def test_changed_weights_are_not_those_that_were_copied(how, rows, model, decode
         other = torch.full((rows, 1), 3)
         said.append((cache, it.decode_step(other, cache)))
     (_, want), (cache, found) = said
-    copies = prepared(one.decoder.layers[1].feed_forward.expand.weight, None, rows).copies
-    assert copies or rows == 1
     assert (cache.prepared is None) == (copies or how == "data")
     unit = torch.finfo(torch.float32).eps * want.abs().max()
     # Keys and values of the steps before are rounded otherwise; old weights would differ by as much as the logits are.
