@@ -119,7 +119,10 @@ def _real(value: Any) -> Any:
 def _stacked(flat: Flat, item: Tensor, arrays: list[Any]) -> Any:
     if any(array.shape != arrays[0].shape for array in arrays):
         raise ValueError(f"{flat.formula_id}: the examples differ in the shape of {item.name}")
-    return np.stack(arrays)
+    stacked = np.empty((len(arrays), *arrays[0].shape), arrays[0].dtype)
+    for place, array in enumerate(arrays):
+        stacked[place] = array
+    return stacked
 
 
 def _conditions(flat: Flat, item: Tensor, values: list[Any], sizes: Mapping[Any, int]) -> Any:

@@ -87,6 +87,25 @@ class Num:
             self.top,
         )
 
+    def fills(self, shape: tuple[int, ...]) -> bool:
+        """Whether each of its arrays has this shape already; 1 stands for any length."""
+        own, error, low = self.value.shape, self.error, self.low
+        return (
+            (own == shape or has(own, shape))
+            and (error is None or error.shape == own)
+            and (low is None or low is self.value or low.shape == own)
+            and (self.lost is None or self.lost.shape == own)
+            and (self.scale is None or self.scale.shape == own)
+            and self.reach is None
+        )
+
+    def by_itself(self, part: bool) -> Num:
+        """The same numbers as a line gives them: of no softmax, and no sum but where the line is ``part`` of another."""
+        if self.softmax is None and (part or self.reach is None):
+            return self
+        reach, terms = (self.reach, self.terms) if part else (None, 1)
+        return Num(self.value, self.error, self.scale, self.low, self.lost, None, reach, self.exact, terms, self.top)
+
     def reached(self) -> Floats | None:
         """How far the partial sums reach."""
         return self.reach.made() if isinstance(self.reach, Rearranged) else self.reach
@@ -118,6 +137,16 @@ class Num:
                 error = np.ldexp(error, between(self.scale, -2400, 2400))
         error = np.where(error < HUGE, error, np.inf)
         return error if self.lost is None else np.where(self.lost, np.inf, error)
+
+
+def has(own: tuple[int, ...], asked: tuple[int, ...]) -> bool:
+    """Whether an array has the lengths that are asked for along its axes; 1 asks for none."""
+    if len(own) != len(asked):
+        return False
+    for length, wanted in zip(own, asked, strict=True):
+        if length != wanted != 1:
+            return False
+    return True
 
 
 def either(a: Flags | None, b: Flags | None) -> Flags | None:

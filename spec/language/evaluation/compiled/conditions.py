@@ -54,10 +54,14 @@ class Conditions(Indices):
         self, symbol: Any, first: Any, last: Any, around: Around, slot: int | None = None
     ) -> tuple[Around, Opening]:
         """One more index: what is around inside, and how to set its range."""
-        slot = self.slots.axis() if slot is None else slot
         low, high = self.index(first, around), self.index(last, around)
         static = low.static and high.static
-        inside = around.inside(symbol, slot, fixed=False, static=static)
+        size = None
+        if static and low.plain and high.plain:
+            slot, size = self.slots.range(first, last), last + 1 if first == 0 else None
+        elif slot is None:
+            slot = self.slots.axis()
+        inside = around.inside(symbol, slot, fixed=False, static=static, size=size)
         if low.number is not None and high.number is not None:
             ranged = _plain_range(slot, low.number, high.number)
             return inside, _once(slot, ranged) if static else ranged
@@ -101,7 +105,7 @@ class Conditions(Indices):
 
     def _entry(self, node: Ref, around: Around) -> Condition:
         name = node.tensor.name
-        at = self.gathered([self.index(part, around) for part in node.index], around)
+        at = self.gathered(node, around)
         everywhere = Truth(np.full((1,) * around.depth, True))
 
         def truth(frame: Frame) -> Truth:
@@ -167,7 +171,7 @@ def _plain_range(slot: int, low: Callable[[Frame], int], high: Callable[[Frame],
 
 
 def _once(slot: int, opening: Opening) -> Opening:
-    """A range that sizes alone give: set once in a run."""
+    """A range that sizes alone give: set once for them."""
 
     def enter(frame: Frame) -> None:
         if frame.length[slot] < 0:

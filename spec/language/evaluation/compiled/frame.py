@@ -11,6 +11,7 @@ import numpy.typing as npt
 import sympy
 
 from spec.language.evaluation.binding import Bindings
+from spec.language.evaluation.numbers import Num, has
 from spec.language.evaluation.truth import Bools
 from spec.language.evaluation.walk import Walk
 
@@ -26,7 +27,7 @@ class Frame:
     Attributes:
         low: the first value of each index, where it is open.
         length: over how many values it runs; −1 where it never was open.
-        kept: what depends on sizes alone; it outlives the run.
+        kept: what depends on sizes alone. It outlives the run, as ranges do: another one opens anew those that may differ.
         literals: numbers that are the same wherever they are asked for.
         owned: the tensors whose arrays nobody else holds, so that entries may be written in place.
         placed: whoever changes what is stored wants to know its place.
@@ -58,14 +59,13 @@ class Frame:
         arithmetic: Any,
         bindings: Bindings,
         sizes: tuple[int | None, ...],
-        kept: list[Any],
+        known: Known,
         slots: Slots,
     ) -> None:
         self.arithmetic = arithmetic
         self.contracts, self.writes = isinstance(arithmetic, Walk), hasattr(arithmetic, "write")
-        self.sizes, self.kept = sizes, kept
-        self.placed = False
-        self.low, self.length = [0] * slots.axes, [-1] * slots.axes
+        self.sizes, self.placed = sizes, False
+        self.kept, self.low, self.length = known.kept, known.low, known.length
         self.literals: list[Any] = [None] * slots.literals
         self.integers: dict[str, Any] = dict(bindings.integers)
         self.booleans: dict[str, Any] = dict(bindings.booleans)
@@ -78,17 +78,30 @@ class Frame:
 
 @dataclass
 class Slots:
-    """How many places a program has for each kind of thing that a run holds; ``sizes`` are its size symbols, in order."""
+    """How many places a program has for each kind of thing that a run holds.
+
+    Attributes:
+        sizes: its size symbols, in order.
+        ranges: the places of ranges that sizes alone give: all indices of such a range share one.
+    """
 
     axes: int = 0
     kept: int = 0
     literals: int = 0
     sizes: dict[sympy.Symbol, int] = field(default_factory=dict)
+    ranges: dict[tuple[Any, Any], int] = field(default_factory=dict)
 
     def axis(self) -> int:
         """A place for the range of an index."""
         self.axes += 1
         return self.axes - 1
+
+    def range(self, first: Any, last: Any) -> int:
+        """The place of a range that sizes alone give."""
+        found = self.ranges.get((first, last))
+        if found is None:
+            found = self.ranges[first, last] = self.axis()
+        return found
 
     def literal(self) -> int:
         """A place for a number that is the same wherever it is asked for."""
@@ -128,14 +141,33 @@ class Slots:
         return kept
 
 
+class Known:
+    """What is known at some sizes, from run to run; see :class:`Frame`."""
+
+    __slots__ = ("kept", "length", "low")
+
+    def __init__(self, slots: Slots) -> None:
+        self.kept: list[Any] = [None] * slots.kept
+        self.low, self.length = [0] * slots.axes, [-1] * slots.axes
+
+
 @dataclass(frozen=True)
 class Axis:
-    """An index as an axis: where its range is held, which axis it is, whether a step fixes it, whether sizes alone give it."""
+    """An index as an axis.
+
+    Attributes:
+        slot: where its range is held.
+        place: which axis it is.
+        fixed: a step fixes it.
+        static: sizes alone give its range.
+        size: it runs through all of an axis of this size; None where that is not known.
+    """
 
     slot: int
     place: int
     fixed: bool
     static: bool
+    size: Any = None
 
 
 class Around:
@@ -145,21 +177,22 @@ class Around:
         self.depth = depth
         self.axes: dict[sympy.Symbol, Axis] = dict(axes or {})
 
-    def inside(self, symbol: sympy.Symbol, slot: int, fixed: bool, static: bool) -> Around:
+    def inside(self, symbol: sympy.Symbol, slot: int, fixed: bool, static: bool, size: Any = None) -> Around:
         """With one more index, innermost."""
-        axis = Axis(slot, self.depth, fixed, static)
+        axis = Axis(slot, self.depth, fixed, static, size)
         return Around(self.depth + 1, {**self.axes, symbol: axis})
+
+
+def spread(arithmetic: Any, value: Any, shape: tuple[int, ...]) -> Any:
+    """A value in a shape, along the axes where it has no length of its own; most have it already."""
+    return value if isinstance(value, Num) and value.fills(shape) else arithmetic.view(value, filled(shape))
 
 
 def filled(shape: tuple[int, ...]) -> Change:
     """How to bring an array into a shape along the axes where it has no length of its own."""
 
     def change(part: Array) -> Array:
-        if part.shape == shape:
-            return part
-        if len(part.shape) == len(shape) and all(
-            own == asked or asked == 1 for own, asked in zip(part.shape, shape, strict=True)
-        ):
+        if part.shape == shape or has(part.shape, shape):
             return part
         return np.broadcast_to(part, np.broadcast_shapes(part.shape, shape))
 

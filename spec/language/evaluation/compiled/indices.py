@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import sympy
 
+from spec.language.arrays import Tensor
 from spec.language.evaluation.compiled.frame import Around, Array, Axis, Frame, Slots
-from spec.language.evaluation.compiled.reading import Reader, Reading, reader
+from spec.language.evaluation.compiled.reading import Places, Reader, Reading, entire, reader
 from spec.language.evaluation.indexing import Ints, constant
 from spec.language.evaluation.truth import Truth
 from spec.language.exact import fraction
@@ -81,17 +82,21 @@ class Indices:
             return Index(refusal(TypeError(f"{expr} is no index arithmetic")))
         return self._arithmetic(expr, around)
 
-    def places(self, parts: Sequence[Index], around: Around) -> Reader:
-        """How to read tensors at an index."""
+    def places(self, tensor: Tensor, parts: Sequence[Index], around: Around) -> Reader | Places:
+        """How to read a tensor at an index; the places themselves where they are all there are, at any sizes."""
         readings = [Reading(part.array, part.number, part.axis, part.shift, part.static) for part in parts]
-        return reader(readings, around.depth, self.slots)
+        found = entire(readings, tensor.shape, around.depth)
+        return reader(readings, around.depth, self.slots) if found is None else found
 
-    def gathered(self, parts: Sequence[Index], around: Around) -> Callable[[Frame, Array], Array]:
-        """How to read an array at an index; one without axes is the same everywhere."""
-        if not parts:
+    def gathered(self, node: Ref, around: Around) -> Callable[[Frame, Array], Array]:
+        """How to read the array of a tensor at an index; one without axes is the same everywhere."""
+        if not node.index:
             ones = (1,) * around.depth
             return lambda frame, array: np.asarray(array).reshape(ones)
-        places = self.places(parts, around)
+        places = self.places(node.tensor, [self.index(part, around) for part in node.index], around)
+        if isinstance(places, Places):
+            take = places.take
+            return lambda frame, array: take(array)
         return lambda frame, array: places(frame, array.shape).change(frame)(array)
 
     def _number(self, around: Around, number: Whole, static: bool = True, plain: bool = False) -> Index:
@@ -126,7 +131,7 @@ class Indices:
             held = self.condition(node, around).truth
             return Index(lambda frame: held(frame).decided(node).astype(np.int64))
         parts = [self.index(part, around) for part in node.index]
-        name, at = node.tensor.name, self.gathered(parts, around)
+        name, at = node.tensor.name, self.gathered(node, around)
 
         def array(frame: Frame) -> Ints:
             return at(frame, frame.integers[name])

@@ -11,10 +11,11 @@ import sympy
 
 from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.compiled.conditions import Opening, Value
-from spec.language.evaluation.compiled.frame import Around, Change, Frame, filled
+from spec.language.evaluation.compiled.frame import Around, Change, Frame, spread
 from spec.language.evaluation.compiled.indices import Condition, Index
-from spec.language.evaluation.compiled.reading import Reader
+from spec.language.evaluation.compiled.reading import Places, Reader
 from spec.language.evaluation.compiled.values import Values
+from spec.language.evaluation.families import Families
 from spec.language.evaluation.indexing import within_tensor
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.stepping import Finish
@@ -51,7 +52,7 @@ class Compiled:
     enter: Opening
     extent: Sized
     index: tuple[Index, ...]
-    places: Reader
+    places: Reader | Places
     plain: bool
     right: Value | None = None
     condition: Condition | None = None
@@ -68,10 +69,11 @@ class Compiled:
         shape, arithmetic = self.shape(frame), frame.arithmetic
         value = self.right(frame)
         frame.guard = None
+        if isinstance(value, Num):
+            value = value.by_itself(self.part)
         window = None if inside is not None or frame.placed else self._window(frame, shape)
         if window is None:
             value = self._whole(frame, shape, value, inside)
-        value = self._by_itself(value)
         if finish is not None:
             at = tuple(part.array(frame) for part in self.index) if frame.placed else ()
             value = finish(self.name, value, (shape, at))
@@ -107,22 +109,17 @@ class Compiled:
         if self.name not in frame.tensors:
             frame.tensors[self.name] = frame.arithmetic.zeros(shape)
             frame.owned.add(self.name)
-        places = self.places(frame, shape) if self.name in frame.owned else None
+        places = self._places(frame, shape) if self.name in frame.owned else None
         return places.take if places is not None and places.window else None
+
+    def _places(self, frame: Frame, shape: Shape) -> Places:
+        return self.places if isinstance(self.places, Places) else self.places(frame, shape)
 
     def _whole(self, frame: Frame, shape: Shape, value: Any, inside: Truth | None) -> Any:
         """The value in the shape of the line's indices; where these are out of range, what is there stays."""
-        value = frame.arithmetic.view(value, filled(self.extent(frame)))
+        value = spread(frame.arithmetic, value, self.extent(frame))
         if inside is not None:
             value = frame.arithmetic.select(inside, value, self._outside(frame, shape))
-        if isinstance(value, Num):
-            value.softmax = None
-        return value
-
-    def _by_itself(self, value: Any) -> Any:
-        """What the line gives: the terms of a sum are forgotten, unless it stands inside of a line of the statement."""
-        if isinstance(value, Num) and value.reach is not None and not self.part:
-            value.reach, value.terms = None, 1
         return value
 
     def _outside(self, frame: Frame, shape: Shape) -> Any:
@@ -147,7 +144,7 @@ class Compiled:
 
     def _keep(self, frame: Frame, kept: dict[str, Any], value: Any) -> None:
         shape = self.shape(frame)
-        target, places = kept.get(self.name), self.places(frame, shape)
+        target, places = kept.get(self.name), self._places(frame, shape)
         if target is None:
             target = kept[self.name] = np.zeros(shape, value.dtype)
         if places.window:
@@ -161,10 +158,15 @@ class Compiled:
 class Lines(Values):
     """Compiles lines."""
 
+    def __init__(self, families: Families | None) -> None:
+        super().__init__(families)
+        self.shapes: dict[tuple[Any, ...], Sized] = {}
+        self.extents: dict[tuple[int, ...], Sized] = {}
+
     def line(self, line: Definition, slots: Mapping[sympy.Symbol, int], fixed: frozenset[Any]) -> Compiled:
         """A line, some of its indices ``fixed`` by steps; ``slots`` holds the ranges of all of them."""
         around, enter, whole = self.indices(line, slots, fixed)
-        spans, extents, symbols = line.spans, [slots[s] for s in line.spans], tuple(line.spans)
+        spans, symbols = line.spans, tuple(line.spans)
         own = [
             (slots[s], self.index(spans[s][0], around), self.index(spans[s][1], around))
             for s in symbols
@@ -180,18 +182,14 @@ class Lines(Values):
         else:
             right = self.value(line.right, around)
 
-        def extent(frame: Frame) -> Shape:
-            length = frame.length
-            return tuple([length[slot] for slot in extents])
-
         return Compiled(
             line.name,
             line.accumulate,
             self.shape(line.left.tensor),
             _in_range(enter, own) if own else enter,
-            self.slots.keep(extent) if whole else extent,
+            self.extent(tuple(around.axes[s].slot for s in symbols), whole),
             index,
-            self.places(index, around),
+            self.places(line.left.tensor, index, around),
             line.left.index == symbols,
             right,
             condition,
@@ -221,13 +219,30 @@ class Lines(Values):
         return around, _together(openings), static
 
     def shape(self, tensor: Tensor) -> Sized:
-        """The shape of a tensor as numbers."""
-        sizes = [self.index(size, Around()) for size in tensor.shape]
+        """The shape of a tensor as numbers; tensors of one shape share it."""
+        found = self.shapes.get(tensor.shape)
+        if found is None:
+            sizes = [self.index(size, Around()) for size in tensor.shape]
 
-        def shape(frame: Frame) -> Shape:
-            return tuple(int(size.array(frame).item()) for size in sizes)
+            def shape(frame: Frame) -> Shape:
+                return tuple([int(size.array(frame).item()) for size in sizes])
 
-        return self.slots.keep(shape)
+            found = self.shapes[tensor.shape] = self.slots.keep(shape)
+        return found
+
+    def extent(self, slots: tuple[int, ...], static: bool) -> Sized:
+        """How many values the indices have whose ranges are held there; lines of the same ranges share it."""
+
+        def extent(frame: Frame) -> Shape:
+            length = frame.length
+            return tuple([length[slot] for slot in slots])
+
+        if not static:
+            return extent
+        found = self.extents.get(slots)
+        if found is None:
+            found = self.extents[slots] = self.slots.keep(extent)
+        return found
 
 
 def _together(openings: list[Opening | None]) -> Opening:

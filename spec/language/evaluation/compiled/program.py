@@ -8,7 +8,7 @@ from typing import Any
 import sympy
 
 from spec.language.evaluation.binding import Bindings
-from spec.language.evaluation.compiled.frame import Frame
+from spec.language.evaluation.compiled.frame import Frame, Known
 from spec.language.evaluation.compiled.lines import Compiled
 from spec.language.evaluation.compiled.steps import Recurrence, Steps
 from spec.language.evaluation.stepping import Finish
@@ -28,7 +28,7 @@ class Program:
         self.slots = compiler.slots
         self.stored = flat.stored | {t.name for t in flat.outputs}
         self.symbols = tuple(self.slots.sizes)
-        self.kept: OrderedDict[tuple[int | None, ...], list[Any]] = OrderedDict()
+        self.known: OrderedDict[tuple[int | None, ...], Known] = OrderedDict()
 
     def run(
         self, arithmetic: Any, bindings: Bindings, finish: Finish | None = None, placed: bool = True
@@ -51,15 +51,15 @@ class Program:
                         frame.tensors[name] = finish(name, frame.tensors[name], None)
         return frame
 
-    def _at(self, sizes: tuple[int | None, ...]) -> list[Any]:
-        """What is kept for these sizes."""
-        found = self.kept.get(sizes)
+    def _at(self, sizes: tuple[int | None, ...]) -> Known:
+        """What is known at these sizes."""
+        found = self.known.get(sizes)
         if found is None:
-            found = self.kept[sizes] = [None] * self.slots.kept
-            if len(self.kept) > MOST_SIZES:
-                self.kept.popitem(last=False)
+            found = self.known[sizes] = Known(self.slots)
+            if len(self.known) > MOST_SIZES:
+                self.known.popitem(last=False)
         else:
-            self.kept.move_to_end(sizes)
+            self.known.move_to_end(sizes)
         return found
 
 

@@ -64,6 +64,19 @@ Reader: TypeAlias = Callable[[Frame, tuple[int, ...]], Places]
 """The places in tensors of a shape."""
 
 
+def entire(parts: Sequence[Reading], shape: Sequence[Any], depth: int) -> Places | None:
+    """The places in tensors of a symbolic shape where each index runs through its axis, whatever the sizes; else None."""
+    places = []
+    for part, size in zip(parts, shape, strict=True):
+        axis = part.axis
+        if axis is None or part.shift is not None or axis.size is None or axis.size != size:
+            return None
+        places.append(axis.place)
+    if not parts or len(set(places)) < len(places):
+        return None
+    return _Form(parts, places, depth).entire()
+
+
 def reader(parts: Sequence[Reading], depth: int, slots: Slots) -> Reader:
     """How to read tensors at an index of these parts, with so many indices around it."""
     axes = [part.axis for part in parts if part.axis is not None]
@@ -132,7 +145,7 @@ class _Form:
             return _looked_up(self.parts, frame, shape)
         made, whole = sliced
         if whole:
-            return _WHOLE
+            return STANDING
         if self.numbers:
             made = made.copy()
             for at, axis, number in self.numbers:
@@ -145,6 +158,17 @@ class _Form:
             return Places(lambda part: part[chosen], True)
         order, spread = self.order, self.spread
         return Places(lambda part: part[chosen].transpose(order)[spread], True)
+
+    def entire(self) -> Places:
+        """The places where every index runs through its axis."""
+        if self.same:
+            return STANDING
+        order, spread = self.order, self.spread
+        if self.ascending:
+            return Places(lambda part: part[spread], True)
+        if len(order) == self.depth:
+            return Places(lambda part: part.transpose(order), True)
+        return Places(lambda part: part.transpose(order)[spread], True)
 
     def moved(self, kept: Callable[[Frame, tuple[int, ...]], Sliced]) -> Reader:
         """The places where slices are kept and numbers move: what recurrences ask for at every step."""
@@ -164,7 +188,8 @@ class _Form:
         return read
 
 
-_WHOLE = Places(lambda part: part, window=True)
+STANDING = Places(lambda part: part, window=True)
+"""A tensor as it stands."""
 
 
 def _looked_up(parts: Sequence[Reading], frame: Frame, shape: tuple[int, ...]) -> Places:

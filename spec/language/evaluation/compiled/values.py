@@ -14,8 +14,9 @@ from spec.language.arrays import WHOLE
 from spec.language.binders import MaxOf, SumOf
 from spec.language.calls import Call, Pullback
 from spec.language.evaluation.compiled.conditions import Conditions, Value, guarded
-from spec.language.evaluation.compiled.frame import Around, Array, Axis, Change, Frame, filled
+from spec.language.evaluation.compiled.frame import Around, Array, Axis, Change, Frame, spread
 from spec.language.evaluation.compiled.indices import Index, refusal
+from spec.language.evaluation.compiled.reading import STANDING, Places
 from spec.language.evaluation.contraction import FEWEST
 from spec.language.evaluation.families import Families
 from spec.language.evaluation.truth import Truth
@@ -60,7 +61,12 @@ class Values(Conditions):
         if not node.index:
             scalar = _reshaped((1,) * around.depth)
             return lambda frame: frame.arithmetic.view(frame.tensors[name], scalar)
-        places = self.places([self.index(part, around) for part in node.index], around)
+        places = self.places(node.tensor, [self.index(part, around) for part in node.index], around)
+        if places is STANDING:
+            return lambda frame: frame.tensors[name]
+        if isinstance(places, Places):
+            take = places.take
+            return lambda frame: frame.arithmetic.view(frame.tensors[name], take)
 
         def read(frame: Frame) -> Any:
             stored, arithmetic = frame.tensors[name], frame.arithmetic
@@ -149,10 +155,10 @@ class Values(Conditions):
             may, may_not = held.possibly, ~held.surely
             counts, others = (may, may_not) if guard is None else (may & guard, may_not & guard)
             if not counts.any():
-                return frame.arithmetic.view(guarded(frame, may_not, otherwise), filled(may.shape))
+                return spread(frame.arithmetic, guarded(frame, may_not, otherwise), may.shape)
             first = guarded(frame, may, then)
             if guard is None and not others.any():
-                return frame.arithmetic.view(first, filled(may.shape))
+                return spread(frame.arithmetic, first, may.shape)
             return frame.arithmetic.select(held, first, guarded(frame, may_not, otherwise))
 
         return value
@@ -175,13 +181,13 @@ class Values(Conditions):
                 if found is not None:
                     return found
                 product = reduce(arithmetic.times, values)
-                return arithmetic.sum(arithmetic.view(product, _terms(depth, terms, where)), where)
+                return arithmetic.sum(_terms(arithmetic, product, terms, where), where)
             if not terms:
                 frame.guard = saved
                 return arithmetic.view(arithmetic.zeros(()), scalar)
             found = body(frame)
             frame.guard = saved
-            return arithmetic.sum(arithmetic.view(found, _terms(depth, terms, where)), where)
+            return arithmetic.sum(_terms(arithmetic, found, terms, where), where)
 
         return value
 
@@ -202,7 +208,7 @@ class Values(Conditions):
             where = enter(frame)
             found = body(frame)
             frame.guard = saved
-            return arithmetic.maximum(arithmetic.view(found, _terms(depth, frame.length[slot], where)), where)
+            return arithmetic.maximum(_terms(arithmetic, found, frame.length[slot], where), where)
 
         return value
 
@@ -286,16 +292,10 @@ def _products(frame: Frame, axes: tuple[Axis, ...]) -> int:
     return prod(length[axis.slot] or 1 for axis in axes)
 
 
-def _terms(depth: int, terms: int, where: Truth | None) -> Change:
-    """How to bring the terms of a sum to its length, and to the shape of the condition that permits them."""
-    if where is not None:
-        return filled((*where.holds.shape[:-1], terms))
-    fill = filled((*(1,) * (depth - 1), terms))
-
-    def change(part: Array) -> Array:
-        return part if len(part.shape) == depth and part.shape[-1] == terms else fill(part)
-
-    return change
+def _terms(arithmetic: Any, value: Any, terms: int, where: Truth | None) -> Any:
+    """The terms of a sum in its length, and in the shape of the condition that permits them."""
+    others = (1,) * (len(arithmetic.shape(value)) - 1) if where is None else where.holds.shape[:-1]
+    return spread(arithmetic, value, (*others, terms))
 
 
 _VALUES: dict[type, Callable[[Values, Any, Around], Value]] = {

@@ -72,7 +72,7 @@ def test_what_is_kept_for_sizes_is_bounded() -> None:
         given = {"x": np.ones(length), "y": np.full(length, 2.0)}
         (value,) = (run(flat, Walk(), bind(flat, given)).tensors[t.name] for t in flat.outputs)
         assert value.floats() == 2.0 * length
-    assert len(program.kept) == MOST_SIZES
+    assert len(program.known) == MOST_SIZES
 
 
 def test_a_recurrence_writes_each_step_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
