@@ -84,6 +84,7 @@ class BallArithmetic:
     """The arithmetic of object arrays of ``arb``; the caller sets ``flint.ctx.prec``."""
 
     tracks = False
+    certain = True
     held = HELD
 
     def exact(self, values: Any, positive: bool = False) -> Balls:

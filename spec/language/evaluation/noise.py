@@ -70,6 +70,8 @@ class Noise(Walk):
         samples: how many are drawn side by side.
     """
 
+    certain = False
+
     def __init__(self, precision: Precision, random: np.random.Generator, samples: int) -> None:
         super().__init__()
         self.tracks = True  # so that it is told the largest exponent of a softmax

@@ -104,7 +104,9 @@ class Num:
         if self.softmax is None and (part or self.reach is None):
             return self
         reach, terms = (self.reach, self.terms) if part else (None, 1)
-        return Num(self.value, self.error, self.scale, self.low, self.lost, None, reach, self.exact, terms, self.top)
+        return Num(
+            self.value, self.error, self.scale, self.low, self.lost, None, reach, self.exact, terms, self.top
+        )
 
     def reached(self) -> Floats | None:
         """How far the partial sums reach."""
@@ -141,12 +143,8 @@ class Num:
 
 def has(own: tuple[int, ...], asked: tuple[int, ...]) -> bool:
     """Whether an array has the lengths that are asked for along its axes; 1 asks for none."""
-    if len(own) != len(asked):
-        return False
-    for length, wanted in zip(own, asked, strict=True):
-        if length != wanted != 1:
-            return False
-    return True
+    fitting = zip(own, asked, strict=False)
+    return len(own) == len(asked) and not [1 for length, wanted in fitting if length != wanted != 1]
 
 
 def either(a: Flags | None, b: Flags | None) -> Flags | None:

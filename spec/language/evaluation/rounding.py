@@ -36,6 +36,9 @@ class Rounding:
     ``operations`` is the format in which the implementation computes; None means that no error is tracked.
     """
 
+    certain = True
+    """The same operation on the same numbers gives the same."""
+
     def __init__(self, operations: Format | None = None) -> None:
         self.operations = operations
         self.tracks = operations is not None

@@ -27,8 +27,9 @@ class Frame:
     Attributes:
         low: the first value of each index, where it is open.
         length: over how many values it runs; −1 where it never was open.
+        certain: the arithmetic says the same whenever it is asked.
         kept: what depends on sizes alone. It outlives the run, as ranges do: another one opens anew those that may differ.
-        literals: numbers that are the same wherever they are asked for.
+        literals: numbers that are the same wherever they are asked for, and values that are shared.
         owned: the tensors whose arrays nobody else holds, so that entries may be written in place.
         placed: whoever changes what is stored wants to know its place.
         guard: the entries that may count; the others need not have a value.
@@ -38,6 +39,7 @@ class Frame:
     __slots__ = (
         "arithmetic",
         "booleans",
+        "certain",
         "contracts",
         "guard",
         "integers",
@@ -64,6 +66,7 @@ class Frame:
     ) -> None:
         self.arithmetic = arithmetic
         self.contracts, self.writes = isinstance(arithmetic, Walk), hasattr(arithmetic, "write")
+        self.certain: bool = arithmetic.certain
         self.sizes, self.placed = sizes, False
         self.kept, self.low, self.length = known.kept, known.low, known.length
         self.literals: list[Any] = [None] * slots.literals

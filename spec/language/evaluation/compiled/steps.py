@@ -118,7 +118,9 @@ class Steps(Lines):
         }
         slots = [{symbol: self.slots.axis() for symbol in line.spans} for line in group.lines]
         lines = list(zip(range(len(slots)), group.lines, slots, strict=True))
+        self.stepping = True
         part = self._stepped(group, [(*line, frozenset()) for line in lines], added)
+        self.stepping = False
         assert isinstance(part, Stepped)
         return Recurrence(
             tuple((name, self.shape(tensor)) for name, tensor in tensors.items()),

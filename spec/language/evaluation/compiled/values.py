@@ -17,6 +17,7 @@ from spec.language.evaluation.compiled.conditions import Conditions, Value, guar
 from spec.language.evaluation.compiled.frame import Around, Array, Axis, Change, Frame, spread
 from spec.language.evaluation.compiled.indices import Index, refusal
 from spec.language.evaluation.compiled.reading import STANDING, Places
+from spec.language.evaluation.compiled.sharing import Shared, constant, is_constant, shareable
 from spec.language.evaluation.contraction import FEWEST
 from spec.language.evaluation.families import Families
 from spec.language.evaluation.truth import Truth
@@ -36,6 +37,7 @@ from spec.language.expr import (
     Times,
     Undefined,
 )
+from spec.language.trees import free_symbols
 
 
 class Values(Conditions):
@@ -44,13 +46,32 @@ class Values(Conditions):
     def __init__(self, families: Families | None) -> None:
         super().__init__()
         self.families = families
+        self.shared: dict[Any, Shared] = {}
+        self.stepping = False  # tensors are filled by and by: an entry may change
 
     def value(self, node: Any, around: Around) -> Value:
         """A value, one axis for each index around."""
         handler = _VALUES.get(type(node))
         if handler is None:
             return refusal(TypeError(f"{type(node).__name__} has no value: {node}"))
-        return handler(self, node, around)
+        if is_constant(node, around):
+            sizes = [self.index(size, around).number for size in sorted(free_symbols(node), key=str)]
+            return constant(handler(self, node, around), [size for size in sizes if size is not None])
+        found = None if self.stepping else shareable(node, around, self.families)
+        if found is None:
+            return handler(self, node, around)
+        key, axes = found
+        shared = self.shared.get(key)
+        if shared is None:
+            value = handler(self, node, around)
+            shared = self.shared[key] = Shared(self.slots.literal(), value, axes, around.depth)
+        return shared.asked(axes, around.depth, self._family(node))
+
+    def _family(self, node: Any) -> Any:
+        """The family of an exponential that is divided by the sum of such; None for all else."""
+        exponential = isinstance(node, Func) and node.name == "exp" and self.families is not None
+        found = self.families.of(node.args[1]) if exponential and self.families is not None else None
+        return None if found is None else found[0]
 
     def _ref(self, node: Ref, around: Around) -> Value:
         name, domain = node.tensor.name, node.tensor.domain
@@ -167,7 +188,7 @@ class Values(Conditions):
         inside, enter = self.within(node, around)
         parts: list[Value] = []
         slot, body = inside.axes[node.var].slot, self._product(node.body, inside, parts)
-        axes, depth = tuple(inside.axes.values()), inside.depth
+        axes = tuple(inside.axes.values())
         scalar = _reshaped((1,) * around.depth)
 
         def value(frame: Frame) -> Any:
@@ -201,7 +222,7 @@ class Values(Conditions):
 
     def _max(self, node: MaxOf, around: Around) -> Value:
         inside, enter = self.within(node, around)
-        slot, body, depth = inside.axes[node.var].slot, self.value(node.body, inside), inside.depth
+        slot, body = inside.axes[node.var].slot, self.value(node.body, inside)
 
         def value(frame: Frame) -> Any:
             saved, arithmetic = frame.guard, frame.arithmetic
