@@ -113,7 +113,7 @@ def bind_all(flat: Flat, every: Sequence[Mapping[str, Any]]) -> Bindings:
 
 def _real(value: Any) -> Any:
     array = np.asarray(value)
-    return array if array.dtype == object else array.astype(np.float64)
+    return array if array.dtype == object else array.astype(np.float64, copy=False)
 
 
 def _stacked(flat: Flat, item: Tensor, arrays: list[Any]) -> Any:

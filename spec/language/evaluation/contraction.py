@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spec.language.evaluation.numbers import Flags, Floats, Num, above, either, growth
+from spec.language.evaluation.numbers import Flags, Floats, Num, above, either, growth, hides
 from spec.language.evaluation.precision import SUM_SLACK
 
 FEWEST = 1 << 13
@@ -67,9 +67,8 @@ def contracted(a: Num, b: Num, unit: float, tiny: float) -> tuple[Num, Floats | 
     error = above(growth(unit) * (total + error), error)
     if tiny:
         # a product with an exact 0 does not underflow
-        least = (
-            product(a.nonzero.astype(float), b.nonzero.astype(float)) if a.vanishes or b.vanishes else terms
-        )
+        zeros = (a.vanishes or b.vanishes) and not hides(error, tiny * terms)
+        least = product(a.nonzero.astype(float), b.nonzero.astype(float)) if zeros else terms
         error = above(error, tiny * least)
     reach = above(total, error)
     share = (max(terms - 1, 0) + SUM_SLACK) * unit

@@ -95,7 +95,7 @@ class Functions(Rounding):
                 error = np.where(a.error == 0, 0.0, np.minimum(a.error / root, np.sqrt(a.error)))
         scale = None if a.scale is None else a.scale // 2
         low = np.zeros_like(value) if a.low is None else np.sqrt(a.low)
-        return self.folded(self.rounded(Num(value, error, scale, low, lost), FUNCTION_ROUNDINGS, a.nonzero))
+        return self.folded(self.rounded(Num(value, error, scale, low, lost), FUNCTION_ROUNDINGS, a.somewhere))
 
     def exponential(self, a: Num, top: Num | None, family: Any) -> Num:
         """exp(a). When it enters a softmax, ``top`` is the largest exponent: implementations subtract it (or a running

@@ -25,6 +25,8 @@ HUGE = 1e280
 FOLDED = 929
 """Numbers and errors below two to this power need no exponents of their own: errors stay below HUGE."""
 UNIT64 = 2.0**-53
+HIDDEN = 2.0**-60
+"""What is this much smaller than a float64 number leaves no trace when it is added."""
 HELD = 1 / UNIT64
 """Up to here float64 holds every whole number."""
 
@@ -118,6 +120,11 @@ class Num:
         return self.value != 0 if self.error is None else (self.value != 0) | (self.error != 0)
 
     @property
+    def somewhere(self) -> bool | Flags:
+        """As :attr:`nonzero`; True where no value is 0, which is soon seen."""
+        return self.nonzero if self.vanishes else True
+
+    @property
     def vanishes(self) -> bool:
         """Whether some value is 0; if none is, none of the numbers is exactly 0."""
         return bool(np.count_nonzero(self.value) < self.value.size)
@@ -162,6 +169,11 @@ def between(values: Any, low: float, high: float) -> Any:
 def largest(sizes: Floats) -> float:
     """The largest of some sizes; NaN if one is, 0 if there are none."""
     return float(np.maximum.reduce(sizes, axis=None, initial=0.0))
+
+
+def hides(sizes: Floats, least: float) -> bool:
+    """Whether no size changes when this much is added to it, or less: it is far below the last bit of each."""
+    return bool(np.minimum.reduce(sizes, axis=None, initial=np.inf) * HIDDEN > least)
 
 
 def above(a: Any, b: Any) -> Any:

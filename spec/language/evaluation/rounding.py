@@ -59,7 +59,7 @@ class Rounding:
         low = value if positive else None
         if not self.tracks:
             return Num(value, low=low)
-        top = largest(np.abs(value))
+        top = largest(np.abs(value)) if value.shape else abs(value.item())
         return Num(value, np.zeros(value.shape), low=low, exact=True, top=top if top < np.inf else np.inf)
 
     def rational(self, p: int, q: int) -> Num:

@@ -18,6 +18,7 @@ from spec.language.evaluation.numbers import (
     either,
     exponents,
     growth,
+    hides,
     largest,
     sizes,
 )
@@ -127,15 +128,18 @@ class Walk(Storing):
         low = None if a.low is None or b.low is None else np.zeros_like(value)
         out = Num(value, error, scale, low, lost)
         if not share or error is None:
-            return self.folded(self.rounded(out, FUNCTION_ROUNDINGS, a.nonzero))
+            return self.folded(self.rounded(out, FUNCTION_ROUNDINGS, a.somewhere))
         # However little is known of the total, a share does not overflow.
-        out = self.rounded(self._clamped(out), FUNCTION_ROUNDINGS, a.nonzero)
+        out = self.rounded(self._clamped(out), FUNCTION_ROUNDINGS, a.somewhere)
         return self.folded(self._clamped(out))
 
     def _clamped(self, a: Num) -> Num:
         """Shares of a total lie between 0 and 1 as computed, too, up to a few roundings."""
         assert a.error is not None
-        limit = np.maximum(np.abs(a.floats()), 1 - a.floats()) + 8 * self.unit
+        value = a.floats()
+        limit = np.maximum(np.abs(value), 1 - value) + 8 * self.unit
+        if a.scale is None:
+            return Num(value, np.minimum(a.error, limit), None, a.low, a.lost)
         far = (exponents(a) < -LARGEST) & ~(a.error <= np.ldexp(limit, LARGEST))
         if far.any():  # the limit has no place beside exponents so small: others, for these
             shift = np.where(far, exponents(a) + LARGEST, 0)
@@ -189,7 +193,8 @@ class Walk(Storing):
             if a.low is not None and share < 1:
                 low = value if a.low is a.value else np.add.reduce(_filled(a.low, a), axis=-1)
                 low = low * (1 - share)
-            flushed = np.asarray(a.nonzero.any(-1)) if a.vanishes or not terms else True
+            zeros = (a.vanishes or not terms) and not hides(error, self.tiny)
+            flushed = np.asarray(a.nonzero.any(-1)) if zeros else True
         out = Num(value, error, scale, low, lost)
         out.softmax = None if family is None else (family[0], True)
         out.terms = terms
@@ -260,16 +265,17 @@ class Walk(Storing):
 
     def _largest(self, a: Num, where: Flags | None) -> Num:
         value = a.floats() if where is None else np.where(where, a.floats(), -np.inf)
-        best = value.max(-1, initial=-np.inf)
-        error = None
+        best, error = np.maximum.reduce(value, axis=-1, initial=-np.inf), None
         if a.error is not None:
-            spread = np.broadcast_to(a.error, value.shape)
-            error = (spread if where is None else np.where(where, spread, 0.0)).max(-1, initial=0.0)
-        lost: Flags = np.isneginf(best)
+            spread = a.error if a.error.shape == value.shape else np.broadcast_to(a.error, value.shape)
+            spread = spread if where is None else np.where(where, spread, 0.0)
+            error = np.maximum.reduce(spread, axis=-1, initial=0.0)
+        none: Flags = best == -np.inf
+        lost = none
         if a.lost is not None:
             permitted = np.broadcast_to(np.True_ if where is None else where, value.shape)
-            lost = np.logical_or(lost, (np.broadcast_to(a.lost, value.shape) & permitted).any(-1))
-        return Num(np.where(np.isneginf(best), np.nan, best), error, lost=lost)
+            lost = np.logical_or(none, (np.broadcast_to(a.lost, value.shape) & permitted).any(-1))
+        return Num(np.where(none, np.nan, best), error, lost=lost)
 
     def select(self, where: Truth, a: Num, b: Num) -> Num:
         """``a`` where the condition holds, else ``b``; the other one's NaN, infinity or loss leaves no trace.

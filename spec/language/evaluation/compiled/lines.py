@@ -71,7 +71,8 @@ class Compiled:
         frame.guard = None
         if isinstance(value, Num):
             value = value.by_itself(self.part)
-        window = None if inside is not None or frame.placed else self._window(frame, shape)
+        first = inside is None and self._first(frame, shape)
+        window = None if first or inside is not None or frame.placed else self._window(frame, shape)
         if window is None:
             value = self._whole(frame, shape, value, inside)
         if finish is not None:
@@ -86,7 +87,7 @@ class Compiled:
             ):
                 return
             value = self._whole(frame, shape, value, None)
-        if inside is None and self._first(frame, shape):
+        if first:
             frame.tensors[self.name] = value
             return
         target = frame.tensors.get(self.name)
@@ -104,7 +105,7 @@ class Compiled:
 
     def _window(self, frame: Frame, shape: Shape) -> Change | None:
         """The part of the tensor that the line writes, where it can be written in place."""
-        if not frame.writes or self._first(frame, shape):
+        if not frame.writes:
             return None
         if self.name not in frame.tensors:
             frame.tensors[self.name] = frame.arithmetic.zeros(shape)

@@ -14,7 +14,7 @@ from spec.language.arrays import WHOLE
 from spec.language.binders import MaxOf, SumOf
 from spec.language.calls import Call, Pullback
 from spec.language.evaluation.compiled.conditions import Conditions, Value, guarded
-from spec.language.evaluation.compiled.frame import Around, Array, Axis, Change, Frame, spread
+from spec.language.evaluation.compiled.frame import Around, Array, Change, Frame, spread
 from spec.language.evaluation.compiled.indices import Index, refusal
 from spec.language.evaluation.compiled.reading import STANDING, Places
 from spec.language.evaluation.compiled.sharing import Shared, constant, is_constant, shareable
@@ -188,14 +188,14 @@ class Values(Conditions):
         inside, enter = self.within(node, around)
         parts: list[Value] = []
         slot, body = inside.axes[node.var].slot, self._product(node.body, inside, parts)
-        axes = tuple(inside.axes.values())
+        slots = [axis.slot for axis in inside.axes.values()]
         scalar = _reshaped((1,) * around.depth)
 
         def value(frame: Frame) -> Any:
             saved, arithmetic = frame.guard, frame.arithmetic
             where = enter(frame)
             terms = frame.length[slot]
-            if len(parts) > 1 and frame.contracts and _products(frame, axes) >= FEWEST:
+            if len(parts) > 1 and frame.contracts and _products(frame, slots) >= FEWEST:
                 values = [part(frame) for part in parts]
                 frame.guard = saved
                 found = arithmetic.contract(values, terms, where)
@@ -307,10 +307,10 @@ def _reshaped(shape: tuple[int, ...]) -> Change:
     return lambda part: np.asarray(part).reshape(shape)
 
 
-def _products(frame: Frame, axes: tuple[Axis, ...]) -> int:
+def _products(frame: Frame, slots: list[int]) -> int:
     """How many products a sum of them has, all in all."""
     length = frame.length
-    return prod(length[axis.slot] or 1 for axis in axes)
+    return prod([length[slot] or 1 for slot in slots])
 
 
 def _terms(arithmetic: Any, value: Any, terms: int, where: Truth | None) -> Any:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from spec.language.evaluation import walk
 from spec.language.evaluation.compiled import values as compiled
 from spec.language.evaluation.evaluate import bound, evaluate
-from spec.language.evaluation.numbers import HUGE, Num
+from spec.language.evaluation.numbers import HUGE, Num, hides
 from spec.language.evaluation.precision import FORMATS
 from spec.language.evaluation.truth import Truth
 from spec.language.evaluation.walk import Walk
@@ -170,3 +170,15 @@ def test_a_statement_is_worth_the_same(formula_id: str, monkeypatch: pytest.Monk
     )  # of a line: its sums, and 8 more
     for (_, tolerance), (_, other) in zip(bounds, bound(formula, given_), strict=True):
         assert (np.abs(tolerance - other) <= 2 * roundings * 2.0**-53 * other).all()
+
+
+@pytest.mark.parametrize("least", [2.0**-1022, 2.0**-126])
+def test_what_is_said_to_leave_no_trace_leaves_none(least: float) -> None:
+    """Sizes that hide a number do not change when it is added; a zero, what is too near and NaN hide nothing."""
+    near = least * 2.0 ** np.arange(70)
+    hidden = np.array([hides(size, least) for size in near])
+    assert hidden.any()
+    assert (near + least == near)[hidden].all()
+    assert hides(near[-2:], least)
+    for other in (0.0, least, np.nan):
+        assert not hides(np.array([near[-1], other]), least)
