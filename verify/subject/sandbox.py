@@ -143,6 +143,16 @@ def _python_same(a: Any, b: Any) -> bool:
     return a is b or bool(a == b)
 
 
+def _torch_state() -> bytes:
+    """The state of torch's generator on the processor, as bytes: they are compared at once."""
+    state = torch.default_generator.get_state()
+    return ctypes.string_at(state.data_ptr(), state.nbytes)
+
+
+def _set_torch_state(saved: bytes) -> None:
+    torch.set_rng_state(torch.frombuffer(bytearray(saved), dtype=torch.uint8))
+
+
 def _default_device() -> torch.device:
     """Where new tensors are: asked of one, which is quicker; if none can be made there, of torch."""
     try:
@@ -177,12 +187,18 @@ _NAMES = [f"torch.backends.{name}".rstrip(".") for name in (*WHOLE, *PRECISIONS)
 _TOLD: Sequence[Any] = [attrgetter(name.partition(".")[2])(torch) for name in _NAMES]
 
 
+def _said(name: str) -> Callable[[], str]:
+    """What answers for ``fp32_precision``: torch's own function behind it, since it is asked twice for every call."""
+    library, _, kind = name.partition(".")
+    of = {"": "generic", "cudnn": "cuda"}.get(library, library)
+    return partial(torch._C._get_fp32_precision_getter, of, kind or "all")
+
+
+_ASKED = [_said(name) for name in (*WHOLE, *PRECISIONS)]
 _OLDER: Sequence[tuple[Callable[[], Any], Callable[[Any], None], Any]] = [
     (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision, "highest"),
-    *(
-        (partial(getattr, place, "allow_tf32"), partial(setattr, place, "allow_tf32"), begins)
-        for place, begins in ((torch.backends.cuda.matmul, False), (torch.backends.cudnn, True))
-    ),
+    (torch._C._get_cublas_allow_tf32, partial(setattr, torch.backends.cuda.matmul, "allow_tf32"), False),
+    (torch._C._get_cudnn_allow_tf32, partial(setattr, torch.backends.cudnn, "allow_tf32"), True),
 ]
 """How torch is asked and told the older way, and what it begins with."""
 
@@ -196,7 +212,11 @@ def _asked(ask: Callable[[], Any]) -> Any:
 
 def _precision() -> tuple[Any, ...]:
     """What torch is told the older way, then what the newer."""
-    return *(_asked(ask) for ask, _, _ in _OLDER), *(place.fp32_precision for place in _TOLD)
+    try:
+        older = [ask() for ask, _, _ in _OLDER]
+    except RuntimeError:
+        older = [_asked(ask) for ask, _, _ in _OLDER]
+    return *older, *[ask() for ask in _ASKED]
 
 
 def _set_precision(saved: tuple[Any, ...]) -> None:
@@ -204,8 +224,8 @@ def _set_precision(saved: tuple[Any, ...]) -> None:
         if _asked(ask) != before:
             # What was contradicted is most likely what torch begins with.
             tell(begins if before is None else before)
-    for place, before in zip(_TOLD, saved[len(_OLDER) :], strict=True):
-        if place.fp32_precision != before:
+    for place, ask, before in zip(_TOLD, _ASKED, saved[len(_OLDER) :], strict=True):
+        if ask() != before:
             place.fp32_precision = before
 
 
@@ -238,7 +258,7 @@ _ITEMS = (
     _Item("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
     _Item("torch's float32 precision", _precision, _set_precision),
     _Item("torch's anomaly mode", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
-    _Item("torch's global random state", torch.get_rng_state, torch.set_rng_state, torch.equal),
+    _Item("torch's global random state", _torch_state, _set_torch_state),
     _Item("NumPy's global random state", _NumPy(), np.random.set_state, _numpy_same),
     _Item("Python's global random state", _Python(), random.setstate, _python_same),
     _Item("NumPy's error handling", np.geterr, lambda saved: np.seterr(**saved)),
