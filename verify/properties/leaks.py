@@ -5,7 +5,7 @@ Hidden by a mask, beyond a window, or after every query that looks back: what is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,19 +47,21 @@ def _unread(judge: Judge, example: Example) -> list[tuple[str, int, int]]:
     found: list[tuple[str, int, int]] = []
     hidden = {size for t in judge.formula.tensors if t.role == "mask" for size in t.shape}
     shown = {size for t in judge.formula.outputs for size in t.shape}
-    base = evaluate(judge.flat, example.inputs)
     read = _read_alone(judge, example, hidden, shown)
     # NaN is neither more nor less than anything: that a slot is compared shows by numbers.
     planted = {other: dict(example.inputs) for other in (np.nan, 1.7, -3.1)}
 
+    axes = list(_axes(judge, example, hidden, shown))
+    left = [(n, axis, p) for n, axis, length in axes for p in range(length) if (n, axis, p) not in read]
+    if hidden and (
+        not left or all(_unchanged(judge, example, [_with(example, left, other) for other in planted]))
+    ):
+        return left  # all of them together change nothing
+    base = evaluate(judge.flat, example.inputs)
+
     def unchanged(inputs: Mapping[str, Any]) -> bool:
         seen = evaluate(judge.flat, inputs)
         return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(base, seen, strict=True))
-
-    axes = list(_axes(judge, example, hidden, shown))
-    left = [(n, axis, p) for n, axis, length in axes for p in range(length) if (n, axis, p) not in read]
-    if hidden and (not left or all(unchanged(_with(example, left, other)) for other in planted)):
-        return left  # all of them together change nothing
 
     def idle(name: str, axis: int, place: int) -> bool:
         """Whether nothing changes, beside what is planted already, whatever stands there; then it is planted, too."""
@@ -113,26 +115,33 @@ def _slot(axis: int, place: int) -> tuple[Any, ...]:
 def _read_alone(
     judge: Judge, example: Example, hidden: set[Any], shown: set[Any]
 ) -> set[tuple[str, int, int]]:
-    """Slices that are read for certain: NaN in one of them alone changes something. Many are evaluated at once, and the example
-    itself along with them, so that all are rounded alike.
-    """
+    """Slices that are read for certain: NaN in one of them alone changes something."""
     slices = [
         (name, axis, place)
         for name, axis, length in _axes(judge, example, hidden, shown)
         for place in range(length)
     ]
-    many = together(judge.flat, example.inputs) - 1
-    found: set[tuple[str, int, int]] = set()
-    for first in range(0, len(slices), many) if many > 1 else ():
-        part = slices[first : first + many]
-        every: list[Mapping[str, Any]] = [example.inputs]
-        every += [_with(example, [one], np.nan) for one in part]
+    if together(judge.flat, example.inputs) < 3:
+        return set()
+    same = _unchanged(judge, example, [_with(example, [one], np.nan) for one in slices])
+    return {one for one, unchanged in zip(slices, same, strict=True) if not unchanged}
+
+
+def _unchanged(judge: Judge, example: Example, every: Sequence[Mapping[str, Any]]) -> list[bool]:
+    """Whether the outputs at each of these inputs are those at the example's own. Many are evaluated at once, and the example
+    itself along with them, so that all are rounded alike.
+    """
+    many = max(1, together(judge.flat, example.inputs) - 1)
+    found: list[bool] = []
+    for first in range(0, len(every), many):
+        part = [example.inputs, *every[first : first + many]]
         statement = batched(judge.flat)
-        done = run(statement, Walk(), bind_all(judge.flat, every))
+        done = run(statement, Walk(), bind_all(judge.flat, part))
         outputs = [done.tensors[tensor.name].floats() for tensor in statement.outputs]
-        for at, one in enumerate(part, 1):
-            if not all(np.array_equal(value[0], value[at], equal_nan=True) for value in outputs):
-                found.add(one)
+        found += [
+            all(np.array_equal(value[0], value[at], equal_nan=True) for value in outputs)
+            for at in range(1, len(part))
+        ]
     return found
 
 
@@ -165,22 +174,21 @@ def rows_of_data(formula: Formula, example: Example) -> Iterator[tuple[Tensor, n
 
 def leaks(judge: Judge, caller: Caller, example: Example) -> list[str]:
     """Inputs whose NaN, in a slot that some outputs do not read, shows in those outputs (reported, not judged)."""
-    found = []
+    cases: list[tuple[str, Example]] = []
     for tensor, value in rows_of_data(judge.formula, example):
-        cases = []
         for place in range(value.shape[0]):
             planted = np.array(value)
             planted[place] = np.nan
-            cases.append(example.changed(**{tensor.name: planted}))
-        answers = judge.oracle.ask(judge.flat, [case.inputs for case in cases], PLAIN, example.dtype)
-        for case, answer in zip(cases, answers, strict=True):
-            clean = [output for output, _ in answer]
-            if not any(np.isnan(x).any() and not np.isnan(x).all() for x in clean):
-                continue
-            got = caller.results(_passed(caller, case), case.sizes, (), case.dtype)
-            if any((np.isnan(values(g)) & ~np.isnan(c)).any() for g, c in zip(got, clean, strict=True)):
-                found.append(tensor.name)
-                break
+            cases.append((tensor.name, example.changed(**{tensor.name: planted})))
+    answers = judge.oracle.ask(judge.flat, [case.inputs for _, case in cases], PLAIN, example.dtype)
+    found: list[str] = []
+    for (name, case), answer in zip(cases, answers, strict=True):
+        clean = [output for output, _ in answer]
+        if name in found or not any(np.isnan(x).any() and not np.isnan(x).all() for x in clean):
+            continue
+        got = caller.results(_passed(caller, case), case.sizes, (), case.dtype)
+        if any((np.isnan(values(g)) & ~np.isnan(c)).any() for g, c in zip(got, clean, strict=True)):
+            found.append(name)
     return found
 
 

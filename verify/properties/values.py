@@ -240,21 +240,22 @@ def compare(expected: Expected, got: Any) -> Outcome:
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         error = np.abs(got - value)
         ratio, telling = error / bound, np.abs(value) >= EFFECTIVE * bound
-        if not np.isfinite(ratio).all():  # else no number is NaN, and no bound is 0
+        largest = float(ratio.max()) if ratio.size else 0.0
+        saying = telling  # where something is there: that nothing is says little
+        if not math.isfinite(largest):  # else no number is NaN, and no bound is 0
             ratio = np.where(error == 0, 0.0, ratio)
             ratio = np.where(np.isnan(got) | np.isnan(ratio), np.inf, ratio)
             ratio = np.where(np.isinf(bound), 0.0, ratio)
+            largest = float(ratio.max())
             telling = np.isfinite(bound) & (telling | (bound == 0))
+            saying = telling & (value != 0)
     for each in WATCHING:
         each.compares(expected.name, read, value, bound, ratio)
-    outcome = Outcome(what=expected.name, effective=bool(telling.any()), asked=frozenset((expected.name,)))
-    if outcome.effective and bool((telling & (value != 0)).any()):  # that nothing is there says little
+    outcome = Outcome(largest, bool(telling.any()), what=expected.name, asked=frozenset((expected.name,)))
+    if outcome.effective and (saying is telling or bool(saying.any())):
         outcome.answered = outcome.asked
-    if not ratio.size:
-        return outcome
-    worst = int(np.argmax(ratio))
-    outcome.ratio = float(ratio.item(worst))
     if outcome.fails:  # where it is and what was there is told of a violation alone
+        worst = int(np.argmax(ratio))
         outcome.index = tuple(int(x) for x in np.unravel_index(worst, ratio.shape))
         outcome.got, outcome.expected = float(got.flat[worst]), float(value.flat[worst])
         outcome.tolerance = float(bound.flat[worst])

@@ -120,6 +120,10 @@ class Caller:
             return torch.from_numpy(np.array(value, dtype=np.bool_)).to(self.device)
         if item.domain in WHOLE:
             return torch.from_numpy(np.array(value, dtype=np.int64)).to(self.device)
+        if dtype == "float32" and self.device == "cpu":
+            with np.errstate(over="ignore"):  # NumPy rounds as torch does, and is quicker
+                made = torch.from_numpy(np.array(value, dtype=np.float32))
+            return made.requires_grad_() if grad else made
         made = torch.from_numpy(np.array(value, dtype=np.float64))
         if dtype != "float64" or self.device != "cpu":
             made = made.to(device=self.device, dtype=DTYPES[dtype])

@@ -8,6 +8,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -17,7 +18,9 @@ from spec.language.registry import find
 from tests.verify.subject.calling import ROW, call, right
 from verify import check
 from verify.faults import Fault, Unsupported, Unusable
+from verify.inputs.dtypes import DTYPES
 from verify.subject import returned, wording
+from verify.subject.caller import Caller
 
 ROOT = Path(__file__).parents[3]
 SOFTMAX = find("attention.softmax")
@@ -45,6 +48,20 @@ def test_what_cannot_be_called_is_unusable(fn):
         check(fn, "normalization.layer_norm")
     assert "normalization.layer_norm" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_arguments_are_rounded_as_torch_rounds(dtype):
+    """Ties, what is too large or too small for the type, and what is no number, without a warning."""
+    caller = Caller(right, find("normalization.layer_norm"))
+    row = np.array(
+        [1 + 2.0**-24, 1 + 3 * 2.0**-24, 1e300, -1e300, 1e-45, -1e-46, 3e-39, np.inf, np.nan, -0.0]
+    )
+    made = caller.tensor(caller.formula.inputs[0], row, dtype, True)
+    exact = torch.from_numpy(row.copy()).to(DTYPES[dtype])
+    assert returned.identical(made.detach(), exact)
+    assert made.is_leaf
+    assert made.requires_grad
 
 
 def test_unknown_things_are_unusable():
