@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import cycle
+from itertools import chain, cycle
 from typing import Any
 
 from spec.language.arrays import Tensor
@@ -57,6 +57,8 @@ INPUTS = 3e5
 
 Spans = Mapping[Any, Any]
 """Indices, and how many values each has."""
+Term = tuple[tuple[Any, ...], float]
+"""A part of the cost: the lengths that are multiplied, and by what."""
 
 
 @dataclass(frozen=True)
@@ -147,45 +149,53 @@ def _indexed(formula: Formula) -> Iterator[Size]:
 
 
 def _cost(formula: Formula, sizes: Mapping[Size, int]) -> float:
-    return sum(_of_group(group, sizes) for group in formula.flat(None).groups)
+    return sum(weight * _product(lengths, sizes) for lengths, weight in _terms(formula))
 
 
-def _of_group(group: Group, sizes: Mapping[Size, int]) -> float:
-    own = sum(_of_line(line, sizes) for line in group.lines)
-    return own + _steps(group, sizes)
+@lru_cache(maxsize=64)
+def _terms(formula: Formula) -> tuple[Term, ...]:
+    """What a formula costs, whatever its sizes: read off it once."""
+    found: dict[tuple[Any, ...], float] = {}
+    for group in formula.flat(None).groups:
+        for lengths, weight in (*chain.from_iterable(map(_of_line, group.lines)), *_steps(group)):
+            found[lengths] = found.get(lengths, 0.0) + weight
+    return tuple(found.items())
 
 
-def _of_line(line: Any, sizes: Mapping[Size, int]) -> float:
+def _of_line(line: Any) -> Iterator[Term]:
     ends = ends_of(line)
     spans = {symbol: longest(first, last, ends) for symbol, first, last in line.ranges}
-    return _product(spans.values(), sizes) + _sums(line.right, spans, sizes, ends)
+    yield tuple(spans.values()), 1.0
+    yield from _sums(line.right, spans, ends)
 
 
-def _sums(
-    node: Any, spans: Spans, sizes: Mapping[Size, int], ends: Ends, guard: Spans | None = None
-) -> float:
+def _sums(node: Any, spans: Spans, ends: Ends, guard: Spans | None = None) -> Iterator[Term]:
     """The entries of sums, each over those indices alone on which it depends; inside of a case also those of its guard."""
+    if isinstance(node, Tensor):
+        return
     if isinstance(node, Bound):
         own = {node.var: longest(node.first, node.last, ends)}
         guard = None if guard is None else {**guard, **own}
         within = free_symbols(node)
         spans = {symbol: length for symbol, length in spans.items() if symbol in within} | own
-        cost = _product(spans.values(), sizes)
-        cost += 0.0 if guard is None else GUARD * _product(guard.values(), sizes)
-        return cost + sum(_sums(child, spans, sizes, ends, guard) for child in node.args)
-    if isinstance(node, Tensor):
-        return 0.0
-    if isinstance(node, Case):
+        yield tuple(spans.values()), 1.0
+        if guard is not None:
+            yield tuple(guard.values()), GUARD
+    elif isinstance(node, Case):
         guard = {**spans, **(guard or {})}
-    return sum(_sums(child, spans, sizes, ends, guard) for child in node.args)
+    for child in node.args:
+        yield from _sums(child, spans, ends, guard)
 
 
-def _steps(group: Group, sizes: Mapping[Size, int]) -> float:
+def _steps(group: Group) -> Iterator[Term]:
     if group.step is None:
-        return 0.0
+        return
     line = group.lines[0]
-    steps = _product([line.left.tensor.shape[group.step.axes[line.name]]], sizes)
-    return steps * (STEP * len(group.lines) + sum(_steps(inner, sizes) for inner in group.body))
+    steps = line.left.tensor.shape[group.step.axes[line.name]]
+    yield (steps,), STEP * len(group.lines)
+    for inner in group.body:
+        for lengths, weight in _steps(inner):
+            yield (steps, *lengths), weight
 
 
 def _product(lengths: Any, sizes: Mapping[Size, int]) -> float:
