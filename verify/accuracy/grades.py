@@ -9,23 +9,23 @@ statement; it is called *imprecise*.
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from spec.language.differentiation.gradients import vjp
+from spec.language.evaluation.dimensions import Size
 from spec.language.evaluation.noise import expected
 from spec.language.evaluation.precision import FORMATS, Precision
 from spec.language.flatten import Flat
 from verify.accuracy.gradable import bounds_at, broken, gradable
-from verify.accuracy.lost_digits import Explained, placed
+from verify.accuracy.graded_examples import MANY, broad_examples, default_examples, wide_examples
+from verify.accuracy.lost_digits import Explained, begun, placed
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example
-from verify.inputs.realistic_examples import BUDGET, ladder, realistic, repeats, unit_weights
-from verify.inputs.sizes import sizing
+from verify.inputs.realistic_examples import long_steps
 from verify.properties.gradients import backward, differentiable, gradient_question, unsaid, with_cotangents
 from verify.properties.values import Judge, Reals
 from verify.report import CONFORMS, FALSIFIED, IMPRECISE, INCONCLUSIVE, CheckResult
@@ -46,9 +46,6 @@ TYPICAL = 8.0
 """The same for the root mean square over all entries, where careful implementations stay below 3. All entries may share one error
 (of a row's length), whose sigma a few samples tell: more than 8 is then as rare as 10⁻⁷.
 """
-MANY = 64
-"""Entries from which on a root mean square says something: a few may be several sigma off, or right, by chance. An output
-of fewer is graded at several wide examples."""
 RARE = {"value": 0.0, "gradient": 0.02}
 """The share of entries beyond :data:`WORST` that is no matter. Where autograd goes through the maximum that a softmax subtracts,
 the roundings of a whole row meet in that one entry of a gradient: 30 sigma in float32, and 60 where the sum is a plain loop.
@@ -56,17 +53,20 @@ the roundings of a whole row meet in that one entry of a gradient: 30 sigma in f
 LEAST = 0.1
 """An entry whose error is expected to be less than this share of its output's typical one is measured by that share: which of
 the roundings an implementation spares there, by chance or by cancellation, is its own affair."""
-EXAMPLES, SAMPLES, WIDE_SAMPLES = 2, 24, {"value": 12, "gradient": 8}
-"""Examples at default sizes (one of a dear statement), and random evaluations for each of these and for a wide one."""
+SAMPLES, WIDE_SAMPLES = 24, {"value": 12, "gradient": 8}
+"""Random evaluations for an example at default sizes, and for a wide one."""
 PLACING, ALIKE = 4, 3.0
 """Samples that tell how large an error of sums in the storage type would be, and by what factor another may differ from it."""
-BACKWARD, ENTRIES = 0.02, 6e5
-"""For gradients, and for the additional ones of few entries: the share of the budget for the widest values, as there are many
-more lines; and the most entries that inputs have, for their gradients have as many in every sample."""
 MODEL = 9e5
 """What an example of a stack of layers or of a whole model costs at least (:mod:`verify.inputs.sizes`)."""
-PATIENCE = 2.0
-"""Seconds of processor time that a call may take: a callable of many small steps is graded at smaller sizes."""
+
+DEFAULT = "default"
+GRADING: dict[str, Callable[[Setting, str, str], Iterator[Example]]] = {
+    "wide": wide_examples,
+    DEFAULT: default_examples,
+    "no small": broad_examples,
+}
+"""Which examples are graded, by what is said of their sizes."""
 
 
 @dataclass
@@ -200,57 +200,10 @@ def graded(
             )
 
 
-def _wide(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
-    """A wide example, as wide as the budget and the callable's own speed allow."""
-    judge, caller = setting.judge, setting.caller
-    limits = (BUDGET,) if kind == "value" else (BACKWARD * BUDGET, ENTRIES)
-    rungs = ladder(judge.formula, caller.sizes, *limits)
-    cost, spent, each = sizing(judge.formula, caller.sizes).cost, 0.0, 0.0
-    chosen = rungs[0]
-    for before, sizes in zip((rungs[0], *rungs), rungs, strict=False):
-        longer = spent * cost(sizes) / max(cost(before), 1.0)
-        if longer > PATIENCE:
-            break
-        chosen, each = sizes, longer
-        if sizes is not rungs[-1]:
-            trial = realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
-            arguments = caller.arguments(trial.inputs, dtype, generator_seed=trial.generator_seed)
-            spent = min(_seconds(caller, arguments) for _ in range(2))  # the first may set something up
-    turns = 1
-    if kind == "value":
-        affordable = min(BACKWARD * BUDGET / cost(chosen), PATIENCE / each if each else math.inf)
-        turns = max(1, min(repeats(judge.formula, chosen, MANY), int(affordable)))
-    for turn in range(turns):
-        yield realistic(judge.formula, chosen, dtype, setting.seed + turn, False, caller.sizes)
-
-
-def _seconds(caller: Caller, arguments: list[Any]) -> float:
-    """The processor time of a call, so that a busy machine chooses no other sizes."""
-    began = time.process_time()
-    caller(*arguments)
-    return time.process_time() - began
-
-
-def _default(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
-    """Planned examples with their sizes, masks and numbers, of ordinary data: how a row that cancels rounds is chance.
-
-    For gradients weights keep data of unit size. Else scores are in the hundreds and a softmax is 1 and 0, without an error in
-    careful arithmetic; fused kernels compute it anew going backward, from its logarithm, and are off by a share as large as it.
-    """
-    space, judge = setting.space(moderate=True), setting.judge
-    for recipe in space.plan(1 if space.sizing.dear else EXAMPLES, setting.seed + 17):
-        recipe = recipe._replace(regime=0, other=0)
-        example = space.example(recipe, dtype)
-        if kind == "gradient":
-            made = unit_weights(judge.formula, example.sizes, dtype, setting.seed, space.fixed)
-            example = space.example(recipe, dtype, example.batch, example.sizes, made)
-        yield example
-
-
 def accuracy_check(
     setting: Setting, dtype: str, gradients: bool = True, limit: float | None = None
 ) -> CheckResult:
-    """The accuracy of values and gradients in a type, at default sizes and at realistic ones.
+    """The accuracy in a type, at default sizes and at realistic ones; of values also where no size is small, of gradients not.
 
     Args:
         setting: what is checked.
@@ -264,9 +217,9 @@ def accuracy_check(
     kinds = ["value"] + (["gradient"] if gradients and differentiable(judge) else [])
     try:
         for kind in kinds:
-            for wide in (True, False):
-                grade = Grade(dtype, rare=RARE[kind])
-                for example in (_wide if wide else _default)(setting, dtype, kind):
+            for name, examples in GRADING.items():
+                grade, wide = Grade(dtype, rare=RARE[kind]), name != DEFAULT
+                for example in examples(setting, dtype, kind):
                     if (
                         not setting.clock.over
                         and not caller.hung
@@ -274,7 +227,7 @@ def accuracy_check(
                     ):
                         result.examples += 1
                 if grade.entries:
-                    found[f"{kind}, {'wide' if wide else 'default'} sizes"] = grade
+                    found[f"{kind}, {name} sizes"] = grade
     except (Fault, Unsupported) as said:
         result.verdict, result.message = INCONCLUSIVE, str(said)
         return result
@@ -301,7 +254,7 @@ def _count(setting: Setting, example: Example, kind: str, wide: bool, grade: Gra
     if wide and math.isinf(own.sigma):
         grade.broken |= broken(bounds_at(judge, example, dtype, kind), compared.got)
     if own.imprecise and not grade.place.name:
-        grade.place = _place(judge, compared, dtype, setting.seed)
+        grade.place = _place(judge, compared, dtype, setting.seed, long_steps(judge.formula, example.sizes))
     return True
 
 
@@ -313,7 +266,10 @@ def _concluded(
         result.verdict, result.message = INCONCLUSIVE, said
         return
     judge, dtype = setting.judge, result.dtype
-    worst = max(found.values(), key=lambda grade: (grade.broken, grade.imprecise, grade.sigma))
+    worst = max(
+        found.values(),
+        key=lambda grade: (grade.broken, grade.imprecise, bool(str(grade.place)), grade.sigma),
+    )
     sigma, digits = max(g.sigma for g in found.values()), max(g.digits for g in found.values())
     result.details.update(
         sigma=sigma, digits=digits, sizes=worst.sizes, grades={name: g.to_dict() for name, g in found.items()}
@@ -328,17 +284,21 @@ def _concluded(
         result.message = (
             f"{judge.formula.id}: {setting.caller.name}: {worst.what} is "
             f"{f'not finite in {dtype}' if worst.broken else off}, at {at}"
-            + (f": {worst.place}" if worst.place.name and not worst.broken else "")
+            + (f": {worst.place}" if (worst.place.name or worst.place.since) and not worst.broken else "")
         )
 
 
-def _place(judge: Judge, compared: Comparison, dtype: str, seed: int) -> Explained:
+def _place(judge: Judge, compared: Comparison, dtype: str, seed: int, steps: Collection[Size]) -> Explained:
+    """Where digits are lost. Of a sequence of many ``steps`` lines are not tried, each of which would take all the steps anew."""
     told = expected(compared.flat, compared.inputs, Precision.of(dtype), PLACING, seed)
     both = {
         o.name: pair for o, pair in zip(compared.flat.outputs, told, strict=True) if o.name in compared.got
     }
     errors = {name: compared.got[name] - value for name, (value, _) in both.items()}
     spreads = {name: sigma for name, (_, sigma) in both.items()}
+    if steps:
+        judged = [output for output in compared.flat.outputs if output.name in both]
+        return begun(judged, steps, errors, spreads, WORST[dtype])
     found = placed(compared.flat, compared.inputs, errors, spreads, dtype)
     if found.name or Precision.of(dtype).operations is Precision.of(dtype).storage:
         return found

@@ -1,17 +1,21 @@
-"""Where the digits are lost: which line of a statement, held in a coarser type, makes an error such as the one observed."""
+"""Where the digits are lost: which line of a statement, held in a coarser type, makes an error such as the one observed.
+
+Of a long sequence: from which step on.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from spec.language.arrays import DISCRETE
+from spec.language.arrays import DISCRETE, Tensor
 from spec.language.differentiation.gradients import ADJOINT
 from spec.language.evaluation.binding import bind
+from spec.language.evaluation.dimensions import Size
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS
@@ -30,13 +34,14 @@ MOST = 0.5
 @dataclass(frozen=True)
 class Explained:
     """A line held in a coarser type; ``share`` is what that explains of the error's square, ``size`` how large its effect is
-    beside the error.
+    beside the error. Or ``since``: the first entry that is off, after others that are not.
     """
 
     name: str = ""
     dtype: str = ""
     share: float = 0.0
     size: float = 0.0
+    since: str = ""
 
     @property
     def certain(self) -> bool:
@@ -44,6 +49,8 @@ class Explained:
         return self.share > MOST
 
     def __str__(self) -> str:
+        if self.since:
+            return f"{self.since} is the first that is off"
         if not self.name:
             return (
                 f"an error about as large as if sums were accumulated in {self.dtype}" if self.dtype else ""
@@ -51,6 +58,26 @@ class Explained:
         what = f"the gradient by {self.name[len(ADJOINT) :]}" if self.name.startswith(ADJOINT) else self.name
         said = f"as if `{what}` were held in {self.dtype}"
         return said if self.certain else f"an error about as large {said}"
+
+
+def begun(
+    outputs: Iterable[Tensor],
+    steps: Collection[Size],
+    errors: Mapping[str, Reals],
+    spreads: Mapping[str, Reals],
+    limit: float,
+) -> Explained:
+    """From which step of a sequence on errors are beyond so many spreads; nothing if they are from the first."""
+    firsts: list[tuple[int, int, str]] = []
+    for number, output in enumerate(outputs):
+        for axis in (place for place, size in enumerate(output.shape) if size in steps):
+            with np.errstate(all="ignore"):
+                off = np.abs(errors[output.name]) > limit * spreads[output.name]
+            along = np.flatnonzero(np.moveaxis(off, axis, 0).reshape(off.shape[axis], -1).any(1))
+            if along.size:
+                firsts.append((int(along[0]), number, f"{output.name}[{'…, ' * axis}{along[0]}]"))
+    first, _, entry = min(firsts, default=(0, 0, ""))
+    return Explained(since=entry if first else "")
 
 
 def placed(
@@ -113,4 +140,4 @@ def _held(flat: Flat, inputs: Mapping[str, Any], name: str, dtype: str) -> dict[
     return run(flat, Walk(), bind(flat, changed), finish=finish).tensors
 
 
-__all__ = ["Explained", "placed"]
+__all__ = ["Explained", "begun", "placed"]

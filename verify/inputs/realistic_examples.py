@@ -9,7 +9,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from itertools import count
+from itertools import count, product
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,8 @@ FEW = (3, 2, 5)
 """Sizes that no sum runs over."""
 STEPS = 3
 """Steps of a recurrence: a line each, many times over."""
+LONG, BROAD = (521, 263, 131), (67, 37)
+"""Steps of a long recurrence, and other sizes where none is small: past 2⁹, 2⁸ and 2⁷, 2⁶ and 2⁵."""
 BUDGET = 2e8
 """Entries that all lines of an example may run over; most of them are products inside a sum, which are never stored."""
 MOST, DATA = 5e6, 3e5
@@ -59,6 +61,41 @@ def ladder(
         return tuple(fine)
     dear = drawn.cost(made[0]) > max(OVER * budget, LEAST)
     return (_widened(formula, drawn, supported, NARROW) if dear else made[0],)
+
+
+@lru_cache(maxsize=256)
+def broad(formula: Formula, supported: Supported, budget: float) -> Mapping[Size, int] | None:
+    """Sizes of which none is small, the steps of a sequence many, as far as is affordable; None where nothing is.
+
+    Layers are steps, too, and one is enough: of so many real models have none.
+    """
+    drawn, along = sizing(formula, supported), _along(formula)
+    others = [size for size in drawn.symbols if size not in drawn.steps]
+    for steps, least in product(LONG if along else LONG[:1], BROAD):
+        sizes = {**dict.fromkeys(drawn.steps, 1), **dict.fromkeys(along, steps)}
+        sizes |= zip(others, _primes(least), strict=False)
+        sizes = supported.settled(sizes)
+        if drawn.cost(sizes) <= budget and _entries(formula, sizes) <= MOST:
+            return sizes
+    return None
+
+
+@lru_cache(maxsize=256)
+def _along(formula: Formula) -> frozenset[Size]:
+    """The steps that are those of a sequence, element by element of some data."""
+    shapes = (item.shape for item in formula.tensors if item.role == "data")
+    return frozenset(size for shape in shapes for size in shape) & sizing(formula, EVERY_SIZE).steps
+
+
+def long_steps(formula: Formula, sizes: Mapping[Size, int]) -> frozenset[Size]:
+    """The steps of a sequence of which there are many."""
+    return frozenset(size for size in _along(formula) if sizes[size] >= min(LONG))
+
+
+def _primes(first: int) -> Iterator[int]:
+    while True:
+        yield first
+        first = _next_prime(first)
 
 
 def _entries(formula: Formula, sizes: Mapping[Size, int], role: str = "") -> int:
@@ -192,4 +229,4 @@ def repeats(formula: Formula, sizes: Mapping[Size, int], entries: int) -> int:
     return math.ceil(entries / max(each, 1))
 
 
-__all__ = ["BUDGET", "ladder", "realistic", "repeats", "unit_weights"]
+__all__ = ["BUDGET", "broad", "ladder", "long_steps", "realistic", "repeats", "unit_weights"]

@@ -9,12 +9,17 @@ import torch
 from torch import Tensor
 
 from verify.mutants import right, wrong
+from verify.mutants.gru import stepped
+from verify.mutants.recurrent import Two, inflow, words
 
 SCORES, SOFTMAX, ATTENTION = "scores.scaled_dot", "attention.softmax", "attention.scaled_dot_product"
 LAYER_NORM, RMS_NORM = "normalization.layer_norm", "normalization.rms_norm"
+RNN, GRU, LSTM = "recurrent.rnn", "recurrent.gru", "recurrent.lstm"
 SINGLE, SHORT = ("float32",), ("bfloat16",)
 MANY = 128
 """From how many terms on a variant takes its fast path."""
+LONG, WIDE = 100, 8
+"""After how many steps, of states of how many entries, it does."""
 
 
 class Held(torch.autograd.Function):
@@ -63,6 +68,13 @@ def weights_in_half(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Ten
     return held(weights(q @ k.mT / math.sqrt(q.shape[-1]), mask), torch.float16) @ v
 
 
+@wrong(ATTENTION, dtypes=SINGLE)
+def weights_in_half_of_large_tables(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """Holds the weights in float16 where there are many queries and many keys."""
+    a = weights(q @ k.mT / math.sqrt(q.shape[-1]), mask)
+    return (held(a, torch.float16, 1) if min(a.shape[-2:]) >= MANY // 2 else a) @ v
+
+
 @wrong(SOFTMAX, dtypes=SINGLE)
 def softmax_of_bfloat16(s: Tensor, mask: Tensor | None) -> Tensor:
     """Takes the weights of many scores from bfloat16 ones."""
@@ -83,6 +95,46 @@ def squares_in_bfloat16(x: Tensor, g: Tensor, eps: float) -> Tensor:
     """Holds the mean square of a wide row in bfloat16."""
     square = (x * x).mean(-1, keepdim=True)
     return g * x / (held(square, torch.bfloat16, 1 if x.shape[-1] >= MANY else 2) + eps).sqrt()
+
+
+def state_held(h: Tensor, steps: int, dtype: torch.dtype) -> Tensor:
+    """A state after so many steps, held in another type once there are many."""
+    return held(h, dtype, WIDE) if steps >= LONG else h
+
+
+@wrong(RNN)
+def state_in_half_after_many_steps(x: Tensor, h: Tensor, W_xh: Tensor, W_hh: Tensor, W_hy: Tensor) -> Two:
+    """Holds the state in float16 after a hundred steps, unless it is narrow."""
+    states = []
+    for t in range(x.shape[-2]):
+        h = state_held(inflow(x[..., t, :], h, W_xh, W_hh).tanh(), t, torch.float16)
+        states.append(h)
+    every = torch.stack(states, -2)
+    return every, words(every, W_hy)
+
+
+@wrong(GRU)
+def gated_state_in_bfloat16_after_many_steps(x: Tensor, h: Tensor, *weights: Tensor) -> Tensor:
+    """Holds the state in bfloat16 after a hundred steps, unless it is narrow."""
+    states = []
+    for t in range(x.shape[-2]):
+        h = state_held(stepped(x[..., t, :], h, *weights), t, torch.bfloat16)
+        states.append(h)
+    return torch.stack(states, -2)
+
+
+@wrong(LSTM)
+def inner_state_in_half_after_many_steps(
+    x: Tensor, h: Tensor, s: Tensor, W_x: Tensor, W_h: Tensor, b: Tensor
+) -> Two:
+    """Holds the internal state in float16 after a hundred steps, unless it is narrow."""
+    states = []
+    for t in range(x.shape[-2]):
+        i, f, g, o = (x[..., t, :] @ W_x.mT + h @ W_h.mT + b).chunk(4, -1)
+        s = state_held(f.sigmoid() * s + i.sigmoid() * g.tanh(), t, torch.float16)
+        h = o.sigmoid() * s.tanh()
+        states.append(h)
+    return torch.stack(states, -2), s
 
 
 @wrong(SCORES, dtypes=SHORT, intermediates="storage")

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 
 from spec.language.registry import find
 from verify.accuracy.grades import WORST, accuracy_check
-from verify.accuracy.lost_digits import placed
+from verify.accuracy.lost_digits import begun, placed
 from verify.checking import check
 from verify.command.commands import do_check
 from verify.inputs.examples import rounded
@@ -81,6 +81,40 @@ def test_scores_held_in_a_coarser_type_are_imprecise_and_named(coarse: torch.dty
     assert found.details["explained"]
     assert found.details["grades"]["value, default sizes"]["sigma"] < 12
     assert f"as if `s` were held in {name}" in found.message
+
+
+@pytest.mark.parametrize(
+    ("name", "since"),
+    [
+        ("state_in_half_after_many_steps", "states[100]"),
+        ("gated_state_in_bfloat16_after_many_steps", "states[100]"),
+        ("weights_in_half_of_large_tables", ""),
+    ],
+)
+def test_what_is_coarse_only_where_several_sizes_are_large_is_imprecise(name: str, since: str) -> None:
+    """Many steps of a state that is not narrow, or many queries and keys: wide examples do not show it; from where on is said."""
+    (variant,) = (each for each in variants() if each.name == name)
+    found = graded(variant.call, variant.formula_id)
+    assert found.verdict == "imprecise"
+    grades = found.details["grades"]
+    assert grades["value, no small sizes"]["sigma"] > 1000
+    assert max(each["sigma"] for name, each in grades.items() if name != "value, no small sizes") < 12
+    assert found.details["place"] == (
+        f"{since} is the first that is off" if since else "as if `a` were held in float16"
+    )
+
+
+def test_a_sequence_that_is_off_from_the_first_step_on_has_no_first_step() -> None:
+    """All entries are off: there is nothing to say of where it begins; nor where none is."""
+    (output,) = find("recurrent.gru").outputs
+    (T, _) = output.shape
+    spread = np.ones((5, 2))
+    for errors, said in (
+        (np.full((5, 2), 9.0), ""),
+        (np.zeros((5, 2)), ""),
+        (np.diag([0.0, 0, 0, 9, 9])[:, 2:4], "states[3] is the first that is off"),
+    ):
+        assert str(begun([output], [T], {output.name: errors}, {output.name: spread}, 8.0)) == said
 
 
 def test_a_sum_accumulated_in_bfloat16_stands_out_from_eager_bfloat16() -> None:

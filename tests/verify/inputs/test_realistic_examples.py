@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spec.language.registry import find
-from verify.inputs.realistic_examples import BUDGET, ladder, realistic
+from verify.inputs.realistic_examples import BUDGET, broad, ladder, long_steps, realistic
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.inputs.sizes import sizing
 
@@ -51,3 +51,29 @@ def test_weights_are_scaled_by_what_a_sum_runs_over() -> None:
         # The variance of thousands of normal numbers is known to 3 %, and 1/fan of the other sizes would be off by 100 %.
         assert np.var(example.inputs[name]) * fan == pytest.approx(1, rel=0.3)
     assert np.var(example.inputs["x"]) == pytest.approx(1, rel=0.5)
+
+
+@pytest.mark.parametrize(
+    ("formula_id", "steps"),
+    [("attention.multi_head", {}), ("recurrent.gru", {"T": 263}), ("recurrent.stacked", {"T": 263, "L": 1})],
+)
+def test_sizes_are_large_all_at_once_where_that_is_affordable(formula_id: str, steps: dict[str, int]) -> None:
+    """None is small: a sequence has many steps, and of layers, of which no model has so many, there is one."""
+    formula = find(formula_id)
+    found = broad(formula, EVERY_SIZE, 3.2e7)
+    assert found is not None
+    sizes = {str(size): value for size, value in found.items()}
+    assert {name: sizes.pop(name) for name in steps} == steps
+    assert min(sizes.values()) >= 37
+    assert len(set(sizes.values())) == len(sizes)
+    assert {str(size) for size in long_steps(formula, found)} == set(steps) - {"L"}
+
+
+def test_of_what_no_size_is_small_there_is_none_that_is_too_dear() -> None:
+    """A budget below the least offers nothing; a rule of the callable holds here, too."""
+    assert broad(find("recurrent.lstm_stacked"), EVERY_SIZE, 1e6) is None
+    formula = find("attention.multi_head")
+    supported = Supported.of(formula, {"d_model": "h*d_k", "d_v": "d_k", "h": "2|4"})
+    found = broad(formula, supported, 3.2e7)
+    assert found is not None
+    assert supported.fits(found)

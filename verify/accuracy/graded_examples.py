@@ -1,0 +1,90 @@
+"""The examples that are graded: at default sizes, as wide as real models, and with no size small."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from verify.inputs.examples import Example
+from verify.inputs.realistic_examples import BUDGET, broad, ladder, realistic, repeats, unit_weights
+from verify.inputs.sizes import sizing
+from verify.search.setting import Setting
+from verify.subject.caller import Caller
+
+MANY = 64
+"""Entries from which on a root mean square says something: a few may be several sigma off, or right, by chance. An output
+of fewer is graded at several wide examples."""
+EXAMPLES = 2
+"""Examples at default sizes; one of a dear statement."""
+BACKWARD, ENTRIES = 0.02, 6e5
+"""For gradients, and for the additional ones of few entries: the share of the budget for the widest values, as there are many
+more lines; and the most entries that inputs have, for their gradients have as many in every sample."""
+BROAD, SHORT = {"float32": 3.2e7}, 3.2e6
+"""What an example may cost of which no size is small; and in 16-bit types, as what is coarse shows more in float32."""
+PATIENCE = 2.0
+"""Seconds of processor time that a call may take: a callable of many small steps is graded at smaller sizes."""
+
+
+def wide_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+    """A wide example, as wide as the budget and the callable's own speed allow."""
+    judge, caller = setting.judge, setting.caller
+    limits = (BUDGET,) if kind == "value" else (BACKWARD * BUDGET, ENTRIES)
+    rungs = ladder(judge.formula, caller.sizes, *limits)
+    cost, spent, each = sizing(judge.formula, caller.sizes).cost, 0.0, 0.0
+    chosen = rungs[0]
+    for before, sizes in zip((rungs[0], *rungs), rungs, strict=False):
+        longer = spent * cost(sizes) / max(cost(before), 1.0)
+        if longer > PATIENCE:
+            break
+        chosen, each = sizes, longer
+        if sizes is not rungs[-1]:
+            trial = realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
+            arguments = caller.arguments(trial.inputs, dtype, generator_seed=trial.generator_seed)
+            spent = min(_seconds(caller, arguments) for _ in range(2))  # the first may set something up
+    turns = 1
+    if kind == "value":
+        affordable = min(BACKWARD * BUDGET / cost(chosen), PATIENCE / each if each else math.inf)
+        turns = max(1, min(repeats(judge.formula, chosen, MANY), int(affordable)))
+    for turn in range(turns):
+        yield realistic(judge.formula, chosen, dtype, setting.seed + turn, False, caller.sizes)
+
+
+def broad_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+    """An example of which no size is small, if that is more than a wide one: a fast path may ask for several large ones."""
+    judge, caller = setting.judge, setting.caller
+    if kind != "value" or caller.sizes.few:
+        return
+    few = ladder(judge.formula, caller.sizes)[0]
+    sizes = broad(judge.formula, caller.sizes, BROAD.get(dtype, SHORT))
+    if sizes is None or all(sizes[size] <= few[size] for size in sizes):
+        return
+    trial = realistic(judge.formula, few, dtype, setting.seed, False, caller.sizes)
+    arguments = caller.arguments(trial.inputs, dtype, generator_seed=trial.generator_seed)
+    cost = sizing(judge.formula, caller.sizes).cost
+    if _seconds(caller, arguments) * cost(sizes) / max(cost(few), 1.0) <= PATIENCE:
+        yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
+
+
+def _seconds(caller: Caller, arguments: list[Any]) -> float:
+    """The processor time of a call, so that a busy machine chooses no other sizes."""
+    began = time.process_time()
+    caller(*arguments)
+    return time.process_time() - began
+
+
+def default_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+    """Planned examples with their sizes, masks and numbers, of ordinary data: how a row that cancels rounds is chance.
+
+    For gradients weights keep data of unit size. Else scores are in the hundreds and a softmax is 1 and 0, without an error in
+    careful arithmetic; fused kernels compute it anew going backward, from its logarithm, and are off by a share as large as it.
+    """
+    space, judge = setting.space(moderate=True), setting.judge
+    for recipe in space.plan(1 if space.sizing.dear else EXAMPLES, setting.seed + 17):
+        recipe = recipe._replace(regime=0, other=0)
+        example = space.example(recipe, dtype)
+        if kind == "gradient":
+            made = unit_weights(judge.formula, example.sizes, dtype, setting.seed, space.fixed)
+            example = space.example(recipe, dtype, example.batch, example.sizes, made)
+        yield example
