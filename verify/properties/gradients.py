@@ -64,7 +64,8 @@ def expected_gradients_at(
     gradient = vjp(judge.formula, wrt, judge.conventions)
     arithmetic = Arithmetic(Precision.of(dtype, judge.conventions["intermediates"]))
     asked = [gradient_question(judge, inputs, cotangents, wrt)[1] for inputs, cotangents in points]
-    answers = judge.oracle.ask(gradient.flat, asked, arithmetic, dtype)
+    flat = gradient.flat if judge.form is None else judge.form(gradient.flat)
+    answers = judge.oracle.ask(flat, asked, arithmetic, dtype)
     result = []
     for (inputs, _), answer in zip(points, answers, strict=True):
         # What the walk cannot say (NaN beside an infinite bound) is not judged. An entry about which the statement says nothing

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,6 +18,7 @@ from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.walk import Walk
 from spec.language.expr import Undefined
+from spec.language.flatten import Flat
 from spec.language.formula import Formula
 from spec.language.trees import walk
 from verify.faults import Fault
@@ -86,6 +88,7 @@ class Judge:
         self.formula = formula
         self.conventions = formula.choose(conventions)
         self.flat = formula.flat(self.conventions)
+        self.form: Callable[[Flat], Flat] | None = None
         self._others: dict[Any, Judge] = {}
         self._lines: OrderedDict[Any, tuple[Mapping[str, Any], int]] = OrderedDict()
         self.real = any(
@@ -112,6 +115,13 @@ class Judge:
             self._others[key] = other = Judge(formula, conventions)
             other.oracle = self.oracle
         return self._others[key]
+
+    def written(self, form: Callable[[Flat], Flat]) -> Judge:
+        """The judge of the same formula, written otherwise: its lines, and those of its derivative. The oracle is the same."""
+        other = copy(self)
+        other.oracle, other.form, other.flat = self.oracle, form, form(self.flat)
+        other._others, other._lines = {}, OrderedDict()
+        return other
 
     def ahead(self, examples: Iterable[Example], more: bool = False) -> None:
         """Announce examples whose values will be asked for soon, so that those of equal sizes are evaluated together."""

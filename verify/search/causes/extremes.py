@@ -47,9 +47,11 @@ def in_a_narrower_type(evidence: Evidence) -> str:
     small = float(np.median([error(evidence, w) for w in failing])) if failing else 0.0
     if not evidence.everywhere or not 0 < small < math.inf:
         return ""
-    kind, unit = min(UNITS, key=lambda each: abs(math.log(small / each[1])))
-    near = unit / 64 < small < unit * 64
-    if not near or not _most_right(evidence, failing, kind):
+    # An error may lie between two types, and be too large for the narrower of roundings.
+    nearest = sorted(UNITS, key=lambda each: abs(math.log(small / each[1])))
+    kinds = (kind for kind, unit in nearest if unit / 64 < small < unit * 64)
+    kind = next((kind for kind in kinds if _most_right(evidence, failing, kind)), "")
+    if not kind:
         return ""
     # All of them: of rows of two entries, normalised, even float32 loses nothing.
     stated = [_as_stated(evidence, w) for w in evidence.failing]

@@ -38,6 +38,7 @@ from verify.search.causes.forms import (
     some_sizes_only,
     transposed,
 )
+from verify.search.causes.roundabout import gradients_roundabout, values_roundabout
 from verify.search.causes.settings import rounded_factors
 from verify.search.evidence import Evidence
 
@@ -68,6 +69,7 @@ CAUSES: tuple[Cause, ...] = (
     Cause("one-pass variance", cancels),
     Cause("float32 inside", in_float32),
     Cause("overflow", overflows),
+    Cause("a function in a roundabout way", values_roundabout),
     Cause("hidden entries weigh", weighs_hidden),
     Cause("a fill by name", fill),
     Cause("finite fill", filled),
@@ -84,7 +86,10 @@ CAUSES: tuple[Cause, ...] = (
 """Causes that are looked for where no other conventions explain what fails."""
 
 
-SLOPES: tuple[Cause, ...] = (Cause("a gradient that stops", stopped),)
+SLOPES: tuple[Cause, ...] = (
+    Cause("a gradient that stops", stopped),
+    Cause("a function in a roundabout way", gradients_roundabout),
+)
 """Causes that are looked for where gradients fail and values do not."""
 
 
