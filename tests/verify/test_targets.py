@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 import torch
@@ -179,3 +180,10 @@ def test_the_list_of_targets_imports_no_framework() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("target", [target for target in TARGETS if target.needs], ids=lambda t: t.label)
+def test_what_a_version_has_is_read_off_its_source_as_it_is_found_in_it(target: Target) -> None:
+    """The list, which imports nothing, and a run agree on whether a target is there."""
+    assert target.written == (not target.lacking())
+    assert not replace(target, needs=f"{target.needs}_not").written

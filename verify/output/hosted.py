@@ -21,7 +21,10 @@ UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def junit(document: Mapping[str, Any]) -> str:
-    """A suite for each target, a test for each check: a known deviation and what is inconclusive are skipped, with the reason."""
+    """A suite for each target, a test for each check: a known deviation and what is inconclusive are skipped, with the reason.
+
+    So is what was asked for and is absent, a test for each target.
+    """
     root = ET.Element("testsuites", name=f"attnspec {document['command']}")
     for report in document["reports"]:
         suite = ET.SubElement(
@@ -52,6 +55,9 @@ def junit(document: Mapping[str, Any]) -> str:
         )
     for error in document["errors"]:
         ET.SubElement(_case(others, "attnspec", error.partition(": ")[2]), "error", message=_clean(error))
+    for absent in document["absent"]:
+        label = absent.partition(": ")[2].partition(" (")[0]
+        ET.SubElement(_case(others, "attnspec", label), "skipped", message=_clean(absent))
     _count(others)
     if not len(others):
         root.remove(others)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from verify.edges import STRICT
@@ -31,7 +33,8 @@ class Target:
         conventions: what it does by its own convention; ours where not given.
         differs: what is legitimately different, in a sentence.
         sizes: the sizes it supports, where not all, as rules by name (see :mod:`verify.inputs.size_rules`).
-        needs: what of its package not every version has, as ``nn.functional.linear_cross_entropy``.
+        needs: what of its package not every version has, in the module whose source names it, as
+            ``nn.functional.linear_cross_entropy``.
         cpu_only: whether it works on the CPU alone.
     """
 
@@ -55,6 +58,17 @@ class Target:
     def present(self) -> bool:
         """Whether its package is installed."""
         return find_spec(PACKAGES[self.peer]) is not None
+
+    @property
+    def written(self) -> bool:
+        """Whether its package is installed in a version that has what it needs, read off the source: nothing is imported."""
+        found = find_spec(PACKAGES[self.peer])
+        if found is None or not self.needs:
+            return found is not None
+        *modules, name = self.needs.split(".")
+        folders = [Path(folder).joinpath(*modules) for folder in found.submodule_search_locations or ()]
+        sources = [source for at in folders for source in (at.with_suffix(".py"), at / "__init__.py")]
+        return any(re.search(rf"\b{name}\b", each.read_text("utf-8")) for each in sources if each.is_file())
 
     def lacking(self, device: str = "cpu") -> str:
         """Why there is nothing to verify on a device, where its package is installed; empty where there is."""

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -284,6 +285,23 @@ def test_absent_peers_are_listed(
     assert "absent: transformers MarianSinusoidalPositionalEmbedding" in capsys.readouterr().out
     assert main(["list"]) == 0
     assert "transformers: absent" in capsys.readouterr().out
+
+
+def test_what_an_installed_version_lacks_is_listed_as_absent(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list names the target and what its package does not have; a target that has all it needs is not named."""
+    wanting = (
+        replace(TARGETS[0], peer="torch", name="F.one", needs="nn.functional.surely_not_there"),
+        replace(TARGETS[0], peer="torch", name="F.other", needs="nn.functional.softmax"),
+    )
+    monkeypatch.setattr("verify.command.listing.TARGETS", wanting)
+    assert main(["list"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(
+        r"^absent: torch F\.one \(torch \S+ has no nn\.functional\.surely_not_there\)$", said, re.M
+    )
+    assert "absent: torch F.other" not in said
 
 
 def test_a_formula_that_nothing_implements_is_stated(

@@ -177,6 +177,17 @@ def test_annotations_come_of_themselves(
     assert "::error" in capsys.readouterr().out
 
 
+def test_junit_skips_what_is_absent(found: dict[str, Any]) -> None:
+    """A target that cannot be run is a test of its own, skipped with the reason."""
+    said = "absent: torch F.new(chunked) (torch 2 has no nn.functional.new)"
+    root = ET.fromstring(junit({**found["document"], "absent": [said]}))
+    (suite,) = (each for each in root if each.get("name") == "attnspec")
+    (case,) = (each for each in suite if each.find("skipped") is not None)
+    assert case.get("name") == "torch F.new(chunked)"
+    assert case.find("skipped").get("message") == said  # type: ignore[union-attr]
+    assert suite.get("skipped") == "1"
+
+
 def test_junit_of_nothing_is_xml() -> None:
     """A run without reports, and messages with signs that XML has not, give XML that can be read."""
     empty = {
@@ -184,6 +195,7 @@ def test_junit_of_nothing_is_xml() -> None:
         "reports": [],
         "known_deviations": [],
         "unexpected_passes": [],
+        "absent": [],
         "errors": [],
     }
     assert len(ET.fromstring(junit(empty))) == 0

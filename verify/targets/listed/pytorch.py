@@ -283,6 +283,6 @@ TORCH = (
             ONE_MEAN,
             chunked=True,
         ),
-        needs="nn.LinearCrossEntropyOptions",
+        needs="nn.modules.LinearCrossEntropyOptions",
     ),
 )
