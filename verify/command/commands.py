@@ -217,7 +217,7 @@ def do_check(given: argparse.Namespace) -> int:
     from verify.command.memory import keep_freed
     from verify.deviations import Judgement
     from verify.inputs.size_rules import pairs
-    from verify.output.table import print_report, table
+    from verify.output.table import print_report, print_table, table
     from verify.subject.loading import Unloadable, callable_at, place_at
 
     keep_freed()
@@ -239,7 +239,7 @@ def do_check(given: argparse.Namespace) -> int:
     out = console()
     print_report(out, report, given.verbose)
     out.print()
-    out.print(table([report]))
+    print_table(out, table([report]))
     status = {"falsified": FALSIFIED, "inconclusive": NOTHING}.get(report.verdict, CONFORMS)
     if report.falsified:
         _reproduction(given, report, out)

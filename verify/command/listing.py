@@ -11,6 +11,7 @@ from spec.language.registry import formulas, procedures, statement, statement_id
 from spec.language.wellformed.later import later
 from verify.command.cli import CONFORMS
 from verify.command.commands import console
+from verify.output.table import print_table
 from verify.targets import PACKAGES, TARGETS, peer_version
 
 
@@ -28,7 +29,7 @@ def do_list(given: argparse.Namespace) -> int:
                 ("\n" if place else "") + target.label, style="" if target.written else "dim strike"
             )
         made.add_row(formula_id, statement(formula_id).title, labels or Text("stated", style="dim"))
-    out.print(made)
+    print_table(out, made)
     out.print()
     theorems = sum(len(f.theorems) for f in formulas().values())
     out.print(

@@ -68,8 +68,10 @@ def do_mutants(given: argparse.Namespace) -> int:
             by,
             Text(variant.says, style="dim"),
         )
+    from verify.output.table import print_table
+
     out = console()
-    out.print(made)
+    print_table(out, made)
     refused = f"{wrong_ones} wrong and {len(outcomes) - wrong_ones} right variants: "
     out.print(
         "\n" + refused + ("each judged as it should be" if not bad else f"{bad} misjudged"),

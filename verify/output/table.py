@@ -13,12 +13,15 @@ from verify.telling import also_lines, falsified_lines, first, report_lines
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from verify.deviations import Judgement
     from verify.report import CheckResult, Report
 
 WIDEST = 200
 """Columns of a picture of the table at most: what is longer is wrapped."""
+INDENT = 2
+"""Columns by which what belongs to a name is moved in, and between parts of a line."""
 KINDS = ("value", "gradient", "accuracy", "theorem", "robustness", "law")
 HEADS = {
     "value": "value",
@@ -151,6 +154,44 @@ def table(reports: Iterable[Report], judgement: Judgement | None = None) -> Tabl
     return made
 
 
+def print_table(console: Console, made: Table) -> None:
+    """A table; row by row where the terminal is narrower than its words: the first entry, and below it those that follow."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    roomy = console.options.update(max_width=WIDEST)
+    if console.measure(made, options=roomy).minimum <= console.width:
+        console.print(made)
+        return
+    for name, *cells in zip(*(column.cells for column in made.columns), strict=True):
+        if str(name):
+            console.print(Text(str(name), style="bold"))
+        pairs = [
+            Text.assemble((f"{column.header}: ", "dim"), cell)
+            for column, cell in zip(made.columns[1:], cells, strict=True)
+            if str(cell)
+        ]
+        for line in _filled(pairs, console.width - INDENT):
+            console.print(Padding(line, (0, 0, 0, INDENT)))
+
+
+def _filled(parts: Iterable[Text], width: int) -> list[Text]:
+    """Parts side by side, as many on a line as have room; what has several lines stands alone."""
+    from rich.text import Text
+
+    lines: list[Text] = []
+    for part in parts:
+        if (
+            lines
+            and "\n" not in f"{lines[-1]}{part}"
+            and lines[-1].cell_len + part.cell_len + INDENT <= width
+        ):
+            lines[-1] = lines[-1] + Text(" " * INDENT) + part
+        else:
+            lines.append(part)
+    return lines
+
+
 def picture(made: Table, title: str) -> str:
     """A table as an SVG picture that loads nothing: the fonts are the reader's."""
     import io
@@ -180,7 +221,7 @@ def print_end(
     """Everything after the bar: the table, known deviations with reasons (``listed`` in a file), news, absent peers."""
     from rich.text import Text
 
-    console.print(table(reports, judgement))
+    print_table(console, table(reports, judgement))
     console.print(
         Text(
             "\n✓ conforms  ≈ imprecise  ✗ falsified  ? inconclusive  – not applicable\n"
