@@ -105,7 +105,7 @@ class Functions(Rounding):
         x = a.floats()
         furthest = largest(np.abs(x))
         if top is not None and furthest <= self.near:
-            found = self._near(a, top, family)
+            found = self._near(a, top, family, furthest)
             if found is not None:
                 return found
         finite = furthest < np.inf
@@ -143,7 +143,7 @@ class Functions(Rounding):
         assert floor.error is not None
         return Num(out.value, out.error + floor.error, scale, np.zeros_like(out.value), lost, (family, False))
 
-    def _near(self, a: Num, top: Num, family: Any) -> Num | None:
+    def _near(self, a: Num, top: Num, family: Any, furthest: float) -> Num | None:
         """Exponentials of moderate size need no exponents of their own, whatever is subtracted; None where one may."""
         peak, lost = top.floats(), a.lost
         known = np.isfinite(peak)
@@ -157,7 +157,8 @@ class Functions(Rounding):
             return None
         value = np.exp(a.value)
         error = value * np.expm1(spread) + 2 * self.tiny * np.exp(peak)  # what underflows may be lost
-        return Num(value, error, None, np.zeros_like(value), lost, (family, False))
+        most = 3 * math.exp(furthest) + 1  # relative errors are below e - 1, and the last term is far below 1
+        return Num(value, error, None, np.zeros_like(value), lost, (family, False), top=most)
 
     def real_power(self, a: Num, y: Num) -> Num:
         """a**y as exp(y·ln a), for positive a."""

@@ -117,7 +117,8 @@ class Num:
     @property
     def nonzero(self) -> Flags:
         """Where it is not exactly 0, for the implementation too: the product with an exact 0 neither rounds nor underflows."""
-        return self.value != 0 if self.error is None else (self.value != 0) | (self.error != 0)
+        found = self.value != 0
+        return found if self.error is None or self.exact else found | (self.error != 0)
 
     @property
     def somewhere(self) -> bool | Flags:

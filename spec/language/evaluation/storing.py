@@ -47,6 +47,7 @@ class Storing(Functions):
             write(a.lost, target.lost, False),
             reach=write(a.reached(), target.reached(), 0.0),
             terms=max(a.terms, target.terms),
+            top=a.top + target.top if a.scale is None and target.scale is None else np.inf,
         )
 
     def write(self, target: Num, window: Change, a: Num) -> bool:

@@ -18,7 +18,6 @@ from spec.language.evaluation.numbers import (
     either,
     exponents,
     growth,
-    hides,
     largest,
     sizes,
 )
@@ -102,7 +101,7 @@ class Walk(Storing):
         out = Num(value, error, scale, low, either(a.lost, b.lost), exact=exact, top=a.top * b.top)
         if not self.tracks:
             return self.folded(out)
-        zeros = out.vanishes and (a.vanishes or b.vanishes)  # else no factor is exactly 0
+        zeros = (a.vanishes or b.vanishes) and out.vanishes  # else no factor is exactly 0
         return self.folded(self.rounded(out, 1, a.nonzero & b.nonzero if zeros else True))
 
     def over(self, a: Num, b: Num) -> Num:
@@ -123,7 +122,7 @@ class Walk(Storing):
                     least = np.maximum(least, b.low)
                 vanishing = ~(least > 0)
                 error = np.where(vanishing, HUGE, (a.error + np.abs(value) * b.error) / least)
-                if not share and vanishing.any():
+                if not share and np.count_nonzero(vanishing):
                     lost = either(lost, vanishing)
         low = None if a.low is None or b.low is None else np.zeros_like(value)
         out = Num(value, error, scale, low, lost)
@@ -139,7 +138,7 @@ class Walk(Storing):
         value = a.floats()
         limit = np.maximum(np.abs(value), 1 - value) + 8 * self.unit
         if a.scale is None:
-            return Num(value, np.minimum(a.error, limit), None, a.low, a.lost)
+            return Num(value, np.minimum(a.error, limit), None, a.low, a.lost, top=a.top)
         far = (exponents(a) < -LARGEST) & ~(a.error <= np.ldexp(limit, LARGEST))
         if far.any():  # the limit has no place beside exponents so small: others, for these
             shift = np.where(far, exponents(a) + LARGEST, 0)
@@ -193,8 +192,7 @@ class Walk(Storing):
             if a.low is not None and share < 1:
                 low = value if a.low is a.value else np.add.reduce(_filled(a.low, a), axis=-1)
                 low = low * (1 - share)
-            zeros = (a.vanishes or not terms) and not hides(error, self.tiny)
-            flushed = np.asarray(a.nonzero.any(-1)) if zeros else True
+            flushed = total != 0  # all terms are exactly 0 where it is 0, and nowhere else
         out = Num(value, error, scale, low, lost)
         out.softmax = None if family is None else (family[0], True)
         out.terms = terms
@@ -306,15 +304,15 @@ class Walk(Storing):
 
         low = None if a.low is None or b.low is None else np.where(where, a.low, b.low)
         lost = pick(a.lost, b.lost, np.array(False))
-        out = Num(
+        return Num(
             np.where(where, a.value, b.value),
             pick(a.error, b.error, np.zeros(())),
             pick(a.scale, b.scale, np.zeros((), np.int64)),
             low,
             lost,
+            a.softmax if b.softmax is None else None,
+            top=a.top + b.top if a.scale is None and b.scale is None else np.inf,
         )
-        out.softmax = a.softmax if b.softmax is None else None
-        return out
 
     def power(self, a: Num, y: Num | None, whole: int | None = None, integral: bool = False) -> Num:
         """a**y: by products for an integer ``whole``, else as exp(y·ln a) for positive a; of ``integral`` y for every a."""

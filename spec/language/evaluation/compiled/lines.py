@@ -226,7 +226,12 @@ class Lines(Values):
             sizes = [self.index(size, Around()) for size in tensor.shape]
 
             def shape(frame: Frame) -> Shape:
-                return tuple([int(size.array(frame).item()) for size in sizes])
+                return tuple(
+                    [
+                        int(size.array(frame).item()) if size.number is None else size.number(frame)
+                        for size in sizes
+                    ]
+                )
 
             found = self.shapes[tensor.shape] = self.slots.keep(shape)
         return found
