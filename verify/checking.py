@@ -25,7 +25,7 @@ from verify.report import CheckResult, Counterexample, Report, options_said, ver
 from verify.search.edge_checks import offences
 from verify.search.first_calls import called_at_all, first_value, met, only_the_first
 from verify.search.hints import Explained
-from verify.search.nearest import first_that_conforms, split_auto
+from verify.search.nearest import first_that_conforms, fully_said, split_auto
 from verify.search.ranges import conforming_range
 from verify.search.search import Clock
 from verify.search.setting import Setting
@@ -194,8 +194,7 @@ def check(
                 report.range = conforming_range(setting, report)
             only_the_first(setting, report, first)
     if seeking and why.changes:
-        named = asked or {}
-        return _found(given, [{**named, **each} for each in (why.changes, *why.others)], started)
+        return _found(given, why, asked or {}, judge, started)
     for each in report.checks:
         if each.counterexample is not None:
             each.counterexample.fixed = dict(supported.fixed)
@@ -240,16 +239,27 @@ def _plainly(caller: Caller, example: Counterexample, grad: bool) -> str:
     return plain(caller.fn, [value for item, value in items if str(item) not in caller.left_out])
 
 
-def _found(given: Mapping[str, Any], every: Sequence[Mapping[str, str]], began: float) -> Report:
-    """The report under conventions that were found by trying, or named beside such: the first that is not falsified, if any."""
-    for chosen in every:
-        report = check(**{**given, "conventions": chosen})
-        report.found = split(chosen)[1]
-        if chosen is every[0] or not report.falsified:
-            kept = report
-        if not report.falsified:
-            break
-    report = kept
+def _found(
+    given: Mapping[str, Any], why: Explained, named: Mapping[str, str], judge: Judge, began: float
+) -> Report:
+    """The report under conventions that were found by trying, or named beside such: the first under which nothing is falsified.
+
+    Where each is, none of them holds, and one that leaves more unsaid would only hide something: the nearest is taken without.
+    """
+    reports = []
+    for changes in (why.changes, *why.others):
+        reports.append(_under(given, named, changes, began))
+        if not reports[-1].falsified:
+            return reports[-1]
+    said = fully_said(judge, why.changes)
+    return reports[0] if said == dict(why.changes) else _under(given, named, said, began)
+
+
+def _under(
+    given: Mapping[str, Any], named: Mapping[str, str], changes: Mapping[str, str], began: float
+) -> Report:
+    report = check(**{**given, "conventions": {**named, **changes}})
+    report.found = split({**named, **changes})[1] if changes else {}
     report.seconds = time.perf_counter() - began
     return report
 

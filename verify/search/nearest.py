@@ -108,6 +108,19 @@ def nearest(evidence: Evidence, named: Collection[str] = ()) -> Nearest | None:
     return None if judge.conventions["intermediates"] == "storage" else _rounded(evidence, witnesses, failing)
 
 
+def fully_said(judge: Judge, changes: Mapping[str, str]) -> dict[str, str]:
+    """Changes without those that only leave more unsaid than a judge does."""
+
+    def leaves_unsaid(name: str, option: str) -> bool:
+        return Judge(judge.formula, {**judge.conventions, name: option}).partial > judge.partial
+
+    return {
+        name: option
+        for name, option in changes.items()
+        if name not in judge.conventions or not leaves_unsaid(name, option)
+    }
+
+
 def first_that_conforms(
     held: Callable[..., Report], statement: Formula | Procedure, named: Mapping[str, str]
 ) -> Report:
@@ -168,4 +181,13 @@ def _tried(
     return Nearest(other, changes, passed + len(others) - spoilt, len(witnesses), telling=own)
 
 
-__all__ = ["AUTO", "OTHERS", "Nearest", "combinations", "first_that_conforms", "nearest", "split_auto"]
+__all__ = [
+    "AUTO",
+    "OTHERS",
+    "Nearest",
+    "combinations",
+    "first_that_conforms",
+    "fully_said",
+    "nearest",
+    "split_auto",
+]

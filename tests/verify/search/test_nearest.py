@@ -280,6 +280,35 @@ def test_where_values_are_a_mean_and_gradients_are_not_nothing_is_said():
     assert (report.verdict, report.found) == ("conforms", {"fully_masked": "unspecified"})
 
 
+def cut(polarity: bool):
+    """Attention whose weights have no gradient, and which says nothing of a row that sees nothing."""
+
+    def function(q, k, v, mask=None):
+        mask = mask if mask is None or polarity else ~mask
+        return weights_in_float32(scores(q, k), mask).detach() @ v
+
+    return function
+
+
+@pytest.mark.parametrize(("polarity", "found"), [(True, {}), (False, {"polarity": "true_drops"})])
+def test_what_is_falsified_under_every_convention_is_not_judged_where_less_is_said(polarity, found):
+    """A convention that leaves something unsaid hides NaN: what is wrong even so is judged under the nearest that says all."""
+    report = check(cut(polarity), ATTENTION, conventions="auto", max_examples=24)
+    assert (report.verdict, report.found) == ("falsified", found)
+    assert report.conventions["fully_masked"] == "zero"
+    assert (
+        "nearest to convention fully_masked=unspecified: gradient in float64 fails under it"
+        in report.headline
+    )
+
+
+def test_a_convention_that_is_named_may_leave_something_unsaid():
+    """What is asked for stays, though it says less."""
+    asked = {"fully_masked": "unspecified", "*": "auto"}
+    report = check(cut(True), ATTENTION, conventions=asked, max_examples=24)
+    assert (report.verdict, report.conventions["fully_masked"]) == ("falsified", "unspecified")
+
+
 def test_a_law_is_held_to_every_convention():
     """A law has no single examples: it is drawn from under each combination."""
 
