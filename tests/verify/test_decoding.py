@@ -42,6 +42,36 @@ def test_ours_conform() -> None:
         assert report.notes == []
 
 
+def by_order(descending: bool):
+    """Greedy decoding by sorting: of equally likely tokens the first, or the last."""
+
+    def function(model, prompts, *, max_length):
+        rows = []
+        for prompt in prompts.tolist():
+            for _ in range(max_length):
+                logits = model(torch.tensor([prompt]))[0, -1].tolist()
+                order = sorted(
+                    enumerate(logits), key=lambda pair: (pair[1], pair[0] if descending else -pair[0])
+                )
+                prompt = [*prompt, order[-1][0]]
+            rows.append(prompt[prompts.shape[1] :])
+        return torch.tensor(rows)
+
+    return function
+
+
+def test_which_of_equally_likely_tokens_is_taken_is_a_property() -> None:
+    """The statement takes the first in the vocabulary; who takes another conforms, and is told so, with the place."""
+    first, last = (
+        check_procedure(by_order(way), procedures()["decoding.greedy"], max_examples=10)
+        for way in (False, True)
+    )
+    assert (first.verdict, last.verdict) == ("conforms", "conforms")
+    assert [each.name for each in first.properties] == []
+    assert [each.name for each in last.properties] == ["ties"]
+    assert " instead of " in last.properties[0].says
+
+
 def test_what_a_callable_does_not_take_it_is_not_asked_for() -> None:
     """Without lengths, without an end, tokens alone: it conforms, and the report says what was left out."""
     report = check_procedure(plain, GREEDY, max_examples=20)

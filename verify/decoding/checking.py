@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, Verbosity
 
 from spec.language.procedure import Procedure
 from verify.decoding.judges import REPEATS, VALUE, Judge, Seen, judge_of
+from verify.decoding.ties import told_of_ties
 from verify.faults import Unsupported, Unusable
 from verify.report import (
     CONFORMS,
@@ -80,6 +81,8 @@ def check_procedure(
             report.checks.append(_search(judge, check, count, seed, clock))
             if report.first_violation is None and report.falsified:
                 report.first_violation = time.perf_counter() - began
+        if not report.falsified and not clock.over:
+            told_of_ties(judge, report)
     violated = [check for check in report.falsified if check.kind == "theorem" and check.counterexample]
     if (
         violated and violated[0].counterexample
