@@ -34,6 +34,11 @@ KERNELS: dict[tuple[int, int], Callable[..., tuple[Tensor, ...]]] = {
     (2, 4): torch.lstm,
 }
 """torch's fused kernel of a network, by how many states it has, and weights as the kernel takes them."""
+LSTM_AUTOCASTS_TO: dict[torch.dtype, bool] = {
+    torch.bfloat16: bool(torch.ops.mkldnn._is_mkldnn_bf16_supported()),
+    torch.float16: bool(torch.ops.mkldnn._is_mkldnn_fp16_supported()),
+}
+"""Whether torch's LSTM kernel has code for a type on this machine's processor. Under autocast it does not ask, and raises."""
 
 
 class Batch(NamedTuple):
@@ -214,7 +219,14 @@ def _holding(W_x: Tensor) -> Tensor:
 
 def _by_loop(given: Batch, backend: Backend) -> bool:
     """Whether the kernel cannot do it, or shall not."""
-    return backend == "loop" or 0 in given.x.shape or 0 in given.state[0].shape or beyond_one_grad()
+    if backend == "loop" or 0 in given.x.shape or 0 in given.state[0].shape or beyond_one_grad():
+        return True
+    autocasts = given.x.is_cpu and given.x.dtype == torch.float32 and torch.is_autocast_enabled("cpu")
+    return (
+        autocasts
+        and len(given.state) > 1
+        and not LSTM_AUTOCASTS_TO.get(torch.get_autocast_dtype("cpu"), True)
+    )
 
 
 def _lead(formula: str, x: Tensor, state: State, lengths: Tensor | None, single: bool) -> torch.Size:

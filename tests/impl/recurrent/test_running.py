@@ -8,6 +8,7 @@ import torch
 from torch.autograd import forward_ad
 
 from impl import recurrent
+from impl.recurrent import _running
 
 BACKENDS = pytest.mark.parametrize("backend", ["auto", "loop"])
 LEADS = pytest.mark.parametrize("lead", [(), (3,), (2, 3), (2, 1, 3)], ids=str)
@@ -197,20 +198,35 @@ def test_forward_mode_that_the_kernel_lacks_is_refused_with_the_way_out(name, ca
 
 @BACKENDS
 @pytest.mark.parametrize("lengths", [None, LENGTHS], ids=["whole", "padded"])
-def test_autocast_computes_in_its_own_type_and_returns_that_of_x(case, backend, lengths):
-    """To bfloat16's accuracy it is what it is without; a 16-bit x beside float32 weights is taken."""
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=["bfloat16", "float16"])
+def test_autocast_computes_in_its_own_type_and_returns_that_of_x(case, backend, lengths, dtype):
+    """To bfloat16's accuracy it is what it is without, whatever the processor; a 16-bit x beside float32 weights is taken."""
     inputs = case.inputs(3)
     exact = case(*inputs, lengths=lengths)
-    with torch.autocast("cpu", torch.bfloat16):
+    with torch.autocast("cpu", dtype):
         cast = case(*inputs, lengths=lengths, backend=backend)
-        mixed = case(inputs[0].bfloat16(), *inputs[1:], lengths=lengths, backend=backend)
+        mixed = case(inputs[0].to(dtype), *inputs[1:], lengths=lengths, backend=backend)
     for one, other, third in zip(cast, exact, mixed, strict=True):
         assert one.dtype == torch.float32
-        assert third.dtype == torch.bfloat16
+        assert third.dtype == dtype
         torch.testing.assert_close(
             one, other, atol=0.1, rtol=0
         )  # some roundings of 2⁻⁸: it only has to be sane
         torch.testing.assert_close(third.float(), other, atol=0.1, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["lstm", "lstm_stacked", "lstm_bidirectional"])
+@pytest.mark.parametrize("lengths", [None, LENGTHS], ids=["whole", "padded"])
+def test_where_the_kernel_cannot_autocast_the_cells_do(name, lengths, case_of, monkeypatch):
+    """On a processor without bfloat16 torch's LSTM kernel raises under autocast; ours gives the loop's numbers to the bit."""
+    monkeypatch.setitem(_running.LSTM_AUTOCASTS_TO, torch.bfloat16, False)
+    case = case_of(name)
+    inputs = case.inputs(3)
+    with torch.autocast("cpu", torch.bfloat16):
+        auto = case(*inputs, lengths=lengths)
+        loop = case(*inputs, lengths=lengths, backend="loop")
+    for one, other in zip(auto, loop, strict=True):
+        torch.testing.assert_close(one, other, atol=0, rtol=0)
 
 
 # torch's own: its compiler looks at .grad of whatever crosses a graph break.
