@@ -26,8 +26,8 @@ from impl.transformer.stacks import Decoder
 __all__ = ["Prepared"]
 
 MANY = 64
-"""So many heads of one query each, all sources' together, take less time as products in batches than in fused attention: 0.6 to
-1.0 of it at 16 to 300 keys of 32 or 64 entries.
+"""So many heads of one query each, all sources' together, take no more time as products in batches than in fused attention. Heads
+of several queries take less, however few: 0.3 to 1.0 of it at 16 to 600 keys of 32 or 64 entries.
 """
 ORDINARY = {Embeddings, Decoder, DecoderLayer, MultiHeadAttention, FeedForward, Residual}
 ORDINARY |= {nn.Linear, nn.LayerNorm, nn.Dropout, nn.Identity, nn.ModuleList}
@@ -88,7 +88,7 @@ class Prepared:
                 layer.read(*cache.memory(number), cache.memory_mask)
         with torch.inference_mode():  # what stays within needs no versions; the logits are made outside of it
             new, keys, values = cache.room(1)
-            if cache.beams == 1 and keys.shape[1] * keys.shape[2] >= MANY:
+            if cache.beams > 1 or keys.shape[1] * keys.shape[2] >= MANY:
                 keys, values = keys.flatten(1, 2).mT, values.flatten(1, 2)
             seen = cache.mask(1)
             x = self._words.at(ids, F.embedding(cache.lengths, cache.positions))
@@ -152,24 +152,25 @@ def _fused(
     v: Float[Tensor, "g h m d"],
     hidden: Float[Tensor, "g 1 #w m"] | None,
 ) -> Float[Tensor, "r d_model"]:
-    """What heads say one beside the other."""
+    """What heads say one beside the other. torch's fused attention wants each query in one piece."""
     g, h, w, d = q.shape
-    z = F.scaled_dot_product_attention(q, k, v, hidden)
+    z = F.scaled_dot_product_attention(q if q.stride(-1) == 1 else q.contiguous(), k, v, hidden)
     return (z if w == 1 else z.transpose(1, 2)).reshape(g * w, h * d)
 
 
 def _in_batches(
-    q: Float[Tensor, "g h 1 d"],
+    q: Float[Tensor, "g h w d"],
     k: Float[Tensor, "gh d m"],
     v: Float[Tensor, "gh m d"],
-    hidden: Float[Tensor, "g 1 1 m"] | None,
-) -> Float[Tensor, "g d_model"]:
-    """The same of one query for each source."""
-    g, h, _, d = q.shape
-    e = torch.baddbmm(q.new_empty(1, 1, 1), q.reshape(-1, 1, d), k, beta=0, alpha=1 / math.sqrt(d))
+    hidden: Float[Tensor, "g 1 #w m"] | None,
+) -> Float[Tensor, "r d_model"]:
+    """The same by products of all heads of all sources."""
+    g, h, w, d = q.shape
+    e = torch.baddbmm(q.new_empty(1, 1, 1), q.reshape(-1, w, d), k, beta=0, alpha=1 / math.sqrt(d))
     if hidden is not None:
-        e.view(g, h, 1, -1).add_(hidden)
-    return torch.bmm(e.softmax(-1), v).view(g, h * d)
+        e.view(g, h, w, -1).add_(hidden)
+    z = torch.bmm(e.softmax(-1), v).view(g, h, w, d)
+    return (z if w == 1 else z.transpose(1, 2)).reshape(g * w, h * d)
 
 
 def _norm(norm: nn.LayerNorm) -> Callable[[Tensor], Tensor]:
