@@ -22,7 +22,7 @@ from spec.language.theorem import Claim, Theorem, settled
 from spec.language.trees import walk
 from spec.language.wellformed.claimed import check_abbreviation, check_claims
 from spec.language.wellformed.formulas import check_formula
-from spec.language.wellformed.later import examine
+from spec.language.wellformed.later import Waiting
 from spec.language.wellformed.theorems import check_theorem
 
 
@@ -185,8 +185,9 @@ class Formula:
     why: str = ""
     sizes: Mapping[sympy.Symbol, str] = field(default_factory=dict)
     pitfalls: tuple[Pitfall, ...] = ()
-    theorems: dict[str, Theorem] = field(default_factory=dict)
     abbreviations: dict[str, Definition] = field(default_factory=dict)
+    waiting: Waiting = field(default_factory=Waiting, repr=False)
+    _theorems: dict[str, Theorem] = field(default_factory=dict, repr=False)
     _flat: dict[Any, Flat] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -233,6 +234,16 @@ class Formula:
                     f"{self.id}: convention {name} is one of {', '.join(offered[name].options)}; {option!r} was given"
                 )
         return {name: (conventions or {}).get(name, c.default) for name, c in offered.items()}
+
+    @property
+    def theorems(self) -> Mapping[str, Theorem]:
+        """What is claimed about this formula, by name.
+
+        Raises:
+            IllFormed: a theorem, not examined so far, is not well formed.
+        """
+        self.waiting.catch_up()
+        return self._theorems
 
     @cached_property
     def _offered(self) -> dict[str, Convention]:
@@ -336,10 +347,10 @@ class Formula:
 
     def prove(self, theorem: Theorem) -> Theorem:
         """Attach a theorem about this formula."""
-        if theorem.name in self.theorems:
+        if theorem.name in self._theorems:
             raise ValueError(f"{self.id} already has a theorem {theorem.name}")
-        examine(partial(_check, self, theorem))
-        self.theorems[theorem.name] = theorem
+        self.waiting.examine(partial(_check, self, theorem))
+        self._theorems[theorem.name] = theorem
         return theorem
 
 

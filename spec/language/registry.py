@@ -10,7 +10,7 @@ from importlib import import_module
 from spec.language.formula import Formula
 from spec.language.own import Unreadable, address_of, formula_at, is_address
 from spec.language.procedure import Procedure
-from spec.language.wellformed.later import catch_up
+from spec.language.wellformed.later import later
 
 SUBJECTS = (
     "similarity",
@@ -57,7 +57,7 @@ def find(formula_id: str) -> Formula:
     address = formula_id if is_address(formula_id) else address_of(formula_id)
     if address is None:
         found = _find(formula_id)
-        catch_up()
+        found.waiting.catch_up()
         return found
     try:
         return formula_at(address, ids())
@@ -72,7 +72,8 @@ def _find(formula_id: str) -> Formula:
         close = get_close_matches(formula_id, known, n=3) or [i for i in known if formula_id in i]
         hint = f"; did you mean {' or '.join(close)}?" if close else f"; known: {', '.join(known)}"
         raise UnknownFormula(f"no formula has the ID {formula_id!r}{hint}")
-    module = import_module(f"spec.{formula_id}")
+    with later():  # those of the formulas that it applies, until they are read
+        module = import_module(f"spec.{formula_id}")
     for value in vars(module).values():
         if isinstance(value, Formula) and value.id == formula_id:
             return value
@@ -82,7 +83,8 @@ def _find(formula_id: str) -> Formula:
 def formulas() -> Mapping[str, Formula]:
     """All formulas by ID, in the order in which they are read."""
     found = _formulas()
-    catch_up()
+    for formula in found.values():
+        formula.waiting.catch_up()
     return found
 
 

@@ -1,6 +1,6 @@
-"""Theorems examined later: who lists statements reads names and titles, and need not wait for what takes twice as long.
+"""Theorems examined later: who lists statements, or looks for one of them, need not wait for what takes twice as long.
 
-What was put off is examined as soon as a formula is looked for otherwise, before it is handed out.
+What was put off is examined as soon as a formula's theorems are read, or it is handed out by the registry.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_waiting: list[Callable[[], None]] = []
 _putting_off = [False]
 
 
@@ -22,23 +21,38 @@ def later() -> Iterator[None]:
         _putting_off[0] = before
 
 
-def examine(check: Callable[[], None]) -> None:
-    """Examine, or put it off."""
-    if _putting_off[0]:
-        _waiting.append(check)
-    else:
-        check()
+class Waiting:
+    """What is to be examined about one formula."""
+
+    def __init__(self) -> None:
+        self._checks: list[Callable[[], None]] = []
+        self._under_way = False
+
+    def examine(self, check: Callable[[], None]) -> None:
+        """Examine, or put it off."""
+        if _putting_off[0]:
+            self._checks.append(check)
+        else:
+            check()
+
+    def catch_up(self) -> None:
+        """Examine what was put off, unless it is put off still.
+
+        Raises:
+            IllFormed: what is not well formed; it is examined again the next time.
+        """
+        if not self._checks or _putting_off[0] or self._under_way:
+            return
+        self._under_way = True
+        try:
+            while self._checks:
+                self._checks[0]()
+                self._checks.pop(0)
+        finally:
+            self._under_way = False
+
+    def __bool__(self) -> bool:
+        return bool(self._checks)
 
 
-def catch_up() -> None:
-    """Examine what was put off, unless it is put off still.
-
-    Raises:
-        IllFormed: what is not well formed; it is examined again the next time.
-    """
-    while _waiting and not _putting_off[0]:
-        _waiting[0]()
-        _waiting.pop(0)
-
-
-__all__ = ["catch_up", "examine", "later"]
+__all__ = ["Waiting", "later"]

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import subprocess
+import sys
 
 import pytest
 
 from spec.language import Formula, claim, data, define, indices, sizes, tensor
-from spec.language.registry import find
-from spec.language.wellformed import later as module
-from spec.language.wellformed.later import catch_up, later
+from spec.language.wellformed.later import Waiting, later
 from spec.language.wellformed.letters import IllFormed
-
-
-@pytest.fixture(autouse=True)
-def _none_waiting() -> Iterator[None]:
-    catch_up()
-    yield
-    module._waiting.clear()
 
 
 def stated() -> Formula:
@@ -42,23 +34,44 @@ def test_what_is_not_well_formed_is_refused_at_once() -> None:
         outside(stated())
 
 
-def test_what_was_put_off_is_refused_before_a_formula_is_handed_out() -> None:
-    """Nothing is said while statements are listed; whoever looks for one afterwards is told, each time."""
+def test_what_was_put_off_is_refused_before_theorems_are_handed_out() -> None:
+    """Nothing is said while statements are listed; whoever reads the theorems afterwards is told, each time."""
+    formula = stated()
     with later():
-        outside(stated())
-        find("scores.dot")
+        outside(formula)
+        assert list(formula.theorems) == ["beyond"]
     for _ in range(2):
         with pytest.raises(IllFormed, match=r"test\.twice, beyond"):
-            find("scores.dot")
+            formula.theorems  # noqa: B018  (reading is what is tested)
 
 
 def test_what_is_well_formed_is_examined_once() -> None:
-    """After it nothing waits."""
-    seen = []
+    """After it nothing waits. An examination may read what is being examined."""
+    seen, waiting = [], Waiting()
+
+    def reading() -> None:
+        waiting.catch_up()
+        seen.append(1)
+
     with later():
-        module.examine(lambda: seen.append(1))
-        catch_up()
+        waiting.examine(reading)
+        waiting.catch_up()
+        assert waiting
         assert not seen
-    catch_up()
-    catch_up()
+    waiting.catch_up()
+    waiting.catch_up()
     assert seen == [1]
+
+
+def test_a_formula_that_is_looked_for_has_its_own_theorems_examined_only() -> None:
+    """Those of what it applies wait until they are read."""
+    code = """
+from spec.language.cited import known
+from spec.language.registry import find
+find("attention.multi_head")
+assert not known("attention.multi_head").waiting
+assert known("attention.softmax").waiting
+assert find("attention.softmax").theorems
+assert not known("attention.softmax").waiting
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
