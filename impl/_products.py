@@ -119,7 +119,8 @@ class Reordered(Product):
         return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
     def __call__(self, x: Float[Tensor, "r d"]) -> Float[Tensor, "r c"]:
-        y: Tensor = self._multiply(x, self._laid, self.b, "none", [], "")
+        b = self.b if self.b is None else self.b.contiguous()  # oneDNN reads another as if it were
+        y: Tensor = self._multiply(x, self._laid, b, "none", [], "")
         return y
 
 

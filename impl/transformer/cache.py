@@ -106,7 +106,7 @@ class Cache:
         g, w = self.sources, self.beams
         new = torch.arange(w * n, device=self.lengths.device)
         own = (new[:, None] // n == new // n) & (new[:, None] >= new)
-        past = self._past().view(g, w, 1, -1).expand(-1, -1, n, -1).flatten(1, 2)
+        past = self._past().view(g, w, 1, self._used).expand(-1, -1, n, -1).flatten(1, 2)
         return torch.cat((past, own.expand(g, -1, -1)), -1)
 
     def append(
@@ -150,8 +150,8 @@ class Cache:
         if rows.dtype != torch.int64:
             raise _refuse.dtypes("transformer", "rows of dtype int64", rows=rows)
         every = torch.arange(self.sources, device=rows.device)
-        w, sources = len(rows) // self.sources, rows // self.beams
-        if not torch.equal(sources, every.repeat_interleave(w)):
+        w, sources = len(rows) // max(self.sources, 1), rows // self.beams
+        if not len(rows) or not torch.equal(sources, every.repeat_interleave(w)):
             w = 1
             self._memory = [(k.index_select(0, sources), v.index_select(0, sources)) for k, v in self._memory]
             if self.memory_mask is not None:

@@ -1,6 +1,6 @@
 """The products with a decoder's matrices and with that of the logits, made ready for a number of rows."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import islice
 from operator import attrgetter
 from typing import cast
@@ -26,15 +26,15 @@ class Matrices:
     """The matrices, where they are now, or copies of them; vectors (biases) are read where they are.
 
     They are one decoding's own: what changes a model between two of them need not say so, as fused optimizers do not. During a
-    decoding ``hold`` says whether its products are still those of the matrices; a parameter in another's place is not seen.
+    decoding ``hold`` says whether its products are still those of the matrices; a parameter in another's place is not seen, nor
+    what is written by way of ``.data``, of which torch keeps no account.
     """
 
     def __init__(self, decoder: Decoder, W_o: Float[Tensor, "V d_model"]) -> None:
         layers = list(cast(Iterable[DecoderLayer], decoder.layers))
-        self._watched = [W for W in decoder.parameters() if W.dim() > 1] + [W_o]
-        parts = [layer.cross_attention.qkv.bias for layer in layers]  # of which a part is read
-        self._watched += [b for b in parts if b is not None]
-        self._places = self._have(PLACE)
+        self._copied = [W for W in decoder.parameters() if W.dim() > 1] + [W_o]
+        self._read = self._copied + [b for layer in layers for b in _biases(layer) if b is not None]
+        self._places = [*map(PLACE, self._read)]
         self._versions: list[int] | None = None
         self._weights = [_weights(layer) for layer in layers]
         self._weights.append([(W_o.detach(), None)])
@@ -42,9 +42,9 @@ class Matrices:
 
     def hold(self) -> bool:
         """Whether every matrix is where it was; and what it was, if there are copies."""
-        if self._versions is not None and self._have(VERSION) != self._versions:
+        if self._versions is not None and [*map(VERSION, self._copied)] != self._versions:
             return False
-        return self._have(PLACE) == self._places
+        return [*map(PLACE, self._read)] == self._places
 
     def products(self, rows: int) -> list[list[Product]]:
         """Those of each layer, and that of the logits at the end, for one more step of so many rows."""
@@ -55,12 +55,9 @@ class Matrices:
             made = iter(quickest(every, rows) if self._steps else [Product(W, b, rows) for W, b in every])
             self._products = [list(islice(made, len(weights))) for weights in self._weights]
             copies = any(product.copies for products in self._products for product in products)
-            self._versions = self._have(VERSION) if copies else None
+            self._versions = [*map(VERSION, self._copied)] if copies else None
         self._steps += 1
         return self._products
-
-    def _have(self, what: Callable[[Tensor], int]) -> list[int]:
-        return [*map(what, self._watched)]
 
 
 def _weights(layer: DecoderLayer) -> list[Weights]:
@@ -74,3 +71,10 @@ def _weights(layer: DecoderLayer) -> list[Weights]:
         (network.expand.weight, network.expand.bias),
         (network.contract.weight, network.contract.bias),
     ]
+
+
+def _biases(layer: DecoderLayer) -> list[Tensor | None]:
+    """Those of its products, whole."""
+    own, other, network = layer.self_attention, layer.cross_attention, layer.feed_forward
+    linear = own.qkv, own.out, other.qkv, other.out, network.expand, network.contract
+    return [each.bias for each in linear]

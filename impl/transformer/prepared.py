@@ -136,12 +136,12 @@ class Layer:
         Heads are multiplied in batches where all heads of all sources stand along one axis, the keys as columns.
         """
         qkv, out, q_only, out_memory, expand, contract = products
-        (_, g, h, w, _), (before, after) = new.shape, self._norms
+        (_, g, h, w, d), (before, after) = new.shape, self._norms
         attend, memory = (_in_batches, self._heads) if k.dim() == 3 else (_fused, self._memory)
-        q, *kv = qkv(before[0](x)).view(g, w, 3, h, -1).permute(2, 0, 3, 1, 4).split((1, 2))
+        q, *kv = qkv(before[0](x)).view(g, w, 3, h, d).permute(2, 0, 3, 1, 4).split((1, 2))
         new.copy_(kv[0])
         x = after[0](out.onto(x, attend(q[0], k, v, hidden)))
-        q = q_only(before[1](x)).view(g, w, h, -1).transpose(1, 2)
+        q = q_only(before[1](x)).view(g, w, h, d).transpose(1, 2)
         x = after[1](out_memory.onto(x, attend(q, *memory, self._hidden)))
         return after[2](contract.onto(x, self._active(expand(before[2](x)))))
 
@@ -166,9 +166,9 @@ def _in_batches(
 ) -> Float[Tensor, "r d_model"]:
     """The same by products of all heads of all sources."""
     g, h, w, d = q.shape
-    e = torch.baddbmm(q.new_empty(1, 1, 1), q.reshape(-1, w, d), k, beta=0, alpha=1 / math.sqrt(d))
+    e = torch.baddbmm(q.new_empty(1, 1, 1), q.reshape(g * h, w, d), k, beta=0, alpha=1 / math.sqrt(d))
     if hidden is not None:
-        e.view(g, h, w, -1).add_(hidden)
+        e.view(g, h, w, k.shape[-1]).add_(hidden)
     z = torch.bmm(e.softmax(-1), v).view(g, h, w, d)
     return (z if w == 1 else z.transpose(1, 2)).reshape(g * w, h * d)
 

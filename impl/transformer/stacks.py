@@ -100,13 +100,13 @@ class Decoder(nn.Module):
         """As a call, for the n tokens that come next; the cache has those before them, and has these afterwards. Of row b only
         the first lengths[b] are real, where that is given.
         """
-        b, n, _ = x.shape
+        b, n, d_model = x.shape
         mask = cache.mask(n)
-        x = x.reshape(cache.sources, cache.beams * n, -1)  # what shares keys and values attends together
+        x = x.reshape(cache.sources, cache.beams * n, d_model)  # what shares keys and values attends together
         for number, layer in enumerate(self._layers):
             x = layer.step(x, cache, number, mask)
         cache.advance(n, lengths)
-        decoded: Tensor = self.norm(x).view(b, n, -1)
+        decoded: Tensor = self.norm(x).view(b, n, d_model)
         return decoded
 
     @property

@@ -349,11 +349,21 @@ class Formula:
         """Attach a theorem about this formula."""
         if theorem.name in self._theorems:
             raise ValueError(f"{self.id} already has a theorem {theorem.name}")
-        self.waiting.examine(partial(_check, self, theorem))
+        self.waiting.examine(partial(_check, _SoFar(self), theorem))
         self._theorems[theorem.name] = theorem
         return theorem
 
 
-def _check(formula: Formula, theorem: Theorem) -> None:
+class _SoFar:
+    """A formula with the abbreviations that it has when a theorem is stated, whenever that is examined."""
+
+    def __init__(self, formula: Formula) -> None:
+        self._formula, self.abbreviations = formula, dict(formula.abbreviations)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._formula, name)
+
+
+def _check(formula: _SoFar, theorem: Theorem) -> None:
     check_theorem(formula, theorem)
     check_claims(formula, theorem)

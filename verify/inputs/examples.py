@@ -19,7 +19,7 @@ from spec.language.evaluation.dimensions import Size, is_size, solved_all, whole
 from spec.language.formula import Formula
 from verify.inputs import mask_kinds, regimes
 from verify.inputs.dtypes import DTYPES
-from verify.inputs.leads import YOUNG, Lead, far_out, leads
+from verify.inputs.leads import ALL, YOUNG, Lead, far_out, leads
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.inputs.sizes import ALIKE, BY_CHANCE, LEAST, ROUND, SIZE_KINDS, Sizing, sizing
 
@@ -149,11 +149,17 @@ class Space:
         return [Recipe(LEAST, young, 0, turn, turn, int(random.integers(2**31))) for turn in range(count)]
 
     def real_sizes(self, count: int, seed: int) -> list[Recipe]:
-        """Recipes at sizes such as those of real models, multiples of 8, on unit normal data, with masks and without."""
-        random = np.random.default_rng([seed, 23])
+        """Recipes at sizes such as those of real models, multiples of 8: on unit normal data, with masks, and without them with
+        one large entry in each row, which stands out of a wide one by more deviations than out of a short one.
+        """
+        random, rounds = np.random.default_rng([seed, 23]), self.sizing.rounds
+        said = f"{ALL}: {(regimes.MIXED if self.moderate else regimes.SPIKE).name}"
+        uneven = next((place for place, lead in enumerate(self.leads) if lead.name == said), 0)
+        turns = [(0, turn + 1, variant) for turn, variant in enumerate(rounds)]
+        turns += [(uneven, 0, variant) for variant in rounds]
         return [
-            Recipe(ROUND, 0, 0, turn + 1, turn, int(random.integers(2**31)), variant)
-            for turn, variant in enumerate(self.sizing.rounds[:count])
+            Recipe(ROUND, lead, 0, mask, place, int(random.integers(2**31)), variant)
+            for place, (lead, mask, variant) in enumerate(turns[:count])
         ]
 
     def plan(self, count: int, seed: int, large: bool = False) -> Iterator[Recipe]:

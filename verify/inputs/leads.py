@@ -16,8 +16,8 @@ from spec.language.formula import Formula
 from verify.inputs import regimes
 from verify.inputs.regimes import Regime
 
-ALL_DATA = "*"
-"""Stands for all data inputs together."""
+ALL_DATA, ALL = "*", "all data"
+"""Stands for all data inputs together, and is said of them."""
 REAL = ("real", "positive", "nonnegative")
 
 
@@ -43,7 +43,7 @@ def leads(formula: Formula, data_regimes: Sequence[Regime], fixed: Container[str
     parameters = [
         t.name for t in formula.tensors if t.role == "parameter" and t.domain in REAL and t.name not in fixed
     ]
-    found = [_one(ALL_DATA, regime, "all data") for regime in data_regimes if data]
+    found = [_one(ALL_DATA, regime, ALL) for regime in data_regimes if data]
     found += _fresh(formula)
     found += _young(formula, parameters)
     found += [_one(name, regimes.ZEROS) for name in parameters]
@@ -114,4 +114,4 @@ def _occurrences(node: Any, role: str, summed: bool = False) -> Iterable[tuple[s
         yield from _occurrences(child, below, inside)
 
 
-__all__ = ["ALL_DATA", "Lead", "YOUNG", "far_out", "leads", "roles"]
+__all__ = ["ALL", "ALL_DATA", "Lead", "YOUNG", "far_out", "leads", "roles"]

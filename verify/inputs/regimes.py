@@ -139,6 +139,8 @@ ZEROS = Regime("zeros", _zeros)
 ONES = Regime("ones", lambda random, shape: np.ones(shape))
 DISTINCT = Regime("distinct", _signed)
 SLIGHT = Regime("slight", lambda random, shape: np.asarray(0.1 * _signed(random, shape)))
+SPIKE = Regime("one large entry", _spike, moderate=False)
+MIXED = Regime("mixed scales", _spread(-3, 3))
 NEAR_ONE = Regime("near 1", lambda random, shape: np.asarray(1.0 + 0.1 * _signed(random, shape)))
 
 DATA: tuple[Regime, ...] = (
@@ -152,8 +154,8 @@ DATA: tuple[Regime, ...] = (
     Regime("small scale", _scaled(1e-3)),
     Regime("far below zero", _offset(4, 4.5, -1.0), moderate=False),
     Regime("ties", _ties),
-    Regime("mixed scales", _spread(-3, 3)),
-    Regime("one large entry", _spike, moderate=False),
+    MIXED,
+    SPIKE,
     Regime("scale 10³", _scaled(1e3), moderate=False),
     ZEROS,
     Regime("deep below zero", _offset(9.5, 10.5, -1.0), moderate=False),

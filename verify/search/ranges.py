@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from verify.faults import Unsupported
-from verify.inputs.examples import Example, Recipe
+from verify.inputs.examples import Example, Recipe, members
 from verify.inputs.ranges import OFFSET, Ranges, offered, told
 from verify.properties.gradients import judge_gradient, with_cotangents
 from verify.properties.values import Outcome, judge_value
@@ -103,9 +103,10 @@ class RangeSearch:
         return Ranges(self.judge.formula, tuple((name, limit) for name in candidate.names), chosen)
 
     def size(self, candidate: Candidate, example: Example) -> float:
-        """How large what is limited is in an example."""
-        measured = self.ranges(candidate, 1.0).measured
-        return max(measured(name, example.inputs) for name in candidate.names)
+        """How large what is limited is in an example, whichever member of a batch has it."""
+        measured, every = self.ranges(candidate, 1.0).measured, members(example.batch)
+        singles = [example.single(self.judge.formula, place) for place in every]
+        return max((measured(name, inputs) for name in candidate.names for inputs in singles), default=0.0)
 
     def narrowed(self, candidate: Candidate, example: Example) -> bool:
         """Make the limit as small as it takes for an example to pass; whether one is left."""

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import RLock
 
-_putting_off = [False]
+_putting_off = ContextVar("_putting_off", default=False)  # each thread has its own
+_examining = RLock()
 
 
 @contextmanager
 def later() -> Iterator[None]:
     """Inside, examinations are put off."""
-    before, _putting_off[0] = _putting_off[0], True
+    before = _putting_off.set(True)
     try:
         yield
     finally:
-        _putting_off[0] = before
+        _putting_off.reset(before)
 
 
 class Waiting:
@@ -30,7 +33,7 @@ class Waiting:
 
     def examine(self, check: Callable[[], None]) -> None:
         """Examine, or put it off."""
-        if _putting_off[0]:
+        if _putting_off.get():
             self._checks.append(check)
         else:
             check()
@@ -41,15 +44,18 @@ class Waiting:
         Raises:
             IllFormed: what is not well formed; it is examined again the next time.
         """
-        if not self._checks or _putting_off[0] or self._under_way:
+        if not self._checks or _putting_off.get():
             return
-        self._under_way = True
-        try:
-            while self._checks:
-                self._checks[0]()
-                self._checks.pop(0)
-        finally:
-            self._under_way = False
+        with _examining:  # another thread waits until it is done; this one may come by again
+            if self._under_way:
+                return
+            self._under_way = True
+            try:
+                while self._checks:
+                    self._checks[0]()
+                    self._checks.pop(0)
+            finally:
+                self._under_way = False
 
     def __bool__(self) -> bool:
         return bool(self._checks)

@@ -50,6 +50,18 @@ def test_other_data_in_a_parameter_of_which_a_part_is_read_is_seen(name, dtype, 
     assert not kept.hold()
 
 
+@pytest.mark.parametrize("linear", ["self_attention.qkv", "self_attention.out", "cross_attention.out"])
+@pytest.mark.parametrize("network", ["feed_forward.expand", "feed_forward.contract"])
+def test_other_data_in_a_bias_is_seen(linear, network, model):
+    """Some kinds of products hold it in another shape, which would be of the data before."""
+    for name in (linear, network):
+        it = model(torch.float32)
+        kept = Matrices(it.decoder, it.W_o)
+        bias = it.decoder.layers[1].get_submodule(name).bias
+        bias.data = bias.data + 2
+        assert not kept.hold()
+
+
 def test_an_optimizer_that_says_nothing_of_its_steps_is_followed(model, said):
     """Fused ones change parameters without a new version: what is decoded afterwards is decoded with the new ones."""
     it = model(torch.float32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -75,3 +76,44 @@ assert find("attention.softmax").theorems
 assert not known("attention.softmax").waiting
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_letter_that_is_declared_after_a_theorem_is_none_of_its_own() -> None:
+    """Whether it is examined at once or later, it is refused."""
+
+    def stated_too_early(formula: Formula) -> None:
+        (n,), (i,) = sizes("n"), indices("i")
+        (x,), late = formula.inputs, tensor("late", n)
+        formula.theorem(
+            "early", "It reads what is to come", claim(late[i], "=", 3 * x[i], (i, n)).by_definition("no")
+        )
+        formula.let(late[i], 3 * x[i])
+
+    with pytest.raises(IllFormed, match="late"):
+        stated_too_early(stated())
+    formula = stated()
+    with later():
+        stated_too_early(formula)
+    with pytest.raises(IllFormed, match="late"):
+        formula.theorems  # noqa: B018  (reading is what is tested)
+
+
+def test_what_one_thread_puts_off_another_does_not() -> None:
+    """Two that overlap leave nothing put off behind them; who reads while another examines waits for it."""
+    inside, left = threading.Event(), threading.Event()
+
+    def first() -> None:
+        with later():
+            inside.set()
+            left.wait()
+
+    other = threading.Thread(target=first)
+    other.start()
+    inside.wait()
+    with pytest.raises(IllFormed, match="out of range"):
+        outside(stated())
+    with later():
+        left.set()
+        other.join()
+    with pytest.raises(IllFormed, match="out of range"):
+        outside(stated())

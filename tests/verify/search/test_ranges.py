@@ -1,12 +1,21 @@
 """Where a callable conforms that fails beyond a size of its inputs."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
+import impl.recurrent
 import impl.scores
+from spec.language.registry import find
 from verify import check
+from verify.inputs.examples import members
+from verify.properties.values import Judge
+from verify.search.ranges import Candidate, RangeSearch
+from verify.search.search import Clock
+from verify.search.setting import Setting
+from verify.subject.caller import Caller
 
 
 def filled(value):
@@ -71,3 +80,22 @@ def test_the_range_is_found_said_and_can_be_declared(fn, formula_id, name, least
 def test_a_mistake_at_every_size_has_no_range(fn, formula_id):
     """A missing scale, an absolute error, entries left out."""
     assert check(fn, formula_id, max_examples=40).range is None
+
+
+def test_a_size_is_that_of_the_largest_member_of_a_batch():
+    """What a search within limits finds may be a batch, wherever in it the largest data are."""
+    formula = find("recurrent.gru")
+    setting = Setting(Judge(formula), Caller(impl.recurrent.gru, formula), 0, 100, Clock(None))
+    search = RangeSearch(setting, ["float64"], gradients=False)
+    (recipe,) = search.space.plan(1, 0)
+    example = search.space.example(recipe, "float64", (2, 3))
+    x = example.inputs["x"].copy()
+    x[1, 2] *= 100
+    example = example.changed(x=x)
+    for name in ("x", "z"):  # an input, and a line of the statement
+        candidate = Candidate((name,))
+        alone = (
+            search.size(candidate, replace(example, inputs=example.single(formula, at), batch=()))
+            for at in members((2, 3))
+        )
+        assert search.size(candidate, example) == max(alone)
