@@ -34,11 +34,16 @@ KERNELS: dict[tuple[int, int], Callable[..., tuple[Tensor, ...]]] = {
     (2, 4): torch.lstm,
 }
 """torch's fused kernel of a network, by how many states it has, and weights as the kernel takes them."""
-LSTM_AUTOCASTS_TO: dict[torch.dtype, bool] = {
-    torch.bfloat16: bool(torch.ops.mkldnn._is_mkldnn_bf16_supported()),
-    torch.float16: bool(torch.ops.mkldnn._is_mkldnn_fp16_supported()),
-}
-"""Whether torch's LSTM kernel has code for a type on this machine's processor. Under autocast it does not ask, and raises."""
+
+
+def supported(dtype: str) -> bool:
+    """Whether oneDNN has code for "bf16" or "fp16" on this machine's processor; where torch has no oneDNN, nothing asks it."""
+    ask = getattr(torch.ops.mkldnn, f"_is_mkldnn_{dtype}_supported", None)
+    return ask is None or bool(ask())
+
+
+LSTM_AUTOCASTS_TO = {torch.bfloat16: supported("bf16"), torch.float16: supported("fp16")}
+"""Whether torch's LSTM kernel can compute in a type here. Under autocast it does not ask, and raises."""
 
 
 class Batch(NamedTuple):

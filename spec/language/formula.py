@@ -6,7 +6,7 @@ import hashlib
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from typing import Any
 
 import sympy
@@ -20,10 +20,9 @@ from spec.language.law import Law
 from spec.language.lines import Definition, LineChoice, define
 from spec.language.theorem import Claim, Theorem, settled
 from spec.language.trees import walk
-from spec.language.wellformed.claimed import check_abbreviation, check_claims
+from spec.language.wellformed.claimed import check_abbreviation
 from spec.language.wellformed.formulas import check_formula
-from spec.language.wellformed.later import Waiting
-from spec.language.wellformed.theorems import check_theorem
+from spec.language.wellformed.later import Waiting, examination
 
 
 def data(name: str, *shape: Any, domain: str = "real", below: Any = 0, meaning: str = "") -> Tensor:
@@ -349,21 +348,6 @@ class Formula:
         """Attach a theorem about this formula."""
         if theorem.name in self._theorems:
             raise ValueError(f"{self.id} already has a theorem {theorem.name}")
-        self.waiting.examine(partial(_check, _SoFar(self), theorem))
+        self.waiting.examine(examination(self, theorem))
         self._theorems[theorem.name] = theorem
         return theorem
-
-
-class _SoFar:
-    """A formula with the abbreviations that it has when a theorem is stated, whenever that is examined."""
-
-    def __init__(self, formula: Formula) -> None:
-        self._formula, self.abbreviations = formula, dict(formula.abbreviations)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._formula, name)
-
-
-def _check(formula: _SoFar, theorem: Theorem) -> None:
-    check_theorem(formula, theorem)
-    check_claims(formula, theorem)

@@ -145,16 +145,20 @@ class Space:
     def plain(self, count: int, seed: int) -> list[Recipe]:
         """Recipes at which bounds are as small as they can be: the least sizes, unit normal data, young parameters."""
         random = np.random.default_rng([seed, 17])
-        young = next((place for place, lead in enumerate(self.leads) if lead.name == YOUNG), 0)
+        young = self._led_by(YOUNG)
         return [Recipe(LEAST, young, 0, turn, turn, int(random.integers(2**31))) for turn in range(count)]
+
+    def _led_by(self, name: str) -> int:
+        """The place of the lead with this name; the first where there is none."""
+        return next((place for place, lead in enumerate(self.leads) if lead.name == name), 0)
 
     def real_sizes(self, count: int, seed: int) -> list[Recipe]:
         """Recipes at sizes such as those of real models, multiples of 8: on unit normal data, with masks, and without them with
-        one large entry in each row, which stands out of a wide one by more deviations than out of a short one.
+        one large entry in each row, which stands out of a wide one by more deviations than out of a short one. Where derivatives
+        are judged, rows have mixed scales instead.
         """
         random, rounds = np.random.default_rng([seed, 23]), self.sizing.rounds
-        said = f"{ALL}: {(regimes.MIXED if self.moderate else regimes.SPIKE).name}"
-        uneven = next((place for place, lead in enumerate(self.leads) if lead.name == said), 0)
+        uneven = self._led_by(f"{ALL}: {(regimes.MIXED if self.moderate else regimes.SPIKE).name}")
         turns = [(0, turn + 1, variant) for turn, variant in enumerate(rounds)]
         turns += [(uneven, 0, variant) for variant in rounds]
         return [

@@ -9,6 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import RLock
+from typing import Any
+
+from spec.language.theorem import Theorem
+from spec.language.wellformed.claimed import check_claims
+from spec.language.wellformed.theorems import check_theorem
 
 _putting_off = ContextVar("_putting_off", default=False)  # each thread has its own
 _examining = RLock()
@@ -61,4 +66,25 @@ class Waiting:
         return bool(self._checks)
 
 
-__all__ = ["Waiting", "later"]
+class _SoFar:
+    """A formula with the abbreviations that it has when a theorem is stated, whenever that is examined."""
+
+    def __init__(self, formula: Any) -> None:
+        self._formula, self.abbreviations = formula, dict(formula.abbreviations)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._formula, name)
+
+
+def examination(formula: Any, theorem: Theorem) -> Callable[[], None]:
+    """What examines a theorem that is stated now; it raises IllFormed."""
+    stated = _SoFar(formula)
+
+    def examine() -> None:
+        check_theorem(stated, theorem)
+        check_claims(stated, theorem)
+
+    return examine
+
+
+__all__ = ["Waiting", "examination", "later"]
