@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 SHORT, LONG = 30, 2000
 """Lines and characters up to which a script is shown without being asked for."""
+REPRODUCES = "reproduces it on its own"
 RERUN = """\
 import sys
 
@@ -255,6 +256,7 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
     from spec.language.own import address_of
     from verify.inputs.size_rules import pairs
     from verify.output.script import script
+    from verify.search.whereabouts import unsteady
     from verify.subject.loading import written
 
     # A file is imported by its stem: the script belongs beside it.
@@ -276,14 +278,17 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
             ranges=pairs(given.range) or None,
             accuracy=given.accuracy,
         )
+    shows = (
+        "makes the call that failed, which may be right this time" if unsteady(report.hint) else REPRODUCES
+    )
     if given.script:
         write(given.script, _beside(text, module, Path(given.script).resolve().parent))
-        out.print(f"wrote {given.script}, which reproduces it on its own", markup=False)
+        out.print(f"wrote {given.script}, which {shows}", markup=False)
         return
     if text.count("\n") > SHORT or len(text) > LONG:
-        out.print("\n--script FILE writes a script that reproduces it on its own", markup=False)
+        out.print(f"\n--script FILE writes a script that {shows}", markup=False)
         return
-    out.print("\nThis script reproduces it on its own (--script FILE writes it):\n", markup=False)
+    out.print(f"\nThis script {shows} (--script FILE writes it):\n", markup=False)
     out.print(text, markup=False, soft_wrap=True)
 
 

@@ -215,7 +215,7 @@ class Evidence:
 
     def near(self, got: Sequence[Reals], said: Sequence[Reals]) -> bool:
         """Whether results are what an explanation says, where it says anything."""
-        return all(_near(a, b, self.close) for a, b in zip(got, said, strict=True))
+        return near(got, said, self.close)
 
     def accounts(self, alike: Alike) -> bool:
         """Whether an explanation accounts for most of what fails and spoils little of what does not.
@@ -280,6 +280,11 @@ def same(one: Sequence[Reals], two: Sequence[Reals]) -> bool:
     return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(one, two, strict=True))
 
 
+def near(got: Sequence[Reals], said: Sequence[Reals], close: float) -> bool:
+    """Whether results are so close, beside the largest entry of each, where anything is said."""
+    return all(_near(a, b, close) for a, b in zip(got, said, strict=True))
+
+
 def narrow(witness: Witness, kind: Any) -> bool:
     """Whether every entry of a result is a number of a narrower type: then it was computed in that type."""
     with np.errstate(all="ignore"):
@@ -300,4 +305,4 @@ def _near(got: Any, said: Any, close: float) -> bool:
         return bool((np.abs(got[told] - said[told]) <= close * scale).all())
 
 
-__all__ = ["MOST", "Alike", "Evidence", "Witness", "narrow", "said_at"]
+__all__ = ["MOST", "SPOILT", "Alike", "Evidence", "Witness", "narrow", "near", "said_at"]

@@ -21,7 +21,7 @@ from verify.properties.gradients import REAL
 from verify.properties.leaks import rows_of_data
 from verify.properties.values import Reals
 from verify.search.causes.forms import listed
-from verify.search.evidence import Evidence, Witness, same
+from verify.search.evidence import CLOSE, Evidence, Witness, near, same
 
 DRAWS = 64
 """Calls whose mean tells whether a random result averages right."""
@@ -156,7 +156,7 @@ def _ignores(evidence: Evidence, witness: Witness, item: Tensor) -> bool | None:
     if value is None or item.role == "generator" or not (item.domain in REAL or item.domain == "boolean"):
         return None
     other: Any = ~value if item.domain == "boolean" else fitted(item, 0.375 - 0.5 * np.flip(value))
-    if same(evidence.stated(example), evidence.stated(example, {item.name: other})):
+    if near(evidence.stated(example), evidence.stated(example, {item.name: other}), CLOSE["float64"]):
         return None
     got = evidence.called(example, {item.name: other}).got
     return got is not None and witness.got is not None and same(got, witness.got)

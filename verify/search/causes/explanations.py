@@ -84,7 +84,12 @@ def fill(evidence: Evidence) -> str:
     failing = [
         w for w in evidence.drawn if w.fails and w.got is not None and w.example.dtype == evidence.kind
     ]
-    if evidence.everywhere or evidence.random or not failing:
+    if evidence.everywhere or evidence.random:
+        return ""
+    failing = [
+        w for w in failing if not evidence.fits_there(evidence.stated, w)
+    ]  # else any number does as well
+    if not failing:
         return ""
     right = [
         value for value in FILLS if _accounts_for(evidence, filled_with(evidence.judge.flat, value), failing)

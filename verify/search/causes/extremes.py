@@ -21,6 +21,10 @@ SPOILT_NEAR = 0.25
 
 UNITS = (("float32", 2.0**-24), ("float16", 2.0**-11), ("bfloat16", 2.0**-8))
 """Types narrower than float64, and how far each rounds."""
+UNIT, SHORT = dict(UNITS), ("float16", "bfloat16")
+AVERAGED = 1 / 8
+"""A share of bfloat16's unit: so little is off where entries that are rounded to it are averaged, and as much where float16 is
+used throughout."""
 SHIFT = 2.0**-28
 """How far inputs are moved: less than float32 tells apart, and far more than float64 rounds."""
 STEADY = 0.25
@@ -51,12 +55,19 @@ def in_a_narrower_type(evidence: Evidence) -> str:
     nearest = sorted(UNITS, key=lambda each: abs(math.log(small / each[1])))
     kinds = (kind for kind, unit in nearest if unit / 64 < small < unit * 64)
     kind = next((kind for kind in kinds if _most_right(evidence, failing, kind)), "")
+    either = kind in SHORT and AVERAGED * UNIT["bfloat16"] < small < UNIT["bfloat16"] / 2
     if not kind:
         return ""
     # All of them: of rows of two entries, normalised, even float32 loses nothing.
     stated = [_as_stated(evidence, w) for w in evidence.failing]
     followed = 2 * sum(stated) >= len(stated) and all(_follows(evidence, w) for w in evidence.failing)
-    return "" if all(stated) or followed else _inside(kind)
+    if all(stated) or followed:
+        return ""
+    return (
+        f"{' or '.join(SHORT)} inside: right to one's digits, whatever the type of the inputs"
+        if either
+        else _inside(kind)
+    )
 
 
 def _as_stated(evidence: Evidence, witness: Witness) -> bool:
@@ -196,9 +207,31 @@ def overflows(evidence: Evidence) -> str:
         return ""
     failing = [w for w in evidence.drawn if w.fails and w.got is not None]
     broken = [w for w in failing if not all(np.isfinite(g).all() for g in w.got or ())]
-    if len(broken) >= 2 and min(_size(evidence, w) for w in failing) > LARGE:
-        return "an exponential overflows: NaN or infinity where entries are large (subtract the largest before exp)"
-    return ""
+    if len(broken) < 2 or min(_size(evidence, w) for w in failing) <= LARGE:
+        return ""
+    if _vanishes(evidence, broken[:TRIED]):
+        return (
+            "a logarithm is taken of a share that vanishes: infinity where entries lie far apart (log_softmax and logsumexp "
+            "keep it finite)"
+        )
+    return (
+        "an exponential overflows: NaN or infinity where entries are large (subtract the largest before exp)"
+    )
+
+
+def _vanishes(evidence: Evidence, broken: Sequence[Witness]) -> bool:
+    """Whether results with a logarithm are infinite, too, where no entry is above 0 and no exponential overflows."""
+    logarithms = any(
+        isinstance(part, Func) and part.name == "log"
+        for line in evidence.judge.flat.lines
+        for part in walk(line.right)
+    )
+    names = [t.name for t in evidence.formula.tensors if t.role == "data" and t.domain == "real"]
+    if not logarithms or not names:
+        return False
+    given = [w.example for w in broken]
+    low = [e.changed(**{n: e.inputs[n] - e.inputs[n].max(initial=0.0) for n in names}) for e in given]
+    return _fails(evidence.seen(low)) > MOST
 
 
 def weighs_hidden(evidence: Evidence) -> str:
