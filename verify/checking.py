@@ -22,7 +22,7 @@ from verify.laws.reasons import reasons
 from verify.planning import graded, plan_of
 from verify.properties.values import Judge
 from verify.report import CheckResult, Counterexample, Report, options_said, versions
-from verify.search.edge_checks import offences
+from verify.search.edge_checks import offences, other_draws
 from verify.search.first_calls import called_at_all, first_value, met, only_the_first
 from verify.search.hints import Explained
 from verify.search.nearest import first_that_conforms, fully_said, split_auto
@@ -184,6 +184,7 @@ def check(
                 if why.changes:
                     break
         if not why.changes:  # else it begins anew, under these
+            other_draws(setting, report, kinds[0])
             offences(setting, report)
             _violated(setting, report)
             sought = any(map(causes, report.falsified)) if callable(causes) else causes

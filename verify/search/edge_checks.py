@@ -6,19 +6,24 @@ do not read.
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import numpy as np
+import torch
 
 from verify.edges import ARITHMETIC, EDGES, GENERATOR, STRICT, UNREAD
 from verify.faults import Fault, Unsupported
 from verify.properties.leaks import leaks, unread
 from verify.properties.offending import played_offence
-from verify.properties.values import judge_call
+from verify.properties.values import judge_call, judge_value
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, REPORTED, CheckResult, Counterexample, Report
 from verify.search.setting import Setting
 from verify.search.single_precision import digits_inside
+from verify.subject.sandbox import GlobalState
 
+STATES = 64
+"""States of global generators in which values are judged: what goes wrong in a tenth of them is missed once in 10³ times."""
 REMEDY = "0·NaN is NaN, and so is NaN − ∞: torch.where before any product or sum keeps it out"
 
 
@@ -127,4 +132,35 @@ def offences(setting: Setting, report: Report) -> None:
         )
 
 
-__all__ = ["crossing", "isolated", "leaking", "offences", "single_precision"]
+def other_draws(setting: Setting, report: Report, dtype: str) -> None:
+    """The values of what draws from global generators, in many states of these: each call finds them as the user left them, so
+    that what is drawn seldom would never be.
+    """
+    judge, caller = setting.judge, setting.caller
+    if "generator" not in caller.offences or judge.formula.law is not None:
+        return
+    result = CheckResult("robustness: other states of global generators", "robustness", CONFORMS)
+    space, before = setting.space(), GlobalState(caller.device)
+    try:
+        for seed, recipe in enumerate(space.plan(STATES, setting.seed + 31)):
+            if caller.hung or setting.clock.over or result.verdict != CONFORMS:
+                break
+            example = space.example(recipe._replace(regime=0, other=0), dtype)
+            torch.manual_seed(seed)
+            np.random.seed(seed)  # noqa: NPY002 what the callable may draw from
+            random.seed(seed)
+            outcome = judge_value(judge, caller, example)
+            result.examples, result.dtype = result.examples + 1, dtype
+            if outcome.fails:
+                result.verdict = FALSIFIED
+                result.message = (
+                    f"wrong after torch, numpy and random were seeded with {seed}: {outcome.message}"
+                )
+    except Unsupported as said:
+        result.verdict, result.message = INCONCLUSIVE, str(said)
+    finally:
+        before.restore()
+    report.checks.append(result)
+
+
+__all__ = ["crossing", "isolated", "leaking", "offences", "other_draws", "single_precision"]

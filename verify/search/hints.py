@@ -15,7 +15,7 @@ from verify.search.elsewhere import beyond_values, in_single_precision
 from verify.search.evidence import Evidence
 from verify.search.nearest import Nearest, nearest
 from verify.search.setting import Setting
-from verify.search.whereabouts import whereabouts, writes
+from verify.search.whereabouts import now_and_then, whereabouts, writes
 
 CLEARLY = 0.8
 """The share of the examples that have to conform under other conventions, for these to be the explanation."""
@@ -80,7 +80,7 @@ def wrong_values(evidence: Evidence, report: Report | None = None) -> Explained:
     if single is not None:
         return _conforming(single)
     evidence.anew()
-    said = cause(evidence, CAUSES)
+    said = now_and_then(evidence) or cause(evidence, CAUSES)
     if said:
         return Explained(said)
     if near is not None and near.telling:

@@ -33,6 +33,9 @@ def random_result(evidence: Evidence) -> str:
         first, other = (_drawn(evidence, witness.example, seed) for seed in (1, 2))
         if first is None or other is None or same(first, other):
             continue
+        again = _drawn(evidence, witness.example, 1)
+        if again is None or not same(first, again):  # calls differ by more than what is drawn
+            return ""
         mean = _mean(evidence, witness.example)
         if mean is None:
             return ""
@@ -51,6 +54,18 @@ def random_result(evidence: Evidence) -> str:
                 f"{shown} (call .eval(), or pass training=False)"
             )
         return "the result is random: two calls with equal inputs differ (is dropout left on, or a weight not set?)"
+    return ""
+
+
+def drawn_from_outside(evidence: Evidence) -> str:
+    """Results that differ with the state of a global generator, if only now and then."""
+    if "generator" not in evidence.caller.offences:
+        return ""
+    largest = sorted(evidence.failing, key=lambda w: -sum(part.size for part in w.got or ()))[:2]
+    for witness in largest:
+        first, *others = (_drawn(evidence, witness.example, seed) for seed in range(DRAWS))
+        if first is not None and any(other is not None and not same(first, other) for other in others):
+            return "the result is random: it depends on the state of a global generator (is dropout left on?)"
     return ""
 
 
@@ -162,4 +177,4 @@ def _ignores(evidence: Evidence, witness: Witness, item: Tensor) -> bool | None:
     return got is not None and witness.got is not None and same(got, witness.got)
 
 
-__all__ = ["looks_ahead", "random_result", "unread_inputs"]
+__all__ = ["drawn_from_outside", "looks_ahead", "random_result", "unread_inputs"]
