@@ -120,6 +120,7 @@ class Calls:
         for changed in (
             {size: self.base[size] + 1 for size in others},
             {size: 2 * self.base[size] for size in others},
+            dict.fromkeys(others, max(self.base[size] for size in over) + 1),
             dict(zip(others, islice(primes, len(others)), strict=True)),
         ):
             found = self.along(over, {**self.base, **changed})
@@ -160,7 +161,7 @@ def _rules(over: Sequence[Size], base: Sizes, calls: Calls) -> Rules:
             enough
             and len(told) - len(obeyed) > 1
             and all(failed == holds(numbers) for numbers, failed in told.items())
-            and all(map(holds, failing))
+            and all(holds(numbers) and inside(numbers) for numbers in failing)
         ):
             yield said, holds
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -17,13 +17,20 @@ from verify.subject.caller import Caller
 from verify.subject.ending import listening
 from verify.subject.sandbox import one_thread, what_exists_kept
 
+T = TypeVar("T")
+
 
 def why(fn: Callable[..., Any], formula_id: str, seed: int = 0) -> Explained:
     """What explains the wrong values of a callable."""
+    return probed(wrong_values, fn, formula_id, seed)
+
+
+def probed(probe: Callable[[Evidence], T], fn: Callable[..., Any], formula_id: str, seed: int = 0) -> T:
+    """What a probe says of the evidence about a callable."""
     formula = find(formula_id)
     setting = Setting(Judge(formula), Caller(fn, formula), seed, 100, Clock(None))
     with listening(), one_thread(), what_exists_kept():
-        return wrong_values(Evidence(setting, ["float64", "float32"]))
+        return probe(Evidence(setting, ["float64", "float32"]))
 
 
 def scores(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
 from typing import Any
 
-import pytest
 import torch
 import torch.nn.functional as F
 
 from impl import bert
-from tests.verify.search.explaining import scores, weights
+from tests.verify.search.explaining import probed, scores, weights
 from verify import check
+from verify.search.causes.behaviour import unread_inputs
 from verify.search.whereabouts import unsteady
 
 ATTENTION, NORM = "attention.scaled_dot_product", "normalization.layer_norm"
@@ -27,74 +26,6 @@ def attention(q, k, v, mask=None):
 def norm(x, gamma, beta, eps):
     """As it is stated."""
     return F.layer_norm(x, (x.shape[-1],), gamma, beta, eps)
-
-
-def some_keys(q, k, v, mask=None):
-    """Keys behind the 21st are forgotten."""
-    return attention(q, k[..., :21, :], v[..., :21, :], None if mask is None else mask[..., :21])
-
-
-def along_queries(q, k, v, mask=None):
-    """The softmax of square scores is taken along the wrong axis, if there are more than three and no mask."""
-    if q.shape[-2] == k.shape[-2] > 3 and mask is None:
-        return torch.softmax(scores(q, k), -2) @ v
-    return attention(q, k, v, mask)
-
-
-def in_blocks(q, k, v, mask=None):
-    """A factor that whole blocks of 16 entries get alone."""
-    return attention(q * (1.01 if q.shape[-1] % 16 == 0 else 1), k, v, mask)
-
-
-def wide_rows(x, gamma, beta, eps):
-    """Another ε for rows of more than 37 entries."""
-    return norm(x, gamma, beta, eps if x.shape[-1] <= 37 else 2 * eps)
-
-
-def rows_of_one(x, gamma, beta, eps):
-    """Rows of one entry are refused."""
-    if x.shape[-1] == 1:
-        raise ValueError("more than one value per row is wanted")
-    return norm(x, gamma, beta, eps)
-
-
-SOME_SIZES = [
-    (some_keys, ATTENTION, "fails only where m ≥ 22"),
-    (along_queries, ATTENTION, "fails only where n = m ≥ 4 and there is no mask"),
-    (in_blocks, ATTENTION, "fails only where d_k is a multiple of 16"),
-    (wide_rows, NORM, "fails only where d ≥ 38"),
-    (
-        rows_of_one,
-        NORM,
-        "fails only where d = 1: it raises ValueError: more than one value per row is wanted",
-    ),
-]
-
-
-@pytest.mark.parametrize(("fn", "formula", "said"), SOME_SIZES, ids=[f.__name__ for f, *_ in SOME_SIZES])
-def test_the_sizes_are_named(fn: Callable[..., Any], formula: str, said: str) -> None:
-    """At which alone it fails, to the edge."""
-    report = check(fn, formula)
-    assert report.verdict == "falsified"
-    assert report.hint == said
-
-
-def test_of_two_conditions_one_is_named() -> None:
-    """It fails nowhere else; that it needs the other one, too, no rule says."""
-
-    def two_conditions(q, k, v, mask=None):
-        if q.shape[-1] == v.shape[-1] and q.shape[-2] == k.shape[-2] > 1:
-            q = q.flip(-1)
-        return attention(q, k, v, mask)
-
-    assert check(two_conditions, ATTENTION).hint in {"fails only where d_k = d_v", "fails only where n = m"}
-
-
-def test_a_size_that_has_nothing_to_do_with_it_is_not_named() -> None:
-    """Whatever the sizes are, cosines are wrong."""
-    report = check(lambda q, k, v, mask=None: attention(q, k, v, mask) * torch.cos(v.sum()), ATTENTION)
-    assert report.verdict == "falsified"
-    assert "only where" not in report.hint
 
 
 class TestWrites:
@@ -201,9 +132,8 @@ class TestCausesThatAreNone:
             W_o = W_o.unflatten(0, (heads, -1)).transpose(0, 1).flatten(0, 1)
             return bert.layer(x, W_q, b_q, W_k, torch.zeros_like(b_k), W_v, b_v, W_o, *rest)
 
-        report = check(other_rows, "bert.layer")
-        assert report.verdict == "falsified"
-        assert "b_k" not in report.hint
+        assert probed(lambda evidence: evidence.everywhere, other_rows, "bert.layer")
+        assert probed(unread_inputs, other_rows, "bert.layer") == ""
 
     def test_an_overflow_where_a_logarithm_of_nothing_is_taken(self) -> None:
         """The softmax is safe; what it makes 0 has no logarithm."""
@@ -213,7 +143,7 @@ class TestCausesThatAreNone:
             loss = -(1 - epsilon) * p.gather(-1, y.clamp(min=0)[..., None])[..., 0] - epsilon * p.mean(-1)
             return torch.where(counted, loss, 0.0).sum(-1) / counted.sum(-1).clamp(min=1)
 
-        hint = check(naive, "objectives.cross_entropy").hint
+        hint = check(naive, "objectives.cross_entropy", dtypes=["float64"]).hint
         assert hint.startswith("a logarithm is taken of a share that vanishes")
 
     def test_float16_where_weights_are_bfloat16(self) -> None:
@@ -222,4 +152,4 @@ class TestCausesThatAreNone:
         def rounded(q, k, v, mask=None):
             return weights(scores(q, k), mask).to(torch.bfloat16).to(v.dtype) @ v
 
-        assert check(rounded, ATTENTION).hint.startswith("float16 or bfloat16 inside")
+        assert check(rounded, ATTENTION, dtypes=["float64"]).hint.startswith("float16 or bfloat16 inside")
