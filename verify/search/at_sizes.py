@@ -72,14 +72,14 @@ class Calls:
         self.space = evidence.setting.space()
         names = [kind.name for kind in self.space.masks] if self.space.masked else []
         self.masks = {name: names.index(name) for name in MASKS if name in names} or {"": 0}
-        self._found: dict[tuple[int, int], dict[tuple[int, ...], list[Witness]]] = {}
+        self._found: dict[tuple[str, tuple[int, ...]], list[Witness]] = {}
         self.mask = next((name for name in self.masks if any(w.fails for w in self.at(base, name))), "")
         """The plainest mask with which it fails there."""
 
     def at(self, sizes: Sizes, mask: str) -> list[Witness]:
         """What it does at these sizes; nothing where there can be no such call."""
-        sizes, kept = dict(sizes), self._found.setdefault((self.masks.get(mask, 0), SEEDS), {})
-        key = tuple(sizes[size] for size in self.base)
+        sizes, kept = dict(sizes), self._found
+        key = mask, tuple(sizes[size] for size in self.base)
         if key not in kept:
             kept[key] = []
             if self.evidence.caller.sizes.fits(sizes) and self.space.sizing.affordable(sizes) == sizes:
@@ -139,7 +139,7 @@ class Calls:
 
     def raised(self) -> str:
         """What it raises, if that is all that is wrong."""
-        failed = [w for kept in self._found.values() for found in kept.values() for w in found if w.fails]
+        failed = [w for found in self._found.values() for w in found if w.fails]
         if any(w.got is not None for w in failed):
             return ""
         said = [w.said.partition(" raised ")[2].partition(" for ")[0] for w in failed]

@@ -6,11 +6,9 @@ do not read.
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import numpy as np
-import torch
 
 from verify.edges import ARITHMETIC, EDGES, GENERATOR, STRICT, UNREAD
 from verify.faults import Fault, Unsupported
@@ -20,7 +18,7 @@ from verify.properties.values import judge_call, judge_value
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, REPORTED, CheckResult, Counterexample, Report
 from verify.search.setting import Setting
 from verify.search.single_precision import digits_inside
-from verify.subject.sandbox import GlobalState
+from verify.subject.sandbox import seeded
 
 STATES = 64
 """States of global generators in which values are judged: what goes wrong in a tenth of them is missed once in 10³ times."""
@@ -140,16 +138,14 @@ def other_draws(setting: Setting, report: Report, dtype: str) -> None:
     if "generator" not in caller.offences or judge.formula.law is not None:
         return
     result = CheckResult("robustness: other states of global generators", "robustness", CONFORMS)
-    space, before = setting.space(), GlobalState(caller.device)
+    space = setting.space()
     try:
         for seed, recipe in enumerate(space.plan(STATES, setting.seed + 31)):
             if caller.hung or setting.clock.over or result.verdict != CONFORMS:
                 break
             example = space.example(recipe._replace(regime=0, other=0), dtype)
-            torch.manual_seed(seed)
-            np.random.seed(seed)  # noqa: NPY002 what the callable may draw from
-            random.seed(seed)
-            outcome = judge_value(judge, caller, example)
+            with seeded(seed, caller.device):
+                outcome = judge_value(judge, caller, example)
             result.examples, result.dtype = result.examples + 1, dtype
             if outcome.fails:
                 result.verdict = FALSIFIED
@@ -158,8 +154,6 @@ def other_draws(setting: Setting, report: Report, dtype: str) -> None:
                 )
     except Unsupported as said:
         result.verdict, result.message = INCONCLUSIVE, str(said)
-    finally:
-        before.restore()
     report.checks.append(result)
 
 

@@ -49,7 +49,7 @@ def explained(setting: Setting, report: Report, kinds: list[str]) -> Explained:
             return replace(wrong_values(Evidence(setting, kinds), report), tried=True)
         written = caller.offences.get("inputs")
         if written is not None:  # what else fails follows from it, or is seen once it is mended
-            return Explained(writes(written.message), tried=True)
+            return Explained(writes(written), tried=True)
         if any(c.kind in ("gradient", "theorem") for c in failed):
             near = beyond_values(setting, report, kinds)
             if near is not None:

@@ -11,15 +11,14 @@ from verify.properties.gradients import REAL
 from verify.properties.values import Outcome
 from verify.report import Report
 from verify.search.at_sizes import EXACT, at_sizes
-from verify.search.causes.behaviour import drawn_from_outside
+from verify.search.causes.behaviour import UNSTEADY, drawn_from_outside
 from verify.search.evidence import Evidence
+from verify.subject.caller import Offence
 
 AGAIN = 8
 """So many of the examples that fail are called again."""
 SOME = 1 / 4
 """The share of them that is right then, of a callable that is not the same from call to call; of others none is."""
-UNSTEADY = "not the same from call to call"
-"""How it begins what is said of a callable of which one call shows nothing."""
 
 Judged = list[tuple[Example, Outcome]]
 
@@ -28,7 +27,7 @@ def whereabouts(evidence: Evidence, report: Report | None = None) -> str:
     """The first that shows; empty if nothing does."""
     offences = evidence.caller.offences
     if "inputs" in offences:
-        return writes(offences["inputs"].message)
+        return writes(offences["inputs"])
     evidence.anew()
     said = drawn_from_outside(evidence) or at_sizes(evidence, report) or _entries(evidence)
     if not said and "generator" in offences:
@@ -41,10 +40,11 @@ def unsteady(hint: str) -> bool:
     return hint.startswith(UNSTEADY)
 
 
-def writes(said: str) -> str:
-    """That a callable writes to what it is given, from what was said of the call in which it did."""
-    what = said.partition(" changes its input ")[2].partition(" in place")[0]
-    return f"it writes to its input {what}: the caller's tensor is another after the call"
+def writes(offence: Offence) -> str:
+    """That a callable writes to what it is given."""
+    return (
+        f"it writes to its input {', '.join(offence.written)}: the caller's tensor is another after the call"
+    )
 
 
 # Some calls alone --------------------------------------------------------------------------------------------------------

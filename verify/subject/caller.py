@@ -43,13 +43,14 @@ AT_FIRST = 3
 
 @dataclass(frozen=True)
 class Offence:
-    """Something a callable did besides returning a value; ``items``: to which state."""
+    """Something a callable did besides returning a value; ``items``: to which state, ``written``: to which inputs."""
 
     name: str
     message: str
     inputs: dict[str, Any]
     dtype: str
     items: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
 
 
 class Caller:
@@ -243,9 +244,13 @@ class Caller:
                     key, Offence("leaves global state alone", said, inputs, dtype, tuple(changed))
                 )
         if damaged:
-            which = ", ".join(names[place] for place in damaged)
-            said = f"{self.formula.id}: {self.name} changes its input {which} in place, for {shapes}"
-            self.offences.setdefault("inputs", Offence("leaves its inputs alone", said, inputs, dtype))
+            which = tuple(names[place] for place in damaged)
+            said = (
+                f"{self.formula.id}: {self.name} changes its input {', '.join(which)} in place, for {shapes}"
+            )
+            self.offences.setdefault(
+                "inputs", Offence("leaves its inputs alone", said, inputs, dtype, written=which)
+            )
 
     @cached_property
     def expected_on(self) -> str:

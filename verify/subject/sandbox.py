@@ -322,3 +322,16 @@ class GlobalState:
                 meddled.append(item.name)
                 item.write(before)
         return meddled
+
+
+@contextmanager
+def seeded(seed: int, device: str = "cpu") -> Iterator[None]:
+    """The global generators of torch, numpy and Python in a state of their own, as long as this lasts."""
+    before = GlobalState(device)
+    torch.manual_seed(seed)
+    np.random.seed(seed)  # noqa: NPY002 what user code may draw from
+    random.seed(seed)
+    try:
+        yield
+    finally:
+        before.restore()

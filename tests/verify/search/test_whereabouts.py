@@ -10,22 +10,14 @@ import torch
 import torch.nn.functional as F
 
 from impl import bert
+from impl.normalization import layer_norm as norm
 from tests.verify.search.explaining import probed, scores, weights
 from verify import check
 from verify.search.causes.behaviour import unread_inputs
 from verify.search.whereabouts import unsteady
+from verify.subject.sandbox import seeded
 
 ATTENTION, NORM = "attention.scaled_dot_product", "normalization.layer_norm"
-
-
-def attention(q, k, v, mask=None):
-    """As it is stated."""
-    return weights(scores(q, k), mask) @ v
-
-
-def norm(x, gamma, beta, eps):
-    """As it is stated."""
-    return F.layer_norm(x, (x.shape[-1],), gamma, beta, eps)
 
 
 class TestWrites:
@@ -73,6 +65,18 @@ def test_what_always_fails_is_not_said_to_fail_now_and_then() -> None:
     assert not unsteady(report.hint)
 
 
+def test_a_generator_of_its_own_is_no_dropout_of_a_global_one() -> None:
+    """Equal states of the global ones give other results."""
+    own = torch.Generator().manual_seed(0)
+
+    def noisy(x, gamma, beta, eps):
+        return norm(x, gamma, beta, eps) + 0.1 * torch.randn(x.shape, generator=own, dtype=x.dtype)
+
+    hint = check(noisy, NORM, dtypes=["float64"]).hint
+    assert unsteady(hint)
+    assert "a generator of its own" in hint
+
+
 def test_a_little_dropout_is_told_by_its_generator() -> None:
     """What it drops is too rare to be seen in a mean; the scale that goes with it is always there."""
 
@@ -88,10 +92,8 @@ def test_what_goes_wrong_seldom_by_chance_is_found() -> None:
     def flipped(x, gamma, beta, eps):
         return norm(x, gamma, beta, eps) * (-1 if random.random() < 0.15 else 1)
 
-    state = random.getstate()
-    random.seed(0)  # the first draw is 0.84
-    report = check(flipped, NORM)
-    random.setstate(state)
+    with seeded(0):  # the first draw is 0.84
+        report = check(flipped, NORM)
     assert report.verdict == "falsified"
     assert "other states of global generators" in report.hint
 

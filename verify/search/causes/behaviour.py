@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import torch
 
 from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import whole
@@ -22,7 +21,10 @@ from verify.properties.leaks import rows_of_data
 from verify.properties.values import Reals
 from verify.search.causes.forms import listed
 from verify.search.evidence import CLOSE, Evidence, Witness, near, same
+from verify.subject.sandbox import seeded
 
+UNSTEADY = "not the same from call to call"
+"""How it begins what is said of a callable of which one call shows nothing."""
 DRAWS = 64
 """Calls whose mean tells whether a random result averages right."""
 
@@ -34,8 +36,11 @@ def random_result(evidence: Evidence) -> str:
         if first is None or other is None or same(first, other):
             continue
         again = _drawn(evidence, witness.example, 1)
-        if again is None or not same(first, again):  # calls differ by more than what is drawn
-            return ""
+        if again is not None and not same(first, again):  # by more than what is drawn from those
+            return (
+                f"{UNSTEADY}: two calls with equal inputs and global generators in the same state differ (is something kept, or "
+                "drawn from a generator of its own?)"
+            )
         mean = _mean(evidence, witness.example)
         if mean is None:
             return ""
@@ -70,10 +75,8 @@ def drawn_from_outside(evidence: Evidence) -> str:
 
 
 def _drawn(evidence: Evidence, example: Example, seed: int) -> list[Reals] | None:
-    """A result after the global generator was seeded."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        np.random.seed(seed)  # noqa: NPY002 what the callable may draw from
+    """A result after the global generators were seeded."""
+    with seeded(seed, evidence.caller.device):
         try:
             return evidence.called(example).got
         except Unsupported:
@@ -177,4 +180,4 @@ def _ignores(evidence: Evidence, witness: Witness, item: Tensor) -> bool | None:
     return got is not None and witness.got is not None and same(got, witness.got)
 
 
-__all__ = ["drawn_from_outside", "looks_ahead", "random_result", "unread_inputs"]
+__all__ = ["UNSTEADY", "drawn_from_outside", "looks_ahead", "random_result", "unread_inputs"]
