@@ -43,6 +43,7 @@ from verify.subject.options import (
     whole_number,
 )
 from verify.subject.sandbox import default_device_aside, one_thread, what_exists_kept
+from verify.subject.signature import given_lines
 
 Progress = Callable[[str, int, int], None]
 
@@ -153,6 +154,8 @@ def check(
     )
     if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
         report.notes.append(f"{caller.name} takes no mask: checked without masks")
+    if caller.taken.by_name:
+        report.notes.append(f"the mask is passed by its name, {caller.taken.by_name}")
     kept = chosen if seeking else ()
     setting = Setting(
         judge, caller, seed, max_examples, clock, edges=edges, named=kept, small=not until_falsified
@@ -200,10 +203,13 @@ def check(
         if each.counterexample is not None:
             each.counterexample.fixed = dict(supported.fixed)
             each.counterexample.left_out = sorted(caller.left_out)
+            each.counterexample.by_name = caller.taken.by_name
             each.counterexample.adapted = hasattr(caller.fn, "adapted")
             if each.counterexample.adapted and each.counterexample.got is not None:
                 each.counterexample.plainly = _plainly(caller, each.counterexample, each.kind == "gradient")
-        elif each.again is not None and (hasattr(caller.fn, "adapted") or caller.left_out):
+        elif each.again is not None and (
+            hasattr(caller.fn, "adapted") or caller.left_out or caller.taken.by_name
+        ):
             each.again = each.again[0], f"{_called(caller)}{each.again[1]}"
     report.seconds = time.perf_counter() - started
     return report
@@ -217,17 +223,8 @@ def _called(caller: Caller) -> str:
         lines.append(
             f'checked = checked{fixed}.for_formula("{address_of(caller.formula.id) or caller.formula.id}")'
         )
-    if caller.left_out:
-        names = [str(item) for item in caller.formula.inputs]
-        taken = ", ".join(name for name in names if name not in caller.left_out)
-        lines += [
-            "",
-            "",
-            f"def checked({', '.join(names)}, inner=checked):",
-            f"    return inner({taken})",
-            "",
-            "",
-        ]
+    if caller.left_out or caller.taken.by_name:
+        lines += [*given_lines(caller.formula, caller.left_out, caller.taken.by_name, "checked"), "", ""]
     return "\n".join([*lines, ""])
 
 

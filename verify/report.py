@@ -64,6 +64,7 @@ class Counterexample:
         generator_seed: the seed of the generator passed, if one was.
         fixed: the inputs that are fixed, by name.
         left_out: the fixed inputs that the callable does not take.
+        by_name: the parameter that the mask is passed to by its name, where it is not the last one.
         adapted: whether it was an adapter of :mod:`verify.adapt`.
         plainly: the adapted call in lines that need torch and its module alone, where it can be written so.
         played: the calls of a theorem or a scene of use in such lines, where they can be written so.
@@ -84,6 +85,7 @@ class Counterexample:
     calls: dict[str, Any] = field(default_factory=dict)
     fixed: dict[str, float] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
+    by_name: str = ""
     adapted: bool = False
     plainly: str = ""
     played: Played | None = None

@@ -19,6 +19,7 @@ from verify.report import FALSIFIED, CheckResult, Counterexample, Played, Report
 from verify.scripting.literals import commented, literal, number
 from verify.scripting.standalone import standalone
 from verify.scripting.within import clash, within
+from verify.subject.signature import given_lines
 
 PLACEHOLDER = "your_module:your_function"
 
@@ -111,13 +112,14 @@ def _head(
     if example.adapted:
         function += f".restricted(fixed={example.fixed!r})" if example.fixed else ""
         function += f'.for_formula("{_named(formula)}")'
+    given = example.left_out or example.by_name
     lines += [
         "",
         *(["import verify"] if written.startswith("verify.") else []),
         f"from {module} import {root}{note}",
         "",
         f"function = {function}",
-        *(_left_out(formula, example) if example.left_out else ()),
+        *(given_lines(formula, example.left_out, example.by_name, "function") if given else ()),
         *(["function = torch.compile(function)"] if "compiled" in example.calls else []),
         *(led_lines(formula, leading) if leading else ()),
         "",
@@ -128,23 +130,6 @@ def _head(
 
 REAL = ("real", "positive", "nonnegative")
 """The domains of numbers that have a type of their own."""
-
-
-def _left_out(formula: Formula, example: Counterexample) -> list[str]:
-    """The function with parameters for what it has built in."""
-    names = [str(item) for item in formula.inputs]
-    taken = [name for name in names if name not in example.left_out]
-    if formula.is_mask(formula.inputs[-1]):
-        names[-1] += "=None"
-    return [
-        "",
-        "",
-        f"def given({', '.join(names)}, inner=function):",
-        f"    return inner({', '.join(taken)})",
-        "",
-        "",
-        "function = given",
-    ]
 
 
 def _inputs(formula: Formula, example: Counterexample) -> tuple[str, list[str]]:

@@ -7,7 +7,6 @@ global state it meddles with are put right and kept as offences, which become ch
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from verify.subject.ending import Deadline, interrupted, unable_to_exit
 from verify.subject.preserved import Preserved
 from verify.subject.returned import held, shared, values
 from verify.subject.sandbox import GENERATORS, GlobalState, making_tensors_on
+from verify.subject.signature import in_place, taken
 from verify.subject.wording import called, describe
 
 if TYPE_CHECKING:
@@ -66,10 +66,13 @@ class Caller:
     ) -> None:
         self.fn, self.formula, self.device = callable_for(formula, fn), formula, device
         self.name, self.sizes = name or called(self.fn), sizes
-        self.fixed, self.left_out = dict(sizes.fixed), frozenset[str]()
+        self.fixed = dict(sizes.fixed)
         law = formula.law
         self.returns: tuple[Tensor, ...] = formula.outputs if law is None else law.returns
-        self.takes_mask = self._bind()
+        self.taken = taken(self.fn, formula, self.fixed, self.name)
+        self.takes_mask, self.left_out = self.taken.mask, self.taken.left_out
+        if self.taken.by_name:
+            self.fn = in_place(self.fn, len(formula.inputs) - len(self.left_out), self.taken.by_name)
         self.offences: dict[str, Offence] = {}
         self.aliases: dict[str, str] = {}
         self.calls = 0
@@ -79,39 +82,6 @@ class Caller:
         self.leading: tuple[int, ...] = ()
         self.supported: set[str] = set()
         self.recorder: Recorder | None = None
-
-    # The signature -------------------------------------------------------------------------------------------------------
-
-    def _bind(self) -> bool:
-        """Whether the callable takes the optional mask; raises if it cannot be called with the inputs at all."""
-        inputs = self.formula.inputs
-        masked = bool(inputs) and self.formula.is_mask(inputs[-1])
-        try:
-            signature = inspect.signature(
-                self.fn.forward if isinstance(self.fn, torch.nn.Module) else self.fn
-            )
-        except (ValueError, TypeError):  # builtins that tell nothing about themselves: the first call shows
-            return masked
-        for left_out in dict.fromkeys((frozenset[str](), frozenset(self.fixed))):
-            taken = len(inputs) - len(left_out)
-            for count in (taken, taken - 1) if masked else (taken,):
-                try:
-                    signature.bind(*range(count))
-                except TypeError:
-                    continue
-                self.left_out = left_out
-                return masked and count == taken
-        names = ", ".join(
-            str(item) + (" (optional)" if self.formula.is_mask(item) else "") for item in inputs
-        )
-        raise Unusable(
-            f"{self.formula.id} is called positionally with ({names}); {self.name}{signature} cannot be called so"
-            + (
-                "; verify.adapt.module says where its weights are"
-                if isinstance(self.fn, torch.nn.Module)
-                else ""
-            )
-        )
 
     # Arguments -----------------------------------------------------------------------------------------------------------
 

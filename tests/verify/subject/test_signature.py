@@ -1,0 +1,138 @@
+"""A mask is passed to the parameter that takes it, by its name where another stands in its place; scripts do the same."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+
+import pytest
+import torch
+
+from impl.attention import scaled_dot_product
+from spec.language.registry import find
+from tests.verify.playing import played, users
+from verify import check, script
+from verify.faults import Unusable
+from verify.subject.signature import taken
+
+FORMULA = find("attention.scaled_dot_product")
+MODULE = """
+import torch
+import torch.nn.functional as F
+
+
+def right(q, k, v, *, mask=None):
+    z = F.scaled_dot_product_attention(q, k, v, mask)
+    return z if mask is None else torch.where(mask.any(-1, keepdim=True), z, 0.0)
+
+
+def ignoring(q, k, v, *, mask=None):
+    return right(q, k, v)
+
+
+def gathered(q, *rest, attn_mask=None):
+    return right(q, *rest, mask=attn_mask) * 1.001
+"""
+
+
+def of_three(q, k, v):
+    """No mask."""
+
+
+def by_place(q, k, v, mask=None):
+    """Where it is expected."""
+
+
+def of_another_name(q, k, v, allowed=None):
+    """Where it is expected, as something else."""
+
+
+def by_name_alone(q, k, v, *, mask=None):
+    """By name alone."""
+
+
+def behind_others(q, k, v, dropout=None, attention_mask=None):
+    """Behind another that need not be given."""
+
+
+def gathered(q, *rest, attn_mask=None):
+    """By name alone; what is passed by place would be gathered."""
+
+
+def twice(q, k, v, mask=None, attn_mask=None):
+    """The one in its place."""
+
+
+def needed(q, k, v, scale, mask=None):
+    """What stands in its place has to be given."""
+
+
+@pytest.mark.parametrize(
+    ("fn", "mask", "by_name"),
+    [
+        (of_three, False, ""),
+        (by_place, True, ""),
+        (of_another_name, True, ""),
+        (by_name_alone, True, "mask"),
+        (behind_others, True, "attention_mask"),
+        (gathered, True, "attn_mask"),
+        (twice, True, ""),
+        (needed, True, ""),
+        (functools.partial(by_name_alone), True, "mask"),
+        (functools.partial(behind_others, dropout=0.1), True, "attention_mask"),
+        (lambda *inputs: None, True, ""),
+        (torch.nn.functional.scaled_dot_product_attention, True, ""),
+    ],
+)
+def test_who_takes_the_mask(fn, mask, by_name):
+    """The last place, a parameter of a usual name, or nobody."""
+    found = taken(fn, FORMULA, (), "fn")
+    assert (found.mask, found.by_name) == (mask, by_name)
+
+
+def test_what_has_no_place_for_the_inputs_is_refused():
+    """However the mask may be passed."""
+    with pytest.raises(Unusable, match=r"called positionally with \(q, k, v, mask \(optional\)\)"):
+        taken(lambda q, k, *, mask=None: None, FORMULA, (), "fn")
+
+
+def test_a_fixed_input_is_left_out_and_the_mask_passed_by_its_name():
+    """Both at once: the place of the mask is counted without what is left out."""
+
+    def scaled(q, k, *, mask=None):
+        """v is built in."""
+
+    found = taken(scaled, FORMULA, ("v",), "scaled")
+    assert (found.left_out, found.mask, found.by_name) == ({"v"}, True, "mask")
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A module of a user's in a folder of its own."""
+    with users(tmp_path, own_masked=MODULE):
+        yield importlib.import_module("own_masked")
+
+
+def test_what_takes_the_mask_by_name_alone_is_judged_with_masks(own):
+    """It was checked without, and one that ignores the mask conformed."""
+    report = check(own.right, FORMULA.id, max_examples=20)
+    assert report.verdict == "conforms"
+    assert "the mask is passed by its name, mask" in report.notes
+    without = check(of_torch, FORMULA.id, max_examples=20)
+    assert sum(c.examples for c in report.checks) > sum(c.examples for c in without.checks)
+    report = check(own.ignoring, FORMULA.id, max_examples=20)
+    assert report.verdict == "falsified"
+    assert "mask is ignored" in report.hint
+
+
+def of_torch(q, k, v):
+    """Without a mask."""
+    return scaled_dot_product(q, k, v)
+
+
+@pytest.mark.parametrize("name", ["ignoring", "gathered"])
+def test_a_script_passes_the_mask_by_its_name(own, name, tmp_path):
+    """It fails again where nothing but torch and the module can be imported."""
+    report = check(getattr(own, name), FORMULA.id, max_examples=20)
+    ((code, said),) = played(tmp_path, [script(report)])
+    assert code == 1, said
