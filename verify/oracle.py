@@ -261,7 +261,9 @@ def content(flat: Flat, inputs: Asked) -> bytes:
 
 @lru_cache(maxsize=512)
 def _extents(flat: Flat, products: bool) -> tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...]:
-    """For each line the sizes of its own indices, and of each sum inside; of a sum of products those of its factors."""
+    """For each line the sizes of its own indices; of each sum inside those on which it depends, and its own; of a sum of products
+    those of its factors.
+    """
     found: dict[tuple[tuple[Any, ...], tuple[Any, ...]], None] = {}
     for line in flat.lines:
         own = {symbol: last - first + 1 for symbol, first, last in line.ranges}
@@ -271,10 +273,7 @@ def _extents(flat: Flat, products: bool) -> tuple[tuple[tuple[Any, ...], tuple[A
                 continue
             inside = (node.last - node.first + 1,)
             parts = factors(node.body) if isinstance(node, SumOf) and node.where == TRUE else []
-            if products or len(parts) < 2:
-                found[tuple(own.values()), inside] = None
-                continue
-            for part in parts:
+            for part in (node,) if products or len(parts) < 2 else parts:
                 used = free_symbols(part)
                 found[tuple(extent for symbol, extent in own.items() if symbol in used), inside] = None
     return tuple(found)

@@ -175,11 +175,11 @@ def _sums(node: Any, spans: Spans, ends: Ends, guard: Spans | None = None) -> It
         return
     if isinstance(node, Bound):
         own = {node.var: longest(node.first, node.last, ends)}
-        guard = None if guard is None else {**guard, **own}
         within = free_symbols(node)
         spans = {symbol: length for symbol, length in spans.items() if symbol in within} | own
         yield tuple(spans.values()), 1.0
         if guard is not None:
+            guard = {symbol: length for symbol, length in guard.items() if symbol in within} | own
             yield tuple(guard.values()), GUARD
     elif isinstance(node, Case):
         guard = {**spans, **(guard or {})}

@@ -147,7 +147,7 @@ def recurrence() -> Formula:
 def guarded() -> list[Formula]:
     """Entries before and after a place, read where there are some: a case guards a reference that leaves its tensor elsewhere."""
     n, m = sizes("n m")
-    i, a, j = indices(i=n, a=m, j=n)
+    i, a, j, b = indices(i=n, a=m, j=n, b=m)
     x, y, total = data("x", n, m), tensor("y", n, m), tensor("total", m)
     here, before, after = x[i, a], x[i - 1, a], x[i + 1, a]
     entries = {
@@ -158,6 +158,8 @@ def guarded() -> list[Formula]:
         "inside": here * case(lt(0, a), x[i, a - 1], 1),
         "nested": case(lt(here, 0), 0, case(lt(0, i), before, 0)),
         "summed": Sum(case(lt(0, j), x[j - 1, a], 0), j, where=le(j, i)),
+        "beneath": case(lt(0, i) & lt(here, 0), Sum(x[i - 1, b], b), here),
+        "for all": case(lt(0, here), Sum(case(lt(0, j), x[j - 1, 0], 1) ** 2, j, where=lt(x[j, 0], 1)), 0),
     }
     step = define(total[a], Sum(case(lt(0, i), (here - before) ** 2, 0), i))
     return [

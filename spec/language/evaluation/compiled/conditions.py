@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from spec.language.evaluation.compiled.indices import Condition, Index, Indices,
 from spec.language.evaluation.indexing import is_inexact
 from spec.language.evaluation.truth import Truth
 from spec.language.expr import Always, Both, Case, Compare, Either, Not, Ref
+from spec.language.trees import free_symbols
 
 Value = Callable[[Frame], Any]
 Opening = Callable[[Frame], "Truth | None"]
@@ -78,16 +79,25 @@ class Conditions(Indices):
     def within(self, node: Bound, around: Around) -> tuple[Around, Opening]:
         """The index that a node binds, opened; the condition under which it counts."""
         inside, enter = self.opened(node.var, node.first, node.last, around)
-        return inside, self.restricted(enter, self.condition(node.where, inside))
+        read = {around.axes[symbol].place for symbol in free_symbols(node) if symbol in around.axes}
+        unread = [place - around.depth for place in range(around.depth) if place not in read]
+        return inside, self.restricted(enter, self.condition(node.where, inside), unread)
 
     @staticmethod
-    def restricted(enter: Opening, where: Condition) -> Opening:
-        """A range under a condition, which is a guard for all that is inside."""
+    def restricted(enter: Opening, where: Condition, unread: Sequence[int] = ()) -> Opening:
+        """A range under a condition, which is a guard for all that is inside.
+
+        What is inside is the same along the axes (counted from the last) that are ``unread``: it counts where it does anywhere
+        along them, and nothing has to be held for each of their indices and each of the new one.
+        """
         held = None if where.always else where.truth
 
         def restrict(frame: Frame) -> Truth | None:
             condition, guard = enter(frame), frame.guard
             if guard is not None:
+                along = tuple([axis for axis in unread if axis >= -guard.ndim and guard.shape[axis] > 1])
+                if along:
+                    guard = np.asarray(guard.any(axis=along, keepdims=True))
                 frame.guard = guard = guard[..., None]
             if held is not None:
                 if condition is not None:

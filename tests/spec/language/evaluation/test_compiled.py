@@ -22,7 +22,7 @@ from spec.language.flatten import Flat
 from spec.language.known import forget
 from spec.language.lines import Definition
 from spec.language.registry import find, formulas
-from tests.spec.language.cases import gradient_of
+from tests.spec.language.cases import gradient_of, guarded
 from tests.spec.language.evaluation.agreeing import agree
 from tests.spec.language.evaluation.random_statements import inputs, statement
 from tests.spec.language.recurrent_cases import backwards, grid, mutual, remembering, running
@@ -133,6 +133,15 @@ def test_every_kind_of_recurrence_runs_back_as_the_interpreter_runs_it(
             compare(*gradient_of(formula, given, steps), name)
     finally:
         forget(formula.id)
+
+
+@pytest.mark.parametrize("name", ARITHMETICS)
+def test_what_a_case_guards_counts_where_the_case_holds(name: str) -> None:
+    """Neighbours that are there in places alone, and sums of them that are the same for some of the indices around."""
+    for formula in guarded():
+        given = {"x": np.random.default_rng(6).normal(size=(5, 3))}
+        compare(formula.flat(), given, name)
+        compare(*gradient_of(formula, given, 1), name)
 
 
 def cube() -> Flat:
