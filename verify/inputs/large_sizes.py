@@ -34,10 +34,10 @@ FULL = (512, 256, 128)
 """What is worked through in blocks of so many is filled by these: there is no rest, and what is made of the last few is empty."""
 BLOCK = 64
 """The smallest block in mind."""
-MEMBERS = 131
-"""Members of a large batch: past 2⁵, 2⁶ and 2⁷."""
-LOOKED_AT = (0, 32, 64, 128, MEMBERS - 1)
-"""Those of them that are compared with the statement."""
+MEMBERS = (1_031, 131)
+"""Members of a large batch: past each power of two up to 2¹⁰, or 2⁷ where inputs of so many would be large."""
+LOOKED_AT = (0, *(2**power for power in range(5, 11)))
+"""Those of them that are compared with the statement, and the last."""
 SMALL = (2, 3, 5)
 """The other sizes."""
 STEP = 500.0
@@ -129,6 +129,12 @@ def small_but(drawn: Sizing, supported: Supported, chosen: Mapping[Size, int]) -
     return supported.settled({**few, **chosen})
 
 
+def members(formula: Formula, sizes: Mapping[Size, int]) -> int:
+    """How many members a large batch has at these sizes."""
+    each = entries(formula, sizes)
+    return next((number for number in MEMBERS if number * each <= INPUTS), MEMBERS[-1])
+
+
 def entries(formula: Formula, sizes: Mapping[Size, int]) -> float:
     """The entries of the inputs."""
     return sum(_product(item.shape, sizes) for item in formula.tensors)
@@ -217,6 +223,7 @@ __all__ = [
     "entries",
     "full_blocks",
     "large_sizes",
+    "members",
     "small_but",
     "small_sizes",
 ]

@@ -19,11 +19,11 @@ from verify.inputs.examples import Example, Space, rounded
 from verify.inputs.large_sizes import (
     GRADIENTS,
     LOOKED_AT,
-    MEMBERS,
     TWICE,
     Large,
     full_blocks,
     large_sizes,
+    members,
     small_sizes,
 )
 from verify.inputs.realistic_examples import realistic
@@ -97,12 +97,11 @@ def large_batch(
     if space.supported.few:
         return
     sizes, masks = small_sizes(judge.formula, space.supported), len(space.masks) > 1
+    batch = (members(judge.formula, sizes),)
     for turn in range(2):
         dtype = dtypes[turn % len(dtypes)]
-        made = realistic(
-            judge.formula, sizes, dtype, seed + turn, masks and not turn, space.supported, (MEMBERS,)
-        )
-        example = replace(_within(space, made), regime=f"a batch of {MEMBERS}")
+        made = realistic(judge.formula, sizes, dtype, seed + turn, masks and not turn, space.supported, batch)
+        example = replace(_within(space, made), regime=f"a batch of {batch[0]}")
         yield with_cotangents(judge, example, seed) if turn and dtype in graded else example
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ CLEAR = 10.0
 """A shrunk example must still fail by this factor, if the first one did: no borderline cases."""
 ENTRIES = 80
 """Arrays up to this many entries are simplified entry by entry."""
+ALONE = 16
+"""So many members of a batch are tried alone, the one that was worst first: of a large one each would take all the calls."""
 
 Probe = Callable[[Example], Outcome]
 
@@ -77,7 +80,10 @@ class Shrinker:
         example = self.example
         if not example.batch:
             return
-        for place in members(example.batch):
+        worst = (self.outcome.index or ())[: len(example.batch)]  # of a parameter's gradient it is no member
+        every = dict.fromkeys(members(example.batch))
+        first = [worst] if worst in every else []
+        for place in islice(dict.fromkeys((*first, *every)), ALONE):
             inputs = {
                 name: value[place]
                 if isinstance(value, np.ndarray) and self._batched(self.declared[name])

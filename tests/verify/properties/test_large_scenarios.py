@@ -12,7 +12,7 @@ import impl.attention
 from spec.language.registry import find
 from verify import check
 from verify.inputs.examples import Space
-from verify.inputs.large_sizes import LOOKED_AT, MEMBERS
+from verify.inputs.large_sizes import LOOKED_AT, MEMBERS, members, small_sizes
 from verify.mutants import large_sizes as variants
 from verify.output.script import script
 from verify.properties.large_scenarios import large_batch, large_examples, looked_at
@@ -77,7 +77,7 @@ def test_a_limit_is_a_property():
     report = held(few_members, "normalization.layer_norm")
     assert report.verdict == "conforms"
     said = [p.says for p in report.properties if p.name == "shapes"]
-    assert said == ["at a batch of 131 it raised ValueError: at most 100 members: not judged there"]
+    assert said == ["at a batch of 1031 it raised ValueError: at most 100 members: not judged there"]
     report = held(few_members, "normalization.layer_norm", conventions={"shapes": "every"})
     assert names(report) == ["robustness: a large batch"]
 
@@ -99,9 +99,40 @@ def test_what_decides_stands_in_the_last_block(seed):
 
 def test_members_past_each_power_of_two_are_looked_at():
     """And the last one of a smaller batch."""
-    assert looked_at((MEMBERS,)) == list(LOOKED_AT)
+    assert looked_at((MEMBERS[0],)) == [*LOOKED_AT, MEMBERS[0] - 1]
+    assert looked_at((MEMBERS[-1],)) == [0, 32, 64, 128, MEMBERS[-1] - 1]
     assert looked_at((33,)) == [0, 32]
     assert looked_at((1,)) == [0]
+
+
+@pytest.mark.parametrize("formula_id", ["feedforward.relu", "attention.multi_head"])
+def test_a_row_that_is_dropped_behind_a_thousand_is_found(formula_id):
+    """What has room for 2¹⁰ rows, and leaves the others as they were made."""
+    right, rank = implementation(formula_id), len(find(formula_id).outputs[0].shape)
+
+    def roomy(*inputs):
+        z = right(*inputs)
+        return torch.cat((z[:1024], torch.zeros_like(z[1024:]))) if z.dim() > rank else z
+
+    assert names(held(roomy, formula_id)) == ["robustness: a large batch"]
+
+
+def test_keys_that_are_dropped_behind_a_thousand_are_found():
+    """What takes the first 1,500 keys is right for all that are fewer."""
+
+    def few_keys(q, k, v, mask=None):
+        seen = (k[..., :1500, :], v[..., :1500, :], None if mask is None else mask[..., :1500])
+        return impl.attention.scaled_dot_product(q, *seen)
+
+    assert names(held(few_keys, "attention.scaled_dot_product")) == ["robustness: large sizes"]
+
+
+def test_a_large_batch_of_large_inputs_is_smaller():
+    """Where a thousand members would be long to make."""
+    formula = find("attention.multi_head")
+    sizes = small_sizes(formula, Space(formula).supported)
+    assert members(formula, sizes) == MEMBERS[0]
+    assert members(formula, dict.fromkeys(sizes, 31)) == MEMBERS[-1]
 
 
 def test_a_large_batch_within_few_shapes_is_none():
@@ -153,4 +184,4 @@ def test_what_ends_at_a_thousand_is_found(wrong):
     report = check(wrong, "attention.scaled_dot_product", max_examples=5, dtypes=("float32",))
     assert report.verdict == "falsified"
     (bad,) = report.falsified
-    assert bad.counterexample.regime == "made small from large sizes: m = 1031"
+    assert bad.counterexample.regime == "made small from large sizes: m = 4111"
