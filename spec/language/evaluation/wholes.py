@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import sympy
 
@@ -13,6 +14,7 @@ PRODUCTS = 8
 """Powers up to so many are worked out by products."""
 
 
+@lru_cache(maxsize=1024)
 def reach(expr: sympy.Expr) -> tuple[tuple[sympy.Symbol, ...], Callable[..., int]] | None:
     """How large products of letters, their sums, and the parts of these become at most, by the largest values of the letters.
     None for what is linear, rounded down or up, or looked up: it stays in the range of sizes.

@@ -31,6 +31,7 @@ class Line:
     made: tuple[int, Line, int, Line] | None = None
 
 
+@lru_cache(maxsize=1 << 14)
 def form(poly: Poly) -> Form | None:
     """The inequality ``poly ≥ 0`` as a form; None when a coefficient is no integer."""
     terms: dict[str, int] = {}
@@ -157,17 +158,23 @@ def follows(facts: tuple[Form, ...], goal: Form) -> bool:
 
 
 def _connected(facts: Iterable[Form], unknowns: set[str]) -> list[Form]:
-    pending, kept = list(facts), []
+    """The facts about these unknowns, and about those that come with them; in the order in which they are met."""
+    pending, kept = [(_unknowns(f[0]), f) for f in facts], []
     grown = True
     while grown:
         grown, later = False, []
-        for f in pending:
-            names = {k for k, _ in f[0]}
-            if not names or names & unknowns:
-                kept.append(f)
-                grown |= not names <= unknowns
+        for names, f in pending:
+            if names and names.isdisjoint(unknowns):
+                later.append((names, f))
+                continue
+            kept.append(f)
+            if not names <= unknowns:
+                grown = True
                 unknowns |= names
-            else:
-                later.append(f)
         pending = later
     return kept
+
+
+@lru_cache(maxsize=1 << 12)
+def _unknowns(terms: Terms) -> frozenset[str]:
+    return frozenset([k for k, _ in terms])
