@@ -32,17 +32,29 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+class _Freezing:
+    """Who has frozen what exists: a check that is going on, or others, who decide when that ends. That others have is found out
+    once: what is frozen is counted object by object.
+    """
+
+    ours = others = False
+
+
 @contextmanager
 def what_exists_kept() -> Iterator[None]:
     """Let the garbage collector pass over all that exists already: modules and statements, which nobody throws away meanwhile."""
-    if gc.get_freeze_count():  # whoever froze something decides when that ends
+    state = _Freezing
+    state.others = state.others or (not state.ours and bool(gc.get_freeze_count()))
+    if state.ours or state.others:
         yield
         return
     gc.freeze()
+    state.ours = True
     try:
         yield
     finally:
         gc.unfreeze()
+        state.ours = False
 
 
 @contextmanager

@@ -175,3 +175,24 @@ def test_settings_of_exactness_are_undone_whatever_they_were():
     command = [sys.executable, "-m", "tests.verify.subject.exactness"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_others_froze_stays_frozen_and_a_check_within_one_leaves_it_to_the_outer():
+    """In a process of its own, where nobody has frozen anything."""
+    text = """
+import gc
+from verify.subject.sandbox import what_exists_kept
+with what_exists_kept():
+    with what_exists_kept():
+        pass
+    assert gc.get_freeze_count()
+assert not gc.get_freeze_count()
+with what_exists_kept():
+    assert gc.get_freeze_count()
+gc.freeze()
+with what_exists_kept():
+    pass
+assert gc.get_freeze_count()
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
