@@ -154,8 +154,8 @@ def check(
     )
     if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
         report.notes.append(f"{caller.name} takes no mask: checked without masks")
-    if caller.taken.by_name:
-        report.notes.append(f"the mask is passed by its name, {caller.taken.by_name}")
+    if caller.taken.said:
+        report.notes.append(caller.taken.said)
     kept = chosen if seeking else ()
     setting = Setting(
         judge, caller, seed, max_examples, clock, edges=edges, named=kept, small=not until_falsified

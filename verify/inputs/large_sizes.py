@@ -36,8 +36,8 @@ BLOCK = 64
 """The smallest block in mind."""
 MEMBERS = (1_031, 131)
 """Members of a large batch: past each power of two up to 2¹⁰, or 2⁷ where inputs of so many would be large."""
-LOOKED_AT = (0, *(2**power for power in range(5, 11)))
-"""Those of them that are compared with the statement, and the last."""
+LOOKED_AT = (*sorted({0, *(2**power for power in range(5, 11)), *range(75, MEMBERS[0], 137)}),)
+"""Those of them that are compared with the statement, and the last: past each power of two, and one in every 137."""
 SMALL = (2, 3, 5)
 """The other sizes."""
 STEP = 500.0
@@ -48,6 +48,8 @@ VALUES, GRADIENTS = 1.5e6, 8e5
 """Entries that a large example may cost where its values are looked at, and where its gradients are, too."""
 LONG = 2.5e5
 """The same where a size is beyond ``BLOCKS`` for no other reason than that there may be an end."""
+LONG_SLOPES = 1e5
+"""The same for gradients."""
 BLOCKS = 263
 """Past the blocks that are in use."""
 TWICE = 1e5
@@ -216,6 +218,7 @@ def _product(lengths: Any, sizes: Mapping[Size, int]) -> float:
 
 __all__ = [
     "GRADIENTS",
+    "LONG_SLOPES",
     "LOOKED_AT",
     "MEMBERS",
     "TWICE",

@@ -18,6 +18,7 @@ from verify.faults import Fault
 from verify.inputs.examples import Example, Space, rounded
 from verify.inputs.large_sizes import (
     GRADIENTS,
+    LONG_SLOPES,
     LOOKED_AT,
     TWICE,
     Large,
@@ -56,7 +57,7 @@ def large_examples(
     """
     formula, supported, masks = judge.formula, space.supported, len(space.masks) > 1
     far = large_sizes(formula, supported)
-    slopes = large_sizes(formula, supported, GRADIENTS, 0) if graded else ()
+    slopes = large_sizes(formula, supported, GRADIENTS, LONG_SLOPES) if graded else ()
     every = {large.says: large for large in (*far, *slopes)}
     for place, large in enumerate(every.values()):
         for turn in range(2):
@@ -93,14 +94,18 @@ def _telling(formula: Formula, large: Large, example: Example) -> Example:
 def large_batch(
     judge: Judge, space: Space, seed: int, dtypes: Sequence[str], graded: Sequence[str]
 ) -> Iterator[Example]:
-    """A batch of many members with a mask, and one without, in each type in its turn."""
+    """A batch of many members with a mask, and one without, in each type in its turn; the latter with gradients, and where there
+    are masks one more of both.
+    """
     if space.supported.few:
         return
     sizes, masks = small_sizes(judge.formula, space.supported), len(space.masks) > 1
     batch = (members(judge.formula, sizes),)
-    for turn in range(2):
-        dtype = dtypes[turn % len(dtypes)]
-        made = realistic(judge.formula, sizes, dtype, seed + turn, masks and not turn, space.supported, batch)
+    for turn in range(3 if masks and graded else 2):
+        dtype = graded[0] if turn == 2 else dtypes[turn % len(dtypes)]
+        made = realistic(
+            judge.formula, sizes, dtype, seed + turn, masks and turn != 1, space.supported, batch
+        )
         example = replace(_within(space, made), regime=f"a batch of {batch[0]}")
         yield with_cotangents(judge, example, seed) if turn and dtype in graded else example
 

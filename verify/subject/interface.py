@@ -156,7 +156,8 @@ def first_calls(caller: Caller, kinds: Sequence[str], typed: bool, declining: bo
     )
     if good is None:
         first = next((t for t in trials if not t.declared), trials[0])
-        raise Unusable(f"{first.failure}: {first.advice}" if first.advice else first.failure)
+        told = [first.failure, *filter(None, (first.advice, caller.taken.said))]
+        raise Unusable(": ".join(told[:2]) + "".join(f"; {more}" for more in told[2:]))
     for kind in kinds:
         trial = asked.trial(good.sizes, good.batch, kind) if kind != good.dtype else good
         if trial.failure and not trial.declared and declining:

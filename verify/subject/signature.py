@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,11 +25,13 @@ class Taken:
         left_out: the fixed inputs that it does not take.
         mask: whether it takes the optional mask.
         by_name: the parameter that the mask is passed to by its name; empty where it is passed by position.
+        said: how the mask is passed, in a few words, where that is worth telling.
     """
 
     left_out: frozenset[str] = frozenset()
     mask: bool = False
     by_name: str = ""
+    said: str = ""
 
 
 def taken(fn: Callable[..., Any], formula: Formula, fixed: Collection[str], name: str) -> Taken:
@@ -37,36 +40,97 @@ def taken(fn: Callable[..., Any], formula: Formula, fixed: Collection[str], name
     Raises:
         Unusable: it cannot be called with the inputs.
     """
-    inputs = formula.inputs
-    masked = bool(inputs) and formula.is_mask(inputs[-1])
+    inputs = [str(item) for item in formula.inputs]
+    masked = bool(inputs) and formula.is_mask(formula.inputs[-1])
     try:
-        signature = inspect.signature(fn.forward if isinstance(fn, torch.nn.Module) else fn)
+        signature = _signature(fn)
     except (ValueError, TypeError):  # builtins that tell nothing about themselves: the first call shows
         return Taken(mask=masked)
-    for left_out in dict.fromkeys((frozenset[str](), frozenset(fixed))):
-        count = len(inputs) - len(left_out)
-        named = _mask_of(signature, count) if masked else ""
-        if named:
-            return Taken(left_out, True, named)
-        for by_position in (count, count - 1) if masked else (count,):
-            if _bound(signature, by_position):
-                return Taken(left_out, masked and by_position == count)
-    names = ", ".join(str(item) + (" (optional)" if formula.is_mask(item) else "") for item in inputs)
+    ways = [
+        found
+        for left_out in dict.fromkeys((frozenset[str](), frozenset(fixed)))
+        if (found := _way(signature, [each for each in inputs if each not in left_out], fixed, masked))
+    ]
+    if ways:  # that in which least stands in the place of something else
+        _, (mask, by_name, said), passed = min(ways, key=lambda way: way[0])
+        return Taken(frozenset(inputs) - passed, mask, by_name, said)
+    names = ", ".join(
+        each + (" (optional)" if masked and place == len(inputs) - 1 else "")
+        for place, each in enumerate(inputs)
+    )
     raise Unusable(
         f"{formula.id} is called positionally with ({names}); {name}{signature} cannot be called so"
         + ("; verify.adapt.module says where its weights are" if isinstance(fn, torch.nn.Module) else "")
     )
 
 
-def _mask_of(signature: inspect.Signature, count: int) -> str:
-    """The parameter that takes the last of so many inputs, the mask, by its name; empty where that is the one in its place, or
-    where there is none.
-    """
+def _signature(fn: Callable[..., Any]) -> inspect.Signature:
+    """The parameters of a callable: of a module those of its forward pass, of what was scripted those of its schema."""
+    if isinstance(fn, torch.nn.Module):
+        return inspect.signature(fn.forward)
+    if isinstance(fn, functools.partial) and isinstance(fn.func, torch.nn.Module):
+        return inspect.signature(functools.partial(fn.func.forward, *fn.args, **fn.keywords))
+    if isinstance(fn, torch.jit.ScriptFunction):
+        schema: Any = fn.schema  # a property, whatever its stub says
+        kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+        return inspect.Signature(
+            [
+                inspect.Parameter(
+                    part.name, kinds[part.kwarg_only], default=None if part.has_default_value() else _EMPTY
+                )
+                for part in schema.arguments
+            ]
+        )
+    return inspect.signature(fn)
+
+
+_EMPTY = inspect.Parameter.empty
+Way = tuple[int, tuple[bool, str, str], frozenset[str]]
+"""How many inputs stand in the place of something else; whether and how the mask is passed; the inputs that are, or may be."""
+
+
+def _way(
+    signature: inspect.Signature, inputs: Sequence[str], fixed: Collection[str], masked: bool
+) -> Way | None:
+    """How these inputs are passed; None where they cannot be."""
+    count = len(inputs)
     usual = _bound(signature, count)
-    if usual is not None and any(usual.arguments.get(name) == count - 1 for name in MASKS):
-        return ""
-    fitting = (name for name in MASKS if name in signature.parameters and _bound(signature, count - 1, name))
-    return next(fitting, "")
+    known = [name for name in MASKS if name in signature.parameters] if masked else []
+    in_its_place = usual is not None and any(usual.arguments.get(name) == count - 1 for name in known)
+    named = "" if in_its_place else next((name for name in known if _bound(signature, count - 1, name)), "")
+    if named:
+        bound, how = (
+            _bound(signature, count - 1, named),
+            (True, named, f"the mask is passed by its name, {named}"),
+        )
+    elif usual is not None:
+        place = _places(signature, usual).get(count - 1, "") if masked else ""
+        bound, how = (
+            usual,
+            (masked, "", "" if "mask" in place or not place else f"the mask is passed as {place}"),
+        )
+    else:
+        bound, how = (_bound(signature, count - 1) if masked else None), (False, "", "")
+    if bound is None:
+        return None
+    places = _places(signature, bound)
+    strange = sum(
+        1
+        for place, name in enumerate(inputs)
+        if name in fixed and name not in places.get(place, name) and places.get(place, name) not in name
+    )
+    return strange + (bool(known) and not (named or in_its_place)), how, frozenset(inputs)
+
+
+def _places(signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[int, str]:
+    """The parameter that has a default, or a name alone, in which each input stands; those that have to be given may be called
+    as they like.
+    """
+    return {
+        value: name
+        for name, value in bound.arguments.items()
+        if isinstance(value, int) and signature.parameters[name].default is not _EMPTY
+    }
 
 
 def _bound(signature: inspect.Signature, count: int, *names: str) -> inspect.BoundArguments | None:

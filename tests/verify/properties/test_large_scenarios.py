@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 import torch
@@ -100,7 +101,9 @@ def test_what_decides_stands_in_the_last_block(seed):
 def test_members_past_each_power_of_two_are_looked_at():
     """And the last one of a smaller batch."""
     assert looked_at((MEMBERS[0],)) == [*LOOKED_AT, MEMBERS[0] - 1]
-    assert looked_at((MEMBERS[-1],)) == [0, 32, 64, 128, MEMBERS[-1] - 1]
+    assert looked_at((MEMBERS[-1],)) == [0, 32, 64, 75, 128, MEMBERS[-1] - 1]
+    assert {2**power for power in range(5, 11)} <= set(LOOKED_AT)
+    assert max(b - a for a, b in pairwise(LOOKED_AT)) <= 137
     assert looked_at((33,)) == [0, 32]
     assert looked_at((1,)) == [0]
 
@@ -125,6 +128,28 @@ def test_keys_that_are_dropped_behind_a_thousand_are_found():
         return impl.attention.scaled_dot_product(q, *seen)
 
     assert names(held(few_keys, "attention.scaled_dot_product")) == ["robustness: large sizes"]
+
+
+@pytest.mark.parametrize("size", ["keys", "queries", "members", "masked members"])
+def test_a_gradient_that_is_wrong_past_a_thousand_is_found(size):
+    """Of keys, of queries, and of members of a batch, with masks alone or without."""
+    formula_id = "attention.scaled_dot_product"
+
+    def off(x, axis):
+        far = torch.arange(x.shape[axis]).unflatten(0, (-1, *[1] * (-axis - 1))) > 900
+        return torch.where(far, x.detach() + 1.5 * (x - x.detach()), x)
+
+    def wrong(q, k, v, mask=None):
+        if size == "keys":
+            k = off(k, -2)
+        elif size == "queries":
+            q = off(q, -2)
+        elif q.dim() == 3 and (size == "members" or mask is not None):
+            v = off(v, -3)
+        return impl.attention.scaled_dot_product(q, k, v, mask)
+
+    scene = "robustness: a large batch" if "members" in size else "robustness: large sizes"
+    assert names(held(wrong, formula_id)) == [scene]
 
 
 def test_a_large_batch_of_large_inputs_is_smaller():

@@ -90,6 +90,61 @@ def test_who_takes_the_mask(fn, mask, by_name):
     assert (found.mask, found.by_name) == (mask, by_name)
 
 
+@torch.jit.script
+def scripted(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, p: float = 0.0, mask: torch.Tensor | None = None
+):
+    """Scripted: its parameters are those of its schema."""
+    return q
+
+
+class Attention(torch.nn.Module):
+    """A module."""
+
+    def forward(self, q, k, v, is_causal=False, attn_mask=None):
+        """Behind another."""
+
+
+@pytest.mark.parametrize(
+    ("fn", "by_name"),
+    [
+        (scripted, "mask"),
+        (functools.partial(Attention(), is_causal=True), "attn_mask"),
+        (Attention(), "attn_mask"),
+    ],
+)
+def test_parameters_are_those_of_what_is_called(fn, by_name):
+    """Of a scripted function, and of a module's forward pass, also of a part of it."""
+    assert taken(fn, FORMULA, (), "fn").by_name == by_name
+
+
+@pytest.mark.parametrize(
+    ("fn", "left_out", "by_name"),
+    [
+        (lambda q, k, mask=None, dropout=0.0: None, {"v"}, ""),
+        (lambda q, k, dropout=0.0, *, mask=None: None, {"v"}, "mask"),
+        (lambda q, k, mask=None, *, v=None: None, {"v"}, ""),
+        (lambda q, k, values, mask=None: None, set(), ""),
+        (lambda q, k, v=None, mask=None: None, set(), ""),
+    ],
+)
+def test_what_is_fixed_is_left_out_where_another_stands_in_its_place(fn, left_out, by_name):
+    """An option that need not be given is not given what is fixed, nor is the mask."""
+    found = taken(fn, FORMULA, ("v",), "fn")
+    assert (found.left_out, found.mask, found.by_name) == (left_out, True, by_name)
+
+
+def test_where_the_mask_is_passed_is_said_if_the_name_does_not():
+    """A parameter of another name takes it in its place; the report says which."""
+    report = check(taking_visible, FORMULA.id, max_examples=5, dtypes=("float64",))
+    assert "the mask is passed as visible" in report.notes
+
+
+def taking_visible(q, k, v, visible=None):
+    """Right, under another name."""
+    return scaled_dot_product(q, k, v, visible)
+
+
 def test_what_has_no_place_for_the_inputs_is_refused():
     """However the mask may be passed."""
     with pytest.raises(Unusable, match=r"called positionally with \(q, k, v, mask \(optional\)\)"):
