@@ -94,14 +94,14 @@ def _telling(formula: Formula, large: Large, example: Example) -> Example:
 def large_batch(
     judge: Judge, space: Space, seed: int, dtypes: Sequence[str], graded: Sequence[str]
 ) -> Iterator[Example]:
-    """A batch of many members with a mask, and one without, in each type in its turn; the latter with gradients, and where there
-    are masks one more of both.
+    """A batch of many members with a mask, and one without, in each type in its turn; the latter with gradients. Where there are
+    masks, one more of both, if the statement says something under any: of a parameter's gradient all members are a part.
     """
     if space.supported.few:
         return
     sizes, masks = small_sizes(judge.formula, space.supported), len(space.masks) > 1
     batch = (members(judge.formula, sizes),)
-    for turn in range(3 if masks and graded else 2):
+    for turn in range(3 if masks and graded and not judge.partial else 2):
         dtype = graded[0] if turn == 2 else dtypes[turn % len(dtypes)]
         made = realistic(
             judge.formula, sizes, dtype, seed + turn, masks and turn != 1, space.supported, batch
