@@ -159,12 +159,15 @@ def guarded() -> list[Formula]:
         "nested": case(lt(here, 0), 0, case(lt(0, i), before, 0)),
         "summed": Sum(case(lt(0, j), x[j - 1, a], 0), j, where=le(j, i)),
         "beneath": case(lt(0, i) & lt(here, 0), Sum(x[i - 1, b], b), here),
-        "for all": case(lt(0, here), Sum(case(lt(0, j), x[j - 1, 0], 1) ** 2, j, where=lt(x[j, 0], 1)), 0),
+        "everywhere": case(lt(0, here), Sum(case(lt(0, j), x[j - 1, 0], 1) ** 2, j, where=lt(x[j, 0], 1)), 0),
     }
     step = define(total[a], Sum(case(lt(0, i), (here - before) ** 2, 0), i))
     return [
-        *(Formula(f"test.{name}", name, (x,), (define(y[i, a], e),), (y,)) for name, e in entries.items()),
-        Formula("test.differences", "differences", (x,), (step,), (total,)),
+        *(
+            Formula(f"test.guarded_{name}", name, (x,), (define(y[i, a], e),), (y,))
+            for name, e in entries.items()
+        ),
+        Formula("test.guarded_differences", "differences", (x,), (step,), (total,)),
     ]
 
 
