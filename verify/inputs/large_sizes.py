@@ -36,7 +36,7 @@ BLOCK = 64
 """The smallest block in mind."""
 MEMBERS = (1_031, 131)
 """Members of a large batch: past each power of two up to 2¹⁰, or 2⁷ where inputs of so many would be large."""
-LOOKED_AT = (*sorted({0, *(2**power for power in range(5, 11)), *range(75, MEMBERS[0], 137)}),)
+LOOKED_AT = tuple(sorted({0, *(2**power for power in range(5, 11)), *range(75, MEMBERS[0], 137)}))
 """Those of them that are compared with the statement, and the last: past each power of two, and one in every 137."""
 SMALL = (2, 3, 5)
 """The other sizes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -46,14 +46,10 @@ def taken(fn: Callable[..., Any], formula: Formula, fixed: Collection[str], name
         signature = _signature(fn)
     except (ValueError, TypeError):  # builtins that tell nothing about themselves: the first call shows
         return Taken(mask=masked)
-    ways = [
-        found
-        for left_out in dict.fromkeys((frozenset[str](), frozenset(fixed)))
-        if (found := _way(signature, [each for each in inputs if each not in left_out], fixed, masked))
-    ]
+    offered = dict.fromkeys((frozenset[str](), frozenset(fixed)))
+    ways = [way for left_out in offered if (way := _way(signature, inputs, left_out, fixed, masked))]
     if ways:  # that in which least stands in the place of something else
-        _, (mask, by_name, said), passed = min(ways, key=lambda way: way[0])
-        return Taken(frozenset(inputs) - passed, mask, by_name, said)
+        return min(ways, key=lambda way: way[0])[1]
     names = ", ".join(
         each + (" (optional)" if masked and place == len(inputs) - 1 else "")
         for place, each in enumerate(inputs)
@@ -85,47 +81,43 @@ def _signature(fn: Callable[..., Any]) -> inspect.Signature:
 
 
 _EMPTY = inspect.Parameter.empty
-Way = tuple[int, tuple[bool, str, str], frozenset[str]]
-"""How many inputs stand in the place of something else; whether and how the mask is passed; the inputs that are, or may be."""
 
 
 def _way(
-    signature: inspect.Signature, inputs: Sequence[str], fixed: Collection[str], masked: bool
-) -> Way | None:
-    """How these inputs are passed; None where they cannot be."""
-    count = len(inputs)
-    usual = _bound(signature, count)
+    signature: inspect.Signature,
+    inputs: Sequence[str],
+    left_out: frozenset[str],
+    fixed: Collection[str],
+    masked: bool,
+) -> tuple[int, Taken] | None:
+    """How the inputs but these are passed, and how many then stand in the place of something else; None where they cannot be."""
+    passed = [name for name in inputs if name not in left_out]
+    last = len(passed) - 1
+    bound = _bound(signature, len(passed))
     known = [name for name in MASKS if name in signature.parameters] if masked else []
-    in_its_place = usual is not None and any(usual.arguments.get(name) == count - 1 for name in known)
-    named = "" if in_its_place else next((name for name in known if _bound(signature, count - 1, name)), "")
+    at_home = bound is not None and any(bound.arguments.get(name) == last for name in known)
+    named = "" if at_home else next((name for name in known if _bound(signature, last, name)), "")
+    found = Taken(left_out, masked)
     if named:
-        bound, how = (
-            _bound(signature, count - 1, named),
-            (True, named, f"the mask is passed by its name, {named}"),
-        )
-    elif usual is not None:
-        place = _places(signature, usual).get(count - 1, "") if masked else ""
-        bound, how = (
-            usual,
-            (masked, "", "" if "mask" in place or not place else f"the mask is passed as {place}"),
-        )
-    else:
-        bound, how = (_bound(signature, count - 1) if masked else None), (False, "", "")
+        bound = _bound(signature, last, named)
+        found = Taken(left_out, True, named, f"the mask is passed by its name, {named}")
+    elif bound is None and masked:
+        bound, found = _bound(signature, last), Taken(left_out)
     if bound is None:
         return None
     places = _places(signature, bound)
-    strange = sum(
-        1
-        for place, name in enumerate(inputs)
-        if name in fixed and name not in places.get(place, name) and places.get(place, name) not in name
-    )
-    return strange + (bool(known) and not (named or in_its_place)), how, frozenset(inputs)
+    if found.mask and not named and "mask" not in places.get(last, "mask"):
+        found = replace(found, said=f"the mask is passed as {places[last]}")
+    strange = [
+        name
+        for place, name in enumerate(passed)
+        if name in fixed and name not in places.get(place, name) and places[place] not in name
+    ]
+    return len(strange) + bool(known and not (named or at_home)), found
 
 
 def _places(signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[int, str]:
-    """The parameter that has a default, or a name alone, in which each input stands; those that have to be given may be called
-    as they like.
-    """
+    """The parameter with a default in which each input stands; those that have to be given may be called as they like."""
     return {
         value: name
         for name, value in bound.arguments.items()

@@ -84,7 +84,7 @@ class Conditions(Indices):
         return inside, self.restricted(enter, self.condition(node.where, inside), unread)
 
     @staticmethod
-    def restricted(enter: Opening, where: Condition, unread: Sequence[int] = ()) -> Opening:
+    def restricted(enter: Opening, where: Condition, unread: Sequence[int]) -> Opening:
         """A range under a condition, which is a guard for all that is inside.
 
         What is inside is the same along the axes (counted from the last) that are ``unread``: it counts where it does anywhere

@@ -28,4 +28,4 @@ def test_a_row_of_many_keys_takes_no_square_of_them(formula_id):
     bound(formula, inputs, dtype="float32")
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert most < KEYS**2
+    assert most < KEYS**2  # bytes: a condition, the smallest there is, takes one for each pair of keys
