@@ -6,7 +6,8 @@ at 64×768. What counts is the processor time of a process and of those it start
 memory is the peak of a process. Short commands run in several rounds, of which the median is taken. Every command begins with
 the same imports (of torch and SymPy, above all), which take seconds and are not the checker's own: they are measured by
 themselves, up to the end of the process and under the settings of its garbage collector that the command of that tree makes, and
-the ratio is given in all and without them.
+the ratio is given in all and without them. Checks have become more since (grades, large sizes, more theorems and kinds of use): what
+those take that both trees make is a row of its own.
 """
 
 import argparse
@@ -63,6 +64,29 @@ from spec.language.registry import find
 importlib.import_module(sys.argv[1])
 find(sys.argv[2])
 """
+MADE = """
+import importlib, json, sys, time
+try:
+    from verify.command.memory import collect_seldom, keep_freed
+    collect_seldom()
+    keep_freed()
+except ModuleNotFoundError:
+    pass
+import verify
+from spec.language.registry import find
+module, _, name = sys.argv[1].partition(":")
+call = getattr(importlib.import_module(module), name)
+find(sys.argv[2])
+took, begun = {}, []
+def tell(title, *_):
+    now = time.process_time()
+    for before, since in begun:
+        took[before] = now - since
+    begun[:] = [(title, now)]
+verify.check(call, sys.argv[2], progress=tell)
+tell(None)
+print(json.dumps(took))
+"""
 TARGETS = "import json; from verify.targets import TARGETS; print(json.dumps([(t.label, t.formula_id) for t in TARGETS]))"
 VERIFY = """
 import json, runpy, sys
@@ -107,6 +131,8 @@ def main() -> int:
             imports = Work("imports", work.imports, None) if work.imports else None
             idle = alternately(imports, older, ROOT, rounds) if imports else None
             rows.append(row(work, *alternately(work, older, ROOT, rounds), idle))
+            if work.wanted is not None and work.name in CHECKS:
+                rows.append(same_checks(work, older, rounds))
         if "layer_norm" in (given.only or NAMES):
             torch = Work("import torch", ("-c", "import torch"), None)
             imported = statistics.median(spent(torch, ROOT).processor for _ in range(rounds))
@@ -170,6 +196,19 @@ def row(
     }
 
 
+def same_checks(work: Work, older: Path, rounds: int) -> dict[str, Any]:
+    """The row of the checks, by name, that both trees make of one implementation; of those that only one makes nothing counts."""
+    target, formula = work.command[3], work.command[5]
+    took: tuple[list[dict[str, float]], ...] = ([], [])
+    for _ in range(rounds):
+        for tree, found in zip((older, ROOT), took, strict=True):
+            found.append(json.loads(output(tree, "-c", MADE, target, formula)))
+    both = set(took[0][0]) & set(took[1][0])
+    seconds = ([sum(each[title] for title in both) for each in found] for found in took)
+    before, now = ([Spent(each, each, 0) for each in found] for found in seconds)
+    return row(Work(f"{work.name}, {len(both)} checks of both", (), work.wanted), before, now)
+
+
 def in_all(checked_: dict[str, Any], imported: float) -> dict[str, Any]:
     """The seconds of a row in all, and those of them that the import of torch takes."""
     return {
@@ -220,8 +259,8 @@ def table(rows: Sequence[dict[str, Any]], against: str) -> Table:
             f"{each['imports_s'][1]:.1f} s" if each["imports_s"][1] else "",
             _coloured(f"{each['ratio']:.2f}", each["met"]) if target else f"{each['ratio']:.2f}",
             f"≥ {target:g}" if target else "",
-            f"{each['older_bytes'] / 1e6:.0f}",
-            _coloured(f"{each['now_bytes'] / 1e6:.0f}", each["small"]),
+            f"{each['older_bytes'] / 1e6:.0f}" if each["older_bytes"] else "",
+            _coloured(f"{each['now_bytes'] / 1e6:.0f}", each["small"]) if each["now_bytes"] else "",
             f"< {PEAK / 1e6:.0f}",
         )
     return made

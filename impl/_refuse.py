@@ -8,6 +8,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from impl._broadcasting import broadcast_shapes
+
 
 def shapes(formula: str, expected: str, **given: Tensor) -> ValueError:
     """The error for shapes that do not fit ``expected``, for instance ``"q (... n d_k), k (... m d_k)"``."""
@@ -35,15 +37,10 @@ def check_lead(formula: str, vectors: Mapping[str, Tensor] | None = None, /, **g
     """
     vectors = vectors or {}
     leads = [*(x.shape[:-1] for x in vectors.values()), *(x.shape[:-2] for x in given.values())]
-    first: torch.Size = max(leads, key=len)
-    # The same everywhere, or none: broadcast_shapes takes longer to say so than a small product takes.
-    if not torch.compiler.is_compiling() and all(not lead or lead == first for lead in leads):
-        return first
     try:
-        shape: torch.Size = torch.broadcast_shapes(*leads)
+        return broadcast_shapes(*leads)
     except RuntimeError:
         raise shapes(formula, "leading dimensions that broadcast", **vectors, **given) from None
-    return shape
 
 
 def out_of_range(formula: str, name: str, ids: Tensor, size: int) -> IndexError:

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from impl import _refuse
+from impl._broadcasting import broadcast_shapes
 
 __all__ = ["cosine", "dot"]
 
@@ -55,7 +56,7 @@ def _check(formula: str, x: Tensor, y: Tensor) -> None:
     if len(xs) < 1 or len(ys) < 1 or xs[-1] != ys[-1]:
         raise _refuse.shapes(formula, "x (... d), y (... d)", x=x, y=y)
     try:
-        torch.broadcast_shapes(xs, ys)
+        broadcast_shapes(xs, ys)
     except RuntimeError:
         raise _refuse.shapes(formula, "leading dimensions that broadcast", x=x, y=y) from None
     if x.dtype != y.dtype or not x.is_floating_point():

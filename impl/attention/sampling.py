@@ -5,6 +5,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Generator, Tensor
 
 from impl import _refuse
+from impl._broadcasting import broadcast_shapes
 from impl.attention._blanking import blank, unsafe
 from impl.attention._checks import check_lead, check_mask, check_qkv
 from impl.attention.weights import softmax
@@ -90,7 +91,7 @@ def log_weight(
     s = scaled_dot(q, k)
     if mask is not None:
         s = torch.where(mask | ~mask.any(-1, keepdim=True), s, -torch.inf)
-    lead = torch.broadcast_shapes(s.shape[:-1], index.shape)
+    lead = broadcast_shapes(s.shape[:-1], index.shape)
     at = index.clamp(min=0).expand(lead).unsqueeze(-1)
     chosen = torch.log_softmax(s, -1).expand(*lead, s.shape[-1]).gather(-1, at).squeeze(-1)
     return torch.where(index < 0, 0.0, chosen)

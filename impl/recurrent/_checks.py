@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from impl import _refuse
+from impl._broadcasting import broadcast_shapes
 
 MANY = 8
 """Tensors up to which an error lists all of them; beyond, it names the one that does not fit the others."""
@@ -72,7 +73,7 @@ def lead_with_lengths(formula: str, lead: torch.Size, lengths: Tensor) -> torch.
     if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
         raise _refuse.dtypes(formula, "integer lengths", lengths=lengths)
     try:
-        both: torch.Size = torch.broadcast_shapes(lead, lengths.shape)
+        both: torch.Size = broadcast_shapes(lead, lengths.shape)
     except RuntimeError:
         raise _refuse.shapes(formula, f"lengths that broadcast to {tuple(lead)}", lengths=lengths) from None
     return both

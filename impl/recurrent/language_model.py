@@ -9,6 +9,7 @@ from jaxtyping import Float, Integer
 from torch import Tensor
 
 from impl import _refuse
+from impl._broadcasting import broadcast_shapes
 from impl.recurrent._checks import Axes, check_lengths, lead_with_lengths
 from impl.recurrent.cells import wide
 
@@ -72,6 +73,6 @@ def _log_likelihood(ids: Tensor, s: Tensor, inside: Tensor | None) -> Tensor:
     if inside is not None:
         s = torch.where(inside[..., None], s, 0.0)
     law = torch.log_softmax(s.to(wide(s.dtype)), -1)
-    places = torch.broadcast_shapes(ids.shape, law.shape[:-1])
+    places = broadcast_shapes(ids.shape, law.shape[:-1])
     taken = law.expand(*places, law.shape[-1]).gather(-1, ids.expand(places)[..., None]).squeeze(-1)
     return (taken if inside is None else torch.where(inside, taken, 0.0)).sum(-1)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from impl import _transforms
+from impl._broadcasting import broadcast_shapes
 
 BLOCK_BYTES = {"cpu": 2**22, "cuda": 2**27}  # what a CPU keeps in its caches; work enough for an accelerator
 
@@ -96,7 +97,7 @@ def _hidden_layers(x: Tensor, y: Tensor, block: int) -> Iterator[tuple[Tile, Ten
     memory = x.new_empty(pairs * a)
     for tile in _tiles(_pairs(x, y), pairs):
         rows, columns = _at(x, tile, -2).unsqueeze(-2), _at(y, tile, -1).unsqueeze(-3)
-        shape = torch.broadcast_shapes(rows.shape, columns.shape)
+        shape = broadcast_shapes(rows.shape, columns.shape)
         hidden = memory[: math.prod(shape)].view(shape)
         yield tile, torch.add(rows, columns, out=hidden).tanh_()
 
@@ -124,7 +125,7 @@ def _cuts(size: int, step: int) -> Iterator[slice]:
 
 def _pairs(x: Tensor, y: Tensor) -> torch.Size:
     """The shape (... n m) of the pairs."""
-    lead: torch.Size = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    lead: torch.Size = broadcast_shapes(x.shape[:-2], y.shape[:-2])
     return torch.Size((*lead, x.shape[-2], y.shape[-2]))
 
 
