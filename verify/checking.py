@@ -21,10 +21,12 @@ from verify.inputs.ranges import Ranges
 from verify.laws.reasons import reasons
 from verify.planning import graded, plan_of
 from verify.properties.values import Judge
-from verify.report import CheckResult, Counterexample, Report, options_said, versions
+from verify.report import CONFORMS, CheckResult, Counterexample, Report, options_said, versions
+from verify.search.at_sizes import ONLY_WHERE
 from verify.search.edge_checks import offences, other_draws
+from verify.search.evidence import Evidence
 from verify.search.first_calls import called_at_all, first_value, met, only_the_first
-from verify.search.hints import Explained
+from verify.search.hints import Explained, beside_conventions
 from verify.search.nearest import first_that_conforms, fully_said, split_auto
 from verify.search.ranges import conforming_range
 from verify.search.search import Clock
@@ -193,7 +195,11 @@ def check(
             sought = any(map(causes, report.falsified)) if callable(causes) else causes
             if sought and not why.said:
                 why = reasons(setting, report, kinds)
-            report.hint = _confirmed(given, why, asked or {}, clock) if why.changes else why.said
+            confirmed = _confirmed(given, why, asked or {}, clock) if why.changes else why
+            if confirmed.vague and why.changes and not fully_said(judge, why.changes):
+                beside = beside_conventions(Evidence(setting, kinds), report)
+                confirmed = beside if beside.said else confirmed
+            report.hint = _with_place(confirmed, report)
             if sought and report.falsified and not report.hint.startswith("conforms"):
                 report.range = conforming_range(setting, report)
             only_the_first(setting, report, first)
@@ -262,20 +268,31 @@ def _under(
     return report
 
 
-def _confirmed(given: Mapping[str, Any], why: Explained, named: Mapping[str, str], clock: Clock) -> str:
+def _confirmed(given: Mapping[str, Any], why: Explained, named: Mapping[str, str], clock: Clock) -> Explained:
     """What is said of other conventions, once a whole check under them agrees: that is more than what led to them."""
     failed = ""
     for changes in (why.changes, *why.others):
         if clock.over:
             break
         under = {"conventions": {**named, **changes}, "causes": False, "until_falsified": True}
-        report = check(**{**given, **under, "progress": None, "time_limit": clock.left})
-        if not report.falsified:
-            return (
-                why.said if changes is why.changes else f"conforms under convention {options_said(changes)}"
-            )
-        failed = failed or f": {report.falsified[0].name} fails under it"
-    return f"nearest to convention {options_said(why.changes)}{failed}"
+        other = check(**{**given, **under, "progress": None, "time_limit": clock.left})
+        if not other.falsified:
+            said = f"conforms under convention {options_said(changes)}"
+            return why if changes is why.changes else Explained(said, changes)
+        failed = failed or f": {other.falsified[0].name} fails under it"
+    return Explained(f"nearest to convention {options_said(why.changes)}{failed}", vague=True)
+
+
+def _with_place(why: Explained, report: Report) -> str:
+    """What explains a falsification; where nothing does, in which line digits are lost, if that is certain."""
+    places = [
+        str(check.details["place"])
+        for check in report.checks
+        if check.kind == "accuracy" and check.verdict != CONFORMS and check.details.get("explained")
+    ]
+    if not places or not (why.vague or not why.said):
+        return why.said
+    return f"{places[0]}; {why.said}" if why.said.startswith(ONLY_WHERE) else places[0]
 
 
 def _violated(setting: Setting, report: Report) -> None:

@@ -19,11 +19,13 @@ from spec.language.render import claim_text, latex
 from spec.language.theorem import Assurance, Claim, Theorem
 from spec.language.trees import walk
 
-from .markup import Line, inline, maths, sentence
+from .markup import Line, code, folded, inline, maths, sentence
 
 AT_ONCE = "At once"
 """How the reason of a claim begins whose proof has no line between its sides."""
 SIGNS = {"=": "=", "<=": r"\le", "<": "<"}
+SHORT = 160
+"""Characters of a witness that stand in a line of their own."""
 
 
 def over(ranges: Iterable[tuple[Any, Any]]) -> str:
@@ -41,6 +43,8 @@ class Derivations:
     def of(self, item: CheckedClaim) -> str:
         """The steps of a claim's proof; empty where there is nothing to show."""
         note = f"{sentence(item.note)}." if item.note and item.assurance != Assurance.REFUSED else ""
+        if item.claim.proof.method == "witness":
+            note = f"{_witness(item.claim.proof.point)}\n\n{note}"
         if item.induction is None and len(item.steps) == 1 and not item.refusal:
             (step,) = item.steps
             return f"{AT_ONCE}: {escape(step.why)}."
@@ -115,7 +119,8 @@ def record(item: Checked) -> str:
         links = ", ".join(f'<a href="{i}.html"><code>{i}</code></a>' for i in used)
         parts.append(f"<p>Statements unfolded: {links}.</p>")
     if relied:
-        parts.append(f"<p>What had to hold, and why it does:</p><ul>{''.join(relied)}</ul>")
+        said = "What had to hold, and why it does; in the letters of the statement that is named, at what it is given here"
+        parts.append(f"<p>{said}:</p><ul>{''.join(relied)}</ul>")
     return f'<div class="record" data-search-exclude>{"".join(parts)}</div>'
 
 
@@ -152,6 +157,21 @@ def _obligation(met: Obligation) -> str:
         + (f" in <code>{met.where}</code>" if met.where else "")
     )
     return f"<li>{said} <span>({escape(met.reason)})</span></li>"
+
+
+def _witness(point: Mapping[str, Any]) -> str:
+    """The sizes and inputs of a witness; folded where they are many."""
+    said = ", ".join(f"{name} = {_entries(value)}" for name, value in point.items())
+    if len(said) <= SHORT:
+        return f"Such are {code(said)}."
+    return folded("Such inputs", f"``` {{ .text .said }}\n{said}\n```", "record")
+
+
+def _entries(value: Any) -> str:
+    """A number, or nested lists of them in parentheses."""
+    if isinstance(value, list | tuple):
+        return f"({', '.join(map(_entries, value))})"
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def _unfolded(item: Checked) -> list[str]:

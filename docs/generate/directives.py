@@ -130,6 +130,7 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "ordinary_rows": samples.ordinary,
     "bounds": samples.bounds,
     "widths": accuracy.widths,
+    "largest_grades": evidence.largest,
     "grades": accuracy.measured,
     "formats": samples.formats,
     "scale_error": samples.scale_error,

@@ -19,10 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from spec.language.formula import Formula
+from spec.language.registry import statement as one
 
 from .markup import badge, code, number, table
 
 FOLDER = Path(__file__).parents[1] / "evidence"
+PARTLY = (
+    "Where not all checks of what conforms do, the others say nothing: the output carries no gradient, or a type in which the "
+    "callable computes otherwise is reported and not judged (the property stands beside them)."
+)
 ONCE = ("seed", "max_examples", "versions")
 """What is said once for all reports of a run."""
 
@@ -32,8 +37,9 @@ class Record:
     """What is shown of one report: ``verdict`` is that of the report, or ``known`` (all that is falsified is listed).
 
     ``conventions`` are those under which the verdict holds, ``checks`` how many checks of each kind conform and how many there
-    were, ``examples`` their number over all checks, ``worst`` the largest error/bound of the value checks in each type,
-    ``grades`` for each type the largest error in sigma of careful arithmetic, and the digits lost against it.
+    were, ``examples`` their number over all checks, ``worst`` the largest error/bound of the value checks that judge, by
+    type, ``grades`` for each type the largest error in sigma of careful arithmetic, and the digits lost against it;
+    ``properties`` the conventions of a check that describe it, by name.
     """
 
     formula: str
@@ -45,6 +51,7 @@ class Record:
     examples: int = 0
     worst: Mapping[str, float] = field(default_factory=dict)
     grades: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, report: Mapping[str, Any]) -> Record:
@@ -54,7 +61,8 @@ class Record:
         grades: dict[str, tuple[float, float]] = {}
         for check in report["checks"]:
             verdicts.setdefault(check["kind"], []).append(check["verdict"])
-            if check["kind"] == "value" and check.get("worst_ratio") is not None:
+            judged = check["kind"] == "value" and check["verdict"] != "inconclusive"
+            if judged and check.get("worst_ratio") is not None:
                 dtype = check["dtype"]
                 worst[dtype] = max(worst.get(dtype, 0.0), float(check["worst_ratio"]))
             details = check.get("details", {})
@@ -70,7 +78,13 @@ class Record:
             sum(check.get("examples", 0) for check in report["checks"]),
             worst,
             grades,
+            {each["name"]: each["option"] for each in report.get("properties", ())},
         )
+
+    @property
+    def partly(self) -> bool:
+        """Whether a check of it did not conform."""
+        return any(good < all_ for good, all_ in self.checks.values())
 
     def stale(self, formula: Formula) -> bool:
         """Whether it was made for another statement than the formula's present one."""
@@ -125,7 +139,21 @@ def section(formula: Formula, found: Iterable[tuple[str, Record]] | None = None)
     text += f"\n\nFingerprint of the statement: `{formula.fingerprint}`."
     if any(record.stale(formula) for _, record in mine):
         text += f" A *stale* record was made for another statement; `attnspec verify {formula.id}` makes a new one."
+    if any(record.partly and record.verdict == "conforms" for _, record in mine):
+        text += f" {PARTLY}"
     return text
+
+
+def largest(dtype: str, count: int = 4) -> str:
+    """The targets that conform with the largest errors in sigma in a type, as a list in words."""
+    graded = [
+        (record.grades[dtype][0], record.target)
+        for _, record in records()
+        if dtype in record.grades and record.verdict == "conforms" and not record.stale(one(record.formula))
+    ]
+    return ", ".join(
+        f"{escape(target)} with {number(sigma)}" for sigma, target in sorted(graded, reverse=True)[:count]
+    )
 
 
 def _row(formula: Formula, day: str, record: Record) -> tuple[str, ...]:
@@ -137,12 +165,19 @@ def _row(formula: Formula, day: str, record: Record) -> tuple[str, ...]:
     return (
         target,
         badge(record.verdict, record.verdict, chosen),
-        escape(record.counts()),
+        escape(record.counts()) + _said(record),
         f"{record.examples:,}".replace(",", " "),
         *(number(record.worst[t]) if t in record.worst else "–" for t in ("float64", "float32")),
         *(_grade(record, t) for t in ("float32", "bfloat16")),
         day,
     )
+
+
+def _said(record: Record) -> str:
+    """What describes a callable of which not all checks conform."""
+    if not (record.partly and record.verdict == "conforms" and record.properties):
+        return ""
+    return "<br>" + ", ".join(code(f"{name}={option}") for name, option in record.properties.items())
 
 
 def _grade(record: Record, dtype: str) -> str:

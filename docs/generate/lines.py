@@ -22,7 +22,7 @@ from spec.language.render import statement as lines_of
 from spec.language.trees import free_symbols
 
 from . import peers
-from .markup import Line, badge, inline, matrix, statement, tab, table
+from .markup import Line, badge, inline, matrix, prose, statement, tab, table
 
 ROLES = {
     "data": "data may have leading batch dimensions",
@@ -53,7 +53,7 @@ def pitfalls(formula: Formula | Procedure) -> str:
             shown = f'convention <a href="#conventions"><code>{escape(pitfall.convention)}</code></a>'
         else:
             shown = f"wrong variant <code>{escape(pitfall.mutant)}</code>"
-        rows.append((escape(pitfall.text), shown))
+        rows.append((prose(pitfall.text), shown))
     return table(("Mistake", "Shown by"), rows, "pitfalls")
 
 
@@ -182,7 +182,7 @@ def conventions_table(formula: Formula | Procedure) -> str:
                 (
                     f"<code>{convention.name}</code>" if place == 0 else "",
                     f"<code>{option}</code>{mark}",
-                    escape(meaning),
+                    prose(meaning),
                     ", ".join(map(escape, peers.following(formula, convention, option))) or "–",
                 )
             )
@@ -196,7 +196,7 @@ def symbols_table(formula: Formula) -> str:
         for item in formula.inputs
     ]
     rows += [
-        (inline(latex(c)), escape(c.meaning), inline(rf"= {_shown(v)}"), "constant")
+        (inline(latex(c)), prose(c.meaning), inline(rf"= {_shown(v)}"), "constant")
         for c, v in formula.constants.items()
     ]
     outputs = {t.name for t in formula.outputs}
@@ -241,14 +241,14 @@ def _shown(value: object) -> str:
 def _size_row(formula: Formula, symbol: sympy.Symbol, part: str) -> tuple[str, str, str, str]:
     return (
         inline(latex(symbol)),
-        escape(formula.sizes.get(symbol, "")),
+        prose(formula.sizes.get(symbol, "")),
         inline(r"\{1, 2, \ldots\}"),
         part,
     )
 
 
 def _row(tensor: Tensor, part: str) -> tuple[str, str, str, str]:
-    return inline(latex(tensor)), escape(tensor.meaning), _space(tensor), part
+    return inline(latex(tensor)), prose(tensor.meaning), _space(tensor), part
 
 
 def _space(tensor: Tensor) -> str:

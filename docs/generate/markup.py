@@ -21,6 +21,7 @@ __all__ = [
     "matrix",
     "maths",
     "number",
+    "prose",
     "sentence",
     "statement",
     "tab",
@@ -36,8 +37,10 @@ SAID_OF_SYMBOLS = {"and", "has", "is", "minus", "or", "plus", "times"}
 
 @cache
 def maths(latex: str, block: bool = False) -> str:
-    """LaTeX as MathML, on one line. The name of a formula that is applied becomes text: it may hold an underscore."""
-    latex = re.sub(r"\\operatorname\{([^}]*)\}", lambda m: rf"\text{{{m[1]}}}".replace(r"\_", "_"), latex)
+    """LaTeX as MathML, on one line. Names of formulas become text: they may hold an underscore, as words may."""
+    latex = re.sub(
+        r"\\(?:operatorname|text)\{([^}]*)\}", lambda m: rf"\text{{{m[1]}}}".replace(r"\_", "_"), latex
+    )
     latex = latex.replace(r"\bar{", r"\overline{")
     return convert(latex, display="block" if block else "inline").replace("\n", " ")
 
@@ -55,6 +58,11 @@ def inline(latex: str) -> str:
 def code(text: str) -> str:
     """Text in the letters of code."""
     return f"<code>{escape(text)}</code>"
+
+
+def prose(text: str) -> str:
+    """Text in HTML, what stands between backticks in the letters of code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def sentence(text: str) -> str:

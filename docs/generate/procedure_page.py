@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-from html import escape
 from importlib import import_module
 from typing import Any
 
@@ -13,7 +12,7 @@ from spec.language.registry import procedures
 from verify.targets.ours import implemented
 
 from . import bibliography, evidence, lines, peers, source
-from .markup import badge, code, folded, sentence, table
+from .markup import badge, code, folded, prose, sentence, table
 
 
 def all_pages() -> dict[str, str]:
@@ -55,8 +54,8 @@ def _code(text: str) -> str:
 
 
 def _names(procedure: Procedure) -> str:
-    rows = [(code(name), escape(meaning), "taken") for name, meaning in procedure.inputs.items()]
-    rows += [(code(name), escape(meaning), "returned") for name, meaning in procedure.returns.items()]
+    rows = [(code(name), prose(meaning), "taken") for name, meaning in procedure.inputs.items()]
+    rows += [(code(name), prose(meaning), "returned") for name, meaning in procedure.returns.items()]
     return table(("Name", "Meaning", "Part"), rows)
 
 
@@ -68,7 +67,7 @@ def _requirements(procedure: Procedure) -> str:
     rows = [
         (
             f'<span id="theorem-{one.name.replace("_", "-")}"></span>{code(one.name)}',
-            escape(sentence(one.sentence)) + (f"<br>{code(one.line)}" if one.line else ""),
+            prose(sentence(one.sentence)) + (f"<br>{code(one.line)}" if one.line else ""),
             badge(
                 ASSURANCE,
                 "tested",

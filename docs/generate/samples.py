@@ -167,4 +167,6 @@ def ordinary() -> str:
     passes = torch.allclose(mine, theirs, atol=1e-4)
     verdict = f"`torch.allclose(mine, theirs, atol=1e-4)` is {passes}"
     most = number(float((mine - theirs).abs().max()))
-    return f"on 1000 rows of unit-normal numbers it differs from PyTorch’s by at most {most}, and {verdict}"
+    return (
+        f"on 1000 rows of 64 unit-normal numbers it differs from PyTorch’s by at most {most}, and {verdict}"
+    )

@@ -33,7 +33,8 @@ Beam = tuple[float, Text]
 PENALTY = Convention(
     "penalty",
     {
-        "gnmt": "the score is log p / ((5 + L)/6)^α, L the number of tokens generated, `end` among them",
+        "gnmt": "the score is log p / ((5 + L)/6)^α, L the number of tokens generated, `end` among them: 1 at L = 1, and slower "
+        "than L beyond",
         "power": "the score is log p / L^α, L the number of tokens generated, `end` among them",
     },
     default="gnmt",
@@ -191,16 +192,16 @@ EXACT = Requirement(
     "wide_is_exact",
     "with k at least the number of all texts of the greatest length, and t the whole vocabulary, the best of all is found",
     _exact,
-    "k ≥ V^T, t = V: score(y) = max[z] score(z)",
+    "k ≥ V^max_length, t = V: score(y) = max[z] score(z)",
 )
 
 beam = Procedure(
     "decoding.beam",
     "Beam search",
     why="The likeliest text need not begin with the likeliest word, and looking at all texts is out of the question: there are "
-    "V^T of them. Beam search goes between: it keeps k beginnings at a time, lets each offer its t best next words, and keeps "
-    "the k best of what is offered. Since every further word lowers the probability, the score of a text is divided by a penalty "
-    "that grows with its length, or the shortest would always win.",
+    "V^max_length of them, V the size of the vocabulary. Beam search goes between: it keeps k beginnings at a time, lets each "
+    "offer its t best next words, and keeps the k best of what is offered. Since every further word lowers the probability, the "
+    "score of a text is divided by a penalty that grows with its length, or short ones would be favoured.",
     inputs={
         **greedy.greedy.inputs,
         "width": "k: how many beams are kept",

@@ -105,7 +105,9 @@ sample = Formula(
         ),
     ),
     notes="P[i, j] is the probability that position i draws token j. The k likeliest are taken at the temperature, the nucleus "
-    "among them; k ≥ V and p = 1 leave all tokens in. Positions, and calls, draw independently of each other.",
+    "among them; k ≥ V and p = 1 leave all tokens in. The token that is ranked first always is among them, so that P[i, ·] sums "
+    "to 1. A rank is an integer: r + ½ < k says r < k, whatever the rounding of a sum. Positions, and calls, draw independently "
+    "of each other.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------

@@ -76,7 +76,10 @@ token = Formula(
             conventions={"scale": "sqrt_d", "padding": "id_0"},
         ),
     ),
-    notes="Row t of E is the product of t's one-hot vector with E.",
+    notes="Row t of E is the product of t's one-hot vector with E. The factor √d belongs to tables that also write the logits, "
+    "as the Transformer's does: for these not to be large, entries of E have to be about 1/√d, and a row that is read would be "
+    "√(d/2) times smaller than the positions that are added to it, whose root mean square is 1/√2; times √d both are of one "
+    "size.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------

@@ -51,8 +51,8 @@ gelu = Formula(
     "Feed-forward network with the Gaussian error linear unit",
     why="What if the answer of an inner unit is not plainly yes or no? max(0, ·) has a corner, and below 0 a unit is silent and "
     "learns nothing. The Gaussian error linear unit multiplies by the probability Φ(a) that a standard normal number is "
-    "smaller than a: far above 0 it lets everything through, far below nothing, and between it bends smoothly, so that every "
-    "unit keeps a gradient. BERT and the GPT models have it.",
+    "smaller than a: far above 0 it lets everything through, far below nothing, and between it bends smoothly, so that a "
+    "unit a little below 0 still learns. BERT and the GPT models have it.",
     sizes=SIZES,
     inputs=(x, W_1, b_1, W_2, b_2),
     lines=(REACHED, define(h[u], activity), JOINED),

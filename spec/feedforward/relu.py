@@ -24,11 +24,11 @@ from spec.vocabulary import *
 relu = Formula(
     "feedforward.relu",
     "Feed-forward network with max(0, ·)",
-    why="What does a Transformer do with what attention has gathered? Attention only mixes: each output is a mean of values, "
-    "and however many such layers are stacked, no feature of a single position is ever computed. So each layer goes on with "
-    "a small network, the same at every position. Its first layer asks f questions of the row; max(0, ·) lets through "
-    "those that are answered yes; its second layer adds, for each of them, what follows from it. Without the bend between "
-    "them the two layers would be one matrix.",
+    why="What does a Transformer do with what attention has gathered? Attention only mixes: each output is a mean of values, and "
+    "however many such layers are stacked, no feature of a single position is ever computed but linear ones. So each layer goes "
+    "on with a small network, the same at every position. Its first layer asks f questions of the row; max(0, ·) lets through "
+    "those that are answered yes; its second layer adds, for each of them, what follows from it. Without the bend between them "
+    "the two layers would be one matrix.",
     sizes=SIZES,
     inputs=(x, W_1, b_1, W_2, b_2),
     lines=(REACHED, define(h[u], case(lt(0, a[u]), a[u], 0)), JOINED),

@@ -328,18 +328,26 @@ def case(condition: Any, then: Any, otherwise: Any = 0) -> Node:
 
 
 def le(a: Any, b: Any) -> Node:
-    """The condition a ≤ b on index expressions."""
-    return Compare(Str("<="), as_index(a), as_index(b))
+    """The condition a ≤ b on index expressions or values."""
+    return Compare(Str("<="), _side(a), _side(b))
 
 
 def lt(a: Any, b: Any) -> Node:
-    """The condition a < b on index expressions."""
-    return Compare(Str("<"), as_index(a), as_index(b))
+    """The condition a < b on index expressions or values."""
+    return Compare(Str("<"), _side(a), _side(b))
 
 
 def eq(a: Any, b: Any) -> Node:
-    """The condition a = b on index expressions."""
-    return Compare(Str("=="), as_index(a), as_index(b))
+    """The condition a = b on index expressions or values."""
+    return Compare(Str("=="), _side(a), _side(b))
+
+
+def _side(value: Any) -> Any:
+    """A side of a comparison: an index, or a value such as 1/2, n/3 or π, which no index is."""
+    if isinstance(value, Arithmetic):
+        return value.as_node()
+    found = exact(value)
+    return found if is_whole(found) else lift(found)
 
 
 def by_convention(name: str, /, **options: Any) -> Node:

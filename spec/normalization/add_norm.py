@@ -21,7 +21,8 @@ add_norm = Formula(
     "row itself a straight way past it, on which nothing is lost and gradients return undiminished; the Transformer puts such "
     "a sum around each of its sublayers. But sums grow from layer to layer, so the sum is normalised, and every sublayer reads "
     "rows of one scale. Where the normalization stands, after the sum or before the sublayer, decides how easily deep stacks "
-    "are trained; here it stands after it, as in the original.",
+    "are trained; here it stands after it, as in the original: a gradient on the straight way passes the Jacobian of the "
+    "normalization, too, at every layer, which is why deep stacks of this order need a learning rate that warms up.",
     sizes={d: "width: the entries of a row"},
     inputs=(x, r, gamma, beta, eps),
     lines=(define(s[i], x[i] + r[i]), define(y, layer_norm(s, gamma, beta, eps))),

@@ -14,9 +14,9 @@ y = tensor("y", d, meaning="the normalised row")
 rms_norm = Formula(
     "normalization.rms_norm",
     "Root mean square normalization",
-    why="Which half of layer normalization does the work? It both recentres a row and rescales it, and the mean costs a pass "
-    "over the row. Root mean square normalization keeps the rescaling alone: it divides by the root of the mean square, with "
-    "a gain and no bias. In practice that trains as well, for less; most large language models since 2023 use it.",
+    why="Which half of layer normalization does the work? It both recentres a row and rescales it, and the mean costs a second "
+    "pass over the row. Root mean square normalization keeps the rescaling alone: it divides by the root of the mean square, "
+    "with a gain and no bias. In practice that trains as well, for less; most large language models since 2023 use it.",
     sizes={d: "width: the entries of a row"},
     inputs=(x, gamma, eps),
     lines=(define(ms, Sum(x[j] ** 2, j) / d), define(y[i], gamma[i] * x[i] / sqrt(ms + eps))),

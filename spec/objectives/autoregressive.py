@@ -62,6 +62,8 @@ autoregressive = Formula(
             4,
         ),
     ),
+    notes="For each length there is one law. A token that ends the text, at which every text stops, makes one of all lengths "
+    "together: see the procedures of decoding.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------

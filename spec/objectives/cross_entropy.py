@@ -105,7 +105,8 @@ cross_entropy = Formula(
             4,
         ),
         Worked(
-            "The target scores 1 more: ln(1 + 1/e), and with a tenth smoothed a twentieth of what the other word lacks besides",
+            "The target scores 1 more and costs ln(1 + 1/e) = 0.3133; with a tenth smoothed a twentieth of it goes to the other "
+            "word, which costs 1 more: 0.05 besides",
             {"s": [[1, 0]], "y": [0], "epsilon": Rational(1, 10)},
             "0.3633",
             4,
@@ -227,7 +228,7 @@ cross_entropy.theorem(
         "a word costs ln Σ a·e^x − ln a − x",
     )
     .because(
-        "with m the mean of x: Σ a·e^(x − m) ≥ Σ a·(1 + x − m) = Σ a",
+        "with m = Σ a·x / Σ a, the mean of x under the law: Σ a·e^(x − m) ≥ Σ a·(1 + x − m) = Σ a",
         gap=log(Sum(a[v] * exp(x[v]), v) / A) - Sum(drawn * x[v], v),
     ),
     claim(Sum(drawn * cost(log(a[v])), v), "=", entropy).by_definition("the softmax of ln a is a/Σa"),

@@ -80,8 +80,8 @@ distillation = Formula(
     ),
     notes="What is stated has a gradient with respect to the teacher's logits too; where the teacher is not to be trained, it "
     "is detached outside. As τ grows the gradient, τ·(softmax(z/τ) − softmax(u/τ)) at a place, tends to (z − u less its mean)/V: "
-    "by flattens every probability tends to 1/V, and the two terms between which the gradient lies by nearly_matching become "
-    "that where all probabilities are 1/V.",
+    "every probability tends to 1/V, says the theorem flattens, and the two terms between which the gradient lies, says "
+    "nearly_matching, become that where all probabilities are 1/V.",
 )
 
 # Theorems -----------------------------------------------------------------------------------------------------------------
@@ -146,9 +146,9 @@ distillation.theorem(
     claim(0, "<=", any_two)
     .step(
         any_two - tau**2 / T * Sum(cost, t),
-        "the teacher gives a/Σa; a place costs ln(Σ a·e^x/Σa) less the mean of x",
+        "the teacher gives a/Σa; a place costs ln(Σ a·e^x/Σa) less m, the mean of x under it",
     )
-    .because("with m the mean of x: Σ a·e^(x − m) ≥ Σ a·(1 + x − m) = Σ a", gap=tau**2 / T * Sum(cost, t)),
+    .because("with m = Σ a·x / Σ a: Σ a·e^(x − m) ≥ Σ a·(1 + x − m) = Σ a", gap=tau**2 / T * Sum(cost, t)),
     given=(a, x),
     conventions=KL,
 )
@@ -240,7 +240,8 @@ over, under = sides(within, near)
 
 distillation.theorem(
     "flattens",
-    "Logits D·y with y from 0 to 1, thus no further apart than D, have probabilities from (1 − D/τ)/V to 1/V over 1 − D/τ",
+    "Logits D·y with y from 0 to 1, thus no further apart than D, have probabilities of at least (1 − D/τ)/V and, where D < τ, "
+    "of at most 1/V over 1 − D/τ",
     claim(1 - D / tau, "<=", V * near[t, w], t, w)
     .step(
         V * near[t, w] - (V * over + D * y[t, w] + D * Sum(near[t, v] * (1 - y[t, v]), v)) / tau,

@@ -24,7 +24,7 @@ linear_cross_entropy = Formula(
     "objectives.linear_cross_entropy",
     "Cross entropy of a linear layer",
     why="Why state two formulas as one? With V words the logits of a batch are V/d times as large as what they come from, and "
-    "so are their gradients; in training a language model nothing else takes as much memory. All that is wanted of them is "
+    "so are their gradients; in training a language model no other array is as large. All that is wanted of them is "
     "one number and the gradients of x and W, to which every place contributes by itself. So they can be computed some "
     "places at a time, and forgotten.",
     sizes={T: "places", V: "words of the vocabulary", d: "width"},

@@ -43,7 +43,7 @@ warmup = Formula(
             6,
         ),
         Worked(
-            "Four times as many steps later half of it",
+            "At four times as many steps half of it",
             {"step": 16000, "d_model": 512, "warmup_steps": 4000},
             "0.000349",
             6,
@@ -61,7 +61,7 @@ warmup.theorem(
     "Until warm-up ends it is a straight line in the step",
     claim(lr, "=", step / (w * sqrt(w) * root), where=le(step, w))
     .step(case(le(rising, falling), rising, falling) / root, "the definition")
-    .because("step ≤ w, so step·√step ≤ w·√w: the line is the smaller one"),
+    .because("step ≤ warmup_steps, and so are their powers 3/2: the line is the smaller one"),
 )
 
 warmup.theorem(
@@ -69,15 +69,15 @@ warmup.theorem(
     "Once warm-up has ended it is one over the root of the step",
     claim(lr, "=", 1 / (sqrt(step) * root), where=lt(w, step))
     .step(case(le(rising, falling), rising, falling) / root, "the definition")
-    .because("w < step, so w·√w < step·√step: the line is the larger one"),
+    .because("warmup_steps < step, and so are their powers 3/2: the line is the larger one"),
 )
 
 warmup.theorem(
     "meets",
     "At the end of warm-up both parts agree: the rate is 1/√(d_model·warmup_steps)",
     claim(warmup(w, d_model, warmup_steps), "=", 1 / sqrt(d_model * w))
-    .step(w / (w * sqrt(w) * root), "the line at step = w")
-    .because("w cancels; 1/√w is the other part, too"),
+    .step(w / (w * sqrt(w) * root), "the line at step = warmup_steps")
+    .because("warmup_steps cancels; 1/√warmup_steps is the other part, too"),
 )
 
 warmup.theorem(
@@ -85,7 +85,7 @@ warmup.theorem(
     "It is nowhere larger than at the end of warm-up",
     claim(lr, "<=", 1 / sqrt(d_model * w), where=le(step, w))
     .step(step / (w * sqrt(w) * root), "the line")
-    .because("step/w is at most 1"),
+    .because("step/warmup_steps is at most 1"),
     claim(lr, "<=", 1 / sqrt(d_model * w), where=lt(w, step))
     .step(1 / (sqrt(step) * root), "past the line")
     .because("the root grows"),

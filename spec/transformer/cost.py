@@ -112,7 +112,8 @@ cost = Formula(
     ),
     notes="A recurrent layer takes two products for each place, one of the row and one of the state; a cell with four gates, as "
     "an LSTM is, four times as many. A convolution is padded to n places, and the padding is counted; its path is that of a "
-    "stack in which each layer sees a place and the k − 1 before it, which n − 1 places back takes ⌈(n − 1)/(k − 1)⌉ layers. "
+    "stack in which each layer sees a place and the k − 1 before it, which n − 1 places back takes ⌈(n − 1)/(k − 1)⌉ layers, and "
+    "one where there is nothing further back. "
     "0 stands where there is no path: a kernel of width 1 joins no two places. With gaps that grow k-fold from layer to layer "
     "⌈log n / log k⌉ layers suffice. Causal attention is counted in full, as it is computed.",
 )
@@ -237,9 +238,11 @@ cost.theorem(
 
 cost.theorem(
     "waiting",
-    "Recurrence waits for n steps, and the others for none: each of its steps takes two products with a matrix",
+    "Recurrence takes n steps one after the other, attention and convolution one: each step of the first takes two products with "
+    "a matrix",
     claim(steps[1] * (2 * lift(d) ** 2), "=", recurrence).by_definition(
         "n steps of d rows and columns, twice"
     ),
-    claim(steps[0], "=", steps[2]).by_definition("all places side by side"),
+    claim(steps[0], "=", 1).by_definition("all places side by side"),
+    claim(steps[2], "=", 1).by_definition("all places side by side"),
 )

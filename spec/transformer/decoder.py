@@ -31,7 +31,7 @@ x = data("x", n, d_model, meaning="what the encoder returned: one row for each t
 WEIGHTS = (
     *attention("W_q", "W_k", "W_v", "W_o", "target", L),
     *normalization(1, "self-attention", L),
-    *attention("C_q", "C_k", "C_v", "C_o", "target, asking the source", L),
+    *attention("C_q", "C_k", "C_v", "C_o", "target", L, asked="source"),
     *normalization(2, "cross-attention", L),
     *network(1, L),
     *normalization(3, "feed-forward network", L),

@@ -34,7 +34,7 @@ y = data("y", m, d_model, meaning="the target: one row for each token written so
 x = data("x", n, d_model, meaning="what the encoder returned: one row for each token of the source")
 SELF = attention("W_q", "W_k", "W_v", "W_o", "target")
 gamma_1, beta_1 = normalization(1, "self-attention")
-CROSS = attention("C_q", "C_k", "C_v", "C_o", "target, asking the source")
+CROSS = attention("C_q", "C_k", "C_v", "C_o", "target", asked="source")
 gamma_2, beta_2 = normalization(2, "cross-attention")
 NETWORK = network(1)
 gamma_3, beta_3 = normalization(3, "feed-forward network")
@@ -140,7 +140,8 @@ decoder_layer = Formula(
             output="s",
         ),
         Worked(
-            "Its first entry is negative after that, so the network is silent, and what is left is normalised once more",
+            "After the second sublayer its first entry is negative, so the network is silent, and what is left is normalised "
+            "once more",
             ONE_TOKEN,
             [["-0.1738", "0.1738"]],
             4,

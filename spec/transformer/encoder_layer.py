@@ -37,7 +37,7 @@ WEIGHTS = (*ATTENTION, gamma_1, beta_1, *NETWORK, gamma_2, beta_2)
 eps = epsilon()
 mask = optional_mask("mask", n, n, meaning="which tokens each token may attend to")
 u = tensor("u", n, d_model, meaning="the rows that attention reads")
-z = tensor("z", n, d_model, meaning="what each token has gathered from the others")
+z = tensor("z", n, d_model, meaning="what each token has gathered from all of them, itself included")
 s = tensor("s", n, d_model, meaning="the tokens after the first sublayer")
 w = tensor("w", n, d_model, meaning="the rows that the feed-forward network reads")
 f = tensor("f", n, d_model, meaning="what the feed-forward network makes of each of them")
@@ -112,8 +112,8 @@ encoder_layer = Formula(
     ),
     worked=(
         Worked(
-            "Two tokens, one head that hands over twice the first entry: each gathers (1, 0) and becomes (2, 0) or (1, 1), "
-            "normalised with ε = 3/4",
+            "Two tokens, one head that hands over twice the first entry; queries and keys are 0, so that all weights are ½: each "
+            "gathers (1, 0) and becomes (2, 0) or (1, 1), normalised with ε = 3/4",
             ONE_HEAD,
             [["0.7559", "-0.7559"], ["0", "0"]],
             4,

@@ -52,7 +52,7 @@ ENCODER = (
 DECODER = (
     *attention("U_q", "U_k", "U_v", "U_o", "target", L),
     *normalization(3, "self-attention", L),
-    *attention("C_q", "C_k", "C_v", "C_o", "target, asking the source", L),
+    *attention("C_q", "C_k", "C_v", "C_o", "target", L, asked="source"),
     *normalization(4, "cross-attention", L),
     *network(3, L),
     *normalization(5, "decoder's network", L),
@@ -68,7 +68,8 @@ p = tensor("p", m, V, meaning="after each token of the target, the probability o
 EMBEDDING_SCALE = Convention(
     "embedding_scale",
     {
-        "sqrt_d": "embeddings times √d_model: as large as the positions that are added to them",
+        "sqrt_d": "embeddings times √d_model: as large as the positions that are added to them, although E, which writes the "
+        "logits, too, has entries of about 1/√d_model",
         "one": "embeddings as they stand in the table",
     },
     default="sqrt_d",
@@ -104,11 +105,11 @@ model = Formula(
     "transformer.model",
     "The Transformer",
     why="How can a sentence be translated without reading it word by word? A recurrent network needs as many steps as there are "
-    "words, and what stood far away has to be carried through all of them. Here nothing recurs: tokens become vectors, "
-    "positions are added, since attention knows no order, and layers relate all words of the source to each other at once. "
-    "The decoder does the same with what has been written, never looking ahead, and asks the source; its last row for each "
-    "place says which word comes next. In training every place of a translation is such a question, and all of them are "
-    "answered together.",
+    "words, and what stood far away has to be carried through all of them. Here nothing recurs: tokens become vectors, positions "
+    "are added, since attention knows no order, and layers relate all words of the source to each other at once. The decoder "
+    "does the same with what has been written, never looking ahead, and asks the source; the row of its last layer at each place "
+    "says which word comes next. In training every place of a translation is such a question, and all of them are answered "
+    "together.",
     sizes={
         n: "tokens of the source",
         m: "tokens of the target",
@@ -129,7 +130,8 @@ model = Formula(
     stored=("X", "x", "Y", "y"),
     pitfalls=(
         pitfall(
-            "embeddings not scaled: the positions, ten times as large, drown the words",
+            "embeddings not scaled: with entries of 1/√d_model the positions are √(d_model/2) times as large, and drown the "
+            "words",
             convention="embedding_scale",
         ),
         pitfall(

@@ -30,7 +30,7 @@ output = Formula(
     stored=("logits",),
     pitfalls=(
         pitfall("softmax taken over the places instead of the words", mutant="over_the_places"),
-        pitfall("logits divided by √d_model, as scores of attention are", mutant="scaled"),
+        pitfall("logits divided by √d_model, as scores of attention are by √d_k", mutant="scaled"),
         pitfall(
             "probabilities returned for logits, and a second softmax taken in the loss",
             mutant="softmax_twice",

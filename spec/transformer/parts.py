@@ -23,13 +23,17 @@ ZERO = {"fully_masked": "zero"}
 """The convention under which theorems about masks are stated."""
 
 
-def attention(q: str, k: str, v: str, o: str, of: str, *layers: Node) -> tuple[Tensor, ...]:
-    """The weights of one multi-head attention, in a stack for each of so many ``layers``."""
+def attention(q: str, k: str, v: str, o: str, of: str, *layers: Node, asked: str = "") -> tuple[Tensor, ...]:
+    """The weights of one multi-head attention ``of`` a sequence that asks another, or itself; in a stack for each of so many
+    ``layers``.
+    """
     each_ = "for each layer and head" if layers else "for each head"
     return (
         parameter(q, *layers, h, d_model, d_k, meaning=f"{each_}, what makes the queries of the {of}"),
-        parameter(k, *layers, h, d_model, d_k, meaning=f"{each_}, what makes its keys"),
-        parameter(v, *layers, h, d_model, d_v, meaning=f"{each_}, what makes its values"),
+        parameter(k, *layers, h, d_model, d_k, meaning=f"{each_}, what makes the keys of the {asked or of}"),
+        parameter(
+            v, *layers, h, d_model, d_v, meaning=f"{each_}, what makes the values of the {asked or of}"
+        ),
         parameter(o, *layers, h * d_v, d_model, meaning="joins what its heads found"),
     )
 

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from spec.language.evaluation.dimensions import Size
 from verify.inputs.examples import Example
-from verify.inputs.realistic_examples import BUDGET, broad, ladder, realistic, repeats, unit_weights
+from verify.inputs.realistic_examples import (
+    BUDGET,
+    aligned,
+    broad,
+    ladder,
+    realistic,
+    repeats,
+    unit_weights,
+)
 from verify.inputs.sizes import sizing
 from verify.search.setting import Setting
 from verify.subject.caller import Caller
 
-MANY = 64
+MANY, TURNS = 64, 4
 """Entries from which on a root mean square says something: a few may be several sigma off, or right, by chance. An output
-of fewer is graded at several wide examples."""
+of fewer is graded at several wide examples; all are, where that is cheap: one rounding may be that of a whole row."""
 EXAMPLES = 2
 """Examples at default sizes; one of a dear statement."""
 BACKWARD, ENTRIES = 0.02, 6e5
 """For gradients, and for the additional ones of few entries: the share of the budget for the widest values, as there are many
 more lines; and the most entries that inputs have, for their gradients have as many in every sample."""
-BROAD, SHORT = {"float32": 3.2e7}, 3.2e6
-"""What an example may cost of which no size is small; and in 16-bit types, as what is coarse shows more in float32."""
+BROAD, SHORT, ALIGNED = {"float32": 3.2e7}, 3.2e6, 1e7
+"""What an example may cost of which no size is small; and in 16-bit types, as what is coarse shows more in float32. And one whose
+sizes are whole blocks."""
 PATIENCE = 2.0
 """Seconds of processor time that a call may take: a callable of many small steps is graded at smaller sizes."""
 
@@ -43,12 +53,27 @@ def wide_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
             trial = realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
             arguments = caller.arguments(trial.inputs, dtype, generator_seed=trial.generator_seed)
             spent = min(_seconds(caller, arguments) for _ in range(2))  # the first may set something up
-    turns = 1
+    many, turns = repeats(judge.formula, chosen, MANY), 1
     if kind == "value":
         affordable = min(BACKWARD * BUDGET / cost(chosen), PATIENCE / each if each else math.inf)
-        turns = max(1, min(repeats(judge.formula, chosen, MANY), int(affordable)))
+        turns = max(1, min(max(many, TURNS), int(affordable)))
     for turn in range(turns):
         yield realistic(judge.formula, chosen, dtype, setting.seed + turn, False, caller.sizes)
+    least = rungs[0]
+    if kind == "value" and turns < many and least is not chosen:  # so many are affordable less wide
+        affordable = min(BACKWARD * BUDGET / cost(least), PATIENCE / max(spent, 1e-6))
+        for turn in range(min(repeats(judge.formula, least, MANY), int(affordable))):
+            yield realistic(judge.formula, least, dtype, setting.seed + turn, False, caller.sizes)
+
+
+def aligned_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+    """Examples whose sums have multiples of 64 as many terms, which fast paths ask for, where that is cheap."""
+    judge, caller = setting.judge, setting.caller
+    if kind != "value" or caller.sizes.few:
+        return
+    for sizes in aligned(judge.formula, caller.sizes, ALIGNED):
+        if _affordable(setting, dtype, sizes):
+            yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
 
 
 def broad_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
@@ -60,11 +85,18 @@ def broad_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]
     sizes = broad(judge.formula, caller.sizes, BROAD.get(dtype, SHORT))
     if sizes is None or all(sizes[size] <= few[size] for size in sizes):
         return
+    if _affordable(setting, dtype, sizes):
+        yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
+
+
+def _affordable(setting: Setting, dtype: str, sizes: Mapping[Size, int]) -> bool:
+    """Whether a call at these sizes takes no longer than is waited for, going by one at few entries."""
+    judge, caller = setting.judge, setting.caller
+    few = ladder(judge.formula, caller.sizes)[0]
     trial = realistic(judge.formula, few, dtype, setting.seed, False, caller.sizes)
     arguments = caller.arguments(trial.inputs, dtype, generator_seed=trial.generator_seed)
     cost = sizing(judge.formula, caller.sizes).cost
-    if _seconds(caller, arguments) * cost(sizes) / max(cost(few), 1.0) <= PATIENCE:
-        yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
+    return _seconds(caller, arguments) * cost(sizes) / max(cost(few), 1.0) <= PATIENCE
 
 
 def _seconds(caller: Caller, arguments: list[Any]) -> float:

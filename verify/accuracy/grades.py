@@ -21,7 +21,13 @@ from spec.language.evaluation.noise import expected
 from spec.language.evaluation.precision import FORMATS, Precision
 from spec.language.flatten import Flat
 from verify.accuracy.gradable import bounds_at, broken, gradable
-from verify.accuracy.graded_examples import MANY, broad_examples, default_examples, wide_examples
+from verify.accuracy.graded_examples import (
+    MANY,
+    aligned_examples,
+    broad_examples,
+    default_examples,
+    wide_examples,
+)
 from verify.accuracy.lost_digits import Explained, begun, placed
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example
@@ -65,6 +71,7 @@ GRADING: dict[str, Callable[[Setting, str, str], Iterator[Example]]] = {
     "wide": wide_examples,
     DEFAULT: default_examples,
     "no small": broad_examples,
+    "aligned": aligned_examples,
 }
 """Which examples are graded, by what is said of their sizes."""
 

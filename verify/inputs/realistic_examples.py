@@ -30,6 +30,8 @@ NARROW, OVER, LEAST = 31, 2, 2e7
 """How wide a whole model is, whose least of these costs more than so many times what is affordable, and more than so much."""
 FEW = (3, 2, 5)
 """Sizes that no sum runs over."""
+ALIGNED = 64
+"""Kernels for rows of whole blocks, often of 64 entries, are others than for all rows."""
 STEPS = 3
 """Steps of a recurrence: a line each, many times over."""
 LONG, BROAD = (521, 263, 131), (67, 37)
@@ -107,7 +109,19 @@ def _entries(formula: Formula, sizes: Mapping[Size, int], role: str = "") -> int
     )
 
 
-def _widened(formula: Formula, drawn: Sizing, supported: Supported, least: int) -> dict[Size, int]:
+@lru_cache(maxsize=256)
+def aligned(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping[Size, int], ...]:
+    """Realistic sizes whose sums have multiples of :data:`ALIGNED` as many terms: few blocks, and some more, as is affordable."""
+    drawn = sizing(formula, supported)
+    made = [_widened(formula, drawn, supported, least, ALIGNED) for least in (ALIGNED, 4 * ALIGNED)]
+    fine = [s for s in made if drawn.cost(s) <= budget and _entries(formula, s) <= MOST]
+    return tuple(fine) if _lengths(formula) else ()
+
+
+def _widened(
+    formula: Formula, drawn: Sizing, supported: Supported, least: int, step: int = 0
+) -> dict[Size, int]:
+    """Sizes at which every sum has ``least`` terms or more: from one to the next the next prime number, or one ``step`` more."""
     start = {size: FEW[place % len(FEW)] for place, size in enumerate(drawn.symbols)}
     sizes = supported.settled({**start, **dict.fromkeys(drawn.steps & set(start), STEPS)})
     lengths = sorted(
@@ -122,17 +136,17 @@ def _widened(formula: Formula, drawn: Sizing, supported: Supported, least: int) 
         for size in symbols_in(length):
             if size in drawn.steps or size not in sizes:
                 continue
-            for value in (
-                math.ceil(width * sizes[size] / max(now, 1)),
-                width,
-            ):  # a factor of the length, or a term
+            # A factor of the length, or a term; a multiple of the step is one in either case.
+            for value in (width,) if step else (math.ceil(width * sizes[size] / max(now, 1)), width):
                 more = supported.settled({**sizes, size: value})
                 if whole(length, more) >= least and supported.fits(more):
                     offered.append(more)
                     break
         if offered:
             sizes = min(offered, key=drawn.cost)
-            width = _next_prime(width)  # sizes that differ cannot be taken for one another
+            width = (
+                width + step if step else _next_prime(width)
+            )  # sizes that differ cannot be taken for one another
     return sizes
 
 
@@ -229,4 +243,4 @@ def repeats(formula: Formula, sizes: Mapping[Size, int], entries: int) -> int:
     return math.ceil(entries / max(each, 1))
 
 
-__all__ = ["BUDGET", "broad", "ladder", "long_steps", "realistic", "repeats", "unit_weights"]
+__all__ = ["BUDGET", "aligned", "broad", "ladder", "long_steps", "realistic", "repeats", "unit_weights"]

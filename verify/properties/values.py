@@ -35,8 +35,8 @@ RUNS = 128
 EFFECTIVE = 10.0
 """An entry says something if its value is at least so many times its bound."""
 CLEAR = 0.25
-"""Errors up to this share of the bound need no reference closer than float64's: its own error would have to be three times as large,
-and is a few hundredths of the bound as a rule, which at most it reaches.
+"""Errors up to this share of the bound need no reference closer than float64's: its own error would have to be three times as
+large, and is a few hundredths of the bound as a rule, which at most it reaches.
 """
 
 

@@ -25,6 +25,8 @@ GRID = 6
 SEEDS = 2
 """Examples at the same sizes; a wrong callable may be right at one of them."""
 MASKS = ("no mask", "all True", "random mask")
+ONLY_WHERE = "fails only where"
+"""How it is said in which cases alone a callable fails."""
 
 Sizes = Mapping[Size, int]
 
@@ -49,7 +51,7 @@ def at_sizes(evidence: Evidence, report: Report | None) -> str:
             if bad < MOST * len(failing) or good < (1 - SPOILT) * len(passing):
                 continue
             if calls.nowhere_else(over, holds) and not evidence.late:
-                return f"fails only where {said}{calls.condition()}{calls.raised()}"
+                return f"{ONLY_WHERE} {said}{calls.condition()}{calls.raised()}"
     return ""
 
 
@@ -204,4 +206,4 @@ def _of_two(a: Size, b: Size) -> Iterator[tuple[str, Of, Of]]:
         yield f"{said}{from_on}", holds, lambda n, least=least: min(n) >= least  # type: ignore[misc]
 
 
-__all__ = ["EXACT", "at_sizes"]
+__all__ = ["EXACT", "ONLY_WHERE", "at_sizes"]

@@ -25,13 +25,15 @@ CLEARLY = 0.8
 class Explained:
     """What explains a falsification: a sentence; what of the conventions it changes, if that does; whether it was looked for.
 
-    ``others``: what else may be changed, if it fails under these after all.
+    ``others``: what else may be changed, if it fails under these after all. ``vague``: it tells what is nearest, or where it
+    fails, and not why.
     """
 
     said: str = ""
     changes: Mapping[str, str] = field(default_factory=dict)
     tried: bool = False
     others: tuple[Mapping[str, str], ...] = ()
+    vague: bool = False
 
 
 def explained(setting: Setting, report: Report, kinds: list[str]) -> Explained:
@@ -79,15 +81,20 @@ def wrong_values(evidence: Evidence, report: Report | None = None) -> Explained:
     single = in_single_precision(evidence)
     if single is not None:
         return _conforming(single)
+    return beside_conventions(evidence, report, near if near is not None and near.telling else None)
+
+
+def beside_conventions(
+    evidence: Evidence, report: Report | None = None, near: Nearest | None = None
+) -> Explained:
+    """What explains wrong values that no choice of conventions does; if nothing does, which are ``near``, or where they are."""
     evidence.anew()
     said = now_and_then(evidence) or cause(evidence, CAUSES)
     if said:
         return Explained(said)
-    if near is not None and near.telling:
-        return Explained(
-            f"nearest to convention {near.said}: conforms at {near.conforming} of {near.examples} examples"
-        )
-    return Explained(whereabouts(evidence, report))
+    if near is not None:
+        said = f"nearest to convention {near.said}: conforms at {near.conforming} of {near.examples} examples"
+    return Explained(said or whereabouts(evidence, report), vague=True)
 
 
 def _conforming(near: Nearest) -> Explained:
@@ -106,4 +113,4 @@ def _unread(setting: Setting, dtype: str) -> str:
     )
 
 
-__all__ = ["Explained", "explained", "wrong_values"]
+__all__ = ["Explained", "beside_conventions", "explained", "wrong_values"]

@@ -37,10 +37,6 @@ from verify.search.setting import Setting
 SMALL = (2, 3, 5, 7)
 TOGETHER = 4
 """Examples of a theorem that share their sizes."""
-SHARE, IMPLIED, DEAR = 5, 8, 10
-"""One in so many examples, of all types, is about each theorem; where values were right at all of theirs, from which theorems follow;
-and of a statement that is dear to evaluate.
-"""
 
 
 def theorem_examples(
@@ -127,7 +123,7 @@ def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> Chec
         if not dtypes:
             return "it is about gradients, which are judged in float64 and float32 only"
     found = Found()
-    share = DEAR if setting.space().sizing.dear else IMPLIED if setting.valued else SHARE
+    share = 10 if setting.space().sizing.dear else 5
     count = max(4, setting.max_examples // (share * len(dtypes)))
     counts = [count, *(-(-count // LATER_OF_MANY) for _ in dtypes[1:])]
     try:

@@ -10,7 +10,7 @@ from verify.inputs.examples import Example
 from verify.properties.gradients import REAL
 from verify.properties.values import Outcome
 from verify.report import Report
-from verify.search.at_sizes import EXACT, at_sizes
+from verify.search.at_sizes import EXACT, ONLY_WHERE, at_sizes
 from verify.search.causes.behaviour import UNSTEADY, drawn_from_outside
 from verify.search.evidence import Evidence
 from verify.subject.caller import Offence
@@ -88,10 +88,12 @@ def _entries(evidence: Evidence) -> str:
             said = "an entry of " + (
                 names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
             )
-            return f"fails only where {said} reaches {least:.2g} in size ({worst}): the error grows with the inputs"
+            return (
+                f"{ONLY_WHERE} {said} reaches {least:.2g} in size ({worst}): the error grows with the inputs"
+            )
     where, fine = {e.regime for e, _ in failing}, {e.regime for e, _ in passing}
     if not where & fine and 3 * len(where) <= len(where | fine):
-        return f"fails only in {len(where)} of the {len(where | fine)} regimes drawn ({worst})"
+        return f"fails in {len(where)} of the {len(where | fine)} regimes drawn ({worst})"
     return ""
 
 

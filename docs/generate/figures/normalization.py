@@ -33,7 +33,9 @@ def _epsilon(axes: Axes) -> None:
     axes.plot(spreads, inside, color=ONE, label="eps = inside (ours)")
     axes.plot(spreads, outside, color=TWO, label="eps = outside")
     axes.plot(spreads, spreads / np.sqrt(spreads**2 + eps), "o", color=INK, markersize=2, label="σ/√(σ² + ε)")
-    axes.set(xscale="log", xlabel="standard deviation σ of the input", ylabel="that of the output")
+    axes.set(
+        xscale="log", xlabel="standard deviation σ of the input", ylabel="standard deviation of the output"
+    )
     label_lines(axes)
 
 

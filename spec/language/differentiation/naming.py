@@ -12,6 +12,7 @@ from spec.language.arrays import DISCRETE, Tensor
 from spec.language.binders import Bound, SumOf
 from spec.language.expr import TRUE, Both, Case, Func, Literal, Minus, Node, Ref, lift
 from spec.language.flatten import Flat
+from spec.language.lengths import longest
 from spec.language.lines import Definition, Span
 from spec.language.ordering import arrange
 from spec.language.trees import free_symbols, refs, substitute, walk
@@ -94,12 +95,17 @@ class _SumNamer:
             where = where if guard == TRUE else guard if where == TRUE else Both(guard, where)
         body = self.named(node.body, inner, TRUE)
         total = SumOf(body, node.var, node.first, node.last, where)
-        free = [symbol for symbol in scope if symbol in free_symbols(total)]
+        asked = set(free_symbols(total))
+        for symbol in reversed(list(scope)):  # an inner range may be bounded by outer indices
+            if symbol in asked:
+                asked |= {s for end in scope[symbol] for s in free_symbols(sympy.sympify(end))}
+        free = [symbol for symbol in scope if symbol in asked]
         count = 1
         while f"sum_{count}" in self.names:
             count += 1
         self.names.add(f"sum_{count}")
-        target = Tensor(f"sum_{count}", tuple(scope[s][1] + 1 for s in free), "real", "internal")
+        shape = tuple(longest(sympy.Integer(0), scope[s][1], scope) for s in free)
+        target = Tensor(f"sum_{count}", shape, "real", "internal")
         left = Ref(target, *free)
         self.lines.append(Definition(left, total, tuple((s, *scope[s]) for s in free), part=True))
         return left

@@ -38,7 +38,7 @@ class Families:
                     for part in walk(node.body):
                         if isinstance(part, Func) and part.name == "exp" and node.var in free_symbols(part):
                             found.setdefault((node, part.args[1]), None)
-        plain = [pair for pair in found if isinstance(pair[0].body, Func)]
+        plain = [(total, exponent) for total, exponent in found if total.body == Func("exp", exponent)]
         return cls([*plain, *(pair for pair in found if pair not in plain)])
 
     def of(self, argument: Node) -> tuple[tuple[object, ...], MaxOf] | None:

@@ -102,6 +102,10 @@ class Functions(Rounding):
         maximum), which rounds, and what is far below it may underflow.
         """
         a = self.plain(a)
+        if top is not None:
+            shape = np.broadcast_shapes(a.value.shape, top.value.shape)
+            if shape != a.value.shape:  # what is subtracted depends on more indices, and with it what is lost
+                a = self.view(a, lambda part: np.broadcast_to(part, shape))
         x = a.floats()
         furthest = largest(np.abs(x))
         if top is not None and furthest <= self.near:

@@ -11,6 +11,7 @@ from sympy.core.basic import Basic
 
 from spec.language.arrays import DISCRETE
 from spec.language.evaluation.truth import Truth
+from spec.language.exact import is_whole
 from spec.language.expr import Literal, Node, Ref
 
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -48,4 +49,6 @@ def is_inexact(part: Basic) -> bool:
     """Whether a side of a comparison is a number of the arithmetic, not an integer."""
     if isinstance(part, Ref):
         return part.tensor.domain not in DISCRETE
-    return isinstance(part, Node) and not isinstance(part, Literal)
+    if isinstance(part, Literal):
+        return not is_whole(part.value)
+    return isinstance(part, Node)

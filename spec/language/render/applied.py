@@ -77,9 +77,13 @@ def short_name(formula_id: str) -> str:
     return formula_id if sum(other.split(".")[-1] == name for other in registered()) > 1 else name
 
 
-def _applied(p: Printer, node: Call) -> str:
-    name = short_name(node.formula_id)
-    arguments = ", ".join(p.text(a) for a in node.arguments if a != ABSENT)
+def _applied(p: Printer, node: Call, own: str = "") -> str:
+    """A formula applied; with the ``own`` letter of the formula for that input, whatever it is given."""
+    name, inputs = short_name(node.formula_id), known(node.formula_id).inputs
+    given = zip(inputs, node.arguments, strict=False)
+    arguments = ", ".join(
+        p.name(own) if own and str(item) == own else p.text(a) for item, a in given if a != ABSENT
+    )
     first = node.output == known(node.formula_id).outputs[0].name
     of = (
         "" if first else rf"{{}}.{p.name(node.output)}" if isinstance(p, Latex) else f".{p.name(node.output)}"
@@ -108,15 +112,19 @@ def _call(p: Printer, node: Call) -> tuple[str, int]:
 
 @rule(Pullback, Latex, Unicode)
 def _pullback(p: Printer, node: Pullback) -> tuple[str, int]:
-    call, seed, index = (
-        _applied(p, node.call),
-        p.text(node.seed),
-        ", ".join(p.text(part) for part in node.index),
-    )
+    seed, index = p.text(node.seed), ", ".join(p.text(part) for part in node.index)
+    letter, call = p.name(node.wrt), _applied(p, node.call, node.wrt)
+    items = map(str, known(node.call.formula_id).inputs)
+    there = p.text(dict(zip(items, node.call.arguments, strict=False))[node.wrt])
+    elsewhere = (
+        there != letter
+    )  # the derivative by a letter of the formula, where another array stands in its place
     if isinstance(p, Latex):
+        slope = rf"\frac{{\partial {call}}}{{\partial {letter}}}"
+        slope = rf"\left.{slope}\right|_{{{letter} = {there}}}" if elsewhere else slope
         return (
-            rf"\left[\left(\frac{{\partial {call}}}{{\partial {p.name(node.wrt)}}}\right)^{{\!\top}} {seed}\right]"
-            + (f"_{{{index}}}" if index else ""),
+            rf"\left[\left({slope}\right)^{{\!\top}} {seed}\right]" + (f"_{{{index}}}" if index else ""),
             ATOM,
         )
-    return f"[(∂{call}/∂{p.name(node.wrt)})ᵀ {seed}]" + (f"[{index}]" if index else ""), ATOM
+    at = f" at {letter} = {there}" if elsewhere else ""
+    return f"[(∂{call}/∂{letter}{at})ᵀ {seed}]" + (f"[{index}]" if index else ""), ATOM

@@ -28,6 +28,7 @@ from spec.language.expr import (
 )
 from spec.language.render.printer import (
     ATOM,
+    LOGARITHM,
     POWER,
     PRODUCT,
     SQUARED,
@@ -46,11 +47,14 @@ def _ref_latex(p: Latex, node: Ref) -> tuple[str, int]:
     if not node.index:
         return name, POWER if node.tensor.name in SQUARED else ATOM
     subscript = ", ".join(p.text(part) for part in node.index)
-    if "_" in node.tensor.name and not node.tensor.name.startswith(("adj_", "sum_")):
-        return rf"{name}[{subscript}]", ATOM
+    letter, strength = node.tensor.name.removeprefix(LOGARITHM), ATOM
+    if letter != node.tensor.name:
+        strength = UNARY
+    if "_" in letter and not letter.startswith(("adj_", "sum_")):
+        return rf"{name}[{subscript}]", strength
     if node.tensor.name.startswith("sum_"):
         return rf"{{{name}}}_{{{subscript}}}", ATOM
-    return rf"{name}_{{{subscript}}}", ATOM
+    return rf"{name}_{{{subscript}}}", strength
 
 
 @rule(Ref, Unicode)
@@ -261,8 +265,20 @@ def _always(p: Printer, node: Always) -> tuple[str, int]:
 
 @rule(Choice, Latex, Unicode)
 def _choice(p: Printer, node: Choice) -> tuple[str, int]:
-    options = [f"{pair.args[0]}: {p.text(pair.args[1])}" for pair in node.args[1:]]
-    return f"<{node.args[0]}: {'; '.join(options)}>", ATOM
+    name = str(node.args[0])
+    shown = [(p.text(pair.args[1]), f"under {name} = {pair.args[0]}") for pair in node.args[1:]]
+    if isinstance(p, Latex):
+        rows = (f"{value} & {_words(said)}" for value, said in shown)
+        return rf"\begin{{cases}} {_LINE_BREAK.join(rows)} \end{{cases}}", ATOM
+    return f"{{ {';  '.join(f'{value}  {said}' for value, said in shown)} }}", ATOM
+
+
+_LINE_BREAK = r" \\ "
+
+
+def _words(said: str) -> str:
+    """Words in LaTeX."""
+    return rf"\text{{{said}}}".replace("_", r"\_")
 
 
 @rule(Expectation, Latex, Unicode)

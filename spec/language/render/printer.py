@@ -24,6 +24,8 @@ SQUARED = {"var": "σ²"}
 """Letters that are printed as a square: a variance is called var in the code, and σ² on paper."""
 HATTED = "hat"
 """The end of a name that is printed as a hat: xhat is x̂."""
+LOGARITHM = "log_"
+"""The beginning of a name that is printed as the logarithm of what follows: log_p is ln p, not a logarithm to the base p."""
 
 
 def in_order(total: sympy.Add) -> list[sympy.Expr]:
@@ -115,6 +117,8 @@ class Latex(Printer):
             return rf"\Sigma_{{{name[4:]}}}"
         if name in SQUARED:
             return r"\sigma^{2}"
+        if name.startswith(LOGARITHM):
+            return rf"\ln {self.name(name.removeprefix(LOGARITHM))}"
         if name.endswith(HATTED) and len(name) > len(HATTED):
             return rf"\hat{{{self.name(name.removesuffix(HATTED))}}}"
         base, _, subscript = name.partition("_")

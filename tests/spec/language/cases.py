@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sympy import Rational
 
 from spec.language import (
     Formula,
@@ -16,6 +17,7 @@ from spec.language import (
     exp,
     indices,
     le,
+    log,
     lt,
     parameter,
     sizes,
@@ -145,9 +147,11 @@ def recurrence() -> Formula:
 
 
 def guarded() -> list[Formula]:
-    """Entries before and after a place, read where there are some: a case guards a reference that leaves its tensor elsewhere."""
+    """Entries before and after a place, read where there are some: a case guards a reference that leaves its tensor elsewhere.
+    And sums of sums over ranges that other indices bound.
+    """
     n, m = sizes("n m")
-    i, a, j, b = indices(i=n, a=m, j=n, b=m)
+    i, a, j, k, b, c = indices(i=n, a=m, j=n, k=n, b=m, c=m)
     x, y, total = data("x", n, m), tensor("y", n, m), tensor("total", m)
     here, before, after = x[i, a], x[i - 1, a], x[i + 1, a]
     entries = {
@@ -160,6 +164,13 @@ def guarded() -> list[Formula]:
         "summed": Sum(case(lt(0, j), x[j - 1, a], 0), j, where=le(j, i)),
         "beneath": case(lt(0, i) & lt(here, 0), Sum(x[i - 1, b], b), here),
         "everywhere": case(lt(0, here), Sum(case(lt(0, j), x[j - 1, 0], 1) ** 2, j, where=lt(x[j, 0], 1)), 0),
+        "above_a_half": case(lt(Rational(1, 2), here), here**2, here / 2),
+        "sums_so_far": Sum(Sum(x[k, a], (k, 0, j)) ** 2, (j, 0, i)),
+        "squares_of_sums_so_far": Sum(Sum(Sum(x[k, b], b) ** 2, (k, 0, j)) ** 2 * x[j, a], (j, 0, i)),
+        "logarithms_so_far": Sum(log(Sum(exp(x[j, b] * x[0, a]), b)), (j, 0, i)),
+        "weights_so_far": Sum(
+            Sum(exp(x[j, b] * x[0, a]) / Sum(exp(x[j, c] * x[0, a]), c) * x[j, b], b), j, where=le(j, i)
+        ),
     }
     step = define(total[a], Sum(case(lt(0, i), (here - before) ** 2, 0), i))
     return [

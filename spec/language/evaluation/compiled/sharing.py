@@ -18,7 +18,7 @@ from spec.language.evaluation.compiled.frame import Around, Array, Axis, Frame
 from spec.language.evaluation.families import Families
 from spec.language.evaluation.numbers import Num
 from spec.language.expr import Func, Literal, Minus, Negative, Over, Plus, Power, Ref, Times
-from spec.language.trees import free_symbols
+from spec.language.trees import free_symbols, walk
 
 Value: TypeAlias = Callable[[Frame], Any]
 Key: TypeAlias = tuple[Any, ...]
@@ -129,9 +129,15 @@ def _form(
     return tuple(parts)
 
 
-def is_constant(node: Any, around: Around) -> bool:
-    """Whether a value is worked out from sizes and numbers alone."""
-    return isinstance(node, Func | Over | Power) and not _tensors(node) and _entries(node, around, {})
+def is_constant(node: Any, around: Around, families: Families | None) -> bool:
+    """Whether a value is worked out from the sizes in it and from numbers alone: an exponential that is divided by a sum is not,
+    since what is subtracted from its exponent depends on what the sum runs over.
+    """
+    plain = isinstance(node, Func | Over | Power) and not _tensors(node) and _entries(node, around, {})
+    return plain and not any(
+        families is not None and isinstance(part, Func) and part.name == "exp" and families.of(part.args[1])
+        for part in walk(node)
+    )
 
 
 def _tensors(node: Any) -> bool:

@@ -54,7 +54,7 @@ class Values(Conditions):
         handler = _VALUES.get(type(node))
         if handler is None:
             return refusal(TypeError(f"{type(node).__name__} has no value: {node}"))
-        if is_constant(node, around):
+        if is_constant(node, around, self.families):
             sizes = [self.index(size, around).number for size in sorted(free_symbols(node), key=str)]
             return constant(handler(self, node, around), [size for size in sizes if size is not None])
         found = None if self.stepping else shareable(node, around, self.families)

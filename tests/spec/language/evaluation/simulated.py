@@ -98,6 +98,9 @@ class Simulated:
     def exponential(self, a: Any, top: Any, family: Any) -> Any:
         return np.exp(a if top is None else a - top)
 
+    def recovered(self, a: Any) -> Any:
+        return np.exp(np.log(a))
+
     def power(self, a: Any, y: Any, whole: int | None = None, integral: bool = False) -> Any:
         if whole is None:
             return a**y

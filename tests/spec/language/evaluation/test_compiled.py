@@ -10,9 +10,27 @@ import numpy as np
 import pytest
 import sympy
 
-from spec.language import Formula, Some, Sum, case, data, define, eq, indices, le, lt, sizes, tanh, tensor
+from spec.language import (
+    Formula,
+    Max,
+    Some,
+    Sum,
+    case,
+    data,
+    define,
+    eq,
+    exp,
+    indices,
+    le,
+    log,
+    lt,
+    sizes,
+    sqrt,
+    tanh,
+    tensor,
+)
 from spec.language.arrays import Tensor
-from spec.language.evaluation.balls import BallArithmetic
+from spec.language.evaluation.balls import BallArithmetic, midpoints
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import Evaluator, run
 from spec.language.evaluation.precision import FORMATS, Format, Precision
@@ -142,6 +160,30 @@ def test_what_a_case_guards_counts_where_the_case_holds(name: str) -> None:
         given = {"x": np.random.default_rng(6).normal(size=(5, 3))}
         compare(formula.flat(), given, name)
         compare(*gradient_of(formula, given, 1), name)
+
+
+@pytest.mark.parametrize("name", ARITHMETICS)
+def test_exponentials_under_a_sum_of_some_places_are_worth_what_balls_say(name: str) -> None:
+    """The range of the sum outside is another for each place; the largest exponent may be looked for there, too."""
+    n, m = sizes("n m")
+    i, j, k = indices(i=n, j=m, k=n)
+    x, v, y = data("x", n), data("v", m), tensor("y", n)
+    parts = {
+        "largest": Max(exp(v[j] - x[k]), j),
+        "largest_logarithm": Max(log(1 + exp(x[k] * v[j])), j),
+        "inverse": Sum(1 / exp(v[j] - x[k]), j),
+        "roots": Max(sqrt(exp(x[k] * v[j])), j),
+    }
+    given = {"x": np.array([0.3, 1.0, -0.7]), "v": np.array([0.5, 2.0])}
+    for part, inside in parts.items():
+        for outside in (Sum(inside, (k, 0, i)), Sum(inside, k, where=le(k, i))):
+            flat = Flat(f"test.{part}", (x, v), (define(y[i], outside),), (y,), {}, frozenset(), {})
+            compare(flat, given, name)
+            found = run(flat, ARITHMETICS[name][0](), bind(flat, given)).tensors["y"]
+            exact = midpoints(run(flat, BallArithmetic(), bind(flat, given)).tensors["y"])
+            if name in ("float32", "bfloat16"):
+                assert (np.abs(found.floats() - exact) <= found.bounds()).all()
+                assert (found.bounds() < 1).all()
 
 
 def cube() -> Flat:

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spec.language import data, define, indices, sizes, tanh, tensor
+from spec.language import Sum, data, define, exp, indices, sin, sizes, tanh, tensor
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import Evaluator, run
 from spec.language.evaluation.noise import Noise
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS, Precision
 from spec.language.evaluation.walk import Walk
+from spec.language.expr import lift
 from spec.language.flatten import Flat
 from spec.language.registry import find
 from tests.spec.language.cases import gradient_of
@@ -43,6 +44,25 @@ def _counting(found: Counter[str], name: str, own: Callable[..., Any]) -> Callab
         return own(*args)
 
     return operation
+
+
+def test_a_share_of_a_softmax_of_numbers_has_the_bound_of_its_own_sizes() -> None:
+    """Its exponents are the same at all sizes, the largest of them, which implementations subtract, is not."""
+    n, m = sizes("n m")
+    i, k = indices(i=n, k=m)
+    x, v, y = data("x", n), data("v", m), tensor("y", n)
+    share = exp(80 * sin(lift(0))) / Sum(exp(80 * sin(k)), k)
+
+    def bounded(flat: Flat, many: int) -> Any:
+        given = {"x": np.ones(2), "v": np.ones(many)}
+        return run(flat, Walk(FORMATS["float32"]), bind(flat, given)).tensors["y"].bounds()
+
+    def stated() -> Flat:
+        return Flat("test.share", (x, v), (define(y[i], x[i] * share + 0 * v[0]),), (y,), {}, frozenset(), {})
+
+    kept = stated()
+    for many in (8, 1, 3, 2, 1):
+        assert np.array_equal(bounded(kept, many), bounded(stated(), many))
 
 
 def test_exponentials_of_a_softmax_are_worked_out_once_in_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
