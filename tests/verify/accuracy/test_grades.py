@@ -329,3 +329,49 @@ def test_the_command_exits_0_for_imprecise_and_1_beyond_a_limit(
     said = capsys.readouterr().out
     assert "held in float16" in said.replace("\n", " ")
     assert ("imprecise" if status == 0 else "falsified") in said
+
+
+def test_what_is_coarse_in_whole_blocks_alone_is_graded_there():
+    """Fast paths for rows of 64, or of several times as many, entries; the sizes of all other examples are odd."""
+
+    def norm(x: Any, gamma: Any, beta: Any, eps: float) -> Any:
+        x = held(x, torch.bfloat16, 0) if x.shape[-1] % 64 == 0 else x
+        return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
+
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        k = held(k, torch.float16, 0) if k.shape[-1] in (64, 128) else k
+        return F.scaled_dot_product_attention(q, k, v)
+
+    for fn, formula_id, line in ((norm, "normalization.layer_norm", "x"), (attention, ATTENTION, "k")):
+        found = graded(fn, formula_id)
+        assert found.verdict == "imprecise"
+        assert f"`{line}`" in found.details["place"]
+        odd = [grade["sigma"] for name, grade in found.details["grades"].items() if "aligned" not in name]
+        assert max(odd) < WORST["float32"] < found.details["sigma"]
+
+
+def test_a_number_alone_is_graded_at_several_examples_that_are_less_wide():
+    """A mean over many places, each held in half of the digits once there are many: as wide as can be, it is one number."""
+
+    def loss(s: Any, y: Any, epsilon: float) -> Any:
+        each = F.cross_entropy(s, y, ignore_index=-100, reduction="none", label_smoothing=epsilon)
+        asked = y >= 0
+        return held(each, torch.float16, 64)[asked].mean() if asked.any() else s.sum() * 0
+
+    for seed in range(3):
+        found = graded(loss, "objectives.cross_entropy", seed=seed, gradients=False)
+        assert found.verdict == "imprecise"
+        assert found.details["grades"]["value, wide sizes"]["entries"] > 8
+
+
+def test_one_rounding_of_a_whole_row_is_looked_for_in_several_rows():
+    """The inverse root good to 16 bits in wide rows: in one row the error may be small by chance."""
+
+    def norm(x: Any, gamma: Any, eps: float) -> Any:
+        scale = torch.rsqrt((x * x).mean(-1, keepdim=True) + eps)
+        if x.shape[-1] >= 128:
+            mantissa, exponent = torch.frexp(scale)
+            scale = torch.ldexp(torch.round(mantissa * 2**16) / 2**16, exponent)
+        return gamma * x * scale
+
+    assert all(graded(norm, "normalization.rms_norm", seed=seed).verdict == "imprecise" for seed in range(4))
