@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -32,6 +33,7 @@ from verify.search.ranges import conforming_range
 from verify.search.search import Clock
 from verify.search.setting import Setting
 from verify.search.unsaid_sizes import where_something_is_said
+from verify.search.whereabouts import by_sizes
 from verify.subject.callables import importable, supported_by, with_fixed
 from verify.subject.caller import Caller
 from verify.subject.ending import listening
@@ -48,6 +50,8 @@ from verify.subject.sandbox import default_device_aside, one_thread, what_exists
 from verify.subject.signature import given_lines
 
 Progress = Callable[[str, int, int], None]
+RAISED = re.compile(r" raised (\w+(?:\.\w+)*(?:: .*?)?) for \w", re.DOTALL)
+"""What was raised, in the message of a check."""
 
 
 def check(
@@ -199,8 +203,9 @@ def check(
             if confirmed.vague and why.changes and not fully_said(judge, why.changes):
                 beside = beside_conventions(Evidence(setting, kinds), report)
                 confirmed = beside if beside.said else confirmed
-            report.hint = _with_place(confirmed, report)
-            if sought and report.falsified and not report.hint.startswith("conforms"):
+            report.hint = _with_place(confirmed, report) or (_raised(report) if sought else "")
+            explains = report.hint.startswith("conforms") or by_sizes(report.hint)
+            if sought and report.falsified and not explains:
                 report.range = conforming_range(setting, report)
             only_the_first(setting, report, first)
     if seeking and why.changes:
@@ -281,6 +286,20 @@ def _confirmed(given: Mapping[str, Any], why: Explained, named: Mapping[str, str
             return why if changes is why.changes else Explained(said, changes)
         failed = failed or f": {other.falsified[0].name} fails under it"
     return Explained(f"nearest to convention {options_said(why.changes)}{failed}", vague=True)
+
+
+def _raised(report: Report) -> str:
+    """What a callable raises where nothing else is wrong that explains it."""
+    for failed in report.falsified:
+        found = RAISED.search(failed.message)
+        compared = failed.counterexample is not None and failed.counterexample.got is not None
+        if compared or found is None:
+            return ""
+        where = failed.name.removeprefix("robustness: ")
+        return (
+            f"it raises {found[1]}, in “{where}”" if failed.kind == "robustness" else f"it raises {found[1]}"
+        )
+    return ""
 
 
 def _with_place(why: Explained, report: Report) -> str:

@@ -283,8 +283,8 @@ def _leads(
 def fitted(item: Tensor, values: Any) -> Any:
     """Real values moved into the input's domain."""
     if item.domain == "positive":
-        return np.abs(values) + 2.0**-10
-    return np.abs(values) if item.domain == "nonnegative" else values
+        return np.asarray(np.abs(values) + 2.0**-10)  # of an array without axes NumPy makes a number
+    return np.asarray(np.abs(values)) if item.domain == "nonnegative" else values
 
 
 def members(batch: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

@@ -140,7 +140,10 @@ def _inputs(formula: Formula, example: Counterexample) -> tuple[str, list[str]]:
         if getattr(item, "role", "") == "generator":
             lines.append(f"{name} = torch.Generator().manual_seed({example.generator_seed or 0})")
         else:
-            lines.append(f"{name} = {literal(example.inputs.get(name), example.dtype)}")
+            value = example.inputs.get(name)
+            if getattr(item, "role", "") in ("data", "parameter"):
+                value = np.asarray(value)  # a number in the place of an array without axes
+            lines.append(f"{name} = {literal(value, example.dtype)}")
         names.append(name)
     return "\n".join(lines) + "\n", names
 
@@ -170,17 +173,16 @@ def _plain(formula: Formula, check: CheckResult, example: Counterexample) -> str
         text += f"for leaf in ({', '.join(real)},):\n    leaf.requires_grad_()\n"
         text += f"result = {call}\n"
         text += "outputs = list(result) if isinstance(result, (tuple, list)) else [result]\n"
-        drawn = formula.law is not None
-        if drawn:  # what is drawn has no gradient
+        if formula.law is not None:  # what is drawn has no gradient
             text += "outputs = [output for output in outputs if output.is_floating_point()]\n"
             outputs = list(example.cotangents)
         seeds = ", ".join(literal(example.cotangents[name], example.dtype) for name in outputs)
         text += f"cotangents = [{seeds}]\n"
-        text += "pairs = [pair for pair in zip(outputs, cotangents) if pair[0].requires_grad]\n" * drawn
-        pairs = "[pair[0] for pair in pairs]", "[pair[1] for pair in pairs]"
-        of, seeds = pairs if drawn else ("outputs", "cotangents")
-        text += f"gradient = torch.autograd.grad({of}, {example.what}, {seeds}, allow_unused=True)[0]"
-        text += " if pairs else None\n" if drawn else "\n"
+        text += "pairs = [pair for pair in zip(outputs, cotangents) if pair[0].requires_grad]\n"
+        text += "gradient = None\n"
+        text += "if pairs:\n"
+        given = f"[pair[0] for pair in pairs], {example.what}, [pair[1] for pair in pairs]"
+        text += f"    gradient = torch.autograd.grad({given}, allow_unused=True)[0]\n"
         text += f"got = 0.0 if gradient is None else gradient[{example.index or ()!r}].item()\n"
     else:
         place = outputs.index(example.what) if example.what in outputs else 0

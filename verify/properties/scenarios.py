@@ -106,7 +106,11 @@ def others(judge: Judge, example: Example) -> Example:
     changed: dict[str, Any] = {}
     for tensor in judge.formula.tensors:
         value = example.inputs.get(tensor.name)
-        if not isinstance(value, np.ndarray) or tensor.name in dict(example.supported.fixed):
+        if tensor.name in dict(example.supported.fixed):
+            continue
+        if tensor.role == "number" and isinstance(value, float):
+            changed[tensor.name] = value / 2 if value else (1 / 8 if tensor.domain == "share" else value)
+        if not isinstance(value, np.ndarray):
             continue
         if tensor.role == "mask":
             changed[tensor.name] = mask_kinds.settled(example.supported.masks, ~value, value.shape)
@@ -136,11 +140,13 @@ def again_with_others(judge: Judge, caller: Caller, example: Example) -> Outcome
         seen = _read(before), _read(after)
         reused = []
         for case in (second, first):
-            for old, new in zip(arguments, _passed(caller, case), strict=True):
+            for place, (old, new) in enumerate(zip(arguments, _passed(caller, case), strict=True)):
                 if isinstance(old, torch.Tensor):
                     old.copy_(new)
                 elif isinstance(old, torch.Generator):
                     old.manual_seed(case.generator_seed or 0)
+                else:
+                    arguments[place] = new
             reused.append(_read(caller.results(arguments, case.sizes, case.batch, kind)))
     except Fault as fault:
         return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)

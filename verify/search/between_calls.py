@@ -27,6 +27,8 @@ from verify.subject.playing import played_scene
 NEW = 43
 """Sizes from here on are new, but for those that examples have on purpose: all others are smaller."""
 ON_PURPOSE = {*LARGE, *OTHERS, *FULL, *chain(*ROUND_SIZES)}
+DEAR = 16.0
+"""So many times as dear as other examples these few may be."""
 ROUNDS = 4
 """Pairs of calls of which each first has to be right, and each second wrong."""
 TITLE = "robustness: nothing is kept from call to call"
@@ -93,7 +95,9 @@ class Pairs:
         """An example on unit normal data at new numbers of the chosen sizes; None where there are none that are not dear."""
         numbers = {size: next(self.numbers) for size in chosen}
         sizes = small_but(self.space.sizing, self.caller.sizes, numbers)
-        if self.space.sizing.affordable(sizes) != sizes or any(sizes[size] < NEW for size in chosen):
+        if self.space.sizing.cost(sizes) > DEAR * self.space.sizing.budget or any(
+            sizes[size] < NEW for size in chosen
+        ):
             return None
         recipe = Recipe(sizes=0, regime=0, other=0, mask=1, number=0, seed=self.setting.seed)
         return self.space.example(recipe, self.kind, sizes=sizes)
@@ -101,7 +105,7 @@ class Pairs:
     def _keeps(self, name: str, chosen: Sequence[Size]) -> bool:
         """Whether the second of two calls is wrong where this input alone has other values."""
         first = self.drawn(chosen)
-        if first is None or not isinstance(first.inputs.get(name), np.ndarray):
+        if first is None or not isinstance(first.inputs.get(name), np.ndarray | float):
             return False
         return self._only_second(first, self._changed(first, [name]))
 

@@ -76,7 +76,7 @@ def wrong_values(evidence: Evidence, report: Report | None = None) -> Explained:
     if said:
         return Explained(said)
     near = nearest(evidence, evidence.setting.named)
-    if near is not None and near.conforming >= CLEARLY * near.examples:
+    if near is not None and not near.vacuous and near.conforming >= CLEARLY * near.examples:
         return _conforming(near)
     single = in_single_precision(evidence)
     if single is not None:

@@ -47,6 +47,11 @@ class Nearest:
         return options_said(self.changes)
 
     @property
+    def vacuous(self) -> bool:
+        """Whether what fails by default lies within bounds that say nothing, though nothing is left unsaid of it."""
+        return not self.telling and not self.judge.partial
+
+    @property
     def all(self) -> bool:
         """Whether every example conforms."""
         return self.conforming == self.examples
@@ -94,13 +99,14 @@ def nearest(evidence: Evidence, named: Collection[str] = ()) -> Nearest | None:
     failing = [w for w in witnesses if w.fails]
     if not failing:
         return None
-    found: list[tuple[tuple[bool, bool, int, int], Nearest]] = []
+    found: list[tuple[tuple[bool, bool, bool, int, int], Nearest]] = []
     for changes in combinations(judge.formula, judge.conventions, named):
         other = Judge(judge.formula, {**judge.conventions, **changes})
         made = _tried(evidence, other, changes, witnesses, failing)
         if made is not None:
             left = made.examples - made.conforming
-            found.append(((left > SPOILT * made.examples, other.partial, left, len(changes)), made))
+            key = (left > SPOILT * made.examples, made.vacuous, other.partial, left, len(changes))
+            found.append((key, made))
     if found:
         first, *rest = [made for _, made in sorted(found, key=lambda each: each[0])]
         after = [r for r in rest if r.judge.partial > first.judge.partial or r.conforming > first.conforming]

@@ -15,6 +15,8 @@ from verify.search.causes.behaviour import UNSTEADY, drawn_from_outside
 from verify.search.evidence import Evidence
 from verify.subject.caller import Offence
 
+GROWS = "the error grows with the inputs"
+"""How it ends what is said of entries of a certain size."""
 AGAIN = 8
 """So many of the examples that fail are called again."""
 SOME = 1 / 4
@@ -38,6 +40,11 @@ def whereabouts(evidence: Evidence, report: Report | None = None) -> str:
 def unsteady(hint: str) -> bool:
     """Whether it was said that one call shows nothing."""
     return hint.startswith(UNSTEADY)
+
+
+def by_sizes(hint: str) -> bool:
+    """Whether it was said at which sizes, or under which masks, a callable fails: no limit on entries makes it right there."""
+    return ONLY_WHERE in hint and not hint.endswith(GROWS)
 
 
 def writes(offence: Offence) -> str:
@@ -88,9 +95,7 @@ def _entries(evidence: Evidence) -> str:
             said = "an entry of " + (
                 names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
             )
-            return (
-                f"{ONLY_WHERE} {said} reaches {least:.2g} in size ({worst}): the error grows with the inputs"
-            )
+            return f"{ONLY_WHERE} {said} reaches {least:.2g} in size ({worst}): {GROWS}"
     where, fine = {e.regime for e, _ in failing}, {e.regime for e, _ in passing}
     if not where & fine and 3 * len(where) <= len(where | fine):
         return f"fails in {len(where)} of the {len(where | fine)} regimes drawn ({worst})"

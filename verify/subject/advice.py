@@ -96,6 +96,11 @@ def _picked(result: Any, count: int, shapes: Sequence[tuple[int, ...]]) -> str:
         ]
         if count == 1 and keys:
             return f"pick an output: lambda *inputs: f(*inputs)[{keys[0]!r}]"
+        if count > 1 and isinstance(result, tuple | list) and len(result) == count:
+            return "make tensors of them: lambda *inputs: tuple(torch.as_tensor(x) for x in f(*inputs))"
+        if count > 1 and isinstance(result, Mapping) and len(result) >= count:
+            shown = ", ".join(f"found[{key!r}]" for key in list(result)[:count])
+            return f"return them in order, such as ({shown}) of found = f(*inputs)"
         return f"pick {'an output' if count == 1 else f'{count} outputs'} in a wrapper: lambda *inputs: f(*inputs)[…]"
     if isinstance(result, int | float | complex):
         return "return a tensor: without one there is no gradient"

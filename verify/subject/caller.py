@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -272,20 +272,35 @@ class Caller:
         carried = [(out, seed) for out, seed in zip(outputs, seeds, strict=True) if out.requires_grad]
         found: dict[str, Any] = dict.fromkeys(leaves)
         if carried:
-            slopes = self.guarded(
-                lambda: torch.autograd.grad(
-                    [out for out, _ in carried],
-                    list(leaves.values()),
-                    [seed for _, seed in carried],
-                    retain_graph=again,
-                    allow_unused=True,
-                ),
-                arguments,
-            )
+            given = [out for out, _ in carried], [seed for _, seed in carried], list(leaves.values()), again
+            slopes = self.guarded(partial(pulled_back, *given), arguments)
             found = dict(zip(leaves, slopes, strict=True))
         if self.recorder is not None:
             self.recorder.went_back(found)
         return found
+
+
+def pulled_back(
+    outputs: Sequence[torch.Tensor],
+    seeds: Sequence[torch.Tensor],
+    leaves: Sequence[torch.Tensor],
+    again: bool = False,
+) -> list[torch.Tensor | None]:
+    """The gradients of leaves, as ``torch.autograd.grad`` gives them; by ``backward`` where there is no other way."""
+    try:
+        return list(torch.autograd.grad(outputs, leaves, seeds, retain_graph=again, allow_unused=True))
+    except RuntimeError as error:
+        if "checkpoint" not in str(error) or ".grad()" not in str(error):  # reentrant checkpoints say so
+            raise
+    kept = [leaf.grad for leaf in leaves]
+    try:
+        for leaf in leaves:
+            leaf.grad = None
+        torch.autograd.backward(outputs, seeds, retain_graph=again)
+        return [leaf.grad for leaf in leaves]
+    finally:
+        for leaf, before in zip(leaves, kept, strict=True):
+            leaf.grad = before
 
 
 __all__ = ["Caller", "Offence"]

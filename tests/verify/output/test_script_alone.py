@@ -284,3 +284,31 @@ def test_an_adapted_call_is_written_for_each_of_its_shapes(own, tmp_path):
         assert "verify" not in text
         ((code, out),) = played(tmp_path, [text])
         assert code == 1, out
+
+
+LOOSE = """
+import torch
+
+
+def held_up(step, d_model, warmup_steps):
+    rate = torch.minimum(step.rsqrt(), step / warmup_steps**1.5) * d_model**-0.5
+    return rate.clamp(max=0.9 * (d_model * warmup_steps) ** -0.5)
+
+
+def half_detached(x, W_vocab):
+    logits = x @ W_vocab
+    return logits.detach().softmax(-1), logits
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "formula"), [("held_up", "objectives.warmup"), ("half_detached", "transformer.output")]
+)
+def test_numbers_are_tensors_and_what_has_no_gradient_is_left_out(tmp_path, name, formula):
+    """An array without axes is passed as one; of several outputs those are differentiated that carry a gradient."""
+    with users(tmp_path, loose=LOOSE):
+        report = check(getattr(importlib.import_module("loose"), name), formula, max_examples=20)
+    assert report.verdict == "falsified"
+    ((code, said),) = played(tmp_path, [script(report, f"loose:{name}")])
+    assert code == 1
+    assert "got " in said

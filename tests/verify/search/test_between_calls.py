@@ -30,6 +30,10 @@ def first_result(x, gamma, beta, eps):
     return first_of("y", F.layer_norm(x, x.shape[-1:], gamma, beta, eps))
 
 
+def first_eps(x, gamma, beta, eps):
+    return F.layer_norm(x, x.shape[-1:], gamma, beta, kept.setdefault(("eps", x.shape, x.dtype), eps))
+
+
 def first_mask(q, k, v, mask=None):
     mask = None if mask is None else first_of("mask", mask)
     return F.scaled_dot_product_attention(q, k, v, mask)
@@ -66,7 +70,8 @@ NORM, ATTENTION = "normalization.layer_norm", "attention.scaled_dot_product"
 
 KEEPS = [
     ("first_gain", NORM, "gamma", "nothing"),
-    ("first_result", NORM, "x, gamma, beta", "nothing"),
+    ("first_result", NORM, "x, gamma, beta, eps", "nothing"),
+    ("first_eps", NORM, "eps", "nothing"),
     ("first_mask", ATTENTION, "mask", "all_masks"),
 ]
 

@@ -14,7 +14,7 @@ from impl.normalization import layer_norm as norm
 from tests.verify.search.explaining import probed, scores, weights
 from verify import check
 from verify.search.causes.behaviour import unread_inputs
-from verify.search.whereabouts import unsteady
+from verify.search.whereabouts import by_sizes, unsteady
 from verify.subject.sandbox import seeded
 
 ATTENTION, NORM = "attention.scaled_dot_product", "normalization.layer_norm"
@@ -155,3 +155,25 @@ class TestCausesThatAreNone:
             return weights(scores(q, k), mask).to(torch.bfloat16).to(v.dtype) @ v
 
         assert check(rounded, ATTENTION, dtypes=["float64"]).hint.startswith("float16 or bfloat16 inside")
+
+
+def test_what_is_raised_is_told_where_nothing_else_is_wrong():
+    """By values that it does not take, wherever these stand."""
+
+    def norm(x, gamma, beta, eps):
+        if (x == x[..., :1]).all() and x.shape[-1] > 1:
+            raise RuntimeError("all entries are alike")
+        return torch.nn.functional.layer_norm(x, x.shape[-1:], gamma, beta, eps)
+
+    report = check(norm, "normalization.layer_norm")
+    assert report.headline == "falsified: it raises RuntimeError: all entries are alike"
+
+
+def test_no_range_is_offered_where_sizes_tell_where_it_fails():
+    """A limit on entries would not make it right there."""
+    assert by_sizes("fails only where n ≥ 17 and a mask hides something")
+    assert by_sizes("as if `a` were held in float16; fails only where m ≥ 7")
+    assert not by_sizes(
+        "fails only where an entry of x reaches 30 in size (worst at …): the error grows with the inputs"
+    )
+    assert not by_sizes("the scale is missing")

@@ -57,6 +57,20 @@ def test_what_gives_no_tensor_of_the_right_rank_is_refused_with_advice(fn, says)
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("fn", "says"),
+    [
+        (lambda x, W: (1.0, 2.0), r"tuple\(torch.as_tensor\(x\) for x in f\(\*inputs\)\)"),
+        (lambda x, W: {"p": 1, "logits": 2}, r"\(found\['p'\], found\['logits'\]\) of found = f\(\*inputs\)"),
+        (lambda x, W: (x, x, x), "pick 2 outputs"),
+    ],
+)
+def test_what_gives_other_than_several_tensors_is_told_how_to_give_them(fn, says):
+    """Numbers, a mapping, and more than were asked for."""
+    with pytest.raises(Unusable, match=says):
+        check(fn, "transformer.output", max_examples=5)
+
+
 def met(fn, formula_id, kinds=("float64", "float32")):
     """A caller after the first calls, and what they showed."""
     caller = Caller(fn, find(formula_id))

@@ -101,14 +101,13 @@ def looks_ahead(evidence: Evidence) -> str:
     later: set[tuple[str, str]] = set()
     other: set[tuple[str, str]] = set()
     for witness in evidence.failing[:4]:
-        for item, place, output, row in _read_besides(evidence, witness):
-            found = later if _is_later(evidence, witness, item, place, output, row) else other
-            found.add((item.name, output.name))
-    if later:
-        name, shown = min(later)
+        for item, output, ahead in _read_besides(evidence, witness):
+            (later if ahead else other).add((item.name, output.name))
+    if later - other:
+        name, shown = min(later - other)
         return f"look-ahead: position i of {shown} depends on later positions of {name}, and must not: it sees the future"
-    if other:
-        name, shown = min(other)
+    if other | later:
+        name, shown = min(other | later)
         return f"{shown} depends on entries of {name} that it must not read (hidden or at other positions)"
     return ""
 
@@ -129,27 +128,47 @@ def _is_later(
     return compared and place > row + whole(other, sizes) - whole(own, sizes)
 
 
-def _read_besides(evidence: Evidence, witness: Witness) -> Iterable[tuple[Tensor, int, Tensor, int]]:
-    """(input, place, output, row): the row changes with the entries at that place, where the statement's does not."""
+def _read_besides(evidence: Evidence, witness: Witness) -> Iterable[tuple[Tensor, Tensor, bool]]:
+    """(input, output, whether it looks ahead): rows change with entries at places that the statement does not read for them.
+
+    That a place is not read is asked with NaN there: where a softmax is saturated, other numbers may change nothing. It is a
+    look ahead if the statement reads for each row all places up to it and none behind, and one behind is read.
+    """
     example, base = witness.example, evidence.stated(witness.example)
     for item, value in rows_of_data(evidence.formula, example):
+        found: dict[str, list[tuple[int, int]]] = {}
+        unread: dict[str, set[tuple[int, int]]] = {}
         for place in range(value.shape[0]):
-            moved = np.array(value)
-            moved[place] = moved[place][..., ::-1] * 0.5 + 0.75
+            moved, gone = np.array(value), np.array(value)
+            moved[place], gone[place] = moved[place][..., ::-1] * 0.5 + 0.75, np.nan
             got = evidence.called(example, {item.name: moved}).got
             if got is None or witness.got is None:
                 return
-            said = evidence.stated(example, {item.name: moved})
+            said = evidence.stated(example, {item.name: gone})
             for tensor, a, b, c, d in zip(
                 evidence.judge.flat.outputs, base, said, witness.got, got, strict=True
             ):
                 for row in range(len(a) if a.ndim > 1 else 0):
+                    if not np.array_equal(a[row], b[row], equal_nan=True):
+                        continue
+                    unread.setdefault(tensor.name, set()).add((row, place))
                     # Rows that have nothing to do with the entries differ by roundings at most. The data are ordinary, of size 1:
                     # what is close beside the largest entry is so by itself.
-                    if np.array_equal(a[row], b[row], equal_nan=True) and not np.allclose(
+                    if not np.allclose(
                         c[row], d[row], rtol=evidence.close, atol=evidence.close, equal_nan=True
                     ):
-                        yield item, place, tensor, row
+                        found.setdefault(tensor.name, []).append((row, place))
+        for tensor in evidence.judge.flat.outputs:
+            for row, place in found.get(tensor.name, ()):
+                hidden = unread[tensor.name]
+                rows = len(base[evidence.judge.flat.outputs.index(tensor)])
+                causal = hidden == {
+                    (r, p)
+                    for r in range(rows)
+                    for p in range(value.shape[0])
+                    if _is_later(evidence, witness, item, p, tensor, r)
+                }
+                yield item, tensor, causal and _is_later(evidence, witness, item, place, tensor, row)
 
 
 def unread_inputs(evidence: Evidence) -> str:

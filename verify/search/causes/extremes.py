@@ -60,7 +60,7 @@ def in_a_narrower_type(evidence: Evidence) -> str:
         return ""
     # All of them: of rows of two entries, normalised, even float32 loses nothing.
     stated = [_as_stated(evidence, w) for w in evidence.failing]
-    followed = 2 * sum(stated) >= len(stated) and all(_follows(evidence, w) for w in evidence.failing)
+    followed = 4 * sum(stated) >= len(stated) and all(_follows(evidence, w) for w in evidence.failing)
     if all(stated) or followed:
         return ""
     return (
@@ -134,17 +134,22 @@ def _in_float64(evidence: Evidence) -> list[Witness]:
 
 
 def _most_right(evidence: Evidence, witnesses: Sequence[Witness], kind: str) -> bool:
-    return sum(_right_in(evidence, w, kind) for w in witnesses) > MOST * len(witnesses)
+    told = [right for w in witnesses if (right := _right_in(evidence, w, kind)) is not None]
+    return bool(told) and sum(told) > MOST * len(told)
 
 
-def _right_in(evidence: Evidence, witness: Witness, kind: str) -> bool:
+def _right_in(evidence: Evidence, witness: Witness, kind: str) -> bool | None:
+    """Whether a result is within a few bounds of a type; None where these say nothing, being as large as what is compared."""
     judge = evidence.judge
     expected = judge.expect(witness.example.inputs, kind, rigorous=False)
     with np.errstate(all="ignore"):
-        return all(
+        fine = [
             bool((np.abs(g - e.value) <= 8 * e.bound + 1e-300).all() or not np.isfinite(e.bound).any())
             for e, g in zip(expected, witness.got or (), strict=True)
-        )
+        ]
+        if any((8 * e.bound < np.abs(e.value)).any() for e in expected):
+            return all(fine)
+    return None if all(fine) else False
 
 
 def error(evidence: Evidence, witness: Witness) -> float:
