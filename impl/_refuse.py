@@ -3,7 +3,9 @@
 The checks themselves stand in the functions, as bare comparisons: they run on every call, these lines only on refusal.
 """
 
+import operator
 from collections.abc import Mapping
+from numbers import Real
 
 import torch
 from torch import Tensor
@@ -41,6 +43,20 @@ def check_lead(formula: str, vectors: Mapping[str, Tensor] | None = None, /, **g
         return broadcast_shapes(*leads)
     except RuntimeError:
         raise shapes(formula, "leading dimensions that broadcast", **vectors, **given) from None
+
+
+def is_integer(value: object) -> bool:
+    """Whether a value is a whole number, of NumPy or torch, too; not a bool."""
+    try:
+        operator.index(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, RuntimeError):
+        return False
+    return not isinstance(value, bool)
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a real number, of NumPy, too; not a bool."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def out_of_range(formula: str, name: str, ids: Tensor, size: int) -> IndexError:

@@ -29,13 +29,22 @@ def sample(
     """
     if not isinstance(generator, Generator):
         raise TypeError(f"decoding.sample: expected a torch.Generator; got {type(generator).__name__}")
+    if not isinstance(x, Tensor):
+        raise TypeError(f"decoding.sample: expected a tensor as x; got {type(x).__name__}")
+    if not (_refuse.is_number(T) and _refuse.is_number(p) and _refuse.is_integer(k)):
+        raise TypeError(
+            f"decoding.sample: expected numbers T and p, and an integer k; got T {T!r}, k {k!r}, p {p!r}"
+        )
     _refuse.check_floating("decoding.sample", x=x)
     if x.dim() < 1 or not x.shape[-1]:
         raise _refuse.shapes("decoding.sample", "x (... n V), V >= 1", x=x)
     if not (0 < T < math.inf and k >= 1 and 0 < p <= 1):
         raise ValueError(f"decoding.sample: expected T > 0, k >= 1, 0 < p <= 1; got T {T}, k {k}, p {p}")
     with torch.no_grad():
-        z, token = (x.detach().double() / T).sort(dim=-1, descending=True, stable=True)
+        z = x.detach().double()
+        top = z.amax(-1, keepdim=True)
+        z = (z - top.where(top.isfinite(), top.new_zeros(()))) / T  # below 0, however small T is
+        z, token = z.sort(dim=-1, descending=True, stable=True)
         share = torch.softmax(z[..., :k], -1)
         total = share.cumsum(-1)
         if p < 1:
@@ -64,10 +73,11 @@ def sampled(
 
     ``log_probability`` is the model's own, before temperature, top-k and nucleus. Errors are those of ``greedy`` and ``sample``.
     """
-    lengths = checked("decoding.sample", prompts, lengths, max_length=max_length)
+    name = "decoding.sample"
+    lengths = checked(name, model, prompts, lengths, end, max_length=max_length, top_k=top_k)
 
     def draw(logits: Tensor) -> Tensor:
         k = logits.shape[-1] if top_k is None else top_k
         return sample(logits, temperature, k, top_p, generator)
 
-    return word_by_word(model, prompts, lengths, draw, max_length, end)
+    return word_by_word(name, model, prompts, lengths, draw, max_length, end)

@@ -1,13 +1,26 @@
 """The length penalty: without one the shortest continuation is the likeliest, since every token's log-probability is negative."""
 
-from typing import Literal
+import math
+from typing import Literal, get_args
 
 from jaxtyping import Float, Integer
 from torch import Tensor
 
+from impl import _refuse
+
 __all__ = ["Penalty", "penalised"]
 
 Penalty = Literal["gnmt", "power"]
+
+
+def check_penalty(name: str, alpha: float, penalty: str) -> None:
+    """Refuse a law that there is not, or an α that is no finite number."""
+    if penalty not in get_args(Penalty):
+        raise ValueError(f"{name}: penalty is {' or '.join(map(repr, get_args(Penalty)))}; got {penalty!r}")
+    if not _refuse.is_number(alpha):
+        raise TypeError(f"{name}: expected a number as alpha; got {alpha!r}")
+    if not math.isfinite(alpha):
+        raise ValueError(f"{name}: expected a finite alpha; got {alpha}")
 
 
 def penalised(
@@ -19,7 +32,9 @@ def penalised(
     """The score log p / ((5 + L)/6)^α ("gnmt", Wu et al. 2016, equation 14) or log p / L^α ("power").
 
     L counts the tokens that were generated, ``end`` among them; the prompt is not counted. α = 0 leaves log p as it is.
+    ValueError for another law, or an α that is not finite.
     """
+    check_penalty("decoding.penalised", alpha, penalty)
     if alpha == 0:
         return log_probability
     L = lengths.to(log_probability.dtype)  # before the division, which of integers is made in float32

@@ -13,8 +13,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int64, Integer
 from torch import Tensor
 
-from impl.decoding.penalties import Penalty, penalised
-from impl.decoding.steps import State, StepModel, checked, lengths_to_end
+from impl.decoding.penalties import Penalty, check_penalty, penalised
+from impl.decoding.steps import State, StepModel, checked, lengths_to_end, started
 
 __all__ = ["Beams", "Decoded", "beam", "greedy"]
 
@@ -59,12 +59,13 @@ def greedy(
     ``lengths`` says how many tokens of each prompt count (all, if not given); without ``end`` every row gets
     ``max_length`` tokens. ValueError for sizes that do not fit.
     """
-    lengths = checked("decoding.greedy", prompts, lengths, max_length=max_length)
-
-    return word_by_word(model, prompts, lengths, lambda logits: logits.max(-1).indices, max_length, end)
+    name = "decoding.greedy"
+    lengths = checked(name, model, prompts, lengths, end, max_length=max_length)
+    return word_by_word(name, model, prompts, lengths, lambda logits: logits.max(-1).indices, max_length, end)
 
 
 def word_by_word(
+    name: str,
     model: StepModel[S],
     prompts: Integer[Tensor, "b n"],
     lengths: Integer[Tensor, " b"],
@@ -77,6 +78,7 @@ def word_by_word(
     ``choose`` makes of logits the next token of each row.
     """
     logits, state = model.start(prompts, lengths)
+    started(name, logits, len(prompts), end)
     found, losses, done = [], [], None
     for turn in range(max_length):
         token = choose(logits)
@@ -116,8 +118,11 @@ def beam(
     ``penalised``; it decides what is kept, and the order of what is returned. The search ends when all beams are finished or
     have ``max_length`` tokens. ValueError for sizes that do not fit.
     """
-    lengths = checked("decoding.beam", prompts, lengths, max_length=max_length, width=width, top=top)
+    name = "decoding.beam"
+    check_penalty(name, alpha, penalty)
+    lengths = checked(name, model, prompts, lengths, end, max_length=max_length, width=width, top=top)
     logits, state = model.start(prompts, lengths)
+    started(name, logits, len(prompts), end)
     b, device = len(prompts), logits.device
     # Of one beam no more than ``width`` are kept, its best, however many it proposes.
     t = min(width, logits.shape[-1], *(() if top is None else (top,)))
@@ -127,7 +132,7 @@ def beam(
     done = torch.zeros(b, 1, dtype=torch.bool, device=device)
     first = torch.arange(t, device=device) == 0
     for turn in range(max_length):
-        word, gain = (x.view(b, -1, t) for x in _best(logits, t))
+        word, gain = (x.view(b, tokens.shape[1], t) for x in _best(logits, t))
         # A finished beam has one candidate, itself; the places of its others stay empty.
         stays = done.unsqueeze(-1)
         gain = torch.where(stays, torch.where(first, 0.0, -torch.inf), gain)
@@ -138,6 +143,7 @@ def beam(
         parent = chosen // t
         total, count = grown.gather(1, chosen), longer.gather(1, chosen)
         said = word.masked_fill(stays, end or 0).flatten(1).gather(1, chosen)
+        each = tokens.shape[1]
         before = tokens.gather(1, parent.unsqueeze(-1).expand(-1, -1, turn))
         tokens = torch.cat((before, said.unsqueeze(-1)), -1)
         done = done.gather(1, parent) | total.isneginf()
@@ -146,7 +152,7 @@ def beam(
             if done.all():
                 break
         if turn + 1 < max_length:
-            rows = torch.arange(b, device=device).unsqueeze(-1) * (len(logits) // b) + parent
+            rows = torch.arange(b, device=device).unsqueeze(-1) * each + parent
             logits, state = model.step(state.reorder(rows.flatten()), said.flatten())
     return _filled(tokens, total, penalised(total, count, alpha, penalty), count, width, end)
 

@@ -87,19 +87,45 @@ class Recomputed:
 
     def _last(self, state: Read) -> Float[Tensor, "r V"]:
         logits = self.logits(state.tokens)
+        if logits.shape[:-1] != state.tokens.shape:
+            tokens = state.tokens
+            raise _refuse.shapes("Recomputed", "logits (r n V) of tokens (r n)", tokens=tokens, logits=logits)
         at = (state.lengths - 1)[:, None, None].expand(-1, 1, logits.shape[-1])
         return logits.gather(1, at.long()).squeeze(1)
 
 
 def checked(
-    name: str, prompts: Integer[Tensor, "b n"], lengths: Integer[Tensor, " b"] | None, **sizes: int | None
-) -> Integer[Tensor, " b"]:
+    name: str,
+    model: object,
+    prompts: Integer[Tensor, "b n"],
+    lengths: Integer[Tensor, " b"] | None,
+    end: int | None,
+    **sizes: int | None,
+) -> Int64[Tensor, " b"]:
     """How many tokens of each prompt count: all, where nothing is said.
 
-    ValueError for prompts that are not (b n) with n >= 1, lengths outside 1..n, or sizes below 1.
+    ValueError for prompts that are not (b n) with n >= 1, lengths outside 1..n, or sizes below 1; TypeError for what is no tensor
+    of integers, no integer, or no model.
     """
+    if not isinstance(model, StepModel):
+        raise TypeError(
+            f"{name}: expected a model with the methods start and step, such as impl.transformer.Conditioned, or Recomputed of a "
+            f"function; got {type(model).__name__}"
+        )
+    for which, size in {**sizes, "end": end}.items():
+        if not _refuse.is_integer(size) and not (size is None and which in ("end", "top", "top_k")):
+            raise TypeError(f"{name}: expected an integer as {which}; got {size!r}")
     if any(size is not None and size < 1 for size in sizes.values()):
         raise ValueError(f"{name}: expected sizes >= 1; got {sizes}")
+    if end is not None and end < 0:
+        raise ValueError(f"{name}: expected the id of a token as end; got {end}")
+    for which, given in {"prompts": prompts, "lengths": lengths}.items():
+        if given is not None and not isinstance(given, Tensor):
+            raise TypeError(f"{name}: expected a tensor of integers as {which}; got {type(given).__name__}")
+        if given is not None and (
+            given.is_floating_point() or given.is_complex() or given.dtype == torch.bool
+        ):
+            raise _refuse.dtypes(name, f"integer {which}", **{which: given})
     if prompts.dim() != 2 or not prompts.shape[1]:
         raise _refuse.shapes(name, "prompts (b n), n >= 1", prompts=prompts)
     if lengths is None:
@@ -108,7 +134,19 @@ def checked(
         raise _refuse.shapes(name, "prompts (b n), lengths (b)", prompts=prompts, lengths=lengths)
     if ((lengths < 1) | (lengths > prompts.shape[1])).any():
         raise ValueError(f"{name}: expected lengths in 1..{prompts.shape[1]}; got {lengths.tolist()}")
-    return lengths
+    return lengths.long()
+
+
+def started(name: str, logits: Float[Tensor, "b V"], b: int, end: int | None) -> None:
+    """Refuse what a model began with: not a row of logits for each prompt, or a vocabulary without ``end``."""
+    if logits.dim() != 2 or len(logits) != b:
+        raise _refuse.shapes(name, f"logits (b V) of a model for b = {b} prompts", logits=logits)
+    if not logits.is_floating_point():
+        raise _refuse.dtypes(name, "floating logits of a model", logits=logits)
+    if end is not None and end >= logits.shape[-1]:
+        raise ValueError(
+            f"{name}: expected end in 0..{logits.shape[-1] - 1}, a word of the vocabulary; got {end}"
+        )
 
 
 def lengths_to_end(tokens: Int64[Tensor, "... T"], end: int | None) -> Int64[Tensor, "..."]:

@@ -3,6 +3,7 @@
 from jaxtyping import Bool, Float, Integer
 from torch import Tensor
 
+from impl import _refuse
 from impl.transformer.cache import Cache
 from impl.transformer.transformer import Transformer
 
@@ -22,12 +23,17 @@ class Conditioned:
         source_mask: Bool[Tensor, "b m"] | None = None,
         capacity: int | None = None,
     ) -> None:
+        if source.dim() != 2:
+            raise _refuse.shapes("transformer", "source (b m)", source=source)
         self.model, self.source, self.source_mask, self.capacity = model, source, source_mask, capacity
 
     def start(
         self, prompts: Integer[Tensor, "b n"], lengths: Integer[Tensor, " b"]
     ) -> tuple[Float[Tensor, "b V"], Cache]:
         """Logits after each prompt, of which the first ``lengths`` words count, and the cache that goes on from there."""
+        if len(prompts) != len(self.source):
+            expected = "prompts (b n), one for each source (b m)"
+            raise _refuse.shapes("transformer", expected, prompts=prompts, source=self.source)
         memory = self.model.encode(self.source, self.source_mask)
         cache = self.model.start(memory, self.source_mask, self.capacity)
         return self.model.decode_step(prompts, cache, lengths), cache

@@ -107,6 +107,8 @@ class Transformer(nn.Module):
                 "transformer", "memory (b m d_model), mask (b m)", memory=memory, mask=source_mask
             )
         capacity = self.config.max_length if capacity is None else capacity
+        if not _refuse.is_integer(capacity) or capacity < 1:
+            raise ValueError(f"transformer: expected room for 1 token or more as capacity; got {capacity!r}")
         cache = self.decoder.start(memory, source_mask, self.target.positions(capacity))
         cache.prepared = Prepared.of(self.target, self.decoder, self.W_o)
         return cache
@@ -121,6 +123,7 @@ class Transformer(nn.Module):
         ``lengths`` says how many of a row's n words are real (at least one): prompts of different lengths, padded behind their
         ends. The logits are those of ``decode`` at the place of the row's last word. ValueError where the cache has no room.
         """
+        _rows_of(cache, ids, 2)
         b, n = ids.shape
         mask = None
         if lengths is not None:
@@ -136,11 +139,12 @@ class Transformer(nn.Module):
             return self.decode_word(ids.squeeze(1), cache)
         x = self.target(ids, mask, F.embedding(cache.places(n), cache.positions))
         x = self.decoder.step(x, cache, lengths)
-        last = x[:, -1] if lengths is None else x[torch.arange(b, device=x.device), lengths - 1]
+        last = x[:, -1] if lengths is None else x[torch.arange(b, device=x.device), lengths.long() - 1]
         return self._logits(last)
 
     def decode_word(self, ids: Integer[Tensor, " r"], cache: Cache) -> Float[Tensor, "r V"]:
         """``decode_step`` of one more word in every row."""
+        _rows_of(cache, ids, 1)
         if cache.prepared is not None:
             if cache.prepared.holds():
                 return cache.prepared.step(ids, cache)
@@ -149,6 +153,13 @@ class Transformer(nn.Module):
 
     def _logits(self, x: Tensor) -> Tensor:
         return linear(x, self.W_o)
+
+
+def _rows_of(cache: Cache, ids: Tensor, axes: int) -> None:
+    """Refuse ids that are not one row, or one word, for each row of a cache."""
+    if ids.dim() != axes or ids.shape[0] != cache.lengths.shape[0]:
+        expected = f"ids ({'r n' if axes == 2 else 'r'}) of the cache's r = {len(cache.lengths)} rows"
+        raise _refuse.shapes("transformer", expected, ids=ids)
 
 
 def _between(lengths: Tensor, low: int, high: int) -> bool:

@@ -61,3 +61,19 @@ def test_what_cannot_be_drawn_from_is_refused(T, k, p):
         sample(torch.zeros(2, 3), T, k, p, generator())
     with pytest.raises(TypeError, match=r"decoding\.sample: expected a torch.Generator"):
         sample(torch.zeros(2, 3), 1.0, 1, 1.0, None)
+
+
+def test_the_likeliest_is_drawn_however_small_the_temperature_is(normal):
+    """Where a logit divided by it is no number any more."""
+    x = normal(5, 7)
+    drawn = sample(x, 1e-320, 7, 1.0, torch.Generator().manual_seed(0))
+    assert torch.equal(drawn, x.argmax(-1))
+
+
+@pytest.mark.parametrize("changes", [{"T": "1"}, {"T": None}, {"k": 1.5}, {"p": "1"}, {"x": [1.0, 2.0]}])
+@pytest.mark.usefixtures("unchecked")
+def test_what_is_no_number_or_tensor_is_refused(changes):
+    """In one line."""
+    given = {"x": torch.zeros(3), "T": 1.0, "k": 2, "p": 1.0} | changes
+    with pytest.raises(TypeError, match=r"decoding\.sample: expected"):
+        sample(*given.values(), torch.Generator())

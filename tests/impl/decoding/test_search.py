@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -98,3 +99,65 @@ def test_what_does_not_fit_is_refused_in_a_line(said, prompts, more):
     """The procedure, what was expected, what was given."""
     with pytest.raises(ValueError, match=rf"decoding\.beam: expected {said}"):
         beam(model(), torch.tensor(prompts), **more)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "said"),
+    [
+        ({"prompts": [[0]]}, TypeError, "a tensor of integers as prompts; got list"),
+        ({"prompts": torch.zeros(1, 1)}, TypeError, "integer prompts; got prompts float32"),
+        ({"lengths": torch.tensor([True])}, TypeError, "integer lengths; got lengths bool"),
+        ({"max_length": 2.0}, TypeError, "an integer as max_length; got 2.0"),
+        ({"max_length": None}, TypeError, "an integer as max_length; got None"),
+        ({"width": True}, TypeError, "an integer as width; got True"),
+        ({"end": "2"}, TypeError, "an integer as end; got '2'"),
+        ({"end": -1}, ValueError, "the id of a token as end; got -1"),
+        ({"end": 3}, ValueError, "end in 0..2, a word of the vocabulary; got 3"),
+        ({"alpha": None}, TypeError, "a number as alpha; got None"),
+        ({"alpha": math.nan}, ValueError, "a finite alpha; got nan"),
+        ({"penalty": "gnm"}, ValueError, "penalty is 'gnmt' or 'power'; got 'gnm'"),
+        ({"model": lambda tokens: tokens}, TypeError, "the methods start and step, .* got function"),
+        ({"model": Recomputed(lambda tokens: TABLE)}, ValueError, r"logits \(r n V\) of tokens \(r n\)"),
+        ({"model": Recomputed(lambda tokens: TABLE.long()[tokens])}, TypeError, "floating logits of a model"),
+    ],
+)
+@pytest.mark.usefixtures("unchecked")
+def test_what_is_of_another_kind_is_refused_by_its_name(changes, error, said):
+    """One line for each argument, and for what a model gives."""
+    given = {"model": model(), "prompts": torch.tensor([[0]]), "max_length": 2, "width": 1} | changes
+    with pytest.raises(error, match=said) as caught:
+        beam(given.pop("model"), given.pop("prompts"), **given)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_numbers_of_numpy_and_torch_are_integers_too():
+    """As sizes, and as the end."""
+    prompts = torch.tensor([[0]])
+    plain = beam(model(), prompts, width=2, max_length=3, end=END)
+    other = beam(
+        model(),
+        prompts,
+        width=np.int64(2),
+        max_length=torch.tensor(3),
+        end=torch.tensor(END),
+        alpha=np.float32(0),
+    )
+    assert torch.equal(plain.tokens, other.tokens)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int32])
+def test_lengths_count_whatever_integers_they_are(dtype):
+    """Bytes, too, by which torch masks where others pick."""
+    prompts = torch.tensor([[0, 1], [1, 0]])
+    plain = greedy(model(), prompts, torch.tensor([1, 2]), max_length=3)
+    assert torch.equal(
+        greedy(model(), prompts, torch.tensor([1, 2], dtype=dtype), max_length=3).tokens, plain.tokens
+    )
+
+
+def test_no_prompt_has_no_continuation():
+    """In a batch of none, as from greedy decoding."""
+    none = torch.zeros(0, 2, dtype=torch.int64)
+    assert beam(model(), none, width=3, max_length=2).tokens.shape == (0, 3, 2)
+    assert greedy(model(), none, max_length=2).tokens.shape == (0, 2)

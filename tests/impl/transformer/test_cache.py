@@ -219,3 +219,20 @@ def test_what_does_not_fit_is_refused_in_one_line(case):
         cache.reorder(torch.tensor([0.0]))
     with pytest.raises(ValueError, match=r"^transformer: expected at most max_length 23 tokens; got 24$"):
         started(it, source, capacity=24)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_rows_that_are_not_those_of_the_cache_are_refused(case):
+    """As they are picked, and as words are read; nothing is lost by it."""
+    it, source, target, _ = case()
+    cache = started(it, source)
+    it.decode_step(target[:, :2], cache)
+    for rows, error in (([0, 3], IndexError), ([-1], IndexError), ([[0]], ValueError)):
+        with pytest.raises(error, match="transformer: expected rows"):
+            cache.reorder(torch.tensor(rows))
+    for ids in (target[:1, 2], target[:, 2:3], torch.cat((target, target))[:, 2]):
+        with pytest.raises(ValueError, match="of the cache's r = 3 rows"):
+            it.decode_word(ids, cache)
+    with pytest.raises(ValueError, match=r"capacity; got 5\.0"):
+        started(it, source, capacity=5.0)
+    assert cache.lengths.tolist() == [2, 2, 2]
