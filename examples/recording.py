@@ -5,12 +5,28 @@ from __future__ import annotations
 import json
 import platform
 import re
+import tempfile
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import torch
+
+
+def folder(path: Path) -> Path:
+    """A folder that can be written to, made where there is none: before the work, so that nothing is lost after it. ValueError
+    where there cannot be one.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"--out: expected a folder that can be written to; {path}: {error.strerror}"
+        ) from error
+    return path
 
 
 def write(found: Mapping[str, Any], path: Path) -> None:

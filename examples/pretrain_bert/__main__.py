@@ -169,10 +169,9 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], object] = 
         "--device", choices=("cpu", "cuda"), default="cpu", help="what torch computes on (%(default)s)"
     )
     given = parser.parse_args(arguments)
-    folder = given.out or Path("build", "pretrain_bert", given.config.stem)
     try:
         settings = Settings.read(given.config)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = recording.folder(given.out or Path("build", "pretrain_bert", given.config.stem))
         with processes(given.device) as these:
             work(settings, folder, these, say if these.rank == 0 else lambda _: None)
     except ValueError as error:

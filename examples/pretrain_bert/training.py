@@ -166,23 +166,23 @@ class Run:
 
     def load(self, path: Path) -> None:
         """Take up the run that left a checkpoint, as it was then. ValueError if the settings are others, but for what changes
-        no weight on paper: workers, threads, and how parameters are shared.
+        no weight on paper (workers, threads, and how parameters are shared), or if the file is no checkpoint of such a run.
         """
-        state = checkpoints.load(path)
-        if (was := _essence(state["settings"])) != _essence(self.settings.state()):
-            raise ValueError(f"{path} belongs to other settings: {was}")
-        set_state_dict(
-            self.model,
-            self.optimizer,
-            model_state_dict=state["model"],
-            optim_state_dict=state["optimizer"],
-            options=WHOLE,
-        )
-        self.schedule.load_state_dict(state["schedule"])
-        self.batches.load_state_dict(state["batches"])
-        self.step, self.seconds, self.processor = state["step"], state["seconds"], state["processor"]
-        self.losses = state["losses"]
-        self.curve = [Point(**{**each, "quality": Quality(**each["quality"])}) for each in state["curve"]]
+        with checkpoints.taken_up(path) as state:
+            if (was := _essence(state["settings"])) != _essence(self.settings.state()):
+                raise ValueError(f"{path} belongs to other settings: {was}")
+            set_state_dict(
+                self.model,
+                self.optimizer,
+                model_state_dict=state["model"],
+                optim_state_dict=state["optimizer"],
+                options=WHOLE,
+            )
+            self.schedule.load_state_dict(state["schedule"])
+            self.batches.load_state_dict(state["batches"])
+            self.step, self.seconds, self.processor = state["step"], state["seconds"], state["processor"]
+            self.losses = state["losses"]
+            self.curve = [Point(**{**each, "quality": Quality(**each["quality"])}) for each in state["curve"]]
 
     def export(self, folder: Path) -> None:
         """Model and vocabulary as a folder that ``from_pretrained`` and transformers read; the first process writes it."""

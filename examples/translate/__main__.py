@@ -55,7 +55,8 @@ def measure(run: Run) -> Result:
     numbers = measured_numbers(settings.measured, run.held, generator(settings, MEASURED))
     batch = pairs(numbers).to(device)
     model, early = run.trained(), deepcopy(run.model)
-    early.load_state_dict(run.early or run.recent[0])
+    # Weights of a run that ended before are those it ended with.
+    early.load_state_dict(run.early or run.recent[-1])
     to_digits, to_words = exact(model, batch)
     some = pairs(numbers[: settings.searched]).to(device)
     return Result(
@@ -92,7 +93,7 @@ def summary(result: Result) -> str:
         "",
         f"The best beam of {s.searched} of them, in both directions:",
         "",
-        f"{'':6}  {'as trained':>33}  {f'after {s.early} steps':>33}",
+        f"{'':6}  {'as trained':>33}  {f'after {min(s.early, s.steps)} steps':>33}",
         f"{'width':>6}" + 2 * f"  {'to digits':>9}  {'to words':>9}  {'mean log p':>11}",
     ]
     for pair in zip(result.beams, result.early, strict=True):
@@ -168,11 +169,10 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], object] = 
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         parser.error(f"torch cannot compute on {given.device}: {str(error).splitlines()[0]}")
-    folder = given.out or Path("build", "translate", f"seed-{given.seed}")
-    folder.mkdir(parents=True, exist_ok=True)
     # The matrices are small: two threads would wait for each other.
     torch.set_num_threads(1)
     try:
+        folder = recording.folder(given.out or Path("build", "translate", f"seed-{given.seed}"))
         run = Run.resumed(Settings(seed=given.seed, steps=given.steps), folder / "checkpoint.pt", device)
     except ValueError as error:
         parser.error(str(error))

@@ -177,23 +177,28 @@ class Run:
     @classmethod
     def resumed(cls, settings: Settings, path: Path, device: torch.device | str = "cpu") -> Run:
         """The run that left a checkpoint, as it was then; a new one where there is none. ValueError if the settings are others,
-        but for the number of steps, which may have grown.
+        but for the number of steps, which may have grown, or if the file is no checkpoint of such a run.
         """
         run = cls(settings, device)
         if not path.exists():
             return run
-        state = checkpoints.load(path)
-        was = Settings(**state["settings"])
-        if replace(was, steps=settings.steps) != settings or state["step"] > settings.steps:
-            raise ValueError(f"{path} belongs to {was} and has {state['step']} steps; expected {settings}")
-        run.step, run.seconds, run.processor = state["step"], state["seconds"], state["processor"]
-        run.curve = [Point(**point) for point in state["curve"]]
-        run.early, run.recent = state["early"], state["recent"]
-        run.model.load_state_dict(state["model"])
-        run.optimizer.load_state_dict(state["optimizer"])
-        run.schedule.load_state_dict(state["schedule"])
-        run.numbers.set_state(state["numbers"])
-        run.dropping = state["dropping"]
+        with checkpoints.taken_up(path) as state:
+            was = Settings(**state["settings"])
+            if replace(was, steps=settings.steps) != settings or state["step"] > settings.steps:
+                raise ValueError(
+                    f"{path} belongs to {was} and has {state['step']} steps; expected {settings}"
+                )
+            run.step, run.seconds, run.processor = state["step"], state["seconds"], state["processor"]
+            run.curve = [Point(**point) for point in state["curve"]]
+            run.early, run.recent = state["early"], state["recent"]
+            run.model.load_state_dict(state["model"])
+            run.optimizer.load_state_dict(state["optimizer"])
+            run.schedule.load_state_dict(state["schedule"])
+            run.numbers.set_state(state["numbers"])
+            run.dropping = state["dropping"]
+        if run.step < settings.steps and run.step % settings.every:
+            # The end of a shorter run, at which a longer one has no checkpoint and no point of its curve.
+            run.curve, run.recent = run.curve[:-1], run.recent[:-1]
         return run
 
 

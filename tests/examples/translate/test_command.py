@@ -145,6 +145,18 @@ def test_what_cannot_be_done_is_refused_in_a_line(
     assert line in said
 
 
+@pytest.mark.usefixtures("tiny")
+def test_a_folder_that_cannot_be_written_to_is_refused_before_the_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file stands in its place."""
+    (tmp_path / "file").write_text("something")
+    with pytest.raises(SystemExit) as ended:
+        command.main(["--out", str(tmp_path / "file" / "folder")])
+    assert ended.value.code == 2
+    assert "--out: expected a folder that can be written to; " in capsys.readouterr().err
+
+
 def test_help_says_what_every_option_does(capsys: pytest.CaptureFixture[str]) -> None:
     """With its usual value."""
     with pytest.raises(SystemExit) as ended:

@@ -154,9 +154,23 @@ def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path) -> None:
             ValueError, match=r"checkpoint.pt belongs to Settings\(seed=0, .* has 7 steps; expected"
         ):
             Run.resumed(other, path)
-    longer, whole = Run.resumed(replace(TINY, steps=11), path), Run(replace(TINY, steps=11))
-    longer.train()
+    path.unlink()
+    checkpoints.save({"step": 3}, path)
+    with pytest.raises(
+        ValueError, match=r"checkpoint.pt is no checkpoint of this run \(KeyError: 'settings'\)"
+    ):
+        Run.resumed(TINY, path)
+
+
+@pytest.mark.parametrize("steps", [2, 3, 7, 8])
+def test_a_run_that_is_made_longer_is_the_longer_run(steps: int, tmp_path: Path) -> None:
+    """Weights, their mean, the early ones and the curve: the end of the shorter run is not among them, unless the longer has
+    a checkpoint there.
+    """
+    path, longer = tmp_path / "checkpoint.pt", replace(TINY, steps=11, averaged=3)
+    Run(replace(longer, steps=steps)).train(path)
+    run, whole = Run.resumed(longer, path), Run(longer)
+    assert run.step == steps
+    run.train()
     whole.train()
-    assert all(
-        torch.equal(x, whole.model.state_dict()[name]) for name, x in longer.model.state_dict().items()
-    )
+    assert same(run, whole)
