@@ -6,8 +6,8 @@ at 64×768. What counts is the processor time of a process and of those it start
 memory is the peak of a process. Short commands run in several rounds, of which the median is taken. Every command begins with
 the same imports (of torch and SymPy, above all), which take seconds and are not the checker's own: they are measured by
 themselves, up to the end of the process and under the settings of its garbage collector that the command of that tree makes, and
-the ratio is given in all and without them. Checks have become more since (grades, large sizes, more theorems and kinds of use): what
-those take that both trees make is a row of its own.
+the ratio is given in all and without them. Checks have become more since (grades, large sizes, more theorems and kinds of use):
+what those take that both trees make is a row of its own.
 """
 
 import argparse

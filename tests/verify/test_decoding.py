@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 import verify
-from impl.decoding import beam, greedy
+from impl.decoding import Recomputed, beam, greedy
 from spec.language.registry import procedures
 from tests.verify.playing import played, users
 from verify.decoding import check_procedure, script
@@ -92,7 +92,10 @@ def test_a_callable_that_lacks_what_is_needed_is_refused() -> None:
     [
         ("text", "returned str"),
         (torch.zeros(2, 3), "of torch.float32"),
-        (torch.zeros(5, 3, dtype=torch.int64), "for 1 prompts"),
+        (
+            torch.zeros(5, 3, dtype=torch.int64),
+            r"tokens \(5, 3\) of torch.int64; expected integers \(1, tokens\)",
+        ),
         ((torch.zeros(1, 3, dtype=torch.int64), torch.zeros(1, 3)), "returned numbers"),
     ],
 )
@@ -304,3 +307,140 @@ def test_a_headline_says_which_requirement_is_violated() -> None:
     assert report.hint.removeprefix("violated: ") in [
         r.sentence for r in procedures()["bert.wordpiece"].requirements
     ]
+
+
+class Asked(torch.nn.Module):
+    """Greedy decoding as a module: what it takes its forward pass says."""
+
+    def forward(self, model, prompts, *, max_length, **others):
+        """Keeps what it was asked beside."""
+        self.others = set(others)
+        return greedy(model, prompts, max_length=max_length, **others)
+
+
+def test_a_module_is_asked_for_what_its_forward_pass_takes() -> None:
+    """And one that takes anything is asked for what the procedure has: a greedy decoder is not told of beams."""
+    module = Asked()
+    report = check_procedure(module, GREEDY, max_examples=20)
+    assert report.verdict == "conforms", str(report)
+    assert report.notes == []
+    assert module.others == {"lengths", "end"}
+
+
+def test_who_writes_into_what_is_given_is_falsified() -> None:
+    """With what became of it."""
+
+    def writes(model, prompts, *, max_length, lengths, end):
+        found = greedy(model, prompts, lengths=lengths, max_length=max_length, end=end)
+        lengths.fill_(1)
+        return found
+
+    report = check_procedure(writes, GREEDY, max_examples=30)
+    assert report.headline == "falsified: it wrote into the lengths that it was given: [2] became [1]"
+
+
+FORGETFUL = torch.Generator().manual_seed(0)
+
+
+def now_and_then(model, prompts, *, max_length, lengths, end):
+    """Another log-probability in one call of five."""
+    tokens, log_p, *_ = greedy(model, prompts, lengths=lengths, max_length=max_length, end=end)
+    return tokens, log_p + (torch.rand((), generator=FORGETFUL) < 0.2)
+
+
+def first_only(model, prompts, *, max_length, lengths, end):
+    """The first prompt alone is answered where there are several."""
+    found = greedy(model, prompts, lengths=lengths, max_length=max_length, end=end)
+    return tuple(x[:1] for x in found)
+
+
+def narrow(model, prompts, *, width, top, **others):
+    """The beam is expanded by all tokens whatever is asked."""
+    return beam(model, prompts, width=width, top=None, **others)
+
+
+def raises(model, prompts, *, max_length):
+    """There is no such method."""
+    return model.generate(prompts, max_length=max_length)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "procedure_id", "said"),
+    [
+        (raises, "decoding.greedy", "it raised AttributeError: 'Table' object has no attribute 'generate'"),
+        (
+            first_only,
+            "decoding.greedy",
+            "it returned tokens (1, 1) of torch.int64; expected integers (2, tokens)",
+        ),
+        (now_and_then, "decoding.greedy", "the same call gives another result"),
+        (narrow, "decoding.beam", "prompt [0] gets 2 continuations; expected 1"),
+    ],
+)
+def test_a_headline_says_what_is_wrong(wrong, procedure_id: str, said: str) -> None:
+    """That it raises, returns what cannot be read, is not the same twice, or else how it differs."""
+    report = verify.check(wrong, procedure_id)
+    assert report.headline.startswith(f"falsified: {said}"), report.headline
+
+
+LIMITS = {
+    "more than four beams": lambda found, asked: asked["width"] > 4,
+    "more than seven tokens in the vocabulary": lambda found, asked: asked["model"].vocabulary > 7,
+    "more than three prompts": lambda found, asked: len(asked["prompts"]) > 3,
+    "prompts of more than five tokens": lambda found, asked: asked["prompts"].shape[1] > 5,
+    "more than eight tokens to come": lambda found, asked: asked["max_length"] > 8,
+}
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_beam_search_that_is_wrong_beyond_a_limit_is_found(limit: str) -> None:
+    """Right with fewer, its beams in the wrong order with more."""
+
+    def limited(model, prompts, **others):
+        found = beam(model, prompts, **others)
+        beyond = LIMITS[limit](found, {"model": model, "prompts": prompts, **others})
+        return tuple(x.roll(1, 1) for x in found) if beyond else found
+
+    assert check_procedure(limited, BEAM).verdict == "falsified"
+
+
+def test_what_half_precision_cannot_tell_apart_a_greedy_decoder_must() -> None:
+    """Tokens that are nearly equally likely: in bfloat16 the first of them is taken."""
+
+    def half(model, prompts, *, max_length):
+        for _ in range(max_length):
+            prompts = torch.cat((prompts, model(prompts)[:, -1:].bfloat16().argmax(-1)), 1)
+        return prompts[:, -max_length:]
+
+    assert check_procedure(half, GREEDY).verdict == "falsified"
+
+
+def test_which_of_equal_beams_is_kept_is_a_property() -> None:
+    """Ours keeps that of the first token; who keeps the last conforms, and is told so."""
+
+    def last(model, prompts, **others):
+        flipped = Recomputed(Backwards(model))
+        tokens, *numbers = beam(flipped, model.vocabulary - 1 - prompts, **_turned(model, others))
+        return (model.vocabulary - 1 - tokens, *numbers)
+
+    ours, other = (check_procedure(f, BEAM, max_examples=10) for f in (beam, last))
+    assert (ours.verdict, other.verdict) == ("conforms", "conforms"), str(other)
+    assert [each.name for each in ours.properties] == []
+    assert [each.name for each in other.properties] == ["ties"]
+    assert "[4] instead of [0]" in other.properties[0].says
+
+
+class Backwards:
+    """A model of the same texts whose tokens are numbered from the end."""
+
+    def __init__(self, model) -> None:
+        self.model, self.vocabulary = model, model.vocabulary
+
+    def __call__(self, tokens):
+        """Logits, the last token's first."""
+        return self.model(self.vocabulary - 1 - tokens).flip(-1)
+
+
+def _turned(model, others):
+    end = others["end"]
+    return {**others, "end": None if end is None else model.vocabulary - 1 - end}

@@ -19,6 +19,21 @@ SMALL = {"vocabulary": 3, "length": 3}
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """How large a case is at most: words, tokens of a prompt, prompts, tokens to come, beams."""
+
+    vocabulary: int
+    prompt: int
+    prompts: int
+    length: int
+    width: int
+
+
+USUAL, LARGE = Sizes(7, 5, 3, 6, 4), Sizes(17, 9, 5, 12, 9)
+"""Those of most cases, and those of one in six: there a limit shows that an implementation has."""
+
+
+@dataclass(frozen=True)
 class Case:
     """One problem as data: what it takes to set it again."""
 
@@ -35,7 +50,7 @@ class Case:
     def told(self, beams: bool) -> dict[str, Any]:
         """What a reader is shown."""
         made = {"model": f"{self.kind}, seed {self.seed}, vocabulary 0 … {self.vocabulary - 1}"}
-        if self.kind in ("table", "tied"):
+        if self.kind in ("table", "tied", "near"):
             table = model_of(self.kind, self.vocabulary, self.seed)
             assert isinstance(table, Table)
             made["logits after each token"] = table.table.numpy()  # type: ignore[assignment]
@@ -76,21 +91,23 @@ def cases(
     """Cases that a callable which takes these options can be asked; ``fewest`` prompts at least.
 
     One in three is *pressing*: few words, an end, a long text and much reward for its length, so that finished and unfinished
-    beams compete to the last step.
+    beams compete to the last step. One in six is large.
     """
-    pressing = not small and {"end", "alpha"} <= takes and draw(st.integers(0, 2)) == 2
-    V = draw(st.integers(2, SMALL["vocabulary"] if small or pressing else 7))
+    sort = 0 if small else draw(st.integers(0, 5))
+    pressing = sort in (3, 4) and {"end", "alpha"} <= takes
+    most = LARGE if sort == 5 else USUAL
+    V = draw(st.integers(2, SMALL["vocabulary"] if small or pressing else most.vocabulary))
     token = st.integers(0, V - 1)
-    one = st.lists(token, min_size=1, max_size=5)
+    one = st.lists(token, min_size=1, max_size=most.prompt)
     if "lengths" not in takes:
-        n = draw(st.integers(1, 5))
+        n = draw(st.integers(1, most.prompt))
         one = st.lists(token, min_size=n, max_size=n)
-    prompts = draw(st.lists(one, min_size=fewest, max_size=max(fewest, 3)))
+    prompts = draw(st.lists(one, min_size=fewest, max_size=max(fewest, most.prompts)))
     end: int | None
     if pressing:
-        length, end, alpha = draw(st.integers(4, 6)), draw(token), ALPHAS[-1]
+        length, end, alpha = draw(st.integers(4, most.length)), draw(token), ALPHAS[-1]
     else:
-        length = draw(st.integers(1, SMALL["length"] if small else 6))
+        length = draw(st.integers(1, SMALL["length"] if small else most.length))
         end = draw(st.sampled_from((None, *range(V)))) if "end" in takes else None
         alpha = draw(st.sampled_from(ALPHAS)) if "alpha" in takes else 0.0
     return Case(
@@ -100,7 +117,7 @@ def cases(
         tuple(map(tuple, prompts)),
         length,
         end,
-        draw(st.integers(1, 4)) if "width" in takes else 1,
+        draw(st.integers(1, most.width)) if "width" in takes else 1,
         draw(st.none() | st.integers(1, V)) if "top" in takes else None,
         alpha,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -75,24 +75,37 @@ def check_procedure(
         versions=versions(),
         importable=importable(fn),
     )
+    searches: list[CaseSearch] = []
     with listening(), one_thread(), default_device_aside():
         for check in (VALUE, *procedure.named, REPEATS):
             count = examples if check == VALUE else max(1, int(SHARE * examples))
-            report.checks.append(_search(judge, check, count, seed, clock))
+            searches.append(_search(judge, check, count, seed, clock))
+            report.checks.append(searches[-1].result())
             if report.first_violation is None and report.falsified:
                 report.first_violation = time.perf_counter() - began
         if not report.falsified and not clock.over:
             told_of_ties(judge, report)
-    violated = [check for check in report.falsified if check.kind == "theorem" and check.counterexample]
-    if (
-        violated and violated[0].counterexample
-    ):  # what it has to meet says more than that it is not the reference's
-        report.hint = f"violated: {violated[0].counterexample.violates}"
+    report.hint = _hint(searches)
     report.seconds = time.perf_counter() - began
     return report
 
 
-def _search(judge: Judge, check: str, count: int, seed: int, clock: Clock) -> CheckResult:
+def _hint(searches: Sequence[CaseSearch]) -> str:
+    """What explains a falsification: that it cannot be asked, that it is not the same twice, or which requirement it violates,
+    which says more than how it differs from the reference.
+    """
+    wrong = {search.check: seen for search in searches if (seen := search.found) is not None}
+    if VALUE in wrong and wrong[VALUE].fault:
+        return f"it {wrong[VALUE].wrong}"
+    if REPEATS in wrong:
+        return "the same call gives another result"
+    for search in searches:
+        if search.check in wrong and search.check != VALUE and not wrong[search.check].fault:
+            return f"violated: {search.judge.procedure.named[search.check].sentence}"
+    return wrong[VALUE].wrong if VALUE in wrong else ""
+
+
+def _search(judge: Judge, check: str, count: int, seed: int, clock: Clock) -> CaseSearch:
     search = CaseSearch(judge, check, clock)
     test = hypothesis.settings(
         max_examples=count,
@@ -110,7 +123,7 @@ def _search(judge: Judge, check: str, count: int, seed: int, clock: Clock) -> Ch
         # What was found is kept by the search; a callable that fails now and then has failed.
         if not search.failed:
             raise
-    return search.result()
+    return search
 
 
 class CaseSearch:
@@ -152,16 +165,21 @@ class CaseSearch:
         self.last = case
         raise Violated
 
+    @property
+    def found(self) -> Seen | None:
+        """What is wrong in the smallest case that failed; None where none did."""
+        return None if self.last is None else self.failed[self.last]
+
     def result(self) -> CheckResult:
         """The check's result."""
         made = CheckResult(self._name, self._kind, CONFORMS, self.seen, self.worst)
         if self.check == VALUE and self.seen + self.idle:
             made.effective = self.seen / (self.seen + self.idle)
-        if self.last is not None:
-            made.verdict, made.message = FALSIFIED, self.failed[self.last].wrong
+        if self.found is not None:
+            made.verdict, made.message = FALSIFIED, self.found.wrong
             made.counterexample = self._counterexample(self.last)
-            if self.failed[self.last].ratio is not None:
-                made.worst_ratio = self.failed[self.last].ratio
+            if self.found.ratio is not None:
+                made.worst_ratio = self.found.ratio
         elif not self.seen:
             made.verdict = INCONCLUSIVE
             made.message = self.unsupported or "no case decided anything"

@@ -9,12 +9,12 @@ it has one: anything that gives logits (r n V) for tokens (r n) when it is calle
 asked for: without ``lengths`` prompts are of equal length, without ``end`` nothing ends early, without ``top`` a beam is expanded
 by all tokens, without ``alpha`` there is no penalty. A beam search returns its h ≤ width best continuations, or the
 best alone as (b T); log-probabilities and scores may be left out. From its first ``end`` on a row holds ``end``; a row of
-log-probability −∞ is empty. NotImplementedError says that a problem is not supported, and it is passed over.
+log-probability −∞ is empty. What it is given is left as it was. NotImplementedError says that a problem is not supported, and it
+is passed over. How large the problems are at most is in :mod:`verify.decoding.cases`.
 """
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -26,8 +26,12 @@ from torch import Tensor
 from spec.decoding.continuations import Continuation, Found, Problem
 from verify.decoding.cases import Case, models_of
 from verify.faults import Fault, Unsupported, Unusable, complaint, said_by
+from verify.subject.signature import signature_of
 
-OPTIONS = ("lengths", "max_length", "end", "width", "top", "alpha")
+OPTIONS = {
+    "decoding.greedy": ("lengths", "max_length", "end"),
+    "decoding.beam": ("lengths", "max_length", "end", "width", "top", "alpha"),
+}
 NEEDED = {"decoding.greedy": ("max_length",), "decoding.beam": ("max_length", "width")}
 WITHOUT = {
     "lengths": "checked with prompts of equal length",
@@ -56,11 +60,12 @@ class Decoder:
         if not callable(fn):
             raise Unusable(f"{procedure_id}: {fn!r} is not callable")
         try:
-            parameters = inspect.signature(fn).parameters.values()
+            parameters = signature_of(fn).parameters.values()
         except (TypeError, ValueError):
             raise Unusable(f"{procedure_id}: the signature of {fn!r} is not known") from None
         every = any(p.kind is p.VAR_KEYWORD for p in parameters)
-        takes = frozenset(o for o in OPTIONS if every or any(p.name == o for p in parameters))
+        options = OPTIONS[procedure_id]
+        takes = frozenset(o for o in options if every or any(p.name == o for p in parameters))
         for name in NEEDED[procedure_id]:
             if name not in takes:
                 raise Unusable(f"{procedure_id}: the callable takes no {name} (see verify.decoding.contract)")
@@ -106,12 +111,16 @@ def solved(
         "top": problem.top,
         "alpha": problem.alpha,
     }
+    before = prompts.clone(), lengths.clone()
     try:
         returned = fn(model, prompts, **{name: value for name, value in given.items() if name in takes})
     except NotImplementedError as error:
         raise Unsupported(said_by(error)) from None
     except Exception as error:
         raise Fault(f"raised {complaint(error)}") from error
+    for name, now, was in zip(("prompts", "lengths"), (prompts, lengths), before, strict=True):
+        if not torch.equal(now, was):
+            raise Fault(f"wrote into the {name} that it was given: {was.tolist()} became {now.tolist()}")
     return read(returned, beams, problem)
 
 
@@ -136,6 +145,7 @@ def read(returned: Any, beams: bool, problem: Problem) -> Found:
         if not isinstance(part, Tensor):
             raise Fault(f"returned {type(part).__name__} where a tensor is expected")
     tokens, *numbers = parts[: 3 if beams else 2]
+    was = tuple(tokens.shape)
     alone = beams and tokens.dim() == 2
     if alone:
         tokens, numbers = tokens.unsqueeze(1), [x.unsqueeze(1) if x.dim() == 1 else x for x in numbers]
@@ -143,9 +153,8 @@ def read(returned: Any, beams: bool, problem: Problem) -> Found:
         tokens, numbers = tokens.unsqueeze(1), [x.unsqueeze(1) for x in numbers]
     b = len(problem.prompts)
     if tokens.dim() != 3 or len(tokens) != b or tokens.is_floating_point():
-        raise Fault(
-            f"returned tokens {tuple(tokens.shape)} of {tokens.dtype}; expected integers for {b} prompts"
-        )
+        wanted = f"({b}, beams, tokens) or ({b}, tokens)" if beams else f"({b}, tokens)"
+        raise Fault(f"returned tokens {was} of {tokens.dtype}; expected integers {wanted}")
     if any(x.shape != tokens.shape[:2] for x in numbers):
         shapes = ", ".join(str(tuple(x.shape)) for x in numbers)
         raise Fault(f"returned numbers {shapes} beside tokens {tuple(tokens.shape)}")

@@ -96,7 +96,7 @@ class CaseJudge:
             requirement = self.procedure.named[check]
             return Seen(requirement.broken(problem, lambda asked: self._solved(case, asked)))
         except Fault as fault:
-            return Seen(str(fault))
+            return Seen(str(fault), fault=True)
 
     def _solved(self, case: Case, problem: Problem) -> Found:
         """What it returns for a problem; asked once, since whether it repeats itself is a check of its own."""
@@ -163,7 +163,10 @@ def kinds_for(decoder: Decoder, check: str) -> tuple[str, ...]:
     """The kinds of models that a check draws."""
     if hasattr(decoder.fn, "model"):
         return (OWN,)
-    return ("tied", "table", "attention") if check == REPEATS else ("table", "attention")
+    return {
+        REPEATS: ("tied", "table", "attention"),
+        VALUE: ("table", "attention", "table", "attention", "near"),
+    }.get(check, ("table", "attention"))
 
 
 __all__ = [

@@ -24,13 +24,13 @@ class Table:
 
     cached = True
 
-    def __init__(self, vocabulary: int, seed: int, tied: bool = False) -> None:
+    def __init__(self, vocabulary: int, seed: int, tied: bool = False, apart: float = 0.0) -> None:
         self.vocabulary = vocabulary
         random = torch.Generator().manual_seed(seed)
         table = SPREADS[seed % len(SPREADS)] * torch.randn(
             vocabulary, vocabulary, dtype=torch.float64, generator=random
         )
-        self.table = table.sign() if tied else table
+        self.table = table.sign() + apart * table if tied else table
 
     def __call__(self, tokens: Tensor) -> Tensor:
         """Logits (r n V) of the token after each."""
@@ -132,5 +132,7 @@ KINDS = {
     "table": Table,
     "attention": Attention,
     "tied": lambda vocabulary, seed: Table(vocabulary, seed, tied=True),
+    # Half precision takes them for tied, single precision does not.
+    "near": lambda vocabulary, seed: Table(vocabulary, seed, tied=True, apart=2.0**-15),
 }
 """Ways to make a model from a vocabulary and a seed."""

@@ -12,9 +12,11 @@ VALUE, REPEATS = "value", "same call, same result"
 class Seen:
     """What came of a case: what is wrong ("" if nothing), and the largest difference beside the tolerance, if one was judged.
 
-    ``idle`` says that the case decides nothing: two candidates lie closer together than rounding.
+    ``idle`` says that the case decides nothing: two candidates lie closer together than rounding. ``fault``: nothing could be
+    compared, since the callable raised or did not do what the contract says.
     """
 
     wrong: str = ""
     ratio: float | None = None
     idle: bool = False
+    fault: bool = False

@@ -12,7 +12,6 @@ NotImplementedError says that a case is not supported, and it is passed over.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -25,6 +24,7 @@ from spec.bert import pack, wordpiece
 from spec.language.procedure import Procedure
 from verify.decoding.seen import REPEATS, VALUE, Seen
 from verify.faults import Fault, Unsupported, Unusable, complaint, said_by
+from verify.subject.signature import signature_of
 
 LETTERS = "aAéა"
 """Few letters, so that pieces meet: one in both cases, one with an accent, and one of three bytes in UTF-8 that is no word of its
@@ -130,7 +130,7 @@ class TokenJudge:
         if not callable(fn):
             raise Unusable(f"{procedure.id}: {fn!r} is not callable")
         try:
-            parameters = inspect.signature(fn).parameters.values()
+            parameters = signature_of(fn).parameters.values()
         except (TypeError, ValueError):
             raise Unusable(f"{procedure.id}: the signature of {fn!r} is not known") from None
         options = tuple(procedure.inputs)[2:]
@@ -176,7 +176,7 @@ class TokenJudge:
                 return Seen(differs(self.solve(problem), self.solve(problem), "called again"))
             return Seen(self.procedure.named[check].broken(problem, self.solve))
         except Fault as fault:
-            return Seen(str(fault))
+            return Seen(str(fault), fault=True)
 
     def solve(self, problem: Any) -> Any:
         """Call it for a problem, and read what it returns.

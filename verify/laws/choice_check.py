@@ -229,7 +229,7 @@ def check_choices(
     """Check what ``caller`` draws against a law in which every position has an outcome of its own; see :func:`check_law`."""
     kept: list[str] = []
     drawing = Drawing(caller, formula, conventions, seed, device)
-    planned = situations()
+    planned = situations(formula)
     state = global_state()
     try:
         part = drawing.pace(planned)

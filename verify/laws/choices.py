@@ -68,6 +68,10 @@ class Situation:
     """Where in the primes the sizes begin that are neither positions nor outcomes."""
     numbers: tuple[float, ...] = (1.0,)
     """The Python numbers, one after the other and again from the first."""
+    offset: float = 0.0
+    """What is added to real inputs."""
+    whole: tuple[int, ...] = ()
+    """The whole numbers that are inputs themselves; primes where there are none."""
 
     @property
     def calls(self) -> int:
@@ -120,8 +124,29 @@ class Draws:
         return int(self.chosen.size)
 
 
-def situations() -> tuple[Situation, ...]:
-    """The situations, the main one large enough for the stated power against any probability."""
+def situations(formula: Formula) -> tuple[Situation, ...]:
+    """The situations, the main one large enough for the stated power against any probability; and those of extreme numbers,
+    where the formula is given numbers.
+    """
+    asked = any(is_size(item) or item.role == "number" for item in formula.inputs)
+    return (*_usual(), *(EXTREME if asked else ()))
+
+
+EXTREME = (
+    Situation("one at most", 4, 7, 2_000, whole=(1,)),
+    Situation("all at most", 2, 101, 30_000, scale=0.5, whole=(101,), numbers=(1.0, 1.0)),
+    Situation("more than there are", 2, 211, 30_000, scale=0.5, whole=(223,), numbers=(1.0, 0.95)),
+    Situation("small numbers", 4, 7, 10_000, scale=0.2, whole=(11,), numbers=(0.1, 0.9)),
+    Situation("a small share", 3, 101, 10_000, scale=0.5, whole=(101,), numbers=(1.0, 0.02)),
+    Situation("far from zero", 4, 7, 10_000, offset=200.0, whole=(7,)),
+    Situation("large numbers", 4, 7, 10_000, scale=4.0, whole=(7,), numbers=(5.0, 0.95)),
+)
+"""How many outcomes stay at most, a temperature, a share: at the ends of what they may be, where an implementation may have a
+way of its own or a limit.
+"""
+
+
+def _usual() -> tuple[Situation, ...]:
     level = ALPHA / 2 / (4 * 5)  # of a headline test: the outcomes of the main situation
     joint = LIKELIEST**2
     main = max(
@@ -139,6 +164,8 @@ def situations() -> tuple[Situation, ...]:
         Situation("very many outcomes", 1, 1031, 20_000, copies=512),
         Situation("huge inputs", 64, 5, 500, scale=1e5, masked=True, copies=64),
         Situation("one outcome", 2, 1, 2_000, copies=500, numbers=(1.0, 0.1)),
+        # Repetitions of one call, not in one.
+        Situation("one position", 1, 5, 400, copies=1),
         Situation("a batch", 3, 7, 30_000, masked=True, batch=(2, 3), copies=1024, numbers=(1.0, 0.7)),
     )
 
@@ -174,15 +201,17 @@ def drawn_inputs(formula: Formula, situation: Situation, seed: int, masks: bool)
         elif item.domain in ("integer", "label"):
             inputs[item.name] = random.integers(0, whole(item.below, sizes), shape)
         elif item.role != "generator":
-            drawn = fitted(item, situation.scale * random.standard_normal(shape))
+            drawn = fitted(item, situation.offset + situation.scale * random.standard_normal(shape))
             inputs[item.name] = rounded(drawn, situation.dtype)
     return inputs
 
 
 def sizes_in(formula: Formula, situation: Situation) -> dict[Size, int]:
-    """Positions and outcomes as the situation has them, small primes for the other sizes."""
+    """Positions and outcomes as the situation has them, its whole numbers, and small primes for the other sizes."""
     law = law_of(formula)
     given = {law.over[-1][1]: situation.positions, law.probability.shape[len(law.over)]: situation.outcomes}
+    asked = (item for item in formula.inputs if is_size(item) and item not in given)
+    given |= dict(zip(asked, situation.whole, strict=False))
     others = (s for s in sizes_of_formula(formula) if s not in given)
     return {**given, **dict(zip(others, PRIMES[situation.others :], strict=False))}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from verify.laws.checking import check_law
 from verify.properties.values import Judge
 from verify.report import FALSIFIED, Report, options_said
-from verify.search.hints import Explained, explained
+from verify.search.hints import Explained, explained, scenes
 from verify.search.nearest import combinations
 from verify.search.setting import Setting
 
@@ -24,7 +24,10 @@ def reasons(setting: Setting, report: Report, kinds: list[str]) -> Explained:
         if all(_holds(setting, changes, asked) for asked in (TRIED, 1.0)):
             return Explained(f"conforms under convention {options_said(changes)}", changes, tried=True)
     causes = [check.details.get("cause") or check.message.partition(";")[0] for check in failed]
-    return Explained(causes[0] if causes else "", tried=True)
+    beside = "" if failed else scenes(report.falsified)
+    return Explained(
+        causes[0] if causes else beside and f"what it draws conforms; wrong in: {beside}", tried=True
+    )
 
 
 def _holds(setting: Setting, changes: dict[str, str], asked: float) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from verify.faults import Unsupported
 from verify.properties.leaks import UNREAD
-from verify.report import Report
+from verify.report import CheckResult, Report
 from verify.search.between_calls import kept_between_calls
 from verify.search.causes.table import CAUSES, FORMS, SLOPES, cause
 from verify.search.edge_checks import REMEDY, leaking
@@ -61,8 +61,7 @@ def explained(setting: Setting, report: Report, kinds: list[str]) -> Explained:
         if all(c.name == f"robustness: {UNREAD}" for c in failed):
             return Explained(_unread(setting, kinds[0]))
         if all(c.kind == "robustness" for c in failed):
-            scenes = ", ".join(f"“{c.name.removeprefix('robustness: ')}”" for c in failed)
-            return Explained(f"plain calls conform; wrong in: {scenes}")
+            return Explained(f"plain calls conform; wrong in: {scenes(failed)}")
     except Unsupported:
         pass
     return Explained()
@@ -97,6 +96,11 @@ def beside_conventions(
     return Explained(said or whereabouts(evidence, report), vague=True)
 
 
+def scenes(failed: Iterable[CheckResult]) -> str:
+    """The checks of robustness among these, as one names them."""
+    return ", ".join(f"“{c.name.removeprefix('robustness: ')}”" for c in failed if c.kind == "robustness")
+
+
 def _conforming(near: Nearest) -> Explained:
     few = "" if near.all else f" at {near.conforming} of {near.examples} examples"
     return Explained(f"conforms under convention {near.said}{few}", near.changes, others=near.others)
@@ -113,4 +117,4 @@ def _unread(setting: Setting, dtype: str) -> str:
     )
 
 
-__all__ = ["Explained", "beside_conventions", "explained", "wrong_values"]
+__all__ = ["Explained", "beside_conventions", "explained", "scenes", "wrong_values"]

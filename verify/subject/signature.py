@@ -43,7 +43,7 @@ def taken(fn: Callable[..., Any], formula: Formula, fixed: Collection[str], name
     inputs = [str(item) for item in formula.inputs]
     masked = bool(inputs) and formula.is_mask(formula.inputs[-1])
     try:
-        signature = _signature(fn)
+        signature = signature_of(fn)
     except (ValueError, TypeError):  # builtins that tell nothing about themselves: the first call shows
         return Taken(mask=masked)
     offered = dict.fromkeys((frozenset[str](), frozenset(fixed)))
@@ -60,8 +60,12 @@ def taken(fn: Callable[..., Any], formula: Formula, fixed: Collection[str], name
     )
 
 
-def _signature(fn: Callable[..., Any]) -> inspect.Signature:
-    """The parameters of a callable: of a module those of its forward pass, of what was scripted those of its schema."""
+def signature_of(fn: Callable[..., Any]) -> inspect.Signature:
+    """The parameters of a callable: of a module those of its forward pass, of what was scripted those of its schema.
+
+    Raises:
+        ValueError, TypeError: it tells nothing about itself.
+    """
     if isinstance(fn, torch.nn.Module):
         return inspect.signature(fn.forward)
     if isinstance(fn, functools.partial) and isinstance(fn.func, torch.nn.Module):

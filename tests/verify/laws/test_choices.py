@@ -63,7 +63,7 @@ def test_ours_conforms() -> None:
 @pytest.fixture(scope="module")
 def main() -> Any:
     """A sample of the main situation."""
-    return Drawing(ours, hard, None, 0, "cpu").draw(situations()[0])
+    return Drawing(ours, hard, None, 0, "cpu").draw(situations(hard)[0])
 
 
 def test_the_plan_reaches_its_power(main: Any) -> None:
@@ -84,7 +84,7 @@ def test_the_plan_reaches_its_power(main: Any) -> None:
 
 def test_situations_are_what_their_names_say() -> None:
     """Alike weights, a peak, a single key, a single permitted key, none at all, and members of a batch occur."""
-    named = {s.name: s for s in situations()}
+    named = {s.name: s for s in situations(hard)}
     drawing = Drawing(ours, hard, None, 0, "cpu")
     few = {name: Situation(**{**vars(s), "draws": 8, "copies": 4}) for name, s in named.items()}
     found = {name: drawing.draw(s) for name, s in few.items()}

@@ -9,6 +9,7 @@ import pytest
 from torch import Generator, Tensor
 
 from impl.masking import mlm
+from spec.decoding.sample import sample
 from spec.masking.nsp import nsp
 from verify import check
 from verify.laws import pace
@@ -75,7 +76,7 @@ def test_rows_drawn_token_by_token_get_a_verdict(hurried: None) -> None:
 
 def test_a_quick_callable_is_asked_for_all_draws() -> None:
     """Nothing is said of draws that were all made."""
-    main, *_ = situations()
+    main, *_ = situations(sample)
     assert paced(main, 1.0) is main
     assert check(plain, nsp).notes == []
 
@@ -107,7 +108,7 @@ def test_the_power_told_is_reached(count: int, p: float) -> None:
 
 def test_everything_is_drawn_some_times() -> None:
     """However slow a callable is, a situation keeps a few calls, and a layout its two."""
-    assert all(paced(s, 1e-9).draws >= min(s.draws, pace.LEAST) for s in situations())
+    assert all(paced(s, 1e-9).draws >= min(s.draws, pace.LEAST) for s in situations(sample))
     little = paced(Situation("some", 3, 5, 30_000), 1e-9)
     assert (little.draws, little.copies, little.calls) == (pace.LEAST, 32, 2)
     layout = Layout("some", 48, 1009, 600_000, 64).paced(1e-9)

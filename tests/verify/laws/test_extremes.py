@@ -1,0 +1,85 @@
+"""A sampler wrong only where its numbers are extreme, or a call has one position, is found in the situation made for that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Generator, Tensor
+
+from impl.decoding import sample as ours
+from spec.decoding.sample import sample
+from spec.masking.nsp import nsp
+from verify import check
+from verify.laws.choice_causes import impossible
+from verify.laws.choice_check import Drawing
+from verify.laws.choice_tests import outcomes
+from verify.laws.choices import EXTREME, Situation, situations
+from verify.laws.results import ALPHA
+from verify.laws.statistics import Tally
+from verify.mutants.pairs import plain
+
+Sampler = Callable[[Tensor, float, int, float, Generator], Tensor]
+NAMED = {each.name: each for each in situations(sample)}
+
+
+def is_found(wrong: Sampler, situation: Situation) -> bool:
+    """Whether what is drawn in the situation shows it: something impossible, or shares that are off."""
+    draws = Drawing(wrong, sample, None, 0, "cpu").draw(situation)
+    tally = Tally(ALPHA, 20)
+    outcomes(draws, tally)
+    return bool(impossible(draws)) or not tally.verdict()[0]
+
+
+WRONG: dict[str, Sampler] = {
+    "one at most": lambda x, T, k, p, g: ours(x, T, k if k > 1 else x.shape[-1], p, g),
+    "all at most": lambda x, T, k, p, g: ours(x, T, min(k, 50), p, g),
+    "more than there are": lambda x, T, k, p, g: ours(x, T, k if k <= x.shape[-1] else 1, p, g),
+    "small numbers": lambda x, T, k, p, g: ours(x, max(T, 0.4), k, p, g),
+    "a small share": lambda x, T, k, p, g: ours(x, T, k, p if p >= 0.1 else 1.0, g),
+    "large numbers": lambda x, T, k, p, g: ours(x, min(T, 2.0), k, p, g),
+    "far from zero": lambda x, T, k, p, g: ours(x.bfloat16().float(), T, k, p, g),
+    "one position": lambda x, T, k, p, g: x.argmax(-1) if x.numel() == x.shape[-1] else ours(x, T, k, p, g),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_at_an_extreme_alone_is_found_there(name: str) -> None:
+    """A limit of its own, or another way at the end of what a number may be; ours conforms there."""
+    assert is_found(WRONG[name], NAMED[name])
+    assert not is_found(ours, NAMED[name])
+
+
+def test_every_extreme_situation_has_something_that_it_finds() -> None:
+    """None is there for nothing."""
+    assert {each.name for each in EXTREME} <= set(WRONG)
+
+
+def test_what_takes_no_numbers_is_not_asked_for_extreme_ones() -> None:
+    """Pairs of sentences have none."""
+    assert not set(EXTREME) & set(situations(nsp))
+
+
+def test_the_numbers_of_a_situation_are_those_it_says() -> None:
+    """How many stay at most, the temperature, the share; the sizes of the rest are as they are."""
+    seen = set()
+
+    def asked(x: Tensor, T: float, k: int, p: float, g: Generator) -> Tensor:
+        seen.add((tuple(x.shape[1:]), T, k, p))
+        return ours(x, T, k, p, g)
+
+    Drawing(asked, sample, None, 0, "cpu").draw(NAMED["small numbers"])
+    assert seen == {((7,), 0.1, 11, 0.9)}
+
+
+def test_who_draws_rightly_and_meddles_is_told_so() -> None:
+    """The headline says that the draws conform, and what does not."""
+
+    def meddles(starts: Tensor, first: Tensor, generator: Generator) -> tuple[Tensor, Tensor]:
+        torch.rand(1)
+        return plain(starts, first, generator, 0.5)
+
+    report = check(meddles, nsp)
+    said = "falsified: what it draws conforms; wrong in: “leaves global state alone”"
+    assert report.headline == said
