@@ -189,7 +189,7 @@ def _arguments() -> argparse.Namespace:
         help="of numbers (default float32)",
     )
     parser.add_argument(
-        "--subject", choices=SUBJECTS, action="append", help="only this one (may be repeated)"
+        "--subject", choices=SUBJECTS, nargs="+", action="extend", help="only these (default: all)"
     )
     return parser.parse_args()
 

@@ -180,8 +180,6 @@ def do_verify(given: argparse.Namespace) -> int:
     errors = [f"could not be run: {o.task.label}: {o.error}" for o in outcomes if o.error]
     absent += [f"absent: {o.task.label} ({o.absent})" for o in outcomes if o.absent]
     judgement = judge(reports, known)
-    out = console()
-    print_end(out, reports, judgement, absent, errors, given.verbose, listed)
     if not judgement.fine or (errors and config is None):
         status = FALSIFIED
     elif errors:
@@ -190,9 +188,14 @@ def do_verify(given: argparse.Namespace) -> int:
         status = NOTHING
     else:
         status = CONFORMS
+    status = 130 if interrupted else status
+    # Written before it is shown: a reader who has seen enough (`| head`) ends the command.
+    places = {(o.report.formula_id, o.report.target): o.place for o in outcomes if o.report and o.place}
+    record(given, "verify", status, reports, judgement, absent, errors, interrupted, places)
+    out = console()
+    print_end(out, reports, judgement, absent, errors, given.verbose, listed)
     if interrupted:
         out.print(f"\ninterrupted: {len(reports)} of {len(tasks)} targets done", style="yellow")
-        status = 130
     elif status == CONFORMS:
         expected = [c for _, c, _ in judgement.expected]
         ends = [overall(r, expected) for r in reports]
@@ -202,8 +205,6 @@ def do_verify(given: argparse.Namespace) -> int:
             f"{len(expected)} known deviations, nothing else.",
             style="green",
         )
-    places = {(o.report.formula_id, o.report.target): o.place for o in outcomes if o.report and o.place}
-    record(given, "verify", status, reports, judgement, absent, errors, interrupted, places)
     return status
 
 
@@ -237,26 +238,30 @@ def do_check(given: argparse.Namespace) -> int:
     else:
         report = run_check(call, formula.id, **more)
     report.target = given.where
+    status = {"falsified": FALSIFIED, "inconclusive": NOTHING}.get(report.verdict, CONFORMS)
+    place = place_at(given.where)
+    places = {} if place is None else {(report.formula_id, report.target): place}
+    # Written before it is shown: a reader who has seen enough (`| head`) ends the command.
+    record(given, "check", status, [report], Judgement(), [], [], False, places)
+    reproduction = _reproduction(given, report) if report.falsified else ""
+    if reproduction and given.script:
+        write(given.script, reproduction)
     out = console()
     print_report(out, report, given.verbose)
     out.print()
     print_table(out, table([report]))
-    status = {"falsified": FALSIFIED, "inconclusive": NOTHING}.get(report.verdict, CONFORMS)
-    if report.falsified:
-        _reproduction(given, report, out)
+    if reproduction:
+        _shown(given, report, reproduction, out)
     elif given.script:
         out.print(f"nothing was falsified, so {given.script} was not written", style="dim", markup=False)
-    place = place_at(given.where)
-    places = {} if place is None else {(report.formula_id, report.target): place}
-    record(given, "check", status, [report], Judgement(), [], [], False, places)
     return status
 
 
-def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> None:
+def _reproduction(given: argparse.Namespace, report: Report) -> str:
+    """A script that shows what was found, for the folder that it is written to."""
     from spec.language.own import address_of
     from verify.inputs.size_rules import pairs
     from verify.output.script import script
-    from verify.search.whereabouts import unsteady
     from verify.subject.loading import written
 
     # A file is imported by its stem: the script belongs beside it.
@@ -278,11 +283,17 @@ def _reproduction(given: argparse.Namespace, report: Report, out: Console) -> No
             ranges=pairs(given.range) or None,
             accuracy=given.accuracy,
         )
+    return _beside(text, module, Path(given.script).resolve().parent) if given.script else text
+
+
+def _shown(given: argparse.Namespace, report: Report, text: str, out: Console) -> None:
+    """Say where the script is, or show it where it is short."""
+    from verify.search.whereabouts import unsteady
+
     shows = (
         "makes the call that failed, which may be right this time" if unsteady(report.hint) else REPRODUCES
     )
     if given.script:
-        write(given.script, _beside(text, module, Path(given.script).resolve().parent))
         out.print(f"wrote {given.script}, which {shows}", markup=False)
         return
     if text.count("\n") > SHORT or len(text) > LONG:

@@ -292,14 +292,16 @@ def pairs(given: Iterable[str], expected: str = "a size's rule such as d_v=d_k")
     """Rules from ``name=rule`` texts, as a command line has them.
 
     Raises:
-        Unusable: a text without an equals sign.
+        Unusable: a text without an equals sign, or two that say another thing of one name.
     """
     made: dict[str, str] = {}
     for text in given:
         name, equals, rule = text.partition("=")
         if not equals or not name or not rule:
             raise Unusable(f"expected {expected}; got {text!r}")
-        made[name.strip()] = rule.strip()
+        name, rule = name.strip(), rule.strip()
+        if made.setdefault(name, rule) != rule:
+            raise Unusable(f"{name} is given twice: {name}={made[name]} and {name}={rule}; expected one")
     return made
 
 

@@ -230,7 +230,7 @@ def gradient_of_each_key_once(
     """A value that several queries drew gets their mean gradient, not the sum."""
     a = weights(q, k, mask)
     z, index = looked(v, drawn(a, uniform(a, generator)))
-    keys = torch.zeros(a.shape[:-2] + (a.shape[-1] + 1,), dtype=index.dtype).scatter_add(
+    keys = torch.zeros((*a.shape[:-2], a.shape[-1] + 1), dtype=index.dtype).scatter_add(
         -1, index + 1, torch.ones_like(index)
     )
     return z.detach() + (z - z.detach()) / keys.gather(-1, index + 1)[..., None], index

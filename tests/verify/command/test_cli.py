@@ -120,6 +120,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             ["check", "mymodule:my_layer_norm", *FEW, "--convention", "epsilon=inside"],
             "has no convention 'epsilon'",
         ),
+        (
+            ["check", "mymodule:my_layer_norm", *FEW, "--sizes", "d=3", "n=5", "d=4"],
+            "d is given twice: d=3 and d=4; expected one",
+        ),
         (["check", "broken:f", *FEW], "broken does not import: ZeroDivisionError: division by zero"),
         (["check", "broken_syntax:f", *FEW], "SyntaxError"),
         (["check", "leaves:f", *FEW], "leaves does not import: SystemExit: 0"),
@@ -197,6 +201,20 @@ def test_a_wrong_function_is_falsified_and_its_script_reproduces_it(
     done = subprocess.run([sys.executable, "again.py"], cwd=here, capture_output=True, text=True)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_files_are_written_though_nobody_reads_on(here: Path) -> None:
+    """A script and a document are written before the table is shown: `| head` loses neither."""
+    command = [sys.executable, "-m", "verify", "check", "mymodule:forgets_bias", *FEW]
+    files = ["--script", "again.py", "--json", "found.json"]
+    running = subprocess.Popen(
+        [*command, *files], cwd=here, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert running.stdout is not None
+    running.stdout.close()
+    running.wait()
+    assert "forgets_bias" in (here / "again.py").read_text()
+    assert json.loads((here / "found.json").read_text())["exit"] == 1
 
 
 @pytest.mark.parametrize(
