@@ -14,23 +14,44 @@ from verify.decoding.models import KINDS, Attention, Table, Uncached
 ALPHAS = (0.0, 0.6, 1.0, 2.0)
 OWN = "own"
 """The kind of a model that the callable brings itself."""
-SMALL = {"vocabulary": 3, "length": 3}
-"""Where all texts are looked at: 3³ of the greatest length."""
+
+Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """How large a case is at most: words, tokens of a prompt, prompts, tokens to come, beams."""
+class Sort:
+    """How large a case is, from … to: words, tokens of a prompt, prompts, tokens to come, beams.
 
-    vocabulary: int
-    prompt: int
-    prompts: int
-    length: int
-    width: int
+    ``top`` is the least t that is given, ``alphas`` are rewards for length, ``ends`` says that there is an end, and ``kind`` the
+    model where it is not drawn.
+    """
+
+    vocabulary: Range = (2, 7)
+    prompt: Range = (1, 5)
+    prompts: Range = (1, 3)
+    length: Range = (1, 6)
+    width: Range = (1, 4)
+    top: int = 1
+    alphas: tuple[float, ...] = ALPHAS
+    ends: bool = False
+    kind: str = ""
 
 
-USUAL, LARGE = Sizes(7, 5, 3, 6, 4), Sizes(17, 9, 5, 12, 9)
-"""Those of most cases, and those of one in six: there a limit shows that an implementation has."""
+USUAL = Sort()
+SMALL = Sort(vocabulary=(2, 3), length=(1, 3))
+"""Where all texts are looked at: 3³ of the greatest length."""
+PRESSING = Sort(vocabulary=(2, 3), length=(4, 6), width=(2, 4), top=2, alphas=ALPHAS[-2:], ends=True)
+"""Few words, an end, a long text and much reward for its length: finished and unfinished beams compete to the last step."""
+LATE = Sort(vocabulary=(3, 5), length=(6, 12), width=(2, 6), top=2, alphas=ALPHAS[1:], ends=True)
+"""The same for longer."""
+LARGE = Sort(vocabulary=(2, 17), prompt=(1, 9), prompts=(1, 5), length=(1, 12), width=(1, 12))
+"""Where a limit shows that an implementation has."""
+REMEMBERING = Sort(vocabulary=(9, 17), prompt=(1, 9), length=(6, 12), width=(4, 12), top=5, kind="attention")
+"""Many beams whose caches change places for many steps."""
+WORDY = Sort(vocabulary=(257, 300), prompt=(1, 2), prompts=(1, 2), length=(1, 3), width=(1, 3))
+"""More words than a byte has values."""
+SORTS = (USUAL, USUAL, PRESSING, PRESSING, LATE, LATE, LARGE, REMEMBERING, REMEMBERING, WORDY)
+"""How often they are drawn."""
 
 
 @dataclass(frozen=True)
@@ -88,36 +109,27 @@ def cases(
     small: bool = False,
     fewest: int = 1,
 ) -> Case:
-    """Cases that a callable which takes these options can be asked; ``fewest`` prompts at least.
-
-    One in three is *pressing*: few words, an end, a long text and much reward for its length, so that finished and unfinished
-    beams compete to the last step. One in six is large.
-    """
-    sort = 0 if small else draw(st.integers(0, 5))
-    pressing = sort in (3, 4) and {"end", "alpha"} <= takes
-    most = LARGE if sort == 5 else USUAL
-    V = draw(st.integers(2, SMALL["vocabulary"] if small or pressing else most.vocabulary))
+    """Cases that a callable which takes these options can be asked; ``fewest`` prompts at least."""
+    sort = SMALL if small else draw(st.sampled_from(SORTS))
+    if sort.ends and not {"end", "alpha"} <= takes:
+        sort = USUAL
+    V = draw(st.integers(*sort.vocabulary))
     token = st.integers(0, V - 1)
-    one = st.lists(token, min_size=1, max_size=most.prompt)
+    one = st.lists(token, min_size=sort.prompt[0], max_size=sort.prompt[1])
     if "lengths" not in takes:
-        n = draw(st.integers(1, most.prompt))
+        n = draw(st.integers(*sort.prompt))
         one = st.lists(token, min_size=n, max_size=n)
-    prompts = draw(st.lists(one, min_size=fewest, max_size=max(fewest, most.prompts)))
-    end: int | None
-    if pressing:
-        length, end, alpha = draw(st.integers(4, most.length)), draw(token), ALPHAS[-1]
-    else:
-        length = draw(st.integers(1, SMALL["length"] if small else most.length))
-        end = draw(st.sampled_from((None, *range(V)))) if "end" in takes else None
-        alpha = draw(st.sampled_from(ALPHAS)) if "alpha" in takes else 0.0
+    prompts = draw(st.lists(one, min_size=fewest, max_size=max(fewest, sort.prompts[1])))
+    tops = st.integers(min(sort.top, V), V)
+    ends = token if sort.ends else st.sampled_from((None, *range(V)))
     return Case(
-        draw(st.sampled_from(kinds)),
+        sort.kind if sort.kind in kinds else draw(st.sampled_from(kinds)),
         V,
         draw(st.integers(0, 9999)),
         tuple(map(tuple, prompts)),
-        length,
-        end,
-        draw(st.integers(1, most.width)) if "width" in takes else 1,
-        draw(st.none() | st.integers(1, V)) if "top" in takes else None,
-        alpha,
+        draw(st.integers(*sort.length)),
+        draw(ends) if "end" in takes else None,
+        draw(st.integers(*sort.width)) if "width" in takes else 1,
+        draw(st.one_of(st.none(), tops, tops)) if "top" in takes else None,
+        draw(st.sampled_from(sort.alphas)) if "alpha" in takes else 0.0,
     )

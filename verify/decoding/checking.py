@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import hypothesis
@@ -12,7 +12,10 @@ from hypothesis import HealthCheck, Phase, Verbosity
 
 from spec.language.procedure import Procedure
 from verify.decoding.judges import REPEATS, VALUE, Judge, Seen, judge_of
+from verify.decoding.judging import CaseJudge
+from verify.decoding.seen import ALONE
 from verify.decoding.ties import told_of_ties
+from verify.edges import GENERATOR
 from verify.faults import Unsupported, Unusable
 from verify.report import (
     CONFORMS,
@@ -24,6 +27,7 @@ from verify.report import (
     Report,
     versions,
 )
+from verify.search.causes.behaviour import UNSTEADY
 from verify.search.search import Clock
 from verify.subject.callables import importable
 from verify.subject.ending import listening
@@ -75,19 +79,75 @@ def check_procedure(
         versions=versions(),
         importable=importable(fn),
     )
-    searches: list[CaseSearch] = []
     with listening(), one_thread(), default_device_aside():
-        for check in (VALUE, *procedure.named, REPEATS):
-            count = examples if check == VALUE else max(1, int(SHARE * examples))
-            searches.append(_search(judge, check, count, seed, clock))
-            report.checks.append(searches[-1].result())
-            if report.first_violation is None and report.falsified:
-                report.first_violation = time.perf_counter() - began
+        searches = _searches(judge, examples, seed, clock)
+        other = narrowed(judge, searches)
+        if other is not None:
+            again = _searches(other, examples, seed, clock)
+            if not any(search.found for search in again):
+                judge, searches = other, again
+                report.has(
+                    "precision",
+                    "its log-probabilities are those of float32, of logits in float64, and judged by the tolerance of float32",
+                )
+        report.checks += [search.result() for search in searches]
+        alone = _alone(judge, searches)
+        report.checks += [alone] if alone.examples else []
+        violated = [search.violated for search in searches if search.violated is not None]
+        report.first_violation = min(violated) - began if violated else None
+        if judge.guard.drew:
+            report.has(GENERATOR, "it draws from a global random generator, which it has no need of", "used")
         if not report.falsified and not clock.over:
             told_of_ties(judge, report)
-    report.hint = _hint(searches)
+        report.hint = _hint(searches) or alone.message
     report.seconds = time.perf_counter() - began
     return report
+
+
+def _searches(judge: Judge, examples: int, seed: int, clock: Clock) -> list[CaseSearch]:
+    """The comparison with the reference, each requirement, and whether the same call gives the same result."""
+    return [
+        _search(judge, check, examples if check == VALUE else max(1, int(SHARE * examples)), seed, clock)
+        for check in (VALUE, *judge.procedure.named, REPEATS)
+    ]
+
+
+def narrowed(judge: Judge, searches: Sequence[CaseSearch]) -> Judge | None:
+    """The judge that grants the rounding of float32, where this alone explains what failed."""
+    failed = [search for search in searches if search.found is not None]
+    if not isinstance(judge, CaseJudge) or not failed or any(s.found and s.found.fault for s in failed):
+        return None
+    other = replace(judge, narrowed=True)
+    try:
+        return None if any(other.judge(search.check, search.last).wrong for search in failed) else other
+    except Unsupported:
+        return None
+
+
+def _alone(judge: Judge, searches: Sequence[CaseSearch]) -> CheckResult:
+    """Whether it left global state as it was, in all calls."""
+    made = CheckResult(
+        f"robustness: {ALONE}", "robustness", CONFORMS, sum(search.seen for search in searches)
+    )
+    changed = judge.guard.changed
+    if changed:
+        case = next(search.first for search in searches if search.first is not None)
+        made.verdict, made.message = FALSIFIED, f"it changes global state: {'; '.join(changed)}"
+        made.counterexample = counterexample(judge, ALONE, case, {"items": list(changed)})
+    return made
+
+
+def counterexample(judge: Judge, check: str, case: Any, more: Mapping[str, Any]) -> Counterexample:
+    """A case with what is violated there, and what it takes to ask it again."""
+    procedure = judge.procedure
+    violates = {VALUE: f"{procedure.title}: the steps of the reference", REPEATS: REPEATS, ALONE: ALONE}
+    return Counterexample(
+        judge.told(case),
+        judge.dtype,
+        dict(judge.conventions),
+        violates=violates.get(check) or procedure.named[check].sentence,
+        calls={"check": check, "case": asdict(case), "takes": sorted(judge.takes), **more},
+    )
 
 
 def _hint(searches: Sequence[CaseSearch]) -> str:
@@ -97,12 +157,25 @@ def _hint(searches: Sequence[CaseSearch]) -> str:
     wrong = {search.check: seen for search in searches if (seen := search.found) is not None}
     if VALUE in wrong and wrong[VALUE].fault:
         return f"it {wrong[VALUE].wrong}"
-    if REPEATS in wrong:
-        return "the same call gives another result"
+    if REPEATS in wrong or _now_and_then(searches):
+        return f"{UNSTEADY}: the same call gives another result"
     for search in searches:
         if search.check in wrong and search.check != VALUE and not wrong[search.check].fault:
             return f"violated: {search.judge.procedure.named[search.check].sentence}"
     return wrong[VALUE].wrong if VALUE in wrong else ""
+
+
+def _now_and_then(searches: Sequence[CaseSearch]) -> bool:
+    """Whether what failed, asked again, is right."""
+    for search in searches:
+        if search.found is not None:
+            judge = search.judge
+            fresh = replace(judge, solved={}) if isinstance(judge, CaseJudge) else judge
+            try:
+                return not fresh.judge(search.check, search.last).wrong
+            except Unsupported:
+                return True
+    return False
 
 
 def _search(judge: Judge, check: str, count: int, seed: int, clock: Clock) -> CaseSearch:
@@ -137,6 +210,8 @@ class CaseSearch:
         self.last: Any = None
         self.unsupported = ""
         self.until = float("inf")
+        self.first: Any = None
+        self.violated: float | None = None
 
     def one(self, case: Any) -> None:
         """Judge a case; one that has failed fails again, so that making it smaller comes to an end in time."""
@@ -156,11 +231,13 @@ class CaseSearch:
                 return
             if not self.failed:
                 self.seen += 1
+                self.first = self.first or case
                 if seen.ratio is not None:
                     self.worst = max(self.worst or 0.0, seen.ratio)
             if not seen.wrong:
                 return
             self.failed[case] = seen
+            self.violated = self.violated or time.perf_counter()
             self.until = min(self.until, time.monotonic() + SECONDS)
         self.last = case
         raise Violated
@@ -177,7 +254,7 @@ class CaseSearch:
             made.effective = self.seen / (self.seen + self.idle)
         if self.found is not None:
             made.verdict, made.message = FALSIFIED, self.found.wrong
-            made.counterexample = self._counterexample(self.last)
+            made.counterexample = counterexample(self.judge, self.check, self.last, {})
             if self.found.ratio is not None:
                 made.worst_ratio = self.found.ratio
         elif not self.seen:
@@ -196,17 +273,6 @@ class CaseSearch:
         if self.check == VALUE:
             return "value"
         return "robustness" if self.check == REPEATS else "theorem"
-
-    def _counterexample(self, case: Any) -> Counterexample:
-        procedure = self.judge.procedure
-        violates = {VALUE: f"{procedure.title}: the steps of the reference", REPEATS: REPEATS}
-        return Counterexample(
-            self.judge.told(case),
-            self.judge.dtype,
-            dict(self.judge.conventions),
-            violates=violates.get(self.check) or procedure.named[self.check].sentence,
-            calls={"check": self.check, "case": asdict(case), "takes": sorted(self.judge.takes)},
-        )
 
 
 __all__ = ["check_procedure"]

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -25,6 +25,7 @@ from torch import Tensor
 
 from spec.decoding.continuations import Continuation, Found, Problem
 from verify.decoding.cases import Case, models_of
+from verify.decoding.guard import Guard
 from verify.faults import Fault, Unsupported, Unusable, complaint, said_by
 from verify.subject.signature import signature_of
 
@@ -49,6 +50,7 @@ class Decoder:
     fn: Callable[..., Any]
     procedure_id: str
     takes: frozenset[str]
+    guard: Guard = field(compare=False)
 
     @classmethod
     def of(cls, fn: Any, procedure_id: str) -> Decoder:
@@ -69,7 +71,7 @@ class Decoder:
         for name in NEEDED[procedure_id]:
             if name not in takes:
                 raise Unusable(f"{procedure_id}: the callable takes no {name} (see verify.decoding.contract)")
-        return cls(fn, procedure_id, takes)
+        return cls(fn, procedure_id, takes, Guard(procedure_id))
 
     @property
     def beams(self) -> bool:
@@ -90,7 +92,7 @@ class Decoder:
             Unsupported: it does not support this problem.
         """
         model = models_of(self.fn, case, problem.cached)
-        return solved(self.fn, self.takes, self.beams, model, problem, case.seed)
+        return solved(self.guard.around(self.fn), self.takes, self.beams, model, problem, case.seed)
 
 
 def solved(
@@ -114,9 +116,11 @@ def solved(
     before = prompts.clone(), lengths.clone()
     try:
         returned = fn(model, prompts, **{name: value for name, value in given.items() if name in takes})
+    except (Fault, Unsupported):
+        raise
     except NotImplementedError as error:
         raise Unsupported(said_by(error)) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Fault(f"raised {complaint(error)}") from error
     for name, now, was in zip(("prompts", "lengths"), (prompts, lengths), before, strict=True):
         if not torch.equal(now, was):
@@ -141,6 +145,8 @@ def read(returned: Any, beams: bool, problem: Problem) -> Found:
         Fault: it is not what the contract says.
     """
     parts = list(returned) if isinstance(returned, tuple | list) else [returned]
+    if not parts:
+        raise Fault(f"returned an empty {type(returned).__name__}")
     for part in parts[:3]:
         if not isinstance(part, Tensor):
             raise Fault(f"returned {type(part).__name__} where a tensor is expected")
@@ -158,6 +164,10 @@ def read(returned: Any, beams: bool, problem: Problem) -> Found:
     if any(x.shape != tokens.shape[:2] for x in numbers):
         shapes = ", ".join(str(tuple(x.shape)) for x in numbers)
         raise Fault(f"returned numbers {shapes} beside tokens {tuple(tokens.shape)}")
+    for x in numbers:
+        if not x.is_floating_point():
+            raise Fault(f"returned numbers of {x.dtype} beside tokens; expected real ones")
+    numbers = [x.detach() for x in numbers]
     found = [
         [
             one
@@ -166,6 +176,9 @@ def read(returned: Any, beams: bool, problem: Problem) -> Found:
         ]
         for at, rows in enumerate(tokens.tolist())
     ]
+    for prompt, row in zip(problem.prompts, found, strict=True):
+        if not row:
+            raise Fault(f"returned no continuation of prompt {list(prompt)}")
     return Alone(found) if alone else found
 
 
@@ -177,6 +190,13 @@ def _continuation(row: list[int], numbers: list[float], problem: Problem) -> Con
     if numbers and numbers[0] == -math.inf:
         return None
     length = row.index(problem.end) + 1 if problem.end in row else len(row)
+    for token in row[:length]:
+        if not 0 <= token < problem.vocabulary:
+            raise Fault(
+                f"returned {row}, in which {token} is no token: they are 0 … {problem.vocabulary - 1}"
+            )
+    if any(math.isnan(x) for x in numbers):
+        raise Fault(f"returned nan for {row[:length]}")
     log_p, score, *_ = (*numbers, None, None)
     return Continuation(tuple(row[:length]), log_p, score, tuple(row[length:]))
 

@@ -9,6 +9,7 @@ from hypothesis.strategies import SearchStrategy
 
 from spec.language.procedure import Procedure
 from verify.decoding.contract import Decoder
+from verify.decoding.guard import Guard
 from verify.decoding.judging import CaseJudge
 from verify.decoding.seen import REPEATS, VALUE, Seen
 from verify.decoding.tokens import TokenJudge
@@ -24,6 +25,10 @@ class Judge(Protocol):
     @property
     def conventions(self) -> Mapping[str, str]:
         """The procedure's conventions, as chosen."""
+
+    @property
+    def guard(self) -> Guard:
+        """What surrounds its calls."""
 
     @property
     def takes(self) -> Collection[str]:

@@ -12,11 +12,15 @@ from spec.decoding.continuations import ROUNDING, Found, Logits, Problem
 from spec.language.procedure import Procedure
 from verify.decoding.cases import OWN, Case, cases, models_of
 from verify.decoding.contract import Alone, Decoder, logits_of
-from verify.decoding.seen import REPEATS, VALUE, Seen
+from verify.decoding.guard import Guard
+from verify.decoding.seen import AGAIN, REPEATS, VALUE, Seen
 from verify.faults import Fault
+from verify.subject.sandbox import seeded
 
 SINGLE = 2.0**-16
-"""As ``ROUNDING``, for what is computed in float32: 256 times its roundoff. A network of two layers errs by some tens of it."""
+"""As ``ROUNDING``, for a model that computes in float32: 256 times its roundoff; a network of two layers errs by some tens."""
+NARROWED = 2.0**-20
+"""The same where it is the decoder that computes log-probabilities in float32, of logits in float64: 16 times the roundoff."""
 
 VARIED = ("max_length", "end", "width", "top", "alpha")
 """What a requirement may ask for in another way than the case says, beside its prompts and the cache."""
@@ -33,7 +37,13 @@ class CaseJudge:
     decoder: Decoder
     solved: dict[Any, Found] = field(default_factory=dict, compare=False, repr=False)
     read: dict[Any, Logits] = field(default_factory=dict, compare=False, repr=False)
+    narrowed: bool = False
     dtype = "float64"
+
+    @property
+    def guard(self) -> Guard:
+        """What surrounds the callable's calls."""
+        return self.decoder.guard
 
     @property
     def takes(self) -> frozenset[str]:
@@ -76,7 +86,7 @@ class CaseJudge:
             case.top,
             case.alpha,
             self.conventions,
-            tolerance_of(model),
+            tolerance_of(model, self.narrowed),
         )
 
     def judge(self, check: str, case: Case) -> Seen:
@@ -112,13 +122,18 @@ class CaseJudge:
         return Seen(idle=True) if _close(problem, margin) else compared(problem, found, wanted)
 
     def _repeats(self, case: Case, problem: Problem) -> Seen:
-        first, second = self.decoder.solve(case, problem), self.decoder.solve(case, problem)
-        return Seen(repeated(problem, first, second))
+        first = self.decoder.solve(case, problem)
+        with seeded(AGAIN):  # it may draw from a global generator, which each call finds as it was
+            return Seen(repeated(problem, first, self.decoder.solve(case, problem)))
 
 
-def tolerance_of(model: Any) -> float:
-    """How far rounding may move what is said of a model, by the precision that it says it has."""
-    return ROUNDING if getattr(model, "precision", "float64") == "float64" else SINGLE
+def tolerance_of(model: Any, narrowed: bool = False) -> float:
+    """How far rounding may move what is said of a model, by the precision that it says it has; ``narrowed``: and by that of
+    float32, in which the decoder works.
+    """
+    if getattr(model, "precision", "float64") != "float64":
+        return SINGLE
+    return NARROWED if narrowed else ROUNDING
 
 
 def compared(problem: Problem, found: Found, wanted: Found) -> Seen:
@@ -171,6 +186,7 @@ def kinds_for(decoder: Decoder, check: str) -> tuple[str, ...]:
 
 __all__ = [
     "COMPARED",
+    "NARROWED",
     "REPEATS",
     "SINGLE",
     "VALUE",

@@ -18,14 +18,16 @@ from verify.decoding.contract import logits_of, solved
 from verify.decoding.judges import REPEATS, VALUE
 from verify.decoding.judging import compared, repeated, tolerance_of
 from verify.decoding.models import KINDS, Uncached
+from verify.decoding.seen import ALONE
 from verify.decoding.tokens import case_of, differs, solver_of
 from verify.faults import Fault, Unsupported
 from verify.report import CheckResult, Report
 from verify.scripting.literals import number
 from verify.scripting.sources import OURS, Sources
 from verify.scripting.standalone import standalone
+from verify.subject.sandbox import STATES
 
-RESERVED = ("asked", "checked", "fault", "model", "problem", "said", "solve", "wrong")
+RESERVED = ("asked", "checked", "fault", "model", "problem", "said", "solve", "states", "wrong")
 """What a script calls its own."""
 
 
@@ -48,7 +50,10 @@ def script(subject: Report | CheckResult, target: str, procedure_id: str, writte
     sources = Sources((*OURS, "impl"), RESERVED)
     sources.imports["import sys"] = "sys"
     procedure, calls = procedures()[procedure_id], example.calls
-    body = _body(sources, procedure, calls["check"], calls["case"], calls["takes"], example.conventions)
+    states = [STATES[name] for name in calls.get("items", ()) if name in STATES]
+    body = _body(
+        sources, procedure, calls["check"], calls["case"], calls["takes"], example.conventions, states
+    )
     body += [
         'print(f"fails again: {wrong}" if wrong else "does not fail")',
         "sys.exit(1 if wrong else 0)",
@@ -64,12 +69,18 @@ def _body(
     case: Mapping[str, Any],
     takes: Collection[str],
     conventions: Mapping[str, str],
+    states: Collection[str],
 ) -> list[str]:
-    """The problem, how it is solved, and what is wrong with that."""
+    """The problem, how it is solved, and what is wrong with that; ``states`` are to be left alone."""
     if procedure.module == "decoding":
         set_up = _generated(sources, procedure, Case(**case), takes, conventions)
     else:
         set_up = _made(sources, procedure, case_of(procedure.id, case).problem(conventions), takes)
+    if states:
+        for module in ("os", "random", "sys", "numpy", "torch"):
+            if any(f"{module}." in said for said in states):
+                sources.imports[f"import {module}"] = module
+        set_up += ["", "", "def states():", f"    return [{', '.join(states)}]"]
     return [
         *set_up,
         "",
@@ -86,6 +97,8 @@ def _body(
 
 def _wrong(sources: Sources, procedure: Procedure, check: str) -> str:
     """What is looked at."""
+    if check == ALONE:
+        return '"" if states() == (solve(problem), states())[1] else "it changes global state"'
     twice = "solve(problem), solve(problem)"
     of_texts = procedure.module == "decoding"
     if check == REPEATS:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-VALUE, REPEATS = "value", "same call, same result"
-"""The checks that are no requirements: the reference's own result, and the same result twice."""
+VALUE, REPEATS, ALONE = "value", "same call, same result", "leaves global state alone"
+"""The checks that are no requirements: the reference's own result, the same result twice, and nothing else changed."""
+
+AGAIN = 1
+"""The seed of global generators where the same is asked again."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ NotImplementedError says that a case is not supported, and it is passed over.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from itertools import product
 from typing import Any
@@ -22,8 +22,10 @@ from hypothesis import strategies as st
 
 from spec.bert import pack, wordpiece
 from spec.language.procedure import Procedure
-from verify.decoding.seen import REPEATS, VALUE, Seen
+from verify.decoding.guard import Guard
+from verify.decoding.seen import AGAIN, REPEATS, VALUE, Seen
 from verify.faults import Fault, Unsupported, Unusable, complaint, said_by
+from verify.subject.sandbox import seeded
 from verify.subject.signature import signature_of
 
 LETTERS = "aAéა"
@@ -118,6 +120,7 @@ class TokenJudge:
     conventions: Mapping[str, str]
     fn: Callable[..., Any]
     takes: frozenset[str]
+    guard: Guard = field(compare=False)
     dtype = ""
 
     @classmethod
@@ -139,7 +142,7 @@ class TokenJudge:
         for name in options:
             if name not in takes and procedure.id == "bert.pack":
                 raise Unusable(f"{procedure.id}: the callable takes no {name} (see verify.decoding.tokens)")
-        return cls(procedure, conventions, fn, takes)
+        return cls(procedure, conventions, fn, takes, Guard(procedure.id))
 
     @property
     def notes(self) -> list[str]:
@@ -173,7 +176,9 @@ class TokenJudge:
             if check == VALUE:
                 return Seen(differs(self.solve(problem), self.procedure.reference(problem), "expected"))
             if check == REPEATS:
-                return Seen(differs(self.solve(problem), self.solve(problem), "called again"))
+                first = self.solve(problem)
+                with seeded(AGAIN):  # it may draw from a global generator, which each call finds as it was
+                    return Seen(differs(first, self.solve(problem), "called again"))
             return Seen(self.procedure.named[check].broken(problem, self.solve))
         except Fault as fault:
             return Seen(str(fault), fault=True)
@@ -185,7 +190,7 @@ class TokenJudge:
             Fault: it raised, or what it returned is not what the contract says.
             Unsupported: it does not support this problem.
         """
-        return solver_of(self.procedure.id)(self.fn, self.takes, problem)
+        return solver_of(self.procedure.id)(self.guard.around(self.fn), self.takes, problem)
 
 
 def case_of(procedure_id: str, data: Mapping[str, Any]) -> Words | Texts:
@@ -244,9 +249,11 @@ def answered(fn: Callable[..., Any], takes: Collection[str], problem: Any, *give
     """
     try:
         return fn(*given, **{name: getattr(problem, name) for name in takes})
+    except (Fault, Unsupported):
+        raise
     except NotImplementedError as error:
         raise Unsupported(said_by(error)) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Fault(f"raised {complaint(error)}") from error
 
 

@@ -32,7 +32,7 @@ def choice_cause(samples: Sequence[Draws], checks: Sequence[CheckResult], what: 
     if not failed:
         return ""
     if "law: possible outcomes" in names:
-        return _exchanged(samples) or _first(failed)
+        return _exchanged(samples) or _of_equals(samples) or _first(failed)
     if "law: generator" in names:
         # A coin that never falls otherwise needs no generator.
         return (_share(samples, certain=True) if "law: outcomes" in names else "") or _first(failed)
@@ -79,6 +79,14 @@ def _exchanged(samples: Sequence[Draws]) -> str:
     return f"{name} 0 and {name} 1 are exchanged: with each in the other's place every result is possible"
 
 
+def _of_equals(samples: Sequence[Draws]) -> str:
+    """Whether what cannot be is drawn only where all inputs are equal, so that order alone decides."""
+    wrong = [draws for draws in samples if impossible(draws)]
+    if any(draws.situation.scale for draws in wrong) or len(wrong) == len(samples):
+        return ""
+    return f"only where inputs are equal it takes others of them than the statement: {impossible(wrong[0])}"
+
+
 def _as_one(samples: Sequence[Draws], what: str) -> str:
     """Whether some are drawn as one, or in turns: a component agrees in two of them much more often, or less, than by chance."""
     for draws in samples:
@@ -100,9 +108,11 @@ def _neighbours(values: Ints, what: str) -> Iterator[tuple[str, Ints, Ints]]:
     calls, members, copies, positions = values.shape
     flat = values.reshape(calls, members, copies * positions)
     even = calls // 2 * 2
-    for lag in dict.fromkeys((*LAGS, positions)):
+    half = copies * positions // 2
+    for lag in dict.fromkeys((*LAGS, positions, half or 1)):
         first = pairs(copies * positions, lag)
-        distance = f"neighbouring {what} of a call" if lag == 1 else f"{what} of a call {lag} apart"
+        far = "half a call" if lag == half else str(lag)
+        distance = f"neighbouring {what} of a call" if lag == 1 else f"{what} of a call {far} apart"
         for r in range(positions):
             at = first[first % positions == r]
             for b in range(members if at.size else 0):

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 LAGS = (1, 2, 3, 5)
 """Distances between positions at which pairs are looked at, beside that of the same position's next repetition."""
 
+MANY, TAILS = 64, (0.5, 0.25, 0.0625, 0.015625)
+"""From so many possible outcomes on those of the tails are counted together, and how probable these are."""
+
 PARTS = 8
 """Parts of a call, in each of which the distribution must be the same."""
 
@@ -37,6 +40,36 @@ def outcomes(draws: Draws, tally: Tally) -> None:
                     seen(where, what, k, N, *ends),
                     headline=single and draws.situation.name == "main",
                 )
+        _tails(draws, tally, (b, r))
+
+
+def _tails(draws: Draws, tally: Tally, place: tuple[int, int]) -> None:
+    """How often the least likely outcomes are drawn, and, in the second half of the calls, those that the first did not draw.
+
+    That some are never drawn is not seen outcome by outcome where each is rare.
+    """
+    b, r = place
+    low, high = draws.low[b, r], draws.high[b, r]
+    if np.count_nonzero(high) < MANY:
+        return
+    calls, where = draws.chosen.shape[0], draws.where(b, r)
+    order = np.argsort(high, kind="stable")
+    below = np.cumsum(high[order])
+    for part in TAILS:
+        group = np.zeros(len(high), bool)
+        group[order[below <= part]] = True
+        said = f"an outcome of the least likely, of probability {part:g} in all"
+        _among(tally, draws.chosen[:, b, :, r], group, (low, high), (where, said))
+    unseen = np.ones(len(high), bool)
+    unseen[draws.chosen[: calls // 2, b, :, r]] = False
+    said = "an outcome that the first calls did not draw"
+    _among(tally, draws.chosen[calls // 2 :, b, :, r], unseen, (low, high), (where, said))
+
+
+def _among(tally: Tally, chosen: Any, group: Any, law: tuple[Any, Any], said: tuple[str, str]) -> None:
+    if 0 < group.sum() < len(group):
+        k, ends = int(group[chosen].sum()), _together(*law, group)
+        tally.add(binomial_p(k, chosen.size, *ends), seen(*said, k, chosen.size, *ends))
 
 
 def steadiness(draws: Draws, tally: Tally) -> None:
@@ -86,6 +119,19 @@ def independence(draws: Draws, tally: Tally) -> None:
                     what,
                     lag == positions,
                 )
+    # Halves of a call, one after the other and mirrored: that is how numbers are used twice.
+    first = np.arange(copies * positions // 2)
+    for what, second in (
+        ("positions half a call apart", first + len(first)),
+        ("mirrored positions", copies * positions - 1 - first),
+    ):
+        for b in range(members):
+            for r in range(positions):
+                mine = first % positions == r
+                for other in np.unique(second[mine] % positions):
+                    one, two = first[mine], second[mine]
+                    one, two = one[two % positions == other], two[two % positions == other]
+                    _pair(draws, tally, (b, r), (b, int(other)), flat[:, b, one], flat[:, b, two], what)
     # Every two of them: of neighbours one may have nothing left to chance where the other has.
     for b, other in combinations(range(members), 2):
         for r in range(positions):

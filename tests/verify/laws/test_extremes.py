@@ -14,7 +14,7 @@ from spec.masking.nsp import nsp
 from verify import check
 from verify.laws.choice_causes import impossible
 from verify.laws.choice_check import Drawing
-from verify.laws.choice_tests import outcomes
+from verify.laws.choice_tests import independence, outcomes
 from verify.laws.choices import EXTREME, Situation, situations
 from verify.laws.results import ALPHA
 from verify.laws.statistics import Tally
@@ -22,6 +22,13 @@ from verify.mutants.pairs import plain
 
 Sampler = Callable[[Tensor, float, int, float, Generator], Tensor]
 NAMED = {each.name: each for each in situations(sample)}
+
+
+def coarse(x: Tensor, g: Generator) -> Tensor:
+    """Drawn by a number of which there are a thousand: what is less likely is never met, but for some."""
+    u = torch.randint(0, 1000, (len(x), 1), generator=g) / 1000
+    total = torch.softmax(x.double(), -1).cumsum(-1)
+    return torch.searchsorted(total, u.double(), right=True).squeeze(-1).clamp_max(x.shape[-1] - 1)
 
 
 def is_found(wrong: Sampler, situation: Situation) -> bool:
@@ -40,6 +47,7 @@ WRONG: dict[str, Sampler] = {
     "a small share": lambda x, T, k, p, g: ours(x, T, k, p if p >= 0.1 else 1.0, g),
     "large numbers": lambda x, T, k, p, g: ours(x, min(T, 2.0), k, p, g),
     "far from zero": lambda x, T, k, p, g: ours(x.bfloat16().float(), T, k, p, g),
+    "a vocabulary": lambda x, T, k, p, g: coarse(x, g) if k == x.shape[-1] else ours(x, T, k, p, g),
     "one position": lambda x, T, k, p, g: x.argmax(-1) if x.numel() == x.shape[-1] else ours(x, T, k, p, g),
 }
 
@@ -83,3 +91,39 @@ def test_who_draws_rightly_and_meddles_is_told_so() -> None:
     report = check(meddles, nsp)
     said = "falsified: what it draws conforms; wrong in: “leaves global state alone”"
     assert report.headline == said
+
+
+def halves(x: Tensor, T: float, k: int, p: float, g: Generator) -> Tensor:
+    """The second half of the positions is drawn by 1 − u of the first."""
+    return by(lambda u: torch.cat((u, 1 - u)), x, g)
+
+
+def mirrored(x: Tensor, T: float, k: int, p: float, g: Generator) -> Tensor:
+    """The same from the end."""
+    return by(lambda u: torch.cat((u, u.flip(0))), x, g)
+
+
+def by(used: Callable[[Tensor], Tensor], x: Tensor, g: Generator) -> Tensor:
+    """Drawn from all outcomes by inversion, with half as many uniform numbers as positions."""
+    u = used(torch.rand((len(x) + 1) // 2, 1, generator=g, dtype=torch.float64))[: len(x)]
+    return torch.searchsorted(torch.softmax(x.double(), -1).cumsum(-1), u).squeeze(-1)
+
+
+@pytest.mark.parametrize("wrong", [halves, mirrored])
+def test_numbers_used_twice_in_a_call_are_found(wrong: Sampler) -> None:
+    """However far apart: half of a call, or from its two ends."""
+    every = Situation("every outcome", 4, 7, 30_000, whole=(7,), numbers=(1.0, 1.0))
+    for sampler, right in ((wrong, False), (ours, True)):
+        tally = Tally(ALPHA, 20)
+        independence(Drawing(sampler, sample, None, 0, "cpu").draw(every), tally)
+        assert tally.verdict()[0] is right
+
+
+def test_which_of_equal_ones_it_takes_is_named_as_the_reason() -> None:
+    """Where nothing is wrong but that: of equal logits torch.topk keeps any."""
+
+    def last_of_equals(x: Tensor, T: float, k: int, p: float, g: Generator) -> Tensor:
+        return x.shape[-1] - 1 - ours(x.flip(-1), T, k, p, g)
+
+    report = check(last_of_equals, "decoding.sample")
+    assert report.headline.startswith("falsified: only where inputs are equal it takes others of them")
