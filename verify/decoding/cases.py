@@ -40,9 +40,9 @@ class Sort:
 USUAL = Sort()
 SMALL = Sort(vocabulary=(2, 3), length=(1, 3))
 """Where all texts are looked at: 3³ of the greatest length."""
-PRESSING = Sort(vocabulary=(2, 3), length=(4, 6), width=(2, 4), top=2, alphas=ALPHAS[-2:], ends=True)
+PRESSING = Sort((2, 3), prompts=(1, 8), length=(4, 6), width=(2, 4), top=2, alphas=ALPHAS[-2:], ends=True)
 """Few words, an end, a long text and much reward for its length: finished and unfinished beams compete to the last step."""
-LATE = Sort(vocabulary=(3, 5), length=(6, 12), width=(2, 6), top=2, alphas=ALPHAS[1:], ends=True)
+LATE = Sort((2, 5), prompts=(1, 8), length=(5, 12), width=(3, 6), top=2, alphas=ALPHAS[-2:], ends=True)
 """The same for longer."""
 LARGE = Sort(vocabulary=(2, 17), prompt=(1, 9), prompts=(1, 5), length=(1, 12), width=(1, 12))
 """Where a limit shows that an implementation has."""
