@@ -37,6 +37,8 @@ class Sort:
     kind: str = ""
 
 
+FEW = 3
+"""A t up to this is given as often as one that a sort of cases has, and as none: fewer than there are beams."""
 USUAL = Sort()
 SMALL = Sort(vocabulary=(2, 3), length=(1, 3))
 """Where all texts are looked at: 3³ of the greatest length."""
@@ -120,16 +122,17 @@ def cases(
         n = draw(st.integers(*sort.prompt))
         one = st.lists(token, min_size=n, max_size=n)
     prompts = draw(st.lists(one, min_size=fewest, max_size=max(fewest, sort.prompts[1])))
+    kind = draw(st.sampled_from(kinds))
     tops = st.integers(min(sort.top, V), V)
     ends = token if sort.ends else st.sampled_from((None, *range(V)))
     return Case(
-        sort.kind if sort.kind in kinds else draw(st.sampled_from(kinds)),
+        sort.kind if sort.kind in kinds else kind,
         V,
         draw(st.integers(0, 9999)),
         tuple(map(tuple, prompts)),
         draw(st.integers(*sort.length)),
         draw(ends) if "end" in takes else None,
         draw(st.integers(*sort.width)) if "width" in takes else 1,
-        draw(st.one_of(st.none(), tops, tops)) if "top" in takes else None,
+        draw(st.one_of(st.none(), tops, st.integers(1, min(FEW, V)))) if "top" in takes else None,
         draw(st.sampled_from(sort.alphas)) if "alpha" in takes else 0.0,
     )

@@ -113,15 +113,16 @@ def _searches(judge: Judge, examples: int, seed: int, clock: Clock) -> list[Case
 
 
 def narrowed(judge: Judge, searches: Sequence[CaseSearch]) -> Judge | None:
-    """The judge that grants the rounding of float32, where this alone explains what failed."""
+    """The judge that grants the rounding of float32, where this alone explains what failed: each case is right then, not idle."""
     failed = [search for search in searches if search.found is not None]
     if not isinstance(judge, CaseJudge) or not failed or any(s.found and s.found.fault for s in failed):
         return None
     other = replace(judge, narrowed=True)
     try:
-        return None if any(other.judge(search.check, search.last).wrong for search in failed) else other
+        seen = [other.judge(search.check, search.last) for search in failed]
     except Unsupported:
         return None
+    return None if any(each.wrong or each.idle for each in seen) else other
 
 
 def _alone(judge: Judge, searches: Sequence[CaseSearch]) -> CheckResult:

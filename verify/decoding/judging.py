@@ -180,7 +180,7 @@ def kinds_for(decoder: Decoder, check: str) -> tuple[str, ...]:
         return (OWN,)
     return {
         REPEATS: ("tied", "table", "attention"),
-        VALUE: ("table", "attention", "table", "attention", "near"),
+        VALUE: ("table", "attention", "near"),
     }.get(check, ("table", "attention"))
 
 

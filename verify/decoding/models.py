@@ -133,6 +133,6 @@ KINDS = {
     "attention": Attention,
     "tied": lambda vocabulary, seed: Table(vocabulary, seed, tied=True),
     # Half precision takes them for tied, single precision does not.
-    "near": lambda vocabulary, seed: Table(vocabulary, seed, tied=True, apart=2.0**-15),
+    "near": lambda vocabulary, seed: Table(vocabulary, seed, tied=True, apart=2.0**-13),
 }
 """Ways to make a model from a vocabulary and a seed."""
