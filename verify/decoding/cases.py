@@ -50,10 +50,10 @@ LARGE = Sort(vocabulary=(2, 17), prompt=(1, 9), prompts=(1, 5), length=(1, 12), 
 """Where a limit shows that an implementation has."""
 REMEMBERING = Sort(vocabulary=(9, 17), prompt=(1, 9), length=(6, 12), width=(4, 12), top=5, kind="attention")
 """Many beams whose caches change places for many steps."""
-WORDY = Sort(vocabulary=(257, 300), prompt=(1, 2), prompts=(1, 2), length=(1, 3), width=(1, 3))
+WORDY = Sort(vocabulary=(257, 300), prompt=(1, 2), prompts=(1, 2), length=(1, 3), width=(2, 3))
 """More words than a byte has values."""
-SORTS = (USUAL, USUAL, PRESSING, PRESSING, LATE, LATE, LARGE, REMEMBERING, REMEMBERING, WORDY)
-"""How often they are drawn."""
+SHARES = ((0.4, (USUAL, PRESSING)), (0.3, (LATE, LARGE)), (0.2, (REMEMBERING,)), (0.1, (WORDY,)))
+"""Which share of the cases is of which sorts, in the order in which they are tried: small ones first."""
 
 
 @dataclass(frozen=True)
@@ -108,11 +108,11 @@ def cases(
     draw: st.DrawFn,
     takes: frozenset[str],
     kinds: tuple[str, ...],
-    small: bool = False,
+    sorts: tuple[Sort, ...],
     fewest: int = 1,
 ) -> Case:
-    """Cases that a callable which takes these options can be asked; ``fewest`` prompts at least."""
-    sort = SMALL if small else draw(st.sampled_from(SORTS))
+    """Cases of these sorts that a callable which takes these options can be asked; ``fewest`` prompts at least."""
+    sort = draw(st.sampled_from(sorts))
     if sort.ends and not {"end", "alpha"} <= takes:
         sort = USUAL
     V = draw(st.integers(*sort.vocabulary))

@@ -181,22 +181,25 @@ def _now_and_then(searches: Sequence[CaseSearch]) -> bool:
 
 def _search(judge: Judge, check: str, count: int, seed: int, clock: Clock) -> CaseSearch:
     search = CaseSearch(judge, check, clock)
-    test = hypothesis.settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        phases=(Phase.generate, Phase.shrink),
-        suppress_health_check=list(HealthCheck),
-        verbosity=Verbosity.quiet,
-        print_blob=False,
-        report_multiple_bugs=False,
-    )(hypothesis.seed(seed)(hypothesis.given(judge.cases(check))(search.one)))
-    try:
-        test()
-    except Exception:
-        # What was found is kept by the search; a callable that fails now and then has failed.
-        if not search.failed:
-            raise
+    for share, drawn in judge.cases(check):
+        test = hypothesis.settings(
+            max_examples=max(1, round(share * count)),
+            database=None,
+            deadline=None,
+            phases=(Phase.generate, Phase.shrink),
+            suppress_health_check=list(HealthCheck),
+            verbosity=Verbosity.quiet,
+            print_blob=False,
+            report_multiple_bugs=False,
+        )(hypothesis.seed(seed)(hypothesis.given(drawn)(search.one)))
+        try:
+            test()
+        except Exception:
+            # What was found is kept by the search; a callable that fails now and then has failed.
+            if not search.failed:
+                raise
+        if search.failed:
+            break
     return search
 
 

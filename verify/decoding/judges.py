@@ -42,8 +42,8 @@ class Judge(Protocol):
     def notes(self) -> list[str]:
         """What the callable is not asked for."""
 
-    def cases(self, check: str) -> SearchStrategy[Any]:
-        """The cases that a check draws."""
+    def cases(self, check: str) -> list[tuple[float, SearchStrategy[Any]]]:
+        """The cases that a check draws, and which share of them is of which sorts."""
 
     def judge(self, check: str, case: Any) -> Seen:
         """What a check finds in a case."""

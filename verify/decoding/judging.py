@@ -10,7 +10,7 @@ from hypothesis.strategies import SearchStrategy
 
 from spec.decoding.continuations import ROUNDING, Found, Logits, Problem
 from spec.language.procedure import Procedure
-from verify.decoding.cases import OWN, Case, cases, models_of
+from verify.decoding.cases import OWN, SHARES, SMALL, Case, cases, models_of
 from verify.decoding.contract import Alone, Decoder, logits_of
 from verify.decoding.guard import Guard
 from verify.decoding.seen import AGAIN, REPEATS, VALUE, Seen
@@ -55,14 +55,11 @@ class CaseJudge:
         """What the callable is not asked for."""
         return self.decoder.notes
 
-    def cases(self, check: str) -> SearchStrategy[Case]:
-        """The cases that a check draws."""
-        return cases(
-            self.decoder.takes,
-            kinds_for(self.decoder, check),
-            small=check == "wide_is_exact",
-            fewest=2 if check == "batch" else 1,
-        )
+    def cases(self, check: str) -> list[tuple[float, SearchStrategy[Case]]]:
+        """The cases that a check draws, and which share of them is of which sorts."""
+        shares = ((1.0, (SMALL,)),) if check == "wide_is_exact" else SHARES
+        kinds, fewest = kinds_for(self.decoder, check), 2 if check == "batch" else 1
+        return [(share, cases(self.decoder.takes, kinds, sorts, fewest)) for share, sorts in shares]
 
     def case(self, data: Mapping[str, Any]) -> Case:
         """A case from its data."""

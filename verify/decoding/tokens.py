@@ -151,11 +151,11 @@ class TokenJudge:
             return []
         return ["it takes no longest: checked with words of up to 100 characters, and with longer ones"]
 
-    def cases(self, check: str) -> st.SearchStrategy[Any]:
-        """The cases that a check draws."""
+    def cases(self, check: str) -> list[tuple[float, st.SearchStrategy[Any]]]:
+        """The cases that a check draws; all are of one sort."""
         if self.procedure.id == "bert.pack":
-            return texts(self.conventions["truncation"])
-        return words("longest" in self.takes)
+            return [(1.0, texts(self.conventions["truncation"]))]
+        return [(1.0, words("longest" in self.takes))]
 
     def case(self, data: Mapping[str, Any]) -> Words | Texts:
         """A case from its data."""
