@@ -124,6 +124,17 @@ def test_who_changes_global_state_is_falsified(tmp_path: Path) -> None:
     assert (code, said) == (1, "fails again: it changes global state\n")
 
 
+def test_who_changes_global_state_and_supports_nothing_is_inconclusive() -> None:
+    """There is no case to show."""
+
+    def declines(model, prompts, *, max_length):
+        torch.set_default_dtype(torch.float64)
+        raise NotImplementedError("not yet")
+
+    assert check_procedure(declines, GREEDY, max_examples=5).verdict == "inconclusive"
+    assert torch.get_default_dtype() == torch.float32
+
+
 def test_who_draws_from_a_global_generator_has_a_property() -> None:
     """As with formulas: nothing that it returns is wrong."""
 

@@ -131,8 +131,8 @@ def _alone(judge: Judge, searches: Sequence[CaseSearch]) -> CheckResult:
         f"robustness: {ALONE}", "robustness", CONFORMS, sum(search.seen for search in searches)
     )
     changed = judge.guard.changed
-    if changed:
-        case = next(search.first for search in searches if search.first is not None)
+    case = next((search.first for search in searches if search.first is not None), None)
+    if changed and case is not None:
         made.verdict, made.message = FALSIFIED, f"it changes global state: {'; '.join(changed)}"
         made.counterexample = counterexample(judge, ALONE, case, {"items": list(changed)})
     return made

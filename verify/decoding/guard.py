@@ -5,13 +5,28 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from verify.faults import Fault, Unsupported, complaint, said_by
 from verify.subject import last_call
 from verify.subject.caller import HUNG_LIMIT, LIMIT
 from verify.subject.ending import Deadline, interrupted, unable_to_exit
-from verify.subject.sandbox import GENERATORS, GlobalState
+from verify.subject.sandbox import GENERATORS, GlobalState, seeded
+
+T = TypeVar("T")
+
+
+AGAIN = 1
+"""The seed of global generators where the same is asked again."""
+
+
+def twice(ask: Callable[[], T]) -> tuple[T, T]:
+    """What comes of the same question asked twice; each call finds global generators as they were, so the second time in another
+    state.
+    """
+    first = ask()
+    with seeded(AGAIN):
+        return first, ask()
 
 
 @dataclass
@@ -57,4 +72,4 @@ class Guard:
                     into.append(name)
 
 
-__all__ = ["Guard"]
+__all__ = ["Guard", "twice"]

@@ -12,10 +12,9 @@ from spec.decoding.continuations import ROUNDING, Found, Logits, Problem
 from spec.language.procedure import Procedure
 from verify.decoding.cases import OWN, SHARES, SMALL, Case, cases, models_of
 from verify.decoding.contract import Alone, Decoder, logits_of
-from verify.decoding.guard import Guard
-from verify.decoding.seen import AGAIN, REPEATS, VALUE, Seen
+from verify.decoding.guard import Guard, twice
+from verify.decoding.seen import REPEATS, VALUE, Seen
 from verify.faults import Fault
-from verify.subject.sandbox import seeded
 
 SINGLE = 2.0**-16
 """As ``ROUNDING``, for a model that computes in float32: 256 times its roundoff; a network of two layers errs by some tens."""
@@ -119,9 +118,7 @@ class CaseJudge:
         return Seen(idle=True) if _close(problem, margin) else compared(problem, found, wanted)
 
     def _repeats(self, case: Case, problem: Problem) -> Seen:
-        first = self.decoder.solve(case, problem)
-        with seeded(AGAIN):  # it may draw from a global generator, which each call finds as it was
-            return Seen(repeated(problem, first, self.decoder.solve(case, problem)))
+        return Seen(repeated(problem, *twice(lambda: self.decoder.solve(case, problem))))
 
 
 def tolerance_of(model: Any, narrowed: bool = False) -> float:

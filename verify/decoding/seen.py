@@ -7,9 +7,6 @@ from dataclasses import dataclass
 VALUE, REPEATS, ALONE = "value", "same call, same result", "leaves global state alone"
 """The checks that are no requirements: the reference's own result, the same result twice, and nothing else changed."""
 
-AGAIN = 1
-"""The seed of global generators where the same is asked again."""
-
 
 @dataclass(frozen=True)
 class Seen:

@@ -22,10 +22,9 @@ from hypothesis import strategies as st
 
 from spec.bert import pack, wordpiece
 from spec.language.procedure import Procedure
-from verify.decoding.guard import Guard
-from verify.decoding.seen import AGAIN, REPEATS, VALUE, Seen
+from verify.decoding.guard import Guard, twice
+from verify.decoding.seen import REPEATS, VALUE, Seen
 from verify.faults import Fault, Unsupported, Unusable, complaint, said_by
-from verify.subject.sandbox import seeded
 from verify.subject.signature import signature_of
 
 LETTERS = "aAéა"
@@ -176,9 +175,7 @@ class TokenJudge:
             if check == VALUE:
                 return Seen(differs(self.solve(problem), self.procedure.reference(problem), "expected"))
             if check == REPEATS:
-                first = self.solve(problem)
-                with seeded(AGAIN):  # it may draw from a global generator, which each call finds as it was
-                    return Seen(differs(first, self.solve(problem), "called again"))
+                return Seen(differs(*twice(lambda: self.solve(problem)), "called again"))
             return Seen(self.procedure.named[check].broken(problem, self.solve))
         except Fault as fault:
             return Seen(str(fault), fault=True)
