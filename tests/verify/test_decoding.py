@@ -378,7 +378,7 @@ def raises(model, prompts, *, max_length):
             "decoding.greedy",
             "not the same from call to call: the same call gives another result",
         ),
-        (narrow, "decoding.beam", "prompt ["),
+        (narrow, "decoding.beam", "prompt [0] gets 2 continuations; expected 1"),
     ],
 )
 def test_a_headline_says_what_is_wrong(wrong, procedure_id: str, said: str) -> None:
