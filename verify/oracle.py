@@ -22,7 +22,7 @@ from spec.language.arrays import Tensor
 from spec.language.binders import Bound, SumOf
 from spec.language.evaluation.balls import BallArithmetic, midpoints, precision, radii
 from spec.language.evaluation.batching import batched, bind_all
-from spec.language.evaluation.binding import bind, sizes_at
+from spec.language.evaluation.binding import sizes_at
 from spec.language.evaluation.dimensions import symbols_in
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.interpreter import factors
@@ -187,9 +187,7 @@ class Oracle:
 
     def _evaluated(self, flat: Flat, arithmetic: Arithmetic, every: list[Asked]) -> list[Answer]:
         self.evaluations += 1
-        alone = len(every) == 1
-        statement = flat if alone else batched(flat)
-        bindings = bind(flat, every[0]) if alone else bind_all(flat, every)
+        statement, bindings = batched(flat), bind_all(flat, every)
         outputs: list[tuple[Reals, Reals]] = []
         if arithmetic.balls:
             with precision(BITS):
@@ -204,8 +202,6 @@ class Oracle:
                     value = number.floats()
                     far = np.zeros(()) if model is None else np.broadcast_to(number.bounds(), value.shape)
                     outputs.append((value, far))
-        if alone:
-            return [outputs]
         return [
             [(value[place], far[place] if far.ndim else far) for value, far in outputs]
             for place in range(len(every))

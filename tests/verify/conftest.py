@@ -1,8 +1,13 @@
-"""What tests of checks share."""
+"""What tests of checks share; they run in one thread."""
 
 import pytest
+import torch
 
 from verify.search.shrink import Shrinker
+
+torch.set_num_threads(
+    1
+)  # as a check does: tests run side by side, and threads that wait for one another take the time of others
 
 
 @pytest.fixture

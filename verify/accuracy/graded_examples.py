@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Mapping
-from typing import Any
+from functools import partial
 
 from spec.language.evaluation.dimensions import Size
 from verify.inputs.examples import Example
@@ -20,7 +19,7 @@ from verify.inputs.realistic_examples import (
 )
 from verify.inputs.sizes import sizing
 from verify.search.setting import Setting
-from verify.subject.caller import Caller
+from verify.subject.timing import least_seconds
 
 MANY, TURNS = 64, 4
 """Entries from which on a root mean square says something: a few may be several sigma off, or right, by chance. An output
@@ -52,7 +51,7 @@ def wide_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
         if sizes is not rungs[-1]:
             trial = realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
             arguments = caller.arguments(trial.inputs, dtype, generator_seed=trial.generator_seed)
-            spent = min(_seconds(caller, arguments) for _ in range(2))  # the first may set something up
+            spent = least_seconds(partial(caller, *arguments))
     many, turns = repeats(judge.formula, chosen, MANY), 1
     if kind == "value":
         affordable = min(BACKWARD * BUDGET / cost(chosen), PATIENCE / each if each else math.inf)
@@ -96,14 +95,7 @@ def _affordable(setting: Setting, dtype: str, sizes: Mapping[Size, int]) -> bool
     trial = realistic(judge.formula, few, dtype, setting.seed, False, caller.sizes)
     arguments = caller.arguments(trial.inputs, dtype, generator_seed=trial.generator_seed)
     cost = sizing(judge.formula, caller.sizes).cost
-    return _seconds(caller, arguments) * cost(sizes) / max(cost(few), 1.0) <= PATIENCE
-
-
-def _seconds(caller: Caller, arguments: list[Any]) -> float:
-    """The processor time of a call, so that a busy machine chooses no other sizes."""
-    began = time.process_time()
-    caller(*arguments)
-    return time.process_time() - began
+    return least_seconds(partial(caller, *arguments)) * cost(sizes) / max(cost(few), 1.0) <= PATIENCE
 
 
 def default_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:

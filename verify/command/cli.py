@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,15 @@ def _ours(package: Any) -> None:
         )
 
 
+def _done(given: Namespace) -> int:
+    """The command carried out. What it takes is imported here: a process that only watches another needs none of it, and pages
+    of memory that both have are copied as soon as either counts who holds an object in them.
+    """
+    home = {"list": "listing", "mutants": "mutants"}.get(given.command, "commands")
+    work = getattr(import_module(f"verify.command.{home}"), f"do_{given.command}")
+    return int(work(given))
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status. Without ``argv`` it is that of this process, and is watched by it."""
     collect_seldom()  # before anything large is imported
@@ -46,14 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         for package in (spec, impl, verify):
             _ours(package)
         given = parser().parse_args(argv)
-        from importlib import import_module
-
-        home = {"list": "listing", "mutants": "mutants"}.get(given.command, "commands")
-        module = import_module(f"verify.command.{home}")
-        work = partial(getattr(module, f"do_{given.command}"), given)
         if argv is None and given.command in CALLING:
-            return watched(work, FALSIFIED, NOTHING)
-        return int(work())
+            return watched(partial(_done, given), FALSIFIED, NOTHING)
+        return _done(given)
     except Unusable as error:
         print(f"attnspec: {error}", file=sys.stderr)  # noqa: T201
         return UNUSABLE

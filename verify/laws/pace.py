@@ -6,12 +6,13 @@ larger to be seen. The share is settled before anything is judged, from calls wh
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from verify.laws.results import ALPHA, POWER
 from verify.laws.statistics import region
+from verify.subject.timing import least_seconds
 
 SECONDS = 30.0
 """Processor time that the calls of a check may take; a callable that works on whole tensors needs a few seconds."""
@@ -51,11 +52,8 @@ def share(once: Callable[[int], int], planned: Sequence[Planned], copies: int) -
 
 
 def _timed(once: Callable[[int], int], copies: int) -> tuple[int, float]:
-    """Positions and seconds of a call; the second such one, as the first of a shape may compile."""
-    once(copies)
-    began = time.process_time()
-    positions = once(copies)
-    return positions, time.process_time() - began
+    """Positions and seconds of a call; the first of a shape, which may compile, does not count."""
+    return once(copies), least_seconds(partial(once, copies))
 
 
 def said(off: float, part: float) -> str:

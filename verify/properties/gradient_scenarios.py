@@ -22,8 +22,8 @@ from verify.properties.gradients import backward, compared, expected_batch, judg
 from verify.properties.values import Judge, Outcome, explain, worst
 from verify.subject.caller import Caller
 
-MANY = 8
-"""How many inputs one example tries one at a time: more would take as many calls each time."""
+MANY = 4
+"""How many inputs one example tries one at a time: more would take as many calls each time, and there are others."""
 Scene = Callable[[Judge, Caller, Example], Outcome]
 
 

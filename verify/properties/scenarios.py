@@ -29,7 +29,7 @@ from verify.properties.large_scenarios import (
     one_large_size,
 )
 from verify.properties.leaks import UNREAD, nan_in_masked_slots
-from verify.properties.values import Judge, Outcome, compare, explain, judge_call, judge_value, worst
+from verify.properties.values import Judge, Outcome, explain, held_to, judge_call, judge_value, worst
 from verify.subject.caller import Caller
 from verify.subject.returned import alike as alike_results
 from verify.subject.returned import of_type, values
@@ -151,10 +151,8 @@ def again_with_others(judge: Judge, caller: Caller, example: Example) -> Outcome
     except Fault as fault:
         return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
     returned = kind or str(before[0].dtype).removeprefix("torch.")
-    outcomes = []
-    for case, found in ((first, seen[0]), (second, seen[1]), (second, reused[0]), (first, reused[1])):
-        expected = judge.expect_batch(case, dtype=returned)
-        outcomes.append(worst([compare(e, g) for e, g in zip(expected, found, strict=True)]))
+    results = (first, seen[0]), (second, seen[1]), (second, reused[0]), (first, reused[1])
+    outcomes = [held_to(judge, replace(case, dtype=returned), found) for case, found in results]
     return explain(judge, caller, worst(outcomes), example)
 
 

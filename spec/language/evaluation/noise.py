@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spec.language.differentiation.gradients import vjp
-from spec.language.evaluation.batching import EXAMPLES, repeated
+from spec.language.evaluation.batching import EXAMPLES, batched, bind_all, repeated
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.falling import Fallen, Places
@@ -51,7 +51,7 @@ type is the luck of one order, and a running mean does not have it.
 """
 SAMPLES = 32
 """Evaluations from which an error is estimated: enough to know a standard deviation to about one part in eight."""
-MEMORY = 5e7
+MEMORY = 3e7
 """Bytes that the tensors of all samples may hold that are evaluated side by side; the others follow. The more there are, the
 fewer work out anew what they share."""
 
@@ -243,6 +243,13 @@ def _inexact(values: Floats, unit: float) -> npt.NDArray[np.bool_]:
     return found
 
 
+def _memory(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array that holds the memory of a view."""
+    while isinstance(values.base, np.ndarray):
+        values = values.base
+    return values
+
+
 # Errors -----------------------------------------------------------------------------------------------------------------------
 
 
@@ -260,11 +267,15 @@ def expected(
     ``finish`` may change what is stored for a line in the samples, not in the value.
     """
     bindings = bind(flat, inputs)
-    exact = run(flat, Walk(), bindings)
-    values = [exact.tensors[output.name].floats() for output in flat.outputs]
-    held = sum(tensor.value.nbytes for tensor in exact.tensors.values())
+    # As a batch of one: lines that anybody else has asked for are compiled so.
+    exact = run(batched(flat), Walk(), bind_all(flat, [inputs]))
+    values = [exact.tensors[output.name].floats()[0] for output in flat.outputs]
+    made = {line.name for line in flat.lines}
+    own = {id(_memory(t.value)): t.value.nbytes for name, t in exact.tensors.items() if name in made}
+    held = sum(own.values())
     del exact
-    several, together = repeated(flat), max(1, min(samples, int(MEMORY // max(held, 1))))
+    turns = math.ceil(samples * held / MEMORY)
+    several, together = repeated(flat), math.ceil(samples / max(turns, 1))
     random, left = np.random.default_rng(seed), samples
     squares = [np.zeros_like(value) for value in values]
     while left:

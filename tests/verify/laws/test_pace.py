@@ -19,6 +19,7 @@ from verify.laws.layouts import Layout
 from verify.laws.results import ALPHA, POWER
 from verify.laws.statistics import region
 from verify.mutants.pairs import Pair, plain
+from verify.subject import timing
 
 
 def busy(count: int, each: float) -> None:
@@ -84,7 +85,7 @@ def test_a_quick_callable_is_asked_for_all_draws() -> None:
 def test_the_share_follows_from_what_a_call_and_a_position_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten milliseconds a call and two a position: a tenth of ten calls of 149 positions takes 0.308 s."""
     clock = [0.0]
-    monkeypatch.setattr(pace.time, "process_time", lambda: clock[0])
+    monkeypatch.setattr(timing.time, "process_time", lambda: clock[0])
     monkeypatch.setattr(pace, "SECONDS", 0.308)
 
     def once(copies: int) -> int:
