@@ -10,7 +10,7 @@ from verify.subject import timing
 @pytest.mark.parametrize(
     ("each", "said", "calls"),
     [
-        ((4.0, 0.25, 0.125), 0.125, 3),  # the first sets something up
+        ((4.0, 0.0625, 0.03125), 0.03125, 3),  # the first sets something up
         ((0.0, 4e-3, 0.0), 0.0, 3),  # the clock ticks during one of them
         ((3.0, 2.0), 2.0, 2),  # long ones are not made more often than needed
     ],
