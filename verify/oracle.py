@@ -147,7 +147,9 @@ class Oracle:
     def _digest(self, flat: Flat, inputs: Asked) -> bytes:
         """As :func:`content`."""
         told = self.told.get(id(inputs))
-        return told[2] if told is not None and told[0] is inputs and told[1] is flat else content(flat, inputs)
+        return (
+            told[2] if told is not None and told[0] is inputs and told[1] is flat else content(flat, inputs)
+        )
 
     def _others(
         self, flat: Flat, arithmetic: Arithmetic, group: Any, wanted: Mapping[bytes, Asked]

@@ -23,7 +23,7 @@ class Sort:
     """How large a case is, from … to: words, tokens of a prompt, prompts, tokens to come, beams.
 
     ``top`` is the least t that is given, ``alphas`` are rewards for length, ``ends`` says that there is an end, and ``kind`` the
-    model where it is not drawn.
+    model where it is not drawn. Where prompts are ``alike``, all but one are the same.
     """
 
     vocabulary: Range = (2, 7)
@@ -35,10 +35,12 @@ class Sort:
     alphas: tuple[float, ...] = ALPHAS
     ends: bool = False
     kind: str = ""
+    alike: bool = False
 
 
 FEW = 3
-"""A t up to this is given as often as one that a sort of cases has, and as none: fewer than there are beams."""
+"""A t up to this is given as often as one that a sort of cases has, and as none: fewer than there are beams. Where a sort has
+larger ones, it is not."""
 USUAL = Sort()
 SMALL = Sort(vocabulary=(2, 3), length=(1, 3))
 """Where all texts are looked at: 3³ of the greatest length."""
@@ -50,9 +52,19 @@ LARGE = Sort(vocabulary=(2, 17), prompt=(1, 9), prompts=(1, 5), length=(1, 12), 
 """Where a limit shows that an implementation has."""
 REMEMBERING = Sort(vocabulary=(9, 17), prompt=(1, 9), length=(6, 12), width=(4, 12), top=5, kind="attention")
 """Many beams whose caches change places for many steps."""
+MANY = Sort((2, 4), (1, 2), prompts=(11, 24), length=(4, 12), width=(1, 3), ends=True, alike=True)
+"""Many prompts, and one whose text ends before all others, or after."""
+BROAD = Sort((11, 17), (1, 3), prompts=(1, 2), length=(1, 3), width=(9, 12), top=9)
+"""More beams, and more words after each, than a limit below ten lets through."""
 WORDY = Sort(vocabulary=(257, 300), prompt=(1, 2), prompts=(1, 2), length=(1, 3), width=(2, 3))
 """More words than a byte has values."""
-SHARES = ((0.4, (USUAL, PRESSING)), (0.3, (LATE, LARGE)), (0.2, (REMEMBERING,)), (0.1, (WORDY,)))
+SHARES = (
+    (0.35, (USUAL, PRESSING)),
+    (0.2, (LATE, LARGE)),
+    (0.15, (MANY,)),
+    (0.2, (REMEMBERING, BROAD)),
+    (0.1, (WORDY,)),
+)
 """Which share of the cases is of which sorts, in the order in which they are tried: small ones first."""
 
 
@@ -113,7 +125,7 @@ def cases(
 ) -> Case:
     """Cases of these sorts that a callable which takes these options can be asked; ``fewest`` prompts at least."""
     sort = draw(st.sampled_from(sorts))
-    if sort.ends and not {"end", "alpha"} <= takes:
+    if sort.ends and "end" not in takes:
         sort = USUAL
     V = draw(st.integers(*sort.vocabulary))
     token = st.integers(0, V - 1)
@@ -121,9 +133,15 @@ def cases(
     if "lengths" not in takes:
         n = draw(st.integers(*sort.prompt))
         one = st.lists(token, min_size=n, max_size=n)
-    prompts = draw(st.lists(one, min_size=fewest, max_size=max(fewest, sort.prompts[1])))
+    if sort.alike:
+        usual, other, n = draw(one), draw(one), draw(st.integers(*sort.prompts))
+        place = draw(st.integers(0, n - 1))
+        prompts = [usual] * place + [other] + [usual] * (n - place - 1)
+    else:
+        prompts = draw(st.lists(one, min_size=fewest, max_size=max(fewest, sort.prompts[1])))
     kind = draw(st.sampled_from(kinds))
-    tops = st.integers(min(sort.top, V), V)
+    tops = [st.none(), st.integers(min(sort.top, V), V)]
+    tops += [st.integers(1, min(FEW, V))] if sort.top <= FEW else []
     ends = token if sort.ends else st.sampled_from((None, *range(V)))
     return Case(
         sort.kind if sort.kind in kinds else kind,
@@ -133,6 +151,6 @@ def cases(
         draw(st.integers(*sort.length)),
         draw(ends) if "end" in takes else None,
         draw(st.integers(*sort.width)) if "width" in takes else 1,
-        draw(st.one_of(st.none(), tops, st.integers(1, min(FEW, V)))) if "top" in takes else None,
+        draw(st.one_of(tops)) if "top" in takes else None,
         draw(st.sampled_from(sort.alphas)) if "alpha" in takes else 0.0,
     )

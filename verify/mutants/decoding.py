@@ -29,8 +29,9 @@ def stepped(
     goes_on: bool = False,
     end_free: bool = False,
     joined: Any = lambda total, gain: total + gain,
+    enough: float = 2.0,
 ) -> Found:
-    """Greedy decoding over the model's own steps."""
+    """Greedy decoding over the model's own steps; it stops once this share of the rows has ended."""
     logits, state = model.start(prompts, lengths)
     total = torch.zeros(len(prompts), dtype=torch.float64)
     done = torch.zeros(len(prompts), dtype=torch.bool)
@@ -46,6 +47,9 @@ def stepped(
         total = joined(total, gain)
         rows.append(token)
         done = done | (token == (-1 if end is None else end))
+        if done.double().mean() >= enough:
+            rows += [torch.full_like(token, end or 0)] * (max_length - len(rows))
+            break
         logits, state = model.step(state, token)
     return torch.stack(rows, -1), total
 
@@ -99,6 +103,14 @@ def probabilities_added(
 ) -> Found:
     """Probabilities are added up, not their logarithms."""
     return stepped(model, prompts, lengths, max_length, end, joined=lambda total, gain: total + gain.exp())
+
+
+@wrong(GREEDY)
+def nine_in_ten_are_enough(
+    model: Any, prompts: Tensor, *, lengths: Tensor, max_length: int, end: int | None
+) -> Found:
+    """Stops once nine in ten rows have ended: the last are cut short."""
+    return stepped(model, prompts, lengths, max_length, end, enough=0.9)
 
 
 @wrong(GREEDY)
@@ -185,6 +197,7 @@ def searched(
     expand_finished: bool = False,
     end_free: bool = False,
     more: int = 0,
+    most: int | None = None,
     divide: bool = True,
     best_of: bool = False,
 ) -> Scored:
@@ -208,6 +221,7 @@ def searched(
                     continue
                 gains, words = log_p[place].sort(descending=True, stable=True)
                 t = len(words) if top is None else min(len(words), max(1, top + more))
+                t = t if most is None else min(t, most)
                 for gain, word in zip(gains[:t].tolist(), words[:t].tolist(), strict=True):
                     free = end_free and word == end
                     total = min(p, gain) if best_of else p + (0.0 if free else gain)
@@ -269,6 +283,7 @@ for _name, _says, _flags in (
     ("end_costs_nothing", "The probability of the end is left out of the sum.", {"end_free": True}),
     ("one_token_more", "Each beam is expanded by t + 1 tokens.", {"more": 1}),
     ("one_token_fewer", "Each beam is expanded by t − 1 tokens.", {"more": -1}),
+    ("eight_tokens_at_most", "Each beam is expanded by eight tokens at most, whatever t.", {"most": 8}),
     ("penalty_multiplied", "The log-probability is multiplied by L^α instead of divided.", {"divide": False}),
     ("weakest_link", "The score is the least log-probability of a token, not their sum.", {"best_of": True}),
 ):  # fmt: skip
