@@ -57,7 +57,26 @@ def taken(fn: Callable[..., Any], formula: Formula, fixed: Collection[str], name
     raise Unusable(
         f"{formula.id} is called positionally with ({names}); {name}{signature} cannot be called so"
         + ("; verify.adapt.module says where its weights are" if isinstance(fn, torch.nn.Module) else "")
+        + _wrapped(signature, inputs, name)
     )
+
+
+def _wrapped(signature: inspect.Signature, inputs: Sequence[str], name: str) -> str:
+    """How to call by position what takes some arguments by keyword alone; empty where that is not the matter."""
+    every = signature.parameters.values()
+    first = [each for each in every if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    rest, named = inputs[len(first) :], [each for each in every if each.kind is each.KEYWORD_ONLY]
+    pairs = {each.name: each.name for each in named if each.name in rest}
+    if "mask" in rest:
+        pairs |= zip(["mask"], (each.name for each in named if each.name in MASKS), strict=False)
+    needed = [each.name for each in named if each.default is _EMPTY and each.name not in pairs.values()]
+    pairs |= zip((each for each in rest if each not in pairs), needed, strict=False)
+    passed = [each for each in inputs if each in pairs or each in inputs[: len(first)]]
+    left = [each for each in inputs if each not in passed and each != "mask"]
+    if not named or left or not name.isidentifier():
+        return ""
+    given = [f"{pairs[each]}={each}" if each in pairs else each for each in passed]
+    return f"; by keyword alone, in a wrapper: lambda {', '.join(passed)}: {name}({', '.join(given)})"
 
 
 def signature_of(fn: Callable[..., Any]) -> inspect.Signature:

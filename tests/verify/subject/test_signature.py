@@ -191,3 +191,45 @@ def test_a_script_passes_the_mask_by_its_name(own, name, tmp_path):
     report = check(getattr(own, name), FORMULA.id, max_examples=20)
     ((code, said),) = played(tmp_path, [script(report)])
     assert code == 1, said
+
+
+def keys_by_name(q, *, k, v):
+    """Keys and values by name alone."""
+
+
+def letters(x, *, T, k, p, generator):
+    """A sampler whose names are those of the statement."""
+
+
+def words(logits, *, temperature, top_k, top_p, generator, seed=0):
+    """A sampler with names of its own, and an option."""
+
+
+def masked_by_name(q, k, *, value, attention_mask=None):
+    """Values by another name, the mask by one of its own."""
+
+
+@pytest.mark.parametrize(
+    ("fn", "formula_id", "wrapper"),
+    [
+        (keys_by_name, FORMULA.id, "lambda q, k, v: keys_by_name(q, k=k, v=v)"),
+        (letters, "decoding.sample", "lambda x, T, k, p, generator: letters(x, T=T, k=k, p=p, generator=generator)"),
+        (words, "decoding.sample",
+         "lambda x, T, k, p, generator: words(x, temperature=T, top_k=k, top_p=p, generator=generator)"),
+        (masked_by_name, FORMULA.id,
+         "lambda q, k, v, mask: masked_by_name(q, k, value=v, attention_mask=mask)"),
+    ],
+)  # fmt: skip
+def test_what_takes_arguments_by_keyword_alone_is_refused_with_the_wrapper(fn, formula_id, wrapper):
+    """The line says how to wrap it, under its own names; the wrapper can be called."""
+    formula = find(formula_id)
+    with pytest.raises(Unusable, match="by keyword alone, in a wrapper: ") as refused:
+        taken(fn, formula, (), fn.__name__)
+    assert str(refused.value).endswith(wrapper)
+    taken(eval(wrapper, {fn.__name__: fn}), formula, (), "wrapper")
+
+
+def test_what_lacks_an_input_is_refused_without_a_wrapper():
+    """No keyword takes the values: there is nothing to wrap."""
+    with pytest.raises(Unusable, match=r"cannot be called so$"):
+        taken(lambda q, *, k: None, FORMULA, (), "two")
