@@ -93,7 +93,7 @@ class Oracle:
         self.answers, self.wide = Answers(REMEMBERED), Answers(WIDER)
         self.waiting: dict[Any, list[tuple[bytes, Asked]]] = {}
         self.told: dict[int, tuple[Asked, Flat, bytes]] = {}
-        """What was announced, as the object that it is: it need not be read through again when it is asked."""
+        """What was announced, as the object that it is: asked for as such, it need not be read through again."""
         self.turn = 0
         self.evaluations = 0
         self.unread: dict[Any, Any] = {}
@@ -104,7 +104,10 @@ class Oracle:
         self.waiting, self.told, self.turn = {}, {}, 0
 
     def ahead(self, questions: Iterable[tuple[Flat, Asked, str]], more: bool = False) -> None:
-        """Announce what will be asked soon: statement, inputs, and the type's name; ``more`` of it, or in place of the former."""
+        """Announce what will be asked soon: statement, inputs, and the type's name; ``more`` of it, or in place of the former.
+
+        Inputs that were announced are not changed any more.
+        """
         if not more:
             self.waiting, self.told = {}, {}
         for flat, inputs, dtype in questions:

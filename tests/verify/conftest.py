@@ -5,9 +5,8 @@ import torch
 
 from verify.search.shrink import Shrinker
 
-torch.set_num_threads(
-    1
-)  # as a check does: tests run side by side, and threads that wait for one another take the time of others
+# As in a check: tests run side by side, and threads that wait for one another take the time of others.
+torch.set_num_threads(1)
 
 
 @pytest.fixture

@@ -39,8 +39,10 @@ class Sort:
 
 
 FEW = 3
-"""A t up to this is given as often as one that a sort of cases has, and as none: fewer than there are beams. Where a sort has
-larger ones, it is not."""
+"""A t up to this is given as often as one that a sort of cases has, and as none: fewer than there are beams. It is not where a
+sort's least t is larger."""
+CROWD = 11
+"""So many prompts are alike in most cases in which some are, and fewer in those that are made small."""
 USUAL = Sort()
 SMALL = Sort(vocabulary=(2, 3), length=(1, 3))
 """Where all texts are looked at: 3³ of the greatest length."""
@@ -52,7 +54,7 @@ LARGE = Sort(vocabulary=(2, 17), prompt=(1, 9), prompts=(1, 5), length=(1, 12), 
 """Where a limit shows that an implementation has."""
 REMEMBERING = Sort(vocabulary=(9, 17), prompt=(1, 9), length=(6, 12), width=(4, 12), top=5, kind="attention")
 """Many beams whose caches change places for many steps."""
-MANY = Sort((2, 4), (1, 2), prompts=(11, 24), length=(4, 12), width=(1, 3), ends=True, alike=True)
+MANY = Sort((2, 4), (1, 2), prompts=(2, 24), length=(4, 12), width=(1, 3), ends=True, alike=True)
 """Many prompts, and one whose text ends before all others, or after."""
 BROAD = Sort((11, 17), (1, 3), prompts=(1, 2), length=(1, 3), width=(9, 12), top=9)
 """More beams, and more words after each, than a limit below ten lets through."""
@@ -134,9 +136,13 @@ def cases(
         n = draw(st.integers(*sort.prompt))
         one = st.lists(token, min_size=n, max_size=n)
     if sort.alike:
-        usual, other, n = draw(one), draw(one), draw(st.integers(*sort.prompts))
-        place = draw(st.integers(0, n - 1))
-        prompts = [usual] * place + [other] + [usual] * (n - place - 1)
+        usual = draw(one)
+        other = draw(
+            one.filter(lambda prompt: prompt[-1] != usual[-1])
+        )  # what follows may depend on that token alone
+        count = draw(st.sampled_from((sort.prompts[0], *range(CROWD, sort.prompts[1] + 1))))
+        place = draw(st.integers(0, count - 1))
+        prompts = [usual] * place + [other] + [usual] * (count - place - 1)
     else:
         prompts = draw(st.lists(one, min_size=fewest, max_size=max(fewest, sort.prompts[1])))
     kind = draw(st.sampled_from(kinds))

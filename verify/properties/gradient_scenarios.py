@@ -23,7 +23,7 @@ from verify.properties.values import Judge, Outcome, explain, worst
 from verify.subject.caller import Caller
 
 MANY = 4
-"""How many inputs one example tries one at a time: more would take as many calls each time, and there are others."""
+"""Of so many inputs each example tries all, one at a time; of more, which take as many calls, half."""
 Scene = Callable[[Judge, Caller, Example], Outcome]
 
 
@@ -57,7 +57,9 @@ def one_backward(judge: Judge, caller: Caller, example: Example) -> Outcome:
 
 @_judged
 def one_at_a_time(judge: Judge, caller: Caller, example: Example) -> Outcome:
-    """Only one input requires a gradient, each in turn; of many, half at one example and half at the next."""
+    """Only one input requires a gradient, each in turn; of many, half at one example and half at the next. Which half comes first
+    changes, so that each is tried in all types, and at examples that differ in other ways by turns.
+    """
     every = [
         place
         for place, value in enumerate(_leaves(caller, example))
@@ -66,7 +68,7 @@ def one_at_a_time(judge: Judge, caller: Caller, example: Example) -> Outcome:
     names = [str(judge.formula.inputs[place]) for place in every]
     expected = expected_batch(judge, example, names)
     outcomes = []
-    for place in every if len(every) <= MANY else every[example.turn % 2 :: 2]:
+    for place in every if len(every) <= MANY else every[(example.turn + example.turn // 4) % 2 :: 2]:
         arguments = _leaves(caller, example)
         for other in every:
             if other != place:

@@ -313,16 +313,19 @@ def judge_call(
     caller: Caller,
     example: Example,
     arguments: Sequence[Any],
-    said: Example | None = None,
+    asked: Example | None = None,
 ) -> Outcome:
-    """As :func:`judge_value`, with the arguments made by the caller of this function; ``said``: the statement is asked there."""
+    """As :func:`judge_value`, with the arguments made by the caller of this function.
+
+    ``asked`` is the example at whose inputs the statement is asked, if not at those of the call.
+    """
     try:
         got = caller.results(arguments, example.sizes, example.batch, example.dtype if judge.real else None)
     except Fault as fault:
         return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
     if not judge.real:  # without real inputs the callable chooses the type, and the bound follows it
         example = replace(example, dtype=str(got[0].dtype).removeprefix("torch."))
-    outcome = held_to(judge, replace(said or example, dtype=example.dtype), [values(g) for g in got])
+    outcome = held_to(judge, replace(asked or example, dtype=example.dtype), [values(g) for g in got])
     outcome.returned = example.dtype
     return explain(judge, caller, outcome, example)
 

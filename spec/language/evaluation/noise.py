@@ -16,7 +16,7 @@ of two numbers, ±1/√3, which are the cheapest to draw. What a type holds exac
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -243,11 +243,14 @@ def _inexact(values: Floats, unit: float) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _memory(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The array that holds the memory of a view."""
-    while isinstance(values.base, np.ndarray):
-        values = values.base
-    return values
+def _held(every: Iterable[npt.NDArray[Any]]) -> int:
+    """Bytes that arrays hold; those of which several are views count once."""
+    found: dict[int, int] = {}
+    for values in every:
+        while isinstance(values.base, np.ndarray):
+            values = values.base
+        found[id(values)] = values.nbytes
+    return sum(found.values())
 
 
 # Errors -----------------------------------------------------------------------------------------------------------------------
@@ -270,11 +273,10 @@ def expected(
     # As a batch of one: lines that anybody else has asked for are compiled so.
     exact = run(batched(flat), Walk(), bind_all(flat, [inputs]))
     values = [exact.tensors[output.name].floats()[0] for output in flat.outputs]
-    made = {line.name for line in flat.lines}
-    own = {id(_memory(t.value)): t.value.nbytes for name, t in exact.tensors.items() if name in made}
-    held = sum(own.values())
-    del exact
+    made = {line.name for line in flat.lines}  # inputs are the same for all samples
+    held = _held(tensor.value for name, tensor in exact.tensors.items() if name in made)
     turns = math.ceil(samples * held / MEMORY)
+    del exact
     several, together = repeated(flat), math.ceil(samples / max(turns, 1))
     random, left = np.random.default_rng(seed), samples
     squares = [np.zeros_like(value) for value in values]

@@ -30,19 +30,15 @@ from verify.report import CheckResult, Report
 from verify.search.search import Clock
 from verify.search.setting import Setting
 from verify.subject.caller import Caller
-from verify.subject.sandbox import one_thread
 
 ATTENTION, SOFTMAX = "attention.scaled_dot_product", "attention.softmax"
 
 
 def graded(fn: Any, formula_id: str, dtype: str = "float32", seed: int = 0, **options: Any) -> CheckResult:
-    """The accuracy check of a callable alone, in one thread as in a whole check: sizes go by the time of a call, and threads that
-    wait for one another on a busy machine take some.
-    """
+    """The accuracy check of a callable alone."""
     formula = find(formula_id)
     setting = Setting(Judge(formula), Caller(fn, formula), seed, 32, Clock(None))
-    with one_thread():
-        return accuracy_check(setting, dtype, **options)
+    return accuracy_check(setting, dtype, **options)
 
 
 def coarse_scores(dtype: torch.dtype, from_: int = 128) -> Any:
