@@ -2,7 +2,7 @@
 
 The older commit is checked out beside this tree, in a temporary git worktree, and the same commands run in both, in turn, each
 in a process of its own: ``attnspec check`` of our implementations at 100 examples, and the error bound of multi-head attention
-at 64×768. What counts is the processor time of a process and of those it started, which says the same on a busy machine;
+at 64×768, which is timed inside of its process, too. What counts is the processor time of a process and of those it started, which says the same on a busy machine;
 memory is the peak of a process. Short commands run in several rounds, of which the median is taken. Every command begins with
 the same imports (of torch and SymPy, above all), which take seconds and are not the checker's own: they are measured by
 themselves, up to the end of the process and under the settings of its garbage collector that the command of that tree makes, and
@@ -33,6 +33,7 @@ OLDER = "be7d1be"  # the last commit before examples were evaluated together
 ROUNDS = 5  # of a work
 LEAST = 0.2  # seconds: less cannot be told from the imports, which take as much more or less from run to run
 PEAK = 600e6  # bytes that no process should exceed
+ALONE = 30.0  # the ratio wanted of the error bound itself
 LAYER_NORM = 3.0  # seconds that a check of layer norm should take in all, the import of torch included
 FOUND = {"median": 0.5, "95 % within": 3.0}  # seconds to the first counterexample of a wrong variant
 
@@ -40,12 +41,14 @@ INPUTS = (
     "import sys, numpy; from benchmarks.oracle import inputs; numpy.savez(sys.argv[1], **inputs(64, 768, 12))"
 )
 BOUND = """
-import sys, numpy
+import sys, time, numpy
 from spec.language.evaluation.evaluate import bound
 from spec.language.registry import formulas
 formula, given = formulas()["attention.multi_head"], dict(numpy.load(sys.argv[1]))
 if sys.argv[2:] != ["imports"]:
+    began = time.process_time()
     bound(formula, given, dtype="float32")
+    print(time.process_time() - began)
 """
 IMPORTS = """
 import importlib, sys
@@ -133,6 +136,8 @@ def main() -> int:
             rows.append(row(work, *alternately(work, older, ROOT, rounds), idle))
             if work.wanted is not None and work.name in CHECKS:
                 rows.append(same_checks(work, older, rounds))
+            if work.name == "bound":
+                rows.append(call_alone(work, older, rounds))
         if "layer_norm" in (given.only or NAMES):
             torch = Work("import torch", ("-c", "import torch"), None)
             imported = statistics.median(spent(torch, ROOT).processor for _ in range(rounds))
@@ -160,7 +165,7 @@ def works(names: Iterable[str], verify: bool, older: Path, home: Path) -> Iterat
             continue
         file = home / "inputs.npz"  # made once, so that both bound the same
         spent(Work("inputs", ("-c", INPUTS, str(file)), None), ROOT)
-        yield Work("bound", ("-c", BOUND, str(file)), 30.0, imports=("-c", BOUND, str(file), "imports"))
+        yield Work("bound", ("-c", BOUND, str(file)), None, imports=("-c", BOUND, str(file), "imports"))
     if verify:
         both = [{tuple(pair) for pair in json.loads(output(tree, "-c", TARGETS))} for tree in (older, ROOT)]
         file = home / "targets.json"
@@ -173,11 +178,12 @@ def row(
     older: Sequence[Spent],
     now: Sequence[Spent],
     imports: tuple[Sequence[Spent], Sequence[Spent]] | None = None,
+    least: float = LEAST,
 ) -> dict[str, Any]:
-    """A row of the table, from what was measured; ``ratio`` is without the imports."""
+    """A row of the table, from what was measured; ``ratio`` is without the imports, and what takes less than ``least`` takes that."""
     times = [statistics.median(each.processor for each in tree) for tree in (older, now)]
     idle = [statistics.median(each.processor for each in tree) for tree in imports or ()] or [0.0, 0.0]
-    own = [max(taken - idly, LEAST) for taken, idly in zip(times, idle, strict=True)]
+    own = [max(taken - idly, least) for taken, idly in zip(times, idle, strict=True)]
     ratio, peak = own[0] / own[1], max(each.peak for each in now)
     return {
         "work": work.name,
@@ -207,6 +213,16 @@ def same_checks(work: Work, older: Path, rounds: int) -> dict[str, Any]:
     seconds = ([sum(each[title] for title in both) for each in found] for found in took)
     before, now = ([Spent(each, each, 0) for each in found] for found in seconds)
     return row(Work(f"{work.name}, {len(both)} checks of both", (), work.wanted), before, now)
+
+
+def call_alone(work: Work, older: Path, rounds: int) -> dict[str, Any]:
+    """The row of the call itself, timed inside of the process: it takes less than imports do more or less from run to run."""
+    took: tuple[list[Spent], ...] = ([], [])
+    for _ in range(rounds):
+        for tree, found in zip((older, ROOT), took, strict=True):
+            seconds = float(output(tree, *work.command))
+            found.append(Spent(seconds, seconds, 0))
+    return row(Work(f"{work.name}, the call alone", (), ALONE), *took, least=0.0)
 
 
 def in_all(checked_: dict[str, Any], imported: float) -> dict[str, Any]:
