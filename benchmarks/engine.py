@@ -2,12 +2,12 @@
 
 The older commit is checked out beside this tree, in a temporary git worktree, and the same commands run in both, in turn, each
 in a process of its own: ``attnspec check`` of our implementations at 100 examples, and the error bound of multi-head attention
-at 64×768, which is timed inside of its process, too. What counts is the processor time of a process and of those it started, which says the same on a busy machine;
-memory is the peak of a process. Short commands run in several rounds, of which the median is taken. Every command begins with
-the same imports (of torch and SymPy, above all), which take seconds and are not the checker's own: they are measured by
-themselves, up to the end of the process and under the settings of its garbage collector that the command of that tree makes, and
-the ratio is given in all and without them. Checks have become more since (grades, large sizes, more theorems and kinds of use):
-what those take that both trees make is a row of its own.
+at 64×768, which is timed inside of its process, too. What counts is the processor time of a process and of those it started,
+which says the same on a busy machine; memory is the peak of a process. Short commands run in several rounds, of which the
+median is taken. Every command begins with the same imports (of torch and SymPy, above all), which take seconds and are not the
+checker's own: they are measured by themselves, up to the end of the process and under the settings of its garbage collector
+that the command of that tree makes, and the ratio is given in all and without them. Checks have become more since (grades,
+large sizes, more theorems and kinds of use): what those take that both trees make is a row of its own.
 """
 
 import argparse
@@ -180,7 +180,7 @@ def row(
     imports: tuple[Sequence[Spent], Sequence[Spent]] | None = None,
     least: float = LEAST,
 ) -> dict[str, Any]:
-    """A row of the table, from what was measured; ``ratio`` is without the imports, and what takes less than ``least`` takes that."""
+    """A row of the table, from what was measured; ``ratio`` is without the imports; what is below ``least`` counts as that."""
     times = [statistics.median(each.processor for each in tree) for tree in (older, now)]
     idle = [statistics.median(each.processor for each in tree) for tree in imports or ()] or [0.0, 0.0]
     own = [max(taken - idly, least) for taken, idly in zip(times, idle, strict=True)]
