@@ -98,3 +98,10 @@ def test_nothing_goes_on_without_the_command(tmp_path: Path) -> None:
     process.kill()
     process.communicate()
     assert time.monotonic() - began < 300, "it went on until the call came back"
+
+
+def test_the_process_that_watches_imports_nothing_large():
+    """Pages of memory that two processes share are copied as soon as either counts who holds an object in them."""
+    large = "torch", "sympy", "numpy", "hypothesis"
+    said = f"import sys, verify.command.cli; print([name for name in {large} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", said], capture_output=True, text=True).stdout == "[]\n"

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from spec.language.registry import find
-from verify.properties.values import Expected, Judge, compare
+from verify.inputs.examples import Space
+from verify.oracle import BALLS
+from verify.properties.values import CLEAR, Expected, Judge, compare, held_to
 
 NAN, INF = np.nan, np.inf
 
@@ -67,3 +69,24 @@ def test_huge_scores_give_no_warning_and_no_nan_bound():
 def test_the_violated_line_is_named():
     """The line of an output reads as in the statement."""
     assert "=" in Judge(find("scores.dot")).line_of("s")
+
+
+@pytest.mark.parametrize(
+    ("share", "rigorous"), [(0.0, False), (CLEAR / 2, False), (2 * CLEAR, True), (3.0, True)]
+)
+def test_balls_are_asked_only_where_the_walk_does_not_settle_it(monkeypatch, share, rigorous):
+    """An error of a small share of the bound is judged by float64 alone; a larger one, and a violation, against balls."""
+    formula = find("attention.softmax")
+    judge, space = Judge(formula), Space(formula)
+    example = space.example(next(iter(space.plan(1, 0))), "float64")
+    said = judge.expect_batch(example, rigorous=False)
+    asked, ask = [], judge.oracle.ask
+
+    def told(flat, every, arithmetic, dtype):
+        asked.append(arithmetic)
+        return ask(flat, every, arithmetic, dtype)
+
+    monkeypatch.setattr(judge.oracle, "ask", told)
+    outcome = held_to(judge, example, [each.value + share * each.bound for each in said])
+    assert (BALLS in asked) == rigorous
+    assert outcome.fails == (share > 1)
