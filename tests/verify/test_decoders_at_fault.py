@@ -101,8 +101,8 @@ def test_who_ends_the_process_is_falsified() -> None:
 
 def test_who_does_not_return_is_falsified(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once is enough: later calls are waited for less."""
-    monkeypatch.setattr("verify.decoding.guard.LIMIT", 0.3)
-    monkeypatch.setattr("verify.decoding.guard.HUNG_LIMIT", 0.1)
+    monkeypatch.setattr("verify.subject.containment.LIMIT", 0.3)
+    monkeypatch.setattr("verify.subject.containment.HUNG_LIMIT", 0.1)
     monkeypatch.setattr("verify.decoding.checking.SECONDS", 0.5)
 
     def hangs(model, prompts, *, max_length):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from verify.faults import Fault, Unsupported, complaint, said_by
-from verify.subject import last_call
-from verify.subject.caller import HUNG_LIMIT, LIMIT
-from verify.subject.ending import Deadline, interrupted, unable_to_exit
-from verify.subject.sandbox import GENERATORS, GlobalState, seeded
+from verify.subject.containment import Containment, Overdue, Raised
+from verify.subject.sandbox import GENERATORS, seeded
 
 T = TypeVar("T")
 
@@ -29,16 +25,15 @@ def twice(ask: Callable[[], T]) -> tuple[T, T]:
         return first, ask()
 
 
-@dataclass
 class Guard:
     """What surrounds the calls of one callable, named as it begins in a sentence; ``changed`` and ``drew``: the pieces of global
     state that it did not leave alone, and the global random generators that it used.
     """
 
-    name: str
-    hung: bool = False
-    changed: list[str] = field(default_factory=list)
-    drew: list[str] = field(default_factory=list)
+    def __init__(self, name: str) -> None:
+        self.name, self.containment = name, Containment()
+        self.changed: list[str] = []
+        self.drew: list[str] = []
 
     def around(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         """The callable, which may do nothing but return or raise Fault and Unsupported."""
@@ -49,24 +44,16 @@ class Guard:
         return guarded
 
     def _answered(self, work: Callable[[], Any]) -> Any:
-        state, limit = GlobalState(), HUNG_LIMIT if self.hung else LIMIT
-        last_call.begins(self.name)
         try:
-            with warnings.catch_warnings(), Deadline(limit), unable_to_exit():
-                warnings.simplefilter("ignore")
-                return work()
-        except Deadline.Passed:
-            self.hung = True
-            raise Fault(f"did not return within {limit:g} s") from None
-        except NotImplementedError as error:
-            raise Unsupported(said_by(error)) from None
-        except BaseException as error:
-            if isinstance(error, KeyboardInterrupt) and interrupted():
-                raise
-            raise Fault(f"raised {complaint(error)}") from error
+            return self.containment.run(self.name, work)
+        except Overdue as late:
+            raise Fault(str(late)) from None
+        except Raised as raised:
+            if isinstance(raised.error, NotImplementedError):
+                raise Unsupported(said_by(raised.error)) from None
+            raise Fault(f"raised {complaint(raised.error)}") from raised.error
         finally:
-            last_call.ended()
-            for name in state.restore():
+            for name in self.containment.meddled:
                 into = self.drew if name in GENERATORS else self.changed
                 if name not in into:
                     into.append(name)

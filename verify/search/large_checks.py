@@ -41,7 +41,7 @@ def large_check(
             where = example.regime.removeprefix("large sizes: ")
             short = said if len(said) <= LONG else said[:LONG] + " …"
             report.has(SHAPES, f"at {where} it {short}: not judged there", "some")
-        caller.hung = False  # once at a large size says nothing about the others
+        caller.containment.hung = False  # once at a large size says nothing about the others
         return True
 
     result = robustness_check(setting, scenario, dtypes, graded, declined)

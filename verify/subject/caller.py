@@ -7,7 +7,6 @@ global state it meddles with are put right and kept as offences, which become ch
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -22,23 +21,16 @@ from spec.language.formula import Formula
 from verify.faults import Fault, Unsupported, Unusable, blamed
 from verify.inputs.dtypes import DTYPES, NAMES
 from verify.inputs.size_rules import EVERY_SIZE, Supported
-from verify.subject import last_call
 from verify.subject.callables import callable_for
-from verify.subject.ending import Deadline, interrupted, unable_to_exit
+from verify.subject.containment import Containment, Overdue, Raised
 from verify.subject.preserved import Preserved
 from verify.subject.returned import held, shared, values
-from verify.subject.sandbox import GENERATORS, GlobalState, making_tensors_on
+from verify.subject.sandbox import GENERATORS
 from verify.subject.signature import in_place, taken
 from verify.subject.wording import called, describe
 
 if TYPE_CHECKING:
     from verify.subject.recording import Recorder
-
-LIMIT, HUNG_LIMIT = 20.0, 0.5
-"""Seconds one call may take (imports and compilation apart), and once one has not returned in time."""
-
-AT_FIRST = 3
-"""As many times ``LIMIT`` is waited for as long as no call has returned: the first may set something up."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +69,21 @@ class Caller:
         self.aliases: dict[str, str] = {}
         self.calls = 0
         self.default_device: torch.device | None = None
-        self.answered = self.hung = False
+        self.containment = Containment(device)
         self.declined: dict[str, str] = {}
         self.leading: tuple[int, ...] = ()
         self.supported: set[str] = set()
         self.recorder: Recorder | None = None
+
+    @property
+    def answered(self) -> bool:
+        """Whether some call has returned."""
+        return self.containment.answered
+
+    @property
+    def hung(self) -> bool:
+        """Whether some call did not return in time."""
+        return self.containment.hung
 
     # Arguments -----------------------------------------------------------------------------------------------------------
 
@@ -154,45 +156,26 @@ class Caller:
         kept = [Preserved(a) for a in arguments if isinstance(a, torch.Tensor)]
         shapes = shapes or describe(self.formula, arguments)
         dtype = next((NAMES[a.dtype] for a in kept if a.dtype in NAMES), "float32")
-        state = GlobalState(self.device)
-        limit = HUNG_LIMIT if self.hung else LIMIT if self.answered else AT_FIRST * LIMIT
+        begin = f"{self.formula.id}: {self.name}"
         self.calls += 1
-        last_call.begins(f"{self.formula.id}: {self.name}, called with {shapes},")
         try:
-            with warnings.catch_warnings(), Deadline(limit), unable_to_exit():
-                warnings.simplefilter("ignore")
-                with making_tensors_on(self.default_device):
-                    result = work()
-        except Deadline.Passed:
-            self.hung = True  # once is enough: no further check is begun
-            raise Fault(
-                f"{self.formula.id}: {self.name} did not return within {limit:g} s for {shapes}"
-            ) from None
-        except Unusable:  # an adapter that does not fit the formula
-            raise
-        except BaseException as error:
-            if isinstance(error, KeyboardInterrupt) and interrupted():
-                raise
+            result = self.containment.run(f"{begin}, called with {shapes},", work, self.default_device)
+        except Overdue as late:
+            raise Fault(f"{begin} {late} for {shapes}") from None
+        except Raised as raised:
+            error = raised.error
+            if isinstance(error, Unusable):  # an adapter that does not fit the formula
+                raise error from None
             if dtype in self.declined:
                 raise Unsupported(self.declined[dtype]) from error
-            begin = f"{self.formula.id}: {self.name}"
             raise blamed(error, begin, dtype, dtype in self.supported, shapes) from error
         finally:
-            last_call.ended()
-            self._settle(state, kept, arguments, shapes, dtype)
-        self.answered = True
+            self._settle(kept, arguments, shapes, dtype)
         self.supported.add(dtype)
         return result
 
-    def _settle(
-        self,
-        state: GlobalState,
-        kept: Sequence[Preserved],
-        arguments: Sequence[Any],
-        shapes: str,
-        dtype: str,
-    ) -> None:
-        meddled = state.restore()
+    def _settle(self, kept: Sequence[Preserved], arguments: Sequence[Any], shapes: str, dtype: str) -> None:
+        meddled = self.containment.meddled
         damaged = [place for place, each in enumerate(kept) if each.changed]
         if not meddled and not damaged:
             return

@@ -10,12 +10,12 @@ import pytest
 from tests.verify.subject.calling import call, right
 from verify import check
 from verify.faults import Fault
-from verify.subject import caller, ending
+from verify.subject import containment, ending
 
 
 def test_a_hang_ends(monkeypatch):
     """A call that does not return is interrupted, even if it swallows exceptions; another's timer goes on afterwards."""
-    monkeypatch.setattr(caller, "LIMIT", 0.1)
+    monkeypatch.setattr(containment, "LIMIT", 0.1)
 
     def stuck(x, gamma, beta, eps):
         while True:
@@ -37,7 +37,7 @@ def test_a_hang_ends(monkeypatch):
 
 def test_a_first_call_may_take_longer_than_others(monkeypatch):
     """What sets something up at its first call, for longer than a call may take, is judged by what it returns."""
-    monkeypatch.setattr(caller, "LIMIT", 1.0)
+    monkeypatch.setattr(containment, "LIMIT", 1.0)
     asked = []
 
     def slow(q, k):
@@ -52,7 +52,7 @@ def test_a_first_call_may_take_longer_than_others(monkeypatch):
 
 def test_a_hang_is_waited_for_once(monkeypatch):
     """After a call that did not return no further check is begun, and the report says so once."""
-    monkeypatch.setattr(caller, "LIMIT", 0.2)
+    monkeypatch.setattr(containment, "LIMIT", 0.2)
     asked = []
 
     def stuck(q, k):
@@ -68,7 +68,7 @@ def test_a_hang_is_waited_for_once(monkeypatch):
 
 def test_time_in_which_the_process_stands_still_does_not_count(monkeypatch):
     """A process that is stopped for longer than the limit, and goes on, was not hung."""
-    monkeypatch.setattr(caller, "LIMIT", 0.3)
+    monkeypatch.setattr(containment, "LIMIT", 0.3)
     pause = f"kill -STOP {os.getpid()}; sleep 2; kill -CONT {os.getpid()}"
 
     def stopped(x, gamma, beta, eps):
@@ -88,7 +88,7 @@ def test_imports_and_compilers_are_waited_for(monkeypatch):
         exec(compile(source.format(1.5), "torch/_inductor/codegen.py", "exec"), {})
         return right(x, gamma, beta, eps)
 
-    monkeypatch.setattr(caller, "LIMIT", 0.3)
+    monkeypatch.setattr(containment, "LIMIT", 0.3)
     call(slow)
     monkeypatch.setattr(ending, "PATIENCE", 0.6)
     with pytest.raises(Fault, match="did not return"):
