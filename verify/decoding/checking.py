@@ -7,9 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-import hypothesis
-from hypothesis import HealthCheck, Phase, Verbosity
-
 from spec.language.procedure import Procedure
 from verify.decoding.judges import REPEATS, VALUE, Judge, Seen, judge_of
 from verify.decoding.judging import CaseJudge
@@ -28,6 +25,7 @@ from verify.report import (
     versions,
 )
 from verify.search.causes.behaviour import UNSTEADY
+from verify.search.drawn import draw
 from verify.search.search import Clock
 from verify.subject.callables import importable
 from verify.subject.ending import listening
@@ -182,18 +180,8 @@ def _now_and_then(searches: Sequence[CaseSearch]) -> bool:
 def _search(judge: Judge, check: str, count: int, seed: int, clock: Clock) -> CaseSearch:
     search = CaseSearch(judge, check, clock)
     for share, drawn in judge.cases(check):
-        test = hypothesis.settings(
-            max_examples=max(1, round(share * count)),
-            database=None,
-            deadline=None,
-            phases=(Phase.generate, Phase.shrink),
-            suppress_health_check=list(HealthCheck),
-            verbosity=Verbosity.quiet,
-            print_blob=False,
-            report_multiple_bugs=False,
-        )(hypothesis.seed(seed)(hypothesis.given(drawn)(search.one)))
         try:
-            test()
+            draw(search.one, drawn, max(1, round(share * count)), seed, ("shrink",))
         except Exception:
             # What was found is kept by the search; a callable that fails now and then has failed.
             if not search.failed:

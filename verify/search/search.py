@@ -18,6 +18,7 @@ from verify.inputs.examples import Example, Recipe, Space
 from verify.inputs.regimes import MASKS, POSITIVE_NUMBERS
 from verify.inputs.sizes import SIZE_KINDS
 from verify.properties.values import Outcome
+from verify.search.drawn import draw
 
 PLANNED = 0.7
 """The share of examples that are planned; the others are searched."""
@@ -217,7 +218,6 @@ def _steered(
 ) -> None:
     """Hypothesis draws the generations."""
     import hypothesis
-    from hypothesis import HealthCheck, Phase, Verbosity
     from hypothesis import strategies as st
 
     one = st.tuples(*(st.integers(0, below - 1) for below in traits))
@@ -233,13 +233,4 @@ def _steered(
         if found.examples > before and not found.over:
             hypothesis.target(min(found.latest, 1e6))
 
-    test = hypothesis.settings(
-        max_examples=generations,
-        database=None,
-        deadline=None,
-        phases=(Phase.generate, Phase.target),
-        suppress_health_check=list(HealthCheck),
-        verbosity=Verbosity.quiet,
-        print_blob=False,
-    )(hypothesis.seed(seed)(hypothesis.given(drawn)(property_)))
-    test()
+    draw(property_, drawn, generations, seed, ("target",))
