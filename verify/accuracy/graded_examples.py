@@ -15,6 +15,7 @@ from verify.inputs.realistic_examples import (
     ladder,
     realistic,
     repeats,
+    single,
     unit_weights,
 )
 from verify.inputs.sizes import sizing
@@ -29,7 +30,7 @@ EXAMPLES = 2
 BACKWARD, ENTRIES = 0.02, 6e5
 """For gradients, and for the additional ones of few entries: the share of the budget for the widest values, as there are many
 more lines; and the most entries that inputs have, for their gradients have as many in every sample."""
-BROAD, SHORT, ALIGNED = {"float32": 3.2e7}, 3.2e6, 1e7
+BROAD, SHORT, ALIGNED = {"float32": 3.2e7}, 3.2e6, 2e7
 """What an example may cost of which no size is small; and in 16-bit types, as what is coarse shows more in float32. And one whose
 sizes are whole blocks."""
 PATIENCE = 2.0
@@ -66,13 +67,30 @@ def wide_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
 
 
 def aligned_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
-    """Examples whose sums have multiples of 64 as many terms, which fast paths ask for, where that is cheap."""
+    """Examples of sizes that are equal and multiples of 64, which fast paths ask for, where that is cheap: with a mask and
+    without one by turns.
+    """
     judge, caller = setting.judge, setting.caller
-    if kind != "value" or caller.sizes.few:
+    if caller.sizes.few:
         return
-    for sizes in aligned(judge.formula, caller.sizes, ALIGNED):
+    cost = sizing(judge.formula, caller.sizes).cost
+    maskable = caller.takes_mask or all(tensor.role != "mask" for tensor in judge.formula.tensors)
+    for turn, sizes in enumerate(aligned(judge.formula, caller.sizes, ALIGNED)):
+        if kind == "gradient" and cost(sizes) > BACKWARD * BUDGET:
+            return
         if _affordable(setting, dtype, sizes):
-            yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
+            masks = turn % 2 == 0 and maskable
+            yield realistic(judge.formula, sizes, dtype, setting.seed, masks, caller.sizes, number=turn)
+
+
+def single_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+    """One query, one step: everything that no sum runs over is one."""
+    judge, caller = setting.judge, setting.caller
+    sizes = None if caller.sizes.few or kind != "value" else single(judge.formula, caller.sizes)
+    if sizes is None or sizing(judge.formula, caller.sizes).cost(sizes) > BACKWARD * BUDGET:
+        return
+    if _affordable(setting, dtype, sizes):
+        yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
 
 
 def broad_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:

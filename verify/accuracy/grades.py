@@ -9,35 +9,35 @@ statement; it is called *imprecise*.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from spec.language.differentiation.gradients import vjp
 from spec.language.evaluation.dimensions import Size
 from spec.language.evaluation.noise import expected
 from spec.language.evaluation.precision import FORMATS, Precision
-from spec.language.flatten import Flat
+from verify.accuracy.calls import Comparison, gradient_of, value_of, ways
 from verify.accuracy.gradable import bounds_at, broken, gradable
 from verify.accuracy.graded_examples import (
     MANY,
+    PATIENCE,
     aligned_examples,
     broad_examples,
     default_examples,
+    single_examples,
     wide_examples,
 )
 from verify.accuracy.lost_digits import Explained, begun, placed
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example
 from verify.inputs.realistic_examples import long_steps
-from verify.properties.gradients import backward, differentiable, gradient_question, unsaid, with_cotangents
+from verify.properties.gradients import differentiable, with_cotangents
 from verify.properties.values import Judge, Reals
 from verify.report import CONFORMS, FALSIFIED, IMPRECISE, INCONCLUSIVE, CheckResult
 from verify.search.setting import Setting
-from verify.subject.caller import Caller
-from verify.subject.returned import values
 
 GRADED = ("float32", "bfloat16", "float16")
 """Types that are graded: the value in float64 must be exact beside the error."""
@@ -72,6 +72,7 @@ GRADING: dict[str, Callable[[Setting, str, str], Iterator[Example]]] = {
     DEFAULT: default_examples,
     "no small": broad_examples,
     "aligned": aligned_examples,
+    "single": single_examples,
 }
 """Which examples are graded, by what is said of their sizes."""
 
@@ -151,60 +152,28 @@ class Grade:
         }
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """What a callable made of an example, and the lines that say what it should be."""
-
-    flat: Flat
-    inputs: Mapping[str, Any]
-    got: Mapping[str, Any]
-    names: Mapping[str, str]
-
-
-def _values(judge: Judge, caller: Caller, example: Example) -> Comparison:
-    arguments = caller.arguments(example.inputs, example.dtype, generator_seed=example.generator_seed)
-    found = caller.results(arguments, example.sizes, example.batch, example.dtype)
-    named = [t.name for t in judge.flat.outputs]
-    got = dict(zip(named, map(values, found), strict=True))
-    return Comparison(judge.flat, example.inputs, got, dict(zip(named, named, strict=True)))
-
-
-def _gradients(judge: Judge, caller: Caller, example: Example) -> Comparison | None:
-    if unsaid(judge, example):
-        return None
-    arguments = caller.arguments(
-        example.inputs, example.dtype, grad=True, generator_seed=example.generator_seed
-    )
-    outputs = caller.results(arguments, example.sizes, example.batch, example.dtype)
-    if not any(out.requires_grad for out in outputs):
-        return None
-    found = backward(caller, example, arguments, outputs)
-    gradients = vjp(judge.formula, list(found), judge.conventions).gradients
-    flat, asked = gradient_question(judge, example.inputs, example.cotangents, list(found))
-    got, names = {}, {}
-    for name, tensor in gradients.items():
-        if found[name] is not None:
-            got[tensor.name], names[tensor.name] = values(found[name]), f"the gradient of {name}"
-    return Comparison(flat, asked, got, names)
-
-
 def graded(
     judge: Judge,
-    compared: Comparison,
+    every: Sequence[Comparison],
     dtype: str,
     samples: int,
     seed: int,
-    grade: Grade,
+    grades: Sequence[Grade],
     bounds: Mapping[str, Any],
 ) -> None:
-    """Count every output of an example."""
-    found = judge.oracle.error(compared.flat, compared.inputs, Precision.of(dtype), samples, seed)
-    for output, (value, sigma) in zip(compared.flat.outputs, found, strict=True):
-        if output.name in compared.got:
-            got = compared.got[output.name]
-            grade.see(
-                compared.names[output.name], got, value, sigma, gradable(value, got, bounds.get(output.name))
-            )
+    """Count every output of an example, for each way in which it was called in a grade of its own."""
+    first = every[0]
+    found = judge.oracle.error(first.flat, first.inputs, Precision.of(dtype), samples, seed)
+    for compared, grade in zip(every, grades, strict=True):
+        for output, (value, sigma) in zip(first.flat.outputs, found, strict=True):
+            if output.name in compared.got:
+                got, judged = (
+                    compared.got[output.name],
+                    gradable(value, compared.got[output.name], bounds.get(output.name)),
+                )
+                named = ", ".join(filter(None, (compared.names[output.name], str(compared.way))))
+                exact, spread, judged = (compared.beside(output.name, x) for x in (value, sigma, judged))
+                grade.see(named, got, exact, spread, judged)
 
 
 def accuracy_check(
@@ -244,25 +213,50 @@ def accuracy_check(
 
 def _count(setting: Setting, example: Example, kind: str, wide: bool, grade: Grade) -> bool:
     """Count one example; False where there is nothing to compare."""
-    judge, caller, dtype = setting.judge, setting.caller, example.dtype
+    judge, dtype = setting.judge, example.dtype
     if kind == "gradient":
         example = with_cotangents(judge, example, setting.seed)
-    compared = (_values if kind == "value" else _gradients)(judge, caller, example)
-    if compared is None:
+    every = list(_called(setting, example, kind, wide))
+    if not every:
         return False
     bounds = {} if wide else bounds_at(judge, example, dtype, kind)
-    own = Grade(dtype, rare=RARE[kind])
     samples = WIDE_SAMPLES[kind] if wide else SAMPLES
     if setting.space().sizing.budget > MODEL:  # hundreds of lines, each of which is kept for every sample
         samples = 2 * samples // 3 if kind == "value" else samples // 2
-    graded(judge, compared, dtype, samples, setting.seed, own, bounds)
-    own.sizes = {str(s): v for s, v in example.sizes.items()}
-    grade.join(own)
-    if wide and math.isinf(own.sigma):
-        grade.broken |= broken(bounds_at(judge, example, dtype, kind), compared.got)
-    if own.imprecise and not grade.place.name:
-        grade.place = _place(judge, compared, dtype, setting.seed, long_steps(judge.formula, example.sizes))
+    grades = [Grade(dtype, rare=RARE[kind]) for _ in every]
+    graded(judge, every, dtype, samples, setting.seed, grades, bounds)
+    for compared, own in zip(every, grades, strict=True):
+        own.sizes = {str(s): v for s, v in example.sizes.items()}
+        grade.join(own)
+        if wide and math.isinf(own.sigma) and not grade.broken:
+            bounds = bounds_at(judge, example, dtype, kind)
+            held = {name: bound for name, bound in bounds.items() if name in compared.got}
+            grade.broken = broken(held, compared.furthest(held))
+        if own.imprecise and not grade.place.name:
+            steps = long_steps(judge.formula, example.sizes)
+            grade.place = _place(judge, compared, dtype, setting.seed, steps)
     return True
+
+
+def _called(setting: Setting, example: Example, kind: str, wide: bool) -> Iterator[Comparison]:
+    """What comes of the plain call; of a wide example also of others, which are no matter where they fail or take long."""
+    judge, caller = setting.judge, setting.caller
+    call = value_of if kind == "value" else gradient_of
+    began = time.process_time()
+    plain = call(judge, caller, example)
+    if plain is None:
+        return
+    yield plain
+    others = ways(judge, caller, example, kind) if wide else ()
+    if len(others) * (time.process_time() - began) > PATIENCE:
+        return
+    for way in others:
+        try:
+            found = call(judge, caller, example, way)
+        except (Fault, Unsupported):  # robustness is asked for elsewhere
+            continue
+        if found is not None:
+            yield found
 
 
 def _concluded(
@@ -301,7 +295,8 @@ def _place(judge: Judge, compared: Comparison, dtype: str, seed: int, steps: Col
     both = {
         o.name: pair for o, pair in zip(compared.flat.outputs, told, strict=True) if o.name in compared.got
     }
-    errors = {name: compared.got[name] - value for name, (value, _) in both.items()}
+    got = compared.furthest({name: value for name, (value, _) in both.items()})
+    errors = {name: got[name] - value for name, (value, _) in both.items()}
     spreads = {name: sigma for name, (_, sigma) in both.items()}
     if steps:
         judged = [output for output in compared.flat.outputs if output.name in both]

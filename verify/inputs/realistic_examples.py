@@ -30,7 +30,7 @@ NARROW, OVER, LEAST = 31, 2, 2e7
 """How wide a whole model is, whose least of these costs more than so many times what is affordable, and more than so much."""
 FEW = (3, 2, 5)
 """Sizes that no sum runs over."""
-ALIGNED = 64
+ALIGNED = (64, 128, 256, 1024)
 """Kernels for rows of whole blocks, often of 64 entries, are others than for all rows."""
 STEPS = 3
 """Steps of a recurrence: a line each, many times over."""
@@ -111,19 +111,44 @@ def _entries(formula: Formula, sizes: Mapping[Size, int], role: str = "") -> int
 
 @lru_cache(maxsize=256)
 def aligned(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping[Size, int], ...]:
-    """Realistic sizes whose sums have multiples of :data:`ALIGNED` as many terms: few blocks, and some more, as is affordable."""
+    """Sizes such as fast paths ask for: equal ones that are powers of two, those of sums and as many others as are affordable;
+    one block, two, and the most. What runs over steps has few.
+    """
+    if not _lengths(formula):
+        return ()
+    drawn, made = sizing(formula, supported), []
+    for least in ALIGNED:
+        sizes = _widened(formula, drawn, supported, least, equal=True)
+        if drawn.cost(sizes) > budget or _entries(formula, sizes) > MOST:
+            break
+        for size in sorted(set(drawn.symbols) - drawn.steps, key=lambda s: drawn.cost({**sizes, s: least})):
+            more = supported.settled({**sizes, size: max(least, sizes[size])})
+            fine = supported.fits(more) and drawn.cost(more) <= budget and _entries(formula, more) <= MOST
+            sizes = more if fine else sizes
+        made.append(sizes)
+    return (*made[:2], *made[2:][-1:])
+
+
+@lru_cache(maxsize=256)
+def single(formula: Formula, supported: Supported) -> Mapping[Size, int] | None:
+    """Wide sizes where everything that no sum runs over is one: one query of many keys, one step; None where that is nothing."""
     drawn = sizing(formula, supported)
-    made = [_widened(formula, drawn, supported, least, ALIGNED) for least in (ALIGNED, 4 * ALIGNED)]
-    fine = [s for s in made if drawn.cost(s) <= budget and _entries(formula, s) <= MOST]
-    return tuple(fine) if _lengths(formula) else ()
+    sizes = _widened(formula, drawn, supported, WIDTHS[0], few=(1,), steps=1)
+    return None if sizes == _widened(formula, drawn, supported, WIDTHS[0]) else sizes
 
 
 def _widened(
-    formula: Formula, drawn: Sizing, supported: Supported, least: int, step: int = 0
+    formula: Formula,
+    drawn: Sizing,
+    supported: Supported,
+    least: int,
+    equal: bool = False,
+    few: tuple[int, ...] = FEW,
+    steps: int = STEPS,
 ) -> dict[Size, int]:
-    """Sizes at which every sum has ``least`` terms or more: from one to the next the next prime number, or one ``step`` more."""
-    start = {size: FEW[place % len(FEW)] for place, size in enumerate(drawn.symbols)}
-    sizes = supported.settled({**start, **dict.fromkeys(drawn.steps & set(start), STEPS)})
+    """Sizes at which every sum has ``least`` terms or more: from one to the next the next prime number, or ``equal`` ones."""
+    start = {size: few[place % len(few)] for place, size in enumerate(drawn.symbols)}
+    sizes = supported.settled({**start, **dict.fromkeys(drawn.steps & set(start), steps)})
     lengths = sorted(
         dict.fromkeys(_lengths(formula)), key=lambda length: (len(symbols_in(length)), str(length))
     )
@@ -136,17 +161,16 @@ def _widened(
         for size in symbols_in(length):
             if size in drawn.steps or size not in sizes:
                 continue
-            # A factor of the length, or a term; a multiple of the step is one in either case.
-            for value in (width,) if step else (math.ceil(width * sizes[size] / max(now, 1)), width):
+            # A factor of the length, or a term; what is equal to others is so in either case.
+            for value in (width,) if equal else (math.ceil(width * sizes[size] / max(now, 1)), width):
                 more = supported.settled({**sizes, size: value})
                 if whole(length, more) >= least and supported.fits(more):
                     offered.append(more)
                     break
         if offered:
             sizes = min(offered, key=drawn.cost)
-            width = (
-                width + step if step else _next_prime(width)
-            )  # sizes that differ cannot be taken for one another
+            # sizes that differ cannot be taken for one another
+            width = width if equal else _next_prime(width)
     return sizes
 
 
@@ -199,12 +223,15 @@ def realistic(
     masks: bool,
     supported: Supported = EVERY_SIZE,
     batch: tuple[int, ...] = (),
+    number: int = 0,
 ) -> Example:
-    """An example at realistic sizes; ``masks`` draws a random mask where the statement has one."""
+    """An example at realistic sizes; ``masks`` draws a random mask where the statement has one, and labels for all; ``number`` is
+    the place of the first number among those that are offered.
+    """
     causal = supported.masks == "causal"  # there is no other, and none is a mask, too
     space = _space(formula, masks or causal, supported)
     made = unit_weights(formula, sizes, dtype, seed, space.fixed)
-    example = space.example(Recipe(0, 0, 0, int(masks), 0, seed), dtype, batch, sizes, made)
+    example = space.example(Recipe(0, 0, 0, int(masks), number, seed), dtype, batch, sizes, made)
     return replace(example, regime="as wide as real models")
 
 
@@ -243,4 +270,14 @@ def repeats(formula: Formula, sizes: Mapping[Size, int], entries: int) -> int:
     return math.ceil(entries / max(each, 1))
 
 
-__all__ = ["BUDGET", "aligned", "broad", "ladder", "long_steps", "realistic", "repeats", "unit_weights"]
+__all__ = [
+    "BUDGET",
+    "aligned",
+    "broad",
+    "ladder",
+    "long_steps",
+    "realistic",
+    "repeats",
+    "single",
+    "unit_weights",
+]

@@ -27,7 +27,7 @@ LEAST = 1 << 20
 signs alone. Sums are short at them, and bounds at their smallest."""
 ROUND, ROUNDS = 1 << 21, ((8,), (16, 8), (8, 16), (8, 64), (64, 8))
 """The kind of the sizes that real models have, and which by turns: a kernel may take another way at multiples of 8."""
-SIZE_KINDS, ALIKE, BY_CHANCE = 10, 5, 8
+SIZE_KINDS, ONE_LARGER, ALIKE, BY_CHANCE = 10, 4, 5, 8
 """Kinds of small sizes, that of equal ones, and that of two equal and others distinct; from the first on kinds are large."""
 LARGE = (1031, 257, 131, 67)
 """Primes above 1024, 256, 128 and 64, in which loops over blocks end in an incomplete block."""
@@ -38,7 +38,7 @@ LONG, LONGEST = (37, 23), 1.2e7
 they are in :mod:`verify.inputs.large_sizes`."""
 FEW = (0, 1, 6)
 """The kinds of small sizes, drawn once each, for a callable to which every new shape is dear."""
-FEWER, WIDE = (0, 4, 6, 7, BY_CHANCE), 1
+FEWER, WIDE = (0, ONE_LARGER, 6, 7, BY_CHANCE), 1
 """The kinds of small sizes, and how many large ones, for a statement of so many lines and steps that each costs something: there
 each size is large in :mod:`verify.inputs.large_sizes` alone."""
 LINES = 24
@@ -170,7 +170,7 @@ class Sizing:
         if kind == BY_CHANCE and count > 1:
             one, other = self.couples[variant % len(self.couples)]
             chosen[one] = chosen[other]
-        if kind in (4, 9) and count:
+        if kind in (ONE_LARGER, 9) and count:
             place = int(random.integers(count))
             named = self.order[place] in self.formula.inputs
             chosen[place] = int(random.integers(17, 300 if named and count <= 2 else 41))
@@ -258,6 +258,7 @@ __all__ = [
     "LEAST",
     "LONG",
     "LONGEST",
+    "ONE_LARGER",
     "PRIMES",
     "ROUND",
     "SIZE_KINDS",

@@ -45,8 +45,8 @@ class Scenario:
     One about ``gradients`` has cotangents in its examples, is played in regimes in which derivatives are judged, and only on
     callables whose gradients conform. One with ``examples`` of its own draws them itself, with cotangents in the types in which
     gradients conform; a plain call is what it is about. One that ``repeats`` consists of plain
-    calls, at inputs never seen before: that another is wrong, too, excuses it only if it came first. ``besides`` are examples
-    that the statement alone is asked for, too.
+    calls, at inputs never seen before: that another is wrong, too, excuses it only if it came first. One that is ``fresh`` has a
+    few examples, of sizes never seen before. ``besides`` are examples that the statement alone is asked for, too.
     """
 
     name: str
@@ -58,6 +58,7 @@ class Scenario:
     gradients: bool = False
     examples: Drawing | None = None
     repeats: bool = False
+    fresh: bool = False
     besides: Callable[[Example], tuple[Example, ...]] = lambda example: ()
 
 
@@ -235,6 +236,14 @@ def with_grad_on_and_off(judge: Judge, caller: Caller, example: Example) -> Outc
         return worst([outcome, judge_value(judge, caller, example)])
 
 
+def in_inference_mode(judge: Judge, caller: Caller, example: Example) -> Outcome:
+    """A call in inference mode, then one whose gradients may be asked for: what the first keeps, autograd cannot use."""
+    arguments = _passed(caller, example)  # made outside, as weights are
+    with torch.inference_mode():
+        served = judge_call(judge, caller, example, arguments)
+    return worst([served, judge_call(judge, caller, example, _passed(caller, example, grad=True))])
+
+
 def same_generator_same_result(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """Two calls with generators in the same state give the same results; ids keep their type, batches their shape."""
     try:
@@ -306,6 +315,7 @@ VALUES: tuple[Scenario, ...] = (
     Scenario("large sizes", one_large_size, examples=large_examples),
     Scenario("a large batch", of_a_large_batch, examples=large_batch),
     Scenario("at a boundary", at_a_boundary, examples=boundary_examples),
+    Scenario("in inference mode", in_inference_mode, fresh=True),
 )
 
 LAWS: tuple[Scenario, ...] = (
@@ -325,14 +335,14 @@ def applicable(judge: Judge) -> tuple[Scenario, ...]:
     needs_data = {"a batch equals its members", "two leading dimensions", "a batch of one", "expanded inputs"}
     needs_data |= {"gradients of a batch", "one tensor for several inputs", "a large batch"}
     needs_tensor = {"non-contiguous inputs", "same shapes, other values", "with and without gradients"}
-    needs_tensor |= {"some inputs change, the others stay"}
+    needs_tensor |= {"some inputs change, the others stay", "in inference mode"}
     return tuple(
         s
         for s in VALUES
         if (data or s.name not in needs_data)
         and (s.name != "at a boundary" or limits(judge))
         and (some or s.name not in needs_tensor)
-        and (judge.real or s.name != "with and without gradients")
+        and (judge.real or s.name not in ("with and without gradients", "in inference mode"))
         and (not s.gradients or (judge.real and differentiable(judge)))
     )
 

@@ -8,6 +8,7 @@ from functools import partial
 
 from verify.faults import Unsupported
 from verify.inputs.examples import Example, Recipe, Space, members
+from verify.inputs.sizes import ONE_LARGER
 from verify.properties.gradients import announce, judge_gradient, with_cotangents
 from verify.properties.scenarios import Scenario, applicable
 from verify.properties.values import Outcome, judge_value
@@ -22,7 +23,7 @@ def scenario_examples(
     setting: Setting, scenario: Scenario, space: Space, dtypes: list[str]
 ) -> Iterator[Example]:
     """The examples on which a scenario is played."""
-    count = max(4, setting.max_examples // (24 if space.sizing.dear else 12))
+    count = max(4, setting.max_examples // (24 if space.sizing.dear else 12)) if not scenario.fresh else 4
     before: Recipe | None = None
     together = 2  # so many share their sizes, and are evaluated together
     # At inputs of the other scenarios the callable has been called before.
@@ -33,10 +34,13 @@ def scenario_examples(
         before = recipe
         sizes = scenario.sizes if scenario.sizes is not None and turn % 2 == 0 else recipe.sizes
         mask = recipe.mask if scenario.mask is None else (scenario.mask if turn % 3 else 2)
+        recipe = recipe._replace(
+            sizes=3 if sizes == recipe.sizes and scenario.sizes is not None else sizes, mask=mask
+        )
+        if scenario.fresh:
+            recipe = recipe._replace(sizes=ONE_LARGER, variant=recipe.seed)
         example = space.example(
-            recipe._replace(
-                sizes=3 if sizes == recipe.sizes and scenario.sizes is not None else sizes, mask=mask
-            ),
+            recipe,
             dtypes[turn // together % len(dtypes)],
             _lead(scenario) if turn % 4 > 1 else scenario.batch,
         )

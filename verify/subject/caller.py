@@ -144,7 +144,8 @@ class Caller:
             arguments = [value for item, value in items if str(item) not in self.left_out]
         prepare = getattr(self.fn, "prepare", None)
         if prepare is not None and hasattr(self.fn, "adapted"):
-            call: Callable[[], Any] = prepare(arguments)
+            with torch.inference_mode(False):  # what it keeps serves other calls, too
+                call: Callable[[], Any] = prepare(arguments)
             return call
         return lambda: self.fn(*arguments)
 

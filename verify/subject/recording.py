@@ -180,7 +180,8 @@ class Recorder:
                 self.lines.append(said.format(self.seed))
         parts = [self._function(arguments), f"[{', '.join(wanted)}]", *names]
         call = f"called({', '.join(parts)})"
-        off = "" if torch.is_grad_enabled() else "with torch.no_grad():\n    "
+        served = "inference_mode" if torch.is_inference_mode_enabled() else "no_grad"
+        off = "" if torch.is_grad_enabled() else f"with torch.{served}():\n    "
         self.lines.append(f"{off}{self.latest} = {call}")
         self.faulty = True  # until it has returned what it should
 
