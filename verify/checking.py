@@ -22,7 +22,7 @@ from verify.inputs.ranges import Ranges
 from verify.laws.reasons import reasons
 from verify.planning import graded, plan_of
 from verify.properties.values import Judge
-from verify.report import CONFORMS, CheckResult, Counterexample, Report, options_said, versions
+from verify.report import CONFORMS, INCONCLUSIVE, CheckResult, Counterexample, Report, options_said, versions
 from verify.search.at_sizes import ONLY_WHERE
 from verify.search.edge_checks import offences, other_draws
 from verify.search.evidence import Evidence
@@ -192,6 +192,9 @@ def check(
                 why = reasons(setting, report, kinds)
                 if why.changes:
                     break
+        if clock.over and plan:
+            done = sum(check.verdict != INCONCLUSIVE for check in report.checks)
+            report.unfinished = f"time ran out: {done} of about {len(plan)} checks were made"
         if not why.changes:  # else it begins anew, under these
             other_draws(setting, report, kinds[0])
             offences(setting, report)

@@ -127,11 +127,20 @@ def _theorem(setting: Setting, theorem: Any, report: Report, kinds: list[str]) -
     if isinstance(result, str):
         report.not_run[theorem.name] = result
         return []
+    vacuous = result.verdict == INCONCLUSIVE and bool(result.examples)
+    if (
+        vacuous
+        and not setting.caller.takes_mask
+        and any(map(setting.judge.formula.is_mask, setting.judge.formula.inputs))
+    ):
+        report.not_run[theorem.name] = "the callable takes no mask"
+        return []
     return [result]
 
 
 def _leaks(setting: Setting, report: Report, kinds: list[str]) -> list[CheckResult]:
-    crossing(setting, report, _usable(report, kinds)[0])
+    if not setting.clock.over:
+        crossing(setting, report, _usable(report, kinds)[0])
     return []
 
 
@@ -155,7 +164,7 @@ def graded(
     same = kind if asked else "float32"
     wrong = {c.kind for c in report.falsified if c.dtype in (None, same)}
     ratios = [c.worst_ratio for c in report.falsified if c.kind == "value" and c.dtype in (None, same)]
-    if any(ratio is None or ratio > COARSER for ratio in ratios):
+    if any(ratio is None or ratio > COARSER for ratio in ratios) or setting.clock.over:
         return []
     result = accuracy_check(setting, kind, not wrong & {"value", "gradient"}, limit)
     if (result.verdict == INCONCLUSIVE and not asked) or (ratios and not result.details.get("explained")):

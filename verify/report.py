@@ -205,7 +205,8 @@ class Report:
     ``properties``: what it does at the edge of its contract; ``edges``: the conventions of the check that were chosen there;
     ``found``: what of the conventions was found by trying, since ours do not hold;
     ``within``: the range that was declared; ``range``: that in which a falsified callable conforms;
-    ``not_run``: theorems, each with the reason; ``leading``: how many leading dimensions it takes, where not any number.
+    ``not_run``: theorems, each with the reason; ``leading``: how many leading dimensions it takes, where not any number;
+    ``unfinished``: how much was done where time ran out.
     """
 
     formula_id: str
@@ -231,6 +232,7 @@ class Report:
     not_run: dict[str, str] = field(default_factory=dict)
     leading: tuple[int, ...] = ()
     range: Range | None = None
+    unfinished: str = ""
 
     def has(self, name: str, says: str, option: str = "") -> None:
         """Add a property, once."""
@@ -297,8 +299,17 @@ class Report:
         said = self.verdict + (f" under {under}" if under else "")
         said += f" where {self.sizes}" if self.sizes else ""
         said += f" within {self.within}" if self.within else ""
+        said += ", without gradients" if self._without_gradients else ""
         said += f": {self.hint}" if self.hint else ""
+        said += f"; {self.unfinished}" if self.unfinished else ""
         return said if self.range is None else f"{said}; {self.range}"
+
+    @property
+    def _without_gradients(self) -> bool:
+        """Whether it conforms, though of no gradient anything could be said."""
+        asked = [check for check in self.checks if check.kind == "gradient"]
+        none = all(check.verdict == INCONCLUSIVE for check in asked)
+        return self.verdict == CONFORMS and bool(asked) and none and not self.unfinished
 
     def text(self, verbose: bool = False) -> str:
         """The report, first things first; ``verbose``: with every check and every counterexample."""

@@ -30,10 +30,13 @@ def show(value: Any, entries: int = ALL) -> str:
 
 
 def apart(expected: float, got: float) -> tuple[str, str]:
-    """Two numbers in as many digits as it takes to tell them apart, and one more."""
+    """Two numbers in as many digits as it takes to tell them apart, and one more; two that are none: one was expected."""
+    if expected != expected and got != got:
+        return "a number", "nan"
     for digits in range(3, 17):
-        if f"{expected:.{digits}g}" != f"{got:.{digits}g}":
-            return f"{expected:.{digits + 1}g}", f"{got:.{digits + 1}g}"
+        told = [(f"{expected:.{more}g}", f"{got:.{more}g}") for more in (digits, digits + 1)]
+        if all(one != other for one, other in told):
+            return told[1]
     return f"{expected:.17g}", f"{got:.17g}"
 
 

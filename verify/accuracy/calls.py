@@ -120,7 +120,7 @@ def ways(judge: Judge, caller: Caller, example: Example, kind: str) -> tuple[Way
 def value_of(judge: Judge, caller: Caller, example: Example, way: Way = PLAIN) -> Comparison | None:
     """The values."""
     asked = _called(judge, example, way)
-    arguments = _arguments(caller, asked, way, way.training)
+    arguments = _once(judge, asked, _arguments(caller, asked, way, way.training))
     with torch.inference_mode() if way.serving else nullcontext():
         results = caller.results(arguments, asked.sizes, asked.batch, asked.dtype)
         named = [t.name for t in judge.flat.outputs]
@@ -180,7 +180,8 @@ def _called(judge: Judge, example: Example, way: Way) -> Example:
         many, few = MEMBERS
         members = many if many * sum(value.size for value in own.values()) <= ENTRIES else few
         batch = (members, *batch)
-        inputs |= {name: np.stack([value] * members) for name, value in own.items()}
+        stacked = {id(value): np.stack([value] * members) for value in own.values()}
+        inputs |= {name: stacked[id(value)] for name, value in own.items()}
         cotangents = {
             name: np.stack([value, *[np.zeros_like(value)] * (members - 1)])
             for name, value in cotangents.items()
@@ -191,6 +192,17 @@ def _called(judge: Judge, example: Example, way: Way) -> Example:
 def _arguments(caller: Caller, example: Example, way: Way, grad: bool) -> list[Any]:
     made = caller.arguments(example.inputs, example.dtype, grad=grad, generator_seed=example.generator_seed)
     return [_apart(each) for each in made] if way.apart else made
+
+
+def _once(judge: Judge, example: Example, arguments: list[Any]) -> list[Any]:
+    """The arguments, where several are the same values the same tensor, as self-attention passes its sequence."""
+    made: dict[int, Any] = {}
+    return [
+        made.setdefault(id(value), argument)
+        if isinstance(value := example.inputs.get(str(item)), np.ndarray) and value.shape
+        else argument
+        for item, argument in zip(judge.formula.inputs, arguments, strict=False)
+    ]
 
 
 def _apart(argument: Any) -> Any:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from spec.language.differentiation.gradients import vjp
+from spec.language.evaluation.indexing import is_inexact
+from spec.language.expr import Compare
+from spec.language.flatten import Flat
+from spec.language.trees import walk
 from verify.inputs.examples import Example
 from verify.properties.gradients import differentiable, expected_gradients
 from verify.properties.values import Judge, Reals
@@ -38,6 +43,19 @@ def gradable(value: Reals, got: Any, bound: Any) -> Any:
     return np.zeros(value.shape, bool) if chaotic or wrong.any() else finite
 
 
+def kinked(judge: Judge) -> bool:
+    """Whether rounding may decide a comparison, such as on which side of a kink a number lies: beyond it the gradient is another,
+    as right as ours. Of thousands of numbers one lies so near to it once in thousands of examples.
+    """
+    return any(is_inexact(part) for node in _compared(judge.flat) for part in node.args[1:])
+
+
+@lru_cache(maxsize=256)
+def _compared(flat: Flat) -> tuple[Compare, ...]:
+    """The comparisons in some lines."""
+    return tuple(node for line in flat.lines for node in walk(line.right) if isinstance(node, Compare))
+
+
 def broken(bounds: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
     """Whether an entry is no finite number where no right implementation overflows."""
     return any(
@@ -47,4 +65,4 @@ def broken(bounds: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
     )
 
 
-__all__ = ["bounds_at", "broken", "gradable"]
+__all__ = ["bounds_at", "broken", "gradable", "kinked"]

@@ -12,13 +12,17 @@ from verify.inputs.realistic_examples import (
     BUDGET,
     aligned,
     broad,
+    deep,
     ladder,
+    long,
     realistic,
     repeats,
     single,
     unit_weights,
+    usual,
 )
 from verify.inputs.sizes import sizing
+from verify.properties.scenarios import alike
 from verify.search.setting import Setting
 from verify.subject.timing import least_seconds
 
@@ -50,9 +54,7 @@ def wide_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
             break
         chosen, each = sizes, longer
         if sizes is not rungs[-1]:
-            trial = realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
-            arguments = caller.arguments(trial.inputs, dtype, generator_seed=trial.generator_seed)
-            spent = least_seconds(partial(caller, *arguments))
+            spent = _seconds(setting, dtype, sizes)
     many, turns = repeats(judge.formula, chosen, MANY), 1
     if kind == "value":
         affordable = min(BACKWARD * BUDGET / cost(chosen), PATIENCE / each if each else math.inf)
@@ -68,19 +70,33 @@ def wide_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
 
 def aligned_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     """Examples of sizes that are equal and multiples of 64, which fast paths ask for, where that is cheap: with a mask and
-    without one by turns.
+    without one by turns, the latter with one sequence for several inputs; and of those of usual models.
     """
     judge, caller = setting.judge, setting.caller
     if caller.sizes.few:
         return
     cost = sizing(judge.formula, caller.sizes).cost
     maskable = caller.takes_mask or all(tensor.role != "mask" for tensor in judge.formula.tensors)
-    for turn, sizes in enumerate(aligned(judge.formula, caller.sizes, ALIGNED)):
+    every = [*aligned(judge.formula, caller.sizes, ALIGNED), *usual(judge.formula, caller.sizes, ALIGNED)]
+    for turn, sizes in enumerate(every if dtype in BROAD else every[:1]):
         if kind == "gradient" and cost(sizes) > BACKWARD * BUDGET:
             return
         if _affordable(setting, dtype, sizes):
             masks = turn % 2 == 0 and maskable
-            yield realistic(judge.formula, sizes, dtype, setting.seed, masks, caller.sizes, number=turn)
+            made = realistic(judge.formula, sizes, dtype, setting.seed, masks, caller.sizes, number=turn)
+            yield alike(judge, made) if turn else made
+
+
+def long_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+    """Many steps, for gradients, which go back through all of them; values are graded over more where no size is small, and here
+    over more layers than a wide example has.
+    """
+    judge, caller = setting.judge, setting.caller
+    if caller.sizes.few or dtype not in BROAD:
+        return
+    sizes = (deep if kind == "value" else long)(judge.formula, caller.sizes)
+    if sizes is not None and _affordable(setting, dtype, sizes):
+        yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
 
 
 def single_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
@@ -109,11 +125,20 @@ def broad_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]
 def _affordable(setting: Setting, dtype: str, sizes: Mapping[Size, int]) -> bool:
     """Whether a call at these sizes takes no longer than is waited for, going by one at few entries."""
     judge, caller = setting.judge, setting.caller
-    few = ladder(judge.formula, caller.sizes)[0]
-    trial = realistic(judge.formula, few, dtype, setting.seed, False, caller.sizes)
-    arguments = caller.arguments(trial.inputs, dtype, generator_seed=trial.generator_seed)
-    cost = sizing(judge.formula, caller.sizes).cost
-    return least_seconds(partial(caller, *arguments)) * cost(sizes) / max(cost(few), 1.0) <= PATIENCE
+    if setting.clock.over:
+        return False
+    few, cost = ladder(judge.formula, caller.sizes)[0], sizing(judge.formula, caller.sizes).cost
+    return _seconds(setting, dtype, few) * cost(sizes) / max(cost(few), 1.0) <= PATIENCE
+
+
+def _seconds(setting: Setting, dtype: str, sizes: Mapping[Size, int]) -> float:
+    """How long a call takes at these sizes; found out once."""
+    caller, key = setting.caller, (dtype, *sizes.items())
+    if key not in setting.paces:
+        trial = realistic(setting.judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
+        arguments = caller.arguments(trial.inputs, dtype, generator_seed=trial.generator_seed)
+        setting.paces[key] = least_seconds(partial(caller, *arguments))
+    return setting.paces[key]
 
 
 def default_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:

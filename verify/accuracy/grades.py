@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,20 +20,21 @@ from spec.language.evaluation.dimensions import Size
 from spec.language.evaluation.noise import expected
 from spec.language.evaluation.precision import FORMATS, Precision
 from verify.accuracy.calls import Comparison, gradient_of, value_of, ways
-from verify.accuracy.gradable import bounds_at, broken, gradable
+from verify.accuracy.gradable import bounds_at, broken, gradable, kinked
 from verify.accuracy.graded_examples import (
     MANY,
     PATIENCE,
     aligned_examples,
     broad_examples,
     default_examples,
+    long_examples,
     single_examples,
     wide_examples,
 )
 from verify.accuracy.lost_digits import Explained, begun, placed
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example
-from verify.inputs.realistic_examples import long_steps
+from verify.inputs.realistic_examples import long_steps, realistic
 from verify.properties.gradients import differentiable, with_cotangents
 from verify.properties.values import Judge, Reals
 from verify.report import CONFORMS, FALSIFIED, IMPRECISE, INCONCLUSIVE, CheckResult
@@ -56,11 +57,21 @@ RARE = {"value": 0.0, "gradient": 0.02}
 """The share of entries beyond :data:`WORST` that is no matter. Where autograd goes through the maximum that a softmax subtracts,
 the roundings of a whole row meet in that one entry of a gradient: 30 sigma in float32, and 60 where the sum is a plain loop.
 """
+SEVERAL = 16
+"""An output, or a gradient, of so many entries or more is held to :data:`TYPICAL` by itself: among many others one that is held in a
+coarser type would be rare.
+"""
+COARSE = 2.0**-16
+"""In types of a larger unit sums are held in them now and then, and a bias's gradient is such a sum."""
+SHARE = 0.1
+"""By how many of its entries: of a stack of layers one may be coarse."""
 LEAST = 0.1
 """An entry whose error is expected to be less than this share of its output's typical one is measured by that share: which of
 the roundings an implementation spares there, by chance or by cancellation, is its own affair."""
 SAMPLES, WIDE_SAMPLES = 24, {"value": 12, "gradient": 8}
 """Random evaluations for an example at default sizes, and for a wide one."""
+ANEW = 101
+"""How far off the seed is for an example that is drawn anew."""
 PLACING, ALIKE = 4, 3.0
 """Samples that tell how large an error of sums in the storage type would be, and by what factor another may differ from it."""
 MODEL = 9e5
@@ -73,6 +84,7 @@ GRADING: dict[str, Callable[[Setting, str, str], Iterator[Example]]] = {
     "no small": broad_examples,
     "aligned": aligned_examples,
     "single": single_examples,
+    "long": long_examples,
 }
 """Which examples are graded, by what is said of their sizes."""
 
@@ -82,7 +94,7 @@ class Grade:
     """The largest error in sigma over all entries, and what is needed for the root mean squares of both.
 
     ``broken``: whether there was an entry that is no finite number where even the bound is one; ``beyond``: how many entries are
-    beyond the limit, and ``rare``: up to what share of all they are no matter.
+    beyond the limit, and ``rare``: up to what share of all they are no matter; ``coarse``: an output that is far off.
     """
 
     dtype: str
@@ -96,6 +108,7 @@ class Grade:
     broken: bool = False
     rare: float = 0.0
     beyond: int = 0
+    coarse: str = ""
 
     @property
     def typical(self) -> float:
@@ -111,10 +124,11 @@ class Grade:
     def imprecise(self) -> bool:
         """Whether careful arithmetic does not make such errors."""
         far = self.beyond > self.rare * self.entries
-        return (self.sigma > WORST[self.dtype] and far) or (self.typical > TYPICAL and self.entries >= MANY)
+        several = self.typical > TYPICAL and self.entries >= MANY
+        return (self.sigma > WORST[self.dtype] and far) or several or bool(self.coarse)
 
-    def see(self, name: str, got: Any, value: Reals, sigma: Reals, judged: Any) -> None:
-        """Count the entries of one output that are judged, and are no larger than the type holds."""
+    def see(self, name: str, got: Any, value: Reals, sigma: Reals, judged: Any, members: int = 1) -> None:
+        """Count the entries of one output that are judged, and are no larger than the type holds; those of equal ``members`` once."""
         held = np.abs(value) <= FORMATS[self.dtype].largest
         judged = np.broadcast_to(judged & held & np.isfinite(sigma), value.shape)
         if got.shape != value.shape or not judged.any():
@@ -126,10 +140,14 @@ class Grade:
             ratios = np.where(error == 0, 0.0, error / spread)
             # Squares relative to the sigma of the output, so that outputs of all scales count alike.
             typical = float(np.mean(spread**2)) or 1.0
-            self.errors += float(np.sum(error**2)) / typical
-            self.sigmas += float(np.sum(spread**2)) / typical
-        self.entries += int(judged.sum())
-        self.beyond += int((ratios > WORST[self.dtype]).sum())
+            self.errors += float(np.sum(error**2)) / typical / members
+            self.sigmas += float(np.sum(spread**2)) / typical / members
+        entries = ratios.size // members
+        fine = FORMATS[self.dtype].unit < COARSE
+        if fine and entries >= SEVERAL and float(np.quantile(ratios, 1 - SHARE)) > TYPICAL:
+            self.coarse = self.coarse or name
+        self.entries += entries
+        self.beyond += math.ceil(int((ratios > WORST[self.dtype]).sum()) / members)
         ratio = float(ratios.max())
         if ratio > self.sigma:
             self.sigma, self.what = ratio, name
@@ -140,6 +158,7 @@ class Grade:
             self.sigma, self.what, self.sizes = other.sigma, other.what, other.sizes
         self.errors, self.sigmas = self.errors + other.errors, self.sigmas + other.sigmas
         self.entries, self.beyond = self.entries + other.entries, self.beyond + other.beyond
+        self.coarse = self.coarse or other.coarse
 
     def to_dict(self) -> dict[str, Any]:
         """What is reported."""
@@ -167,13 +186,11 @@ def graded(
     for compared, grade in zip(every, grades, strict=True):
         for output, (value, sigma) in zip(first.flat.outputs, found, strict=True):
             if output.name in compared.got:
-                got, judged = (
-                    compared.got[output.name],
-                    gradable(value, compared.got[output.name], bounds.get(output.name)),
-                )
+                got = compared.got[output.name]
+                judged = gradable(value, got, bounds.get(output.name))
                 named = ", ".join(filter(None, (compared.names[output.name], str(compared.way))))
                 exact, spread, judged = (compared.beside(output.name, x) for x in (value, sigma, judged))
-                grade.see(named, got, exact, spread, judged)
+                grade.see(named, got, exact, spread, judged, len(got) if exact is not value else 1)
 
 
 def accuracy_check(
@@ -194,6 +211,8 @@ def accuracy_check(
     try:
         for kind in kinds:
             for name, examples in GRADING.items():
+                if setting.clock.over or caller.hung:
+                    break
                 grade, wide = Grade(dtype, rare=RARE[kind]), name != DEFAULT
                 for example in examples(setting, dtype, kind):
                     if (
@@ -225,6 +244,9 @@ def _count(setting: Setting, example: Example, kind: str, wide: bool, grade: Gra
         samples = 2 * samples // 3 if kind == "value" else samples // 2
     grades = [Grade(dtype, rare=RARE[kind]) for _ in every]
     graded(judge, every, dtype, samples, setting.seed, grades, bounds)
+    doubtful = kind == "gradient" and wide and kinked(judge) and any(own.imprecise for own in grades)
+    if doubtful and (again := _drawn_anew(setting, example)):
+        return _count(setting, again, kind, wide, grade)
     for compared, own in zip(every, grades, strict=True):
         own.sizes = {str(s): v for s, v in example.sizes.items()}
         grade.join(own)
@@ -236,6 +258,18 @@ def _count(setting: Setting, example: Example, kind: str, wide: bool, grade: Gra
             steps = long_steps(judge.formula, example.sizes)
             grade.place = _place(judge, compared, dtype, setting.seed, steps)
     return True
+
+
+def _drawn_anew(setting: Setting, example: Example) -> Example | None:
+    """Another example of the same sizes, once: what is wrong is so at any, and what lies at a kink at one alone."""
+    formula = setting.judge.formula
+    if example.turn:
+        return None
+    masks = any(
+        formula.is_mask(item) and example.inputs.get(str(item)) is not None for item in formula.inputs
+    )
+    seed, supported = setting.seed + ANEW, example.supported
+    return replace(realistic(formula, example.sizes, example.dtype, seed, masks, supported), turn=1)
 
 
 def _called(setting: Setting, example: Example, kind: str, wide: bool) -> Iterator[Comparison]:
@@ -283,7 +317,7 @@ def _concluded(
         result.details.update(place=str(worst.place), explained=worst.place.certain)
         off = f"{worst.sigma:.3g} sigma off careful arithmetic in {dtype}, {digits:.1f} digits lost"
         result.message = (
-            f"{judge.formula.id}: {setting.caller.name}: {worst.what} is "
+            f"{judge.formula.id}: {setting.caller.name}: {worst.coarse or worst.what} is "
             f"{f'not finite in {dtype}' if worst.broken else off}, at {at}"
             + (f": {worst.place}" if (worst.place.name or worst.place.since) and not worst.broken else "")
         )

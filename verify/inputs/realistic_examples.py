@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from spec.language.binders import SumOf
-from spec.language.evaluation.dimensions import Size, symbols_in, whole
+from spec.language.evaluation.dimensions import Size, is_size, symbols_in, whole
 from spec.language.expr import Func, Ref
 from spec.language.formula import Formula
 from spec.language.lengths import ends_of, longest
@@ -30,12 +30,18 @@ NARROW, OVER, LEAST = 31, 2, 2e7
 """How wide a whole model is, whose least of these costs more than so many times what is affordable, and more than so much."""
 FEW = (3, 2, 5)
 """Sizes that no sum runs over."""
-ALIGNED = (64, 128, 256, 1024)
+ALIGNED = (64, 128, 256, 1024, 4096)
 """Kernels for rows of whole blocks, often of 64 entries, are others than for all rows."""
+HEADS = 2
+"""Heads of a model of usual proportions."""
+LAYERS, SOME = 6, (5, 7, 11)
+"""Layers of a deep example, and its other sizes: a row of two entries is always the same once it is normalised."""
 STEPS = 3
 """Steps of a recurrence: a line each, many times over."""
-LONG, BROAD = (521, 263, 131), (67, 37)
-"""Steps of a long recurrence, and other sizes where none is small: past 2⁹, 2⁸ and 2⁷, 2⁶ and 2⁵."""
+LONG, BROAD = (521, 263, 131, 67), (67, 37)
+"""Steps of a long recurrence, and other sizes where none is small: past 2⁹, 2⁸, 2⁷ and 2⁶, 2⁶ and 2⁵."""
+BACKWARD = 4e7
+"""What an example of many steps may cost whose gradients are looked at."""
 BUDGET = 2e8
 """Entries that all lines of an example may run over; most of them are products inside a sum, which are never stored."""
 MOST, DATA = 5e6, 3e5
@@ -83,6 +89,31 @@ def broad(formula: Formula, supported: Supported, budget: float) -> Mapping[Size
 
 
 @lru_cache(maxsize=256)
+def long(formula: Formula, supported: Supported) -> Mapping[Size, int] | None:
+    """Many steps of a sequence, and else small sizes; None where nothing is, or is affordable."""
+    drawn, along = sizing(formula, supported), _along(formula)
+    few = {size: FEW[place % len(FEW)] for place, size in enumerate(drawn.symbols)}
+    for steps in BROAD if along else ():
+        sizes = supported.settled({**few, **dict.fromkeys(drawn.steps, 1), **dict.fromkeys(along, steps)})
+        if drawn.cost(sizes) <= BACKWARD:
+            return sizes
+    return None
+
+
+@lru_cache(maxsize=256)
+def deep(formula: Formula, supported: Supported) -> Mapping[Size, int] | None:
+    """More layers than other examples have, and else small sizes; None where there are none."""
+    drawn = sizing(formula, supported)
+    layers = drawn.steps & set(drawn.symbols) - _along(formula)
+    if not layers:
+        return None
+    few = {size: SOME[place % len(SOME)] for place, size in enumerate(drawn.symbols)}
+    return supported.settled(
+        {**few, **dict.fromkeys(_along(formula), STEPS), **dict.fromkeys(layers, LAYERS)}
+    )
+
+
+@lru_cache(maxsize=256)
 def _along(formula: Formula) -> frozenset[Size]:
     """The steps that are those of a sequence, element by element of some data."""
     shapes = (item.shape for item in formula.tensors if item.role == "data")
@@ -127,6 +158,50 @@ def aligned(formula: Formula, supported: Supported, budget: float) -> tuple[Mapp
             sizes = more if fine else sizes
         made.append(sizes)
     return (*made[:2], *made[2:][-1:])
+
+
+@lru_cache(maxsize=256)
+def usual(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping[Size, int], ...]:
+    """Sizes in the proportions of usual models, where there are heads: they share the width between them, and what stands in
+    weights alone is four times as wide.
+    """
+    drawn, width = sizing(formula, supported), ALIGNED[1]
+    joined = [
+        (size, symbols_in(composite)) for size, composite in drawn.squares if len(symbols_in(composite)) == 2
+    ]
+    if not joined:
+        return ()
+    seen = {
+        size
+        for item in formula.tensors
+        if item.role != "parameter"
+        for of in item.shape
+        for size in symbols_in(of)
+    }
+    model, parts = joined[0]
+    heads = next((part for part in parts if part in _first_axes(formula)), None)
+    if heads is None:
+        return ()
+    beside = {size for item in formula.tensors if heads in item.shape for size in item.shape if is_size(size)}
+    sizes = dict.fromkeys(drawn.symbols, ALIGNED[0]) | dict.fromkeys(drawn.steps & set(drawn.symbols), 1)
+    for size in drawn.symbols:
+        if size == heads:
+            sizes[size] = HEADS
+        elif size == model:
+            sizes[size] = width
+        elif size in beside:
+            sizes[size] = width // HEADS
+        elif size not in seen and size not in drawn.steps:
+            sizes[size] = 4 * width
+    sizes = supported.settled(sizes)
+    return (sizes,) if drawn.cost(sizes) <= budget and _entries(formula, sizes) <= MOST else ()
+
+
+def _first_axes(formula: Formula) -> frozenset[Any]:
+    """The sizes that count what several matrices are made for, head by head: the first axes of parameters of three."""
+    return frozenset(
+        item.shape[-3] for item in formula.tensors if item.role == "parameter" and len(item.shape) > 2
+    )
 
 
 @lru_cache(maxsize=256)
@@ -274,10 +349,13 @@ __all__ = [
     "BUDGET",
     "aligned",
     "broad",
+    "deep",
     "ladder",
+    "long",
     "long_steps",
     "realistic",
     "repeats",
     "single",
     "unit_weights",
+    "usual",
 ]

@@ -25,6 +25,7 @@ from verify.inputs.large_sizes import (
     full_blocks,
     large_sizes,
     members,
+    several_layers,
     small_sizes,
 )
 from verify.inputs.realistic_examples import realistic
@@ -77,6 +78,10 @@ def large_examples(
         dtype = dtypes[place % len(dtypes)]
         full = realistic(formula, large.sizes, dtype, seed + place, masks and place % 2 == 1, supported)
         yield replace(_within(space, full), regime=f"large sizes: {large.says}")
+    for large in several_layers(formula, supported):
+        for turn, dtype in enumerate(dtypes):
+            deep = realistic(formula, large.sizes, dtype, seed + turn, masks and turn == 1, supported)
+            yield replace(_within(space, deep), regime=f"large sizes: {large.says}")
 
 
 def _telling(formula: Formula, large: Large, example: Example) -> Example:

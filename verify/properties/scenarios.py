@@ -17,6 +17,7 @@ import torch
 from verify.faults import Fault
 from verify.inputs import mask_kinds
 from verify.inputs.examples import Example, rounded
+from verify.inputs.sizes import ALIKE
 from verify.properties import gradient_scenarios
 from verify.properties.boundaries import at_a_boundary, boundary_examples, limits
 from verify.properties.gradient_scenarios import Scene, padded, scattered, turned
@@ -59,7 +60,7 @@ class Scenario:
     examples: Drawing | None = None
     repeats: bool = False
     fresh: bool = False
-    besides: Callable[[Example], tuple[Example, ...]] = lambda example: ()
+    besides: Callable[[Judge, Example], tuple[Example, ...]] = lambda judge, example: ()
 
 
 def _both(judge: Judge, example: Example) -> tuple[Example, ...]:
@@ -293,8 +294,8 @@ VALUES: tuple[Scenario, ...] = (
     Scenario(
         "one tensor for several inputs",
         one_tensor_for_several,
-        sizes=5,
-        calls=lambda judge, example: (alike(judge, example),),
+        sizes=ALIKE,
+        besides=lambda judge, example: (alike(judge, example),),
     ),
     Scenario("with and without gradients", with_grad_on_and_off),
     Scenario(UNREAD, nan_in_masked_slots, mask=3),
@@ -304,7 +305,7 @@ VALUES: tuple[Scenario, ...] = (
         "gradients from cotangents stored otherwise",
         gradient_scenarios.stored_otherwise,
         gradients=True,
-        besides=lambda example: (gradient_scenarios.with_ones(example),),
+        besides=lambda judge, example: (gradient_scenarios.with_ones(example),),
     ),
     Scenario(
         "gradients after another call",

@@ -73,7 +73,7 @@ def _scenes(
             each
             for other in kind
             for example in drawn[other.name]
-            for each in (*other.calls(judge, example), *other.besides(example))
+            for each in (*other.calls(judge, example), *other.besides(judge, example))
         ]
         told = partial(announce, judge) if scenario.gradients else judge.ahead
         told(called, more=bool(setting.scenes))

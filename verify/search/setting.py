@@ -31,6 +31,7 @@ class Setting:
         scenes: examples of the scenarios that are to come.
         drawn: inputs at which theorems were played.
         kept: what the callable returned to theorems.
+        paces: the seconds that a call takes, by type and sizes.
         edges: the conventions of the check that were chosen (:mod:`verify.edges`).
         named: the formula's conventions that stay where others are sought.
         found: the latest violation, before it was made small.
@@ -50,6 +51,7 @@ class Setting:
     scenes: dict[str, list[Example]] = field(default_factory=dict)
     drawn: dict[Any, Example] = field(default_factory=dict)
     kept: Kept = field(default_factory=Kept)
+    paces: dict[Any, float] = field(default_factory=dict)
     edges: Mapping[str, str] = field(default_factory=dict)
     named: Collection[str] = ()
     found: Example | None = None

@@ -88,16 +88,16 @@ class Caller:
     # Arguments -----------------------------------------------------------------------------------------------------------
 
     def tensor(self, item: Tensor, value: Any, dtype: str, grad: bool = False) -> torch.Tensor:
-        """One input as a tensor on the device; real ones in ``dtype``."""
+        """One input as a contiguous tensor on the device; real ones in ``dtype``."""
         if item.domain == "boolean":
-            return torch.from_numpy(np.array(value, dtype=np.bool_)).to(self.device)
+            return torch.from_numpy(np.array(value, dtype=np.bool_, order="C")).to(self.device)
         if item.domain in WHOLE:
-            return torch.from_numpy(np.array(value, dtype=np.int64)).to(self.device)
+            return torch.from_numpy(np.array(value, dtype=np.int64, order="C")).to(self.device)
         if dtype == "float32" and self.device == "cpu":
             with np.errstate(over="ignore"):  # NumPy rounds as torch does, and is quicker
-                made = torch.from_numpy(np.array(value, dtype=np.float32))
+                made = torch.from_numpy(np.array(value, dtype=np.float32, order="C"))
             return made.requires_grad_() if grad else made
-        made = torch.from_numpy(np.array(value, dtype=np.float64))
+        made = torch.from_numpy(np.array(value, dtype=np.float64, order="C"))
         if dtype != "float64" or self.device != "cpu":
             made = made.to(device=self.device, dtype=DTYPES[dtype])
         return made.requires_grad_() if grad else made

@@ -15,6 +15,35 @@ from verify.faults import Unusable
 
 MASKS = ("mask", "attn_mask", "attention_mask")
 """Names of the parameter that takes the mask, wherever it stands among the others."""
+NO_MASKS = frozenset(
+    {
+        "scale",
+        "scaling",
+        "dropout",
+        "causal",
+        "block",
+        "chunk",
+        "tile",
+        "window",
+        "size",
+        "eps",
+        "epsilon",
+        "temperature",
+        "tau",
+        "heads",
+        "head",
+        "generator",
+        "seed",
+        "training",
+        "dtype",
+        "device",
+        "backend",
+        "out",
+        "cache",
+        "alpha",
+    }
+)
+"""Words in names of optional parameters that are something else, though they stand where the mask would."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +85,11 @@ def taken(fn: Callable[..., Any], formula: Formula, fixed: Collection[str], name
     )
     raise Unusable(
         f"{formula.id} is called positionally with ({names}); {name}{signature} cannot be called so"
-        + ("; verify.adapt.module says where its weights are" if isinstance(fn, torch.nn.Module) else "")
-        + _wrapped(signature, inputs, name)
+        + (
+            "; verify.adapt.module says where its weights are"
+            if isinstance(fn, torch.nn.Module)
+            else _wrapped(signature, inputs, name) or "; verify.adapt.function says how it is called"
+        )
     )
 
 
@@ -129,6 +161,11 @@ def _way(
     if bound is None:
         return None
     places = _places(signature, bound)
+    if found.mask and not named and _no_mask(signature.parameters.get(places.get(last, ""))):
+        said = f"{places[last]} keeps its default"
+        bound, found = _bound(signature, last), Taken(left_out, said=said)
+        if bound is None:
+            return None
     if found.mask and not named and "mask" not in places.get(last, "mask"):
         found = replace(found, said=f"the mask is passed as {places[last]}")
     strange = [
@@ -137,6 +174,13 @@ def _way(
         if name in fixed and name not in places.get(place, name) and places[place] not in name
     ]
     return len(strange) + bool(known and not (named or at_home)), found
+
+
+def _no_mask(parameter: inspect.Parameter | None) -> bool:
+    """Whether an optional parameter that stands where the mask would is something else, by its default or by its name."""
+    if parameter is None or "mask" in parameter.name.lower():
+        return False
+    return parameter.default is not None or not NO_MASKS.isdisjoint(parameter.name.lower().split("_"))
 
 
 def _places(signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[int, str]:
