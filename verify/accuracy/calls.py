@@ -20,14 +20,15 @@ from spec.language.evaluation.dimensions import whole
 from spec.language.flatten import Flat
 from verify.inputs.examples import Example
 from verify.inputs.mask_kinds import fits
+from verify.inputs.sizes import sizing
 from verify.properties.gradient_scenarios import scattered
 from verify.properties.gradients import backward, differentiable, gradient_question, unsaid
 from verify.properties.values import Judge
 from verify.subject.caller import Caller
 from verify.subject.returned import values
 
-MEMBERS, ENTRIES = (67, 2), 1e5
-"""So many equal members has a batch; the more if its inputs then have no more than so many entries."""
+MEMBERS, COST = (67, 2), 5e6
+"""So many equal members has a batch; the more if they then cost no more than so much (:mod:`verify.inputs.sizes`)."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,8 @@ def _called(judge: Judge, example: Example, way: Way) -> Example:
             if tensor.role in ("data", "mask") and isinstance(inputs.get(tensor.name), np.ndarray)
         }
         many, few = MEMBERS
-        members = many if many * sum(value.size for value in own.values()) <= ENTRIES else few
+        cost = sizing(judge.formula, example.supported).cost(example.sizes)
+        members = many if many * cost <= COST else few
         batch = (members, *batch)
         stacked = {id(value): np.stack([value] * members) for value in own.values()}
         inputs |= {name: stacked[id(value)] for name, value in own.items()}

@@ -8,6 +8,7 @@ from functools import partial
 
 from spec.language.evaluation.dimensions import Size
 from verify.inputs.examples import Example
+from verify.inputs.large_sizes import entries
 from verify.inputs.realistic_examples import (
     BUDGET,
     aligned,
@@ -34,6 +35,8 @@ EXAMPLES = 2
 BACKWARD, ENTRIES = 0.02, 6e5
 """For gradients, and for the additional ones of few entries: the share of the budget for the widest values, as there are many
 more lines; and the most entries that inputs have, for their gradients have as many in every sample."""
+FEW = 0.25
+"""The share of these entries where there are several such examples."""
 BROAD, SHORT, ALIGNED = {"float32": 3.2e7}, 3.2e6, 2e7
 """What an example may cost of which no size is small; and in 16-bit types, as what is coarse shows more in float32. And one whose
 sizes are whole blocks."""
@@ -79,8 +82,9 @@ def aligned_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Exampl
     maskable = caller.takes_mask or all(tensor.role != "mask" for tensor in judge.formula.tensors)
     every = [*aligned(judge.formula, caller.sizes, ALIGNED), *usual(judge.formula, caller.sizes, ALIGNED)]
     for turn, sizes in enumerate(every if dtype in BROAD else every[:1]):
-        if kind == "gradient" and cost(sizes) > BACKWARD * BUDGET:
-            return
+        dear = cost(sizes) > BACKWARD * BUDGET or entries(judge.formula, sizes) > FEW * ENTRIES
+        if kind == "gradient" and dear:
+            continue
         if _affordable(setting, dtype, sizes):
             masks = turn % 2 == 0 and maskable
             made = realistic(judge.formula, sizes, dtype, setting.seed, masks, caller.sizes, number=turn)

@@ -58,8 +58,8 @@ RARE = {"value": 0.0, "gradient": 0.02}
 the roundings of a whole row meet in that one entry of a gradient: 30 sigma in float32, and 60 where the sum is a plain loop.
 """
 SEVERAL = 16
-"""An output, or a gradient, of so many entries or more is held to :data:`TYPICAL` by itself: among many others one that is held in a
-coarser type would be rare.
+"""An output, or a gradient, of so many entries or more is held to :data:`TYPICAL` by itself: among many others one that is held
+in a coarser type would be rare.
 """
 COARSE = 2.0**-16
 """In types of a larger unit sums are held in them now and then, and a bias's gradient is such a sum."""
@@ -128,7 +128,7 @@ class Grade:
         return (self.sigma > WORST[self.dtype] and far) or several or bool(self.coarse)
 
     def see(self, name: str, got: Any, value: Reals, sigma: Reals, judged: Any, members: int = 1) -> None:
-        """Count the entries of one output that are judged, and are no larger than the type holds; those of equal ``members`` once."""
+        """Count the entries of one output that are judged, and are no larger than the type holds; of equal ``members`` once."""
         held = np.abs(value) <= FORMATS[self.dtype].largest
         judged = np.broadcast_to(judged & held & np.isfinite(sigma), value.shape)
         if got.shape != value.shape or not judged.any():

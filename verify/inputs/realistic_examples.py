@@ -32,6 +32,8 @@ FEW = (3, 2, 5)
 """Sizes that no sum runs over."""
 ALIGNED = (64, 128, 256, 1024, 4096)
 """Kernels for rows of whole blocks, often of 64 entries, are others than for all rows."""
+STANDING = 1024
+"""From there on rows stand alone: there are not as many of them."""
 HEADS = 2
 """Heads of a model of usual proportions."""
 LAYERS, SOME = 6, (5, 7, 11)
@@ -40,7 +42,7 @@ STEPS = 3
 """Steps of a recurrence: a line each, many times over."""
 LONG, BROAD = (521, 263, 131, 67), (67, 37)
 """Steps of a long recurrence, and other sizes where none is small: past 2⁹, 2⁸, 2⁷ and 2⁶, 2⁶ and 2⁵."""
-BACKWARD = 4e7
+BACKWARD = 2e7
 """What an example of many steps may cost whose gradients are looked at."""
 BUDGET = 2e8
 """Entries that all lines of an example may run over; most of them are products inside a sum, which are never stored."""
@@ -150,7 +152,8 @@ def aligned(formula: Formula, supported: Supported, budget: float) -> tuple[Mapp
     drawn, made = sizing(formula, supported), []
     for least in ALIGNED:
         sizes = _widened(formula, drawn, supported, least, equal=True)
-        if drawn.cost(sizes) > budget or _entries(formula, sizes) > MOST:
+        within = budget if least < STANDING else budget / STANDING
+        if drawn.cost(sizes) > within or _entries(formula, sizes) > MOST:
             break
         for size in sorted(set(drawn.symbols) - drawn.steps, key=lambda s: drawn.cost({**sizes, s: least})):
             more = supported.settled({**sizes, size: max(least, sizes[size])})
