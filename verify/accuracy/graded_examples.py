@@ -35,7 +35,7 @@ EXAMPLES = 2
 BACKWARD, ENTRIES = 0.02, 6e5
 """For gradients, and for the additional ones of few entries: the share of the budget for the widest values, as there are many
 more lines; and the most entries that inputs have, for their gradients have as many in every sample."""
-FEW = 0.25
+FEW = 0.15
 """The share of these entries where there are several such examples."""
 BROAD, SHORT, ALIGNED = {"float32": 3.2e7}, 3.2e6, 2e7
 """What an example may cost of which no size is small; and in 16-bit types, as what is coarse shows more in float32. And one whose
