@@ -196,6 +196,13 @@ def test_progress_and_time_limit():
     assert report.verdict == "inconclusive"
     assert [place for _, place, _ in seen] == list(range(len(seen)))
     assert any("time" in c.message for c in report.checks)
+    assert "time ran out: 0 of about" in report.headline
+
+
+def test_the_first_line_says_where_gradients_could_not_be_judged():
+    """What computes without a graph conforms in values alone."""
+    report = check(torch.no_grad()(impl.scores.dot), "scores.dot", max_examples=20)
+    assert report.headline == "conforms, without gradients"
 
 
 def test_gradients_in_sixteen_bits_are_reported_not_judged():

@@ -19,6 +19,8 @@ from verify.telling import apart, brief, counterexample_lines, first
         (0.1, 0.1 + 1e-16, ("0.10000000000000001", "0.1000000000000001")),
         (1.0, math.nan, ("1", "nan")),
         (1.0, 1.0, ("1", "1")),
+        (2.34169849, 2.34169851, ("2.34169849", "2.34169851")),
+        (math.nan, math.nan, ("a number", "nan")),
     ],
 )
 def test_numbers_are_told_in_the_digits_in_which_they_differ(expected, got, told):

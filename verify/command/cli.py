@@ -6,6 +6,7 @@ It exits 0 if all conforms (imprecise or not), 1 if something is falsified, 2 on
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -64,6 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"attnspec: {error}", file=sys.stderr)  # noqa: T201
         return UNUSABLE
     except KeyboardInterrupt:
+        if argv is None:  # the process ends: another one, to a whole group, would only interrupt that
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         print("attnspec: interrupted", file=sys.stderr)  # noqa: T201
         return 130
     except BrokenPipeError:  # the reader (`| head`) has seen enough

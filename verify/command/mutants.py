@@ -73,10 +73,11 @@ def do_mutants(given: argparse.Namespace) -> int:
     out = console()
     print_table(out, made)
     refused = f"{wrong_ones} wrong and {len(outcomes) - wrong_ones} right variants: "
-    out.print(
-        "\n" + refused + ("each judged as it should be" if not bad else f"{bad} misjudged"),
-        style="green" if not bad else "bold red",
-    )
+    if outcomes:
+        out.print(
+            "\n" + refused + ("each judged as it should be" if not bad else f"{bad} misjudged"),
+            style="green" if not bad else "bold red",
+        )
     if said := until_falsified([o.report for o in outcomes if o.report is not None]):
         out.print(said)
     if interrupted:

@@ -49,7 +49,10 @@ def advised(said: str) -> str:
     for sign, advice in SIGNS:
         if re.search(sign, text):
             return advice
-    return "it raises at every size tried: see whether it runs by itself, or wrap it in a function that calls it as it wants"
+    return (
+        "it raises at every size tried: see whether it runs by itself, whether it takes other sizes or types (--sizes, --dtype), "
+        "or wrap it in a function that calls it as it wants"
+    )
 
 
 def misfit(
@@ -95,7 +98,7 @@ def _picked(result: Any, count: int, shapes: Sequence[tuple[int, ...]]) -> str:
             key for key, value in _items(result) if getattr(value, "shape", None) == torch.Size(shapes[0])
         ]
         if count == 1 and keys:
-            return f"pick an output: lambda *inputs: f(*inputs)[{keys[0]!r}]"
+            return f"pick an output: lambda *inputs: f(*inputs)[{keys[0]!r}], or verify.adapt.function(f, pick={keys[0]!r})"
         if count > 1 and isinstance(result, tuple | list) and len(result) == count:
             return "make tensors of them: lambda *inputs: tuple(torch.as_tensor(x) for x in f(*inputs))"
         if count > 1 and isinstance(result, Mapping) and len(result) >= count:

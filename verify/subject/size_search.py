@@ -20,12 +20,15 @@ from verify.inputs.size_rules import Supported
 
 TRIALS, GOOD, AGAIN = 300, 4, 5
 """Sizes tried at most; successes that are enough; and how many sizes have to succeed before a rule is believed or left out."""
-NUMBERS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16)
+NUMBERS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 32, 64)
 MANY = 20
 """By what a size is multiplied that has to be a multiple of another."""
 MOST = 64
 """The largest size tried."""
-POWERS = (2, 4, 8, 16, 32)
+BLOCKS = (4, 8, 16, 32, 64)
+"""What a size may have to be a multiple of."""
+POWERS, HEADS = (2, 4, 8, 16, 32), (32, 64, 128)
+"""Some numbers, of which a size may have to be one: of heads, and how wide they are."""
 WORD = re.compile(r"[A-Za-z_]\w*")
 
 ENTRIES = 1e5
@@ -179,7 +182,8 @@ def _holding(size: Size, sizes: Sizes) -> list[str]:
     others = {str(other): number for other, number in sizes.items() if other != size and number > 1}
     names = list(others)
     found = [] if value % 2 else ["even"]
-    found += ["|".join(map(str, POWERS))] if value in POWERS else []
+    found += [f"{block}*any" for block in BLOCKS if not value % block]
+    found += ["|".join(map(str, some)) for some in (POWERS, HEADS) if value in some]
     found += [f"{other}*any" for other, number in others.items() if not value % number]
     found += [
         f"{a}*{b}"

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
+from spec.language.evaluation.dimensions import Size
 from spec.language.registry import find
-from verify.inputs.realistic_examples import BUDGET, broad, ladder, long_steps, realistic
+from verify.inputs.realistic_examples import (
+    BUDGET,
+    aligned,
+    broad,
+    deep,
+    ladder,
+    long,
+    long_steps,
+    realistic,
+    single,
+    usual,
+)
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.inputs.sizes import sizing
 
@@ -77,3 +91,46 @@ def test_of_what_no_size_is_small_there_is_none_that_is_too_dear() -> None:
     found = broad(formula, supported, 3.2e7)
     assert found is not None
     assert supported.fits(found)
+
+
+def named(sizes: Mapping[Size, int] | None) -> dict[str, int]:
+    """Sizes by name."""
+    assert sizes is not None
+    return {str(size): value for size, value in sizes.items()}
+
+
+def test_aligned_sizes_are_equal_powers_of_two() -> None:
+    """Those of sums, and of others as many as are affordable; rows alone are the longest."""
+    every = [named(s) for s in aligned(find("attention.scaled_dot_product"), EVERY_SIZE, 2e7)]
+    assert [set(sizes.values()) for sizes in every[:2]] == [{64}, {128}]
+    rows = [named(s) for s in aligned(find("normalization.layer_norm"), EVERY_SIZE, 2e7)]
+    assert rows[-1]["d"] >= 1024
+    for sizes in aligned(find("recurrent.stacked"), EVERY_SIZE, 2e7):
+        assert named(sizes)["T"] == 3
+
+
+def test_one_query_has_many_keys() -> None:
+    """What no sum runs over is one; where nothing is left to be one there is no such example."""
+    sizes = named(single(find("attention.scaled_dot_product"), EVERY_SIZE))
+    assert sizes["n"] == 1
+    assert min(sizes["m"], sizes["d_k"]) >= 67
+    assert single(find("normalization.layer_norm"), EVERY_SIZE) is None
+
+
+def test_usual_models_share_their_width_between_heads() -> None:
+    """And their networks are four times as wide; where there are no heads there is no such example."""
+    (sizes,) = usual(find("transformer.encoder_layer"), EVERY_SIZE, 2e7)
+    found = named(sizes)
+    assert found["d_model"] == found["h"] * found["d_k"] == found["h"] * found["d_v"]
+    assert found["d_ff"] == 4 * found["d_model"]
+    assert usual(find("attention.scaled_dot_product"), EVERY_SIZE, 2e7) == ()
+
+
+def test_steps_are_many_for_gradients_and_layers_for_values() -> None:
+    """A sequence is longer than 32, a stack deeper than four layers; each is small otherwise."""
+    back = named(long(find("recurrent.gru"), EVERY_SIZE))
+    assert back.pop("T") >= 37
+    assert max(back.values()) <= 5
+    assert named(deep(find("transformer.encoder"), EVERY_SIZE))["L"] == 6
+    assert long(find("attention.softmax"), EVERY_SIZE) is None
+    assert deep(find("recurrent.gru"), EVERY_SIZE) is None

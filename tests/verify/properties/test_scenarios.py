@@ -38,6 +38,27 @@ def falsified(fn, formula_id, **more):
     return {c.name.removeprefix("robustness: ") for c in report.falsified}
 
 
+def test_what_is_kept_from_a_call_in_inference_mode_is_no_use_in_training():
+    """A table by size, made at the first call: autograd refuses it where that was in inference mode."""
+    tables = {}
+
+    def cached(q, k):
+        table = tables.setdefault((len(q), q.dtype), torch.ones(q.shape[-1], dtype=q.dtype))
+        return (q * tables.setdefault((q.shape, q.dtype), torch.ones_like(q))) @ k.mT + 0 * table[0]
+
+    assert falsified(cached, "scores.dot") == {"in inference mode"}
+
+
+def test_a_coarse_path_of_inference_mode_is_found():
+    """Also where no gradient mode shows it."""
+
+    def served(q, k):
+        s = q @ k.mT
+        return s.half().to(s.dtype) if torch.is_inference_mode_enabled() else s
+
+    assert falsified(served, "scores.dot") == {"in inference mode"}
+
+
 @pytest.mark.parametrize(
     ("fn", "by"),
     [

@@ -112,6 +112,32 @@ def test_the_sizes_it_takes_are_found_and_can_be_pasted(fn, formula_id, options)
     assert str(caller.sizes)
 
 
+def blocks_of_8(q, k, v, mask=None):
+    """Attention as a kernel for whole blocks has it."""
+    if q.shape[-2] % 8 or k.shape[-2] % 8 or q.shape[-1] % 8:
+        raise ValueError("sizes are multiples of 8")
+    return impl.attention.scaled_dot_product(q, k, v, mask)
+
+
+def usual_heads(q, k, v, mask=None):
+    """Attention for heads of usual widths only."""
+    assert q.shape[-1] in (32, 64, 128)
+    return impl.attention.scaled_dot_product(q, k, v, mask)
+
+
+@pytest.mark.parametrize(
+    ("fn", "rules"),
+    [
+        (blocks_of_8, {"n = 8 * any", "m = 8 * any", "d_k = 8 * any"}),
+        (usual_heads, {"d_k = 32 or 64 or 128"}),
+    ],
+)
+def test_whole_blocks_and_usual_widths_are_found(fn, rules):
+    """A size may have to be a multiple of a number, or one of the widths that heads have."""
+    caller, _ = met(fn, ATTENTION)
+    assert set(str(caller.sizes).split(", ")) == rules
+
+
 def test_several_rules_are_found_together():
     """d_model = h·d_k and d_v = d_k, in an order in which each speaks of sizes that are settled."""
     caller, found = met(whole_heads, "attention.multi_head")

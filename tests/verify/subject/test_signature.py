@@ -145,6 +145,29 @@ def taking_visible(q, k, v, visible=None):
     return scaled_dot_product(q, k, v, visible)
 
 
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda q, k, v, scale=None: None,
+        lambda q, k, v, softmax_scale=None: None,
+        lambda q, k, v, causal=False: None,
+        lambda q, k, v, dropout_p=0.0: None,
+        lambda q, k, v, block=16: None,
+    ],
+)
+def test_an_option_in_the_place_of_the_mask_keeps_its_default(fn):
+    """Its name or its default says that it is none; what is said of it stands beside that there is no mask."""
+    found = taken(fn, FORMULA, (), "fn")
+    assert not found.mask
+    assert found.said.endswith("keeps its default")
+
+
+@pytest.mark.parametrize("fn", [lambda q, k, v, keep=None: None, lambda q, k, v, causal_mask=None: None])
+def test_an_option_that_may_be_the_mask_is_given_it(fn):
+    """Where nothing says otherwise."""
+    assert taken(fn, FORMULA, (), "fn").mask
+
+
 def test_what_has_no_place_for_the_inputs_is_refused():
     """However the mask may be passed."""
     with pytest.raises(Unusable, match=r"called positionally with \(q, k, v, mask \(optional\)\)"):
@@ -231,5 +254,5 @@ def test_what_takes_arguments_by_keyword_alone_is_refused_with_the_wrapper(fn, f
 
 def test_what_lacks_an_input_is_refused_without_a_wrapper():
     """No keyword takes the values: there is nothing to wrap."""
-    with pytest.raises(Unusable, match=r"cannot be called so$"):
+    with pytest.raises(Unusable, match=r"cannot be called so; verify\.adapt\.function says how it is called$"):
         taken(lambda q, *, k: None, FORMULA, (), "two")

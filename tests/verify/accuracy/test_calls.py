@@ -1,0 +1,90 @@
+"""The calls of a graded example: each in its way, all held to the same values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+import impl.attention
+import impl.positional
+from spec.language.evaluation.evaluate import evaluate
+from spec.language.registry import find
+from verify.accuracy.calls import PLAIN, WAYS, Way, gradient_of, value_of, ways
+from verify.checking import check
+from verify.inputs.realistic_examples import ladder, realistic
+from verify.inputs.size_rules import EVERY_SIZE
+from verify.mutants import fast_paths, variants
+from verify.properties.gradients import with_cotangents
+from verify.properties.values import Judge
+from verify.subject.caller import Caller
+
+ATTENTION = "attention.scaled_dot_product"
+PATHS = [v for v in variants() if v.call.__module__ == fast_paths.__name__]
+QUICK = [v for v in PATHS if v.formula_id in (ATTENTION, "normalization.layer_norm")]
+
+
+def noting(seen: list[Any]) -> Any:
+    """Attention that notes how it is called."""
+
+    def noted(q: Any, k: Any, v: Any, mask: Any = None) -> Any:
+        seen.append(
+            Way(
+                q.dim() > 2,
+                mask is not None and bool(mask.all()),
+                not q.is_contiguous(),
+                q.requires_grad,
+                torch.is_inference_mode_enabled(),
+            )
+        )
+        return impl.attention.scaled_dot_product(q, k, v, mask)
+
+    return noted
+
+
+def test_an_example_is_called_in_each_way() -> None:
+    """As it is said; what comes of each is close to what is expected of all."""
+    formula = find(ATTENTION)
+    seen: list[Way] = []
+    judge, caller = Judge(formula), Caller(noting(seen), formula)
+    example = realistic(formula, ladder(formula, EVERY_SIZE)[0], "float32", 0, False)
+    (exact,) = evaluate(formula, example.inputs)
+    every = (PLAIN, *ways(judge, caller, example, "value"))
+    assert every[1:] == WAYS["value"]
+    for way in every:
+        found = value_of(judge, caller, example, way)
+        assert found is not None
+        assert found.beside("z", exact) == pytest.approx(found.got["z"], rel=1e-4, abs=1e-4)
+    assert tuple(seen) == every
+
+
+def test_gradients_of_a_batch_are_those_of_its_first_member() -> None:
+    """The others have cotangents of 0."""
+    formula = find("scores.general")
+    judge = Judge(formula)
+    caller = Caller(lambda q, k, W: q @ W @ k.mT, formula)
+    example = realistic(formula, ladder(formula, EVERY_SIZE)[0], "float64", 0, False)
+    example = with_cotangents(judge, example, 0)
+    one, many = (gradient_of(judge, caller, example, way) for way in (PLAIN, Way(batched=True)))
+    assert one is not None
+    assert many is not None
+    for name, value in one.got.items():
+        assert many.got[name] == pytest.approx(value, rel=1e-10, abs=1e-10)
+
+
+def test_ways_that_come_to_the_same_are_one() -> None:
+    """Without a mask and without data there are fewer."""
+    formula = find("positional.sinusoidal")
+    judge, caller = Judge(formula), Caller(impl.positional.sinusoidal, formula)
+    example = realistic(formula, ladder(formula, EVERY_SIZE)[0], "float32", 0, False)
+    found = ways(judge, caller, example, "value")
+    assert len(set(found)) == len(found) < len(WAYS["value"]) + 1
+    assert not any(way.batched or way.masked or way.training for way in found)
+
+
+@pytest.mark.parametrize("variant", QUICK, ids=lambda v: v.name)
+def test_a_path_of_its_own_that_loses_digits_is_named(variant: Any) -> None:
+    """The variants; all others are those of ``attnspec mutants``."""
+    found = check(variant.call, variant.formula_id, causes=False, until_falsified=True, **variant.options)
+    assert found.verdict in (("conforms",) if variant.is_right else ("imprecise", "falsified"))
