@@ -131,6 +131,11 @@ def coarse_without_gradients(q, k):
     return q @ k.mT if torch.is_grad_enabled() else (q @ k.mT).half().to(q.dtype)
 
 
+def coarse_in_inference(q, k):
+    """Rounds to 16 bits in inference mode."""
+    return (q @ k.mT).half().to(q.dtype) if torch.is_inference_mode_enabled() else q @ k.mT
+
+
 def damaging(q, k):
     """Changes q in place."""
     out = q @ k.mT

@@ -144,7 +144,7 @@ class Grade:
             self.sigmas += float(np.sum(spread**2)) / typical / members
         entries = ratios.size // members
         fine = FORMATS[self.dtype].unit < COARSE
-        if fine and entries >= SEVERAL and float(np.quantile(ratios, 1 - SHARE)) > TYPICAL:
+        if fine and entries >= SEVERAL and np.count_nonzero(ratios > TYPICAL) > SHARE * ratios.size:
             self.coarse = self.coarse or name
         self.entries += entries
         self.beyond += math.ceil(int((ratios > WORST[self.dtype]).sum()) / members)

@@ -30,10 +30,8 @@ OTHERS = (4_111, 1_031, 263, 131)
 """Past 2¹², 2¹⁰, 2⁸ and 2⁷, of any other size: what is worked through in blocks of up to so many ends in a part of one, and what
 has room for so many has none for the last.
 """
-STEPS = (67, 37, 7)
-"""What comes after these where it is a number of steps, each of which costs more than many entries: sequences past 2⁶ and 2⁵, and
-more layers than small sizes have.
-"""
+STEPS = (67, 37)
+"""What comes after these of the steps of a sequence, each of which costs as much as many entries: past 2⁶ and 2⁵."""
 LAYERS = 5
 """So many that some are not among the first ones."""
 FULL = (512, 256, 128)
@@ -52,8 +50,6 @@ GUARD = 0.02
 """The same for an entry of the condition under which a sum is asked for: a byte, and nothing is calculated."""
 VALUES, GRADIENTS = 1.5e6, 8e5
 """Entries that a large example may cost where its values are looked at, and where its gradients are, too."""
-STEPPED = 2.5e6
-"""The same of values where steps are many."""
 LONG = 2.5e5
 """The same where a size is beyond ``BLOCKS`` for no other reason than that there may be an end."""
 LONG_SLOPES = 1e5
@@ -95,14 +91,12 @@ def large_sizes(
     formula: Formula, supported: Supported, budget: float = VALUES, long: float = LONG
 ) -> tuple[Large, ...]:
     """For each size the largest number that is supported and affordable while the others are small, if it is past 2⁷."""
-    indexed, steps = set(_indexed(formula)), sizing(formula, supported).steps
+    indexed, steps = set(_indexed(formula)), sizing(formula, supported).steps & _of_data(formula)
 
     def numbers(size: Size) -> Sequence[int]:
         return (INDEXED if size in indexed else OTHERS) + (STEPS if size in steps else ())
 
     def most(size: Size, number: int) -> float:
-        if size in steps and budget == VALUES:
-            return STEPPED
         return budget if size in indexed or number <= BLOCKS else long
 
     return tuple(_largest(formula, supported, numbers, most))
@@ -119,10 +113,14 @@ def full_blocks(formula: Formula, supported: Supported) -> tuple[Large, ...]:
 def several_layers(formula: Formula, supported: Supported) -> tuple[Large, ...]:
     """A few layers more than small sizes have: over as many as :func:`large_sizes` gives them a bound says little."""
     drawn = sizing(formula, supported)
-    data = {size for item in formula.tensors if item.role == "data" for size in item.shape}
-    layers = () if supported.few else sorted(drawn.steps - data, key=str)
+    layers = () if supported.few else sorted(drawn.steps - _of_data(formula), key=str)
     made = [Large(size, small_but(drawn, supported, {size: LAYERS}), 0.0) for size in layers]
     return tuple(large for large in made if large.sizes[large.size] == LAYERS)
+
+
+def _of_data(formula: Formula) -> set[Any]:
+    """The sizes of data, such as the length of a sequence."""
+    return {size for item in formula.tensors if item.role == "data" for size in item.shape}
 
 
 def _largest(

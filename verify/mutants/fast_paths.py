@@ -8,8 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-import impl.attention
-import impl.transformer
 from verify.mutants import right, wrong
 from verify.mutants.gru import stepped
 from verify.mutants.precision import Held, weights
@@ -74,7 +72,7 @@ def half_in_square_tiles(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -
 def single_in_batches(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
     """Takes a path of its own for a batch, member by member."""
     if q.dim() < 3:
-        return impl.attention.scaled_dot_product(q, k, v, mask)
+        return attended(q, k, v, mask, False)
     given = [None] * len(q) if mask is None else mask
     return torch.stack([single_in_batches(*each) for each in zip(q, k, v, given, strict=True)])
 
@@ -129,9 +127,11 @@ def backward_in_bfloat16(x: Tensor, h: Tensor, *weights: Tensor) -> Tensor:
 
 def layer_by_layer(x: Tensor, given: list[Any], eps: float, mask: Tensor | None) -> Tensor:
     """The encoder, a layer after another; ``given`` are the stacked weights."""
+    from impl.transformer import encoder
+
     for layer in range(len(given[0])):
         one: list[Any] = [*(each[layer : layer + 1] for each in given), eps, mask]
-        x = impl.transformer.encoder(x, *one)
+        x = encoder(x, *one)
     return x
 
 

@@ -12,17 +12,17 @@ from verify.accuracy.grades import TYPICAL, WORST, Grade
 
 def test_a_grade_counts_errors_in_sigma_and_digits_in_root_mean_squares() -> None:
     """Ten times sigma everywhere is 10 sigma and one digit; exact zeros and unjudged entries do not count."""
-    grade, value = Grade("float32"), np.ones(64)
-    judged = np.arange(64) > 0
+    grade, value = Grade("float32"), np.ones(16)
+    judged = np.arange(16) > 0
     got = value + 10e-7
     got[0] = np.nan
-    grade.see("y", got, value, np.full(64, 1e-7), judged)
+    grade.see("y", got, value, np.full(16, 1e-7), judged)
     assert grade.sigma == pytest.approx(10)
     assert grade.digits == pytest.approx(1)
-    assert grade.entries == 63
+    assert grade.entries == 15
     few, many = grade.imprecise, Grade("float32")
-    many.join(grade)
-    many.join(grade)
+    for _ in range(5):
+        many.join(grade)
     assert (few, many.imprecise) == (False, True)  # of few entries a root mean square says nothing
     grade = many
     assert grade.sigma < WORST["float32"]
@@ -43,3 +43,22 @@ def test_an_entry_that_hardly_rounds_is_measured_by_its_neighbours() -> None:
     sigma = np.array([1e-20, 1.0, 1.0, 1.0])
     grade.see("y", np.full(4, 0.1), np.zeros(4), sigma, True)
     assert grade.sigma < 2
+
+
+def test_one_coarse_output_among_many_is_coarse() -> None:
+    """A tenth of its entries, though of all together they are few, and beyond no limit."""
+    grade, near = Grade("float32", rare=0.02), np.random.default_rng(0).standard_normal(10_000)
+    grade.see("large", near, np.zeros(10_000), np.ones(10_000), True)
+    assert not grade.imprecise
+    far = np.where(np.arange(40) < 6, 20.0, 0.5)
+    grade.see("small", far, np.zeros(40), np.ones(40), True)
+    assert grade.coarse == "small"
+    assert grade.imprecise
+
+
+def test_equal_members_of_a_batch_count_as_one() -> None:
+    """Two numbers seen 67 times are no 134."""
+    grade = Grade("float32")
+    got = np.full((67, 2), 10.0)
+    grade.see("y", got, np.zeros((67, 2)), np.ones((67, 2)), True, 67)
+    assert (grade.entries, grade.imprecise) == (2, False)

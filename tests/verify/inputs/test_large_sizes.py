@@ -5,8 +5,19 @@ from __future__ import annotations
 import pytest
 
 from spec.language.registry import find, formulas
-from verify.inputs.large_sizes import BLOCK, INDEXED, INPUTS, VALUES, entries, large_sizes
+from verify.inputs.large_sizes import (
+    BLOCK,
+    INDEXED,
+    INPUTS,
+    LAYERS,
+    STEPS,
+    VALUES,
+    entries,
+    large_sizes,
+    several_layers,
+)
 from verify.inputs.size_rules import EVERY_SIZE, Supported, sizes_of_formula
+from verify.inputs.sizes import sizing
 
 STATED = [k for k, f in formulas().items() if f.law is None]
 
@@ -21,7 +32,8 @@ def test_one_size_at_a_time_is_large_and_fills_no_blocks(formula_id):
     formula = find(formula_id)
     for large in large_sizes(formula, EVERY_SIZE):
         number = large.sizes[large.size]
-        assert number > 2 * BLOCK
+        steps = sizing(formula, EVERY_SIZE).steps
+        assert number > 2 * BLOCK or (large.size in steps and number in STEPS)
         assert large.tail == number % BLOCK > 0
         assert max([v for s, v in large.sizes.items() if s != large.size], default=1) <= 5
         assert large.cost <= VALUES
@@ -80,3 +92,10 @@ def test_rules_are_kept():
     for each in large_sizes(heads, Supported.of(heads, {"d_model": "h*d_k", "d_v": "d_k"})):
         sizes = {str(s): v for s, v in each.sizes.items()}
         assert sizes["d_model"] == sizes["h"] * sizes["d_k"]
+
+
+def test_a_stack_has_an_example_of_more_layers_than_small_sizes_have():
+    """The steps of a sequence are no layers."""
+    (large,) = several_layers(find("transformer.encoder"), EVERY_SIZE)
+    assert (str(large.size), large.sizes[large.size]) == ("L", LAYERS)
+    assert several_layers(find("recurrent.gru"), EVERY_SIZE) == ()

@@ -24,6 +24,7 @@ SCENES = [
     ("first_only", "robustness: a batch equals its members"),
     ("first_only", "robustness: two leading dimensions"),
     ("coarse_without_gradients", "robustness: with and without gradients"),
+    ("coarse_in_inference", "robustness: in inference mode"),
     ("damaging", "robustness: leaves its inputs alone"),
     ("meddling", "robustness: leaves global state alone"),
     ("reads_by_pointer", "robustness: gradients from cotangents stored otherwise"),

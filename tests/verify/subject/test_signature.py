@@ -254,5 +254,7 @@ def test_what_takes_arguments_by_keyword_alone_is_refused_with_the_wrapper(fn, f
 
 def test_what_lacks_an_input_is_refused_without_a_wrapper():
     """No keyword takes the values: there is nothing to wrap."""
-    with pytest.raises(Unusable, match=r"cannot be called so; verify\.adapt\.function says how it is called$"):
+    with pytest.raises(
+        Unusable, match=r"cannot be called so; verify\.adapt\.function says how it is called$"
+    ):
         taken(lambda q, *, k: None, FORMULA, (), "two")
