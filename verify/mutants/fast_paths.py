@@ -72,6 +72,9 @@ def half_in_square_tiles(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -
 def single_in_batches(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
     """Takes a path of its own for a batch, member by member."""
     if q.dim() < 3:
+        if mask is not None:  # what nobody reads may be anything
+            asks, asked = mask.any(-1).unsqueeze(-1), mask.any(-2).unsqueeze(-1)
+            q, k, v = torch.where(asks, q, 0.0), torch.where(asked, k, 0.0), torch.where(asked, v, 0.0)
         return attended(q, k, v, mask, False)
     given = [None] * len(q) if mask is None else mask
     return torch.stack([single_in_batches(*each) for each in zip(q, k, v, given, strict=True)])
