@@ -94,15 +94,21 @@ def half_when_served(x: Tensor, gamma: Tensor, beta: Tensor, eps: float) -> Tens
     return half(y, torch.is_inference_mode_enabled()) * gamma + beta
 
 
+def side_by_side(
+    x: Tensor, y: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, mask: Tensor | None, coarse: bool
+) -> Tensor:
+    """What the heads found, one beside the other; their weights are coarse or not."""
+    q, k, v = (of.unsqueeze(-3) @ W for of, W in ((x, W_q), (y, W_k), (y, W_v)))
+    hidden = mask if mask is None else mask.unsqueeze(-3)
+    return attended(q, k, v, hidden, coarse).transpose(-3, -2).flatten(-2)
+
+
 @wrong(MULTI_HEAD, dtypes=SINGLE)
 def half_of_one_sequence(
     x: Tensor, y: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, mask: Tensor | None
 ) -> Tensor:
     """Holds the weights in float16 where a sequence attends to itself."""
-    q, k, v = (of.unsqueeze(-3) @ W for of, W in ((x, W_q), (y, W_k), (y, W_v)))
-    hidden = mask if mask is None else mask.unsqueeze(-3)
-    heads = attended(q, k, v, hidden, x is y and y.shape[-2] >= WIDE // 2)
-    return heads.transpose(-3, -2).flatten(-2) @ W_o
+    return side_by_side(x, y, W_q, W_k, W_v, mask, x is y and y.shape[-2] >= WIDE // 2) @ W_o
 
 
 @wrong(MULTI_HEAD, dtypes=SINGLE)
@@ -110,9 +116,7 @@ def half_of_usual_widths(
     x: Tensor, y: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, mask: Tensor | None
 ) -> Tensor:
     """Holds what the heads found in float16 where they share the width of the model between them."""
-    q, k, v = (of.unsqueeze(-3) @ W for of, W in ((x, W_q), (y, W_k), (y, W_v)))
-    hidden = mask if mask is None else mask.unsqueeze(-3)
-    heads = attended(q, k, v, hidden, False).transpose(-3, -2).flatten(-2)
+    heads = side_by_side(x, y, W_q, W_k, W_v, mask, False)
     return half(heads, heads.shape[-1] == x.shape[-1] >= WIDE) @ W_o
 
 
