@@ -127,14 +127,6 @@ def _theorem(setting: Setting, theorem: Any, report: Report, kinds: list[str]) -
     if isinstance(result, str):
         report.not_run[theorem.name] = result
         return []
-    vacuous = result.verdict == INCONCLUSIVE and bool(result.examples)
-    if (
-        vacuous
-        and not setting.caller.takes_mask
-        and any(map(setting.judge.formula.is_mask, setting.judge.formula.inputs))
-    ):
-        report.not_run[theorem.name] = "the callable takes no mask"
-        return []
     return [result]
 
 

@@ -23,6 +23,7 @@ from verify.inputs.mask_kinds import fits
 from verify.inputs.sizes import sizing
 from verify.properties.gradient_scenarios import scattered
 from verify.properties.gradients import backward, differentiable, gradient_question, unsaid
+from verify.properties.scenarios import passed_once
 from verify.properties.values import Judge
 from verify.subject.caller import Caller
 from verify.subject.returned import values
@@ -121,7 +122,7 @@ def ways(judge: Judge, caller: Caller, example: Example, kind: str) -> tuple[Way
 def value_of(judge: Judge, caller: Caller, example: Example, way: Way = PLAIN) -> Comparison | None:
     """The values."""
     asked = _called(judge, example, way)
-    arguments = _once(judge, asked, _arguments(caller, asked, way, way.training))
+    arguments = passed_once(judge, asked, _arguments(caller, asked, way, way.training))
     with torch.inference_mode() if way.serving else nullcontext():
         results = caller.results(arguments, asked.sizes, asked.batch, asked.dtype)
         named = [t.name for t in judge.flat.outputs]
@@ -194,17 +195,6 @@ def _called(judge: Judge, example: Example, way: Way) -> Example:
 def _arguments(caller: Caller, example: Example, way: Way, grad: bool) -> list[Any]:
     made = caller.arguments(example.inputs, example.dtype, grad=grad, generator_seed=example.generator_seed)
     return [_apart(each) for each in made] if way.apart else made
-
-
-def _once(judge: Judge, example: Example, arguments: list[Any]) -> list[Any]:
-    """The arguments, where several are the same values the same tensor, as self-attention passes its sequence."""
-    made: dict[int, Any] = {}
-    return [
-        made.setdefault(id(value), argument)
-        if isinstance(value := example.inputs.get(str(item)), np.ndarray) and value.shape
-        else argument
-        for item, argument in zip(judge.formula.inputs, arguments, strict=False)
-    ]
 
 
 def _apart(argument: Any) -> Any:

@@ -8,21 +8,9 @@ from functools import partial
 
 from spec.language.evaluation.dimensions import Size
 from verify.inputs.examples import Example
-from verify.inputs.large_sizes import entries
-from verify.inputs.realistic_examples import (
-    BUDGET,
-    aligned,
-    broad,
-    deep,
-    ladder,
-    long,
-    realistic,
-    repeats,
-    single,
-    unit_weights,
-    usual,
-)
-from verify.inputs.sizes import sizing
+from verify.inputs.realistic_examples import realistic, unit_weights
+from verify.inputs.realistic_sizes import BUDGET, aligned, broad, deep, ladder, long, repeats, single, usual
+from verify.inputs.sizes import entries, sizing
 from verify.properties.scenarios import alike
 from verify.search.setting import Setting
 from verify.subject.timing import least_seconds
@@ -35,7 +23,7 @@ EXAMPLES = 2
 BACKWARD, ENTRIES = 0.02, 6e5
 """For gradients, and for the additional ones of few entries: the share of the budget for the widest values, as there are many
 more lines; and the most entries that inputs have, for their gradients have as many in every sample."""
-FEW = 0.15
+FEW = 0.25
 """The share of these entries where there are several such examples."""
 BROAD, SHORT, ALIGNED = {"float32": 3.2e7}, 3.2e6, 2e7
 """What an example may cost of which no size is small; and in 16-bit types, as what is coarse shows more in float32. And one whose

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,10 @@ from verify.accuracy.graded_examples import (
 from verify.accuracy.lost_digits import Explained, begun, placed
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example
-from verify.inputs.realistic_examples import long_steps, realistic
+from verify.inputs.realistic_examples import realistic
+from verify.inputs.realistic_sizes import long_steps
 from verify.properties.gradients import differentiable, with_cotangents
+from verify.properties.scenarios import alike
 from verify.properties.values import Judge, Reals
 from verify.report import CONFORMS, FALSIFIED, IMPRECISE, INCONCLUSIVE, CheckResult
 from verify.search.setting import Setting
@@ -230,7 +232,9 @@ def accuracy_check(
     return result
 
 
-def _count(setting: Setting, example: Example, kind: str, wide: bool, grade: Grade) -> bool:
+def _count(
+    setting: Setting, example: Example, kind: str, wide: bool, grade: Grade, again: bool = False
+) -> bool:
     """Count one example; False where there is nothing to compare."""
     judge, dtype = setting.judge, example.dtype
     if kind == "gradient":
@@ -245,8 +249,8 @@ def _count(setting: Setting, example: Example, kind: str, wide: bool, grade: Gra
     grades = [Grade(dtype, rare=RARE[kind]) for _ in every]
     graded(judge, every, dtype, samples, setting.seed, grades, bounds)
     doubtful = kind == "gradient" and wide and kinked(judge) and any(own.imprecise for own in grades)
-    if doubtful and (again := _drawn_anew(setting, example)):
-        return _count(setting, again, kind, wide, grade)
+    if doubtful and not again:  # what is wrong is so at any example, and what lies at a kink at one alone
+        return _count(setting, _drawn_anew(setting, example), kind, wide, grade, again=True)
     for compared, own in zip(every, grades, strict=True):
         own.sizes = {str(s): v for s, v in example.sizes.items()}
         grade.join(own)
@@ -260,16 +264,15 @@ def _count(setting: Setting, example: Example, kind: str, wide: bool, grade: Gra
     return True
 
 
-def _drawn_anew(setting: Setting, example: Example) -> Example | None:
-    """Another example of the same sizes, once: what is wrong is so at any, and what lies at a kink at one alone."""
-    formula = setting.judge.formula
-    if example.turn:
-        return None
-    masks = any(
-        formula.is_mask(item) and example.inputs.get(str(item)) is not None for item in formula.inputs
-    )
-    seed, supported = setting.seed + ANEW, example.supported
-    return replace(realistic(formula, example.sizes, example.dtype, seed, masks, supported), turn=1)
+def _drawn_anew(setting: Setting, example: Example) -> Example:
+    """Another example of the same sizes and numbers, with a mask or inputs that are alike where this one has such."""
+    judge, formula = setting.judge, setting.judge.formula
+    masks = any(formula.is_mask(t) and example.inputs.get(str(t)) is not None for t in formula.inputs)
+    made = realistic(formula, example.sizes, example.dtype, setting.seed + ANEW, masks, example.supported)
+    kept = {name: value for name, value in example.inputs.items() if not isinstance(value, np.ndarray)}
+    same = alike(judge, example).inputs
+    made = made.changed(**kept)
+    return alike(judge, made) if all(same[name] is value for name, value in example.inputs.items()) else made
 
 
 def _called(setting: Setting, example: Example, kind: str, wide: bool) -> Iterator[Comparison]:

@@ -22,7 +22,7 @@ from spec.language.lengths import Ends, ends_of, longest
 from spec.language.ordering import Group
 from spec.language.trees import free_symbols, walk
 from verify.inputs.size_rules import Supported
-from verify.inputs.sizes import Sizing, sizing
+from verify.inputs.sizes import Sizing, entries, sizing
 
 INDEXED = (32_771, 263, 131)
 """Past 2¹⁵, 2⁸ and 2⁷, of a size whose indices are numbers that something holds: ids, positions, lengths. All are primes."""
@@ -58,7 +58,7 @@ BLOCKS = 263
 """Past the blocks that are in use."""
 TWICE = 1e5
 """Up to so many there are two examples of values alone."""
-INPUTS = 3e5
+INPUTS = 4e5
 """Entries that its inputs may have, all together."""
 
 Spans = Mapping[Any, Any]
@@ -91,7 +91,7 @@ def large_sizes(
     formula: Formula, supported: Supported, budget: float = VALUES, long: float = LONG
 ) -> tuple[Large, ...]:
     """For each size the largest number that is supported and affordable while the others are small, if it is past 2⁷."""
-    indexed, steps = set(_indexed(formula)), sizing(formula, supported).steps & _of_data(formula)
+    indexed, steps = set(_indexed(formula)), sizing(formula, supported).along
 
     def numbers(size: Size) -> Sequence[int]:
         return (INDEXED if size in indexed else OTHERS) + (STEPS if size in steps else ())
@@ -113,14 +113,9 @@ def full_blocks(formula: Formula, supported: Supported) -> tuple[Large, ...]:
 def several_layers(formula: Formula, supported: Supported) -> tuple[Large, ...]:
     """A few layers more than small sizes have: over as many as :func:`large_sizes` gives them a bound says little."""
     drawn = sizing(formula, supported)
-    layers = () if supported.few else sorted(drawn.steps - _of_data(formula), key=str)
+    layers = () if supported.few else sorted(drawn.steps - drawn.along, key=str)
     made = [Large(size, small_but(drawn, supported, {size: LAYERS}), 0.0) for size in layers]
     return tuple(large for large in made if large.sizes[large.size] == LAYERS)
-
-
-def _of_data(formula: Formula) -> set[Any]:
-    """The sizes of data, such as the length of a sequence."""
-    return {size for item in formula.tensors if item.role == "data" for size in item.shape}
 
 
 def _largest(
@@ -156,11 +151,6 @@ def members(formula: Formula, sizes: Mapping[Size, int]) -> int:
     """How many members a large batch has at these sizes."""
     each = entries(formula, sizes)
     return next((number for number in MEMBERS if number * each <= INPUTS), MEMBERS[-1])
-
-
-def entries(formula: Formula, sizes: Mapping[Size, int]) -> float:
-    """The entries of the inputs."""
-    return sum(_product(item.shape, sizes) for item in formula.tensors)
 
 
 def _indexed(formula: Formula) -> Iterator[Size]:
@@ -244,10 +234,10 @@ __all__ = [
     "MEMBERS",
     "TWICE",
     "Large",
-    "entries",
     "full_blocks",
     "large_sizes",
     "members",
+    "several_layers",
     "small_but",
     "small_sizes",
 ]

@@ -56,6 +56,9 @@ class Sizing:
         groups = formula.flat(None).groups
         self.costs = _gathered(term for group in groups for term in _costs(group))
         self.steps = {size for group in groups for over, _ in _steps(group, ()) for size in over}
+        data = {size for item in formula.tensors if item.role == "data" for size in item.shape}
+        self.along = frozenset(self.steps & data)
+        """The steps that are those of a sequence; all others are layers."""
         self.order = tuple(sorted(self.symbols, key=lambda size: size not in self.steps))
         # A formula of many steps may cost what its fewest telling ones cost, were all sizes supported.
         fewest = dict(zip(self.order, cycle((3, 2, 5, 7, 11, 13, 17, 19)), strict=False))
@@ -204,6 +207,15 @@ def sizing(formula: Formula, supported: Supported) -> Sizing:
     return Sizing(formula, supported)
 
 
+def entries(formula: Formula, sizes: Mapping[Size, int], role: str = "") -> int:
+    """How many entries the inputs have, all together, or those of one role."""
+    return sum(
+        math.prod(whole(size, sizes) for size in item.shape)
+        for item in formula.tensors
+        if not role or item.role == role
+    )
+
+
 def _squares(formula: Formula) -> Iterator[tuple[Size, Any]]:
     """Inputs with a composite axis that may be square: W_o is h·d_v × d_model, and its transpose must not pass for it."""
     for item in formula.tensors:
@@ -263,5 +275,6 @@ __all__ = [
     "ROUND",
     "SIZE_KINDS",
     "Sizing",
+    "entries",
     "sizing",
 ]

@@ -216,13 +216,18 @@ def one_tensor_for_several(judge: Judge, caller: Caller, example: Example) -> Ou
     case = alike(judge, example)
     if all(case.inputs[name] is value for name, value in example.inputs.items()):
         return Outcome(idle=True)
+    return judge_call(judge, caller, case, passed_once(judge, case, _passed(caller, case)))
+
+
+def passed_once(judge: Judge, example: Example, arguments: Sequence[Any]) -> list[Any]:
+    """The arguments, the same tensor for inputs that are the same array."""
     made: dict[int, Any] = {}
-    arguments = []
-    for item, passed in zip(judge.formula.inputs, _passed(caller, case), strict=False):
-        value = case.inputs.get(str(item))
+    found = []
+    for item, passed in zip(judge.formula.inputs, arguments, strict=False):
+        value = example.inputs.get(str(item))
         once = isinstance(value, np.ndarray) and value.shape
-        arguments.append(made.setdefault(id(value), passed) if once else passed)
-    return judge_call(judge, caller, case, arguments)
+        found.append(made.setdefault(id(value), passed) if once else passed)
+    return found
 
 
 def twice(judge: Judge, caller: Caller, example: Example) -> Outcome:
@@ -353,4 +358,4 @@ def by_name(judge: Judge, name: str) -> Scenario:
     return next(s for s in applicable(judge) if s.name == name)
 
 
-__all__ = ["Scenario", "applicable", "by_name"]
+__all__ = ["Scenario", "alike", "applicable", "by_name", "passed_once"]

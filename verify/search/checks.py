@@ -19,6 +19,8 @@ from verify.search.shrink import SECONDS, Shrinker, declarations
 from verify.subject.caller import Caller
 from verify.subject.playing import played_scene
 
+VACUOUS = "vacuous: the bound was never small against a value"
+"""What is said of a check that no example had a bearing on."""
 FAR = 6
 """Examples of a type behind the first that are about what types differ in: their range."""
 LEAST_SHRINKING = 0.3
@@ -135,7 +137,7 @@ def concluded(
             "no example was judged" + (" in the time given" if found.cut else ""),
         )
     elif not found.effective:
-        result.verdict, result.message = INCONCLUSIVE, "vacuous: the bound was never small against a value"
+        result.verdict, result.message = INCONCLUSIVE, VACUOUS
     elif found.cut:
         result.message = f"stopped after {found.examples} examples: the time was over"
     elif kind in ("value", "gradient") and (mute := found.asked - found.answered):

@@ -11,6 +11,7 @@ import numpy as np
 
 from spec.language.calls import Pullback
 from spec.language.evaluation.dimensions import Size, symbols_in, whole
+from spec.language.expr import Ref
 from spec.language.theorem import Theorem
 from spec.language.trees import walk
 from verify.faults import Unsupported
@@ -30,7 +31,7 @@ from verify.properties.theorems import (
 )
 from verify.properties.values import Judge, Outcome
 from verify.report import CheckResult
-from verify.search.checks import LATER_OF_MANY, concluded
+from verify.search.checks import LATER_OF_MANY, VACUOUS, concluded
 from verify.search.search import Found, windows
 from verify.search.setting import Setting
 
@@ -98,6 +99,12 @@ def _made(
     return replace(drawn[key], inputs=dict(drawn[key].inputs), sizes=dict(sizes))
 
 
+def _masked(theorem: Theorem) -> bool:
+    """Whether some claim speaks of a mask."""
+    sides = (side for claim in theorem.claims for side in (claim.left, claim.right, claim.where))
+    return any(isinstance(part, Ref) and part.tensor.role == "mask" for side in sides for part in walk(side))
+
+
 def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> CheckResult | str:
     """A theorem with the callable in the formula's place; a string says why it was not run."""
     judge, caller = setting.judge, setting.caller
@@ -153,6 +160,8 @@ def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> Chec
     written = partial(played_theorem, judge, caller, theorem)
     name = f"theorem {theorem.name}"
     result = concluded(setting, name, "theorem", dtype, found, probe, theorem.given, fixed, played=written)
+    if result.message == VACUOUS and not caller.takes_mask and _masked(theorem):
+        return "the callable takes no mask"
     result.dtype = None if found.example is None else dtype
     result.details["title"] = theorem.title
     return result

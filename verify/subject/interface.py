@@ -19,10 +19,11 @@ from verify.faults import Fault, Unsupported, Unusable
 from verify.inputs.dtypes import DTYPES
 from verify.inputs.examples import Recipe, Space
 from verify.inputs.size_rules import Supported, line
+from verify.inputs.sizes import entries
 from verify.subject.advice import advised, misfit
 from verify.subject.caller import Caller
 from verify.subject.leading import led, said
-from verify.subject.size_search import ENTRIES, entries, related, rules_for
+from verify.subject.size_search import ENTRIES, related, rules_for
 
 ODD, EVEN = (3, 5, 7, 11, 13, 17, 19, 23), (2, 4, 6, 10, 14, 22, 26, 34)
 """Distinct sizes of the first calls, in the order of the formula's sizes."""

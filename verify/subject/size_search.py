@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import prod
 
 import numpy as np
 
-from spec.language.evaluation.dimensions import Size, whole
+from spec.language.evaluation.dimensions import Size
 from spec.language.formula import Formula
 from verify.faults import Unusable
 from verify.inputs.size_rules import Supported
+from verify.inputs.sizes import entries
 
 TRIALS, GOOD, AGAIN = 300, 4, 5
 """Sizes tried at most; successes that are enough; and how many sizes have to succeed before a rule is believed or left out."""
@@ -56,11 +56,6 @@ def related(
                 value = int(random.choice(before)) * int(random.integers(2, 4))
             drawn[symbols[place]] = min(value, MOST)
         yield supported.settled(drawn)
-
-
-def entries(formula: Formula, sizes: Sizes) -> int:
-    """How many entries the inputs have, all together."""
-    return sum(prod(whole(size, sizes) for size in t.shape) for t in formula.tensors)
 
 
 def rules_for(

@@ -20,7 +20,8 @@ from verify.accuracy.lost_digits import begun, placed
 from verify.checking import check
 from verify.command.commands import do_check
 from verify.inputs.examples import rounded
-from verify.inputs.realistic_examples import ladder, realistic
+from verify.inputs.realistic_examples import realistic
+from verify.inputs.realistic_sizes import ladder
 from verify.inputs.size_rules import EVERY_SIZE
 from verify.mutants import precision, variants
 from verify.mutants.precision import held

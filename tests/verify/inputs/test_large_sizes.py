@@ -12,12 +12,11 @@ from verify.inputs.large_sizes import (
     LAYERS,
     STEPS,
     VALUES,
-    entries,
     large_sizes,
     several_layers,
 )
 from verify.inputs.size_rules import EVERY_SIZE, Supported, sizes_of_formula
-from verify.inputs.sizes import sizing
+from verify.inputs.sizes import entries, sizing
 
 STATED = [k for k, f in formulas().items() if f.law is None]
 

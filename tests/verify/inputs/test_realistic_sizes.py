@@ -1,0 +1,123 @@
+"""Sizes such as those of real models, at which accuracy is graded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from spec.language.evaluation.dimensions import Size
+from spec.language.registry import find
+from verify.inputs.realistic_sizes import (
+    BUDGET,
+    aligned,
+    broad,
+    deep,
+    ladder,
+    long,
+    long_steps,
+    single,
+    usual,
+)
+from verify.inputs.size_rules import EVERY_SIZE, Supported
+from verify.inputs.sizes import sizing
+
+
+@pytest.mark.parametrize(
+    ("formula_id", "sums", "few"),
+    [
+        ("attention.scaled_dot_product", {"d_k", "m"}, {"n", "d_v"}),
+        ("normalization.layer_norm", {"d"}, set()),
+        ("recurrent.lstm", {"p", "d"}, {"T"}),
+        ("scores.additive", {"a"}, {"n", "m"}),
+    ],
+)
+def test_sizes_that_sums_run_over_are_those_of_real_models(
+    formula_id: str, sums: set[str], few: set[str]
+) -> None:
+    """Every sum has 257 terms or more at the widest, within the budget; the rest is small."""
+    formula = find(formula_id)
+    rungs = ladder(formula, EVERY_SIZE)
+    widest = {str(size): value for size, value in rungs[-1].items()}
+    assert all(widest[name] >= 257 for name in sums)
+    assert all(widest[name] <= 5 for name in few)
+    costs = [sizing(formula, EVERY_SIZE).cost(sizes) for sizes in rungs]
+    assert costs == sorted(costs)
+    assert costs[-1] <= BUDGET + sizing(formula, EVERY_SIZE).budget
+
+
+def test_only_supported_sizes_are_wide() -> None:
+    """A rule of the callable holds at realistic sizes, too."""
+    formula = find("attention.multi_head")
+    supported = Supported.of(formula, {"d_model": "h*d_k", "d_v": "d_k", "h": "2|4"})
+    for sizes in ladder(formula, supported):
+        assert supported.fits(sizes)
+
+
+@pytest.mark.parametrize(
+    ("formula_id", "steps"),
+    [("attention.multi_head", {}), ("recurrent.gru", {"T": 263}), ("recurrent.stacked", {"T": 263, "L": 1})],
+)
+def test_sizes_are_large_all_at_once_where_that_is_affordable(formula_id: str, steps: dict[str, int]) -> None:
+    """None is small: a sequence has many steps, and of layers, of which no model has so many, there is one."""
+    formula = find(formula_id)
+    found = broad(formula, EVERY_SIZE, 3.2e7)
+    assert found is not None
+    sizes = {str(size): value for size, value in found.items()}
+    assert {name: sizes.pop(name) for name in steps} == steps
+    assert min(sizes.values()) >= 37
+    assert len(set(sizes.values())) == len(sizes)
+    assert {str(size) for size in long_steps(formula, found)} == set(steps) - {"L"}
+
+
+def test_of_what_no_size_is_small_there_is_none_that_is_too_dear() -> None:
+    """A budget below the least offers nothing; a rule of the callable holds here, too."""
+    assert broad(find("recurrent.lstm_stacked"), EVERY_SIZE, 1e6) is None
+    formula = find("attention.multi_head")
+    supported = Supported.of(formula, {"d_model": "h*d_k", "d_v": "d_k", "h": "2|4"})
+    found = broad(formula, supported, 3.2e7)
+    assert found is not None
+    assert supported.fits(found)
+
+
+def named(sizes: Mapping[Size, int] | None) -> dict[str, int]:
+    """Sizes by name."""
+    assert sizes is not None
+    return {str(size): value for size, value in sizes.items()}
+
+
+def test_aligned_sizes_are_equal_powers_of_two() -> None:
+    """Those of sums, and of others as many as are affordable; rows alone are the longest."""
+    every = [named(s) for s in aligned(find("attention.scaled_dot_product"), EVERY_SIZE, 2e7)]
+    assert [set(sizes.values()) for sizes in every[:2]] == [{64}, {128}]
+    rows = [named(s) for s in aligned(find("normalization.layer_norm"), EVERY_SIZE, 2e7)]
+    assert rows[-1]["d"] >= 1024
+    for sizes in aligned(find("recurrent.stacked"), EVERY_SIZE, 2e7):
+        assert named(sizes)["T"] == 3
+
+
+def test_one_query_has_many_keys() -> None:
+    """What no sum runs over is one; where nothing is left to be one there is no such example."""
+    sizes = named(single(find("attention.scaled_dot_product"), EVERY_SIZE))
+    assert sizes["n"] == 1
+    assert min(sizes["m"], sizes["d_k"]) >= 67
+    assert single(find("normalization.layer_norm"), EVERY_SIZE) is None
+
+
+def test_usual_models_share_their_width_between_heads() -> None:
+    """And their networks are four times as wide; where there are no heads there is no such example."""
+    (sizes,) = usual(find("transformer.encoder_layer"), EVERY_SIZE, 2e7)
+    found = named(sizes)
+    assert found["d_model"] == found["h"] * found["d_k"] == found["h"] * found["d_v"]
+    assert found["d_ff"] == 4 * found["d_model"]
+    assert usual(find("attention.scaled_dot_product"), EVERY_SIZE, 2e7) == ()
+
+
+def test_steps_are_many_for_gradients_and_layers_for_values() -> None:
+    """A sequence is longer than 32, a stack deeper than four layers; each is small otherwise."""
+    back = named(long(find("recurrent.gru"), EVERY_SIZE))
+    assert back.pop("T") >= 37
+    assert max(back.values()) <= 5
+    assert named(deep(find("transformer.encoder"), EVERY_SIZE))["L"] == 6
+    assert long(find("attention.softmax"), EVERY_SIZE) is None
+    assert deep(find("recurrent.gru"), EVERY_SIZE) is None

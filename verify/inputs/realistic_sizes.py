@@ -1,0 +1,262 @@
+"""Sizes such as those of real models, at which accuracy is graded: wide, all large, whole blocks, usual proportions, one query,
+many steps, many layers. Which sizes these are is read off the statement.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import count, product
+from typing import Any
+
+from spec.language.binders import SumOf
+from spec.language.evaluation.dimensions import Size, is_size, symbols_in, whole
+from spec.language.formula import Formula
+from spec.language.lengths import ends_of, longest
+from spec.language.trees import walk
+from verify.inputs.size_rules import EVERY_SIZE, Supported
+from verify.inputs.sizes import Sizing, entries, sizing
+
+WIDTHS = (67, 257, 1031)
+"""How wide sums are, at least. In real models they run over 256 to a few thousand terms."""
+NARROW, OVER, LEAST = 31, 2, 2e7
+"""How wide a whole model is, whose least of these costs more than so many times what is affordable, and more than so much."""
+FEW = (3, 2, 5)
+"""Sizes that no sum runs over."""
+ALIGNED, ROWS, LONE = (64, 128, 256), (1024, 4096), 2e4
+"""Kernels for rows of whole blocks, often of 64 entries, are others than for all rows; how long rows are where there are few of
+them, and what an example of such may cost.
+"""
+HEADS = 2
+"""Heads of a model of usual proportions."""
+LAYERS, SOME = 6, (5, 7, 11)
+"""Layers of a deep example, and its other sizes: a row of two entries is always the same once it is normalised."""
+STEPS = 3
+"""Steps of a recurrence: a line each, many times over."""
+LONG, BROAD = (521, 263, 131, 67), (67, 37)
+"""Steps of a long recurrence, and other sizes where none is small: past 2⁹, 2⁸, 2⁷ and 2⁶, 2⁶ and 2⁵."""
+BACKWARD = 2e7
+"""What an example of many steps may cost whose gradients are looked at."""
+BUDGET = 2e8
+"""Entries that all lines of an example may run over; most of them are products inside a sum, which are never stored."""
+MOST, DATA = 5e6, 3e5
+"""Entries that the inputs of an example may have, all together; and its data, of which every sample makes arrays as large."""
+
+
+@lru_cache(maxsize=256)
+def ladder(
+    formula: Formula, supported: Supported, budget: float = BUDGET, most: float = MOST
+) -> tuple[Mapping[Size, int], ...]:
+    """Realistic sizes, ever wider, as far as is affordable (inputs of ``most`` entries included); the first always is."""
+    drawn = sizing(formula, supported)
+    made = [_widened(formula, drawn, supported, least) for least in WIDTHS]
+    fine = [
+        sizes
+        for sizes in made
+        if drawn.cost(sizes) <= budget + drawn.budget
+        and entries(formula, sizes) <= most
+        and entries(formula, sizes, "data") <= DATA
+    ]
+    if fine:
+        return tuple(fine)
+    dear = drawn.cost(made[0]) > max(OVER * budget, LEAST)
+    return (_widened(formula, drawn, supported, NARROW) if dear else made[0],)
+
+
+@lru_cache(maxsize=256)
+def broad(formula: Formula, supported: Supported, budget: float) -> Mapping[Size, int] | None:
+    """Sizes of which none is small, the steps of a sequence many, as far as is affordable; None where nothing is.
+
+    Layers are steps, too, and one is enough: of so many real models have none.
+    """
+    drawn = sizing(formula, supported)
+    along = drawn.along
+    others = [size for size in drawn.symbols if size not in drawn.steps]
+    for steps, least in product(LONG if along else LONG[:1], BROAD):
+        sizes = {**dict.fromkeys(drawn.steps, 1), **dict.fromkeys(along, steps)}
+        sizes |= zip(others, _primes(least), strict=False)
+        sizes = supported.settled(sizes)
+        if drawn.cost(sizes) <= budget and entries(formula, sizes) <= MOST:
+            return sizes
+    return None
+
+
+@lru_cache(maxsize=256)
+def long(formula: Formula, supported: Supported) -> Mapping[Size, int] | None:
+    """Many steps of a sequence, and else small sizes; None where nothing is, or is affordable."""
+    drawn = sizing(formula, supported)
+    along = drawn.along
+    few = {size: FEW[place % len(FEW)] for place, size in enumerate(drawn.symbols)}
+    for steps in BROAD if along else ():
+        sizes = supported.settled({**few, **dict.fromkeys(drawn.steps, 1), **dict.fromkeys(along, steps)})
+        if drawn.cost(sizes) <= BACKWARD:
+            return sizes
+    return None
+
+
+@lru_cache(maxsize=256)
+def deep(formula: Formula, supported: Supported) -> Mapping[Size, int] | None:
+    """More layers than other examples have, and else small sizes; None where there are none."""
+    drawn = sizing(formula, supported)
+    layers = drawn.steps & set(drawn.symbols) - drawn.along
+    if not layers:
+        return None
+    few = {size: SOME[place % len(SOME)] for place, size in enumerate(drawn.symbols)}
+    return supported.settled({**few, **dict.fromkeys(drawn.along, STEPS), **dict.fromkeys(layers, LAYERS)})
+
+
+def long_steps(formula: Formula, sizes: Mapping[Size, int]) -> frozenset[Size]:
+    """The steps of a sequence of which there are many."""
+    return frozenset(size for size in sizing(formula, EVERY_SIZE).along if sizes[size] >= min(LONG))
+
+
+def _primes(first: int) -> Iterator[int]:
+    while True:
+        yield first
+        first = _next_prime(first)
+
+
+@lru_cache(maxsize=256)
+def aligned(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping[Size, int], ...]:
+    """Sizes such as fast paths ask for: equal ones that are powers of two, those of sums and as many others as are affordable;
+    one block, two, and the most. What runs over steps has few.
+    """
+    if not _lengths(formula):
+        return ()
+    drawn, made = sizing(formula, supported), []
+    for least in (*ALIGNED, *ROWS):
+        sizes = _widened(formula, drawn, supported, least, equal=True)
+        if drawn.cost(sizes) > (LONE if least in ROWS else budget) or entries(formula, sizes) > MOST:
+            break
+        for size in sorted(set(drawn.symbols) - drawn.steps, key=lambda s: drawn.cost({**sizes, s: least})):
+            more = supported.settled({**sizes, size: max(least, sizes[size])})
+            fine = supported.fits(more) and drawn.cost(more) <= budget and entries(formula, more) <= MOST
+            sizes = more if fine else sizes
+        made.append(sizes)
+    return (*made[:2], *made[2:][-1:])
+
+
+@lru_cache(maxsize=256)
+def usual(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping[Size, int], ...]:
+    """Sizes in the proportions of usual models, where there are heads: they share the width between them, and what stands in
+    weights alone is four times as wide.
+    """
+    drawn, width = sizing(formula, supported), ALIGNED[1]
+    joined = [
+        (size, symbols_in(composite)) for size, composite in drawn.squares if len(symbols_in(composite)) == 2
+    ]
+    if not joined:
+        return ()
+    seen = {
+        size
+        for item in formula.tensors
+        if item.role != "parameter"
+        for of in item.shape
+        for size in symbols_in(of)
+    }
+    model, parts = joined[0]
+    heads = next((part for part in parts if part in _first_axes(formula)), None)
+    if heads is None:
+        return ()
+    beside = {size for item in formula.tensors if heads in item.shape for size in item.shape if is_size(size)}
+    sizes = dict.fromkeys(drawn.symbols, ALIGNED[0]) | dict.fromkeys(drawn.steps & set(drawn.symbols), 1)
+    for size in drawn.symbols:
+        if size == heads:
+            sizes[size] = HEADS
+        elif size == model:
+            sizes[size] = width
+        elif size in beside:
+            sizes[size] = width // HEADS
+        elif size not in seen and size not in drawn.steps:
+            sizes[size] = 4 * width
+    sizes = supported.settled(sizes)
+    return (sizes,) if drawn.cost(sizes) <= budget and entries(formula, sizes) <= MOST else ()
+
+
+def _first_axes(formula: Formula) -> frozenset[Any]:
+    """The sizes that count what several matrices are made for, head by head: the first axes of parameters of three."""
+    return frozenset(
+        item.shape[-3] for item in formula.tensors if item.role == "parameter" and len(item.shape) > 2
+    )
+
+
+@lru_cache(maxsize=256)
+def single(formula: Formula, supported: Supported) -> Mapping[Size, int] | None:
+    """Wide sizes where everything that no sum runs over is one: one query of many keys, one step; None where that is nothing."""
+    drawn = sizing(formula, supported)
+    sizes = _widened(formula, drawn, supported, WIDTHS[0], few=(1,), steps=1)
+    return None if sizes == _widened(formula, drawn, supported, WIDTHS[0]) else sizes
+
+
+def _widened(
+    formula: Formula,
+    drawn: Sizing,
+    supported: Supported,
+    least: int,
+    equal: bool = False,
+    few: tuple[int, ...] = FEW,
+    steps: int = STEPS,
+) -> dict[Size, int]:
+    """Sizes at which every sum has ``least`` terms or more: from one to the next the next prime number, or ``equal`` ones."""
+    start = {size: few[place % len(few)] for place, size in enumerate(drawn.symbols)}
+    sizes = supported.settled({**start, **dict.fromkeys(drawn.steps & set(start), steps)})
+    lengths = sorted(
+        dict.fromkeys(_lengths(formula)), key=lambda length: (len(symbols_in(length)), str(length))
+    )
+    width = least
+    for length in lengths:
+        now = whole(length, sizes)
+        if now >= least:
+            continue
+        offered = []
+        for size in symbols_in(length):
+            if size in drawn.steps or size not in sizes:
+                continue
+            # A factor of the length, or a term; what is equal to others is so in either case.
+            for value in (width,) if equal else (math.ceil(width * sizes[size] / max(now, 1)), width):
+                more = supported.settled({**sizes, size: value})
+                if whole(length, more) >= least and supported.fits(more):
+                    offered.append(more)
+                    break
+        if offered:
+            sizes = min(offered, key=drawn.cost)
+            # sizes that differ cannot be taken for one another
+            width = width if equal else _next_prime(width)
+    return sizes
+
+
+def _next_prime(number: int) -> int:
+    return next(n for n in count(number + 1) if all(n % k for k in range(2, math.isqrt(n) + 1)))
+
+
+@lru_cache(maxsize=64)
+def _lengths(formula: Formula) -> tuple[Any, ...]:
+    """How many terms the sums of a statement have."""
+    return tuple(
+        longest(part.first, part.last, ends)
+        for line in formula.flat(None).lines
+        for ends in (ends_of(line),)
+        for part in walk(line.right)
+        if isinstance(part, SumOf)
+    )
+
+
+def repeats(formula: Formula, sizes: Mapping[Size, int], entries: int) -> int:
+    """How many examples of these sizes have so many entries in their outputs."""
+    each = sum(math.prod(whole(size, sizes) for size in item.shape) for item in formula.outputs)
+    return math.ceil(entries / max(each, 1))
+
+
+__all__ = [
+    "BUDGET",
+    "aligned",
+    "broad",
+    "deep",
+    "ladder",
+    "long",
+    "long_steps",
+    "repeats",
+    "single",
+    "usual",
+]
