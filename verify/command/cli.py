@@ -51,6 +51,11 @@ def _done(given: Namespace) -> int:
     return int(work(given))
 
 
+def _recorded(given: Namespace, status: int, what: str) -> None:
+    """Write what was asked for where the process that should have is gone."""
+    import_module("verify.command.ended").recorded(given, status, what)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status. Without ``argv`` it is that of this process, and is watched by it."""
     collect_seldom()  # before anything large is imported
@@ -59,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             _ours(package)
         given = parser().parse_args(argv)
         if argv is None and given.command in CALLING:
-            return watched(partial(_done, given), FALSIFIED, NOTHING)
+            return watched(partial(_done, given), FALSIFIED, NOTHING, partial(_recorded, given))
         return _done(given)
     except Unusable as error:
         print(f"attnspec: {error}", file=sys.stderr)  # noqa: T201

@@ -17,13 +17,14 @@ _DIES_WITH_PARENT = 1
 """PR_SET_PDEATHSIG of Linux."""
 
 
-def watched(work: Callable[[], int], ended: int, nothing: int) -> int:
-    """The status that work gives, or raises; where the process of its own is ended, one line is said.
+def watched(work: Callable[[], int], ended: int, nothing: int, record: Callable[[int, str], None]) -> int:
+    """The status that work gives, or raises; where the process of its own is ended, one line is said, and recorded.
 
     Args:
         work: what is done; in this process where there is no other way (beyond Linux), and where somebody looks for a fault.
         ended: the status where a call has ended its process.
         nothing: the status where something else has.
+        record: called with the status and the line where it was a fault, or a kill.
     """
     if sys.platform != "linux" or os.environ.get("ATTNSPEC_TRACEBACK"):
         return work()
@@ -43,22 +44,31 @@ def watched(work: Callable[[], int], ended: int, nothing: int) -> int:
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     call = last_call.under_way()
-    if code < 0:
-        names = {int(each): each.name for each in signal.Signals}
-        by = names.get(-code, f"signal {-code}")
-        if by in PASSED_ON:
-            return 128 - code
-        if not call or by not in FAULTS:
-            during = f" during a call: {call.rstrip(',')}" if call else ""
-            memory = "; is there memory enough?" if by == "SIGKILL" else ""
-            _say(f"the process was ended by {by}{during}{memory}")
-            return nothing
-        _say(f"{call} ended the process ({by})")
-        return ended
-    if call:
-        _say(f"{call} ended the process (exit status {code})")
-        return ended
-    return code
+    if -code in [signal.Signals[name] for name in PASSED_ON]:
+        return 128 - code
+    if code >= 0 and not call:
+        return code
+    by_call, said = ending(code, call)
+    print(f"attnspec: {said}", file=sys.stderr)  # noqa: T201
+    status = ended if by_call else nothing
+    record(status, said)
+    return status
+
+
+def ending(code: int, call: str) -> tuple[bool, str]:
+    """Whether a call has ended its process, and how that ended, in a line.
+
+    Args:
+        code: the exit status, negative for a signal.
+        call: what was being called; empty where nothing was.
+    """
+    names = {int(each): each.name for each in signal.Signals}
+    by = names.get(-code, f"signal {-code}") if code < 0 else f"exit status {code}"
+    if call and (code >= 0 or by in FAULTS):
+        return True, f"{call} ended the process ({by})"
+    during = f" during a call: {call.rstrip(',')}" if call else ""
+    memory = "; is there memory enough?" if by == "SIGKILL" else ""
+    return False, f"the process was ended by {by}{during}{memory}"
 
 
 def _waited(child: int, signals: set[signal.Signals]) -> int:
@@ -75,8 +85,4 @@ def _waited(child: int, signals: set[signal.Signals]) -> int:
             os.kill(child, came.si_signo)
 
 
-def _say(what: str) -> None:
-    print(f"attnspec: {what}", file=sys.stderr)  # noqa: T201
-
-
-__all__ = ["watched"]
+__all__ = ["ending", "watched"]

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """Where libraries look for the number of their threads. Processes that each take all cores wait for each other."""
+
+
+PATIENCE = 10.0
+"""Seconds within which a process that is gone is found to be so."""
 
 
 @dataclass(frozen=True)
@@ -125,12 +130,14 @@ def _own(task: Task) -> Callable[..., Any]:
     return callable_at(task.address, task.adapter)
 
 
-def _begin(threads: int) -> None:
+def _begin(threads: int, calls: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     import torch
 
     from verify.command.memory import collect_seldom, keep_freed
+    from verify.subject import last_call
 
+    last_call.room(calls)
     keep_freed()
     collect_seldom()
     torch.set_num_threads(threads)
@@ -173,17 +180,21 @@ def run(
         except KeyboardInterrupt:
             return results, True
         return results, False
-    with shared_threads(workers) as threads:
-        return _side_by_side(tasks, min(workers, len(tasks)), threads, tell)
+    with shared_threads(workers) as threads, tempfile.TemporaryDirectory(prefix="attnspec-") as folder:
+        calls = [Path(folder) / str(lane) for lane in range(min(workers, len(tasks)))]
+        return _side_by_side(tasks, calls, threads, tell)
 
 
 def _side_by_side(
-    tasks: Sequence[Task], workers: int, threads: int, tell: Callable[[TaskResult], None]
+    tasks: Sequence[Task], calls: Sequence[Path], threads: int, tell: Callable[[TaskResult], None]
 ) -> tuple[list[TaskResult], bool]:
+    """In as many processes as there are files for what each of them is calling."""
     done: dict[int, TaskResult] = {}
     interrupted = False
     queue = Queue(tasks)
-    lanes = [_lane(threads) for _ in range(workers)]
+    for path in calls:
+        path.touch()
+    lanes = [_lane(threads, path) for path in calls]
     pending: dict[Future[TaskResult], tuple[int, int]] = {}
 
     def begin(lane: int) -> None:
@@ -201,10 +212,9 @@ def _side_by_side(
                 try:
                     done[place] = future.result()
                 except Exception as error:  # the process is gone, and with it its pool
-                    said = f"the worker process failed: {error or type(error).__name__}"
-                    done[place] = TaskResult(tasks[place], error=said)
+                    done[place] = _gone(tasks[place], lanes[lane], calls[lane], error)
                     lanes[lane].shutdown(wait=False)
-                    lanes[lane] = _lane(threads)
+                    lanes[lane] = _lane(threads, calls[lane])
                 tell(done[place])
                 begin(lane)
         for pool in lanes:
@@ -212,17 +222,44 @@ def _side_by_side(
     except KeyboardInterrupt:
         interrupted = True
         for pool in lanes:
-            workers_alive = list((getattr(pool, "_processes", None) or {}).values())
+            alive = _processes(pool)
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in workers_alive:
+            for process in alive:
                 process.terminate()
     return [done[place] for place in sorted(done)], interrupted
 
 
-def _lane(threads: int) -> ProcessPoolExecutor:
-    """One process with its share of the threads."""
+def _lane(threads: int, calls: Path) -> ProcessPoolExecutor:
+    """One process with its share of the threads, and the file in which it says what it is calling."""
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(1, context, initializer=_begin, initargs=(threads,))
+    return ProcessPoolExecutor(1, context, initializer=_begin, initargs=(threads, calls))
+
+
+def _processes(pool: ProcessPoolExecutor) -> list[multiprocessing.process.BaseProcess]:
+    """Those of a pool."""
+    return list((getattr(pool, "_processes", None) or {}).values())
+
+
+def _gone(task: Task, pool: ProcessPoolExecutor, calls: Path, error: Exception) -> TaskResult:
+    """What came of a task whose process is gone: the call that was being made may have ended it."""
+    from spec.language.registry import statement
+    from verify.command.ended import ended
+    from verify.command.watching import ending
+    from verify.subject import last_call
+
+    code = None
+    for process in _processes(pool):
+        process.join(PATIENCE)
+        code = process.exitcode
+    if code is None:
+        return TaskResult(task, error=f"the worker process failed: {error or type(error).__name__}")
+    by_call, said = ending(code, last_call.under_way(calls))
+    if not by_call:
+        return TaskResult(task, error=said)
+    options = {
+        name: task.options[name] for name in ("seed", "max_examples", "device") if name in task.options
+    }
+    return TaskResult(task, ended(statement(task.formula_id).id, task.label, said, True, **options))
 
 
 class Queue:

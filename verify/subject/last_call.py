@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import mmap
+from pathlib import Path
 
 SIZE = 4096
 _room: mmap.mmap | None = None
 
 
-def room() -> mmap.mmap:
-    """The memory that says it; processes that branch off from now on share it."""
+def room(path: Path | None = None) -> mmap.mmap:
+    """The memory that says it; processes that branch off from now on share it, and those that read the file, if one is named."""
     global _room
-    if _room is None:
+    if path is not None:
+        path.write_bytes(bytes(SIZE))
+        with path.open("r+b") as file:
+            _room = mmap.mmap(file.fileno(), SIZE)
+    elif _room is None:
         _room = mmap.mmap(-1, SIZE)
     return _room
 
@@ -29,9 +34,11 @@ def ended() -> None:
         _room[0] = 0
 
 
-def under_way() -> str:
-    """What is being called; empty where nothing is."""
-    return "" if _room is None else _room[: _room.find(b"\0")].decode("utf-8", "replace")
+def under_way(path: Path | None = None) -> str:
+    """What is being called, by the process that writes to the file, if one is named; empty where nothing is."""
+    here = b"" if _room is None else _room[:]
+    said = here if path is None else path.read_bytes()
+    return said.partition(b"\0")[0].decode("utf-8", "replace")
 
 
 __all__ = ["begins", "ended", "room", "under_way"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -38,10 +39,28 @@ def waits(x, gamma, beta, eps):
 """
 
 
+TARGETS = """
+max-examples = 5
+[[target]]
+callable = "ends:fault"
+formula = "normalization.layer_norm"
+[[target]]
+callable = "ends:killed"
+formula = "normalization.layer_norm"
+[[target]]
+callable = "impl.normalization:layer_norm"
+formula = "normalization.layer_norm"
+"""
+
+
 def begun(folder: Path, name: str) -> subprocess.Popen[str]:
-    """``attnspec check`` of one of them."""
+    """``attnspec check`` of one of them; ``attnspec verify`` of ``TARGETS`` where none is named."""
     (folder / "ends.py").write_text(ENDS)
-    command = ["check", f"ends:{name}", "--formula", "normalization.layer_norm", "--max-examples", "5"]
+    (folder / "attnspec.toml").write_text(TARGETS)
+    command = ["verify", "--jobs", "2"]
+    if name:
+        command = ["check", f"ends:{name}", "--formula", "normalization.layer_norm", "--max-examples", "5"]
+    command += ["--json", "found.json", "--junit", "found.xml"]
     return subprocess.Popen(
         [sys.executable, "-m", "verify", *command],
         cwd=folder,
@@ -71,11 +90,30 @@ def test_what_ends_the_process_is_named_with_its_call(
     tmp_path: Path, name: str, status: int, said: str
 ) -> None:
     """A callable that ends the process has failed; one line names it, its arguments and how it ended. What is killed may
-    have been so from outside.
+    have been so from outside. What was asked for is written all the same.
     """
     _, error = (process := begun(tmp_path, name)).communicate()
     assert process.returncode == status
     assert said in error.splitlines()[-1]
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert (found["exit"], found["max_examples"]) == (status, 5)
+    (report,) = found["reports"]
+    assert report["verdict"] == ("falsified" if status == FALSIFIED else "inconclusive")
+    assert said in report["checks"][0]["message"]
+    assert said in (tmp_path / "found.xml").read_text()
+
+
+def test_one_of_several_targets_that_ends_its_process_ends_no_other(tmp_path: Path) -> None:
+    """What ends the process of its worker is falsified with its call; what is killed could not be run; the others are judged."""
+    _, error = (process := begun(tmp_path, "")).communicate()
+    assert process.returncode == FALSIFIED, error
+    found = json.loads((tmp_path / "found.json").read_text())
+    verdicts = {report["target"]: report["verdict"] for report in found["reports"]}
+    assert verdicts == {"ends:fault": "falsified", "impl.normalization:layer_norm": "conforms"}
+    said = {report["target"]: report["checks"][0]["message"] for report in found["reports"]}
+    assert "eps 1e-05, ended the process (SIGSEGV)" in said["ends:fault"]
+    (failed,) = found["errors"]
+    assert "ended by SIGKILL during a call: normalization.layer_norm: ends:killed" in failed
 
 
 @pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
