@@ -247,10 +247,10 @@ def _gone(task: Task, pool: ProcessPoolExecutor, calls: Path, error: Exception) 
     from verify.command.watching import ending
     from verify.subject import last_call
 
-    code = None
+    code, until = None, time.monotonic() + PATIENCE
     for process in _processes(pool):
-        process.join(PATIENCE)
-        code = process.exitcode
+        while (code := process.exitcode) is None and time.monotonic() < until:
+            time.sleep(0.01)  # the pool's own thread waits for it, too: only one of both is told at once
     if code is None:
         return TaskResult(task, error=f"the worker process failed: {error or type(error).__name__}")
     by_call, said = ending(code, last_call.under_way(calls))

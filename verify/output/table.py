@@ -204,6 +204,7 @@ def picture(made: Table, title: str) -> str:
     )
     console.width = console.measure(made).maximum
     console.print(made)
+    console.print()  # the picture ends a little above the end of its last row, where underscores would be
     return re.sub(
         r"@font-face \{.*?\}\s*", "", console.export_svg(title=title, unique_id="attnspec"), flags=re.S
     )
