@@ -120,10 +120,28 @@ def test_what_cannot_be_used_is_said_once(pytester: pytest.Pytester, text: str, 
     """A mark that cannot be used is one line, in one failure or error, without a traceback."""
     found = run(pytester, text + "\n")
     outcomes = found.parseoutcomes()
-    assert outcomes.get("failed", 0) + outcomes.get("errors", 0) == 1
+    assert outcomes["failed"] == 1
+    assert "errors" not in outcomes
     assert "passed" not in outcomes
     found.stdout.fnmatch_lines([says])
     assert "Traceback" not in found.stdout.str()
+
+
+def test_a_mark_without_a_formula_stops_no_other_test(pytester: pytest.Pytester) -> None:
+    """What is collected beside it is run."""
+    wrong = '@norm("normalization.layernorm")\ndef test_wrong():\n    return right\n'
+    found = run(pytester, f"{wrong}\ndef test_other():\n    assert True\n")
+    assert {name: count for name, count in found.parseoutcomes().items() if count} == {
+        "failed": 1,
+        "passed": 1,
+    }
+
+
+def test_it_stands_beside_the_packages_that_it_looks_for(tmp_path: Path) -> None:
+    """Also where they are installed to be edited, and in a run from elsewhere: a copy of it would find ours in another place."""
+    said = "import pytest_attnspec as plugin; plugin._find_ours()"
+    done = subprocess.run([sys.executable, "-c", said], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_formula_lies_beside_the_test(pytester: pytest.Pytester) -> None:
@@ -181,4 +199,4 @@ def test_it_is_installed_under_its_own_name() -> None:
     """The entry point has the module's name, so that ``-p pytest_attnspec`` loads it once, and the wheel holds it."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert declared["project"]["entry-points"]["pytest11"] == {"pytest_attnspec": "pytest_attnspec"}
-    assert "pytest_attnspec.py" in declared["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert "pytest_attnspec.py" in declared["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]

@@ -102,9 +102,12 @@ def expanded(ids: Iterable[str]) -> list[str]:
 
     found: list[str] = []
     for name in ids:
-        found += (
-            [i for i in statement_ids() if i.split(".")[0] == name] if name in SUBJECTS else [find(name).id]
-        )
+        if name in SUBJECTS:
+            found += [i for i in statement_ids() if i.split(".")[0] == name]
+        elif "." not in name and (close := difflib.get_close_matches(name, SUBJECTS, n=1, cutoff=0.7)):
+            raise Unusable(f"no formula has the ID {name!r}; did you mean the subject {close[0]}?")
+        else:
+            found.append(find(name).id)
     return list(dict.fromkeys(found))
 
 

@@ -46,12 +46,31 @@ def own_tasks(
         for name in options:
             if name not in has:
                 raise Unusable(f"{config.path}: {target.label}: no check takes {name}")
+        _choosable(config, target, formula_id, options.get("conventions"))
         place = target.address, config.folders, target.adapter
         listed = tuple(replace(deviation, formula=formula_id) for deviation in target.known)
         options = {"causes": News(target.label, formula_id, listed), **options} if listed else options
         tasks.append(Task("own", target.label, target.formula, options, *place))
         known += listed
     return tasks, known
+
+
+def _choosable(config: Config, target: OwnTarget, formula_id: str, conventions: Any) -> None:
+    """Whether a formula has the conventions that are named, which is found before anything is run.
+
+    Raises:
+        Unusable: it has not; the message names the file and the key.
+    """
+    from spec.language.registry import statement
+    from verify.edges import split
+
+    if not isinstance(conventions, Mapping):
+        return
+    try:
+        statement(formula_id).choose(split(conventions)[1])
+    except (ValueError, Unusable) as error:
+        number = f"target[{config.targets.index(target) + 1}]." if "conventions" in target.options else ""
+        raise Unusable(f"{config.path}: {config.table}{number}conventions: {error}") from None
 
 
 def _chosen(config: Config, given: argparse.Namespace) -> list[tuple[OwnTarget, str]]:

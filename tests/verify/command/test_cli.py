@@ -76,6 +76,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ([], "the following arguments are required: command"),
         (["verfy"], "did you mean verify?"),
         (["verify", "attention.sofmax"], "did you mean attention.softmax"),
+        (["verify", "atention"], "'atention'; did you mean the subject attention?"),
         (["verify", "--target", "jax"], "no target is called 'jax'"),
         (["verify", "--target", "F.layernorm"], "did you mean"),
         (["verify", "scores.dot", "--max-examples", "0"], "at least 1"),
