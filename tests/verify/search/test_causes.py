@@ -116,6 +116,11 @@ def below_all(s, mask=None):
     return torch.where(total > 0, e / total, 0.0)
 
 
+def attend(q, k, v):
+    """Without a mask."""
+    return weights(scores(q, k), None) @ v
+
+
 PLAIN: Defects = [
     # The kinds that were found in public code.
     (
@@ -279,6 +284,23 @@ def test_the_cause_of_a_defect_is_named(formula: str, fn: Callable[..., Any], ca
     assert cause in found.said
     assert not found.changes
     assert "\n" not in found.said
+
+
+@pytest.mark.parametrize(
+    ("fn", "cause"),
+    [
+        (lambda v, k, q: attend(q, k, v), "where m = d_v, n = d_v, d_k = d_v: q and v are exchanged"),
+        (lambda k, q, v: attend(q, k, v), "where n = m: q and k are exchanged"),
+        (lambda q, v, k: attend(q, k, v), "where d_k = d_v: k and v are exchanged"),
+        (lambda k, v, q: attend(q, k, v), "q, k, v are taken in the order k, v, q"),
+        (lambda v, q, k: attend(q, k, v), "q, k, v are taken in the order v, q, k"),
+    ],
+)
+def test_another_order_of_inputs_is_named_where_it_can_be_called(fn: Callable[..., Any], cause: str):
+    """What takes its inputs in another order raises an error at most sizes; at those at which it does not, that is the cause."""
+    report = check(fn, ATTENTION, conventions="auto", max_examples=20)
+    assert report.verdict == "falsified"
+    assert cause in report.headline
 
 
 def _in_one_norm(first: float | None, second: float | None) -> Callable[..., Any]:

@@ -99,13 +99,33 @@ def _by(name: str, change: Callable[[Any], Any]) -> Change:
 
 
 def _exchanged(evidence: Evidence) -> Iterator[Explanation]:
-    """Two inputs of one shape that are taken for each other."""
+    """Two inputs of one shape that are taken for each other, or data that are taken in another order; of one shape perhaps at
+    the sizes alone at which the callable is judged, since at others it raises an error for that very reason.
+    """
+    if not evidence.ordinary:
+        return
+    shapes = {item.name: _shapes(evidence, item) for item in _arrays(evidence)}
     for one, two in combinations(_arrays(evidence), 2):
-        if one.shape == two.shape and one.domain == two.domain:
+        if shapes[one.name] == shapes[two.name] and one.domain == two.domain:
             a, b = one.name, two.name
             yield f"{a} and {b} are exchanged", _at(evidence, _from({a: b, b: a}))
             for c, d in ((a, b), (b, a)):
                 yield f"{c} is read where {d} belongs ({d} is ignored)", _at(evidence, _from({d: c}))
+    data = [item.name for item in _arrays(evidence) if item.role == "data" and shapes[item.name]]
+    groups = ([other for other in data if shapes[other] == shapes[name]] for name in data)
+    for names in dict.fromkeys(tuple(group) for group in groups if 2 < len(group) <= MOST_LETTERS):
+        for order in permutations(names):
+            moved = {name: taken for name, taken in zip(names, order, strict=True) if name != taken}
+            if len(moved) > 2:
+                yield (
+                    f"{', '.join(names)} are taken in the order {', '.join(order)}",
+                    _at(evidence, _from({taken: name for name, taken in moved.items()})),
+                )
+
+
+def _shapes(evidence: Evidence, item: Tensor) -> list[tuple[int, ...]]:
+    """The shapes of an input at the ordinary examples."""
+    return [np.shape(witness.example.inputs[item.name]) for witness in evidence.ordinary]
 
 
 def _families(evidence: Evidence) -> Iterator[Explanation]:
