@@ -98,6 +98,11 @@ def check_procedure(
         if not report.falsified and not clock.over:
             told_of_ties(judge, report)
         report.hint = _hint(searches) or alone.message
+        if late := sum(search.late for search in searches):
+            judged, whole = sum(search.seen for search in searches), len(searches) - late
+            report.unfinished = (
+                f"time ran out: {judged} cases were judged, {whole} of {len(searches)} checks made to the end"
+            )
     report.seconds = time.perf_counter() - began
     return report
 
@@ -202,6 +207,7 @@ class CaseSearch:
         self.last: Any = None
         self.unsupported = ""
         self.until = float("inf")
+        self.late = False
         self.first: Any = None
         self.violated: float | None = None
 
@@ -211,7 +217,7 @@ class CaseSearch:
             if time.monotonic() > self.until:
                 return
             if self.clock.over:
-                self.unsupported = "the time limit came first"
+                self.late, self.unsupported = True, "the time limit came first"
                 return
             try:
                 seen = self.judge.judge(self.check, case)
