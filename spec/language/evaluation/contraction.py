@@ -14,13 +14,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spec.language.evaluation.numbers import Flags, Floats, Num, above, either, growth, hides
+from spec.language.evaluation.numbers import (
+    HIDDEN,
+    Flags,
+    Floats,
+    Num,
+    above,
+    between,
+    either,
+    exponents,
+    growth,
+    hides,
+)
 from spec.language.evaluation.precision import SUM_SLACK
 
 FEWEST = 1 << 13
 """From how many products on it is worth the while."""
 LARGE = 1e200
 """Sums and errors of numbers below this do not overflow; whether products do is looked at where it is not known."""
+DEEPEST = 500
+"""Numbers that lie below two to the minus so much, relative to the largest of their row, may be lost in a product of two."""
+NONE = -(10**17)
+"""The exponent of a zero."""
 
 
 def extent(*parts: Num) -> int:
@@ -82,6 +97,38 @@ def contracted(a: Num, b: Num, unit: float, tiny: float) -> tuple[Num, Floats | 
     return Num(value, error, None, low, lost, top=top), reach
 
 
+def leveled(a: Num, b: Num, unit: float, tiny: float) -> Num | None:
+    """The sum of a·b over the last axis of numbers without errors, of which some have exponents of their own; None where that
+    takes more than a matrix product. Each row is taken relative to its largest number, beside which the smallest leave no trace.
+    """
+    rows = [_level(part) for part in (a, b)]
+    if None in rows:
+        return None
+    (left, up, low), (right, more, lower) = (row for row in rows if row is not None)
+    made = contracted(left, right, unit, tiny)
+    if made is None:
+        return None
+    value = made[0].value
+    terms = max(part.value.shape[-1] for part in (a, b))
+    deep = low | lower
+    if deep.any() and not ((np.abs(value) > terms * 2.0**-DEEPEST / HIDDEN) | ~deep).all():
+        return None
+    return Num(value, None, np.broadcast_to(up + more, value.shape))
+
+
+def _level(a: Num) -> tuple[Num, npt.NDArray[np.int64], Flags] | None:
+    """Numbers below 1 without exponents, those of their rows, and in which rows some are so small that products may lose them."""
+    if a.error is not None or a.lost is not None or a.softmax is not None or not np.isfinite(a.value).all():
+        return None
+    own = exponents(a)
+    at = np.where(a.value != 0, own + np.frexp(a.value)[1], NONE)
+    top = at.max(-1, keepdims=True)
+    top = np.where(top == NONE, 0, top)
+    value = np.ldexp(a.value, between(own - top, -2400, 2400))
+    deep: Flags = np.any((at < top - DEEPEST) & (at > NONE), axis=-1)
+    return Num(value, top=1.0), top[..., 0], deep
+
+
 def _filled(part: npt.NDArray[Any], whole: Num) -> npt.NDArray[Any]:
     return part if part.shape == whole.value.shape else np.broadcast_to(part, whole.value.shape)
 
@@ -115,4 +162,4 @@ def _matrix_product(
     return product
 
 
-__all__ = ["FEWEST", "contracted", "extent", "plain"]
+__all__ = ["FEWEST", "contracted", "extent", "leveled", "plain"]

@@ -30,7 +30,7 @@ from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.falling import Fallen, Places
 from spec.language.evaluation.functions import LARGEST_EXPONENT
-from spec.language.evaluation.numbers import Floats, Num
+from spec.language.evaluation.numbers import Floats, Num, exponents
 from spec.language.evaluation.precision import FORMATS, Format, Precision
 from spec.language.evaluation.stepping import Finish
 from spec.language.evaluation.truth import Truth
@@ -179,14 +179,27 @@ class Noise(Walk):
             return None
         if where is not None:
             where = Truth(where.holds[:1])
-        first = [replace(part, value=part.value[:1] ** 2) for part in factors]
+        first = [self._squared(part) for part in factors]
         squares = self._plain.formed(first, terms, where)
         if squares is None:
             return None
         count: Any = terms
         if where is not None:
             count = np.count_nonzero(np.broadcast_to(where.holds, (*where.holds.shape[:-1], terms)), axis=-1)
-        return self._settled(Num(self._summed(out.value, squares.value, count, products=True)))
+        scale = None
+        if out.scale is not None or squares.scale is not None:
+            scale = np.broadcast_to(exponents(out), out.value.shape)[:1]
+            out, squares = self.to_scale(out, scale), self.to_scale(squares, 2 * scale)
+            scale = np.broadcast_to(scale, out.value.shape)
+        return self._settled(Num(self._summed(out.value, squares.value, count, products=True), None, scale))
+
+    def _squared(self, a: Num) -> Num:
+        """The squares of the first sample."""
+        if a.scale is None:
+            return replace(a, value=a.value[:1] ** 2)
+        a = self.normal(a)
+        scale = exponents(a)
+        return Num(a.value[:1] ** 2, None, 2 * (scale[:1] if scale.ndim else scale))
 
     def _added(self, target: Num, index: Places | None, a: Num, shape: tuple[int, ...]) -> Num:
         """As :meth:`Walk._added`."""

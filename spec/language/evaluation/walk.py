@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spec.language.evaluation.contraction import FEWEST, contracted, extent, plain
+from spec.language.evaluation.contraction import FEWEST, contracted, extent, leveled, plain
 from spec.language.evaluation.numbers import (
     HUGE,
     UNIT64,
@@ -220,9 +220,9 @@ class Walk(Storing):
         if max(part.value.shape[-1] for part in factors) < terms:
             return None
         found = [plain(part) for part in factors]
+        if any(part is None for part in found):
+            return self._leveled(factors, where)
         factors = [part for part in found if part is not None]
-        if len(factors) < len(found):
-            return None
         if where is not None:
             fitting = [
                 np.broadcast_shapes(f.value.shape, where.holds.shape) == f.value.shape for f in factors
@@ -249,6 +249,22 @@ class Walk(Storing):
         out = self.rounded(out, 0, tiny=False)
         out.terms = terms
         return out if reach is None else self.reaching(out, reach)
+
+    def _leveled(self, factors: list[Num], where: Truth | None) -> Num | None:
+        """As :meth:`formed`, of two factors without errors, with exponents of their own."""
+        if len(factors) != 2 or any(part.error is not None for part in factors):
+            return None
+        if where is not None:
+            shapes = [part.value.shape for part in factors]
+            fitting = [shape for shape in shapes if np.broadcast_shapes(shape, where.holds.shape) == shape]
+            if not fitting:
+                return None
+            place = shapes.index(fitting[0])
+            factors = list(factors)
+            factors[place] = self.select(where, factors[place], self.zeros(()))
+        first, second = factors
+        out = leveled(first, second, self.unit, self.tiny)
+        return None if out is None else self.folded(out)
 
     def maximum(self, a: Num, where: Truth | None) -> Num:
         """The largest permitted entry along the last axis; nothing is said where there is none."""

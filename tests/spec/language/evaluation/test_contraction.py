@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from spec.language.evaluation import walk
@@ -22,7 +22,7 @@ from spec.language.registry import find
 
 LENGTHS = (2, 3, 5)
 TERMS = 7
-SINGLE = Walk(FORMATS["float32"])
+SINGLE, PLAIN = Walk(FORMATS["float32"]), Walk()
 CLOSE = 4 * (TERMS + 4) * 2.0**-53
 """So far apart, relative to the sum of their sizes, two ways to add such products in float64 may come: either rounds a term at
 most TERMS + 4 times (additions, two products, two steps of the bound); twice that covers the second order."""
@@ -131,6 +131,50 @@ def test_what_a_matrix_product_would_spoil_is_formed_as_it_stands(part: Num) -> 
     """One such entry would reach every sum that it is in, permitted or not."""
     with np.errstate(all="ignore"):  # as the interpreter has it
         assert SINGLE.contract([part, part], TERMS, None) is None
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([3, 300, 3000]), st.booleans(), masks())
+def test_numbers_with_exponents_of_their_own_are_contracted(
+    seed: int, reach: int, both: bool, mask: Any
+) -> None:
+    """As their products formed and added, however far their exponents are apart; where it is formed at all."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for scaled, shape in ((True, (2, 1, 5, TERMS)), (both, (1, 3, 5, TERMS))):
+        value = rng.standard_normal(shape) * rng.choice([0.0, 1.0], shape, p=[0.2, 0.8])
+        scale = rng.integers(-reach, reach, shape) if scaled else None
+        parts.append(Num(value, None, scale))
+    where = None if mask is None else Truth(mask)
+    found = PLAIN.contract(parts, TERMS, where)
+    product = PLAIN.times(*parts)
+    if where is not None:
+        product = PLAIN.select(where, product, PLAIN.zeros(()))
+    plain, sizes = PLAIN.sum(product, None), PLAIN.sum(Num(np.abs(product.value), None, product.scale), None)
+    event(f"contracted: {found is not None}")
+    if found is None:
+        return
+    off = PLAIN.minus(found, plain)
+    with np.errstate(all="ignore"):
+        share = PLAIN.over(Num(np.abs(off.value), None, off.scale), sizes).floats()
+    assert (share[sizes.value > 0] <= CLOSE).all()
+    assert not found.value[sizes.value == 0].any()
+
+
+@pytest.mark.parametrize("reach", [3, 300])
+def test_numbers_with_exponents_of_their_own_are_mostly_contracted(reach: int) -> None:
+    """The comparison above compares something."""
+    rng = np.random.default_rng(0)
+    first = Num(rng.standard_normal((2, 1, 5, TERMS)), None, rng.integers(-reach, reach, (2, 1, 5, TERMS)))
+    assert PLAIN.contract([first, Num(rng.standard_normal((1, 3, 1, TERMS)))], TERMS, None) is not None
+
+
+def test_what_leaves_a_trace_beside_a_zero_is_formed_as_it_stands() -> None:
+    """Where the largest of a row meets a zero, the sum is that of the smallest, which a matrix product would have lost."""
+    first = Num(np.ones((1, TERMS)), None, np.where(np.arange(TERMS) == 3, 0, -5000).reshape(1, TERMS))
+    other = Num(np.where(np.arange(TERMS) == 3, 0.0, 1.0).reshape(1, TERMS))
+    assert PLAIN.contract([first, other], TERMS, None) is None
+    assert PLAIN.contract([first, Num(np.ones((1, TERMS)))], TERMS, None) is not None
 
 
 def test_a_sum_whose_terms_do_not_depend_on_its_index_is_formed_as_it_stands() -> None:
