@@ -25,7 +25,7 @@ BACKWARD, ENTRIES = 0.02, 6e5
 more lines; and the most entries that inputs have, for their gradients have as many in every sample."""
 FEW = 0.25
 """The share of these entries where there are several such examples."""
-BROAD, SHORT, ALIGNED = {"float32": 3.2e7}, 3.2e6, 2e7
+BROAD, SHORT, ALIGNED = {"float32": 3.2e7}, 3.2e6, 1e8
 """What an example may cost of which no size is small; and in 16-bit types, as what is coarse shows more in float32. And one whose
 sizes are whole blocks."""
 PATIENCE = 2.0

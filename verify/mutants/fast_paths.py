@@ -1,5 +1,6 @@
 """Variants that lose digits on a path of its own for some kind of use, or some sizes: batches, masks, training, serving, one
-query, one sequence for both inputs, the proportions of usual models, the gradient of one weight, many steps, later layers.
+query, one sequence for both inputs, the proportions of usual models, long and wide at once, the gradient of one weight, many
+steps, later layers.
 """
 
 import math
@@ -13,7 +14,8 @@ from verify.mutants.gru import stepped
 from verify.mutants.precision import Held, weights
 
 ATTENTION, MULTI_HEAD = "attention.scaled_dot_product", "attention.multi_head"
-LAYER_NORM, GRU, ENCODER = "normalization.layer_norm", "recurrent.gru", "transformer.encoder"
+LAYER_NORM, GRU = "normalization.layer_norm", "recurrent.gru"
+LAYER, ENCODER = "transformer.encoder_layer", "transformer.encoder"
 SINGLE = ("float32",)
 WIDE = 64
 """From how many terms on a variant takes its path."""
@@ -118,6 +120,25 @@ def half_of_usual_widths(
     """Holds what the heads found in float16 where they share the width of the model between them."""
     heads = side_by_side(x, y, W_q, W_k, W_v, mask, False)
     return half(heads, heads.shape[-1] == x.shape[-1] >= WIDE) @ W_o
+
+
+@wrong(MULTI_HEAD, dtypes=SINGLE)
+def half_where_long_and_wide(
+    x: Tensor, y: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, mask: Tensor | None
+) -> Tensor:
+    """Holds the weights in float16 where there are many queries, many keys and wide ones."""
+    many = min(x.shape[-2], y.shape[-2], W_k.shape[-1]) >= 2 * WIDE
+    return side_by_side(x, y, W_q, W_k, W_v, mask, many) @ W_o
+
+
+@wrong(LAYER, dtypes=SINGLE)
+def bfloat16_where_long_and_wide(x: Tensor, *given: Any) -> Tensor:
+    """Holds the words in bfloat16 where there are many, and wide ones."""
+    from impl.transformer import encoder_layer
+
+    if min(x.shape[-2:]) >= 2 * WIDE:
+        x = Held.apply(x, torch.bfloat16)  # type: ignore[no-untyped-call]
+    return encoder_layer(x, *given)
 
 
 @wrong(GRU, dtypes=SINGLE)
