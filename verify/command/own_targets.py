@@ -63,11 +63,12 @@ def _choosable(config: Config, target: OwnTarget, formula_id: str, conventions: 
     """
     from spec.language.registry import statement
     from verify.edges import split
+    from verify.search.nearest import OTHERS
 
     if not isinstance(conventions, Mapping):
         return
     try:
-        statement(formula_id).choose(split(conventions)[1])
+        statement(formula_id).choose(split({k: v for k, v in conventions.items() if k != OTHERS})[1])
     except (ValueError, Unusable) as error:
         number = f"target[{config.targets.index(target) + 1}]." if "conventions" in target.options else ""
         raise Unusable(f"{config.path}: {config.table}{number}conventions: {error}") from None

@@ -215,12 +215,14 @@ def test_modules_conventions_and_shapes(here: Path, capsys: pytest.CaptureFixtur
         + target.format("in a table", "[target.adapter]\n" + ADAPTER)
         + ONE.replace("my_norms", "src/my_norms.py")
         + 'conventions = "auto"\n'
+        + ONE.replace("my_norms", "src/my_norms.py")
+        + 'name = "named"\nconventions = {divisor = "biased", "*" = "auto"}\n'
     )
     assert main(["verify", "--jobs", "1", "--json", "a.json"]) == 0
     capsys.readouterr()
     reports = json.loads((here / "a.json").read_text())["reports"]
-    assert [report["verdict"] for report in reports] == ["conforms"] * 3
-    assert reports[2]["conventions"]["eps"] == "outside"
+    assert [report["verdict"] for report in reports] == ["conforms"] * 4
+    assert [report["conventions"]["eps"] for report in reports[2:]] == ["outside"] * 2
 
 
 def test_what_cannot_be_run_is_no_verdict(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
