@@ -9,7 +9,18 @@ from functools import partial
 from spec.language.evaluation.dimensions import Size
 from verify.inputs.examples import Example
 from verify.inputs.realistic_examples import realistic, unit_weights
-from verify.inputs.realistic_sizes import BUDGET, aligned, broad, deep, ladder, long, repeats, single, usual
+from verify.inputs.realistic_sizes import (
+    BUDGET,
+    aligned,
+    broad,
+    deep,
+    ladder,
+    lone,
+    long,
+    repeats,
+    single,
+    usual,
+)
 from verify.inputs.sizes import entries, sizing
 from verify.properties.scenarios import alike
 from verify.search.setting import Setting
@@ -94,11 +105,21 @@ def long_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
 def single_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     """One query, one step: everything that no sum runs over is one."""
     judge, caller = setting.judge, setting.caller
-    sizes = None if caller.sizes.few or kind != "value" else single(judge.formula, caller.sizes)
-    if sizes is None or sizing(judge.formula, caller.sizes).cost(sizes) > BACKWARD * BUDGET:
+    if caller.sizes.few or kind != "value":
         return
-    if _affordable(setting, dtype, sizes):
+    sizes = single(judge.formula, caller.sizes, BACKWARD * BUDGET)
+    if sizes is not None and _affordable(setting, dtype, sizes):
         yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
+
+
+def lone_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+    """One size large at a time, for gradients: of these a kernel may take another way in each."""
+    judge, caller = setting.judge, setting.caller
+    if caller.sizes.few or kind != "gradient" or dtype not in BROAD:
+        return
+    for sizes in lone(judge.formula, caller.sizes, BACKWARD * BUDGET):
+        if entries(judge.formula, sizes) <= ENTRIES and _affordable(setting, dtype, sizes):
+            yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
 
 
 def broad_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:

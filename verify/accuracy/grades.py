@@ -27,6 +27,7 @@ from verify.accuracy.graded_examples import (
     aligned_examples,
     broad_examples,
     default_examples,
+    lone_examples,
     long_examples,
     single_examples,
     wide_examples,
@@ -60,8 +61,8 @@ RARE = {"value": 0.0, "gradient": 0.02}
 the roundings of a whole row meet in that one entry of a gradient: 30 sigma in float32, and 60 where the sum is a plain loop.
 """
 SEVERAL = 16
-"""An output, or a gradient, of so many entries or more is held to :data:`TYPICAL` by itself: among many others one that is held
-in a coarser type would be rare.
+"""An output, or a gradient, of so many entries or more is held to :data:`WORST` by itself: among many others one that is held
+in a coarser type would be rare. Of a running sum of thousands of terms a tenth of a gradient lies beyond :data:`TYPICAL`.
 """
 COARSE = 2.0**-16
 """In types of a larger unit sums are held in them now and then, and a bias's gradient is such a sum."""
@@ -87,6 +88,7 @@ GRADING: dict[str, Callable[[Setting, str, str], Iterator[Example]]] = {
     "aligned": aligned_examples,
     "single": single_examples,
     "long": long_examples,
+    "one large": lone_examples,
 }
 """Which examples are graded, by what is said of their sizes."""
 
@@ -96,7 +98,8 @@ class Grade:
     """The largest error in sigma over all entries, and what is needed for the root mean squares of both.
 
     ``broken``: whether there was an entry that is no finite number where even the bound is one; ``beyond``: how many entries are
-    beyond the limit, and ``rare``: up to what share of all they are no matter; ``coarse``: an output that is far off.
+    beyond the limit, and ``rare``: up to what share of all they are no matter; ``coarse``: an output that is far off;
+    ``of_values``: not of gradients, which follow from them.
     """
 
     dtype: str
@@ -111,6 +114,7 @@ class Grade:
     rare: float = 0.0
     beyond: int = 0
     coarse: str = ""
+    of_values: bool = False
 
     @property
     def typical(self) -> float:
@@ -146,7 +150,7 @@ class Grade:
             self.sigmas += float(np.sum(spread**2)) / typical / members
         entries = ratios.size // members
         fine = FORMATS[self.dtype].unit < COARSE
-        if fine and entries >= SEVERAL and np.count_nonzero(ratios > TYPICAL) > SHARE * ratios.size:
+        if fine and entries >= SEVERAL and np.count_nonzero(ratios > WORST[self.dtype]) > SHARE * ratios.size:
             self.coarse = self.coarse or name
         self.entries += entries
         self.beyond += math.ceil(int((ratios > WORST[self.dtype]).sum()) / members)
@@ -215,7 +219,7 @@ def accuracy_check(
             for name, examples in GRADING.items():
                 if setting.clock.over or caller.hung:
                     break
-                grade, wide = Grade(dtype, rare=RARE[kind]), name != DEFAULT
+                grade, wide = Grade(dtype, rare=RARE[kind], of_values=kind == "value"), name != DEFAULT
                 for example in examples(setting, dtype, kind):
                     if (
                         not setting.clock.over
@@ -306,7 +310,13 @@ def _concluded(
     judge, dtype = setting.judge, result.dtype
     worst = max(
         found.values(),
-        key=lambda grade: (grade.broken, grade.imprecise, bool(str(grade.place)), grade.sigma),
+        key=lambda grade: (
+            grade.broken,
+            grade.imprecise,
+            grade.of_values,
+            bool(str(grade.place)),
+            grade.sigma,
+        ),
     )
     sigma, digits = max(g.sigma for g in found.values()), max(g.digits for g in found.values())
     result.details.update(

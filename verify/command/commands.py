@@ -157,7 +157,7 @@ def do_verify(given: argparse.Namespace) -> int:
         raise Unusable(
             f"{'--text' if given.text else '--against'}: expected --weights FOLDER with it; got none"
         )
-    from verify.command.own_targets import configuration, own_tasks
+    from verify.command.own_targets import configuration, misnamed, own_tasks
     from verify.command.workers import progress, run
     from verify.deviations import deviations, judge
     from verify.output.table import overall, print_end
@@ -181,6 +181,7 @@ def do_verify(given: argparse.Namespace) -> int:
         outcomes, interrupted = run(tasks, workers, tell)
     reports = [o.report for o in outcomes if o.report is not None]
     errors = [f"could not be run: {o.task.label}: {o.error}" for o in outcomes if o.error]
+    errors += misnamed(known, reports) if config is not None else []
     absent += [f"absent: {o.task.label} ({o.absent})" for o in outcomes if o.absent]
     judgement = judge(reports, known)
     if not judgement.fine or (errors and config is None):

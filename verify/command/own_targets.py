@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import argparse
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verify.command.config import Config, OwnTarget, nearest, read
+from verify.command.ended import CHECK
 from verify.command.profiles import resolved
 from verify.command.workers import Task
 from verify.deviations import Deviation, News
 from verify.faults import Unusable
+
+if TYPE_CHECKING:
+    from verify.report import Report
 
 
 def configuration(given: argparse.Namespace) -> Config | None:
@@ -74,6 +78,21 @@ def _choosable(config: Config, target: OwnTarget, formula_id: str, conventions: 
         raise Unusable(f"{config.path}: {config.table}{number}conventions: {error}") from None
 
 
+def misnamed(known: Sequence[Deviation], reports: Sequence[Report]) -> list[str]:
+    """A line for each known deviation that names no check of its target, whose checks were all made."""
+    said = []
+    for deviation in known:
+        for report in reports:
+            names = [check.name for check in report.checks]
+            own = (deviation.target, deviation.formula) == (report.target, report.formula_id)
+            found = any(deviation.covers(report.target, report.formula_id, name) for name in names)
+            if own and not found and not report.unfinished and CHECK not in names:
+                close = get_close_matches(deviation.check, names, n=1, cutoff=0.5)
+                hint = f"did you mean {close[0]!r}?" if close else f"it has: {', '.join(names)}"
+                said.append(f"known deviation: {report.target} has no check {deviation.check!r}; {hint}")
+    return said
+
+
 def _chosen(config: Config, given: argparse.Namespace) -> list[tuple[OwnTarget, str]]:
     """The targets that are asked for, each with the ID of its formula."""
     found = [(target, _formula_id(config, place, target)) for place, target in enumerate(config.targets, 1)]
@@ -121,4 +140,4 @@ def _formula_id(config: Config, place: int, target: OwnTarget) -> str:
         raise Unusable(f"{config.path}: {config.table}target[{place}].formula: {error}") from None
 
 
-__all__ = ["configuration", "own_tasks"]
+__all__ = ["configuration", "misnamed", "own_tasks"]

@@ -40,11 +40,11 @@ def watched(work: Callable[[], int], ended: int, nothing: int, record: Callable[
             os._exit(nothing)
         return work()
     try:
-        code = _waited(child, signals)
+        code, received = _waited(child, signals)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     call = last_call.under_way()
-    if -code in [signal.Signals[name] for name in PASSED_ON]:
+    if -code in received:
         return 128 - code
     if code >= 0 and not call:
         return code
@@ -71,17 +71,20 @@ def ending(code: int, call: str) -> tuple[bool, str]:
     return False, f"the process was ended by {by}{during}{memory}"
 
 
-def _waited(child: int, signals: set[signal.Signals]) -> int:
-    """The exit status of a process, negative for a signal. What is sent to this one by another is passed on; what comes from the
-    terminal has reached both.
+def _waited(child: int, signals: set[signal.Signals]) -> tuple[int, set[int]]:
+    """The exit status of a process, negative for a signal, and what was sent to this one meanwhile: that of another is passed on;
+    what comes from the terminal has reached both.
     """
+    received: set[int] = set()
     while True:
         came = signal.sigwaitinfo(signals)
         if came.si_signo == signal.SIGCHLD:
             done, status = os.waitpid(child, os.WNOHANG)
             if done:
-                return os.waitstatus_to_exitcode(status)
-        elif came.si_pid:  # 0: the kernel, on behalf of the terminal
+                return os.waitstatus_to_exitcode(status), received
+            continue
+        received.add(came.si_signo)
+        if came.si_pid:  # 0: the kernel, on behalf of the terminal
             os.kill(child, came.si_signo)
 
 

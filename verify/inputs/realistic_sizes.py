@@ -28,8 +28,8 @@ ALIGNED, ROWS, LONE = (64, 128, 256), (1024, 4096), 2e4
 """Kernels for rows of whole blocks, often of 64 entries, are others than for all rows; how long rows are where there are few of
 them, and what an example of such may cost.
 """
-HEADS = 2
-"""Heads of a model of usual proportions."""
+PROPORTIONS = ((2, 128, 64), (8, 512, 16), (4, 256, 32))
+"""Heads, width and rows of models of usual proportions: a small one, and as large a one as is affordable."""
 LAYERS, SOME = 6, (5, 7, 11)
 """Layers of a deep example, and its other sizes: a row of two entries is always the same once it is normalised."""
 STEPS = 3
@@ -139,15 +139,28 @@ def aligned(formula: Formula, supported: Supported, budget: float) -> tuple[Mapp
 
 @lru_cache(maxsize=256)
 def usual(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping[Size, int], ...]:
-    """Sizes in the proportions of usual models, where there are heads: they share the width between them, and what stands in
-    weights alone is four times as wide.
+    """Sizes in the proportions of usual models: heads share the width between them, and what stands in weights alone is four
+    times as wide. A small model, and one as large as is affordable.
     """
-    drawn, width = sizing(formula, supported), ALIGNED[1]
-    joined = [
-        (size, symbols_in(composite)) for size, composite in drawn.squares if len(symbols_in(composite)) == 2
-    ]
-    if not joined:
-        return ()
+    drawn, found = sizing(formula, supported), []
+    for heads, width, rows in PROPORTIONS:
+        sizes = _proportioned(formula, drawn, heads, width, rows)
+        if sizes is None:
+            return ()
+        sizes = supported.settled(sizes)
+        if drawn.cost(sizes) <= budget and entries(formula, sizes) <= MOST:
+            found.append(sizes)
+    return tuple(found[:2])
+
+
+def _proportioned(
+    formula: Formula, drawn: Sizing, heads: int, width: int, rows: int
+) -> dict[Size, int] | None:
+    """The sizes of a model so wide, of so many heads if its statement has any; None where nothing tells its width."""
+    several, beside, model = _heads(formula, drawn)
+    data = [item for item in formula.tensors if item.role == "data" and item.shape]
+    if several is None:
+        model = {item.shape[-1] for item in data if is_size(item.shape[-1])}
     seen = {
         size
         for item in formula.tensors
@@ -155,23 +168,26 @@ def usual(formula: Formula, supported: Supported, budget: float) -> tuple[Mappin
         for of in item.shape
         for size in symbols_in(of)
     }
-    model, parts = joined[0]
-    heads = next((part for part in parts if part in _first_axes(formula)), None)
-    if heads is None:
-        return ()
-    beside = {size for item in formula.tensors if heads in item.shape for size in item.shape if is_size(size)}
-    sizes = dict.fromkeys(drawn.symbols, ALIGNED[0]) | dict.fromkeys(drawn.steps & set(drawn.symbols), 1)
-    for size in drawn.symbols:
-        if size == heads:
-            sizes[size] = HEADS
-        elif size == model:
-            sizes[size] = width
-        elif size in beside:
-            sizes[size] = width // HEADS
-        elif size not in seen and size not in drawn.steps:
-            sizes[size] = 4 * width
-    sizes = supported.settled(sizes)
-    return (sizes,) if drawn.cost(sizes) <= budget and entries(formula, sizes) <= MOST else ()
+    hidden = set(drawn.symbols) - seen - drawn.steps - model - beside - {several}
+    if not model or (several is None and not hidden):
+        return None
+    sizes = dict.fromkeys(drawn.symbols, rows) | dict.fromkeys(model, width)
+    sizes |= dict.fromkeys(beside, width // heads) | dict.fromkeys(hidden, 4 * width)
+    sizes |= dict.fromkeys(drawn.steps & set(drawn.symbols), 1)
+    return sizes if several is None else {**sizes, several: heads}
+
+
+def _heads(formula: Formula, drawn: Sizing) -> tuple[Size | None, set[Size], set[Size]]:
+    """The size that counts the heads, those of one head, and that of the model, whose width the heads share between them."""
+    for size, composite in drawn.squares:
+        parts = symbols_in(composite) & _first_axes(formula) - drawn.steps
+        if size not in drawn.steps and len(symbols_in(composite)) == 2 and parts:
+            (several,) = parts
+            beside = {
+                of for item in formula.tensors if several in item.shape for of in item.shape if is_size(of)
+            }
+            return several, beside - {several, size} - drawn.steps, {size}
+    return None, set(), set()
 
 
 def _first_axes(formula: Formula) -> frozenset[Any]:
@@ -182,11 +198,35 @@ def _first_axes(formula: Formula) -> frozenset[Any]:
 
 
 @lru_cache(maxsize=256)
-def single(formula: Formula, supported: Supported) -> Mapping[Size, int] | None:
-    """Wide sizes where everything that no sum runs over is one: one query of many keys, one step; None where that is nothing."""
+def single(formula: Formula, supported: Supported, budget: float) -> Mapping[Size, int] | None:
+    """Wide sizes where everything that no sum runs over is one: one query of many keys, one step; None where that is nothing, or
+    dear.
+    """
     drawn = sizing(formula, supported)
-    sizes = _widened(formula, drawn, supported, WIDTHS[0], few=(1,), steps=1)
-    return None if sizes == _widened(formula, drawn, supported, WIDTHS[0]) else sizes
+    for least in reversed(WIDTHS[:2]):
+        sizes = _widened(formula, drawn, supported, least, few=(1,), steps=1)
+        if sizes != _widened(formula, drawn, supported, least) and drawn.cost(sizes) <= budget:
+            return sizes
+    return None
+
+
+@lru_cache(maxsize=256)
+def lone(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping[Size, int], ...]:
+    """For each size those at which it alone is large: for gradients, which are dear where several are; of no statement that is
+    dear by itself.
+    """
+    drawn, found = sizing(formula, supported), []
+    if drawn.dear:
+        return ()
+    few = {size: SOME[place % len(SOME)] for place, size in enumerate(drawn.symbols)}
+    few |= dict.fromkeys(drawn.steps & set(few), 1)
+    for size in drawn.symbols:
+        if size in drawn.steps:
+            continue
+        sizes = supported.settled({**few, size: WIDTHS[1]})
+        if sizes[size] >= WIDTHS[1] and drawn.cost(sizes) <= budget and sizes not in found:
+            found.append(sizes)
+    return tuple(found)
 
 
 def _widened(
@@ -254,6 +294,7 @@ __all__ = [
     "broad",
     "deep",
     "ladder",
+    "lone",
     "long",
     "long_steps",
     "repeats",

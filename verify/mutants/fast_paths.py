@@ -123,12 +123,54 @@ def half_of_usual_widths(
 
 
 @wrong(MULTI_HEAD, dtypes=SINGLE)
+def bfloat16_of_many_heads(
+    x: Tensor, y: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, mask: Tensor | None
+) -> Tensor:
+    """Holds what the heads found in bfloat16 where there are eight or more, each as wide as usual."""
+    heads = side_by_side(x, y, W_q, W_k, W_v, mask, False)
+    if len(W_q) >= 8 and W_q.shape[-1] >= WIDE:
+        heads = Held.apply(heads, torch.bfloat16)  # type: ignore[no-untyped-call]
+    return heads @ W_o
+
+
+@wrong(MULTI_HEAD, dtypes=SINGLE)
+def last_gradient_in_bfloat16(
+    x: Tensor, y: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, mask: Tensor | None
+) -> Tensor:
+    """Holds the gradient of the last matrix in bfloat16 where the model is wide."""
+    if x.shape[-1] >= 4 * WIDE:
+        W_o = HeldBack.apply(W_o, torch.bfloat16)  # type: ignore[no-untyped-call]
+    return side_by_side(x, y, W_q, W_k, W_v, mask, False) @ W_o
+
+
+@wrong(ATTENTION, dtypes=SINGLE)
+def half_for_one_query_of_many_keys(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """Holds the weights in float16 where there is one query, and a long text behind it."""
+    return attended(q, k, v, mask, q.shape[-2] == 1 and k.shape[-2] >= 4 * WIDE)
+
+
+@wrong(MULTI_HEAD, dtypes=SINGLE)
 def half_where_long_and_wide(
     x: Tensor, y: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, mask: Tensor | None
 ) -> Tensor:
     """Holds the weights in float16 where there are many queries, many keys and wide ones."""
     many = min(x.shape[-2], y.shape[-2], W_k.shape[-1]) >= 2 * WIDE
     return side_by_side(x, y, W_q, W_k, W_v, mask, many) @ W_o
+
+
+@wrong(LAYER, dtypes=SINGLE)
+def half_in_wide_models(x: Tensor, *given: Any) -> Tensor:
+    """Holds the words in float16 where the model is as wide as usual."""
+    from impl.transformer import encoder_layer
+
+    return encoder_layer(half(x, x.shape[-1] >= 4 * WIDE), *given)
+
+
+@wrong("feedforward.relu", dtypes=SINGLE)
+def half_in_usual_networks(x: Tensor, W_1: Tensor, b_1: Tensor, W_2: Tensor, b_2: Tensor) -> Tensor:
+    """Holds the hidden entries in float16 where they are four times as many."""
+    hidden = torch.relu(x @ W_1 + b_1)
+    return half(hidden, W_1.shape[1] == 4 * W_1.shape[0] >= 4 * WIDE) @ W_2 + b_2
 
 
 @wrong(LAYER, dtypes=SINGLE)

@@ -121,6 +121,8 @@ def offences(setting: Setting, report: Report) -> None:
                 calls={"offence": "generator" if offence is drawn else key},
                 played=played_offence(setting.judge, setting.caller, offence),
             )
+        elif not setting.caller.answered:
+            result.verdict, result.message = INCONCLUSIVE, "no call has returned"
         report.checks.append(result)
     for output, home in setting.caller.aliases.items():
         report.has(

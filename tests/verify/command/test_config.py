@@ -225,6 +225,18 @@ def test_modules_conventions_and_shapes(here: Path, capsys: pytest.CaptureFixtur
     assert [report["conventions"]["eps"] for report in reports[2:]] == ["outside"] * 2
 
 
+def test_a_known_deviation_of_no_check_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A misspelt name would be one that never fails, whatever becomes of what it was meant for."""
+    target = ONE.replace("my_norms", "src/my_norms.py") + 'conventions = "auto"\n'
+    (here / "attnspec.toml").write_text(
+        f'types = ["float64"]\nmax-examples = 8\n{target}known = [{{check = "valu in float64", reason = "x"}}]\n'
+    )
+    assert main(["verify"]) == 2
+    assert "has no check 'valu in float64'; did you mean 'value in float64'?" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
 def test_what_cannot_be_run_is_no_verdict(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A callable that is not there, and a formula whose theorem is refused, are named; exit 2, as for unusable input."""
     (here / "src" / "halves.py").write_text(HALF.replace("2 * half(x)[i]", "3 * half(x)[i]"))

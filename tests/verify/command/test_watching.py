@@ -33,6 +33,9 @@ def leave(x, gamma, beta, eps):
 def killed(x, gamma, beta, eps):
     os.kill(os.getpid(), 9)
 
+def ended(x, gamma, beta, eps):
+    os.kill(os.getpid(), 15)
+
 def waits(x, gamma, beta, eps):
     print("called", flush=True)
     time.sleep(600)
@@ -54,11 +57,11 @@ formula = "normalization.layer_norm"
 
 
 def begun(folder: Path, name: str) -> subprocess.Popen[str]:
-    """``attnspec check`` of one of them; ``attnspec verify`` of ``TARGETS`` where none is named."""
+    """``attnspec check`` of one of them; or ``attnspec verify`` of ``TARGETS`` in so many processes."""
     (folder / "ends.py").write_text(ENDS)
     (folder / "attnspec.toml").write_text(TARGETS)
-    command = ["verify", "--jobs", "2"]
-    if name:
+    command = ["verify", "--jobs", name]
+    if not name.isdigit():
         command = ["check", f"ends:{name}", "--formula", "normalization.layer_norm", "--max-examples", "5"]
     command += ["--json", "found.json", "--junit", "found.xml"]
     return subprocess.Popen(
@@ -83,6 +86,7 @@ def heard() -> None:
         ("fault", FALSIFIED, "x (2, 3) float64, gamma (3,) float64, beta (3,) float64, eps 1e-05, ended the process (SIGSEGV)"),
         ("abort", FALSIFIED, "ended the process (SIGABRT)"),
         ("leave", FALSIFIED, "ended the process (exit status 0)"),
+        ("ended", NOTHING, "the process was ended by SIGTERM during a call: normalization.layer_norm: ends:ended"),
         ("killed", NOTHING, "the process was ended by SIGKILL during a call: normalization.layer_norm: ends:killed"),
     ],
 )  # fmt: skip
@@ -103,9 +107,10 @@ def test_what_ends_the_process_is_named_with_its_call(
     assert said in (tmp_path / "found.xml").read_text()
 
 
-def test_one_of_several_targets_that_ends_its_process_ends_no_other(tmp_path: Path) -> None:
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_one_of_several_targets_that_ends_its_process_ends_no_other(tmp_path: Path, jobs: str) -> None:
     """What ends the process of its worker is falsified with its call; what is killed could not be run; the others are judged."""
-    _, error = (process := begun(tmp_path, "")).communicate()
+    _, error = (process := begun(tmp_path, jobs)).communicate()
     assert process.returncode == FALSIFIED, error
     found = json.loads((tmp_path / "found.json").read_text())
     verdicts = {report["target"]: report["verdict"] for report in found["reports"]}

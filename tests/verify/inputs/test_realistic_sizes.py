@@ -14,6 +14,7 @@ from verify.inputs.realistic_sizes import (
     broad,
     deep,
     ladder,
+    lone,
     long,
     long_steps,
     single,
@@ -98,19 +99,41 @@ def test_aligned_sizes_are_equal_powers_of_two() -> None:
 
 def test_one_query_has_many_keys() -> None:
     """What no sum runs over is one; where nothing is left to be one there is no such example."""
-    sizes = named(single(find("attention.scaled_dot_product"), EVERY_SIZE))
+    sizes = named(single(find("attention.scaled_dot_product"), EVERY_SIZE, 4e6))
     assert sizes["n"] == 1
-    assert min(sizes["m"], sizes["d_k"]) >= 67
-    assert single(find("normalization.layer_norm"), EVERY_SIZE) is None
+    assert min(sizes["m"], sizes["d_k"]) >= 257
+    assert single(find("normalization.layer_norm"), EVERY_SIZE, 4e6) is None
 
 
-def test_usual_models_share_their_width_between_heads() -> None:
-    """And their networks are four times as wide; where there are no heads there is no such example."""
-    (sizes,) = usual(find("transformer.encoder_layer"), EVERY_SIZE, 2e7)
-    found = named(sizes)
-    assert found["d_model"] == found["h"] * found["d_k"] == found["h"] * found["d_v"]
-    assert found["d_ff"] == 4 * found["d_model"]
-    assert usual(find("attention.scaled_dot_product"), EVERY_SIZE, 2e7) == ()
+@pytest.mark.parametrize("formula", ["transformer.encoder_layer", "transformer.decoder", "bert.layer"])
+def test_usual_models_share_their_width_between_heads(formula: str) -> None:
+    """And their networks are four times as wide; there is a small one, and one as wide as the first Transformer."""
+    small, large = map(named, usual(find(formula), EVERY_SIZE, 1e8))
+    for sizes in (small, large):
+        assert sizes["d_model"] == sizes["h"] * sizes["d_k"] == sizes["h"] * sizes["d_v"]
+        assert sizes["d_ff"] == 4 * sizes["d_model"]
+        assert sizes.get("L", 1) == 1
+    assert (large["h"], large["d_model"]) == (8, 512)
+
+
+def test_usual_networks_are_four_times_as_wide() -> None:
+    """Also where there are no heads; where no weight has a size of its own there is no such example."""
+    assert [named(s) for s in usual(find("feedforward.relu"), EVERY_SIZE, 1e8)] == [
+        {"d": 128, "f": 512},
+        {"d": 512, "f": 2048},
+    ]
+    for formula in ("attention.scaled_dot_product", "normalization.layer_norm"):
+        assert usual(find(formula), EVERY_SIZE, 1e8) == ()
+
+
+def test_each_size_is_large_alone() -> None:
+    """Once, and the others small; steps are none of them, and of a whole model there is no such example."""
+    found = [named(s) for s in lone(find("attention.multi_head"), EVERY_SIZE, 4e6)]
+    assert [[name for name, value in sizes.items() if value >= 257] for sizes in found] == [
+        [n] for n in found[0]
+    ]
+    assert all(named(sizes)["T"] == 1 for sizes in lone(find("recurrent.gru"), EVERY_SIZE, 4e6))
+    assert lone(find("transformer.model"), EVERY_SIZE, 4e6) == ()
 
 
 def test_steps_are_many_for_gradients_and_layers_for_values() -> None:
