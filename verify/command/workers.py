@@ -93,7 +93,9 @@ def _turn_to(formula_id: str) -> None:
     global _at
     if _at and _at != formula_id:
         from verify.command.memory import give_back
+        from verify.inputs.realistic_examples import forget
 
+        forget()
         give_back()
     _at = formula_id
 

@@ -100,4 +100,9 @@ def _outside_functions(node: Any) -> Iterator[Ref]:
             yield from _outside_functions(part)
 
 
-__all__ = ["realistic", "unit_weights"]
+def forget() -> None:
+    """Keep no parameters: those of another formula are asked for."""
+    _weights.cache_clear()
+
+
+__all__ = ["forget", "realistic", "unit_weights"]

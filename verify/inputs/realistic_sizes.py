@@ -158,7 +158,7 @@ def _proportioned(
 ) -> dict[Size, int] | None:
     """The sizes of a model so wide, of so many heads if its statement has any; None where nothing tells its width."""
     several, beside, model = _heads(formula, drawn)
-    data = [item for item in formula.tensors if item.role == "data" and item.shape]
+    data = [item for item in formula.tensors if item.role == "data" and item.shape and item.domain == "real"]
     if several is None:
         model = {item.shape[-1] for item in data if is_size(item.shape[-1])}
     seen = {
