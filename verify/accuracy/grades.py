@@ -98,8 +98,7 @@ class Grade:
     """The largest error in sigma over all entries, and what is needed for the root mean squares of both.
 
     ``broken``: whether there was an entry that is no finite number where even the bound is one; ``beyond``: how many entries are
-    beyond the limit, and ``rare``: up to what share of all they are no matter; ``coarse``: an output that is far off;
-    ``of_values``: not of gradients, which follow from them.
+    beyond the limit, and ``rare``: up to what share of all they are no matter; ``coarse``: an output that is far off.
     """
 
     dtype: str
@@ -114,7 +113,6 @@ class Grade:
     rare: float = 0.0
     beyond: int = 0
     coarse: str = ""
-    of_values: bool = False
 
     @property
     def typical(self) -> float:
@@ -219,7 +217,7 @@ def accuracy_check(
             for name, examples in GRADING.items():
                 if setting.clock.over or caller.hung:
                     break
-                grade, wide = Grade(dtype, rare=RARE[kind], of_values=kind == "value"), name != DEFAULT
+                grade, wide = Grade(dtype, rare=RARE[kind]), name != DEFAULT
                 for example in examples(setting, dtype, kind):
                     if (
                         not setting.clock.over
@@ -308,16 +306,7 @@ def _concluded(
         result.verdict, result.message = INCONCLUSIVE, said
         return
     judge, dtype = setting.judge, result.dtype
-    worst = max(
-        found.values(),
-        key=lambda grade: (
-            grade.broken,
-            grade.imprecise,
-            grade.of_values,
-            bool(str(grade.place)),
-            grade.sigma,
-        ),
-    )
+    worst = found[max(found, key=lambda name: _told_first(name, found[name]))]
     sigma, digits = max(g.sigma for g in found.values()), max(g.digits for g in found.values())
     result.details.update(
         sigma=sigma, digits=digits, sizes=worst.sizes, grades={name: g.to_dict() for name, g in found.items()}
@@ -334,6 +323,11 @@ def _concluded(
             f"{f'not finite in {dtype}' if worst.broken else off}, at {at}"
             + (f": {worst.place}" if (worst.place.name or worst.place.since) and not worst.broken else "")
         )
+
+
+def _told_first(name: str, grade: Grade) -> tuple[bool, bool, bool, bool, float]:
+    """By what the grade that is told is chosen: values before gradients, which follow from them."""
+    return grade.broken, grade.imprecise, name.startswith("value"), bool(str(grade.place)), grade.sigma
 
 
 def _place(judge: Judge, compared: Comparison, dtype: str, seed: int, steps: Collection[Size]) -> Explained:

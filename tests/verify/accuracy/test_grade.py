@@ -49,7 +49,7 @@ def test_one_coarse_output_among_many_is_coarse() -> None:
     """A tenth of its entries, though of all together they are few; in the gradient of a running sum they are half as far off."""
     grade, near = Grade("float32", rare=0.02), np.random.default_rng(0).standard_normal(10_000)
     grade.see("large", near, np.zeros(10_000), np.ones(10_000), True)
-    far = np.where(np.arange(40) < 6, 40.0, 0.5)
+    far = np.where(np.arange(40) < 6, 1.25 * WORST["float32"], 0.5)
     grade.see("running", far / 2, np.zeros(40), np.ones(40), True)
     assert not grade.imprecise
     grade.see("small", far, np.zeros(40), np.ones(40), True)

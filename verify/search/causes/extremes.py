@@ -124,12 +124,12 @@ def _apart(one: Any, two: Any) -> float:
     return float(np.abs(one - two).max(initial=0.0))
 
 
-INSIDE = "float32 inside"
-"""How it begins what is said of a callable that is right in float32 alone."""
-
-
 def _inside(kind: str) -> str:
     return f"{kind} inside: computed in {kind} whatever the type of the inputs (right to {kind}'s digits)"
+
+
+INSIDE = _inside("float32")
+"""What is said of a callable that is right in float32 alone."""
 
 
 def _in_float64(evidence: Evidence) -> list[Witness]:
@@ -305,8 +305,8 @@ def _size(evidence: Evidence, witness: Witness) -> float:
 
 
 __all__ = [
-    "cancels",
     "INSIDE",
+    "cancels",
     "filled",
     "in_a_narrower_type",
     "in_float32",
