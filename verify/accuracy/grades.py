@@ -48,9 +48,9 @@ GRADED = ("float32", "bfloat16", "float16")
 USUAL = ("float32", "bfloat16")
 """Types that are graded where the user names none."""
 WORST = {"float32": 32.0, "bfloat16": 12.0, "float16": 12.0}
-"""From how many sigma on an entry makes a callable imprecise. Careful ones stay below 13 in float32 and 7 in bfloat16. A line
-held in a coarser type than float32 makes hundreds; a sum of a thousand terms held in a 16-bit type, term by term, 16 to 50 of
-that type's. One that is rounded to it every 16 terms or fewer times stays below 8, and is not told from a careful one.
+"""From how many sigma on an entry makes a callable imprecise. Values of careful ones stay below 15 in float32 and 7 in bfloat16.
+A line held in a coarser type than float32 makes hundreds; a sum of a thousand terms held in a 16-bit type, term by term, 16 to
+50 of that type's. One that is rounded to it every 16 terms or fewer times stays below 8, and is not told from a careful one.
 """
 TYPICAL = 8.0
 """The same for the root mean square over all entries, where careful implementations stay below 3. All entries may share one error

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from spec.language.evaluation.numbers import (
     HIDDEN,
+    NONE,
     Flags,
     Floats,
     Num,
@@ -34,8 +35,6 @@ LARGE = 1e200
 """Sums and errors of numbers below this do not overflow; whether products do is looked at where it is not known."""
 DEEPEST = 500
 """Numbers that lie below two to the minus so much, relative to the largest of their row, may be lost in a product of two."""
-NONE = -(10**17)
-"""The exponent of a zero."""
 
 
 def extent(*parts: Num) -> int:

@@ -27,6 +27,8 @@ FOLDED = 929
 UNIT64 = 2.0**-53
 HIDDEN = 2.0**-60
 """What is this much smaller than a float64 number leaves no trace when it is added."""
+NONE = -(10**17)
+"""The exponent of a zero: below that of every other number."""
 HELD = 1 / UNIT64
 """Up to here float64 holds every whole number."""
 

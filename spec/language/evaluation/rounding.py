@@ -14,6 +14,7 @@ from spec.language.evaluation.numbers import (
     FOLDED,
     HELD,
     HUGE,
+    NONE,
     UNIT64,
     Flags,
     Floats,
@@ -271,7 +272,7 @@ class Rounding:
         for part in (a, b):
             part = self.normal(part) if part.scale is not None else part
             size = sizes(part)
-            scales.append(np.where(size > 0, exponents(part) + np.frexp(size)[1], -(10**17)))
+            scales.append(np.where(size > 0, exponents(part) + np.frexp(size)[1], NONE))
         scale = np.maximum(*scales)
-        scale = np.where(scale == -(10**17), 0, scale)
+        scale = np.where(scale == NONE, 0, scale)
         return self.to_scale(a, scale), self.to_scale(b, scale), scale

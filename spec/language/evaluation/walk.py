@@ -10,6 +10,7 @@ import numpy.typing as npt
 from spec.language.evaluation.contraction import FEWEST, contracted, extent, leveled, plain
 from spec.language.evaluation.numbers import (
     HUGE,
+    NONE,
     UNIT64,
     Flags,
     Num,
@@ -175,8 +176,8 @@ class Walk(Storing):
             a = self.normal(a)
             size = sizes(a)
             assert a.scale is not None
-            top = np.max(np.where(size > 0, a.scale, -(10**17)), axis=-1, keepdims=True, initial=-(10**17))
-            top = np.where(top == -(10**17), 0, top)
+            top = np.max(np.where(size > 0, a.scale, NONE), axis=-1, keepdims=True, initial=NONE)
+            top = np.where(top == NONE, 0, top)
             a = self.to_scale(a, top)
             scale = top[..., 0]
         terms = a.value.shape[-1]
