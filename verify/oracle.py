@@ -204,12 +204,12 @@ class Oracle:
         outputs: list[tuple[Reals, Reals]] = []
         if arithmetic.balls:
             with precision(BITS):
-                done = run(statement, BallArithmetic(), bindings)
+                done = run(statement, BallArithmetic(), bindings, every=False)
             outputs = [(midpoints(b), radii(b)) for b in (done.tensors[t.name] for t in statement.outputs)]
         else:
             model = arithmetic.precision
             formats = (None, None) if model is None else (model.operations, model.storage)
-            done = run(statement, Walk(formats[0]), bindings, formats[1])
+            done = run(statement, Walk(formats[0]), bindings, formats[1], every=False)
             with np.errstate(all="ignore"):  # what does not fit into float64 is infinite, that is unjudged
                 for number in (done.tensors[t.name] for t in statement.outputs):
                     value = number.floats()

@@ -19,7 +19,7 @@ from typing import Any
 import impl
 import spec
 import verify
-from verify.command.memory import collect_seldom
+from verify.command.memory import collect_seldom, few_kernels
 from verify.command.parsing import parser
 from verify.command.watching import watched
 from verify.faults import Unusable, complaint
@@ -59,6 +59,7 @@ def _recorded(given: Namespace, status: int, what: str) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status. Without ``argv`` it is that of this process, and is watched by it."""
     collect_seldom()  # before anything large is imported
+    few_kernels()
     try:
         for package in (spec, impl, verify):
             _ours(package)

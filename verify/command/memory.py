@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import gc
+import os
 import sys
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
@@ -18,6 +19,9 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 LARGEST, KEPT = 1 << 25, 1 << 27
 """Bytes of the largest array that comes from kept memory (the C library allows no more), and of what is kept at most."""
 
+KERNELS = "ONEDNN_PRIMITIVE_CACHE_CAPACITY", 64
+"""Where torch's kernels on the CPU look for how many of themselves they keep, and how many that is here: they are made for each
+shape, examples come in hundreds of shapes, and a thousand kernels take 100 megabytes."""
 THRESHOLDS = 50_000, 20, 20
 """Objects between two collections, in the place of 700: nearly all are freed by their counts, and what is loaded is walked over
 each time."""
@@ -31,6 +35,12 @@ def collect_seldom() -> None:
     gc.set_threshold(*THRESHOLDS)
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)
+
+
+def few_kernels() -> None:
+    """Keep few kernels that were made for single shapes, unless the user said how many; to be called before torch is imported."""
+    name, most = KERNELS
+    os.environ.setdefault(name, str(most))
 
 
 def give_back() -> bool:
@@ -49,4 +59,4 @@ def keep_freed() -> bool:
     return mallopt is not None and bool(mallopt(_MMAP_THRESHOLD, LARGEST) and mallopt(_TRIM_THRESHOLD, KEPT))
 
 
-__all__ = ["KEPT", "LARGEST", "collect_seldom", "give_back", "keep_freed"]
+__all__ = ["KEPT", "LARGEST", "collect_seldom", "few_kernels", "give_back", "keep_freed"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import multiprocessing
 import os
 import signal
@@ -89,13 +90,16 @@ _at = ""
 
 
 def _turn_to(formula_id: str) -> None:
-    """Where a process goes on to another formula, it keeps no memory that was freed."""
+    """Where a process goes on to another formula, it keeps neither what it knows of the former, nor memory that was freed."""
     global _at
     if _at and _at != formula_id:
+        from spec.language.evaluation import batching
         from verify.command.memory import give_back
-        from verify.inputs.realistic_examples import forget
+        from verify.inputs import realistic_examples
 
-        forget()
+        realistic_examples.forget()
+        batching.forget()
+        gc.collect()  # programs are cycles
         give_back()
     _at = formula_id
 

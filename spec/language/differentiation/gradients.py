@@ -313,12 +313,14 @@ def pull_back(
         seeds = {formula.outputs[0].name: seeds}
     every = {**inputs, **gradient.seeded(seeds, bind(formula.flat(conventions), inputs).sizes)}
     precision = Precision.of(dtype, formula.choose(conventions)["intermediates"])
-    done = run(gradient.flat, Walk(precision.operations), bind(gradient.flat, every), precision.storage)
+    done = run(
+        gradient.flat, Walk(precision.operations), bind(gradient.flat, every), precision.storage, every=False
+    )
     found = {name: done.tensors[tensor.name] for name, tensor in gradient.gradients.items()}
     made = {name: (number.floats(), number.bounds()) for name, number in found.items()}
     # Where nothing bounds the error, the value is float64's.
     if not all(np.isfinite(far).all() for _, far in made.values()):
-        plain = run(gradient.flat, Walk(), bind(gradient.flat, every))
+        plain = run(gradient.flat, Walk(), bind(gradient.flat, every), every=False)
         for name, tensor in gradient.gradients.items():
             (value, far), other = made[name], plain.tensors[tensor.name].floats()
             unknown = ~np.isfinite(far)

@@ -62,6 +62,11 @@ def _with_examples(flat: Flat, inputs: bool) -> Flat:
     )
 
 
+def forget() -> None:
+    """Keep no lines for many examples, nor the programs that they were compiled to: those of another formula are asked for."""
+    _with_examples.cache_clear()
+
+
 def of_examples(node: Any, kept: Container[str]) -> Any:
     """The same tree about each of the examples; tensors that are ``kept``, by name, are the same for all.
 
@@ -137,4 +142,4 @@ def _conditions(flat: Flat, item: Tensor, values: list[Any], sizes: Mapping[Any,
     )
 
 
-__all__ = ["EXAMPLE", "EXAMPLES", "batched", "bind_all", "of_examples", "repeated"]
+__all__ = ["EXAMPLE", "EXAMPLES", "batched", "bind_all", "forget", "of_examples", "repeated"]

@@ -28,18 +28,19 @@ def run(
     bindings: Bindings,
     storage: Format | None = None,
     finish: Finish | None = None,
+    every: bool = True,
 ) -> Frame:
-    """Evaluate every line of a flattened formula; what is returned holds all tensors."""
+    """Evaluate every line of a flattened formula; what is returned holds all tensors, or the outputs if not ``every`` one."""
     program = compiled(flat)
 
-    def every(name: str, value: Any, place: Place | None) -> Any:
+    def changed(name: str, value: Any, place: Place | None) -> Any:
         if storage is not None and name in program.stored:
             value = arithmetic.stored(value, storage)
         return value if finish is None else finish(name, value, place)
 
-    changes = None if storage is None and finish is None else every
+    changes = None if storage is None and finish is None else changed
     with np.errstate(all="ignore"):  # NaN and overflow are carried in the numbers, not raised
-        return program.run(arithmetic, bindings, changes, placed=finish is not None)
+        return program.run(arithmetic, bindings, changes, finish is not None, every)
 
 
 def evaluate(
@@ -58,7 +59,7 @@ def evaluate(
         ValueError: an input of the wrong shape or domain, or an unknown convention.
     """
     flat = formula if isinstance(formula, Flat) else formula.flat(conventions)
-    done = run(flat, Walk(), bind(flat, inputs))
+    done = run(flat, Walk(), bind(flat, inputs), every=False)
     return tuple(done.tensors[t.name].floats() for t in flat.outputs)
 
 
@@ -74,7 +75,7 @@ def enclose(
     """
     flat = formula if isinstance(formula, Flat) else formula.flat(conventions)
     with precision(bits):
-        done = run(flat, BallArithmetic(), bind(flat, inputs))
+        done = run(flat, BallArithmetic(), bind(flat, inputs), every=False)
     return tuple(done.tensors[t.name] for t in flat.outputs)
 
 
@@ -93,5 +94,5 @@ def bound(
     else:
         flat, intermediates = formula.flat(conventions), formula.choose(conventions)["intermediates"]
     model = Precision.of(dtype, intermediates)
-    done = run(flat, Walk(model.operations), bind(flat, inputs), model.storage)
+    done = run(flat, Walk(model.operations), bind(flat, inputs), model.storage, every=False)
     return tuple((done.tensors[t.name].floats(), done.tensors[t.name].bounds()) for t in flat.outputs)

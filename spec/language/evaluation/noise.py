@@ -16,7 +16,7 @@ of two numbers, ±1/√3, which are the cheapest to draw. What a type holds exac
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -256,16 +256,6 @@ def _inexact(values: Floats, unit: float) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _held(every: Iterable[npt.NDArray[Any]]) -> int:
-    """Bytes that arrays hold; those of which several are views count once."""
-    found: dict[int, int] = {}
-    for values in every:
-        while isinstance(values.base, np.ndarray):
-            values = values.base
-        found[id(values)] = values.nbytes
-    return sum(found.values())
-
-
 # Errors -----------------------------------------------------------------------------------------------------------------------
 
 
@@ -284,18 +274,16 @@ def expected(
     """
     bindings = bind(flat, inputs)
     # As a batch of one: lines that anybody else has asked for are compiled so.
-    exact = run(batched(flat), Walk(), bind_all(flat, [inputs]))
+    exact = run(batched(flat), Walk(), bind_all(flat, [inputs]), every=False)
     values = [exact.tensors[output.name].floats()[0] for output in flat.outputs]
-    made = {line.name for line in flat.lines}  # inputs are the same for all samples
-    held = _held(tensor.value for name, tensor in exact.tensors.items() if name in made)
-    turns = math.ceil(samples * held / MEMORY)
+    turns = math.ceil(samples * exact.most / MEMORY)
     del exact
     several, together = repeated(flat), math.ceil(samples / max(turns, 1))
     random, left = np.random.default_rng(seed), samples
     squares = [np.zeros_like(value) for value in values]
     while left:
         bindings.sizes[EXAMPLES] = now = min(together, left)
-        done = run(several, Noise(precision, random, now), bindings, finish=finish)
+        done = run(several, Noise(precision, random, now), bindings, finish=finish, every=False)
         left -= now
         with np.errstate(
             all="ignore"

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from verify.command.memory import KERNELS
+
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="another C library")
 
 FILLED = """
@@ -55,3 +57,22 @@ def test_what_is_freed_is_given_back() -> None:
     if given == "False":
         pytest.skip("the C library keeps nothing, or gives nothing back")
     assert less == "True"
+
+
+SAID = """
+import os, sys
+from verify.command.cli import main
+main(["list"])
+print("torch" in sys.modules, os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"])
+"""
+
+
+@pytest.mark.parametrize("user", [None, "7"])
+def test_kernels_of_single_shapes_are_not_kept_by_the_thousand(
+    user: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any command says so before torch is imported, which reads it then; what the user has set stays."""
+    monkeypatch.delenv(KERNELS[0], raising=False)
+    if user is not None:
+        monkeypatch.setenv(KERNELS[0], user)
+    assert printed(SAID)[-2:] == ["False", user or str(KERNELS[1])]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import weakref
 from dataclasses import replace
 
 import pytest
 
+from spec.language.evaluation.batching import batched
+from spec.language.evaluation.compiled.program import compiled
+from spec.language.registry import find
 from verify.command.workers import THREADS, Queue, Task, perform, shared_threads
 from verify.targets import TARGETS
 
@@ -36,6 +40,16 @@ def test_processes_begin_with_different_formulas_and_share_one_at_the_end() -> N
     ]
     assert queue.next(0) is None
     assert sorted(place for pair in took for place in pair if place is not None) == list(range(6))
+
+
+def test_a_process_that_turns_to_another_formula_keeps_no_program_of_the_former() -> None:
+    """Programs of many examples are what takes most memory; one of the same formula stays."""
+    perform(Task("target", "impl.scores.dot", "scores.dot", {"max_examples": 1}))
+    program = weakref.ref(compiled(batched(find("scores.dot").flat())))
+    perform(Task("target", "nobody's", "scores.dot"))
+    assert program() is not None
+    perform(Task("target", "nobody's", "scores.general"))
+    assert program() is None
 
 
 def test_processes_share_the_cores_and_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,7 @@ class Frame:
         placed: whoever changes what is stored wants to know its place.
         guard: the entries that may count; the others need not have a value.
         left_open: some comparison was not decided.
+        most: about how many bytes the tensors that the run made held at once at most, where they were let go.
     """
 
     __slots__ = (
@@ -48,6 +49,7 @@ class Frame:
         "length",
         "literals",
         "low",
+        "most",
         "owned",
         "placed",
         "sizes",
@@ -76,6 +78,7 @@ class Frame:
         self.owned: set[str] = set()
         self.guard: Bools | None = None
         self.left_open = False
+        self.most = 0
         self.tensors: dict[str, Any] = bindings.numbers(arithmetic)
 
 

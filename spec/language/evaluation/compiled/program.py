@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence, Set
 from typing import Any
 
+import numpy as np
 import sympy
 
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.compiled.frame import Frame, Known
 from spec.language.evaluation.compiled.lines import Compiled
 from spec.language.evaluation.compiled.steps import Recurrence, Steps
+from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.stepping import Finish
 from spec.language.flatten import Flat
 from spec.language.ordering import Group
@@ -23,24 +26,37 @@ class Program:
     """The lines of a flattened formula as closures; see :meth:`run`. ``stored`` names what an implementation stores."""
 
     def __init__(self, flat: Flat) -> None:
-        compiler = Steps(flat.families)
-        self.groups = [_group(compiler, group) for group in flat.groups]
+        compiler, outputs = Steps(flat.families), {t.name for t in flat.outputs}
+        self.groups, made, read = [], [], []
+        for group in flat.groups:
+            compiler.read = set()
+            self.groups.append(_group(compiler, group))
+            made.append({line.name for line in group.lines})
+            read.append(compiler.read)
+        self.passing = _passing(made, read, outputs)
         self.slots = compiler.slots
-        self.stored = flat.stored | {t.name for t in flat.outputs}
+        self.stored = flat.stored | outputs
         self.symbols = tuple(self.slots.sizes)
         self.known: OrderedDict[tuple[int | None, ...], Known] = OrderedDict()
 
     def run(
-        self, arithmetic: Any, bindings: Bindings, finish: Finish | None = None, placed: bool = True
+        self,
+        arithmetic: Any,
+        bindings: Bindings,
+        finish: Finish | None = None,
+        placed: bool = True,
+        every: bool = True,
     ) -> Frame:
         """Evaluate all lines; ``finish`` may change what is stored for a tensor, see :data:`Finish`.
 
-        Where ``finish`` does not look at indices, ``placed`` is False, and it is given none.
+        Where ``finish`` does not look at indices, ``placed`` is False, and it is given none. Unless ``every`` tensor is asked
+        for, each goes once nothing reads it any more, outputs excepted.
         """
         sizes = _in_order(self.symbols, bindings.sizes)
         frame = Frame(arithmetic, bindings, sizes, self._at(sizes), self.slots)
         frame.placed = placed
-        for lines, recurrence, names in self.groups:
+        held: dict[str, int] = {}
+        for (lines, recurrence, names), (made, done) in zip(self.groups, self.passing, strict=True):
             if recurrence is not None:
                 recurrence.run(frame, finish)
             for line in lines:
@@ -49,6 +65,12 @@ class Program:
                 for name in names:
                     if name in frame.tensors:
                         frame.tensors[name] = finish(name, frame.tensors[name], None)
+            if not every:
+                held |= {name: _bytes(frame.tensors[name]) for name in made if name in frame.tensors}
+                frame.most = max(frame.most, sum(held.values()))
+                for name in done:
+                    frame.tensors.pop(name, None)
+                    held.pop(name, None)
         return frame
 
     def _at(self, sizes: tuple[int | None, ...]) -> Known:
@@ -81,6 +103,26 @@ def _group(compiler: Steps, group: Group) -> tuple[list[Compiled], Recurrence | 
         slots = {symbol: compiler.slots.axis() for symbol in line.spans}
         lines.append(compiler.line(line, slots, frozenset()))
     return lines, None, tuple(dict.fromkeys(line.name for line in group.lines))
+
+
+def _passing(
+    made: Sequence[Set[str]], read: Sequence[Set[str]], outputs: Set[str]
+) -> list[tuple[Set[str], Set[str]]]:
+    """For each group the tensors that it makes, and those that nothing reads after it."""
+    found: list[tuple[Set[str], Set[str]]] = []
+    later = set(outputs)
+    for own, others in zip(reversed(made), reversed(read), strict=True):
+        found.append((own, (own | others) - later))
+        later |= own | others
+    return found[::-1]
+
+
+def _bytes(tensor: Any) -> int:
+    """Bytes that a tensor keeps from others; of a view those of what it shows."""
+    array = tensor.value if isinstance(tensor, Num) else tensor
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return int(array.nbytes)
 
 
 def _in_order(symbols: tuple[sympy.Symbol, ...], sizes: dict[sympy.Symbol, int]) -> tuple[int | None, ...]:

@@ -7,7 +7,7 @@ each time anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -30,10 +30,15 @@ _OPERATIONS = (Func, Minus, Over, Plus, Power, Times)
 
 
 class Shared:
-    """A value that several places of a program may ask for, each along indices of its own: as the first works it out."""
+    """A value that several places of a program may ask for, each along indices of its own: as the first works it out.
 
-    def __init__(self, place: int, value: Value, axes: Sequence[Axis], depth: int) -> None:
-        self.place, self.value, self.askers = place, value, 0
+    It is worked out from the tensors that are ``read``.
+    """
+
+    def __init__(
+        self, place: int, value: Value, read: Collection[str], axes: Sequence[Axis], depth: int
+    ) -> None:
+        self.place, self.value, self.read, self.askers = place, value, frozenset(read), 0
         self.own, self.depth = _own(axes), depth
 
     def asked(self, axes: Sequence[Axis], depth: int, family: Any) -> Value:

@@ -47,6 +47,7 @@ class Values(Conditions):
         super().__init__()
         self.families = families
         self.shared: dict[Any, Shared] = {}
+        self.read: set[str] = set()  # the tensors that are read by what was compiled since it was emptied
         self.stepping = False  # tensors are filled by and by: an entry may change
 
     def value(self, node: Any, around: Around) -> Value:
@@ -63,8 +64,11 @@ class Values(Conditions):
         key, axes = found
         shared = self.shared.get(key)
         if shared is None:
+            before, self.read = self.read, set()
             value = handler(self, node, around)
-            shared = self.shared[key] = Shared(self.slots.literal(), value, axes, around.depth)
+            shared = self.shared[key] = Shared(self.slots.literal(), value, self.read, axes, around.depth)
+            self.read = before
+        self.read |= shared.read  # any of those who ask may have to work it out
         return shared.asked(axes, around.depth, self._family(node))
 
     def _family(self, node: Any) -> Any:
@@ -79,6 +83,7 @@ class Values(Conditions):
             return _exact(self.index(node, around))
         if domain == "boolean":
             return self._indicator(node, around)
+        self.read.add(name)
         if not node.index:
             scalar = _reshaped((1,) * around.depth)
             return lambda frame: frame.arithmetic.view(frame.tensors[name], scalar)

@@ -33,6 +33,7 @@ from spec.language.arrays import Tensor
 from spec.language.evaluation.balls import BallArithmetic, midpoints
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import Evaluator, run
+from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS, Format, Precision
 from spec.language.evaluation.walk import Walk
 from spec.language.expr import Ref
@@ -76,6 +77,14 @@ def interpreted(flat: Flat, arithmetic: Any, given: Any, storage: Format | None)
     return evaluator
 
 
+def same_bits(a: Any, b: Any) -> bool:
+    """Whether two evaluations came to the very same numbers and bounds."""
+    if isinstance(a, Num):
+        parts = [(a.floats(), b.floats())] + ([] if a.error is None else [(a.bounds(), b.bounds())])
+        return all(np.array_equal(x, y, equal_nan=True) for x, y in parts)
+    return a.shape == b.shape and [str(x) for x in a.flat] == [str(x) for x in b.flat]
+
+
 def ran(evaluate: Callable[[], Any]) -> Any:
     """What is evaluated, or what is said against it."""
     try:
@@ -97,6 +106,16 @@ def compare(flat: Flat, given: Any, name: str) -> None:
     for one, numbers in expected.tensors.items():
         rounding = exact.tensors[one] if isinstance(exact, Evaluator) else None
         assert agree(found.tensors[one], numbers, rounding), (one, found.tensors[one], numbers)
+    alone, made = (
+        run(flat, make(), bind(flat, given), storage, every=False),
+        {line.name for line in flat.lines},
+    )
+    outputs = {t.name for t in flat.outputs}
+    assert (
+        alone.tensors.keys() & made == outputs & found.tensors.keys()
+    )  # each of the others goes once nothing reads it
+    for one in outputs & found.tensors.keys():
+        assert same_bits(alone.tensors[one], found.tensors[one]), one
     assert found.undecided.keys() == expected.undecided.keys()
     assert found.left_open == expected.left_open
     for kind in ("integers", "booleans", "undecided"):
