@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -50,7 +50,7 @@ def own_tasks(
         for name in options:
             if name not in has:
                 raise Unusable(f"{config.path}: {target.label}: no check takes {name}")
-        _choosable(config, target, formula_id, options.get("conventions"))
+        _usable(config, target, formula_id, options)
         place = target.address, config.folders, target.adapter
         listed = tuple(replace(deviation, formula=formula_id) for deviation in target.known)
         options = {"causes": News(target.label, formula_id, listed), **options} if listed else options
@@ -59,23 +59,41 @@ def own_tasks(
     return tasks, known
 
 
-def _choosable(config: Config, target: OwnTarget, formula_id: str, conventions: Any) -> None:
-    """Whether a formula has the conventions that are named, which is found before anything is run.
+def _usable(config: Config, target: OwnTarget, formula_id: str, options: Mapping[str, Any]) -> None:
+    """Whether a formula has what options name, its conventions, sizes and numbers: found before anything is run.
 
     Raises:
         Unusable: it has not; the message names the file and the key.
     """
+    from spec.language.formula import Formula
     from spec.language.registry import statement
     from verify.edges import split
+    from verify.inputs.ranges import Ranges
+    from verify.inputs.size_rules import Supported
     from verify.search.nearest import OTHERS
 
-    if not isinstance(conventions, Mapping):
-        return
-    try:
-        statement(formula_id).choose(split({k: v for k, v in conventions.items() if k != OTHERS})[1])
-    except (ValueError, Unusable) as error:
-        number = f"target[{config.targets.index(target) + 1}]." if "conventions" in target.options else ""
-        raise Unusable(f"{config.path}: {config.table}{number}conventions: {error}") from None
+    formula, given = statement(formula_id), options.get("conventions")
+    named = {k: v for k, v in given.items() if k != OTHERS} if isinstance(given, Mapping) else {}
+
+    def chosen() -> Mapping[str, str]:
+        return formula.choose(split(named)[1])
+
+    reads: dict[str, tuple[str, Callable[[], Any]]] = {"conventions": ("conventions", chosen)}
+    if isinstance(formula, Formula):
+        of = formula
+        reads |= {
+            "sizes": ("sizes", lambda: Supported.of(of, options["sizes"], None)),
+            "fixed": ("set", lambda: Supported.of(of, None, options["fixed"])),
+            "ranges": ("ranges", lambda: Ranges.of(of, options["ranges"], chosen())),
+        }
+    for name, (key, read_it) in reads.items():
+        if not options.get(name):
+            continue
+        try:
+            read_it()
+        except (ValueError, Unusable) as error:
+            number = f"target[{config.targets.index(target) + 1}]." if name in target.options else ""
+            raise Unusable(f"{config.path}: {config.table}{number}{key}: {error}") from None
 
 
 def misnamed(known: Sequence[Deviation], reports: Sequence[Report]) -> list[str]:

@@ -210,6 +210,13 @@ def picture(made: Table, title: str) -> str:
     )
 
 
+LEGEND = (
+    "✓ conforms  ≈ imprecise  ✗ falsified  ? inconclusive  – not applicable\n"
+    "error/bound: 1 is the bound derived from the statement; for a law p is ln p / ln level of its worst test\n"
+    "in sigma: the largest error beside the spread of careful arithmetic's, at sizes of real models too"
+)
+
+
 def print_end(
     console: Console,
     reports: Sequence[Report],
@@ -222,15 +229,9 @@ def print_end(
     """Everything after the bar: the table, known deviations with reasons (``listed`` in a file), news, absent peers."""
     from rich.text import Text
 
-    print_table(console, table(reports, judgement))
-    console.print(
-        Text(
-            "\n✓ conforms  ≈ imprecise  ✗ falsified  ? inconclusive  – not applicable\n"
-            "error/bound: 1 is the bound derived from the statement; for a law p is ln p / ln level of its worst test\n"
-            "in sigma: the largest error beside the spread of careful arithmetic's, at sizes of real models too",
-            style="dim",
-        )
-    )
+    if reports:
+        print_table(console, table(reports, judgement))
+        console.print(Text(f"\n{LEGEND}", style="dim"))
     if judgement.expected:
         console.print(f"\n[bold]Known deviations[/bold], all as listed in {listed}:")
         told: dict[str, dict[str, None]] = {}
