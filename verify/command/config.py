@@ -238,7 +238,7 @@ def _flag(at: Place, key: str, value: Any) -> bool:
 def _by_name(kinds: tuple[type, ...], example: str) -> Callable[[Place, str, Any], Any]:
     def make(at: Place, key: str, value: Any) -> Any:
         if key == "conventions" and value in ("auto", "ours"):  # as on the command line
-            return "auto" if value == "auto" else None
+            return "auto" if value == "auto" else {}
         if not isinstance(value, dict):
             at.refuse(key, f"expected a table such as {example}", value)
         for name, each in value.items():

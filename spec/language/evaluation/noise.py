@@ -52,7 +52,7 @@ type is the luck of one order, and a running mean does not have it.
 SAMPLES = 32
 """Evaluations from which an error is estimated: enough to know a standard deviation to about one part in eight."""
 MEMORY = 3e7
-"""Bytes that the tensors of all samples may hold that are evaluated side by side; the others follow. The more there are, the
+"""Bytes that the tensors of samples evaluated side by side may hold at once; the other samples follow. The more there are, the
 fewer work out anew what they share."""
 
 Expectation = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]

@@ -144,6 +144,15 @@ def test_known_deviations(here: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "value* is listed as a deviation but conforms now: remove it from attnspec.toml" in said
 
 
+def test_our_conventions_are_said_as_on_the_command_line(here: Path) -> None:
+    """A target that is judged under ours, where those of the file are sought."""
+    file = here / "attnspec.toml"
+    file.write_text(f'conventions = "auto"\n{ONE}conventions = "ours"\n')
+    config = read(file)
+    assert config.options["conventions"] == "auto"
+    assert resolved(config.options, config.targets[0].options, {})["conventions"] == {}
+
+
 ONE = '[[target]]\ncallable = "my_norms:beside"\nformula = "normalization.layer_norm"\n'
 
 
