@@ -32,7 +32,7 @@ from verify.accuracy.graded_examples import (
     single_examples,
     wide_examples,
 )
-from verify.accuracy.lost_digits import Explained, begun, placed
+from verify.accuracy.lost_digits import Explained, begun, comparable, placed
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example
 from verify.inputs.realistic_examples import realistic
@@ -75,8 +75,8 @@ SAMPLES, WIDE_SAMPLES = 24, {"value": 12, "gradient": 8}
 """Random evaluations for an example at default sizes, and for a wide one."""
 ANEW = 101
 """How far off the seed is for an example that is drawn anew."""
-PLACING, ALIKE = 4, 3.0
-"""Samples that tell how large an error of sums in the storage type would be, and by what factor another may differ from it."""
+PLACING = 4
+"""Samples that tell how large an error of sums in the storage type would be."""
 MODEL = 9e5
 """What an example of a stack of layers or of a whole model costs at least (:mod:`verify.inputs.sizes`)."""
 
@@ -98,7 +98,8 @@ class Grade:
     """The largest error in sigma over all entries, and what is needed for the root mean squares of both.
 
     ``broken``: whether there was an entry that is no finite number where even the bound is one; ``beyond``: how many entries are
-    beyond the limit, and ``rare``: up to what share of all they are no matter; ``coarse``: an output that is far off.
+    beyond the limit, and ``rare``: up to what share of all they are no matter; ``coarse``: an output that is far off;
+    ``sought``: whether the place was looked for, which may not be found.
     """
 
     dtype: str
@@ -113,6 +114,7 @@ class Grade:
     rare: float = 0.0
     beyond: int = 0
     coarse: str = ""
+    sought: bool = False
 
     @property
     def typical(self) -> float:
@@ -127,9 +129,18 @@ class Grade:
     @property
     def imprecise(self) -> bool:
         """Whether careful arithmetic does not make such errors."""
-        far = self.beyond > self.rare * self.entries
-        several = self.typical > TYPICAL and self.entries >= MANY
-        return (self.sigma > WORST[self.dtype] and far) or several or bool(self.coarse)
+        far = self.sigma > WORST[self.dtype] and self.beyond > self.rare * self.entries
+        return far or self.several or bool(self.coarse)
+
+    @property
+    def several(self) -> bool:
+        """Whether all entries together are further off than careful ones."""
+        return self.typical > TYPICAL and self.entries >= MANY
+
+    @property
+    def rather_all(self) -> bool:
+        """Whether it is all entries together that are too far off, and no single one."""
+        return self.several and self.sigma <= WORST[self.dtype]
 
     def see(self, name: str, got: Any, value: Reals, sigma: Reals, judged: Any, members: int = 1) -> None:
         """Count the entries of one output that are judged, and are no larger than the type holds; of equal ``members`` once."""
@@ -260,7 +271,8 @@ def _count(
             bounds = bounds_at(judge, example, dtype, kind)
             held = {name: bound for name, bound in bounds.items() if name in compared.got}
             grade.broken = broken(held, compared.furthest(held))
-        if own.imprecise and not grade.place.name:
+        if own.imprecise and not grade.sought:
+            grade.sought = True
             steps = long_steps(judge.formula, example.sizes)
             grade.place = _place(judge, compared, dtype, setting.seed, steps)
     return True
@@ -317,7 +329,10 @@ def _concluded(
         result.verdict = FALSIFIED if fails else IMPRECISE
         at = ", ".join(f"{size} = {value}" for size, value in worst.sizes.items())
         result.details.update(place=str(worst.place), explained=worst.place.certain)
-        off = f"{worst.sigma:.3g} sigma off careful arithmetic in {dtype}, {digits:.1f} digits lost"
+        all_of_it = f", {worst.typical:.2g} as the root mean square of all" if worst.rather_all else ""
+        off = (
+            f"{worst.sigma:.3g} sigma off careful arithmetic in {dtype}{all_of_it}, {digits:.1f} digits lost"
+        )
         result.message = (
             f"{judge.formula.id}: {setting.caller.name}: {worst.coarse or worst.what} is "
             f"{f'not finite in {dtype}' if worst.broken else off}, at {at}"
@@ -352,7 +367,7 @@ def _place(judge: Judge, compared: Comparison, dtype: str, seed: int, steps: Col
         for o, (_, sigma) in zip(compared.flat.outputs, coarse, strict=True)
         if o.name in both
     )
-    return Explained("", dtype, 0.0, size / off) if 1 / ALIKE**2 < size / off < ALIKE**2 else found
+    return Explained("", dtype, 0.0, size / off) if comparable(size / off) else found
 
 
 __all__ = ["GRADED", "USUAL", "Grade", "accuracy_check"]

@@ -29,6 +29,8 @@ COARSE = ("float16", "bfloat16")
 """Types in which a line may have been held."""
 MOST = 0.5
 """The share of the error's square above which a line is said to be its cause."""
+ALIKE = 3.0
+"""By what factor an error may differ from one that it is said to be about as large as."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,13 @@ def placed(
     best = max(tried, key=lambda each: (round(each.share, 3), -len(each.name)))
     if best.certain:
         return best
-    return min(tried, key=lambda each: abs(math.log(each.size)))
+    nearest = min(tried, key=lambda each: abs(math.log(each.size)))
+    return nearest if comparable(nearest.size) else Explained()
+
+
+def comparable(size: float) -> bool:
+    """Whether an error is about as large as another; ``size`` is the ratio of their squares."""
+    return 1 / ALIKE**2 < size < ALIKE**2
 
 
 def _names(flat: Flat, inputs: Mapping[str, Any]) -> Iterator[str]:
@@ -140,4 +148,4 @@ def _held(flat: Flat, inputs: Mapping[str, Any], name: str, dtype: str) -> dict[
     return run(flat, Walk(), bind(flat, changed), finish=finish).tensors
 
 
-__all__ = ["Explained", "begun", "placed"]
+__all__ = ["Explained", "begun", "comparable", "placed"]

@@ -7,6 +7,7 @@ callable's largest error is below 12 sigma over all that was measured, the limit
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from verify.mutants import precision, variants
 from verify.mutants.precision import held
 from verify.output.table import accuracy, overall, table, verdict_of
 from verify.properties.values import Judge
-from verify.report import CheckResult, Report
+from verify.report import IMPRECISE, CheckResult, Report
 from verify.search.search import Clock
 from verify.search.setting import Setting
 from verify.subject.caller import Caller
@@ -288,7 +289,7 @@ def test_the_line_that_was_rounded_is_found_entry_by_entry(line: str, dtype: str
 
 
 def test_an_error_that_no_line_explains_is_described_by_its_size() -> None:
-    """Random errors of a size are 'about as large as if', never 'as if'."""
+    """Random errors of a size are 'about as large as if', never 'as if'; where no line makes such, nothing is said."""
     formula = find(ATTENTION)
     example = realistic(formula, ladder(formula, EVERY_SIZE)[0], "float32", 0, False)
     error = 1e-4 * np.random.default_rng(0).standard_normal(
@@ -297,6 +298,21 @@ def test_an_error_that_no_line_explains_is_described_by_its_size() -> None:
     found = placed(formula.flat(), example.inputs, {"z": error}, {"z": np.ones_like(error)}, "float32")
     assert not found.certain
     assert str(found).startswith("an error about as large as if `")
+    smaller = placed(
+        formula.flat(), example.inputs, {"z": 1e-5 * error}, {"z": np.ones_like(error)}, "float32"
+    )
+    assert str(smaller) == ""
+
+
+def test_an_error_that_all_entries_share_is_told_with_their_root_mean_square() -> None:
+    """No entry is beyond the limit, and all together are: the message says by which of both it is judged."""
+    found = graded(lambda s: s.softmax(-1) * (1 + 2.0**-19), SOFTMAX)
+    assert found.verdict == IMPRECISE
+    told = re.search(r"is ([\d.]+) sigma off", found.message)
+    assert told is not None
+    assert float(told[1]) <= WORST["float32"]
+    assert " as the root mean square of all, " in found.message
+    assert "held in" not in found.message
 
 
 def test_a_report_that_is_falsified_is_not_called_imprecise() -> None:
