@@ -99,7 +99,7 @@ class Grade:
 
     ``broken``: whether there was an entry that is no finite number where even the bound is one; ``beyond``: how many entries are
     beyond the limit, and ``rare``: up to what share of all they are no matter; ``coarse``: an output that is far off;
-    ``sought``: whether the place was looked for, which may not be found.
+    ``place``: where digits are lost, once that was looked for.
     """
 
     dtype: str
@@ -109,12 +109,11 @@ class Grade:
     sigmas: float = 0.0
     entries: int = 0
     sizes: dict[str, int] = field(default_factory=dict)
-    place: Explained = field(default_factory=Explained)
+    place: Explained | None = None
     broken: bool = False
     rare: float = 0.0
     beyond: int = 0
     coarse: str = ""
-    sought: bool = False
 
     @property
     def typical(self) -> float:
@@ -271,8 +270,7 @@ def _count(
             bounds = bounds_at(judge, example, dtype, kind)
             held = {name: bound for name, bound in bounds.items() if name in compared.got}
             grade.broken = broken(held, compared.furthest(held))
-        if own.imprecise and not grade.sought:
-            grade.sought = True
+        if own.imprecise and grade.place is None:
             steps = long_steps(judge.formula, example.sizes)
             grade.place = _place(judge, compared, dtype, setting.seed, steps)
     return True
@@ -328,7 +326,8 @@ def _concluded(
     if fails or worst.imprecise:
         result.verdict = FALSIFIED if fails else IMPRECISE
         at = ", ".join(f"{size} = {value}" for size, value in worst.sizes.items())
-        result.details.update(place=str(worst.place), explained=worst.place.certain)
+        place = worst.place or Explained()
+        result.details.update(place=str(place), explained=place.certain)
         all_of_it = f", {worst.typical:.2g} as the root mean square of all" if worst.rather_all else ""
         off = (
             f"{worst.sigma:.3g} sigma off careful arithmetic in {dtype}{all_of_it}, {digits:.1f} digits lost"
@@ -336,13 +335,13 @@ def _concluded(
         result.message = (
             f"{judge.formula.id}: {setting.caller.name}: {worst.coarse or worst.what} is "
             f"{f'not finite in {dtype}' if worst.broken else off}, at {at}"
-            + (f": {worst.place}" if (worst.place.name or worst.place.since) and not worst.broken else "")
+            + (f": {place}" if str(place) and not worst.broken else "")
         )
 
 
 def _told_first(name: str, grade: Grade) -> tuple[bool, bool, bool, bool, float]:
     """By what the grade that is told is chosen: values before gradients, which follow from them."""
-    return grade.broken, grade.imprecise, name.startswith("value"), bool(str(grade.place)), grade.sigma
+    return grade.broken, grade.imprecise, name.startswith("value"), bool(str(grade.place or "")), grade.sigma
 
 
 def _place(judge: Judge, compared: Comparison, dtype: str, seed: int, steps: Collection[Size]) -> Explained:

@@ -264,4 +264,4 @@ OPTIONS: dict[str, tuple[str, Callable[[Place, str, Any], Any]]] = {
 }
 """The options of a check: the key, the name that :func:`verify.check` has for it, and what reads it."""
 
-__all__ = ["Config", "OwnTarget", "nearest", "read"]
+__all__ = ["OPTIONS", "Config", "OwnTarget", "nearest", "read"]

@@ -7,10 +7,11 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verify.command.config import Config, OwnTarget, nearest, read
+from verify.command.config import OPTIONS, Config, OwnTarget, nearest, read
 from verify.command.ended import CHECK
 from verify.command.profiles import resolved
 from verify.command.workers import Task
@@ -75,25 +76,19 @@ def _usable(config: Config, target: OwnTarget, formula_id: str, options: Mapping
     formula, given = statement(formula_id), options.get("conventions")
     named = {k: v for k, v in given.items() if k != OTHERS} if isinstance(given, Mapping) else {}
 
-    def chosen() -> Mapping[str, str]:
-        return formula.choose(split(named)[1])
-
-    reads: dict[str, tuple[str, Callable[[], Any]]] = {"conventions": ("conventions", chosen)}
-    if isinstance(formula, Formula):
-        of = formula
-        reads |= {
-            "sizes": ("sizes", lambda: Supported.of(of, options["sizes"], None)),
-            "fixed": ("set", lambda: Supported.of(of, None, options["fixed"])),
-            "ranges": ("ranges", lambda: Ranges.of(of, options["ranges"], chosen())),
-        }
-    for name, (key, read_it) in reads.items():
-        if not options.get(name):
-            continue
+    def read_from(key: str, reading: Callable[[], Any]) -> Any:
         try:
-            read_it()
+            return reading()
         except (ValueError, Unusable) as error:
-            number = f"target[{config.targets.index(target) + 1}]." if name in target.options else ""
+            own = OPTIONS[key][0] in target.options
+            number = f"target[{config.targets.index(target) + 1}]." if own else ""
             raise Unusable(f"{config.path}: {config.table}{number}{key}: {error}") from None
+
+    chosen = read_from("conventions", lambda: formula.choose(split(named)[1]))
+    if isinstance(formula, Formula):
+        read_from("sizes", partial(Supported.of, formula, options.get("sizes")))
+        read_from("set", partial(Supported.of, formula, None, options.get("fixed")))
+        read_from("ranges", partial(Ranges.of, formula, options.get("ranges"), chosen))
 
 
 def misnamed(known: Sequence[Deviation], reports: Sequence[Report]) -> list[str]:

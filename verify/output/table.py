@@ -31,6 +31,11 @@ HEADS = {
     "robustness": "robust",
     "law": "law",
 }
+LEGEND = (
+    "✓ conforms  ≈ imprecise  ✗ falsified  ? inconclusive  – not applicable\n"
+    "error/bound: 1 is the bound derived from the statement; for a law p is ln p / ln level of its worst test\n"
+    "in sigma: the largest error beside the spread of careful arithmetic's, at sizes of real models too"
+)
 SIGNS = {"conforms": "✓", "imprecise": "≈", "falsified": "✗", "inconclusive": "?", "known": "✗", "": "–"}
 COLOURS = {
     "conforms": "green",
@@ -208,13 +213,6 @@ def picture(made: Table, title: str) -> str:
     return re.sub(
         r"@font-face \{.*?\}\s*", "", console.export_svg(title=title, unique_id="attnspec"), flags=re.S
     )
-
-
-LEGEND = (
-    "✓ conforms  ≈ imprecise  ✗ falsified  ? inconclusive  – not applicable\n"
-    "error/bound: 1 is the bound derived from the statement; for a law p is ln p / ln level of its worst test\n"
-    "in sigma: the largest error beside the spread of careful arithmetic's, at sizes of real models too"
-)
 
 
 def print_end(

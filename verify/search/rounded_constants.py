@@ -15,9 +15,7 @@ from typing import Any
 import numpy as np
 
 from spec.language.arrays import Tensor
-from spec.language.evaluation.binding import bind
-from spec.language.evaluation.evaluate import run
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.evaluate import evaluate
 from spec.language.expr import Literal, lift
 from spec.language.flatten import Flat
 from spec.language.lines import define
@@ -48,7 +46,7 @@ def constants_rounded(
         if way is not None and not parts:
             continue
         flat = judge.flat if way is None else _with(judge.flat, parts, inputs, way)
-        values = _outputs(flat, inputs)
+        values = evaluate(flat, inputs)
         yield [replace(e, value=value) for e, value in zip(expected, values, strict=True)]
 
 
@@ -94,12 +92,7 @@ def _with(flat: Flat, parts: Sequence[Spot], inputs: Any, way: Callable[[float],
 def _value(flat: Flat, spot: Spot, inputs: Any) -> float:
     tensor = Tensor(CONSTANT)
     alone = replace(flat, lines=(define(tensor, spot.part),), outputs=(tensor,))
-    return float(_outputs(alone, inputs)[0])
-
-
-def _outputs(flat: Flat, inputs: Any) -> list[Reals]:
-    done = run(flat, Walk(), bind(flat, inputs))
-    return [done.tensors[t.name].floats() for t in flat.outputs]
+    return float(evaluate(alone, inputs)[0])
 
 
 __all__ = ["constants_rounded", "right_with_rounded_constants"]

@@ -118,7 +118,7 @@ def _passing(
 
 
 def _bytes(tensor: Any) -> int:
-    """Bytes that a tensor keeps from others; of a view those of what it shows."""
+    """Bytes that a tensor keeps others from using; of a view those of the array that it shows a part of."""
     array = tensor.value if isinstance(tensor, Num) else tensor
     while isinstance(array.base, np.ndarray):
         array = array.base
