@@ -118,7 +118,7 @@ class Deadline:
 @contextmanager
 def unable_to_exit() -> Iterator[None]:
     """``os._exit`` in user code would end the checker without a word; here it is an error like any other. A process that user
-    code has branched off may end as it likes.
+    code has branched off may end as it likes, and ends here at the latest: it would go on as a second checker.
     """
     saved, own = os._exit, os.getpid()
 
@@ -131,6 +131,8 @@ def unable_to_exit() -> Iterator[None]:
     try:
         yield
     finally:
+        if os.getpid() != own:
+            saved(0)
         os._exit = saved
 
 

@@ -273,13 +273,26 @@ def checked_alone(folder, text):
     )  # fmt: skip
 
 
-def test_a_process_that_user_code_branches_off_may_end(tmp_path):
-    """As those of multiprocessing do: the check goes on once, in its own process."""
+@pytest.mark.parametrize(
+    "ends", ["os._exit(0)", "return (x * y).sum(-1)", "raise ValueError", "raise SystemExit(3)"]
+)
+def test_a_process_that_user_code_branches_off_ends_with_its_call(tmp_path, ends):
+    """As those of multiprocessing do, or when it comes back: the check goes on once, in its own process."""
     ran = checked_alone(
         tmp_path,
-        "import os\n\ndef dot(x, y):\n    child = os.fork()\n    if not child:\n        os._exit(0)\n"
+        f"import os\n\ndef dot(x, y):\n    child = os.fork()\n    if not child:\n        {ends}\n"
         "    os.waitpid(child, 0)\n    return (x * y).sum(-1)\n",
     )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.count("conforms: ") == 1
+
+
+def test_a_process_that_a_module_branches_off_as_it_is_imported_ends_with_the_import(tmp_path):
+    """Else it would check, too."""
+    ran = checked_alone(
+        tmp_path, "import os\n\nif child := os.fork():\n    os.waitpid(child, 0)\n\n"
+        "def dot(x, y):\n    return (x * y).sum(-1)\n",
+    )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.count("conforms: ") == 1
 
