@@ -239,6 +239,11 @@ PLAIN: Defects = [
     (ATTENTION, lambda q, k, v, mask=None: (weights(scores(q, k), mask) @ v).numpy(), "returns ndarray"),
     ("scores.dot", lambda q, k: k @ q.mT, "axes swapped: the result is right but transposed"),
     ("scores.general", lambda q, k, W: q @ W.T @ k.mT, "W is read as its transpose"),
+    (
+        "feedforward.relu",
+        lambda x, W_1, b_1, W_2, b_2: F.linear(F.relu(F.linear(x, W_1, b_1)), W_2, b_2),
+        "W_1, W_2 are read as their transposes, as nn.Linear keeps its weight",
+    ),
     ("positional.sinusoidal", even, "supports only even d"),
     (CELL, lambda *a: impl.recurrent.lstm_cell(*a)[::-1], "the results are exchanged"),
     # What is left out, exchanged or put in the place of something else.

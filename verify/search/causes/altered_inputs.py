@@ -175,7 +175,17 @@ def _left_out(evidence: Evidence) -> Iterator[Explanation]:
 
 
 def _turned(evidence: Evidence) -> Iterator[Explanation]:
-    """An input that is read the wrong way round: square ones transposed, others along an axis from its end."""
+    """An input that is read the wrong way round: square ones transposed, others along an axis from its end; or all weights as
+    their transposes, which is how layers of PyTorch keep them.
+    """
+    weights = [item.name for item in _arrays(evidence) if item.role == "parameter" and len(item.shape) >= 2]
+    if len(weights) > 1:
+        yield (
+            f"axes swapped: {', '.join(weights)} are read as their transposes, as nn.Linear keeps its weight",
+            _at(
+                evidence, lambda example: {name: np.swapaxes(example.inputs[name], -1, -2) for name in weights}
+            ),
+        )
     for item in _arrays(evidence):
         name, shape = item.name, item.shape
         if len(shape) >= 2:  # where its sizes are equal: elsewhere it does not fit
