@@ -11,7 +11,7 @@ import torch
 from verify.accuracy.grades import accuracy_check
 from verify.edges import STRICT, UNREAD
 from verify.faults import Fault, Unsupported
-from verify.properties.gradients import JUDGED, differentiable, undifferentiated
+from verify.properties.gradients import JUDGED, NO_GRADIENT, differentiable, undifferentiated
 from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
 from verify.properties.scenarios import Scenario, applicable
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Report
@@ -158,7 +158,9 @@ def graded(
     ratios = [c.worst_ratio for c in report.falsified if c.kind == "value" and c.dtype in (None, same)]
     if any(ratio is None or ratio > COARSER for ratio in ratios) or setting.clock.over:
         return []
-    result = accuracy_check(setting, kind, not wrong & {"value", "gradient"}, limit)
+    none = any(check.kind == "gradient" and NO_GRADIENT in check.message for check in report.checks)
+    gradients = not none and not wrong & {"value", "gradient"}
+    result = accuracy_check(setting, kind, gradients, limit, report if asked else None)
     if (result.verdict == INCONCLUSIVE and not asked) or (ratios and not result.details.get("explained")):
         return []
     if not asked and result.verdict != CONFORMS:

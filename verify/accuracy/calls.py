@@ -26,7 +26,7 @@ from verify.properties.gradients import backward, differentiable, gradient_quest
 from verify.properties.scenarios import passed_once
 from verify.properties.values import Judge
 from verify.subject.caller import Caller
-from verify.subject.returned import values
+from verify.subject.returned import unconnected, values
 
 MEMBERS, COST = (67, 2), 5e6
 """So many equal members has a batch; the more if they then cost no more than so much (:mod:`verify.inputs.sizes`)."""
@@ -131,24 +131,32 @@ def value_of(judge: Judge, caller: Caller, example: Example, way: Way = PLAIN) -
 
 
 def gradient_of(judge: Judge, caller: Caller, example: Example, way: Way = PLAIN) -> Comparison | None:
-    """The gradients, where there are any. In a batch only the first member has a share in them."""
+    """The gradients; those by inputs without a path to the outputs are 0, and so are all where the outputs carry none. In a batch
+    only the first member has a share in them.
+
+    None where the statement does not say what they are.
+
+    Raises:
+        Fault: the call or the backward pass fails.
+    """
     if unsaid(judge, example):
         return None
     asked = _called(judge, example, way)
     arguments = _arguments(caller, asked, way, True)
     outputs = caller.results(arguments, asked.sizes, asked.batch, asked.dtype)
-    if not any(out.requires_grad for out in outputs):
-        return None
-    found = backward(caller, asked, arguments, outputs)
+    if any(out.requires_grad for out in outputs):
+        found = backward(caller, asked, arguments, outputs)
+    else:  # somebody has called it under no_grad at these sizes, say: at others there were some
+        found = dict.fromkeys(differentiable(judge))
     data = {tensor.name for tensor in judge.formula.tensors if tensor.role == "data"}
     gradients = vjp(judge.formula, list(found), judge.conventions).gradients
     flat, inputs = gradient_question(judge, example.inputs, example.cotangents, list(found))
     got, names = {}, {}
     for name, tensor in gradients.items():
-        if found[name] is not None:
-            value = values(found[name])
-            got[tensor.name] = value[0] if way.batched and name in data else value
-            names[tensor.name] = f"the gradient of {name}"
+        shape = np.shape(asked.inputs[name])
+        value = unconnected(name, shape) if found[name] is None else values(found[name])
+        got[tensor.name] = value[0] if way.batched and name in data else value
+        names[tensor.name] = f"the gradient of {name}"
     return Comparison(flat, inputs, got, names, way)
 
 

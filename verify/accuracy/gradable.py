@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -15,21 +14,23 @@ from spec.language.flatten import Flat
 from spec.language.trees import walk
 from verify.inputs.examples import Example
 from verify.properties.gradients import differentiable, expected_gradients
-from verify.properties.values import Judge, Reals
+from verify.properties.values import Expected, Judge, Reals
 
 LINEAR = 0.1
 """At default sizes weights may saturate a softmax. An output is graded where even its bound is at most this share of it, both as
 root mean squares: there errors are proportional to the roundings, and their spread says what to expect."""
 
 
-def bounds_at(judge: Judge, example: Example, dtype: str, kind: str) -> dict[str, Any]:
-    """Where an implementation may overflow is not graded: there the bound is infinite."""
+def expected_at(judge: Judge, example: Example, dtype: str, kind: str) -> dict[str, Expected]:
+    """What the statement says of each output, or gradient. Where an implementation may overflow is not graded: there the bound
+    is infinite.
+    """
     if kind == "value":
-        return {e.name: e.bound for e in judge.expect(example.inputs, dtype, rigorous=False)}
+        return {e.name: e for e in judge.expect(example.inputs, dtype, rigorous=False)}
     wrt = differentiable(judge)
     found = expected_gradients(judge, example.inputs, example.cotangents, wrt, dtype)
     names = vjp(judge.formula, wrt, judge.conventions).gradients
-    return {names[name].name: e.bound for name, e in found.items()}
+    return {names[name].name: e for name, e in found.items()}
 
 
 def gradable(value: Reals, got: Any, bound: Any) -> Any:
@@ -56,13 +57,4 @@ def _compared(flat: Flat) -> tuple[Compare, ...]:
     return tuple(node for line in flat.lines for node in walk(line.right) if isinstance(node, Compare))
 
 
-def broken(bounds: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
-    """Whether an entry is no finite number where no right implementation overflows."""
-    return any(
-        got.shape == np.shape(bounds[name]) and bool((~np.isfinite(got) & np.isfinite(bounds[name])).any())
-        for name, got in found.items()
-        if name in bounds
-    )
-
-
-__all__ = ["bounds_at", "broken", "gradable", "kinked"]
+__all__ = ["expected_at", "gradable", "kinked"]

@@ -72,7 +72,7 @@ def wide_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
 
 def aligned_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     """Examples of sizes that are equal and multiples of 64, which fast paths ask for, where that is cheap: with a mask and
-    without one by turns, the latter with one sequence for several inputs; and of those of usual models.
+    without one by turns, the latter with one sequence for several inputs, once also with several; and of those of usual models.
     """
     judge, caller = setting.judge, setting.caller
     if caller.sizes.few:
@@ -87,7 +87,10 @@ def aligned_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Exampl
         if _affordable(setting, dtype, sizes):
             masks = turn % 2 == 0 and maskable
             made = realistic(judge.formula, sizes, dtype, setting.seed, masks, caller.sizes, number=turn)
-            yield alike(judge, made) if turn else made
+            if turn % 2:
+                yield alike(judge, made)  # whose softmax is nearly that of each position itself
+            if turn % 2 == 0 or turn == 1:
+                yield made
 
 
 def long_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
@@ -98,8 +101,11 @@ def long_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     if caller.sizes.few or dtype not in BROAD:
         return
     sizes = (deep if kind == "value" else long)(judge.formula, caller.sizes)
-    if sizes is not None and _affordable(setting, dtype, sizes):
-        yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
+    if sizes is None or not _affordable(setting, dtype, sizes):
+        return
+    masked = kind == "value" and caller.takes_mask and any(t.role == "mask" for t in judge.formula.tensors)
+    for masks in (False, True)[: 1 + masked]:
+        yield realistic(judge.formula, sizes, dtype, setting.seed, masks, caller.sizes)
 
 
 def single_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:

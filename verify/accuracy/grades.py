@@ -19,8 +19,9 @@ import numpy as np
 from spec.language.evaluation.dimensions import Size
 from spec.language.evaluation.noise import expected
 from spec.language.evaluation.precision import FORMATS, Precision
-from verify.accuracy.calls import Comparison, gradient_of, value_of, ways
-from verify.accuracy.gradable import bounds_at, broken, gradable, kinked
+from verify.accuracy.beyond import EXACT, Beyond, accounts_for, violation
+from verify.accuracy.calls import PLAIN, Comparison, Way, gradient_of, value_of, ways
+from verify.accuracy.gradable import expected_at, gradable, kinked
 from verify.accuracy.graded_examples import (
     MANY,
     PATIENCE,
@@ -33,6 +34,7 @@ from verify.accuracy.graded_examples import (
     wide_examples,
 )
 from verify.accuracy.lost_digits import Explained, begun, comparable, placed
+from verify.edges import SHAPES, STRICT
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example
 from verify.inputs.realistic_examples import realistic
@@ -40,8 +42,9 @@ from verify.inputs.realistic_sizes import long_steps
 from verify.properties.gradients import differentiable, with_cotangents
 from verify.properties.scenarios import alike
 from verify.properties.values import Judge, Reals
-from verify.report import CONFORMS, FALSIFIED, IMPRECISE, INCONCLUSIVE, CheckResult
+from verify.report import CONFORMS, FALSIFIED, IMPRECISE, INCONCLUSIVE, CheckResult, Counterexample, Report
 from verify.search.setting import Setting
+from verify.subject.wording import refusal
 
 GRADED = ("float32", "bfloat16", "float16")
 """Types that are graded: the value in float64 must be exact beside the error."""
@@ -97,9 +100,9 @@ GRADING: dict[str, Callable[[Setting, str, str], Iterator[Example]]] = {
 class Grade:
     """The largest error in sigma over all entries, and what is needed for the root mean squares of both.
 
-    ``broken``: whether there was an entry that is no finite number where even the bound is one; ``beyond``: how many entries are
-    beyond the limit, and ``rare``: up to what share of all they are no matter; ``coarse``: an output that is far off;
-    ``place``: where digits are lost, once that was looked for.
+    ``violates``: what shows that it is no matter of digits, if something does; ``beyond``: how many entries are beyond the limit,
+    and ``rare``: up to what share of all they are no matter; ``coarse``: an output that is far off; ``place``: where digits are
+    lost, once that was looked for.
     """
 
     dtype: str
@@ -110,7 +113,7 @@ class Grade:
     entries: int = 0
     sizes: dict[str, int] = field(default_factory=dict)
     place: Explained | None = None
-    broken: bool = False
+    violates: Beyond = field(default_factory=Beyond)
     rare: float = 0.0
     beyond: int = 0
     coarse: str = ""
@@ -208,7 +211,11 @@ def graded(
 
 
 def accuracy_check(
-    setting: Setting, dtype: str, gradients: bool = True, limit: float | None = None
+    setting: Setting,
+    dtype: str,
+    gradients: bool = True,
+    limit: float | None = None,
+    report: Report | None = None,
 ) -> CheckResult:
     """The accuracy in a type, at default sizes and at realistic ones; of values also where no size is small, of gradients not.
 
@@ -216,64 +223,130 @@ def accuracy_check(
         setting: what is checked.
         dtype: the type.
         gradients: whether gradients are graded, too.
-        limit: beyond how many sigma the check fails; without it, it is imprecise at most.
+        limit: beyond how many sigma the check fails; without it, it is imprecise at most, unless it violates the statement.
+        report: what was found before, of which it is a part: calls that raise an error are told there, as a property.
     """
     judge, caller = setting.judge, setting.caller
     found: dict[str, Grade] = {}
     result = CheckResult(f"accuracy in {dtype}", "accuracy", CONFORMS, dtype=dtype)
     kinds = ["value"] + (["gradient"] if gradients and differentiable(judge) else [])
+    exact = (
+        []
+        if report is None
+        else [check for check in report.checks if check.dtype == EXACT and not check.reported]
+    )
+    right = [check.kind for check in exact if check.verdict == CONFORMS]
+    failed = [check.counterexample for check in exact if check.kind == "value" and check.counterexample]
     try:
         for kind in kinds:
             for name, examples in GRADING.items():
                 if setting.clock.over or caller.hung:
                     break
-                grade, wide = Grade(dtype, rare=RARE[kind]), name != DEFAULT
+                grade = Grade(dtype, rare=RARE[kind])
+                grading = Grading(setting, kind, name != DEFAULT, grade, kind in right, report)
                 for example in examples(setting, dtype, kind):
-                    if (
-                        not setting.clock.over
-                        and not caller.hung
-                        and _count(setting, example, kind, wide, grade)
-                    ):
+                    if not setting.clock.over and not caller.hung and grading.count(example):
                         result.examples += 1
                 if grade.entries:
                     found[f"{kind}, {name} sizes"] = grade
-    except (Fault, Unsupported) as said:
+    except Fault as said:
+        result.verdict, result.message = INCONCLUSIVE if report is None else FALSIFIED, str(said)
+        return result
+    except Unsupported as said:
         result.verdict, result.message = INCONCLUSIVE, str(said)
         return result
-    _concluded(setting, result, found, limit)
+    _concluded(setting, result, found, limit, failed)
     return result
 
 
-def _count(
-    setting: Setting, example: Example, kind: str, wide: bool, grade: Grade, again: bool = False
-) -> bool:
-    """Count one example; False where there is nothing to compare."""
-    judge, dtype = setting.judge, example.dtype
-    if kind == "gradient":
-        example = with_cotangents(judge, example, setting.seed)
-    every = list(_called(setting, example, kind, wide))
-    if not every:
-        return False
-    bounds = {} if wide else bounds_at(judge, example, dtype, kind)
-    samples = WIDE_SAMPLES[kind] if wide else SAMPLES
-    if setting.space().sizing.budget > MODEL:  # hundreds of lines, each of which is kept for every sample
-        samples = 2 * samples // 3 if kind == "value" else samples // 2
-    grades = [Grade(dtype, rare=RARE[kind]) for _ in every]
-    graded(judge, every, dtype, samples, setting.seed, grades, bounds)
-    doubtful = kind == "gradient" and wide and kinked(judge) and any(own.imprecise for own in grades)
-    if doubtful and not again:  # what is wrong is so at any example, and what lies at a kink at one alone
-        return _count(setting, _drawn_anew(setting, example), kind, wide, grade, again=True)
-    for compared, own in zip(every, grades, strict=True):
-        own.sizes = {str(s): v for s, v in example.sizes.items()}
-        grade.join(own)
-        if wide and math.isinf(own.sigma) and not grade.broken:
-            bounds = bounds_at(judge, example, dtype, kind)
-            held = {name: bound for name, bound in bounds.items() if name in compared.got}
-            grade.broken = broken(held, compared.furthest(held))
-        if own.imprecise and grade.place is None:
-            steps = long_steps(judge.formula, example.sizes)
-            grade.place = _place(judge, compared, dtype, setting.seed, steps)
-    return True
+@dataclass(frozen=True)
+class Grading:
+    """How examples of one kind are counted.
+
+    Attributes:
+        setting: what is checked.
+        kind: "value" or "gradient".
+        wide: whether the examples are larger than those that are judged.
+        grade: what they are counted in.
+        exact: whether the callable is right in float64, at usual sizes.
+        report: where calls that raise an error are told; without it they are no matter.
+    """
+
+    setting: Setting
+    kind: str
+    wide: bool
+    grade: Grade
+    exact: bool
+    report: Report | None
+
+    def count(self, example: Example, again: bool = False) -> bool:
+        """Count one example; False where there is nothing to compare.
+
+        Raises:
+            Fault: what was returned has another shape or type than the statement's.
+            Unsupported: the callable does not support the type.
+        """
+        setting, judge, dtype, grade = self.setting, self.setting.judge, example.dtype, self.grade
+        if self.kind == "gradient":
+            example = with_cotangents(judge, example, setting.seed)
+        every = list(self._called(example))
+        if not every:
+            return False
+        expected = {} if self.wide else expected_at(judge, example, dtype, self.kind)
+        bounds = {name: each.bound for name, each in expected.items()}
+        samples = WIDE_SAMPLES[self.kind] if self.wide else SAMPLES
+        if setting.space().sizing.budget > MODEL:  # hundreds of lines, each of which is kept for every sample
+            samples = 2 * samples // 3 if self.kind == "value" else samples // 2
+        grades = [Grade(dtype, rare=RARE[self.kind]) for _ in every]
+        graded(judge, every, dtype, samples, setting.seed, grades, bounds)
+        imprecise = any(own.imprecise for own in grades)
+        if imprecise and self.kind == "gradient" and self.wide and kinked(judge) and not again:
+            # What is wrong is so at any example, and what lies at a kink at one alone.
+            return self.count(_drawn_anew(setting, example), again=True)
+        for compared, own in zip(every, grades, strict=True):
+            own.sizes = {str(s): v for s, v in example.sizes.items()}
+            grade.join(own)
+            if self.wide and (own.imprecise or math.isinf(own.sigma)) and not grade.violates.certain:
+                grade.violates = violation(judge, setting.caller, example, compared, self.exact)
+            if own.imprecise and grade.place is None and not grade.violates.said:
+                steps = long_steps(judge.formula, example.sizes)
+                grade.place = _place(judge, compared, dtype, setting.seed, steps)
+        return True
+
+    def _called(self, example: Example) -> Iterator[Comparison]:
+        """What comes of the plain call; of a wide example also of others, which are no matter where they take long."""
+        judge, caller = self.setting.judge, self.setting.caller
+        began = time.process_time()
+        plain = self._call(example, PLAIN)
+        if plain is None:
+            return
+        yield plain
+        others = ways(judge, caller, example, self.kind) if self.wide else ()
+        if len(others) * (time.process_time() - began) > PATIENCE:
+            return
+        for way in others:
+            if (found := self._call(example, way)) is not None:
+                yield found
+
+    def _call(self, example: Example, way: Way) -> Comparison | None:
+        """One call; None where there is nothing to compare, or it raises an error, which is a limit of the callable."""
+        judge, caller = self.setting.judge, self.setting.caller
+        try:
+            return (value_of if self.kind == "value" else gradient_of)(judge, caller, example, way)
+        except Unsupported:
+            if way == PLAIN:
+                raise
+        except Fault as fault:
+            said = refusal(str(fault), f"{judge.formula.id}: {caller.name}")
+            strict = self.setting.edges.get(SHAPES) == STRICT[SHAPES]
+            if self.report is None and way != PLAIN:
+                return None
+            if self.report is None or not self.wide or not said or strict:
+                raise
+            at = ", ".join(f"{size} = {value}" for size, value in example.sizes.items())
+            where = f"at {at}{', ' * bool(str(way))}{way}"
+            self.report.has(SHAPES, f"{where} it {said}: not judged there", "some")
+        return None
 
 
 def _drawn_anew(setting: Setting, example: Example) -> Example:
@@ -287,29 +360,12 @@ def _drawn_anew(setting: Setting, example: Example) -> Example:
     return alike(judge, made) if all(same[name] is value for name, value in example.inputs.items()) else made
 
 
-def _called(setting: Setting, example: Example, kind: str, wide: bool) -> Iterator[Comparison]:
-    """What comes of the plain call; of a wide example also of others, which are no matter where they fail or take long."""
-    judge, caller = setting.judge, setting.caller
-    call = value_of if kind == "value" else gradient_of
-    began = time.process_time()
-    plain = call(judge, caller, example)
-    if plain is None:
-        return
-    yield plain
-    others = ways(judge, caller, example, kind) if wide else ()
-    if len(others) * (time.process_time() - began) > PATIENCE:
-        return
-    for way in others:
-        try:
-            found = call(judge, caller, example, way)
-        except (Fault, Unsupported):  # robustness is asked for elsewhere
-            continue
-        if found is not None:
-            yield found
-
-
 def _concluded(
-    setting: Setting, result: CheckResult, found: Mapping[str, Grade], limit: float | None
+    setting: Setting,
+    result: CheckResult,
+    found: Mapping[str, Grade],
+    limit: float | None,
+    failed: Sequence[Counterexample],
 ) -> None:
     if not found:
         said = "time ran out" if setting.clock.over else "no example was graded"
@@ -322,26 +378,33 @@ def _concluded(
         sigma=sigma, digits=digits, sizes=worst.sizes, grades={name: g.to_dict() for name, g in found.items()}
     )
     result.message = f"within {sigma:.2g} sigma of careful arithmetic in {dtype}"
-    fails = worst.broken or (limit is not None and sigma > limit)
+    fails = worst.violates.certain or (limit is not None and sigma > limit)
     if fails or worst.imprecise:
         result.verdict = FALSIFIED if fails else IMPRECISE
         at = ", ".join(f"{size} = {value}" for size, value in worst.sizes.items())
-        place = worst.place or Explained()
-        result.details.update(place=str(place), explained=place.certain)
+        place = Explained() if worst.violates.said else worst.place or Explained()
+        explained = place.certain and accounts_for(place, judge, failed)
+        result.details.update(place=str(place), explained=explained)
         all_of_it = f", {worst.typical:.2g} as the root mean square of all" if worst.rather_all else ""
         off = (
             f"{worst.sigma:.3g} sigma off careful arithmetic in {dtype}{all_of_it}, {digits:.1f} digits lost"
         )
+        more = str(place) if worst.violates.certain else worst.violates.said or str(place)
         result.message = (
             f"{judge.formula.id}: {setting.caller.name}: {worst.coarse or worst.what} is "
-            f"{f'not finite in {dtype}' if worst.broken else off}, at {at}"
-            + (f": {place}" if str(place) and not worst.broken else "")
+            f"{worst.violates.said if fails and worst.violates.certain else off}, at {at}{more and f': {more}'}"
         )
 
 
 def _told_first(name: str, grade: Grade) -> tuple[bool, bool, bool, bool, float]:
     """By what the grade that is told is chosen: values before gradients, which follow from them."""
-    return grade.broken, grade.imprecise, name.startswith("value"), bool(str(grade.place or "")), grade.sigma
+    return (
+        grade.violates.certain,
+        grade.imprecise,
+        name.startswith("value"),
+        bool(str(grade.place or "")),
+        grade.sigma,
+    )
 
 
 def _place(judge: Judge, compared: Comparison, dtype: str, seed: int, steps: Collection[Size]) -> Explained:

@@ -108,7 +108,7 @@ def placed(
         for coarse in COARSE:
             if FORMATS[coarse].unit <= FORMATS[dtype].unit:
                 continue
-            made = _held(flat, inputs, name, coarse)
+            made = held(flat, inputs, name, coarse)
             change = {out: made[out].floats() - exact[out].floats() for out in errors}
             size = length(change)
             if not math.isfinite(size) or not size:
@@ -138,7 +138,7 @@ def _names(flat: Flat, inputs: Mapping[str, Any]) -> Iterator[str]:
             yield str(item)
 
 
-def _held(flat: Flat, inputs: Mapping[str, Any], name: str, dtype: str) -> dict[str, Any]:
+def held(flat: Flat, inputs: Mapping[str, Any], name: str, dtype: str) -> dict[str, Any]:
     """Every tensor, with one of them rounded to a type."""
     changed = {**inputs, name: rounded(inputs[name], dtype)} if name in inputs else inputs
 
@@ -148,4 +148,4 @@ def _held(flat: Flat, inputs: Mapping[str, Any], name: str, dtype: str) -> dict[
     return run(flat, Walk(), bind(flat, changed), finish=finish).tensors
 
 
-__all__ = ["Explained", "begun", "comparable", "placed"]
+__all__ = ["Explained", "begun", "comparable", "held", "placed"]

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, cycle
+from itertools import chain, cycle, pairwise
 from typing import Any
 
 from spec.language.arrays import Tensor
@@ -38,6 +38,10 @@ FULL = (512, 256, 128)
 """What is worked through in blocks of so many is filled by these: there is no rest, and what is made of the last few is empty."""
 BLOCK = 64
 """The smallest block in mind."""
+ROWS = (519, 263, 131)
+"""The same of all positions of data together, of which attention makes squares: past 2⁹, 2⁸ and 2⁷."""
+SQUARES = 3e6
+"""Entries that these may cost."""
 MEMBERS = (1_031, 131)
 """Members of a large batch: past each power of two up to 2¹⁰, or 2⁷ where inputs of so many would be large."""
 LOOKED_AT = tuple(sorted({0, *(2**power for power in range(5, 11)), *range(75, MEMBERS[0], 137)}))
@@ -69,16 +73,17 @@ Term = tuple[tuple[Any, ...], float]
 
 @dataclass(frozen=True)
 class Large:
-    """Sizes of which one is large, and about how many entries they cost."""
+    """Sizes of which one is large, or others ``beside`` it, too, and about how many entries they cost."""
 
     size: Size
     sizes: Mapping[Size, int]
     cost: float
+    beside: tuple[Size, ...] = ()
 
     @property
     def says(self) -> str:
-        """The large size."""
-        return f"{self.size} = {self.sizes[self.size]}"
+        """What is large."""
+        return ", ".join(f"{size} = {self.sizes[size]}" for size in (self.size, *self.beside))
 
     @property
     def tail(self) -> int:
@@ -116,6 +121,31 @@ def several_layers(formula: Formula, supported: Supported) -> tuple[Large, ...]:
     layers = () if supported.few else sorted(drawn.steps - drawn.along, key=str)
     made = [Large(size, small_but(drawn, supported, {size: LAYERS}), 0.0) for size in layers]
     return tuple(large for large in made if large.sizes[large.size] == LAYERS)
+
+
+@lru_cache(maxsize=512)
+def many_rows(formula: Formula, supported: Supported) -> tuple[Large, ...]:
+    """All positions of data many: equally many, and where there are two kinds of them, more of the one than of the other."""
+    drawn = sizing(formula, supported)
+    kinds = {
+        item.shape[-2]: None
+        for item in formula.tensors
+        if item.role == "data" and len(item.shape) > 1 and is_size(item.shape[-2])
+    }
+    first, *others = [size for size in kinds if size in drawn.symbols and size not in drawn.steps] or [None]
+    if first is None or supported.few:
+        return ()
+    made = []
+    for unequal in (False, True)[: 1 + bool(others)]:
+        for number, fewer in pairwise(ROWS):
+            sizes = small_but(
+                drawn, supported, {first: fewer if unequal else number, **dict.fromkeys(others, number)}
+            )
+            cost = _cost(formula, sizes)
+            if supported.fits(sizes) and cost <= SQUARES and entries(formula, sizes) <= INPUTS:
+                made.append(Large(first, sizes, cost, tuple(others)))
+                break
+    return tuple(made)
 
 
 def _largest(
@@ -236,6 +266,7 @@ __all__ = [
     "Large",
     "full_blocks",
     "large_sizes",
+    "many_rows",
     "members",
     "several_layers",
     "small_but",

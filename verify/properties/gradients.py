@@ -26,6 +26,8 @@ REAL = ("real", "positive", "nonnegative")
 JUDGED = ("float64", "float32")
 """Gradients are judged in these types; in 16-bit types the ratio is only reported."""
 
+NO_GRADIENT = "the output carries no gradient"
+
 
 def differentiable(judge: Judge) -> list[str]:
     """The inputs with respect to which there is a gradient."""
@@ -153,7 +155,7 @@ def pulled(caller: Caller, example: Example, arguments: list[Any]) -> dict[str, 
     """
     outputs = caller.results(arguments, example.sizes, example.batch, example.dtype)
     if not any(out.requires_grad for out in outputs):
-        raise Unsupported(f"{caller.formula.id}: {caller.name}: the output carries no gradient")
+        raise Unsupported(f"{caller.formula.id}: {caller.name}: {NO_GRADIENT}")
     return backward(caller, example, arguments, outputs)
 
 

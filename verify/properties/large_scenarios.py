@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from spec.language.formula import Formula
-from verify.faults import Fault
+from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example, Space, rounded
 from verify.inputs.large_sizes import (
     GRADIENTS,
@@ -24,12 +24,14 @@ from verify.inputs.large_sizes import (
     Large,
     full_blocks,
     large_sizes,
+    many_rows,
     members,
     several_layers,
     small_sizes,
 )
 from verify.inputs.realistic_examples import realistic
 from verify.properties.gradients import (
+    NO_GRADIENT,
     backward,
     compared,
     expected_batch,
@@ -54,7 +56,7 @@ def large_examples(
     """Each size large in its turn: values where it is as large as they allow, then gradients where it is as large as these do.
 
     One of them is with a mask, the other without; they are in each type in turn. Values are looked at twice where there are no
-    gradients. Then values where blocks are filled.
+    gradients. Then values where blocks are filled, where there are many rows and columns, and of several layers.
     """
     formula, supported, masks = judge.formula, space.supported, len(space.masks) > 1
     far = large_sizes(formula, supported)
@@ -78,10 +80,17 @@ def large_examples(
         dtype = dtypes[place % len(dtypes)]
         full = realistic(formula, large.sizes, dtype, seed + place, masks and place % 2 == 1, supported)
         yield replace(_within(space, full), regime=f"large sizes: {large.says}")
+    for place, large in enumerate(many_rows(formula, supported)):
+        for turn, dtype in enumerate(dtypes):
+            long = realistic(formula, large.sizes, dtype, seed + turn, masks and turn == place, supported)
+            yield replace(_within(space, long), regime=f"large sizes: {large.says}")
     for large in several_layers(formula, supported):
         for turn, dtype in enumerate(dtypes):
             deep = realistic(formula, large.sizes, dtype, seed + turn, masks and turn == 1, supported)
-            yield replace(_within(space, deep), regime=f"large sizes: {large.says}")
+            example = replace(_within(space, deep), regime=f"large sizes: {large.says}")
+            yield example
+            if turn == 0 and dtype in graded:
+                yield with_cotangents(judge, example, seed)
 
 
 def _telling(formula: Formula, large: Large, example: Example) -> Example:
@@ -142,9 +151,10 @@ def of_a_large_batch(judge: Judge, caller: Caller, example: Example) -> Outcome:
         dtype = kind or str(outputs[0].dtype).removeprefix("torch.")
         expected = [_spread(e, places, example) for e in judge.expect_batch(part, dtype=dtype)]
         outcome = worst([compare(e, values(g)) for e, g in zip(expected, outputs, strict=True)])
-        carried = any(out.requires_grad for out in outputs)
-        if outcome.fails or not carried or not example.cotangents or unsaid(judge, part):
+        if outcome.fails or not example.cotangents or unsaid(judge, part):
             return explain(judge, caller, outcome, example)
+        if not any(out.requires_grad for out in outputs):
+            raise Unsupported(f"{judge.formula.id}: {caller.name}: {NO_GRADIENT}")
         seeded = {name: _elsewhere_zero(value, places) for name, value in example.cotangents.items()}
         found = backward(caller, replace(example, cotangents=seeded), passed, outputs)
     except Fault as fault:

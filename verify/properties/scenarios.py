@@ -47,7 +47,8 @@ class Scenario:
     callables whose gradients conform. One with ``examples`` of its own draws them itself, with cotangents in the types in which
     gradients conform; a plain call is what it is about. One that ``repeats`` consists of plain
     calls, at inputs never seen before: that another is wrong, too, excuses it only if it came first. One that is ``fresh`` has a
-    few examples, of sizes never seen before. ``besides`` are examples that the statement alone is asked for, too.
+    few examples, of sizes never seen before. ``besides`` are examples that the statement alone is asked for, too. One with
+    batches of ``as_many`` members as the example's own sizes has such for all examples but the first.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Scenario:
     repeats: bool = False
     fresh: bool = False
     besides: Callable[[Judge, Example], tuple[Example, ...]] = lambda judge, example: ()
+    as_many: bool = False
 
 
 def _both(judge: Judge, example: Example) -> tuple[Example, ...]:
@@ -287,7 +289,7 @@ def drawn(change: Callable[[torch.Tensor], torch.Tensor]) -> Scene:
 
 
 VALUES: tuple[Scenario, ...] = (
-    Scenario("a batch equals its members", one_call, (5,)),
+    Scenario("a batch equals its members", one_call, (5,), as_many=True),
     Scenario("two leading dimensions", one_call, (2, 3)),
     Scenario("a batch of one", one_call, (1,)),
     Scenario("sizes of one", one_call, sizes=6),

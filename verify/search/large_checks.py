@@ -11,9 +11,7 @@ from verify.properties.values import Outcome
 from verify.report import FALSIFIED, CheckResult, Report
 from verify.search.robustness_checks import robustness_check
 from verify.search.setting import Setting
-
-LONG = 120
-"""Characters of an error that are told."""
+from verify.subject.wording import refusal
 
 
 def large_check(
@@ -31,16 +29,13 @@ def large_check(
     limits: list[str] = []
 
     def declined(example: Example, outcome: Outcome) -> bool:
-        begin = f"{setting.judge.formula.id}: {caller.name} "
-        raised = outcome.message.startswith((f"{begin}raised ", f"{begin}did not return "))
-        if not raised or setting.edges.get(SHAPES) == STRICT[SHAPES]:
+        said = refusal(outcome.message, f"{setting.judge.formula.id}: {caller.name}")
+        if not said or setting.edges.get(SHAPES) == STRICT[SHAPES]:
             return False
-        said = outcome.message.removeprefix(begin).rsplit(" for ", 1)[0]
         if example.regime not in limits:
             limits.append(example.regime)
             where = example.regime.removeprefix("large sizes: ")
-            short = said if len(said) <= LONG else said[:LONG] + " …"
-            report.has(SHAPES, f"at {where} it {short}: not judged there", "some")
+            report.has(SHAPES, f"at {where} it {said}: not judged there", "some")
         caller.containment.hung = False  # once at a large size says nothing about the others
         return True
 

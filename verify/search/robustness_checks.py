@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -9,7 +10,7 @@ from functools import partial
 from verify.faults import Unsupported
 from verify.inputs.examples import Example, Recipe, Space, members
 from verify.inputs.sizes import ONE_LARGER
-from verify.properties.gradients import announce, judge_gradient, with_cotangents
+from verify.properties.gradients import NO_GRADIENT, announce, judge_gradient, with_cotangents
 from verify.properties.scenarios import Scenario, applicable
 from verify.properties.values import Outcome, judge_value
 from verify.report import FALSIFIED, INCONCLUSIVE, CheckResult
@@ -34,6 +35,9 @@ def scenario_examples(
         before = recipe
         sizes = scenario.sizes if scenario.sizes is not None and turn % 2 == 0 else recipe.sizes
         mask = recipe.mask if scenario.mask is None else (scenario.mask if turn % 3 else 2)
+        lead = _lead(scenario) if turn % 4 > 1 else scenario.batch
+        if scenario.as_many and turn and (own := _own(space, recipe, turn)):
+            lead, mask = own, 1 + turn % 2  # drawn anew for each member
         recipe = recipe._replace(
             sizes=3 if sizes == recipe.sizes and scenario.sizes is not None else sizes, mask=mask
         )
@@ -42,10 +46,16 @@ def scenario_examples(
         example = space.example(
             recipe,
             dtypes[turn // together % len(dtypes)],
-            _lead(scenario) if turn % 4 > 1 else scenario.batch,
+            lead,
         )
         example.turn = turn
         yield with_cotangents(setting.judge, example, recipe.seed) if scenario.gradients else example
+
+
+def _own(space: Space, recipe: Recipe, turn: int) -> tuple[int, ...]:
+    """A batch of as many members as one of the example's own sizes, each in its turn: heads may be taken for members."""
+    order = [size for size in space.sizing.symbols if size not in space.sizing.steps]
+    return (space.sizing.drawn(recipe.sizes, recipe.variant)[order[turn % len(order)]],) if order else ()
 
 
 def _lead(scenario: Scenario) -> tuple[int, ...]:
@@ -116,7 +126,12 @@ def robustness_check(
     def probe(example: Example) -> Outcome:
         nonlocal skipped
         before = excused and scenario.repeats and plainly_wrong(example)
-        outcome = scenario.play(judge, caller, example)
+        try:
+            outcome = scenario.play(judge, caller, example)
+        except Unsupported as said:
+            if NO_GRADIENT not in str(said):
+                raise  # elsewhere there are gradients, or none would have been asked for
+            outcome = Outcome(ratio=math.inf, message=str(said), violates=judge.formula.title)
         if outcome.fails and declined(example, outcome):
             return Outcome(idle=True)
         if outcome.fails and excused and (before if scenario.repeats else plainly_wrong(example)):

@@ -35,6 +35,20 @@ def _type(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
+LONG = 120
+"""Characters of an error that are told in passing."""
+
+
+def refusal(message: str, begin: str) -> str:
+    """What a callable raised, or that it did not return, in short; empty where the line says something else of it, whose name
+    and formula it begins with.
+    """
+    if not message.startswith((f"{begin} raised ", f"{begin} did not return ")):
+        return ""
+    said = message.removeprefix(f"{begin} ").rsplit(" for ", 1)[0]
+    return said if len(said) <= LONG else said[:LONG] + " …"
+
+
 def kind(result: Any, count: int = 1) -> str:
     """What was returned, in a few words."""
     if isinstance(result, tuple | list):

@@ -183,7 +183,8 @@ def _turned(evidence: Evidence) -> Iterator[Explanation]:
         yield (
             f"axes swapped: {', '.join(weights)} are read as their transposes, as nn.Linear keeps its weight",
             _at(
-                evidence, lambda example: {name: np.swapaxes(example.inputs[name], -1, -2) for name in weights}
+                evidence,
+                lambda example: {name: np.swapaxes(example.inputs[name], -1, -2) for name in weights},
             ),
         )
     for item in _arrays(evidence):
