@@ -61,7 +61,8 @@ def evaluate(formula: str | Formula, inputs: Inputs, conventions: Options = None
     """
     from spec.language.evaluation import evaluate as core
 
-    return core.evaluate(_formula(formula), inputs, conventions)
+    found = _formula(formula)
+    return core.evaluate(found, _asked(found, inputs, conventions), conventions)
 
 
 def enclose(
@@ -74,7 +75,8 @@ def enclose(
     """
     from spec.language.evaluation import evaluate as core
 
-    return core.enclose(_formula(formula), inputs, conventions, bits)
+    found = _formula(formula)
+    return core.enclose(found, _asked(found, inputs, conventions), conventions, bits)
 
 
 def bound(
@@ -88,7 +90,8 @@ def bound(
     """
     from spec.language.evaluation import evaluate as core
 
-    return core.bound(_formula(formula), inputs, conventions, dtype)
+    found = _formula(formula)
+    return core.bound(found, _asked(found, inputs, conventions), conventions, dtype)
 
 
 def expected_error(
@@ -107,7 +110,8 @@ def expected_error(
     """
     from spec.language.evaluation import noise
 
-    return noise.expected_error(_formula(formula), inputs, conventions, dtype, samples, seed)
+    found = _formula(formula)
+    return noise.expected_error(found, _asked(found, inputs, conventions), conventions, dtype, samples, seed)
 
 
 def expected_gradient_error(
@@ -127,8 +131,10 @@ def expected_gradient_error(
     """
     from spec.language.evaluation import noise
 
+    found = _formula(formula)
+    given = _asked(found, inputs, conventions)
     return noise.expected_gradient_error(
-        _formula(formula), inputs, seeds, None, conventions, dtype, samples, seed
+        found, given, _seeded(found, seeds), None, conventions, dtype, samples, seed
     )
 
 
@@ -138,14 +144,19 @@ def vjp(
     seeds: Mapping[str, Any],
     conventions: Options = None,
 ) -> dict[str, Reals]:
-    """The gradient of a loss by the inputs, given the loss's gradient by the outputs (``seeds``, by output).
+    """The gradient of a loss by the inputs, given the loss's gradient by the outputs (``seeds``, by output; else 0).
+
+    Raises:
+        ValueError: an input that does not fit, or an output that the formula does not have.
 
     >>> vjp("similarity.dot", {"x": [1.0, 2.0], "y": [3.0, 4.0]}, {"s": 1.0})["x"].tolist()
     [3.0, 4.0]
     """
     from spec.language.differentiation import gradients
 
-    found = gradients.pull_back(_formula(formula), inputs, seeds, conventions=conventions)
+    asked = _formula(formula)
+    given = _asked(asked, inputs, conventions)
+    found = gradients.pull_back(asked, given, _seeded(asked, seeds), conventions=conventions)
     return {name: value for name, (value, _) in found.items()}
 
 
@@ -167,8 +178,24 @@ def prove(formula: str | Formula, theorem: str) -> Checked:
     return check(found.theorems[theorem], found)
 
 
+def _asked(formula: Formula, inputs: Inputs, conventions: Options) -> dict[str, Any]:
+    from spec.language.evaluation.asked import asked
+
+    return asked(formula, inputs, conventions)
+
+
+def _seeded(formula: Formula, seeds: Mapping[str, Any]) -> dict[str, Any]:
+    from spec.language.evaluation.asked import seeded
+
+    return seeded(formula, seeds)
+
+
 def _formula(formula: str | Formula) -> Formula:
-    return find(formula) if isinstance(formula, str) else formula
+    if isinstance(formula, str):
+        return find(formula)
+    if not hasattr(formula, "flat"):
+        raise TypeError(f"a formula is given by its ID, such as 'attention.softmax', or as it is; got {formula!r}")
+    return formula
 
 
 __all__ = [

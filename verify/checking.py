@@ -22,7 +22,7 @@ from verify.inputs.ranges import Ranges
 from verify.laws.reasons import reasons
 from verify.planning import graded, plan_of
 from verify.properties.values import Judge
-from verify.report import CONFORMS, INCONCLUSIVE, CheckResult, Counterexample, Report, options_said, versions
+from verify.report import CONFORMS, CheckResult, Counterexample, Report, options_said, versions
 from verify.search.at_sizes import ONLY_WHERE
 from verify.search.causes.extremes import INSIDE
 from verify.search.edge_checks import offences, other_draws
@@ -115,8 +115,11 @@ def check(
     asked, seeking = split_auto(conventions)
     if isinstance(formula_id, Procedure) or formula_id in procedures():
         from verify.decoding import check_procedure
+        from verify.decoding.checking import has_none
 
         procedure = formula_id if isinstance(formula_id, Procedure) else procedures()[str(formula_id)]
+        has_none(procedure, {"sizes": sizes, "fixed": fixed, "ranges": ranges})
+        types(dtypes), usable_device(device), positive("accuracy", accuracy)
         carried_out = partial(
             check_procedure,
             fn,
@@ -178,6 +181,7 @@ def check(
             plan += [
                 (f"accuracy in {k}", partial(graded, setting, k, report, limit, k in kinds)) for k in wanted
             ]
+        made = 0
         for place, (title, work) in enumerate(plan):
             if caller.hung:
                 report.notes.append("the other checks were not begun: a call did not return")
@@ -185,6 +189,7 @@ def check(
             if progress is not None:
                 progress(title, place, len(plan))
             report.checks += work()
+            made += not clock.over
             _violated(setting, report)
             if until_falsified and any(map(_compared, report.falsified)):
                 report.notes.append("the other checks were not begun: a violation was found")
@@ -194,8 +199,7 @@ def check(
                 if why.changes:
                     break
         if clock.over and plan:
-            done = sum(check.verdict != INCONCLUSIVE for check in report.checks)
-            report.unfinished = f"time ran out: {done} of about {len(plan)} checks were made"
+            report.unfinished = f"time ran out: {made} of about {len(plan)} checks were made"
         if not why.changes:  # else it begins anew, under these
             other_draws(setting, report, kinds[0])
             offences(setting, report)

@@ -8,12 +8,14 @@ from typing import Any
 
 import torch
 
+from spec.language.formula import Formula
 from verify.accuracy.grades import accuracy_check
 from verify.edges import STRICT, UNREAD
 from verify.faults import Fault, Unsupported
+from verify.inputs.dtypes import DTYPES
 from verify.properties.gradients import JUDGED, NO_GRADIENT, differentiable, undifferentiated
 from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
-from verify.properties.scenarios import Scenario, applicable
+from verify.properties.scenarios import LAWS, VALUES, Scenario, applicable
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Report
 from verify.search.checks import LEAST_SHRINKING, gradient_check, value_check
 from verify.search.edge_checks import crossing, isolated, single_precision
@@ -56,6 +58,17 @@ def plan_of(setting: Setting, kinds: list[str], report: Report, compiled: bool) 
     if compiled:
         plan.append(("compiled", partial(_compiled, setting, report, kinds)))
     return plan
+
+
+def possible_checks(formula: Formula) -> list[str]:
+    """The names of all checks that may be made of a formula's callables, in whatever types: which are, says what is asked for."""
+    kinds = ("value", "gradient", "accuracy")
+    scenarios = VALUES if formula.law is None else LAWS
+    return [
+        *(f"{kind} in {dtype}" for kind in kinds for dtype in DTYPES),
+        *(f"theorem {name}" for name in formula.theorems),
+        *(f"robustness: {scenario.name}" for scenario in scenarios),
+    ]
 
 
 def _value(setting: Setting, report: Report, kind: str, kinds: list[str]) -> list[CheckResult]:
@@ -176,4 +189,4 @@ def graded(
     return [result]
 
 
-__all__ = ["graded", "plan_of"]
+__all__ = ["graded", "plan_of", "possible_checks"]

@@ -20,7 +20,7 @@ import impl
 import spec
 import verify
 from verify.command.memory import collect_seldom, few_kernels
-from verify.command.parsing import parser
+from verify.command.parsing import apart, parser
 from verify.command.watching import watched
 from verify.faults import Unusable, complaint
 
@@ -64,6 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for package in (spec, impl, verify):
             _ours(package)
         given = parser().parse_args(argv)
+        apart(given)
         if argv is None and given.command in CALLING:
             return watched(partial(_done, given), FALSIFIED, NOTHING, partial(_recorded, given))
         return _done(given)

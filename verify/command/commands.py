@@ -47,6 +47,7 @@ sys.exit(1 if report.verdict == "falsified" else 0)
 
 
 FIXED = "a number that is fixed, such as eps=1e-5"
+RANGE = "a limit such as q=1e3"
 
 
 def console(stderr: bool = False) -> Console:
@@ -235,7 +236,7 @@ def do_check(given: argparse.Namespace) -> int:
     more = {**options, "conventions": conventions, "sizes": pairs(given.sizes), "name": given.where}
     more |= {"fixed": pairs(given.fixed, FIXED), "few_shapes": given.few_shapes}
     if given.range:
-        more["ranges"] = pairs(given.range)
+        more["ranges"] = pairs(given.range, RANGE)
     if sys.stderr.isatty():
         with err.status(f"checking {given.where} against {formula.id} …"):
             report = run_check(call, formula.id, **more)
@@ -284,7 +285,7 @@ def _reproduction(given: argparse.Namespace, report: Report) -> str:
             conventions={**report.conventions, **report.edges},
             sizes=rules,
             fixed=pairs(given.fixed, FIXED) or None,
-            ranges=pairs(given.range) or None,
+            ranges=pairs(given.range, RANGE) or None,
             accuracy=given.accuracy,
         )
     return _beside(text, module, Path(given.script).resolve().parent) if given.script else text

@@ -5,7 +5,6 @@ What is wrong with it is one line that names the file and the key. Paths count f
 
 from __future__ import annotations
 
-import math
 import os
 import tomllib
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ from verify.command.parsing import DTYPES
 from verify.command.profiles import PROFILES
 from verify.deviations import Deviation
 from verify.faults import Unusable
+from verify.limits import REAL, WHOLE
 
 FILES = ("attnspec.toml", "pyproject.toml")
 
@@ -206,19 +206,21 @@ def _count(least: int) -> Callable[[Place, str, Any], int]:
     def make(at: Place, key: str, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             at.refuse(key, f"expected a whole number of at least {least}", value)
+        if value > WHOLE:
+            at.refuse(key, "expected a whole number of 63 bits at most", value)
         return int(value)
 
     return make
 
 
 def _positive(at: Place, key: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= REAL:
         at.refuse(key, "expected a positive number", value)
     return float(value)
 
 
 def _profile(at: Place, key: str, value: Any) -> str:
-    if value not in PROFILES:
+    if not isinstance(value, str) or value not in PROFILES:
         at.refuse(key, f"expected one of {', '.join(PROFILES)}", value)
     return str(value)
 

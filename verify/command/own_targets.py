@@ -68,6 +68,7 @@ def _usable(config: Config, target: OwnTarget, formula_id: str, options: Mapping
     """
     from spec.language.formula import Formula
     from spec.language.registry import statement
+    from verify.decoding.checking import has_none
     from verify.edges import split
     from verify.inputs.ranges import Ranges
     from verify.inputs.size_rules import Supported
@@ -85,21 +86,31 @@ def _usable(config: Config, target: OwnTarget, formula_id: str, options: Mapping
             raise Unusable(f"{config.path}: {config.table}{number}{key}: {error}") from None
 
     chosen = read_from("conventions", lambda: formula.choose(split(named)[1]))
-    if isinstance(formula, Formula):
+    if not isinstance(formula, Formula):
+        for key, name in (("sizes", "sizes"), ("set", "fixed"), ("ranges", "ranges")):
+            read_from(key, partial(has_none, formula, {name: options.get(name)}))
+    else:
         read_from("sizes", partial(Supported.of, formula, options.get("sizes")))
         read_from("set", partial(Supported.of, formula, None, options.get("fixed")))
         read_from("ranges", partial(Ranges.of, formula, options.get("ranges"), chosen))
 
 
 def misnamed(known: Sequence[Deviation], reports: Sequence[Report]) -> list[str]:
-    """A line for each known deviation that names no check of its target, whose checks were all made."""
+    """A line for each known deviation that names no check of its target, neither of those made nor of those that might be."""
+    from spec.language.formula import Formula
+    from spec.language.registry import statement
+    from verify.planning import possible_checks
+
     said = []
     for deviation in known:
         for report in reports:
             names = [check.name for check in report.checks]
-            own = (deviation.target, deviation.formula) == (report.target, report.formula_id)
-            found = any(deviation.covers(report.target, report.formula_id, name) for name in names)
-            if own and not found and not report.unfinished and CHECK not in names:
+            if (deviation.target, deviation.formula) != (report.target, report.formula_id):
+                continue
+            formula = statement(report.formula_id)
+            more = possible_checks(formula) if isinstance(formula, Formula) else []
+            found = any(deviation.covers(report.target, report.formula_id, name) for name in (*names, *more))
+            if not found and not report.unfinished and CHECK not in names:
                 close = get_close_matches(deviation.check, names, n=1, cutoff=0.5)
                 hint = f"did you mean {close[0]!r}?" if close else f"it has: {', '.join(names)}"
                 said.append(f"known deviation: {report.target} has no check {deviation.check!r}; {hint}")

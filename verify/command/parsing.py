@@ -58,6 +58,30 @@ def _written(name: str) -> Path:
     raise argparse.ArgumentTypeError(f"cannot write {path}: {why}")
 
 
+FILES = ("json", "html", "junit", "svg", "script")
+"""Options that name a file to be written."""
+
+
+def apart(given: argparse.Namespace) -> None:
+    """Whether files to be written are none of one another, and none of what is checked.
+
+    Raises:
+        Unusable: two are one.
+    """
+    module = str(getattr(given, "where", "") or "").rpartition(":")[0]
+    source = Path(module if module.endswith(".py") else f"{module.replace('.', '/')}.py")
+    taken = {source.resolve(): f"{source}, which is checked"} if module else {}
+    config = getattr(given, "config", None)
+    taken |= {config.resolve(): "the configuration"} if config else {}
+    for name in FILES:
+        path = getattr(given, name, None)
+        if path is None:
+            continue
+        if path.resolve() in taken:
+            raise Unusable(f"argument --{name}: {path} would overwrite {taken[path.resolve()]}")
+        taken[path.resolve()] = f"what --{name} writes"
+
+
 def parser() -> Parser:
     """The command line."""
     raw = argparse.RawDescriptionHelpFormatter

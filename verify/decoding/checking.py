@@ -42,6 +42,21 @@ class Violated(Exception):  # noqa: N818  (what is found, not a fault)
     """A case that a check refuses: Hypothesis makes it smaller."""
 
 
+NONE = {"sizes": "no sizes to be limited", "fixed": "no numbers to be set", "ranges": "no ranges of inputs"}
+"""What formulas have and procedures have not."""
+
+
+def has_none(procedure: Procedure, given: Mapping[str, Any]) -> None:
+    """Whether nothing is asked of a procedure that only formulas have.
+
+    Raises:
+        Unusable: something is; one line.
+    """
+    for name, value in given.items():
+        if value:
+            raise Unusable(f"{procedure.id} is a procedure and has {NONE[name]}; got {value!r}")
+
+
 def check_procedure(
     fn: Callable[..., Any],
     procedure: Procedure,
@@ -273,4 +288,4 @@ class CaseSearch:
         return "robustness" if self.check == REPEATS else "theorem"
 
 
-__all__ = ["check_procedure"]
+__all__ = ["has_none", "check_procedure"]

@@ -61,7 +61,7 @@ class Ranges:
                 raise Unusable(f"{formula.id} has no {name!r} to be limited; it has: {', '.join(known)}")
             try:
                 limit = float(value)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 limit = math.nan
             if not 0 < limit < math.inf:
                 raise Unusable(f"{formula.id}: the range of {name} is a positive number; got {value!r}")

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 ANY = "any"
 """In a rule, any whole number of at least 1: ``2*any`` is an even size."""
+LARGEST = 2**24
+"""No size is larger: one vector of so many numbers takes 134 MB."""
+ROOM = 64
+"""By how much sizes are made larger at most, so that another, that is less than they are, is at least 1."""
 WORDS = {"even": "2*any", "odd": "2*any - 1"}
 """Rules that have a name."""
 
@@ -73,6 +77,17 @@ class SizeRule:
                 return found
             found = larger
         raise AssertionError
+
+    def raised(self, sizes: Mapping[Size, int]) -> dict[Size, int]:
+        """The other sizes, so much larger that this one, of which they say what it is, is at least 1."""
+        others = {
+            size: value for size, value in sizes.items() if size.name in self.names and size != self.size
+        }
+        for more in range(ROOM if self.expression is not None else 0):
+            larger = {size: value + more for size, value in others.items()}
+            if self.value({**sizes, **larger}) >= 1:
+                return larger
+        return {}
 
     def fits(self, sizes: Mapping[Size, int]) -> bool:
         """Whether the size is one that the rule allows."""
@@ -165,6 +180,7 @@ class Supported:
         for _ in self.rules:  # a rule may speak of a size that a later one replaces
             for rule in self.rules:
                 if rule.names <= known and not rule.fits(found):
+                    found |= rule.raised(found)
                     found[rule.size] = rule.value(found)
         return found
 
@@ -227,7 +243,7 @@ def _fixed(formula: Formula, sizes: Mapping[str, Size], given: Any) -> tuple[tup
         domain = offered[name].domain
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = math.nan
         least, beyond = _LEAST.get(domain, -math.inf), 1.0 if domain == "share" else math.inf
         too_small = number <= least if domain == "positive" else number < least
@@ -244,6 +260,10 @@ _LEAST = {"positive": 0.0, "nonnegative": 0.0, "share": 0.0}
 def _rule(formula: Formula, known: Mapping[str, Size], name: str, text: str) -> SizeRule:
     if re.fullmatch(r"\s*\d+(\s*\|\s*\d+)*\s*", text):
         options = tuple(int(part) for part in text.split("|"))
+        if max(options) > LARGEST:
+            raise Unusable(
+                f"{formula.id}: {name} = {text} is too large for an example; expected at most {LARGEST:,}"
+            )
         if min(options) >= 1:
             return SizeRule(known[name], " or ".join(map(str, options)), options)
     wrong = Unusable(

@@ -23,6 +23,7 @@ from verify.laws.choice_causes import choice_cause, impossible
 from verify.laws.choice_tests import independence, outcomes, steadiness
 from verify.laws.choices import (
     RESOLUTION,
+    SEEDED,
     SHIFT,
     Draws,
     Reals,
@@ -41,11 +42,11 @@ from verify.laws.pace import NOTE, Planned, against, share
 from verify.laws.pace import said as slowly
 from verify.laws.results import cut, exact, global_state, in_time, judged, misused, never
 from verify.properties.values import Judge
-from verify.report import FALSIFIED, CheckResult
+from verify.report import FALSIFIED, INCONCLUSIVE, CheckResult
 from verify.subject.returned import held, values
 
-TIMED, SEEDED = 8, 64
-"""Repetitions of the main situation in the call that is timed, and of one in the calls that tell seeds apart."""
+TIMED, CALLS = 8, 4
+"""Repetitions of the main situation in the call that is timed, and how many calls tell seeds apart."""
 
 
 class Member:
@@ -197,14 +198,15 @@ class Drawing:
             parts.append(f"{item.name} {array[first]}")
         return ", ".join(parts)
 
-    def generator(self, samples: Sequence[Draws]) -> list[str]:
-        """What is wrong with the use of the generator, in a situation that was drawn and leaves something to chance.
+    def generator(self, samples: Sequence[Draws]) -> list[str] | None:
+        """What is wrong with the use of the generator, in a situation that was drawn and leaves something to chance; None where
+        none did.
 
         In a corpus of one document no sentence stands in another: then nothing is drawn, and any seed gives the same.
         """
         situation = next((sample.situation for sample in samples if sample.varies), None)
         if situation is None:
-            return []
+            return None
         situation = self.where[GENERATOR] = replace(situation, copies=SEEDED)
         many = repeated(
             self.formula, drawn_inputs(self.formula, situation, self.seed, self.masks), situation.copies
@@ -244,9 +246,10 @@ def check_choices(
         samples = [drawing.draw(situation) for situation in in_time(planned, over)]
         if global_state() != state:
             kept.append("the global random state was used: draw from the generator that is passed")
-        kept += drawing.generator(samples)
+        told_apart = drawing.generator(samples)
+        kept += told_apart or []
     except Unsupported as error:
-        return [CheckResult(RESULTS, "law", "inconclusive", message=str(error))]
+        return [CheckResult(RESULTS, "law", INCONCLUSIVE, message=str(error))]
     except Exception as error:
         ours = isinstance(error, Fault)
         said = str(error) if ours else f"{formula.id} raised {complaint(error)}"
@@ -257,7 +260,13 @@ def check_choices(
     checks = [
         exact(f"law: {name}", count, drawing.broken.get(name)) for name, count in drawing.axioms.items()
     ]
-    checks.append(exact("law: generator", 4, "; ".join(kept) or None, "calls"))
+    if told_apart is None and not kept:
+        left = "nothing that was drawn leaves enough to chance to tell seeds apart"
+        checks.append(CheckResult("law: generator", "law", INCONCLUSIVE, message=left))
+    else:
+        checks.append(
+            exact("law: generator", CALLS if told_apart is not None else 1, "; ".join(kept) or None, "calls")
+        )
     wrong = next((said for said in map(impossible, samples) if said), "")
     checks.append(exact("law: possible outcomes", total, wrong or None, "draws"))
     off = against(part, SHIFT, samples[0].situation.draws, 0.5, 4 * samples[0].low.shape[-1])

@@ -38,9 +38,8 @@ SHIFT, CORRELATION = 0.01, 0.05
 LIKELIEST = 0.6
 """Up to what probability of the outcomes counted as one half the planned correlation is seen with the stated power."""
 
-NEARLY = 0.9
-"""Up to what probability of the likeliest outcome calls are told apart: 64 such positions are the same in two of them with
-0.82⁶⁴, in each of 40 with less than 10⁻²⁰⁰."""
+SEEDED, SAME = 64, 1e-9
+"""Repetitions of a situation in the calls that tell seeds apart, and how probable it may be that two of them are the same."""
 
 RESOLUTION = 2.0**-24
 """A uniform number in float32 has 24 bits, so any probability may be off by this."""
@@ -124,9 +123,10 @@ class Draws:
 
     @property
     def varies(self) -> bool:
-        """Whether there is a position whose outcomes, repeated, are hardly ever the same again: none of them is near certain."""
-        likeliest = self.high.max(-1)
-        return bool(((likeliest > 0) & (likeliest <= NEARLY)).any())
+        """Whether the outcomes at all positions, each repeated, are hardly ever the same again."""
+        said = self.high.max(-1) > 0
+        same = np.minimum((self.high**2).sum(-1), 1.0)[said]
+        return bool(-SEEDED * np.log(same).sum() >= -math.log(SAME))
 
     @property
     def total(self) -> int:

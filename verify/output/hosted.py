@@ -30,7 +30,7 @@ def junit(document: Mapping[str, Any]) -> str:
         suite = ET.SubElement(
             root,
             "testsuite",
-            name=f"{report['formula_id']} {report['target']}",
+            name=_clean(f"{report['formula_id']} {report['target']}"),
             time=f"{report['seconds']:.3f}",
         )
         reasons = _reasons(document, report)

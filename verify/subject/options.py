@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from spec.language.formula import Formula
 from spec.language.registry import UnknownFormula, find
 from verify.faults import Unusable, said_by
 from verify.inputs.dtypes import DTYPES
+from verify.limits import REAL, WHOLE
 from verify.subject.wording import shown
 
 DEFAULT_TYPES = ("float64", "float32")
@@ -43,6 +43,8 @@ def whole_number(name: str, value: Any, least: int) -> int:
     fits = not isinstance(value, bool | float | str) and hasattr(value, "__index__")
     if not fits or int(value) < least:
         raise Unusable(f"{name} is a whole number of at least {least}; got {shown(value)}")
+    if int(value) > WHOLE:
+        raise Unusable(f"{name} is a whole number of 63 bits at most; got {shown(value)}")
     return int(value)
 
 
@@ -56,7 +58,7 @@ def seconds(value: Any) -> float | None:
         return None
     if isinstance(value, bool | str) or not isinstance(value, int | float) or not value >= 0:
         raise Unusable(f"time_limit is a number of seconds, 0 or more; got {shown(value)}")
-    return float(value) if math.isfinite(value) else None
+    return float(value) if value <= REAL else None
 
 
 def positive(name: str, value: Any) -> float | None:
@@ -67,7 +69,7 @@ def positive(name: str, value: Any) -> float | None:
     """
     if value is None:
         return None
-    if isinstance(value, bool | str) or not isinstance(value, int | float) or not 0 < value < math.inf:
+    if isinstance(value, bool | str) or not isinstance(value, int | float) or not 0 < value <= REAL:
         raise Unusable(f"{name} is a positive number; got {shown(value)}")
     return float(value)
 

@@ -67,7 +67,12 @@ def held(
         plural = "a tensor" if count == 1 else f"{count} tensors ({', '.join(t.name for t in returns)})"
         raise Fault(f"{begin} must return {plural}; got {kind(result, count)} for {shapes}")
     for declared, value in zip(returns, result, strict=True):
-        said = _misfit(declared, value, sizes, batch, dtype, device)
+        try:
+            said = _misfit(declared, value, sizes, batch, dtype, device)
+        except Exception as error:
+            if type(value) is torch.Tensor:
+                raise
+            said = _unreadable(value, error)  # a subclass may do anything
         if said:
             raise Fault(f"{begin}: output {declared.name} {said} for {shapes}")
     return list(result)
@@ -103,11 +108,12 @@ def _misfit(
     if device and value.device.type != torch.device(device).type:
         return f"is on {value.device}; expected {device}"
     if type(value) is not torch.Tensor and not isinstance(value, torch.nn.Parameter):
-        try:
-            values(value)
-        except Exception as error:  # a subclass may do anything
-            return f"is a {type(value).__name__} whose values cannot be read ({type(error).__name__})"
+        values(value)
     return ""
+
+
+def _unreadable(value: torch.Tensor, error: Exception) -> str:
+    return f"is a {type(value).__name__} whose values cannot be read ({type(error).__name__})"
 
 
 def values(result: torch.Tensor, copy: bool = False) -> np.ndarray[Any, Any]:

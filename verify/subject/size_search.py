@@ -1,7 +1,8 @@
 """Which sizes a callable takes that raises an error at others: rules that explain it, found by trying.
 
 Sizes are tried that happen to be related in the usual ways (equal, products, multiples); of the rules that hold where a call
-succeeded, those are left out, one by one, without which calls succeed as well.
+succeeded, those are left out, one by one, without which calls succeed as well. What is left is a rule only if calls fail
+beyond it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ BLOCKS = (4, 8, 16, 32, 64)
 """What a size may have to be a multiple of."""
 POWERS, HEADS = (2, 4, 8, 16, 32), (32, 64, 128)
 """Some numbers, of which a size may have to be one: of heads, and how wide they are."""
+LEAST = 64
+"""The largest number that a size may have to reach."""
+BEYOND, RIGHT = 12, 0.25
+"""How many sizes are tried that break the rules, and the share of them at which calls may succeed all the same."""
 WORD = re.compile(r"[A-Za-z_]\w*")
 
 ENTRIES = 1e5
@@ -66,7 +71,9 @@ def rules_for(
     failing: Sequence[Sizes],
     seed: int,
 ) -> dict[str, str] | None:
-    """Rules under which every call succeeds and that the failing sizes break; None where none were found."""
+    """Rules under which every call succeeds and beyond which hardly any does, the failing sizes among these; None where none were
+    found.
+    """
     good: list[dict[Size, int]] = []
     for sizes in related(symbols, supported, seed):
         if entries(formula, sizes) <= ENTRIES and works(sizes):
@@ -79,7 +86,7 @@ def rules_for(
         rules = search.least(sizes)
         if not rules or any(search.under(rules).fits(bad) for bad in failing):
             continue
-        if fewest is None or len(rules) < len(fewest):
+        if (fewest is None or len(rules) < len(fewest)) and search.needed(rules):
             fewest = rules
     return fewest
 
@@ -120,9 +127,32 @@ class _Search:
                 return True
         return False
 
+    def needed(self, rules: Mapping[str, str]) -> bool:
+        """Whether calls fail at sizes that break the rules: else these are not what it raises an error for."""
+        supported, tried, right = self.under(rules), 0, 0
+        for sizes in related(self.symbols, self.supported, self.seed + 1):
+            if supported.fits(sizes) or entries(self.formula, sizes) > ENTRIES:
+                continue
+            tried += 1
+            right += self.works(sizes)
+            if tried == BEYOND:
+                break
+        return right <= RIGHT * tried
+
+    def reached(self, size: Size, sizes: Sizes) -> list[str]:
+        """The rule that a size is no less than some number, if calls fail at all smaller ones and succeed from there on."""
+        at = (self.supported.settled({**sizes, size: number}) for number in range(1, LEAST + 1))
+        for number, other in enumerate(at, 1):
+            if other[size] != number or entries(self.formula, other) > ENTRIES:
+                return []
+            if self.works(other):
+                further = ({**other, size: number + more} for more in (1, 2, 5))
+                return [f"{number}.."] if number > 1 and all(map(self.works, further)) else []
+        return []
+
     def least(self, sizes: Sizes) -> dict[str, str]:
         """Rules that hold at these sizes, no stronger than needed: each is weakened, or left out, as long as calls succeed."""
-        offered = {str(size): _holding(size, sizes) for size in self.symbols}
+        offered = {str(size): self.reached(size, sizes) + _holding(size, sizes) for size in self.symbols}
         left: dict[str, str] = {}
         for name, rules in offered.items():
             strongest = next((rule for rule in reversed(rules) if not _circular(name, rule, left)), "")

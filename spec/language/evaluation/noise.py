@@ -272,6 +272,8 @@ def expected(
     The latter is never below that of one rounding to the storage type, nor below the least number that this type holds.
     ``finish`` may change what is stored for a line in the samples, not in the value.
     """
+    if samples < 1:
+        raise ValueError(f"samples must be a whole number of at least 1; {samples!r} was given")
     bindings = bind(flat, inputs)
     # As a batch of one: lines that anybody else has asked for are compiled so.
     exact = run(batched(flat), Walk(), bind_all(flat, [inputs]), every=False)
@@ -316,6 +318,9 @@ def expected_error(
         dtype: the storage type of the implementation.
         samples: how many evaluations with random roundings the estimate rests on.
         seed: determines the roundings.
+
+    Raises:
+        ValueError: no sample is asked for.
     """
     flat = formula if isinstance(formula, Flat) else formula.flat(conventions)
     return expected(flat, _named(flat, inputs), Precision.of(dtype), samples, seed)
