@@ -1,0 +1,125 @@
+"""Variants that are right at every size at which examples are cheap, and go wrong where models are used: at several tiles of rows
+and columns, in batches of as many members as heads; and right ones that take a path of their own there.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from verify.mutants import right, wrong
+from verify.mutants.attention import masked, raw
+from verify.mutants.causal import allowed
+from verify.mutants.heads import heads, merged, projected
+from verify.mutants.precision import Held
+from verify.mutants.projections import attend
+
+ATTENTION, CAUSAL, HEADS, GELU = (
+    "attention.scaled_dot_product",
+    "attention.causal",
+    "attention.multi_head",
+    "feedforward.gelu",
+)
+SINGLE = ("float32",)
+TILE = 128
+"""Rows and columns of a tile."""
+MANY = 64
+"""From how many rows on a variant takes its path."""
+
+
+def square(q: Tensor, k: Tensor, least: int) -> bool:
+    """Whether there are so many rows, and as many columns."""
+    return q.shape[-2] == k.shape[-2] >= least
+
+
+@wrong(CAUSAL)
+def one_ahead_of_many(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Of many positions each sees the next one, too."""
+    shift = k.shape[-2] - q.shape[-2] + square(q, k, MANY)
+    return masked(raw(q, k), allowed(q, k, shift)) @ v
+
+
+@wrong(CAUSAL)
+def zero_at_many(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Gives zeros at many positions."""
+    return masked(raw(q, k), allowed(q, k)) @ (0 * v if square(q, k, MANY) else v)
+
+
+@wrong(CAUSAL)
+def third_tile_blind(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The third tile of queries does not see the first one of keys."""
+    seen = allowed(q, k)
+    if min(seen.shape) > 2 * TILE:
+        seen[2 * TILE :, :TILE] = False
+    return masked(raw(q, k), seen) @ v
+
+
+@wrong(CAUSAL)
+def keys_detached_at_many(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """At many positions no gradient reaches the keys."""
+    return masked(raw(q, k.detach() if square(q, k, MANY) else k), allowed(q, k)) @ v
+
+
+@wrong(CAUSAL, dtypes=SINGLE)
+def tiles_beside_the_diagonal_in_half(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Holds scores of the tiles beside the diagonal in float16."""
+    s, tile = raw(q, k), torch.arange(k.shape[-2], device=k.device) // TILE
+    if square(q, k, TILE + 1):
+        s = torch.where(tile[:, None] == tile, s, Held.apply(s, torch.float16))  # type: ignore[no-untyped-call]
+    return masked(s, allowed(q, k)) @ v
+
+
+@right(CAUSAL)
+def tile_by_tile(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """One tile of queries after the other."""
+    seen = allowed(q, k)
+    parts = [
+        masked(raw(part, k), mask) @ v for part, mask in zip(q.split(TILE, -2), seen.split(TILE), strict=True)
+    ]
+    return torch.cat(parts, -2)
+
+
+@wrong(ATTENTION)
+def last_row_dropped(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """Gives one row too few where all sizes are large."""
+    z = attend(q, k, v, mask)
+    return z[..., :-1, :] if min(q.shape[-2], k.shape[-2], k.shape[-1]) >= MANY else z
+
+
+@wrong(ATTENTION)
+def double_at_large_sizes(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """Gives float64 whatever it was given, where all sizes are large."""
+    z = attend(q, k, v, mask)
+    return z.double() if min(q.shape[-2], k.shape[-2], k.shape[-1]) >= MANY else z
+
+
+@wrong(ATTENTION)
+def newest_key_left_out(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """Leaves out the last of many wide keys where there is one query, as in decoding."""
+    if q.shape[-2] == 1 and min(k.shape[-2:]) >= MANY:
+        k, v, mask = k[..., :-1, :], v[..., :-1, :], None if mask is None else mask[..., :-1]
+    return attend(q, k, v, mask)
+
+
+@wrong(HEADS)
+def members_taken_for_heads(
+    x: Tensor, y: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, mask: Tensor | None = None
+) -> Tensor:
+    """Takes the masks of a batch for those of heads where there are as many."""
+    q, k, v = projected(x, W_q), projected(y, W_k), projected(y, W_v)
+    if mask is not None:
+        mask = mask[None] if mask.dim() == 3 and len(mask) == len(W_q) else mask.unsqueeze(-3)
+    return merged(attend(q, k, v, mask)) @ W_o
+
+
+@wrong(HEADS)
+def itself_at_many(
+    x: Tensor, y: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, mask: Tensor | None = None
+) -> Tensor:
+    """Takes a sequence for its own memory where both are long and of one shape."""
+    return merged(heads(x, x if x.shape == y.shape and square(x, y, TILE) else y, W_q, W_k, W_v, mask)) @ W_o
+
+
+@wrong(GELU)
+def bias_detached_where_wide(x: Tensor, W_1: Tensor, b_1: Tensor, W_2: Tensor, b_2: Tensor) -> Tensor:
+    """No gradient reaches the inner bias of a wide network."""
+    return F.gelu(x @ W_1 + (b_1.detach() if min(W_1.shape) >= MANY else b_1)) @ W_2 + b_2
