@@ -135,17 +135,17 @@ def many_rows(formula: Formula, supported: Supported) -> tuple[Large, ...]:
     first, *others = [size for size in kinds if size in drawn.symbols and size not in drawn.steps] or [None]
     if first is None or supported.few:
         return ()
-    made = []
-    for unequal in (False, True)[: 1 + bool(others)]:
-        for number, fewer in pairwise(ROWS):
-            sizes = small_but(
-                drawn, supported, {first: fewer if unequal else number, **dict.fromkeys(others, number)}
-            )
-            cost = _cost(formula, sizes)
-            if supported.fits(sizes) and cost <= SQUARES and entries(formula, sizes) <= INPUTS:
-                made.append(Large(first, sizes, cost, tuple(others)))
-                break
-    return tuple(made)
+    equal = [dict.fromkeys((first, *others), number) for number in ROWS]
+    fewer = [{first: one, **dict.fromkeys(others, other)} for other, one in pairwise(ROWS)] if others else []
+    alone = max((large.sizes[first] for large in large_sizes(formula, supported)), default=0)
+    found = []
+    for chosen in (equal, fewer):
+        every = (small_but(drawn, supported, each) for each in chosen)
+        fine = (s for s in every if _cost(formula, s) <= SQUARES and entries(formula, s) <= INPUTS)
+        sizes = next(filter(supported.fits, fine), None)
+        if sizes is not None and (others or sizes[first] > alone):
+            found.append(Large(first, sizes, _cost(formula, sizes), tuple(others)))
+    return tuple(found)
 
 
 def _largest(

@@ -93,6 +93,22 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["show", "scores.dot", "--page", "dot.pdf"], "a page is written as .html or .md; got .pdf"),
         (["show", "scores.dot", "--page", "nowhere/dot.md"], "cannot write nowhere/dot.md"),
         (["verify", "scores.dot", "--config", "none.toml"], "cannot read none.toml"),
+        (
+            ["verify", "scores.dot", "--json", "a.x", "--html", "a.x"],
+            "argument --html: a.x would overwrite what --json writes",
+        ),
+        (
+            ["check", "mymodule.py:my_layer_norm", *FEW, "--script", "mymodule.py"],
+            "argument --script: mymodule.py would overwrite mymodule.py, which is checked",
+        ),
+        (
+            ["check", "mymodule:my_layer_norm", *FEW, "--range", "x"],
+            "expected a limit such as q=1e3; got 'x'",
+        ),
+        (
+            ["check", "mymodule:my_layer_norm", "--formula", "decoding.beam", "--sizes", "d=2"],
+            "decoding.beam is a procedure and has no sizes to be limited",
+        ),
         (["verify", "scores.dot", "--time-limit", "0"], "expected a positive number, got 0"),
         (["verify", "scores.dot", "--profile", "quick"], "invalid choice: 'quick'"),
         (["check", "mymodule:my_layer_norm", "--formula", "mine.py:norm"], "there is no file mine.py"),

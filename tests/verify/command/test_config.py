@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 from spec.language import known
 from verify.command.cli import main
 from verify.command.config import nearest, read
+from verify.command.own_targets import own_tasks
+from verify.command.parsing import parser
 from verify.command.profiles import resolved
 from verify.faults import Unusable
 
@@ -249,6 +252,47 @@ def test_a_known_deviation_of_no_check_is_refused(here: Path, capsys: pytest.Cap
     assert "has no check 'valu in float64'; did you mean 'value in float64'?" in " ".join(
         capsys.readouterr().out.split()
     )
+
+
+def test_a_known_deviation_may_be_of_a_check_that_is_not_made(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which checks are made, the command line may say otherwise: of other types, or without grades where values are wrong."""
+    target = ONE.replace("my_norms", "src/my_norms.py") + 'conventions = "auto"\n'
+    names = "value in float16", "theorem zero_mean", "accuracy in float32", "robustness: large sizes"
+    known = ", ".join(f'{{check = "{name}", reason = "x"}}' for name in names)
+    (here / "attnspec.toml").write_text(f'types = ["float64"]\nmax-examples = 8\n{target}known = [{known}]\n')
+    assert main(["verify"]) == 0
+    assert "has no check" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ('profile = ["smoke"]', "profile: expected one of smoke, default, soak"),
+        (f"max-examples = {10**30}", "max-examples: expected a whole number of 63 bits at most"),
+        (f"accuracy = {10**400}", "accuracy: expected a positive number"),
+        (f"set = {{eps = {10**400}}}", "set: normalization.layer_norm: eps is fixed at"),
+        (f"sizes = {{d = {10**30}}}", "is too large for an example; expected at most 16,777,216"),
+    ],
+)
+def test_what_no_check_can_take_is_refused(here: Path, said: str, expected: str) -> None:
+    """Of the wrong kind, or too large."""
+    (here / "attnspec.toml").write_text(ONE.replace("my_norms", "src/my_norms.py") + said + "\n")
+    with pytest.raises(Unusable, match=re.escape(expected)):
+        own_tasks(read(here / "attnspec.toml"), parser().parse_args(["verify"]), {})
+
+
+@pytest.mark.parametrize("said", ["sizes = {d = 2}", "set = {a = 2}", "ranges = {x = 3}"])
+def test_what_only_formulas_have_is_refused_of_a_procedure(here: Path, said: str) -> None:
+    """Passed over, it would be taken for what was judged."""
+    (here / "attnspec.toml").write_text(
+        f'[[target]]\ncallable = "impl.decoding:beam"\nformula = "decoding.beam"\n{said}\n'
+    )
+    with pytest.raises(
+        Unusable, match=r"attnspec\.toml: target\[1\]\.\w+: decoding\.beam is a procedure and has no "
+    ):
+        own_tasks(read(here / "attnspec.toml"), parser().parse_args(["verify"]), {})
 
 
 def test_what_cannot_be_run_is_no_verdict(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

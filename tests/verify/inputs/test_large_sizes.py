@@ -10,9 +10,11 @@ from verify.inputs.large_sizes import (
     INDEXED,
     INPUTS,
     LAYERS,
+    SQUARES,
     STEPS,
     VALUES,
     large_sizes,
+    many_rows,
     several_layers,
 )
 from verify.inputs.size_rules import EVERY_SIZE, Supported, sizes_of_formula
@@ -63,6 +65,19 @@ def test_what_ids_and_positions_are_below_is_past_fifteen_bits(formula_id, name)
     """Where an index is kept in 16 bits, it wraps."""
     found = {str(each.size): each.sizes[each.size] for each in large_sizes(find(formula_id), EVERY_SIZE)}
     assert found[name] == INDEXED[0] > 2**15
+
+
+@pytest.mark.parametrize(
+    "formula_id", ["attention.causal", "attention.multi_head", "transformer.decoder_layer"]
+)
+def test_many_rows_and_columns_stand_beside_one_another(formula_id):
+    """Past two tiles of 128 in each example: as many as there are columns, and fewer where there are two kinds."""
+    formula = find(formula_id)
+    found = many_rows(formula, EVERY_SIZE)
+    own = [{large.sizes[size] for size in (large.size, *large.beside)} for large in found]
+    assert [len(numbers) for numbers in own] == [1, 2][: len(found)]
+    assert all(large.says.count("=") == 1 + len(large.beside) and large.cost <= SQUARES for large in found)
+    assert found[0].sizes[found[0].size] > 128
 
 
 def test_gradients_are_looked_at_where_they_are_affordable():

@@ -55,7 +55,7 @@ def _sizes():
         ({"d_v": "__import__('os')"}, "is no rule for a size"),
         ({"d_v": "0"}, "is no rule for a size"),
         ({"d_v": "d_k +"}, "is no rule for a size"),
-        ({"d_v": "d_k - 7"}, "no sizes were found"),
+        ({"d_v": "d_k - 700"}, "no sizes were found"),
         ([("d_v", "d_k")], "sizes map names to rules"),
     ],
     ids=str,
@@ -155,6 +155,16 @@ def test_a_multiple_of_another_size():
     rules = Supported.of(ATTENTION, {"d_v": "d_k*any"})
     assert rules.settled({d_k: 3, d_v: 11, n: 2}) == {d_k: 3, d_v: 9, n: 2}
     assert rules.settled({d_k: 7, d_v: 2}) == {d_k: 7, d_v: 7}
+
+
+def test_a_size_that_is_less_than_another_is_at_least_one():
+    """The other is made larger; where that is not to be had, there are no such sizes."""
+    n, _, m, _ = _sizes()
+    rules = Supported.of(ATTENTION, {"n": "m - 3"})
+    assert rules.settled({n: 5, m: 2}) == {n: 1, m: 4}
+    assert rules.settled({n: 5, m: 7}) == {n: 4, m: 7}
+    with pytest.raises(Unusable, match=r"no sizes were found at which n = m - 300 all hold"):
+        Supported.of(ATTENTION, {"n": "m - 300"})
 
 
 @pytest.mark.parametrize("rule", ["5..2", "0..3", "even*2", "1..x"])

@@ -273,6 +273,20 @@ def checked_alone(folder, text):
     )  # fmt: skip
 
 
+class Stubborn(torch.Tensor):
+    """A tensor that answers nothing."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        raise RuntimeError("not that")
+
+
+def test_a_tensor_that_answers_nothing_is_a_fault():
+    """Whatever is asked of it first."""
+    with pytest.raises(Fault, match=r"output y is a Stubborn whose values cannot be read \(RuntimeError\)"):
+        call(lambda *a: right(*a).as_subclass(Stubborn))
+
+
 @pytest.mark.parametrize(
     "ends", ["os._exit(0)", "return (x * y).sum(-1)", "raise ValueError", "raise SystemExit(3)"]
 )

@@ -138,6 +138,34 @@ def test_whole_blocks_and_usual_widths_are_found(fn, rules):
     assert set(str(caller.sizes).split(", ")) == rules
 
 
+def from_eight_on(q, k):
+    """Raises below a size, and at no other."""
+    if q.shape[-1] < 8:
+        raise ValueError("too narrow")
+    return q @ k.mT
+
+
+def test_a_size_that_has_to_reach_a_number_is_found():
+    """No multiple is named where every number from one on will do."""
+    caller, _ = met(from_eight_on, "scores.dot")
+    assert str(caller.sizes) == "d_k = 8.."
+
+
+def unlucky_and_off(q, k):
+    """Raises at one size, and is wrong at every other odd one."""
+    if q.shape[-1] == 3:
+        raise ValueError("unlucky")
+    return q @ k.mT * (1.01 if q.shape[-1] % 2 else 1.0)
+
+
+def test_no_rule_is_believed_beyond_which_calls_succeed():
+    """Else what is wrong at odd sizes would be judged at even ones alone, for it raises at 3."""
+    caller, found = met(unlucky_and_off, "scores.dot")
+    assert not str(caller.sizes)
+    assert not found.sentences
+    assert check(unlucky_and_off, "scores.dot", max_examples=20).verdict == "falsified"
+
+
 def test_several_rules_are_found_together():
     """d_model = h·d_k and d_v = d_k, in an order in which each speaks of sizes that are settled."""
     caller, found = met(whole_heads, "attention.multi_head")
