@@ -28,11 +28,13 @@ ACCOUNTED = 0.5
 @dataclass(frozen=True)
 class Beyond:
     """What no right implementation makes of an example, in the end of a sentence; ``certain``: by the rigorous bound. Where that
-    bound says nothing, an error in float64 as large as in the type is not the type's.
+    bound says nothing, an error in float64 as large as in the type is not the type's. ``double``: what came of it in float64,
+    where it is that which is beyond its bound.
     """
 
     said: str = ""
     certain: bool = False
+    double: Comparison | None = None
 
 
 def violation(judge: Judge, caller: Caller, example: Example, compared: Comparison, double: bool) -> Beyond:
@@ -59,7 +61,7 @@ def violation(judge: Judge, caller: Caller, example: Example, compared: Comparis
         return Beyond()
     other = _furthest(judge, exact, again)
     if other.fails:
-        return _said(other, exact)
+        return replace(_said(other, exact), double=again)
     alike = _error(judge, exact, again) > ACCOUNTED * _error(judge, example, compared)
     return Beyond("in float64 it is off by as much" if alike else "")
 

@@ -306,10 +306,15 @@ class Grading:
         for compared, own in zip(every, grades, strict=True):
             own.sizes = {str(s): v for s, v in example.sizes.items()}
             grade.join(own)
+            steps = long_steps(judge.formula, example.sizes)
             if self.wide and (own.imprecise or math.isinf(own.sigma)) and not grade.violates.certain:
-                grade.violates = violation(judge, setting.caller, example, compared, self.exact)
+                beyond = violation(judge, setting.caller, example, compared, self.exact)
+                if beyond.certain and math.isfinite(own.sigma):
+                    place = _place(judge, beyond.double or compared, dtype, setting.seed, steps)
+                    if place.certain or place.accumulated:  # that is a matter of digits, however many
+                        grade.place, beyond = grade.place or place, Beyond()
+                grade.violates = beyond if beyond.said else grade.violates
             if own.imprecise and grade.place is None and not grade.violates.said:
-                steps = long_steps(judge.formula, example.sizes)
                 grade.place = _place(judge, compared, dtype, setting.seed, steps)
         return True
 

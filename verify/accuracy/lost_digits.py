@@ -29,6 +29,8 @@ COARSE = ("float16", "bfloat16")
 """Types in which a line may have been held."""
 MOST = 0.5
 """The share of the error's square above which a line is said to be its cause."""
+FEW, ALL = 8, 0.9999
+"""Of fewer entries nearly all has to be explained: one of a dozen lines makes half of one error by chance."""
 ALIKE = 3.0
 """By what factor an error may differ from one that it is said to be about as large as."""
 
@@ -36,7 +38,7 @@ ALIKE = 3.0
 @dataclass(frozen=True)
 class Explained:
     """A line held in a coarser type; ``share`` is what that explains of the error's square, ``size`` how large its effect is
-    beside the error. Or ``since``: the first entry that is off, after others that are not.
+    beside the error, in so many ``entries``. Or ``since``: the first entry that is off, after others that are not.
     """
 
     name: str = ""
@@ -44,19 +46,25 @@ class Explained:
     share: float = 0.0
     size: float = 0.0
     since: str = ""
+    entries: int = FEW
 
     @property
     def certain(self) -> bool:
         """Whether it explains the error entry by entry, not by its size alone."""
-        return self.share > MOST
+        return self.share > (MOST if self.entries >= FEW else ALL)
+
+    @property
+    def accumulated(self) -> bool:
+        """Whether it is as large as if sums were held in the type itself."""
+        return bool(self.dtype) and not self.name
 
     def __str__(self) -> str:
         if self.since:
             return f"{self.since} is the first that is off"
+        if self.accumulated:
+            return f"an error about as large as if sums were accumulated in {self.dtype}"
         if not self.name:
-            return (
-                f"an error about as large as if sums were accumulated in {self.dtype}" if self.dtype else ""
-            )
+            return ""
         what = f"the gradient by {self.name[len(ADJOINT) :]}" if self.name.startswith(ADJOINT) else self.name
         said = f"as if `{what}` were held in {self.dtype}"
         return said if self.certain else f"an error about as large {said}"
@@ -100,7 +108,7 @@ def placed(
         with np.errstate(all="ignore"):
             return float(sum(np.sum((part * weights[name]) ** 2) for name, part in parts.items()))
 
-    whole = length(errors)
+    whole, entries = length(errors), sum(part.size for part in errors.values())
     if not math.isfinite(whole) or not whole:
         return Explained()
     tried = []
@@ -114,7 +122,7 @@ def placed(
             if not math.isfinite(size) or not size:
                 continue
             left = length({out: errors[out] - part for out, part in change.items()})
-            tried.append(Explained(name, coarse, 1 - left / whole, size / whole))
+            tried.append(Explained(name, coarse, 1 - left / whole, size / whole, entries=entries))
     if not tried:
         return Explained()
     best = max(tried, key=lambda each: (round(each.share, 3), -len(each.name)))

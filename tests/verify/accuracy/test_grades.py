@@ -392,4 +392,5 @@ def test_one_rounding_of_a_whole_row_is_looked_for_in_several_rows():
             scale = torch.ldexp(torch.round(mantissa * 2**16) / 2**16, exponent)
         return gamma * x * scale
 
-    assert all(graded(norm, "normalization.rms_norm", seed=seed).verdict == "imprecise" for seed in range(4))
+    for seed in range(4):  # where it happens to be further off than any right one, that is said
+        assert graded(norm, "normalization.rms_norm", seed=seed).verdict in ("imprecise", "falsified")
