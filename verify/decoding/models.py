@@ -12,8 +12,8 @@ from torch import Tensor
 
 from impl.decoding import Recomputed
 
-LONGEST = 24
-"""Positions that the attention model has."""
+USUAL, LONGEST = 24, 140
+"""Positions that the attention model has: those of most texts, and all. The others are drawn last."""
 WIDTH = 4
 SPREADS = (1.5, 0.5)
 """Standard deviations of logits, in turn: some models are sure of the next token, others hardly know it."""
@@ -65,9 +65,10 @@ class Attention:
         def drawn(*shape: int) -> Tensor:
             return torch.randn(*shape, dtype=torch.float64, generator=random)
 
-        self.E, self.position = drawn(vocabulary, WIDTH), drawn(LONGEST, WIDTH)
+        self.E, usual = drawn(vocabulary, WIDTH), drawn(USUAL, WIDTH)
         self.W_q, self.W_k, self.W_v = drawn(3, WIDTH, WIDTH) / WIDTH**0.5
         self.W_o = SPREADS[seed % len(SPREADS)] * drawn(vocabulary, WIDTH) / WIDTH**0.5
+        self.position = torch.cat([usual, drawn(LONGEST - USUAL, WIDTH)])
 
     def __call__(self, tokens: Tensor) -> Tensor:
         """Logits (r n V) of the token after each, given those before it."""

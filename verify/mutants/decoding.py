@@ -82,6 +82,14 @@ def goes_on(model: Any, prompts: Tensor, *, lengths: Tensor, max_length: int, en
 
 
 @wrong(GREEDY)
+def short_texts(model: Any, prompts: Tensor, *, lengths: Tensor, max_length: int, end: int | None) -> Found:
+    """Has room for 32 tokens; the rest of a text is its end, or 0."""
+    rows, total = stepped(model, prompts, lengths, min(max_length, 32), end)
+    rest = torch.full((len(rows), max_length - rows.shape[-1]), end or 0)
+    return torch.cat([rows, rest], -1), total
+
+
+@wrong(GREEDY)
 def end_free(model: Any, prompts: Tensor, *, lengths: Tensor, max_length: int, end: int | None) -> Found:
     """The probability of the end itself is left out of the sum."""
     return stepped(model, prompts, lengths, max_length, end, end_free=True)
