@@ -194,7 +194,9 @@ def _formula(formula: str | Formula) -> Formula:
     if isinstance(formula, str):
         return find(formula)
     if not hasattr(formula, "flat"):
-        raise TypeError(f"a formula is given by its ID, such as 'attention.softmax', or as it is; got {formula!r}")
+        raise TypeError(
+            f"a formula is given by its ID, such as 'attention.softmax', or as it is; got {formula!r}"
+        )
     return formula
 
 

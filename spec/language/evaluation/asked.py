@@ -87,7 +87,9 @@ def _of_its_domain(formula: Formula, item: Tensor, value: Any) -> None:
         return
     try:
         array = np.asarray(value)
-    except Exception as error:  # what has an array of its own way, such as a tensor of a type that NumPy has not
+    except (
+        Exception
+    ) as error:  # what has an array of its own way, such as a tensor of a type that NumPy has not
         said = str(error).splitlines()[0]
         raise ValueError(f"{formula.id}: {item.name} must be an array of numbers; {said}") from None
     if array.dtype == object:  # balls
