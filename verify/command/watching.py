@@ -34,10 +34,8 @@ def watched(work: Callable[[], int], ended: int, nothing: int, record: Callable[
     own = os.getpid()
     child = os.fork()
     if not child:
-        ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGKILL)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        if os.getppid() != own:
-            os._exit(nothing)
+        die_with(own, nothing)
         return work()
     try:
         code, received = _waited(child, signals)
@@ -53,6 +51,14 @@ def watched(work: Callable[[], int], ended: int, nothing: int, record: Callable[
     status = ended if by_call else nothing
     record(status, said)
     return status
+
+
+def die_with(parent: int, status: int) -> None:
+    """End this process when its parent, of this ID, is ended, however that is; on Linux, which has the means."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGKILL)
+        if os.getppid() != parent:  # it has been ended meanwhile
+            os._exit(status)
 
 
 def ending(code: int, call: str) -> tuple[bool, str]:
@@ -88,4 +94,4 @@ def _waited(child: int, signals: set[signal.Signals]) -> tuple[int, set[int]]:
             os.kill(child, came.si_signo)
 
 
-__all__ = ["ending", "watched"]
+__all__ = ["die_with", "ending", "watched"]

@@ -136,7 +136,10 @@ def _own(task: Task) -> Callable[..., Any]:
     return callable_at(task.address, task.adapter)
 
 
-def _begin(threads: int, calls: Path) -> None:
+def _begin(threads: int, calls: Path, parent: int) -> None:
+    from verify.command.watching import die_with
+
+    die_with(parent, 1)  # else it would wait for work for ever where that is killed
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     import torch
 
@@ -243,7 +246,7 @@ def _side_by_side(
 def _lane(threads: int, calls: Path) -> ProcessPoolExecutor:
     """One process with its share of the threads, and the file in which it says what it is calling."""
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(1, context, initializer=_begin, initargs=(threads, calls))
+    return ProcessPoolExecutor(1, context, initializer=_begin, initargs=(threads, calls, os.getpid()))
 
 
 def _processes(pool: ProcessPoolExecutor) -> list[multiprocessing.process.BaseProcess]:

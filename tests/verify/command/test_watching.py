@@ -143,6 +143,22 @@ def test_nothing_goes_on_without_the_command(tmp_path: Path) -> None:
     assert time.monotonic() - began < 300, "it went on until the call came back"
 
 
+def test_no_worker_goes_on_without_the_command() -> None:
+    """Where the command that shares work out is killed, those who do it are, too: each holds a gigabyte."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "verify", "mutants", "similarity.dot", "--jobs", "2"],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline(), "the first of its variants was judged"
+    process.kill()
+    process.communicate(timeout=300)  # the end of its output: nobody holds it any longer
+
+
 def test_the_process_that_watches_imports_nothing_large():
     """Pages of memory that two processes share are copied as soon as either counts who holds an object in them."""
     large = "torch", "sympy", "numpy", "hypothesis"
