@@ -100,8 +100,16 @@ class _Words(SimpleNamespace):
         return int(self.mask_token_id)
 
 
+def _collator() -> Any:
+    """The class, whose import may load much and draw random numbers: no call of what is checked is to do that."""
+    from transformers import DataCollatorForLanguageModeling
+
+    return DataCollatorForLanguageModeling
+
+
 def collator() -> Adapted:
     """The corruption of ``DataCollatorForLanguageModeling``; it works in place, so it is given a copy, as in a batch."""
+    _collator()
 
     def mlm(
         ids: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator
@@ -117,6 +125,7 @@ def whole_word_collator() -> Adapted:
     """The same with ``whole_word_mask``. It learns from a tokenizer's offsets which tokens continue a word: these begin in the
     text where the one before ends. Each token is one character here, and a word has a space before it.
     """
+    _collator()
 
     def whole_words(
         ids: Tensor, continues: Tensor, special: Tensor, mask_id: int, vocab_size: int, generator: Generator
@@ -138,9 +147,7 @@ def whole_word_collator() -> Adapted:
 
 def _collating(mask_id: int, vocab_size: int, generator: Generator, **how: Any) -> Any:
     """The collator with as much of a tokenizer as it needs, and with the generator that it draws from."""
-    from transformers import DataCollatorForLanguageModeling
-
     words = _Words(mask_token="[MASK]", mask_token_id=mask_id, vocab_size=vocab_size, pad_token="[PAD]")
-    collate = DataCollatorForLanguageModeling(words, **how)  # type: ignore[arg-type]
+    collate = _collator()(words, **how)
     collate.generator = generator
     return collate
