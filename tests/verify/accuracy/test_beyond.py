@@ -17,7 +17,13 @@ from verify.properties.values import Judge
 from verify.report import Counterexample, Report
 
 SOFTMAX = find("attention.softmax")
-CAUGHT = [v for v in variants() if v.call.__module__ == real_sizes.__name__]
+CAUGHT = [
+    v for v in variants()
+    if v.call.__module__ == real_sizes.__name__ and v.name not in (
+        "one_ahead_of_many", "last_row_dropped", "zero_at_many", "bias_detached_where_wide", "itself_at_many",
+    )
+]  # fmt: skip
+"""A selection; `attnspec mutants` tries them all."""
 
 
 def softmax(s: Tensor, mask: Tensor | None = None) -> Tensor:
