@@ -60,7 +60,7 @@ BROAD = Sort((11, 17), (1, 3), prompts=(1, 2), length=(1, 3), width=(9, 12), top
 """More beams, and more words after each, than a limit below ten lets through."""
 WORDY = Sort(vocabulary=(257, 300), prompt=(1, 2), prompts=(1, 2), length=(1, 3), width=(2, 3))
 """More words than a byte has values."""
-CROWDED = Sort((4, 7), (1, 5), prompts=(12, 24), length=(12, 17), width=(1, 2), ends=True, kind="attention")
+CROWDED = Sort((4, 7), (1, 5), prompts=(12, 24), length=(12, 16), width=(1, 2), ends=True, kind="attention")
 """Many prompts whose texts end at steps of their own."""
 LONG = Sort((2, 5), (33, 67), prompts=(1, 2), length=(33, 67), width=(1, 2))
 """Longer prompts and texts than a limit of 32 lets through."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from hypothesis.strategies import SearchStrategy
 
 from spec.decoding.continuations import ROUNDING, Found, Logits, Problem
 from spec.language.procedure import Procedure
-from verify.decoding.cases import OWN, SHARES, SMALL, Case, cases, models_of
+from verify.decoding.cases import LONG, OWN, SHARES, SMALL, Case, Sort, cases, models_of
 from verify.decoding.contract import Alone, Decoder, logits_of
 from verify.decoding.guard import Guard, twice
 from verify.decoding.seen import REPEATS, VALUE, Seen
@@ -56,8 +56,12 @@ class CaseJudge:
 
     def cases(self, check: str) -> list[tuple[float, SearchStrategy[Case]]]:
         """The cases that a check draws, and which share of them is of which sorts."""
-        shares = ((1.0, (SMALL,)),) if check == "wide_is_exact" else SHARES
+        shares: Sequence[tuple[float, tuple[Sort, ...]]] = (
+            ((1.0, (SMALL,)),) if check == "wide_is_exact" else SHARES
+        )
         kinds, fewest = kinds_for(self.decoder, check), 2 if check == "batch" else 1
+        if OWN in kinds:  # nobody knows how many positions it has
+            shares = [(share, sorts) for share, sorts in shares if LONG not in sorts]
         return [(share, cases(self.decoder.takes, kinds, sorts, fewest)) for share, sorts in shares]
 
     def case(self, data: Mapping[str, Any]) -> Case:
