@@ -16,7 +16,7 @@ from verify.accuracy.gradable import expected_at
 from verify.accuracy.lost_digits import Explained, held
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example
-from verify.properties.values import Expected, Judge, Outcome, compare, worst
+from verify.properties.values import Judge, Outcome, compare, worst
 from verify.report import Counterexample
 from verify.subject.caller import Caller
 
@@ -47,7 +47,7 @@ def violation(judge: Judge, caller: Caller, example: Example, compared: Comparis
         compared: what came of it, and how it was called.
         double: whether its values, or gradients, in float64 are those of the statement at ordinary sizes.
     """
-    own = _furthest(judge, example, compared)
+    own, error = _furthest(judge, example, compared)
     if own.fails:
         return _said(own, example)
     if not double or example.dtype == EXACT:
@@ -59,35 +59,21 @@ def violation(judge: Judge, caller: Caller, example: Example, compared: Comparis
         return Beyond()
     if again is None:
         return Beyond()
-    other = _furthest(judge, exact, again)
+    other, remaining = _furthest(judge, exact, again)
     if other.fails:
         return replace(_said(other, exact), double=again)
-    alike = _error(judge, exact, again) > ACCOUNTED * _error(judge, example, compared)
-    return Beyond("in float64 it is off by as much" if alike else "")
+    return Beyond("in float64 it is off by as much" if remaining > ACCOUNTED * error else "")
 
 
-def _furthest(judge: Judge, example: Example, compared: Comparison) -> Outcome:
-    """The entry that is furthest beyond its bound."""
-    expected = _expected(judge, example, compared)
-    got = compared.furthest({name: each.value for name, each in expected.items()})
-    return worst([compare(each, got[name]) for name, each in expected.items()])
-
-
-def _error(judge: Judge, example: Example, compared: Comparison) -> float:
-    """The largest error."""
-    expected = _expected(judge, example, compared)
+def _furthest(judge: Judge, example: Example, compared: Comparison) -> tuple[Outcome, float]:
+    """The entry that is furthest beyond its bound, and the largest error."""
+    found = expected_at(judge, example, example.dtype, "gradient" if example.cotangents else "value")
+    expected = {name: each for name, each in found.items() if name in compared.got}
     got = compared.furthest({name: each.value for name, each in expected.items()})
     with np.errstate(all="ignore"):
-        return max(
-            (float(np.nanmax(np.abs(got[n] - e.value), initial=0.0)) for n, e in expected.items()),
-            default=0.0,
-        )
-
-
-def _expected(judge: Judge, example: Example, compared: Comparison) -> dict[str, Expected]:
-    kind = "gradient" if example.cotangents else "value"
-    found = expected_at(judge, example, example.dtype, kind)
-    return {name: each for name, each in found.items() if name in compared.got}
+        errors = [np.abs(got[name] - each.value) for name, each in expected.items()]
+        most = [float(np.max(error, where=~np.isnan(error), initial=0.0)) for error in errors]
+    return worst([compare(each, got[name]) for name, each in expected.items()]), max(most, default=0.0)
 
 
 def _said(outcome: Outcome, example: Example) -> Beyond:

@@ -87,9 +87,7 @@ def _of_its_domain(formula: Formula, item: Tensor, value: Any) -> None:
         return
     try:
         array = np.asarray(value)
-    except (
-        Exception
-    ) as error:  # what has an array of its own way, such as a tensor of a type that NumPy has not
+    except Exception as error:  # a tensor of a type that NumPy has not, say
         said = str(error).splitlines()[0]
         raise ValueError(f"{formula.id}: {item.name} must be an array of numbers; {said}") from None
     if array.dtype == object:  # balls
@@ -104,12 +102,12 @@ def _of_its_domain(formula: Formula, item: Tensor, value: Any) -> None:
 
 def _below(formula: Formula, item: Tensor, array: Any, below: int) -> None:
     """Labels may say that nothing is asked, by a negative number."""
-    low = None if item.domain == "label" else 0
-    beyond = array[(array >= below) | (array < (array.min(initial=0) if low is None else low))]
+    label = item.domain == "label"
+    beyond = array[(array >= below) | ((array < 0) & (not label))]
     if beyond.size:
+        least = "" if label else ", and none below 0"
         raise ValueError(
-            f"{formula.id}: {item.name} must hold numbers below {below}{'' if low is None else ', and none below 0'}; "
-            f"{beyond.flat[0]} was given"
+            f"{formula.id}: {item.name} must hold numbers below {below}{least}; {beyond.flat[0]} was given"
         )
 
 

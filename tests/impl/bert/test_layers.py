@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from impl.bert import BertConfig
-from impl.bert.layers import ACTIVATIONS, BertLayer
+from impl.bert.layers import ACTIVATIONS, BertLayer, draw
 from impl.bert.unpadding import Tokens
 
 T, D, H = 14, 12, 3
@@ -18,8 +18,9 @@ def layer(d_ff, activation="gelu"):
     config = BertConfig(
         d_model=D, heads=H, d_ff=d_ff, layers=1, activation=activation, dropout=0.0, attention_dropout=0.0
     )
-    torch.manual_seed(0)  # torch's own layers draw from its generator
-    return BertLayer(config)
+    made = BertLayer(config)
+    draw(made, 0.3, torch.Generator().manual_seed(0))
+    return made
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
