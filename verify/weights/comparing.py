@@ -19,7 +19,7 @@ from spec.language.evaluation.noise import expected
 from spec.language.evaluation.precision import Precision
 from spec.language.flatten import Flat
 from spec.language.registry import find
-from verify.accuracy.grades import Grade
+from verify.accuracy.grade import Grade
 from verify.faults import Unusable, complaint
 from verify.properties.values import Reals
 from verify.weights.reading import Checkpoint

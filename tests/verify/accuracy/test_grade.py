@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from verify.accuracy.grades import TYPICAL, WORST, Grade
+from verify.accuracy.grade import TYPICAL, WORST, Grade
 
 
 def test_a_grade_counts_errors_in_sigma_and_digits_in_root_mean_squares() -> None:

@@ -16,7 +16,8 @@ import torch
 import torch.nn.functional as F
 
 from spec.language.registry import find
-from verify.accuracy.grades import WORST, accuracy_check
+from verify.accuracy.grade import WORST
+from verify.accuracy.grades import accuracy_check
 from verify.accuracy.lost_digits import begun, placed
 from verify.checking import check
 from verify.command.commands import do_check
