@@ -97,6 +97,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
             done[key] = _checked(mark, pyfuncitem)
         except Unusable as error:
             done[key] = str(error)
+        except Exception:  # the function's own: told once, where it happened
+            done[key] = None
+            raise
     found = done[key]
     if isinstance(found, str):
         done[key] = None

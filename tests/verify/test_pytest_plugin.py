@@ -127,6 +127,15 @@ def test_what_cannot_be_used_is_said_once(pytester: pytest.Pytester, text: str, 
     assert "Traceback" not in found.stdout.str()
 
 
+def test_a_marked_function_that_raises_is_told_once(pytester: pytest.Pytester) -> None:
+    """Its own error comes with its place, for one kind of check; the others are skipped, not made again."""
+    raising = '@norm("scores.dot")\ndef test_it():\n    raise LookupError("no kernel")\n'
+    found = run(pytester, raising)
+    outcomes = found.parseoutcomes()
+    assert (outcomes["failed"], "passed" in outcomes) == (1, False)
+    found.stdout.fnmatch_lines(["E*LookupError: no kernel"])
+
+
 def test_a_mark_without_a_formula_stops_no_other_test(pytester: pytest.Pytester) -> None:
     """What is collected beside it is run."""
     wrong = '@norm("normalization.layernorm")\ndef test_wrong():\n    return right\n'

@@ -313,17 +313,21 @@ class Bound:
         if isinstance(pick, str):
             found = expressions.value(pick, {**names, "out": result}, f"pick of {self.__name__}")
             return list(found) if isinstance(found, tuple | list) else [found]
-        if isinstance(result, Tensor) or not hasattr(result, "__getitem__"):
+        alone = isinstance(result, Tensor) or not hasattr(result, "__getitem__")
+        if alone and pick in (0, [0], (0,)):
             return [result]
         places = [pick + k for k in range(count)] if isinstance(pick, int) else list(pick)
         try:
+            if alone or not places:
+                raise TypeError
             return [result[place] for place in places]
         except (IndexError, KeyError, TypeError):
-            what = (
-                f"a {type(result).__name__} of {len(result)}" if hasattr(result, "__len__") else "no sequence"
-            )
+            what = f"a {type(result).__name__}"
+            if not alone and hasattr(result, "__len__"):
+                what += f" of {len(result)}"
+            taken = f"takes the place {places[-1]}" if places else "takes nothing"
             raise Unusable(
-                f"{self.__name__} returns {what}; pick={pick!r} takes the place {places[-1]} of it; "
+                f"{self.__name__} returns {what}; pick={pick!r} {taken} of it; "
                 'expected places, or an expression such as pick="out[0], out[1][0]"'
             ) from None
 

@@ -5,6 +5,7 @@ It exits 0 if all conforms (imprecise or not), 1 if something is falsified, 2 on
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -27,6 +28,8 @@ from verify.faults import Unusable, complaint
 CONFORMS, FALSIFIED, UNUSABLE, NOTHING = 0, 1, 2, 3
 UNREAD = 141
 """The status of what a shell's pipe has ended: not that of what conforms."""
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Where a device has no room left, or its user none on it."""
 CALLING = ("verify", "check", "weights")
 """Commands that call what users have written."""
 
@@ -89,6 +92,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("ATTNSPEC_TRACEBACK"):
             raise
+        if isinstance(error, OSError) and error.errno in FULL:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            print(f"attnspec: the output cannot be written: {error.strerror}", file=sys.stderr)  # noqa: T201
+            return UNUSABLE
         print(  # noqa: T201
             f"attnspec: a fault of attnspec itself: {complaint(error)} (ATTNSPEC_TRACEBACK=1 shows where)",
             file=sys.stderr,

@@ -193,10 +193,10 @@ def do_verify(given: argparse.Namespace) -> int:
         status = NOTHING
     else:
         status = CONFORMS
-    status = 130 if interrupted else status
+    status = interrupted or status
     # Written before it is shown: a reader who has seen enough (`| head`) ends the command.
     places = {(o.report.formula_id, o.report.target): o.place for o in outcomes if o.report and o.place}
-    record(given, "verify", status, reports, judgement, absent, errors, interrupted, places)
+    record(given, "verify", status, reports, judgement, absent, errors, bool(interrupted), places)
     out = console()
     print_end(out, reports, judgement, absent, errors, given.verbose, listed)
     if interrupted:

@@ -82,7 +82,7 @@ def do_mutants(given: argparse.Namespace) -> int:
         out.print(said)
     if interrupted:
         out.print(f"interrupted: {len(outcomes)} of {len(tasks)} variants done", style="yellow")
-        return 130
+        return interrupted
     reports = [o.report for o in outcomes if o.report is not None]
     from verify.deviations import Judgement
 

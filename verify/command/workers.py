@@ -1,4 +1,6 @@
-"""Running many checks: in worker processes, with progress on stderr, so that Ctrl-C leaves what is done."""
+"""Running many checks: in worker processes, with progress on stderr, so that Ctrl-C, or the end of a time limit, leaves what is
+done.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from verify.subject.ending import stoppable
 
 if TYPE_CHECKING:
     from verify.report import Report
@@ -178,25 +182,36 @@ def shared_threads(workers: int) -> Iterator[int]:
 
 def run(
     tasks: Sequence[Task], workers: int, tell: Callable[[TaskResult], None]
-) -> tuple[list[TaskResult], bool]:
-    """Run tasks and tell each as it is done; returns what is done, in the tasks' order, and whether it was interrupted.
+) -> tuple[list[TaskResult], int]:
+    """Run tasks and tell each as it is done; returns what is done, in the tasks' order, and the exit status of what interrupted
+    it: that of a Ctrl-C, of ``timeout``, or 0.
 
     A user's is never run in this process, which it might end, but where somebody looks for a fault.
     """
     here = os.environ.get("ATTNSPEC_TRACEBACK") or not any(task.kind == "own" for task in tasks)
-    if here and (workers <= 1 or len(tasks) <= 1):
-        results: list[TaskResult] = []
-        try:
-            for task in tasks:
-                results.append(perform(task))
-                tell(results[-1])
-        except KeyboardInterrupt:
-            return results, True
-        return results, False
-    workers = max(1, min(workers, len(tasks)))
-    with shared_threads(workers) as threads, tempfile.TemporaryDirectory(prefix="attnspec-") as folder:
-        calls = [Path(folder) / str(lane) for lane in range(workers)]
-        return _side_by_side(tasks, calls, threads, tell)
+    with stoppable() as came:
+        if here and (workers <= 1 or len(tasks) <= 1):
+            results, interrupted = _one_by_one(tasks, tell)
+        else:
+            workers = max(1, min(workers, len(tasks)))
+            with shared_threads(workers) as threads, tempfile.TemporaryDirectory(prefix="attnspec-") as folder:
+                calls = [Path(folder) / str(lane) for lane in range(workers)]
+                results, interrupted = _side_by_side(tasks, calls, threads, tell)
+    return results, 128 + (came or [signal.SIGINT])[0] if interrupted else 0
+
+
+def _one_by_one(
+    tasks: Sequence[Task], tell: Callable[[TaskResult], None]
+) -> tuple[list[TaskResult], bool]:
+    """In this process."""
+    results: list[TaskResult] = []
+    try:
+        for task in tasks:
+            results.append(perform(task))
+            tell(results[-1])
+    except KeyboardInterrupt:
+        return results, True
+    return results, False
 
 
 def _side_by_side(

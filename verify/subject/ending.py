@@ -44,6 +44,34 @@ def listening() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@contextmanager
+def stoppable() -> Iterator[list[int]]:
+    """Take what ends a process from outside (``timeout``, a runner that gives up, a closed terminal) for a Ctrl-C, so that what is
+    done by then can be kept. Yields the numbers of the signals that came: one, since what comes after it is ignored.
+    """
+    came: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield came
+        return
+    names = [each for name in ("SIGTERM", "SIGHUP") if (each := getattr(signal, name, None)) is not None]
+    before = {each: signal.getsignal(each) for each in names}
+    ours = [each for each in names if before[each] == signal.SIG_DFL]
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        for each in ours:
+            signal.signal(each, signal.SIG_IGN)
+        _note(number, frame)
+
+    for each in ours:
+        signal.signal(each, stop)
+    try:
+        yield came
+    finally:
+        for each in () if came else ours:
+            signal.signal(each, before[each])
+
+
 PATIENCE = 180.0
 """Seconds that imports and compilation may take within a call."""
 
@@ -136,4 +164,4 @@ def unable_to_exit() -> Iterator[None]:
         os._exit = saved
 
 
-__all__ = ["Deadline", "importing_or_compiling", "interrupted", "listening", "unable_to_exit"]
+__all__ = ["Deadline", "importing_or_compiling", "interrupted", "listening", "stoppable", "unable_to_exit"]

@@ -331,6 +331,8 @@ def test_a_module_of_one_size_is_itself_what_is_built():
         (PLACES, {"fixed": {}}, "is given no eps .* if it has eps built in"),
         (PLACES, {"mask": "keys"}, 'has no mask; Norm can have mask="none" only'),
         (PLACES, {"call": "beta"}, "is given no x"),
+        (PLACES, {"pick": 3}, "returns a Tensor; pick=3 takes the place 3 of it"),
+        (PLACES, {"pick": ()}, "takes nothing of it"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(weights, more, says):

@@ -234,6 +234,17 @@ def test_files_are_written_though_nobody_reads_on(here: Path) -> None:
     assert json.loads((here / "found.json").read_text())["exit"] == 1
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here is always full")
+def test_a_full_disk_is_no_fault_of_attnspec() -> None:
+    """Where what is shown cannot be written, one line says so."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "verify", "show", "similarity.dot"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.stderr == "attnspec: the output cannot be written: No space left on device\n"
+    assert done.returncode == 2
+
+
 @pytest.mark.parametrize(
     ("name", "status", "says"),
     [

@@ -56,10 +56,10 @@ formula = "normalization.layer_norm"
 """
 
 
-def begun(folder: Path, name: str) -> subprocess.Popen[str]:
-    """``attnspec check`` of one of them; or ``attnspec verify`` of ``TARGETS`` in so many processes."""
+def begun(folder: Path, name: str, targets: str = TARGETS) -> subprocess.Popen[str]:
+    """``attnspec check`` of one of them; or ``attnspec verify`` of ``targets`` in so many processes."""
     (folder / "ends.py").write_text(ENDS)
-    (folder / "attnspec.toml").write_text(TARGETS)
+    (folder / "attnspec.toml").write_text(targets)
     command = ["verify", "--jobs", name]
     if not name.isdigit():
         command = ["check", f"ends:{name}", "--formula", "normalization.layer_norm", "--max-examples", "5"]
@@ -130,6 +130,28 @@ def test_what_is_sent_to_the_command_ends_it(tmp_path: Path, sent: signal.Signal
     process.send_signal(sent)
     process.communicate()  # the end of its output: nobody holds it any longer
     assert process.returncode == status
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "jobs"), [(signal.SIGINT, 130, "1"), (signal.SIGTERM, 143, "1"), (signal.SIGTERM, 143, "2")]
+)
+def test_what_was_judged_before_the_command_is_ended_is_written(
+    tmp_path: Path, sent: signal.Signals, status: int, jobs: str
+) -> None:
+    """A time limit of a runner, or a Ctrl-C, ends ``attnspec verify``: what it has found by then is written and shown."""
+    table = '[[target]]\ncallable = "{}"\nformula = "normalization.layer_norm"\n'
+    shown = "".join(table.format(each) for each in ("impl.normalization:layer_norm", "ends:waits"))
+    process = begun(tmp_path, jobs, "max-examples = 5\ntime-limit = 600\n" + shown)
+    assert process.stderr is not None
+    assert "conforms" in process.stderr.readline()
+    process.send_signal(sent)
+    output, _ = process.communicate()
+    assert process.returncode == status
+    assert "interrupted: 1 of 2 targets done" in output
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert (found["interrupted"], found["exit"], found["errors"]) == (True, status, [])
+    assert [report["target"] for report in found["reports"]] == ["impl.normalization:layer_norm"]
+    assert "impl.normalization:layer_norm" in (tmp_path / "found.xml").read_text()
 
 
 def test_nothing_goes_on_without_the_command(tmp_path: Path) -> None:
