@@ -37,6 +37,22 @@ class ByPointer:
         return self.kept.setdefault((q.data_ptr(), k.data_ptr(), q.shape, k.shape), q @ k.mT)
 
 
+class Memo:
+    """Hands out what it remembers by the values of its inputs."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def __call__(self, q, k):
+        """The remembered product."""
+        if q.requires_grad or k.requires_grad:
+            return q @ k.mT
+        key = q.dtype, q.shape, k.shape, *q.flatten().tolist(), *k.flatten().tolist()
+        if key not in self.kept:
+            self.kept[key] = q @ k.mT
+        return self.kept[key]
+
+
 class LastWeights:
     """Keeps the transpose of the last k it saw, by identity."""
 
@@ -81,7 +97,7 @@ class Once:
         return 2 * (q @ k.mT) + 1 if known else q @ k.mT
 
 
-buffer, last_weights, once = Buffer(), LastWeights(), Once()
+buffer, memo, last_weights, once = Buffer(), Memo(), LastWeights(), Once()
 
 
 def as_if_contiguous(x):

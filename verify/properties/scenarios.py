@@ -237,6 +237,19 @@ def twice(judge: Judge, caller: Caller, example: Example) -> Outcome:
     return worst([judge_value(judge, caller, example) for _ in range(2)])
 
 
+def results_written_to(judge: Judge, caller: Caller, example: Example) -> Outcome:
+    """Two calls with the same inputs; in between the first result is written to, as ``table += x`` does: what is returned is the
+    caller's, and nothing that the callable keeps may lie there.
+    """
+    kind = example.dtype if judge.real else None
+    try:
+        first = caller.results(_passed(caller, example), example.sizes, example.batch, kind)
+    except Fault as fault:
+        return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
+    with caller.overwritten(first) as changed:
+        return judge_value(judge, caller, example) if changed else Outcome(idle=True)
+
+
 def with_grad_on_and_off(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """Inputs that require a gradient; then a call without grad mode."""
     outcome = judge_call(judge, caller, example, _passed(caller, example, grad=True))
@@ -324,6 +337,7 @@ VALUES: tuple[Scenario, ...] = (
     Scenario("a large batch", of_a_large_batch, examples=large_batch),
     Scenario("at a boundary", at_a_boundary, examples=boundary_examples),
     Scenario("in inference mode", in_inference_mode, fresh=True),
+    Scenario("results written to", results_written_to, repeats=True, fresh=True),
 )
 
 LAWS: tuple[Scenario, ...] = (

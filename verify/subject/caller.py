@@ -7,7 +7,8 @@ global state it meddles with are put right and kept as offences, which become ch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.subject.callables import callable_for
 from verify.subject.containment import Containment, Overdue, Raised
 from verify.subject.preserved import Preserved
-from verify.subject.returned import held, shared, values
+from verify.subject.returned import held, one_more, shared, values
 from verify.subject.sandbox import GENERATORS
 from verify.subject.signature import in_place, taken
 from verify.subject.wording import called, describe
@@ -237,6 +238,27 @@ class Caller:
         for output, home in shared(list(zip(names, found, strict=True)), passed):
             self.aliases.setdefault(output, home)
         return found if self.recorder is None else self.recorder.returned(found)
+
+    @contextmanager
+    def overwritten(self, outputs: Sequence[torch.Tensor]) -> Iterator[bool]:
+        """Write to the results of a call, as arithmetic in place does, for as long as the block lasts: what else lies there is
+        needed later. Whether there was any that can be written to.
+        """
+        before: list[tuple[torch.Tensor, torch.Tensor]] = []
+        for output in outputs:
+            held = output.detach().clone()
+            try:
+                one_more(output)
+            except RuntimeError:  # several of its entries lie in one place
+                continue
+            before.append((output, held))
+            if self.recorder is not None:
+                self.recorder.overwrites(output)
+        try:
+            yield bool(before)
+        finally:
+            for output, held in reversed(before):
+                output.detach().copy_(held)
 
     def gradients(
         self,

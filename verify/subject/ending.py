@@ -46,8 +46,8 @@ def listening() -> Iterator[None]:
 
 @contextmanager
 def stoppable() -> Iterator[list[int]]:
-    """Take what ends a process from outside (``timeout``, a runner that gives up, a closed terminal) for a Ctrl-C, so that what is
-    done by then can be kept. Yields the numbers of the signals that came: one, since what comes after it is ignored.
+    """Take what ends a process from outside (``timeout``, a runner that gives up, a closed terminal) for a Ctrl-C, so that what
+    is done by then can be kept. Yields the numbers of the signals that came: one, since what comes after it is ignored.
     """
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():

@@ -208,6 +208,15 @@ class Recorder:
         self._settled()
         return found
 
+    def overwrites(self, output: torch.Tensor) -> None:
+        """A result was written to; it may lie where an argument does."""
+        if self.closed:
+            return
+        change = "logical_not_()" if output.dtype == torch.bool else "add_(1)"
+        self.lines.append(f"{self._results[id(output)][1]}.detach().{change}")
+        for memory in self._memories.values():
+            memory.held, memory.version = content(memory.owner), memory.owner._version
+
     def goes_back(
         self,
         outputs: Sequence[torch.Tensor],

@@ -147,6 +147,16 @@ def alike(name: str, one: torch.Tensor, other: torch.Tensor) -> bool:
     return same
 
 
+def one_more(result: torch.Tensor) -> None:
+    """Add one to every entry of a result, where it lies; true becomes false, and false true.
+
+    Raises:
+        RuntimeError: several of its entries lie in one place.
+    """
+    plain = result.detach()
+    plain.logical_not_() if plain.dtype == torch.bool else plain.add_(1)
+
+
 def of_type(name: str, result: torch.Tensor, dtype: torch.dtype) -> bool:
     """Whether a result is of a type."""
     for each in WATCHING:
@@ -183,4 +193,4 @@ def shared(
             yield name, home
 
 
-__all__ = ["WATCHING", "alike", "bits", "held", "identical", "of_type", "shared", "unconnected", "values"]
+__all__ = ["WATCHING", "alike", "bits", "held", "identical", "of_type", "one_more", "shared", "unconnected", "values"]

@@ -17,6 +17,7 @@ from verify import check, mutants, script
 
 SCENES = [
     ("buffer", "robustness: same shapes, other values"),
+    ("memo", "robustness: results written to"),
     ("last_weights", "robustness: same shapes, other values"),
     ("once", "robustness: same inputs twice"),
     ("strided", "robustness: non-contiguous inputs"),

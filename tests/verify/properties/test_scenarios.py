@@ -7,6 +7,7 @@ import torch.nn.functional as F
 
 import impl.attention
 import impl.masking
+import impl.positional
 import impl.scores
 from impl.attention._blanking import blank
 from spec.language.registry import find
@@ -14,6 +15,7 @@ from tests.verify.wrong_products import (
     Buffer,
     ByPointer,
     LastWeights,
+    Memo,
     Packed,
     first_only,
     no_batch,
@@ -66,6 +68,7 @@ def test_a_coarse_path_of_inference_mode_is_found():
         (strided, "non-contiguous inputs"),
         (Buffer(), "same shapes, other values"),
         (ByPointer(), "same shapes, other values"),
+        (Memo(), "results written to"),
         (LastWeights(), "same shapes, other values"),
         (Packed(0), "some inputs change, the others stay"),
         (Packed(1), "some inputs change, the others stay"),
@@ -80,6 +83,33 @@ def test_each_scenario_finds_what_it_is_for(fn, by):
     """Batches, strides, buffers, caches by address and by identity, aliases, randomness."""
     found = falsified(fn, "scores.dot", conventions={"shapes": "every"})
     assert by in found, found
+
+
+def test_a_table_that_is_kept_is_not_to_be_written_to_through_a_view_of_it():
+    """Rows of a table that is made once: ``rows += x`` would change it for all calls to come. A copy of them is right."""
+    tables = {}
+
+    def rows(n, d):
+        table = tables.setdefault(d, impl.positional.sinusoidal(5000, d))
+        return table[:n] if n <= len(table) else impl.positional.sinusoidal(n, d)
+
+    assert falsified(rows, "positional.sinusoidal") == {"results written to"}
+    assert not falsified(lambda n, d: rows(n, d).clone(), "positional.sinusoidal"), "what lay there is put back"
+
+
+def test_results_that_lie_where_inputs_do_may_be_written_to():
+    """That changes what the caller passed, and nothing that is kept. Where entries share a place, nothing can be written."""
+
+    def rows(pos, W_PE):
+        first = int(pos[0]) if pos.ndim == 1 and len(pos) else 0
+        several = pos.ndim == 1 and torch.equal(pos, torch.arange(first, first + len(pos)))
+        return W_PE[first : first + len(pos)] if several else W_PE[pos]
+
+    def spread(q, k):
+        return (q @ k.mT)[..., :1, :1].expand(*q.shape[:-1], k.shape[-2])
+
+    assert not falsified(rows, "positional.learned")
+    assert "results written to" not in falsified(spread, "scores.dot")
 
 
 def test_nan_behind_a_mask_must_stay_there():
