@@ -194,15 +194,16 @@ def run(
             results, interrupted = _one_by_one(tasks, tell)
         else:
             workers = max(1, min(workers, len(tasks)))
-            with shared_threads(workers) as threads, tempfile.TemporaryDirectory(prefix="attnspec-") as folder:
+            with (
+                shared_threads(workers) as threads,
+                tempfile.TemporaryDirectory(prefix="attnspec-") as folder,
+            ):
                 calls = [Path(folder) / str(lane) for lane in range(workers)]
                 results, interrupted = _side_by_side(tasks, calls, threads, tell)
     return results, 128 + (came or [signal.SIGINT])[0] if interrupted else 0
 
 
-def _one_by_one(
-    tasks: Sequence[Task], tell: Callable[[TaskResult], None]
-) -> tuple[list[TaskResult], bool]:
+def _one_by_one(tasks: Sequence[Task], tell: Callable[[TaskResult], None]) -> tuple[list[TaskResult], bool]:
     """In this process."""
     results: list[TaskResult] = []
     try:

@@ -193,4 +193,15 @@ def shared(
             yield name, home
 
 
-__all__ = ["WATCHING", "alike", "bits", "held", "identical", "of_type", "one_more", "shared", "unconnected", "values"]
+__all__ = [
+    "WATCHING",
+    "alike",
+    "bits",
+    "held",
+    "identical",
+    "of_type",
+    "one_more",
+    "shared",
+    "unconnected",
+    "values",
+]

@@ -239,7 +239,10 @@ def test_a_full_disk_is_no_fault_of_attnspec() -> None:
     """Where what is shown cannot be written, one line says so."""
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "verify", "show", "similarity.dot"], stdout=full, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-m", "verify", "show", "similarity.dot"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
         )
     assert done.stderr == "attnspec: the output cannot be written: No space left on device\n"
     assert done.returncode == 2

@@ -133,7 +133,8 @@ def test_what_is_sent_to_the_command_ends_it(tmp_path: Path, sent: signal.Signal
 
 
 @pytest.mark.parametrize(
-    ("sent", "status", "jobs"), [(signal.SIGINT, 130, "1"), (signal.SIGTERM, 143, "1"), (signal.SIGTERM, 143, "2")]
+    ("sent", "status", "jobs"),
+    [(signal.SIGINT, 130, "1"), (signal.SIGTERM, 143, "1"), (signal.SIGTERM, 143, "2")],
 )
 def test_what_was_judged_before_the_command_is_ended_is_written(
     tmp_path: Path, sent: signal.Signals, status: int, jobs: str

@@ -94,7 +94,9 @@ def test_a_table_that_is_kept_is_not_to_be_written_to_through_a_view_of_it():
         return table[:n] if n <= len(table) else impl.positional.sinusoidal(n, d)
 
     assert falsified(rows, "positional.sinusoidal") == {"results written to"}
-    assert not falsified(lambda n, d: rows(n, d).clone(), "positional.sinusoidal"), "what lay there is put back"
+    assert not falsified(lambda n, d: rows(n, d).clone(), "positional.sinusoidal"), (
+        "what lay there is put back"
+    )
 
 
 def test_results_that_lie_where_inputs_do_may_be_written_to():
