@@ -28,7 +28,7 @@ from verify.search.causes.extremes import INSIDE
 from verify.search.edge_checks import offences, other_draws
 from verify.search.evidence import Evidence
 from verify.search.first_calls import called_at_all, first_value, met, only_the_first
-from verify.search.hints import Explained, beside_conventions
+from verify.search.hints import SCENES, Explained, beside_conventions
 from verify.search.nearest import first_that_conforms, fully_said, split_auto
 from verify.search.ranges import conforming_range
 from verify.search.search import Clock
@@ -312,11 +312,11 @@ def _raised(report: Report) -> str:
 
 def _with_place(why: Explained, report: Report) -> str:
     """What explains a falsification; where nothing does, in which line digits are lost, if that is certain."""
-    places = [
-        str(check.details["place"])
-        for check in report.checks
-        if check.kind == "accuracy" and check.verdict != CONFORMS and check.details.get("explained")
-    ]
+    lossy = [check for check in report.checks if check.kind == "accuracy" and check.verdict != CONFORMS]
+    places = [str(check.details["place"]) for check in lossy if check.details.get("explained")]
+    scenes = [str(check.details["place"]) for check in lossy if check.details.get("explains_large")]
+    if scenes and why.said == f"{SCENES}“large sizes”":
+        return f"{why.said}: {scenes[0]}"
     said, vague = why.said, why.vague or not why.said
     if said == INSIDE and any(c.kind == "value" and c.dtype == "float32" for c in report.falsified):
         said, vague = "", True  # of too few examples, where time was short: it is not right in float32 either

@@ -13,6 +13,7 @@ from verify.inputs.realistic_sizes import (
     BUDGET,
     aligned,
     broad,
+    broad_slopes,
     deep,
     ladder,
     lone,
@@ -94,18 +95,22 @@ def aligned_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Exampl
 
 
 def long_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
-    """Many steps, for gradients, which go back through all of them; values are graded over more where no size is small, and here
-    over more layers than a wide example has.
+    """Many steps, for gradients, which go back through all of them; values are graded over more where no size is small. And more
+    layers than a wide example has.
     """
     judge, caller = setting.judge, setting.caller
     if caller.sizes.few or dtype not in BROAD:
         return
-    sizes = (deep if kind == "value" else long)(judge.formula, caller.sizes)
-    if sizes is None or not _affordable(setting, dtype, sizes):
+    if kind == "gradient":
+        steps = long(judge.formula, caller.sizes)
+        if steps is not None and _affordable(setting, dtype, steps):
+            yield realistic(judge.formula, steps, dtype, setting.seed, False, caller.sizes)
+    layers = deep(judge.formula, caller.sizes)
+    if layers is None or not _affordable(setting, dtype, layers):
         return
     masked = kind == "value" and caller.takes_mask and any(t.role == "mask" for t in judge.formula.tensors)
     for masks in (False, True)[: 1 + masked]:
-        yield realistic(judge.formula, sizes, dtype, setting.seed, masks, caller.sizes)
+        yield realistic(judge.formula, layers, dtype, setting.seed, masks, caller.sizes)
 
 
 def single_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
@@ -131,11 +136,12 @@ def lone_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
 def broad_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     """An example of which no size is small, if that is more than a wide one: a fast path may ask for several large ones."""
     judge, caller = setting.judge, setting.caller
-    if kind != "value" or caller.sizes.few:
+    if caller.sizes.few or (kind == "gradient" and dtype not in BROAD):
         return
     few = ladder(judge.formula, caller.sizes)[0]
-    sizes = broad(judge.formula, caller.sizes, BROAD.get(dtype, SHORT))
-    if sizes is None or all(sizes[size] <= few[size] for size in sizes):
+    budget = BROAD.get(dtype, SHORT)
+    sizes = (broad if kind == "value" else broad_slopes)(judge.formula, caller.sizes, budget)
+    if sizes is None or (kind == "value" and all(sizes[size] <= few[size] for size in sizes)):
         return
     if _affordable(setting, dtype, sizes):
         yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)

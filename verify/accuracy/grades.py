@@ -52,6 +52,8 @@ USUAL = ("float32", "bfloat16")
 """Types that are graded where the user names none."""
 SAMPLES, WIDE_SAMPLES = 24, {"value": 12, "gradient": 8}
 """Random evaluations for an example at default sizes, and for a wide one."""
+OTHERWISE = 16
+"""So many examples are called in other ways, too; of outputs with few entries there are more."""
 ANEW = 101
 """How far off the seed is for an example that is drawn anew."""
 PLACING = 4
@@ -59,6 +61,7 @@ PLACING = 4
 MODEL = 9e5
 """What an example of a stack of layers or of a whole model costs at least (:mod:`verify.inputs.sizes`)."""
 
+LARGE = "robustness: large sizes"
 DEFAULT = "default"
 GRADING: dict[str, Callable[[Setting, str, str], Iterator[Example]]] = {
     "wide": wide_examples,
@@ -121,6 +124,7 @@ def accuracy_check(
     )
     right = [check.kind for check in exact if check.verdict == CONFORMS]
     failed = [check.counterexample for check in exact if check.kind == "value" and check.counterexample]
+    scene = [] if report is None else [c.counterexample for c in report.falsified if c.name == LARGE]
     try:
         for kind in kinds:
             for name, examples in GRADING.items():
@@ -128,9 +132,10 @@ def accuracy_check(
                     break
                 grade = Grade(dtype, rare=RARE[kind])
                 grading = Grading(setting, kind, name != DEFAULT, grade, kind in right, report)
-                for example in examples(setting, dtype, kind):
-                    if not setting.clock.over and not caller.hung and grading.count(example):
-                        result.examples += 1
+                for number, example in enumerate(examples(setting, dtype, kind)):
+                    if setting.clock.over or caller.hung:
+                        break
+                    result.examples += grading.count(example, number < OTHERWISE)
                 if grade.entries:
                     found[f"{kind}, {name} sizes"] = grade
     except Fault as said:
@@ -139,7 +144,7 @@ def accuracy_check(
     except Unsupported as said:
         result.verdict, result.message = INCONCLUSIVE, str(said)
         return result
-    _concluded(setting, result, found, limit, failed)
+    _concluded(setting, result, found, limit, failed, [each for each in scene if each])
     return result
 
 
@@ -163,8 +168,8 @@ class Grading:
     exact: bool
     report: Report | None
 
-    def count(self, example: Example, again: bool = False) -> bool:
-        """Count one example; False where there is nothing to compare.
+    def count(self, example: Example, otherwise: bool = True, again: bool = False) -> bool:
+        """Count one example, called in other ways too if ``otherwise``; False where there is nothing to compare.
 
         Raises:
             Fault: what was returned has another shape or type than the statement's.
@@ -173,7 +178,7 @@ class Grading:
         setting, judge, dtype, grade = self.setting, self.setting.judge, example.dtype, self.grade
         if self.kind == "gradient":
             example = with_cotangents(judge, example, setting.seed)
-        every = list(self._called(example))
+        every = list(self._called(example, otherwise))
         if not every:
             return False
         expected = {} if self.wide else expected_at(judge, example, dtype, self.kind)
@@ -186,7 +191,7 @@ class Grading:
         imprecise = any(own.imprecise for own in grades)
         if imprecise and self.kind == "gradient" and self.wide and kinked(judge) and not again:
             # What is wrong is so at any example, and what lies at a kink at one alone.
-            return self.count(_drawn_anew(setting, example), again=True)
+            return self.count(_drawn_anew(setting, example), otherwise, again=True)
         for compared, own in zip(every, grades, strict=True):
             own.sizes = {str(s): v for s, v in example.sizes.items()}
             grade.join(own)
@@ -202,7 +207,7 @@ class Grading:
                 grade.place = _place(judge, compared, dtype, setting.seed, steps)
         return True
 
-    def _called(self, example: Example) -> Iterator[Comparison]:
+    def _called(self, example: Example, otherwise: bool) -> Iterator[Comparison]:
         """What comes of the plain call; of a wide example also of others, which are no matter where they take long."""
         judge, caller = self.setting.judge, self.setting.caller
         began = time.process_time()
@@ -210,7 +215,7 @@ class Grading:
         if plain is None:
             return
         yield plain
-        others = ways(judge, caller, example, self.kind) if self.wide else ()
+        others = ways(judge, caller, example, self.kind) if self.wide and otherwise else ()
         if len(others) * (time.process_time() - began) > PATIENCE:
             return
         for way in others:
@@ -255,6 +260,7 @@ def _concluded(
     found: Mapping[str, Grade],
     limit: float | None,
     failed: Sequence[Counterexample],
+    scene: Sequence[Counterexample],
 ) -> None:
     if not found:
         said = "time ran out" if setting.clock.over else "no example was graded"
@@ -273,7 +279,8 @@ def _concluded(
         at = ", ".join(f"{size} = {value}" for size, value in worst.sizes.items())
         place = Explained() if worst.violates.said else worst.place or Explained()
         explained = place.certain and accounts_for(place, judge, failed)
-        result.details.update(place=str(place), explained=explained)
+        large = place.certain and bool(scene) and accounts_for(place, judge, scene)
+        result.details.update(place=str(place), explained=explained, explains_large=large)
         all_of_it = f", {worst.typical:.2g} as the root mean square of all" if worst.rather_all else ""
         off = (
             f"{worst.sigma:.3g} sigma off careful arithmetic in {dtype}{all_of_it}, {digits:.1f} digits lost"

@@ -5,7 +5,7 @@ many steps, many layers. Which sizes these are is read off the statement.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count, product
 from typing import Any
@@ -36,6 +36,8 @@ STEPS = 3
 """Steps of a recurrence: a line each, many times over."""
 LONG, BROAD = (521, 263, 131, 67), (67, 37)
 """Steps of a long recurrence, and other sizes where none is small: past 2⁹, 2⁸, 2⁷ and 2⁶, 2⁶ and 2⁵."""
+MODERATE = 17
+"""Steps and all other sizes of which gradients are looked at together."""
 BACKWARD = 2e7
 """What an example of many steps may cost whose gradients are looked at."""
 BUDGET = 2e8
@@ -70,12 +72,25 @@ def broad(formula: Formula, supported: Supported, budget: float) -> Mapping[Size
 
     Layers are steps, too, and one is enough: of so many real models have none.
     """
+    along = sizing(formula, supported).along
+    return _none_small(formula, supported, budget, LONG if along else LONG[:1], BROAD)
+
+
+@lru_cache(maxsize=256)
+def broad_slopes(formula: Formula, supported: Supported, budget: float) -> Mapping[Size, int] | None:
+    """The same for gradients, which are many more lines: past 2⁴ each."""
+    return _none_small(formula, supported, budget, (MODERATE,), (MODERATE,))
+
+
+def _none_small(
+    formula: Formula, supported: Supported, budget: float, steps: Sequence[int], others: Sequence[int]
+) -> Mapping[Size, int] | None:
+    """The first of so many steps of a sequence, and primes from one of the others on for all other sizes, that are affordable."""
     drawn = sizing(formula, supported)
-    along = drawn.along
-    others = [size for size in drawn.symbols if size not in drawn.steps]
-    for steps, least in product(LONG if along else LONG[:1], BROAD):
-        sizes = {**dict.fromkeys(drawn.steps, 1), **dict.fromkeys(along, steps)}
-        sizes |= zip(others, _primes(least), strict=False)
+    rest = [size for size in drawn.symbols if size not in drawn.steps]
+    for many, least in product(steps, others):
+        sizes = {**dict.fromkeys(drawn.steps, 1), **dict.fromkeys(drawn.along, many)}
+        sizes |= zip(rest, _primes(least), strict=False)
         sizes = supported.settled(sizes)
         if drawn.cost(sizes) <= budget and entries(formula, sizes) <= MOST:
             return sizes
@@ -292,6 +307,7 @@ __all__ = [
     "BUDGET",
     "aligned",
     "broad",
+    "broad_slopes",
     "deep",
     "ladder",
     "lone",

@@ -2,11 +2,13 @@
 and columns, in batches of as many members as heads; and right ones that take a path of their own there.
 """
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from verify.mutants import right, wrong
+from verify.mutants import lstm, right, transformer_layers, wrong
 from verify.mutants.attention import masked, raw
 from verify.mutants.causal import allowed
 from verify.mutants.heads import heads, merged, projected
@@ -22,8 +24,8 @@ ATTENTION, CAUSAL, HEADS, GELU = (
 SINGLE = ("float32",)
 TILE = 128
 """Rows and columns of a tile."""
-MANY = 64
-"""From how many rows on a variant takes its path."""
+MANY, SEVERAL = 64, 16
+"""From how many rows on a variant takes its path; or from how many of everything."""
 
 
 def square(q: Tensor, k: Tensor, least: int) -> bool:
@@ -123,3 +125,35 @@ def itself_at_many(
 def bias_detached_where_wide(x: Tensor, W_1: Tensor, b_1: Tensor, W_2: Tensor, b_2: Tensor) -> Tensor:
     """No gradient reaches the inner bias of a wide network."""
     return F.gelu(x @ W_1 + (b_1.detach() if min(W_1.shape) >= MANY else b_1)) @ W_2 + b_2
+
+
+@wrong(HEADS)
+def memory_detached_where_nothing_is_small(
+    x: Tensor, y: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, mask: Tensor | None = None
+) -> Tensor:
+    """No gradient reaches a memory of several rows from as many, if they are not narrow either."""
+    memory = y.detach() if min(*x.shape[-2:], y.shape[-2]) >= SEVERAL else y
+    return merged(heads(x, memory, W_q, W_k, W_v, mask)) @ W_o
+
+
+@wrong(lstm.LSTM)
+def gradient_cut_where_long_and_wide(
+    x: Tensor, h: Tensor, s: Tensor, W_x: Tensor, W_h: Tensor, b: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Goes back through half of the steps where there are several, and as many states."""
+    half, step = x.shape[-2] // 2, lstm.stepping(W_x, W_h, b)
+    if min(x.shape[-2], h.shape[-1]) < SEVERAL:
+        return lstm.ended(lstm.run(x, h, s, step))
+    states, inner = lstm.run(x[..., :half, :], h, s, step)
+    later, last = lstm.run(x[..., half:, :], states[..., -1, :].detach(), inner[..., -1, :].detach(), step)
+    return torch.cat([states, later], -2), last[..., -1, :]
+
+
+@wrong(transformer_layers.ENCODER)
+def lower_layers_frozen_where_deep(x: Tensor, *inputs: Any) -> Tensor:
+    """No gradient reaches the first of more than three layers."""
+    weights, others = inputs[:12], inputs[12:]
+    for number, own in enumerate(zip(*weights, strict=True)):
+        frozen = number == 0 and len(weights[0]) > 3
+        x = transformer_layers.layer(x, *(part.detach() for part in own) if frozen else own, *others)
+    return x

@@ -22,7 +22,7 @@ def test_examples_fit_the_declaration(formula_id, dtype):
     """Every planned example can be evaluated, and its values are values of the type."""
     formula = VALUES[formula_id]
     space = Space(formula)
-    for recipe in space.plan(40, 0):
+    for recipe in space.plan(20, 0):
         example = space.example(recipe, dtype)
         bound(formula, example.inputs, None, dtype)
         assert sizes_of(formula, example.inputs).items() <= example.sizes.items()

@@ -65,11 +65,11 @@ def test_what_nothing_was_said_of_is_named():
 
 def test_few_examples_are_added_to_those_that_were_asked_for():
     """No more than a quarter, and none where hardly any is wanted."""
-    right = next(v for v in variants(("transformer.decoder",)) if v.is_right)
+    right = next(v for v in variants(("recurrent.stacked",)) if v.is_right)
     for asked, judged in ((40, 44), (8, 10), (2, 2)):
         report = check(
             right.call,
-            "transformer.decoder",
+            "recurrent.stacked",
             dtypes=("float64",),
             max_examples=asked,
             causes=False,
