@@ -133,9 +133,12 @@ def accuracy_check(
                 grade = Grade(dtype, rare=RARE[kind])
                 grading = Grading(setting, kind, name != DEFAULT, grade, kind in right, report)
                 for number, example in enumerate(examples(setting, dtype, kind)):
-                    if setting.clock.over or caller.hung:
-                        break
-                    result.examples += grading.count(example, number < OTHERWISE)
+                    if (
+                        not setting.clock.over
+                        and not caller.hung
+                        and grading.count(example, number < OTHERWISE)
+                    ):
+                        result.examples += 1
                 if grade.entries:
                     found[f"{kind}, {name} sizes"] = grade
     except Fault as said:
