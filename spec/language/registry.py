@@ -30,6 +30,10 @@ SUBJECTS = (
 """The subjects, in the order in which they are read: packages of ``spec``, with one module for each formula."""
 
 
+CLOSE = 12
+"""So many IDs are offered for a part of one."""
+
+
 class UnknownFormula(LookupError):  # noqa: N818  (a name for what the user typed, not for a fault)
     """No formula has this ID."""
 
@@ -69,7 +73,10 @@ def find(formula_id: str) -> Formula:
 def _find(formula_id: str) -> Formula:
     if formula_id not in ids():
         known = (*ids(), *procedure_ids())
-        close = get_close_matches(formula_id, known, n=3) or [i for i in known if formula_id in i]
+        if formula_id in known:
+            raise UnknownFormula(f"{formula_id} is a procedure: it has no formula, and nothing to evaluate")
+        parts = [i for i in known if formula_id in i]
+        close = get_close_matches(formula_id, known, n=3) or parts[: CLOSE * (len(parts) < len(known))]
         hint = f"; did you mean {' or '.join(close)}?" if close else f"; known: {', '.join(known)}"
         raise UnknownFormula(f"no formula has the ID {formula_id!r}{hint}")
     with later():  # those of the formulas that it applies, until they are read

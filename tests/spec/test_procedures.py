@@ -112,6 +112,8 @@ def test_statements_are_found_by_their_ids() -> None:
     assert set(statement_ids()) == {*ids(), *procedures()}
     assert statement("decoding.beam") is procedures()["decoding.beam"]
     assert statement("decoding.sample") is find("decoding.sample")
+    with pytest.raises(UnknownFormula, match=r"^decoding\.beam is a procedure: it has no formula"):
+        find("decoding.beam")
     with pytest.raises(UnknownFormula, match=r"did you mean decoding\.beam"):
         statement("decoding.beams")
 

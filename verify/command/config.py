@@ -66,7 +66,7 @@ def nearest(start: Path) -> Path | None:
 
 def _speaks(path: Path) -> bool:
     """Whether a file that is not only attnspec's has its table; one that cannot be read does not, whatever it says."""
-    return "attnspec" in path.read_text("utf-8", "replace") and _table(path) is not None
+    return "attnspec" in path.read_text("utf-8", "replace") and _table(path)[0] is not None
 
 
 def read(path: Path) -> Config:
@@ -75,10 +75,10 @@ def read(path: Path) -> Config:
     Raises:
         Unusable: no such file, no TOML, no such table, an unknown key, or a value that cannot be used.
     """
-    table = _table(path)
+    table, name = _table(path)
     if table is None:
         raise Unusable(f"{path}: there is no table [tool.attnspec]")
-    at = Place(path, "" if path.name != "pyproject.toml" else "tool.attnspec")
+    at = Place(path, name)
     given = at.known(table, (*OPTIONS, "pythonpath", "target"))
     folders = [str((path.parent / each).resolve()) for each in at.texts(given, "pythonpath", ["."])]
     options = at.options(given)
@@ -133,8 +133,8 @@ def _placed(where: str, folder: Path) -> str:
     return f"{(folder / home).resolve()}{colon}{name}" if home.endswith(".py") or "/" in home else where
 
 
-def _table(path: Path) -> dict[str, Any] | None:
-    """The table that speaks of attnspec; None where there is none."""
+def _table(path: Path) -> tuple[dict[str, Any] | None, str]:
+    """The table that speaks of attnspec, None where there is none; and what it is called, nothing if it is all of the file."""
     try:
         with path.open("rb") as file:
             found = tomllib.load(file)
@@ -143,12 +143,12 @@ def _table(path: Path) -> dict[str, Any] | None:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Unusable(f"{path} is no TOML: {error}") from None
     if path.name != "pyproject.toml" and "tool" not in found:
-        return found
+        return found, ""
     tool = found.get("tool", {})
     table = tool.get("attnspec") if isinstance(tool, dict) else None
     if table is not None and not isinstance(table, dict):
         raise Unusable(f"{path}: tool.attnspec is a table; got {table!r}")
-    return table
+    return table, "tool.attnspec"
 
 
 @dataclass(frozen=True)

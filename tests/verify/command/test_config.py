@@ -163,6 +163,7 @@ ONE = '[[target]]\ncallable = "my_norms:beside"\nformula = "normalization.layer_
     ("text", "says"),
     [
         ("", "attnspec.toml: there is no target; name one under [[target]]"),
+        ("[tool.attnspec]\n" + ONE, "attnspec.toml: there is no target; name one under [[tool.attnspec.target]]"),
         ("target = 3", "attnspec.toml: target: expected tables, each headed [[target]]; got 3"),
         ("[[target]", "attnspec.toml is no TOML: "),
         ("targets = []\n" + ONE, "attnspec.toml: targets is no key of attnspec; did you mean target?"),
