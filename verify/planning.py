@@ -13,6 +13,7 @@ from verify.accuracy.grades import accuracy_check
 from verify.edges import STRICT, UNREAD
 from verify.faults import Fault, Unsupported
 from verify.inputs.dtypes import DTYPES
+from verify.properties import shared_inputs
 from verify.properties.gradients import JUDGED, NO_GRADIENT, differentiable, undifferentiated
 from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
 from verify.properties.scenarios import LAWS, VALUES, Scenario, applicable
@@ -22,6 +23,7 @@ from verify.search.edge_checks import crossing, isolated, single_precision
 from verify.search.large_checks import large_check
 from verify.search.robustness_checks import robustness_check
 from verify.search.setting import Setting
+from verify.search.shared_checks import shared_check
 from verify.search.shrink import SECONDS
 from verify.search.theorem_checks import theorem_check
 from verify.subject.caller import Caller
@@ -96,6 +98,8 @@ def _scenario(setting: Setting, scenario: Scenario, report: Report, kinds: list[
         usable = [kind for kind in usable if kind in fine]
         if not usable:  # there is none, or it is wrong already
             return []
+    if scenario.name in (shared_inputs.VALUES, shared_inputs.GRADIENTS):
+        return shared_check(setting, report, scenario, usable)
     if scenario.name == UNREAD_SCENARIO:
         if setting.edges.get(UNREAD) == "ignored":
             return []

@@ -233,6 +233,36 @@ def differentiated_by_hand(q, k):
     return Product.apply(q, k)
 
 
+class FirstOfShared(torch.autograd.Function):
+    """Passes back the gradient of the first member only to what all members share."""
+
+    @staticmethod
+    def forward(ctx, q, k):
+        """The product."""
+        ctx.save_for_backward(q, k)
+        return q @ k.mT
+
+    @staticmethod
+    def backward(ctx, g):
+        """Its transposes."""
+        found = []
+        for given, slope in zip(
+            ctx.saved_tensors, (g @ ctx.saved_tensors[1], g.mT @ ctx.saved_tensors[0]), strict=True
+        ):
+            found.append(slope[(0,) * (slope.ndim - given.ndim)])
+        return tuple(found)
+
+
+def first_of_shared(q, k):
+    """As :class:`FirstOfShared`."""
+    return FirstOfShared.apply(q, k)
+
+
+def shared_turned_over(q, k):
+    """Reads keys from the last to the first where all members share them."""
+    return q @ (k.flip(-2) if k.ndim < q.ndim else k).mT
+
+
 def reads_by_pointer(q, k):
     """As :class:`ReadsByPointer`."""
     return ReadsByPointer.apply(q, k)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -114,8 +114,11 @@ def with_cotangents(judge: Judge, example: Example, seed: int, scale: float = 1.
     return replace(example, cotangents=made)
 
 
-def expected_batch(judge: Judge, example: Example, wrt: list[str]) -> dict[str, Expected]:
-    """The derived gradients of a batch: those of data member by member, those of parameters summed over the members.
+def expected_batch(
+    judge: Judge, example: Example, wrt: list[str], shared: Collection[str] = ()
+) -> dict[str, Expected]:
+    """The derived gradients of a batch: those of data member by member, those of parameters, and of data that all members
+    ``shared``, summed over the members.
 
     An implementation may add all the terms of a parameter's gradient in one sum, as many times longer as there are members;
     what the members' own bounds charge to a term grows by that factor, and each member's share is one term more.
@@ -131,7 +134,7 @@ def expected_batch(judge: Judge, example: Example, wrt: list[str]) -> dict[str, 
     ]
     every = expected_gradients_at(judge, points, wrt, example.dtype)
     unit = Precision.of(example.dtype, judge.conventions["intermediates"]).operations.unit
-    data = {tensor.name for tensor in judge.formula.tensors if tensor.role == "data"}
+    data = {tensor.name for tensor in judge.formula.tensors if tensor.role == "data"} - {*shared}
     found = {}
     for name in wrt:
         value = np.stack([part[name].value for part in every])

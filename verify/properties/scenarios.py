@@ -18,7 +18,7 @@ from verify.faults import Fault
 from verify.inputs import mask_kinds
 from verify.inputs.examples import Example, rounded
 from verify.inputs.sizes import ALIKE
-from verify.properties import gradient_scenarios
+from verify.properties import gradient_scenarios, shared_inputs
 from verify.properties.boundaries import at_a_boundary, boundary_examples, limits
 from verify.properties.gradient_scenarios import Scene, padded, scattered, turned
 from verify.properties.gradients import REAL, differentiable
@@ -333,6 +333,8 @@ VALUES: tuple[Scenario, ...] = (
         calls=_both,
         gradients=True,
     ),
+    Scenario(shared_inputs.VALUES, shared_inputs.values_of_shared, (3,), mask=1),
+    Scenario(shared_inputs.GRADIENTS, shared_inputs.gradients_of_shared, (3,), mask=1, gradients=True),
     Scenario("large sizes", one_large_size, examples=large_examples),
     Scenario("a large batch", of_a_large_batch, examples=large_batch),
     Scenario("at a boundary", at_a_boundary, examples=boundary_examples),
@@ -355,6 +357,7 @@ def applicable(judge: Judge) -> tuple[Scenario, ...]:
     data = any(t.role == "data" for t in judge.formula.tensors)
     some = any(t.shape for t in judge.formula.tensors)
     needs_data = {"a batch equals its members", "two leading dimensions", "a batch of one", "expanded inputs"}
+    needs_data |= {shared_inputs.VALUES, shared_inputs.GRADIENTS}
     needs_data |= {"gradients of a batch", "one tensor for several inputs", "a large batch"}
     needs_tensor = {"non-contiguous inputs", "same shapes, other values", "with and without gradients"}
     needs_tensor |= {"some inputs change, the others stay", "in inference mode"}

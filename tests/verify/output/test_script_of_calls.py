@@ -31,6 +31,8 @@ SCENES = [
     ("reads_by_pointer", "robustness: gradients from cotangents stored otherwise"),
     ("needs_the_first", "robustness: gradients of one input at a time"),
     ("kept_in_one_place", "robustness: gradients after another call"),
+    ("shared_turned_over", "robustness: inputs shared by a batch"),
+    ("first_of_shared", "robustness: gradients of inputs shared by a batch"),
     ("broken", "gradient in float64"),
 ]
 CATALOGUE = [  # equalities, gradients, bounds, other formulas of results, faults; scenes with masks, weights, ids, laws

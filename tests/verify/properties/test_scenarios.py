@@ -17,11 +17,13 @@ from tests.verify.wrong_products import (
     LastWeights,
     Memo,
     Packed,
+    first_of_shared,
     first_only,
     no_batch,
     noisy,
     rows_read_on,
     self_shortcut,
+    shared_turned_over,
     strided,
 )
 from verify import check
@@ -29,6 +31,7 @@ from verify.inputs.examples import Example
 from verify.properties.gradient_scenarios import scattered, turned
 from verify.properties.leaks import unread
 from verify.properties.scenarios import applicable
+from verify.properties.shared_inputs import shared
 from verify.properties.values import Judge
 
 pytestmark = pytest.mark.usefixtures("as_found")
@@ -75,6 +78,8 @@ def test_a_coarse_path_of_inference_mode_is_found():
         (rows_read_on, "non-contiguous inputs"),
         (self_shortcut, "one tensor for several inputs"),
         (first_only, "a batch equals its members"),
+        (shared_turned_over, "inputs shared by a batch"),
+        (first_of_shared, "gradients of inputs shared by a batch"),
         (noisy, "value in float64"),
     ],
     ids=lambda x: getattr(x, "__name__", str(type(x).__name__)),
@@ -112,6 +117,46 @@ def test_results_that_lie_where_inputs_do_may_be_written_to():
 
     assert not falsified(rows, "positional.learned")
     assert "results written to" not in falsified(spread, "scores.dot")
+
+
+@pytest.mark.parametrize(
+    ("fn", "says"),
+    [
+        (shared_turned_over, "a batch that shares k, without leading dimensions, gets wrong values"),
+        (first_of_shared, "a batch that shares q, without leading dimensions, gets wrong gradients"),
+        (
+            lambda q, k: torch.stack([*q]) @ k.mT if q.ndim == k.ndim else 1 / 0,
+            "a batch that shares q, k, without",
+        ),
+        (lambda q, k: q @ k.mT, ""),
+    ],
+)
+def test_what_a_batch_shares_is_a_property_where_nobody_promised_it(fn, says):
+    """No statement says that a memory may be passed once for many sequences: it conforms, and is told of."""
+    report = check(fn, "scores.dot", max_examples=60, causes=False)
+    assert report.verdict == "conforms"
+    told = "; ".join(p.says for p in report.properties if p.name == "shared inputs")
+    assert told.startswith(says) if says else not told
+
+
+def test_of_many_inputs_each_is_shared_alone_and_all_but_each():
+    """Turn by turn, masks among them; and nothing where there is one input, or no batch."""
+    judge = Judge(find("attention.scaled_dot_product"))
+    one = {
+        "q": np.ones((3, 2, 5)),
+        "k": np.ones((3, 7, 5)),
+        "v": np.ones((3, 7, 2)),
+        "mask": np.ones((3, 2, 7), bool),
+    }
+    example = Example(one, "float64", {}, batch=(3,))
+    seen = []
+    for turn in range(8):
+        example.turn = turn
+        seen.append(shared(judge, example))
+    assert seen[:4] == [("q",), ("k",), ("v",), ("mask",)]
+    assert seen[4:] == [("k", "v", "mask"), ("q", "v", "mask"), ("q", "k", "mask"), ("q", "k", "v")]
+    assert not shared(judge, Example({"q": one["q"]}, "float64", {}, batch=(3,)))
+    assert not shared(judge, Example(one, "float64", {}))
 
 
 def test_nan_behind_a_mask_must_stay_there():

@@ -1,0 +1,54 @@
+"""Inputs that a batch shares: no statement promises that they may be passed so. What is wrong there is told as a property, unless
+every shape is to be supported; so is what is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+
+from verify.edges import SHAPES, STRICT
+from verify.inputs.examples import Example
+from verify.properties.scenarios import Scenario
+from verify.properties.shared_inputs import shared
+from verify.properties.values import Outcome
+from verify.report import FALSIFIED, INCONCLUSIVE, REPORTED, CheckResult, Report
+from verify.search.robustness_checks import robustness_check
+from verify.search.setting import Setting
+
+SHARED = "shared inputs"
+"""The property's name."""
+
+
+def shared_check(
+    setting: Setting, report: Report, scenario: Scenario, dtypes: list[str]
+) -> list[CheckResult]:
+    """The check of a scenario of shared inputs; none where nothing of it is judged."""
+    judge = setting.judge
+    refused: set[str] = set()
+    wrong: list[tuple[str, ...]] = []
+
+    def declined(example: Example, outcome: Outcome) -> bool:
+        names = shared(judge, example)
+        if math.isfinite(outcome.ratio) or outcome.what:
+            wrong.append(names)
+            return False
+        refused.update(names[:1])
+        return True
+
+    def told(what: str, names: Collection[str]) -> None:
+        said = ", ".join(t.name for t in judge.formula.tensors if t.name in names)
+        report.has(SHARED, f"a batch that shares {said}, without leading dimensions, {what}")
+
+    result = robustness_check(setting, scenario, dtypes, declined=declined)
+    if refused and not scenario.gradients:  # which are refused with the values
+        told("is refused", refused)
+    if result is None or result.verdict == INCONCLUSIVE:
+        return []
+    if result.verdict == FALSIFIED and setting.edges.get(SHAPES) != STRICT[SHAPES]:
+        told(f"gets wrong {'gradients' if scenario.gradients else 'values'}", wrong[0])
+        result.verdict, result.message = INCONCLUSIVE, f"{REPORTED}: {result.message}"
+    return [result]
+
+
+__all__ = ["shared_check"]
