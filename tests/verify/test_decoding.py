@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 import verify
+import impl.bert
 from impl.decoding import Recomputed, beam, greedy
 from spec.language.registry import procedures
 from tests.verify.playing import played, users
@@ -338,6 +339,14 @@ def test_who_writes_into_what_is_given_is_falsified() -> None:
 
     report = check_procedure(writes, GREEDY, max_examples=30)
     assert report.headline == "falsified: it wrote into the lengths that it was given: [2] became [1]"
+
+    def consumes(a, b, *, cls, sep, longest):
+        found = impl.bert.pack(a, b, cls=cls, sep=sep, longest=longest)
+        a.clear()
+        return found
+
+    report = check_procedure(consumes, procedures()["bert.pack"], max_examples=30)
+    assert report.headline == "falsified: it changed a list that it was given: [1000] became []"
 
 
 FORGETFUL = torch.Generator().manual_seed(0)

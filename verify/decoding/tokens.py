@@ -241,17 +241,22 @@ def answered(fn: Callable[..., Any], takes: Collection[str], problem: Any, *give
     """What a callable returns for a problem, with the options that it takes.
 
     Raises:
-        Fault: it raised.
+        Fault: it raised, or changed the lists that it was given.
         Unsupported: it does not support this problem.
     """
+    before = [None if each is None else list(each) for each in given]
     try:
-        return fn(*given, **{name: getattr(problem, name) for name in takes})
+        returned = fn(*given, **{name: getattr(problem, name) for name in takes})
     except (Fault, Unsupported):
         raise
     except NotImplementedError as error:
         raise Unsupported(said_by(error)) from None
     except (Exception, SystemExit) as error:
         raise Fault(f"raised {complaint(error)}") from error
+    for now, was in zip(given, before, strict=True):
+        if now != was:
+            raise Fault(f"changed a list that it was given: {was} became {now}")
+    return returned
 
 
 def unread(returned: Any, error: Exception) -> Fault:

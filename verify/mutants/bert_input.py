@@ -86,6 +86,15 @@ def exchanged(a: Ids, b: Ids | None, cls: int, sep: int, longest: int) -> Packed
     return laid_out(a, b, cls, sep) if b is None else laid_out(b, a, cls, sep)
 
 
+def in_place(a: Ids, b: Ids | None, cls: int, sep: int, longest: int) -> Packed:
+    """Right, of texts that are cut themselves: who passed them has shorter ones afterwards."""
+    first, second = cut(a, b, longest)
+    del a[len(first) :]
+    if b is not None:
+        del b[len(second or ()) :]
+    return laid_out(a, b, cls, sep)
+
+
 def one_fewer(a: Ids, b: Ids | None, cls: int, sep: int, longest: int) -> Packed:
     """Right, for one token fewer than may be."""
     return laid_out(*cut(a, b, max(longest - 1, 2 if b is None else 3)), cls, sep)
@@ -101,6 +110,7 @@ for _name, _says, _made in (
     ("texts_swapped", "The second text comes first.", exchanged),
     ("no_room_for_the_last", "Room for two special tokens, where a pair has three.", without_room),
     ("halves", "Each text gets half of the room.", shares),
+    ("cut_themselves", "The texts that were passed are cut in place.", in_place),
     ("one_too_many_cut", "One token fewer than there is room for.", one_fewer),
     ("first_shortened", "Of two texts alike the first is cut.", lambda a, b, c, s, n: laid_out(*cut(a, b, n, ties=0), c, s)),
 ):  # fmt: skip
