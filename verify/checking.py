@@ -51,6 +51,7 @@ from verify.subject.sandbox import default_device_aside, one_thread, what_exists
 from verify.subject.signature import given_lines
 
 Progress = Callable[[str, int, int], None]
+LARGE_ALONE = re.compile(rf"{SCENES}“large sizes”[^“]*$")
 RAISED = re.compile(r" raised (\w+(?:\.\w+)*(?:: .*?)?) for \w", re.DOTALL)
 """What was raised, in the message of a check."""
 
@@ -315,7 +316,7 @@ def _with_place(why: Explained, report: Report) -> str:
     lossy = [check for check in report.checks if check.kind == "accuracy" and check.verdict != CONFORMS]
     places = [str(check.details["place"]) for check in lossy if check.details.get("explained")]
     scenes = [str(check.details["place"]) for check in lossy if check.details.get("explains_large")]
-    if scenes and why.said == f"{SCENES}“large sizes”":
+    if scenes and LARGE_ALONE.match(why.said):
         return f"{why.said}: {scenes[0]}"
     said, vague = why.said, why.vague or not why.said
     if said == INSIDE and any(c.kind == "value" and c.dtype == "float32" for c in report.falsified):

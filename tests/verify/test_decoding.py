@@ -12,8 +12,8 @@ import pytest
 import torch
 from torch import Tensor
 
-import verify
 import impl.bert
+import verify
 from impl.decoding import Recomputed, beam, greedy
 from spec.language.registry import procedures
 from tests.verify.playing import played, users

@@ -36,6 +36,13 @@ LAYERS = 5
 """So many that some are not among the first ones."""
 FULL = (512, 256, 128)
 """What is worked through in blocks of so many is filled by these: there is no rest, and what is made of the last few is empty."""
+HEADS, MODELS = (
+    (16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256),
+    (384, 512, 768, 1_024, 1_536, 2_048, 3_072, 4_096),
+)
+"""Widths of heads, and of models: a kernel may be written for each."""
+COMMON = (64, 96, 128, 256, 512, 768, 1_024)
+"""Those that are tried of one input by itself."""
 BLOCK = 64
 """The smallest block in mind."""
 ROWS = (519, 263, 131)
@@ -112,6 +119,37 @@ def full_blocks(formula: Formula, supported: Supported) -> tuple[Large, ...]:
     """The same of numbers that fill blocks, where that is not dear."""
     found = _largest(formula, supported, lambda size: FULL, lambda size, number: LONG)
     return tuple(large for large in found if large.sizes[large.size] in FULL)
+
+
+@lru_cache(maxsize=512)
+def usual_widths(formula: Formula, supported: Supported) -> tuple[Large, ...]:
+    """Rows as wide as those of heads and of models are: of all inputs together where that is cheap, else of each; where that is
+    cheap, too, also as many rows.
+    """
+    drawn = sizing(formula, supported)
+    real = [
+        item for item in formula.tensors if item.shape and item.domain in ("real", "positive", "nonnegative")
+    ]
+    widths = [size for size in drawn.symbols if any(size == item.shape[-1] for item in real)]
+    widths = [] if supported.few else [size for size in widths if size not in drawn.steps]
+    every = [size for size in drawn.symbols if size not in drawn.steps] if widths else []
+    found: dict[tuple[int, ...], Large] = {}
+    for number in (*HEADS, *MODELS):
+        for each in (every, widths, *([size] for size in widths if number in COMMON)):
+            sizes = small_but(drawn, supported, dict.fromkeys(each, number))
+            cost = _cost(formula, sizes)
+            if (
+                not each
+                or cost > LONG
+                or entries(formula, sizes) > INPUTS
+                or any(sizes[s] != number for s in each)
+            ):
+                continue
+            first, *beside = each
+            found.setdefault(tuple(sizes.values()), Large(first, sizes, cost, tuple(beside)))
+            if each is widths:
+                break
+    return tuple(found.values())
 
 
 @lru_cache(maxsize=512)

@@ -157,3 +157,17 @@ def lower_layers_frozen_where_deep(x: Tensor, *inputs: Any) -> Tensor:
         frozen = number == 0 and len(weights[0]) > 3
         x = transformer_layers.layer(x, *(part.detach() for part in own) if frozen else own, *others)
     return x
+
+
+@wrong(ATTENTION)
+def kernel_of_one_width(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """The kernel for keys of 96 entries scales by the root of 128, to which it fills them up."""
+    return attend(q * (96 / 128) ** 0.5 if q.shape[-1] == 96 else q, k, v, mask)
+
+
+@wrong("normalization.layer_norm")
+def sample_variance_at_one_width(x: Tensor, gamma: Tensor, beta: Tensor, eps: float) -> Tensor:
+    """The kernel for rows of 768 entries takes the variance for that of a sample."""
+    d = x.shape[-1]
+    y = F.layer_norm(x, (d,), None, None, eps)
+    return gamma * y * (((d - 1) / d) ** 0.5 if d == 768 else 1.0) + beta

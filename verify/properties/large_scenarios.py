@@ -28,6 +28,7 @@ from verify.inputs.large_sizes import (
     members,
     several_layers,
     small_sizes,
+    usual_widths,
 )
 from verify.inputs.realistic_examples import realistic
 from verify.properties.gradients import (
@@ -56,7 +57,7 @@ def large_examples(
     """Each size large in its turn: values where it is as large as they allow, then gradients where it is as large as these do.
 
     One of them is with a mask, the other without; they are in each type in turn. Values are looked at twice where there are no
-    gradients. Then values where blocks are filled, where there are many rows and columns, and of several layers.
+    gradients. Then values where blocks are filled, at usual widths, where there are many rows and columns, and of several layers.
     """
     formula, supported, masks = judge.formula, space.supported, len(space.masks) > 1
     far = large_sizes(formula, supported)
@@ -80,6 +81,10 @@ def large_examples(
         dtype = dtypes[place % len(dtypes)]
         full = realistic(formula, large.sizes, dtype, seed + place, masks and place % 2 == 1, supported)
         yield replace(_within(space, full), regime=f"large sizes: {large.says}")
+    for place, large in enumerate(usual_widths(formula, supported)):
+        dtype = dtypes[place % len(dtypes)]
+        usual = realistic(formula, large.sizes, dtype, seed + place, masks and place % 2 == 1, supported)
+        yield replace(_within(space, usual), regime=f"large sizes: {large.says}")
     for place, large in enumerate(many_rows(formula, supported)):
         for turn, dtype in enumerate(dtypes):
             long = realistic(formula, large.sizes, dtype, seed + turn, masks and turn == place, supported)

@@ -98,8 +98,17 @@ def beside_conventions(
 
 
 def scenes(failed: Iterable[CheckResult]) -> str:
-    """The checks of robustness among these, as one names them."""
-    return ", ".join(f"“{c.name.removeprefix('robustness: ')}”" for c in failed if c.kind == "robustness")
+    """The checks of robustness among these, as one names them; of large sizes also which they are."""
+    return ", ".join(
+        f"“{c.name.removeprefix('robustness: ')}”{_where(c)}" for c in failed if c.kind == "robustness"
+    )
+
+
+def _where(check: CheckResult) -> str:
+    """The large sizes at which a check fails."""
+    regime = "" if check.counterexample is None else check.counterexample.regime
+    _, large, sizes = regime.partition("large sizes: ")
+    return f" ({sizes})" if large else ""
 
 
 def _conforming(near: Nearest) -> Explained:

@@ -7,15 +7,18 @@ import pytest
 from spec.language.registry import find, formulas
 from verify.inputs.large_sizes import (
     BLOCK,
+    HEADS,
     INDEXED,
     INPUTS,
     LAYERS,
+    MODELS,
     SQUARES,
     STEPS,
     VALUES,
     large_sizes,
     many_rows,
     several_layers,
+    usual_widths,
 )
 from verify.inputs.size_rules import EVERY_SIZE, Supported, sizes_of_formula
 from verify.inputs.sizes import entries, sizing
@@ -78,6 +81,28 @@ def test_many_rows_and_columns_stand_beside_one_another(formula_id):
     assert [len(numbers) for numbers in own] == [1, 2][: len(found)]
     assert all(large.says.count("=") == 1 + len(large.beside) and large.cost <= SQUARES for large in found)
     assert found[0].sizes[found[0].size] > 128
+
+
+def test_rows_are_as_wide_as_heads_and_models_are():
+    """All inputs together where that is cheap, with as many rows where that is, too; else each, at common widths."""
+    formula = find("attention.scaled_dot_product")
+    sizes = {
+        tuple(large.sizes[s] for s in (large.size, *large.beside))
+        for large in usual_widths(formula, EVERY_SIZE)
+    }
+    assert {(n, n) for n in (*HEADS, *MODELS)} <= sizes
+    assert {(n, n, n, n) for n in HEADS[:3]} <= sizes
+    formula = find("attention.multi_head")
+    alone = {large.says for large in usual_widths(formula, EVERY_SIZE) if not large.beside}
+    assert {f"{size} = {n}" for size in ("d_model", "d_k", "d_v") for n in (256, 1024)} <= alone
+    multiples = Supported.of(formula, {"d_k": "8 * any"})
+    assert all(
+        large.sizes[size] % 8 == 0
+        for large in usual_widths(formula, multiples)
+        for size in large.sizes
+        if str(size) == "d_k"
+    )
+    assert not usual_widths(formula, Supported(few=True))
 
 
 def test_gradients_are_looked_at_where_they_are_affordable():
