@@ -92,7 +92,7 @@ def _drawn_gradient(setting: Setting, kind: str) -> list[CheckResult]:
 def _scenario(setting: Setting, scenario: Scenario, report: Report, kinds: list[str]) -> list[CheckResult]:
     usable = _usable(report, kinds)
     fine = {c.dtype for c in report.checks if c.kind == "gradient" and c.verdict == CONFORMS}
-    if scenario.examples is not None:
+    if scenario.examples is not None or scenario.ones:
         return large_check(setting, report, scenario, usable, [kind for kind in usable if kind in fine])
     if scenario.gradients:
         usable = [kind for kind in usable if kind in fine]

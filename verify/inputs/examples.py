@@ -21,7 +21,7 @@ from verify.inputs import mask_kinds, regimes
 from verify.inputs.dtypes import DTYPES
 from verify.inputs.leads import ALL, YOUNG, Lead, far_out, leads
 from verify.inputs.size_rules import EVERY_SIZE, Supported
-from verify.inputs.sizes import ALIKE, BY_CHANCE, LEAST, ROUND, SIZE_KINDS, Sizing, sizing
+from verify.inputs.sizes import ALIKE, BY_CHANCE, LEAST, ONE, ROUND, SIZE_KINDS, Sizing, sizing
 
 SHARING = 100
 """For every so many planned examples, one more choice of sizes of each kind: examples of equal sizes are evaluated together."""
@@ -147,6 +147,18 @@ class Space:
         random = np.random.default_rng([seed, 17])
         young = self._led_by(YOUNG)
         return [Recipe(LEAST, young, 0, turn, turn, int(random.integers(2**31))) for turn in range(count)]
+
+    def ones(self, seed: int) -> list[Recipe]:
+        """Recipes at which one size is 1, each in its turn, and else as plain as they are: with a mask and without one, where an
+        evaluation is not dear.
+        """
+        random, young = np.random.default_rng([seed, 29]), self._led_by(YOUNG)
+        count = 0 if self.supported.few else len(self.symbols)
+        return [
+            Recipe(ONE, young, 0, (turn + place) % 2, place, int(random.integers(2**31)), place)
+            for turn in range(1 if self.sizing.dear else 2)
+            for place in range(count)
+        ]
 
     def _led_by(self, name: str) -> int:
         """The place of the lead with this name; the first where there is none."""

@@ -27,6 +27,8 @@ LEAST = 1 << 20
 signs alone. Sums are short at them, and bounds at their smallest."""
 ROUND, ROUNDS = 1 << 21, ((8,), (16, 8), (8, 16), (8, 64), (64, 8))
 """The kind of the sizes that real models have, and which by turns: a kernel may take another way at multiples of 8."""
+ONE = 1 << 22
+"""The kind of the least sizes but for one of them, which is 1: which, by turns."""
 SIZE_KINDS, ONE_LARGER, ALIKE, BY_CHANCE = 10, 4, 5, 8
 """Kinds of small sizes, that of equal ones, and that of two equal and others distinct; from the first on kinds are large."""
 LARGE = (1031, 257, 131, 67)
@@ -146,9 +148,12 @@ class Sizing:
 
     def draw(self, kind: int, random: np.random.Generator, variant: int = 0) -> dict[Size, int]:
         """Sizes of one kind; two sizes that are equal by chance go in turn with ``variant``."""
-        if kind == LEAST:
+        if kind in (LEAST, ONE):
             others = cycle((3, 4))
-            return self.affordable({size: 2 if size in self.steps else next(others) for size in self.order})
+            least = {size: 2 if size in self.steps else next(others) for size in self.order}
+            if kind == ONE and least:
+                least[self.order[variant % len(self.order)]] = 1
+            return self.affordable(least)
         if kind == ROUND:
             others = cycle(ROUNDS[variant % len(ROUNDS)])
             return self.supported.settled(

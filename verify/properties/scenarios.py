@@ -48,7 +48,8 @@ class Scenario:
     gradients conform; a plain call is what it is about. One that ``repeats`` consists of plain
     calls, at inputs never seen before: that another is wrong, too, excuses it only if it came first. One that is ``fresh`` has a
     few examples, of sizes never seen before. ``besides`` are examples that the statement alone is asked for, too. One with
-    batches of ``as_many`` members as the example's own sizes has such for all examples but the first.
+    batches of ``as_many`` members as the example's own sizes has such for all examples but the first; one of ``ones`` has more
+    examples, at which one size alone is 1, and is about plain calls, too.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Scenario:
     fresh: bool = False
     besides: Callable[[Judge, Example], tuple[Example, ...]] = lambda judge, example: ()
     as_many: bool = False
+    ones: bool = False
 
 
 def _both(judge: Judge, example: Example) -> tuple[Example, ...]:
@@ -304,8 +306,9 @@ def drawn(change: Callable[[torch.Tensor], torch.Tensor]) -> Scene:
 VALUES: tuple[Scenario, ...] = (
     Scenario("a batch equals its members", one_call, (5,), as_many=True),
     Scenario("two leading dimensions", one_call, (2, 3)),
+    Scenario("three leading dimensions", one_call, (2, 1, 2), fresh=True),
     Scenario("a batch of one", one_call, (1,)),
-    Scenario("sizes of one", one_call, sizes=6),
+    Scenario("sizes of one", one_call, sizes=6, ones=True),
     Scenario("non-contiguous inputs", non_contiguous),
     Scenario("expanded inputs", expanded_batch),
     Scenario("same shapes, other values", again_with_others, calls=_both),
@@ -356,7 +359,13 @@ def applicable(judge: Judge) -> tuple[Scenario, ...]:
         return LAWS
     data = any(t.role == "data" for t in judge.formula.tensors)
     some = any(t.shape for t in judge.formula.tensors)
-    needs_data = {"a batch equals its members", "two leading dimensions", "a batch of one", "expanded inputs"}
+    needs_data = {
+        "a batch equals its members",
+        "two leading dimensions",
+        "three leading dimensions",
+        "a batch of one",
+        "expanded inputs",
+    }
     needs_data |= {shared_inputs.VALUES, shared_inputs.GRADIENTS}
     needs_data |= {"gradients of a batch", "one tensor for several inputs", "a large batch"}
     needs_tensor = {"non-contiguous inputs", "same shapes, other values", "with and without gradients"}

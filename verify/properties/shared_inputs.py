@@ -1,5 +1,5 @@
-"""Inputs that the members of a batch share: they are passed without leading dimensions, beside others that have them, as one mask
-or one memory is for many sequences. It is worth what it is for each member; its gradient is the sum of theirs.
+"""Inputs that the members of a batch share: they are passed once, without leading dimensions or with such of size one, as a mask
+or a memory is for many sequences. It is worth what it is for each member; its gradient is the sum of theirs.
 """
 
 from __future__ import annotations
@@ -12,11 +12,17 @@ import numpy as np
 from verify.faults import Fault
 from verify.inputs.examples import Example
 from verify.properties.gradients import compared, expected_batch, pulled, unsaid
-from verify.properties.values import Judge, Outcome, explain, judge_call
+from verify.properties.values import Expected, Judge, Outcome, explain, judge_call
 from verify.subject.caller import Caller
 
 VALUES, GRADIENTS = "inputs shared by a batch", "gradients of inputs shared by a batch"
 """The scenarios' names."""
+
+
+def _parts(names: Sequence[str]) -> list[tuple[str, ...]]:
+    alone = [(name,) for name in names]
+    others = [tuple(other for other in names if other != name) for name in names] if len(names) > 2 else []
+    return alone + others
 
 
 def shared(judge: Judge, example: Example) -> tuple[str, ...]:
@@ -28,19 +34,23 @@ def shared(judge: Judge, example: Example) -> tuple[str, ...]:
     ]
     if len(names) < 2 or not example.batch:
         return ()
-    alone = [(name,) for name in names]
-    others = [tuple(other for other in names if other != name) for name in names] if len(names) > 2 else []
-    parts = alone + others
+    parts = _parts(names)
     return parts[example.turn % len(parts)]
 
 
 def _meant(example: Example, names: Sequence[str]) -> tuple[Example, Example]:
-    """The example as it is passed, and as it is meant: the first member's, for all members."""
-    first = (0,) * len(example.batch)
-    passed = {name: np.array(example.inputs[name][first]) for name in names}
+    """The example as it is passed, and as it is meant: the first member's, for all members. What is shared has no leading
+    dimensions; at every third example it has some, of size one.
+    """
+    first, several = (0,) * len(example.batch), example.turn % 3 == 2
+    members = {name: np.array(example.inputs[name][first]) for name in names}
+    passed = {
+        name: value.reshape((1,) * len(example.batch) + value.shape) if several else value
+        for name, value in members.items()
+    }
     meant = {
         name: np.array(np.broadcast_to(value, (*example.batch, *value.shape)))
-        for name, value in passed.items()
+        for name, value in members.items()
     }
     return example.changed(**passed), example.changed(**meant)
 
@@ -70,7 +80,11 @@ def gradients_of_shared(judge: Judge, caller: Caller, example: Example) -> Outco
         found = pulled(caller, passed, _arguments(caller, passed, True))
     except Fault as fault:
         return Outcome(ratio=np.inf, message=str(fault), violates=judge.formula.title)
-    outcome = compared(judge, caller, passed, found, expected_batch(judge, meant, list(found), names))
+    expected = expected_batch(judge, meant, list(found), names)
+    for name in expected.keys() & {*names}:
+        shape, each = np.shape(passed.inputs[name]), expected[name]
+        expected[name] = Expected(name, each.value.reshape(shape), each.bound.reshape(shape))
+    outcome = compared(judge, caller, passed, found, expected)
     return explain(judge, caller, outcome, passed)
 
 

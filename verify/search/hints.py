@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -18,6 +19,7 @@ from verify.search.setting import Setting
 from verify.search.whereabouts import now_and_then, whereabouts, writes
 
 SCENES = "plain calls conform; wrong in: "
+SIZES = re.compile(r"(?:large sizes|sizes of one): (.*)")
 CLEARLY = 0.8
 """The share of the examples that have to conform under other conventions, for these to be the explanation."""
 
@@ -105,10 +107,9 @@ def scenes(failed: Iterable[CheckResult]) -> str:
 
 
 def _where(check: CheckResult) -> str:
-    """The large sizes at which a check fails."""
-    regime = "" if check.counterexample is None else check.counterexample.regime
-    _, large, sizes = regime.partition("large sizes: ")
-    return f" ({sizes})" if large else ""
+    """The sizes at which a check of sizes of its own fails."""
+    found = SIZES.search("" if check.counterexample is None else check.counterexample.regime)
+    return f" ({found[1]})" if found else ""
 
 
 def _conforming(near: Nearest) -> Explained:

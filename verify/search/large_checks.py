@@ -1,4 +1,4 @@
-"""Large sizes and a large batch: what fails there is a fault; what a callable declines to take is a property of it."""
+"""Sizes of their own, large ones, a large batch, and one: what fails there is a fault; what a callable declines is a property."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from verify.subject.wording import refusal
 def large_check(
     setting: Setting, report: Report, scenario: Scenario, dtypes: list[str], graded: Sequence[str]
 ) -> list[CheckResult]:
-    """The check of a scenario of large sizes; none where small ones are wrong already, or members are called one by one.
+    """The check of a scenario of plain calls at sizes of its own; none where others are wrong already, or where a large batch is
+    called member by member.
 
     Where it raises an error, or does not return, a callable has a limit, unless every shape is to be supported.
     """
@@ -32,9 +33,11 @@ def large_check(
         said = refusal(outcome.message, f"{setting.judge.formula.id}: {caller.name}")
         if not said or setting.edges.get(SHAPES) == STRICT[SHAPES]:
             return False
-        if example.regime not in limits:
-            limits.append(example.regime)
-            where = example.regime.removeprefix("large sizes: ")
+        where = example.regime.removeprefix("large sizes: ")
+        if scenario.ones:
+            where = ", ".join(f"{size} = 1" for size, number in example.sizes.items() if number == 1)
+        if where not in limits:
+            limits.append(where)
             report.has(SHAPES, f"at {where} it {said}: not judged there", "some")
         caller.containment.hung = False  # once at a large size says nothing about the others
         return True

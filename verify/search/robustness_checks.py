@@ -50,6 +50,10 @@ def scenario_examples(
         )
         example.turn = turn
         yield with_cotangents(setting.judge, example, recipe.seed) if scenario.gradients else example
+    for recipe in space.ones(setting.seed) if scenario.ones else ():
+        example = space.example(recipe, dtypes[0], scenario.batch)
+        said = ", ".join(f"{size} = 1" for size, number in example.sizes.items() if number == 1)
+        yield replace(example, regime=f"sizes of one: {said}")
 
 
 def _own(space: Space, recipe: Recipe, turn: int) -> tuple[int, ...]:
@@ -121,7 +125,9 @@ def robustness_check(
         return any(plain(judge, caller, single).fails for single in singles)
 
     skipped = 0
-    excused = judge.formula.law is None and not scenario.examples
+    excused = (
+        judge.formula.law is None and not scenario.examples and not scenario.ones
+    )  # which are plain calls
 
     def probe(example: Example) -> Outcome:
         nonlocal skipped

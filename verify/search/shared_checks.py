@@ -12,12 +12,9 @@ from verify.inputs.examples import Example
 from verify.properties.scenarios import Scenario
 from verify.properties.shared_inputs import shared
 from verify.properties.values import Outcome
-from verify.report import FALSIFIED, INCONCLUSIVE, REPORTED, CheckResult, Report
+from verify.report import FALSIFIED, INCONCLUSIVE, REPORTED, SHARED, WRONG, CheckResult, Report
 from verify.search.robustness_checks import robustness_check
 from verify.search.setting import Setting
-
-SHARED = "shared inputs"
-"""The property's name."""
 
 
 def shared_check(
@@ -38,7 +35,7 @@ def shared_check(
 
     def told(what: str, names: Collection[str]) -> None:
         said = ", ".join(t.name for t in judge.formula.tensors if t.name in names)
-        report.has(SHARED, f"a batch that shares {said}, without leading dimensions, {what}")
+        report.has(SHARED, f"a batch that shares {said}, passed once for all members, {what}")
 
     result = robustness_check(setting, scenario, dtypes, declined=declined)
     if refused and not scenario.gradients:  # which are refused with the values
@@ -46,7 +43,7 @@ def shared_check(
     if result is None or result.verdict == INCONCLUSIVE:
         return []
     if result.verdict == FALSIFIED and setting.edges.get(SHAPES) != STRICT[SHAPES]:
-        told(f"gets wrong {'gradients' if scenario.gradients else 'values'}", wrong[0])
+        told(f"{WRONG} {'gradients' if scenario.gradients else 'values'}", wrong[0])
         result.verdict, result.message = INCONCLUSIVE, f"{REPORTED}: {result.message}"
     return [result]
 

@@ -122,11 +122,11 @@ def test_results_that_lie_where_inputs_do_may_be_written_to():
 @pytest.mark.parametrize(
     ("fn", "says"),
     [
-        (shared_turned_over, "a batch that shares k, without leading dimensions, gets wrong values"),
-        (first_of_shared, "a batch that shares q, without leading dimensions, gets wrong gradients"),
+        (shared_turned_over, "a batch that shares k, passed once for all members, gets wrong values"),
+        (first_of_shared, "a batch that shares q, passed once for all members, gets wrong gradients"),
         (
             lambda q, k: torch.stack([*q]) @ k.mT if q.ndim == k.ndim else 1 / 0,
-            "a batch that shares q, k, without",
+            "a batch that shares q, k, passed",
         ),
         (lambda q, k: q @ k.mT, ""),
     ],
@@ -137,6 +137,7 @@ def test_what_a_batch_shares_is_a_property_where_nobody_promised_it(fn, says):
     assert report.verdict == "conforms"
     told = "; ".join(p.says for p in report.properties if p.name == "shared inputs")
     assert told.startswith(says) if says else not told
+    assert report.headline == f"conforms, but {says}" if "wrong" in says else report.headline == "conforms"
 
 
 def test_of_many_inputs_each_is_shared_alone_and_all_but_each():
