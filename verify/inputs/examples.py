@@ -148,6 +148,10 @@ class Space:
         young = self._led_by(YOUNG)
         return [Recipe(LEAST, young, 0, turn, turn, int(random.integers(2**31))) for turn in range(count)]
 
+    def young(self, sizes: Mapping[Size, int], seed: int, mask: bool, dtype: str) -> Example:
+        """An example of these sizes at which bounds are as small as they can be."""
+        return self.example(Recipe(LEAST, self._led_by(YOUNG), 0, int(mask), 0, seed, 0), dtype, sizes=sizes)
+
     def ones(self, seed: int) -> list[Recipe]:
         """Recipes at which one size is 1, each in its turn, and else as plain as they are: with a mask and without one, where an
         evaluation is not dear.

@@ -22,7 +22,7 @@ from spec.language.lengths import Ends, ends_of, longest
 from spec.language.ordering import Group
 from spec.language.trees import free_symbols, walk
 from verify.inputs.size_rules import Supported
-from verify.inputs.sizes import Sizing, entries, sizing
+from verify.inputs.sizes import LEAST, Sizing, entries, sizing
 
 INDEXED = (32_771, 263, 131)
 """Past 2¹⁵, 2⁸ and 2⁷, of a size whose indices are numbers that something holds: ids, positions, lengths. All are primes."""
@@ -32,8 +32,8 @@ has room for so many has none for the last.
 """
 STEPS = (67, 37)
 """What comes after these of the steps of a sequence, each of which costs as much as many entries: past 2⁶ and 2⁵."""
-LAYERS = 5
-"""So many that some are not among the first ones."""
+LAYERS = (3, 4, 5)
+"""So many that some are not among the first ones, and fewer, of which more can be said."""
 FULL = (512, 256, 128)
 """What is worked through in blocks of so many is filled by these: there is no rest, and what is made of the last few is empty."""
 HEADS, MODELS = (
@@ -154,11 +154,16 @@ def usual_widths(formula: Formula, supported: Supported) -> tuple[Large, ...]:
 
 @lru_cache(maxsize=512)
 def several_layers(formula: Formula, supported: Supported) -> tuple[Large, ...]:
-    """A few layers more than small sizes have: over as many as :func:`large_sizes` gives them a bound says little."""
+    """A few layers more than small sizes have: over as many as :func:`large_sizes` gives them a bound says little, and most where
+    the others are the least that tell one from another.
+    """
     drawn = sizing(formula, supported)
     layers = () if supported.few else sorted(drawn.steps - drawn.along, key=str)
-    made = [Large(size, small_but(drawn, supported, {size: LAYERS}), 0.0) for size in layers]
-    return tuple(large for large in made if large.sizes[large.size] == LAYERS)
+    least = drawn.drawn(LEAST, 0)
+    made = [
+        (size, number, supported.settled({**least, size: number})) for size in layers for number in LAYERS
+    ]
+    return tuple(Large(size, sizes, 0.0) for size, number, sizes in made if sizes[size] == number)
 
 
 @lru_cache(maxsize=512)
