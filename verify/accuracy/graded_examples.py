@@ -95,16 +95,13 @@ def aligned_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Exampl
 
 
 def long_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
-    """Many steps, for gradients, which go back through all of them; values are graded over more where no size is small. And more
-    layers than a wide example has.
-    """
+    """Many steps, most for values: gradients go back through all of them. And more layers than a wide example has."""
     judge, caller = setting.judge, setting.caller
     if caller.sizes.few or dtype not in BROAD:
         return
-    if kind == "gradient":
-        steps = long(judge.formula, caller.sizes)
-        if steps is not None and _affordable(setting, dtype, steps):
-            yield realistic(judge.formula, steps, dtype, setting.seed, False, caller.sizes)
+    steps = long(judge.formula, caller.sizes, kind == "value")
+    if steps is not None and _affordable(setting, dtype, steps):
+        yield realistic(judge.formula, steps, dtype, setting.seed, False, caller.sizes)
     layers = deep(judge.formula, caller.sizes)
     if layers is None or not _affordable(setting, dtype, layers):
         return

@@ -181,9 +181,10 @@ def many_rows(formula: Formula, supported: Supported) -> tuple[Large, ...]:
     equal = [dict.fromkeys((first, *others), number) for number in ROWS]
     fewer = [{first: one, **dict.fromkeys(others, other)} for other, one in pairwise(ROWS)] if others else []
     alone = max((large.sizes[first] for large in large_sizes(formula, supported)), default=0)
+    least = {size: SMALL[0] for size in drawn.symbols if size not in drawn.steps}
     found = []
     for chosen in (equal, fewer):
-        every = (small_but(drawn, supported, each) for each in chosen)
+        every = (small_but(drawn, supported, {**few, **each}) for each in chosen for few in ({}, least))
         fine = (s for s in every if _cost(formula, s) <= SQUARES and entries(formula, s) <= INPUTS)
         sizes = next(filter(supported.fits, fine), None)
         if sizes is not None and (others or sizes[first] > alone):

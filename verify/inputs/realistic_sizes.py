@@ -40,6 +40,8 @@ MODERATE = 17
 """Steps and all other sizes of which gradients are looked at together."""
 BACKWARD = 2e7
 """What an example of many steps may cost whose gradients are looked at."""
+STEPPING = 1.2e8
+"""The same where values are: all networks of one layer."""
 BUDGET = 2e8
 """Entries that all lines of an example may run over; most of them are products inside a sum, which are never stored."""
 MOST, DATA = 5e6, 3e5
@@ -98,14 +100,14 @@ def _none_small(
 
 
 @lru_cache(maxsize=256)
-def long(formula: Formula, supported: Supported) -> Mapping[Size, int] | None:
-    """Many steps of a sequence, and else small sizes; None where nothing is, or is affordable."""
+def long(formula: Formula, supported: Supported, values: bool) -> Mapping[Size, int] | None:
+    """Many steps of a sequence, and else small sizes; None where nothing is, or is affordable. For values more than for gradients."""
     drawn = sizing(formula, supported)
     along = drawn.along
     few = {size: FEW[place % len(FEW)] for place, size in enumerate(drawn.symbols)}
-    for steps in BROAD if along else ():
+    for steps in (LONG[:1] if values else BROAD) if along else ():
         sizes = supported.settled({**few, **dict.fromkeys(drawn.steps, 1), **dict.fromkeys(along, steps)})
-        if drawn.cost(sizes) <= BACKWARD:
+        if drawn.cost(sizes) <= (STEPPING if values else BACKWARD):
             return sizes
     return None
 

@@ -136,11 +136,12 @@ def test_each_size_is_large_alone() -> None:
     assert lone(find("transformer.model"), EVERY_SIZE, 4e6) == ()
 
 
-def test_steps_are_many_for_gradients_and_layers_for_values() -> None:
+def test_steps_are_many_and_so_are_layers() -> None:
     """A sequence is longer than 32, a stack deeper than four layers; each is small otherwise."""
-    back = named(long(find("recurrent.gru"), EVERY_SIZE))
+    back = named(long(find("recurrent.gru"), EVERY_SIZE, False))
     assert back.pop("T") >= 37
     assert max(back.values()) <= 5
+    assert named(long(find("recurrent.lstm"), EVERY_SIZE, True))["T"] == 521
     assert named(deep(find("transformer.encoder"), EVERY_SIZE))["L"] == 6
-    assert long(find("attention.softmax"), EVERY_SIZE) is None
+    assert long(find("attention.softmax"), EVERY_SIZE, True) is None
     assert deep(find("recurrent.gru"), EVERY_SIZE) is None
