@@ -101,7 +101,7 @@ def _none_small(
 
 @lru_cache(maxsize=256)
 def long(formula: Formula, supported: Supported, values: bool) -> Mapping[Size, int] | None:
-    """Many steps of a sequence, and else small sizes; None where nothing is, or is affordable. For values more than for gradients."""
+    """Many steps of a sequence, most for values, and else small sizes; None where nothing is, or is affordable."""
     drawn = sizing(formula, supported)
     along = drawn.along
     few = {size: FEW[place % len(FEW)] for place, size in enumerate(drawn.symbols)}
