@@ -17,6 +17,7 @@ from spec.language.formula import Formula
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example, Space, rounded
 from verify.inputs.large_sizes import (
+    COMMON,
     GRADIENTS,
     LONG_SLOPES,
     LOOKED_AT,
@@ -84,7 +85,10 @@ def large_examples(
     for place, large in enumerate(usual_widths(formula, supported)):
         dtype = dtypes[place % len(dtypes)]
         usual = realistic(formula, large.sizes, dtype, seed + place, masks and place % 2 == 1, supported)
-        yield replace(_within(space, usual), regime=f"large sizes: {large.says}")
+        example = replace(_within(space, usual), regime=f"large sizes: {large.says}")
+        yield example
+        if dtype in graded and large.cost <= LONG_SLOPES and large.sizes[large.size] in COMMON:
+            yield with_cotangents(judge, example, seed + place)
     for place, large in enumerate(many_rows(formula, supported)):
         for turn, dtype in enumerate(dtypes):
             long = realistic(formula, large.sizes, dtype, seed + turn, masks and turn == place, supported)

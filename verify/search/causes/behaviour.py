@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -192,11 +191,17 @@ def _ignores(evidence: Evidence, witness: Witness, item: Tensor) -> bool | None:
     value, example = witness.example.inputs.get(item.name), witness.example
     if value is None or item.role == "generator" or not (item.domain in REAL or item.domain == "boolean"):
         return None
-    other: Any = ~value if item.domain == "boolean" else fitted(item, 0.375 - 0.5 * np.flip(value))
-    if near(evidence.stated(example), evidence.stated(example, {item.name: other}), CLOSE["float64"]):
-        return None
-    got = evidence.called(example, {item.name: other}).got
-    return got is not None and witness.got is not None and same(got, witness.got)
+    if item.domain == "boolean":
+        others = [~value]
+    else:  # some smaller, some larger: what is clamped or rounded is not ignored
+        others = [fitted(item, 0.375 - 0.5 * np.flip(value)), fitted(item, 2.625 + 3.25 * np.flip(value))]
+    seen: list[bool] = []
+    for other in others:
+        if near(evidence.stated(example), evidence.stated(example, {item.name: other}), CLOSE["float64"]):
+            continue
+        got = evidence.called(example, {item.name: other}).got
+        seen.append(got is not None and witness.got is not None and same(got, witness.got))
+    return all(seen) if seen else None
 
 
 __all__ = ["UNSTEADY", "drawn_from_outside", "looks_ahead", "random_result", "unread_inputs"]
