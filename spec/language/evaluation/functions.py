@@ -27,6 +27,11 @@ LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
 """ln 2 in two parts; multiples of the first up to 2²⁰ are exact, so the reduced argument of an exponential is too."""
 
 
+FLUSHED = 2
+"""So many times the smallest normal number may be lost of an exponential, and of what is made of one: kernels put together the
+power of two below it, which is subnormal already, and flush that to 0."""
+
+
 class Functions(Rounding):
     """Exponential, root, sine and their like."""
 
@@ -43,6 +48,8 @@ class Functions(Rounding):
         error, low, lost = None, None, a.lost
         if e is not None:
             error = np.minimum(e * slope, cap)
+            if name == "sigmoid":
+                error = error + (FLUSHED - 1) * self.tiny
             if name == "round":
                 error = np.where(np.abs(x - np.floor(x) - 0.5) <= e, 1.0, 0.0)
         if name in ("sigmoid", "abs"):
@@ -130,10 +137,10 @@ class Functions(Rounding):
         lost = a.lost
         if top is None:
             out = self.folded(Num(value, error, scale, np.zeros_like(value), lost))
-            return self.folded(self.kept(self.rounded(out, 1)))
+            return self.folded(self.kept(self.rounded(out, 1), FLUSHED))
         peak = top.floats()
         peak_value, peak_scale = _exp_parts(np.where(np.isfinite(peak), peak, 0.0))
-        least = 2 * self.tiny * peak_value  # what underflows may be lost
+        least = FLUSHED * self.tiny * peak_value  # what underflows may be lost
         assert scale is not None
         away = peak_scale - scale
         if finite and np.maximum.reduce(np.abs(away), axis=None, initial=0) <= NEAR:
@@ -160,7 +167,7 @@ class Functions(Rounding):
         if not largest(spread) <= 1:
             return None
         value = np.exp(a.value)
-        error = value * np.expm1(spread) + 2 * self.tiny * np.exp(peak)  # what underflows may be lost
+        error = value * np.expm1(spread) + FLUSHED * self.tiny * np.exp(peak)  # what underflows may be lost
         most = 3 * math.exp(furthest) + 1  # relative errors are below e - 1, and the last term is far below 1
         return Num(value, error, None, np.zeros_like(value), lost, (family, False), top=most)
 

@@ -123,7 +123,7 @@ class Noise(Walk):
         """``a`` as it is: every result was rounded to the storage type where it was made, and copies do not round."""
         return a
 
-    def kept(self, a: Num) -> Num:
+    def kept(self, a: Num, least: float = 1.0) -> Num:
         """``a`` as it is: what the type's range does not hold is for the bound to tell."""
         return a
 

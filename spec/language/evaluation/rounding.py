@@ -159,16 +159,22 @@ class Rounding:
         a.reach = total
         return a
 
-    def kept(self, a: Num) -> Num:
-        """Numbers with a scale as the implementation's type holds them: below its range they vanish, above it they overflow."""
-        if a.scale is None or not self.tracks:
+    def kept(self, a: Num, least: float = 1.0) -> Num:
+        """Numbers with a scale as the implementation's type holds them: below its range they vanish, or below ``least`` times the
+        smallest normal number; above it they overflow. Numbers without a scale are rounded, where one such is lost.
+        """
+        if not self.tracks:
+            return a
+        if a.scale is None:
+            if least > 1 and a.error is not None:
+                a.error = a.error + (least - 1) * self.tiny
             return a
         a = self.normal(a)
         assert a.error is not None
         with np.errstate(divide="ignore"):
             size = np.log2(np.abs(a.value) + a.error) + exponents(a)
         lost = either(a.lost, size > np.log2(self.largest))
-        a, floor, scale = self.aligned(a, Num(np.zeros(()), np.asarray(self.tiny)))
+        a, floor, scale = self.aligned(a, Num(np.zeros(()), np.asarray(least * self.tiny)))
         assert a.error is not None
         assert floor.error is not None
         return Num(a.value, a.error + floor.error, scale, a.low, lost)

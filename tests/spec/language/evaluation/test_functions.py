@@ -70,3 +70,13 @@ def test_the_logarithm_of_a_sum_of_exponentials_has_no_limit_of_size(size: float
             assert np.abs(value - midpoints(balls)) <= tolerance + radii(balls)
     finally:
         forget(formula.id)
+
+
+@pytest.mark.parametrize("name", ["sigmoid", "exp"])
+def test_what_a_kernel_flushes_of_an_exponential_is_within_its_error(name: str) -> None:
+    """Just above the smallest normal number of float32, where oneDNN's kernels give 0: the power of two below it is subnormal."""
+    walk, x = Walk(FORMATS["float32"]), Num(np.array(-87.05), np.array(0.0))
+    found = walk.exponential(x, None, None) if name == "exp" else walk.function(name, x)
+    assert found.error is not None
+    assert 1.1e-38 < float(found.value) < 2**-125.5
+    assert float(found.error) > float(found.value)
