@@ -14,7 +14,7 @@ s = tensor("s", meaning="cosine of the angle between them: 1 for one direction, 
 ZERO_VECTOR = Convention(
     "zero_vector",
     {
-        "zero": "the cosine with a zero vector is 0, and so is its gradient",
+        "zero": "the cosine with a zero vector is 0; it jumps there, and nothing is said about its gradient",
         "unspecified": "nothing is said about the cosine with a zero vector (0/0 and NaN included)",
     },
     default="zero",

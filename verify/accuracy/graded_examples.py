@@ -100,6 +100,9 @@ def long_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     if caller.sizes.few or dtype not in BROAD:
         return
     steps = long(judge.formula, caller.sizes, kind == "value")
+    wide = broad(judge.formula, caller.sizes, BROAD[dtype]) if kind == "value" else None
+    if steps is not None and wide is not None and all(wide[s] >= steps[s] for s in steps):
+        steps = None  # as many steps of a wider one are graded already
     if steps is not None and _affordable(setting, dtype, steps):
         yield realistic(judge.formula, steps, dtype, setting.seed, False, caller.sizes)
     layers = deep(judge.formula, caller.sizes)

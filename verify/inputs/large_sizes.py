@@ -43,6 +43,8 @@ HEADS, MODELS = (
 """Widths of heads, and of models: a kernel may be written for each."""
 COMMON = (64, 96, 128, 256, 512, 768, 1_024)
 """Those that are tried of one input by itself."""
+SLOPING = (64, 96, 128, 768)
+"""Those at which gradients are looked at, too."""
 BLOCK = 64
 """The smallest block in mind."""
 ROWS = (519, 263, 131)
@@ -306,6 +308,7 @@ __all__ = [
     "LONG_SLOPES",
     "LOOKED_AT",
     "MEMBERS",
+    "SLOPING",
     "TWICE",
     "Large",
     "full_blocks",

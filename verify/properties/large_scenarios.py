@@ -17,10 +17,10 @@ from spec.language.formula import Formula
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example, Space, rounded
 from verify.inputs.large_sizes import (
-    COMMON,
     GRADIENTS,
     LONG_SLOPES,
     LOOKED_AT,
+    SLOPING,
     TWICE,
     Large,
     full_blocks,
@@ -45,6 +45,8 @@ from verify.properties.values import Expected, Judge, Outcome, compare, explain,
 from verify.subject.caller import Caller
 from verify.subject.returned import values
 
+OUTLIER = 128.0
+"""An entry among others of about 1."""
 LARGER = 3.0
 """How much larger data are in the last block."""
 
@@ -81,24 +83,26 @@ def large_examples(
     for place, large in enumerate(full_blocks(formula, supported)):
         dtype = dtypes[place % len(dtypes)]
         full = realistic(formula, large.sizes, dtype, seed + place, masks and place % 2 == 1, supported)
-        yield replace(_within(space, full), regime=f"large sizes: {large.says}")
+        other = _outlying(formula, large, full)
+        for example in (full, other) if other is not full else (full,):
+            yield replace(_within(space, example), regime=f"large sizes: {large.says}")
     for place, large in enumerate(usual_widths(formula, supported)):
         dtype = dtypes[place % len(dtypes)]
         usual = realistic(formula, large.sizes, dtype, seed + place, masks and place % 2 == 1, supported)
         example = replace(_within(space, usual), regime=f"large sizes: {large.says}")
         yield example
-        if dtype in graded and large.cost <= LONG_SLOPES and large.sizes[large.size] in COMMON:
+        if dtype in graded and large.cost <= LONG_SLOPES and large.sizes[large.size] in SLOPING:
             yield with_cotangents(judge, example, seed + place)
     for place, large in enumerate(many_rows(formula, supported)):
         for turn, dtype in enumerate(dtypes):
             long = realistic(formula, large.sizes, dtype, seed + turn, masks and turn == place, supported)
             yield replace(_within(space, long), regime=f"large sizes: {large.says}")
     for large in several_layers(formula, supported):
-        for turn in range(2):  # in the first type, in which most can be said
+        for turn in range(1 + masks):  # in the first type, in which most can be said
             deep = space.young(large.sizes, seed + turn, masks and turn == 1, dtypes[0])
             example = replace(deep, regime=f"large sizes: {large.says}")
             yield example
-            if dtypes[0] in graded:
+            if turn == 0 and dtypes[0] in graded:
                 yield with_cotangents(judge, example, seed)
 
 
@@ -112,6 +116,16 @@ def _telling(formula: Formula, large: Large, example: Example) -> Example:
             np.moveaxis(made, axis, 0)[-large.tail :] *= LARGER
             changed[item.name] = rounded(made, example.dtype)
     return example.changed(**changed)
+
+
+def _outlying(formula: Formula, large: Large, example: Example) -> Example:
+    """The example with an outlier in each long row of an input: it stands out of a wide row by more deviations than of others."""
+    for item in formula.tensors:
+        if item.role == "data" and item.domain == "real" and item.shape[-1:] == (large.size,):
+            made = np.array(example.inputs[item.name])
+            made[..., 0] = OUTLIER
+            return example.changed(**{item.name: rounded(made, example.dtype)})
+    return example
 
 
 def large_batch(
