@@ -185,14 +185,14 @@ def test_a_limit_of_the_user_makes_it_a_failure() -> None:
 
 def test_check_reports_the_grades_and_the_word() -> None:
     """A report is imprecise where nothing but the accuracy is at fault; it says so in text, JSON and table."""
-    named = next(v for v in variants(("normalization.layer_norm",)) if v.name == "mean_in_half")
+    named = next(v for v in variants(("feedforward.relu",)) if v.name == "half_in_usual_networks")
     report = check(named.call, named.formula_id, dtypes=["float32"], max_examples=20)
     assert report.verdict == overall(report) == "imprecise"
     assert not report.falsified
     sigma, digits = report.grades["float32"]
     assert sigma > WORST["float32"]
     assert digits > 0.5
-    assert "imprecise: normalization.layer_norm" in str(report)
+    assert "imprecise: feedforward.relu" in str(report)
     assert "held in float16" in str(report)
     accurate = next(c for c in report.to_dict()["checks"] if c["kind"] == "accuracy")
     assert accurate["details"]["sigma"] == sigma
@@ -330,13 +330,13 @@ def test_the_command_exits_0_for_imprecise_and_1_beyond_a_limit(
     """``attnspec check``: the word and the line are printed either way."""
     from verify.command.parsing import parser
 
-    where = "verify.mutants.precision:mean_in_half"
+    where = "verify.mutants.fast_paths:half_in_usual_networks"
     given = parser().parse_args(
         [
             "check",
             where,
             "--formula",
-            "normalization.layer_norm",
+            "feedforward.relu",
             "--dtype",
             "float32",
             "--max-examples",

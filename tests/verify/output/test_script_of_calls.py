@@ -31,8 +31,6 @@ SCENES = [
     ("reads_by_pointer", "robustness: gradients from cotangents stored otherwise"),
     ("needs_the_first", "robustness: gradients of one input at a time"),
     ("kept_in_one_place", "robustness: gradients after another call"),
-    ("shared_turned_over", "robustness: inputs shared by a batch"),
-    ("first_of_shared", "robustness: gradients of inputs shared by a batch"),
     ("broken", "gradient in float64"),
 ]
 CATALOGUE = [  # equalities, gradients, bounds, other formulas of results, faults; scenes with masks, weights, ids, laws
@@ -142,10 +140,12 @@ def test_a_script_needs_the_callable_alone_fails_for_it_and_passes_a_right_one(s
 
 def test_every_scene_and_kind_of_claim_has_a_script(seen):
     """All scenes that are played; claims that are equalities, bounds and gradients."""
+    from verify.properties import shared_inputs
     from verify.properties.scenarios import LAWS, VALUES
 
     scenes = {by.removeprefix("robustness: ") for _, by in KEYS}
-    rare = {"sizes of one", "at a boundary", "no leading dimension"}
+    rare = {"sizes of one", "at a boundary", "no leading dimension", "three leading dimensions"}
+    rare |= {shared_inputs.VALUES, shared_inputs.GRADIENTS}  # which are properties
     assert {scenario.name for scenario in (*VALUES, *LAWS)} - scenes <= rare
     texts = [text for text, *_ in seen.values()]
     for kind in ("related(left, '=',", "related(left, '<=',", "slopes(", "look(", "same("):
