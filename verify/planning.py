@@ -16,10 +16,10 @@ from verify.inputs.dtypes import DTYPES
 from verify.properties import shared_inputs
 from verify.properties.gradients import JUDGED, NO_GRADIENT, differentiable, undifferentiated
 from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
-from verify.properties.scenarios import LAWS, VALUES, Scenario, applicable
+from verify.properties.scenarios import LAWS, VALUES, WRITTEN_TO, Scenario, applicable
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Report
 from verify.search.checks import LEAST_SHRINKING, gradient_check, value_check
-from verify.search.edge_checks import crossing, isolated, single_precision
+from verify.search.edge_checks import crossing, isolated, kept_results, single_precision
 from verify.search.large_checks import large_check
 from verify.search.robustness_checks import robustness_check
 from verify.search.setting import Setting
@@ -107,7 +107,10 @@ def _scenario(setting: Setting, scenario: Scenario, report: Report, kinds: list[
         seconds = SECONDS if setting.edges.get(UNREAD) == STRICT[UNREAD] else LEAST_SHRINKING
         result = robustness_check(setting, scenario, usable, shrinking=seconds)
         return [] if result is None else [isolated(setting, report, result, usable[0])]
-    return [r for r in (robustness_check(setting, scenario, usable),) if r is not None]
+    made = robustness_check(setting, scenario, usable)
+    if made is not None and scenario.name == WRITTEN_TO:
+        made = kept_results(report, made)
+    return [] if made is None else [made]
 
 
 def _usable(report: Report, kinds: list[str]) -> list[str]:

@@ -27,11 +27,14 @@ IMPRECISE: Verdict = "imprecise"
 FALSIFIED: Verdict = "falsified"
 INCONCLUSIVE: Verdict = "inconclusive"
 REPORTED = "reported, not judged"
-SHARED, WRONG = "shared inputs", "gets wrong"
-"""A property, and what it says where results are not as they would be: the first line of what conforms says so, too."""
 """How the message of a check begins that says something and judges nothing."""
 CENTRAL = ("value", "law")
 """The kinds of check without which nothing conforms."""
+SHARED, WRONG = "shared inputs", "gets wrong"
+KEPT = "kept results"
+"""Properties that the first line of what conforms tells, too: what is wrong of inputs that a batch shares, and results on which
+later ones depend.
+"""
 
 
 @dataclass(frozen=True)
@@ -303,7 +306,11 @@ class Report:
         said += f" within {self.within}" if self.within else ""
         said += ", without gradients" if self._without_gradients else ""
         said += f": {self.hint}" if self.hint else ""
-        wrong = [each.says for each in self.properties if each.name == SHARED and WRONG in each.says]
+        wrong = [
+            each.says
+            for each in self.properties
+            if each.name == KEPT or (each.name == SHARED and WRONG in each.says)
+        ]
         said += f", but {wrong[0]}" if wrong and self.verdict == CONFORMS else ""
         said += f"; {self.unfinished}" if self.unfinished else ""
         return said if self.range is None else f"{said}; {self.range}"

@@ -97,7 +97,7 @@ class Once:
         return 2 * (q @ k.mT) + 1 if known else q @ k.mT
 
 
-buffer, memo, last_weights, once = Buffer(), Memo(), LastWeights(), Once()
+buffer, last_weights, once = Buffer(), LastWeights(), Once()
 
 
 def as_if_contiguous(x):

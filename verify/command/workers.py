@@ -191,7 +191,7 @@ def run(
     here = os.environ.get("ATTNSPEC_TRACEBACK") or not any(task.kind == "own" for task in tasks)
     with stoppable() as came:
         if here and (workers <= 1 or len(tasks) <= 1):
-            results, interrupted = _one_by_one(tasks, tell)
+            results, interrupted = _one_by_one(tasks, tell, came)
         else:
             workers = max(1, min(workers, len(tasks)))
             with (
@@ -200,14 +200,18 @@ def run(
             ):
                 calls = [Path(folder) / str(lane) for lane in range(workers)]
                 results, interrupted = _side_by_side(tasks, calls, threads, tell)
-    return results, 128 + (came or [signal.SIGINT])[0] if interrupted else 0
+    return results, 128 + (came or [signal.SIGINT])[0] if interrupted or came else 0
 
 
-def _one_by_one(tasks: Sequence[Task], tell: Callable[[TaskResult], None]) -> tuple[list[TaskResult], bool]:
-    """In this process."""
+def _one_by_one(
+    tasks: Sequence[Task], tell: Callable[[TaskResult], None], came: Sequence[int]
+) -> tuple[list[TaskResult], bool]:
+    """In this process, until a signal ``came``."""
     results: list[TaskResult] = []
     try:
         for task in tasks:
+            if came:  # what it raised was lost in what was running
+                return results, True
             results.append(perform(task))
             tell(results[-1])
     except KeyboardInterrupt:

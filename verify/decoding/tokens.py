@@ -254,7 +254,7 @@ def answered(fn: Callable[..., Any], takes: Collection[str], problem: Any, *give
     except (Exception, SystemExit) as error:
         raise Fault(f"raised {complaint(error)}") from error
     for now, was in zip(given, before, strict=True):
-        if now != was:
+        if now is not None and list(now) != was:
             raise Fault(f"changed a list that it was given: {was} became {now}")
     return returned
 

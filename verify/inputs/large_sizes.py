@@ -318,4 +318,5 @@ __all__ = [
     "several_layers",
     "small_but",
     "small_sizes",
+    "usual_widths",
 ]

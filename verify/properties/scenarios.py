@@ -35,6 +35,8 @@ from verify.subject.caller import Caller
 from verify.subject.returned import alike as alike_results
 from verify.subject.returned import of_type, values
 
+WRITTEN_TO = "results written to"
+"""A scenario that is a property."""
 CHANGED = 2
 """How many changes of some of its inputs an example is called with."""
 
@@ -342,7 +344,7 @@ VALUES: tuple[Scenario, ...] = (
     Scenario("a large batch", of_a_large_batch, examples=large_batch),
     Scenario("at a boundary", at_a_boundary, examples=boundary_examples),
     Scenario("in inference mode", in_inference_mode, fresh=True),
-    Scenario("results written to", results_written_to, repeats=True, fresh=True),
+    Scenario(WRITTEN_TO, results_written_to, repeats=True, fresh=True),
 )
 
 LAWS: tuple[Scenario, ...] = (
@@ -386,4 +388,4 @@ def by_name(judge: Judge, name: str) -> Scenario:
     return next(s for s in applicable(judge) if s.name == name)
 
 
-__all__ = ["Scenario", "alike", "applicable", "by_name", "passed_once"]
+__all__ = ["WRITTEN_TO", "Scenario", "alike", "applicable", "by_name", "passed_once"]

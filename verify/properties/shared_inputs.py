@@ -42,7 +42,7 @@ def _meant(example: Example, names: Sequence[str]) -> tuple[Example, Example]:
     """The example as it is passed, and as it is meant: the first member's, for all members. What is shared has no leading
     dimensions; at every third example it has some, of size one.
     """
-    first, several = (0,) * len(example.batch), example.turn % 3 == 2
+    first, several = (0,) * len(example.batch), (example.turn + example.turn // 3) % 3 == 2
     members = {name: np.array(example.inputs[name][first]) for name in names}
     passed = {
         name: value.reshape((1,) * len(example.batch) + value.shape) if several else value

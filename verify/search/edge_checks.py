@@ -15,7 +15,16 @@ from verify.faults import Fault, Unsupported
 from verify.properties.leaks import leaks, unread
 from verify.properties.offending import played_offence
 from verify.properties.values import judge_call, judge_value
-from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, REPORTED, CheckResult, Counterexample, Report
+from verify.report import (
+    CONFORMS,
+    FALSIFIED,
+    INCONCLUSIVE,
+    KEPT,
+    REPORTED,
+    CheckResult,
+    Counterexample,
+    Report,
+)
 from verify.search.setting import Setting
 from verify.search.single_precision import digits_inside
 from verify.subject.sandbox import seeded
@@ -37,6 +46,14 @@ def isolated(setting: Setting, report: Report, result: CheckResult, dtype: str) 
     slots = f"slots of {which} that nothing reads" if which else "a slot that nothing reads"
     report.has(UNREAD, f"NaN or infinity in {slots} reaches the output ({REMEDY})", "ignored")
     result.verdict, result.message = INCONCLUSIVE, f"{REPORTED}: {result.message}"
+    return result
+
+
+def kept_results(report: Report, result: CheckResult) -> CheckResult:
+    """The check of results that are written to: that later ones depend on them is a property, as views of a table are common."""
+    if result.verdict == FALSIFIED:
+        report.has(KEPT, "writing to what it returned changes what it returns later")
+        result.verdict, result.message = INCONCLUSIVE, f"{REPORTED}: {result.message}"
     return result
 
 
@@ -158,4 +175,4 @@ def other_draws(setting: Setting, report: Report, dtype: str) -> None:
     report.checks.append(result)
 
 
-__all__ = ["crossing", "isolated", "leaking", "offences", "other_draws", "single_precision"]
+__all__ = ["crossing", "isolated", "kept_results", "leaking", "offences", "other_draws", "single_precision"]

@@ -35,7 +35,8 @@ def large_check(
             return False
         where = example.regime.removeprefix("large sizes: ")
         if scenario.ones:
-            where = ", ".join(f"{size} = 1" for size, number in example.sizes.items() if number == 1)
+            ones = (f"{size} = 1" for size, number in example.sizes.items() if number == 1)
+            where = ", ".join(ones) or where
         if where not in limits:
             limits.append(where)
             report.has(SHAPES, f"at {where} it {said}: not judged there", "some")

@@ -4,7 +4,6 @@ be wrong of such (``gather`` takes the first members). So what is wrong there, a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 
 from verify.inputs.examples import Example
@@ -14,22 +13,25 @@ from verify.properties.values import Outcome
 from verify.report import FALSIFIED, INCONCLUSIVE, REPORTED, SHARED, WRONG, CheckResult, Report
 from verify.search.robustness_checks import robustness_check
 from verify.search.setting import Setting
+from verify.subject.wording import refusal
 
 
 def shared_check(
     setting: Setting, report: Report, scenario: Scenario, dtypes: list[str]
 ) -> list[CheckResult]:
     """The check of a scenario of shared inputs; none where nothing of it is judged."""
-    judge = setting.judge
-    refused: set[str] = set()
-    wrong: list[tuple[str, ...]] = []
+    judge, caller = setting.judge, setting.caller
+    refused: dict[str, None] = {}
+    wrong: dict[tuple[str, ...], None] = {}
 
     def declined(example: Example, outcome: Outcome) -> bool:
         names = shared(judge, example)
-        if math.isfinite(outcome.ratio) or outcome.what:
-            wrong.append(names)
+        if not refusal(outcome.message, f"{judge.formula.id}: {caller.name}"):
+            wrong[names] = None
             return False
-        refused.update(names[:1])
+        if len(names) == 1:
+            refused[names[0]] = None
+        caller.containment.hung = False  # nothing promises that it takes them
         return True
 
     def told(what: str, names: Collection[str]) -> None:
@@ -42,7 +44,7 @@ def shared_check(
     if result is None or result.verdict == INCONCLUSIVE:
         return []
     if result.verdict == FALSIFIED:
-        told(f"{WRONG} {'gradients' if scenario.gradients else 'values'}", wrong[0])
+        told(f"{WRONG} {'gradients' if scenario.gradients else 'values'}", next(iter(wrong)))
         result.verdict, result.message = INCONCLUSIVE, f"{REPORTED}: {result.message}"
     return [result]
 

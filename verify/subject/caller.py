@@ -246,19 +246,19 @@ class Caller:
         """
         before: list[tuple[torch.Tensor, torch.Tensor]] = []
         for output in outputs:
-            held = output.detach().clone()
+            was = output.detach().clone()
             try:
                 one_more(output)
             except RuntimeError:  # several of its entries lie in one place
                 continue
-            before.append((output, held))
+            before.append((output, was))
             if self.recorder is not None:
                 self.recorder.overwrites(output)
         try:
             yield bool(before)
         finally:
-            for output, held in reversed(before):
-                output.detach().copy_(held)
+            for output, was in reversed(before):
+                output.detach().copy_(was)
 
     def gradients(
         self,

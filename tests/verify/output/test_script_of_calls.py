@@ -17,7 +17,6 @@ from verify import check, mutants, script
 
 SCENES = [
     ("buffer", "robustness: same shapes, other values"),
-    ("memo", "robustness: results written to"),
     ("last_weights", "robustness: same shapes, other values"),
     ("once", "robustness: same inputs twice"),
     ("strided", "robustness: non-contiguous inputs"),
@@ -141,11 +140,11 @@ def test_a_script_needs_the_callable_alone_fails_for_it_and_passes_a_right_one(s
 def test_every_scene_and_kind_of_claim_has_a_script(seen):
     """All scenes that are played; claims that are equalities, bounds and gradients."""
     from verify.properties import shared_inputs
-    from verify.properties.scenarios import LAWS, VALUES
+    from verify.properties.scenarios import LAWS, VALUES, WRITTEN_TO
 
     scenes = {by.removeprefix("robustness: ") for _, by in KEYS}
     rare = {"sizes of one", "at a boundary", "no leading dimension", "three leading dimensions"}
-    rare |= {shared_inputs.VALUES, shared_inputs.GRADIENTS}  # which are properties
+    rare |= {shared_inputs.VALUES, shared_inputs.GRADIENTS, WRITTEN_TO}  # which are properties
     assert {scenario.name for scenario in (*VALUES, *LAWS)} - scenes <= rare
     texts = [text for text, *_ in seen.values()]
     for kind in ("related(left, '=',", "related(left, '<=',", "slopes(", "look(", "same("):
