@@ -275,6 +275,7 @@ __all__ = [
     "LEAST",
     "LONG",
     "LONGEST",
+    "ONE",
     "ONE_LARGER",
     "PRIMES",
     "ROUND",

@@ -127,9 +127,8 @@ def robustness_check(
         return any(plain(judge, caller, single).fails for single in singles)
 
     skipped = 0
-    excused = (
-        judge.formula.law is None and not scenario.examples and not scenario.ones
-    )  # which are plain calls
+    apart = scenario.examples is not None or scenario.ones  # plain calls, at sizes of their own
+    excused = judge.formula.law is None and not apart
 
     def probe(example: Example) -> Outcome:
         nonlocal skipped
