@@ -13,7 +13,7 @@ from spec.language.formula import Formula
 from spec.language.own import address_of
 from spec.language.procedure import Procedure
 from spec.language.registry import procedures
-from verify.accuracy.grades import GRADED, USUAL
+from verify.accuracy.grades import GRADED, LARGE, USUAL
 from verify.adapt.adapter import Bound
 from verify.adapt.plain import plain
 from verify.edges import split
@@ -28,7 +28,7 @@ from verify.search.causes.extremes import INSIDE
 from verify.search.edge_checks import offences, other_draws
 from verify.search.evidence import Evidence
 from verify.search.first_calls import called_at_all, first_value, met, only_the_first
-from verify.search.hints import SCENES, Explained, beside_conventions
+from verify.search.hints import Explained, beside_conventions
 from verify.search.nearest import first_that_conforms, fully_said, split_auto
 from verify.search.ranges import conforming_range
 from verify.search.search import Clock
@@ -51,7 +51,6 @@ from verify.subject.sandbox import default_device_aside, one_thread, what_exists
 from verify.subject.signature import given_lines
 
 Progress = Callable[[str, int, int], None]
-LARGE_ALONE = re.compile(rf"{SCENES}“large sizes”[^“]*$")
 RAISED = re.compile(r" raised (\w+(?:\.\w+)*(?:: .*?)?) for \w", re.DOTALL)
 """What was raised, in the message of a check."""
 
@@ -316,7 +315,7 @@ def _with_place(why: Explained, report: Report) -> str:
     lossy = [check for check in report.checks if check.kind == "accuracy" and check.verdict != CONFORMS]
     places = [str(check.details["place"]) for check in lossy if check.details.get("explained")]
     scenes = [str(check.details["place"]) for check in lossy if check.details.get("explains_large")]
-    if scenes and LARGE_ALONE.match(why.said):
+    if scenes and [check.name for check in report.falsified] == [LARGE]:
         return f"{why.said}: {scenes[0]}"
     said, vague = why.said, why.vague or not why.said
     if said == INSIDE and any(c.kind == "value" and c.dtype == "float32" for c in report.falsified):

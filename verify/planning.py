@@ -184,7 +184,7 @@ def graded(
     if (result.verdict == INCONCLUSIVE and not asked) or (ratios and not result.details.get("explained")):
         return []
     if not asked and result.verdict != CONFORMS:
-        result.verdict, result.message = INCONCLUSIVE, f"reported, not judged: {result.message}"
+        result.unjudged()
     for check in report.checks:
         if (
             check.kind in ("value", "gradient")

@@ -143,6 +143,11 @@ class CheckResult:
         """Whether it was looked at and not judged."""
         return self.message.startswith(REPORTED)
 
+    def unjudged(self) -> CheckResult:
+        """Itself, whose finding is reported and not judged from now on."""
+        self.verdict, self.message = INCONCLUSIVE, f"{REPORTED}: {self.message}"
+        return self
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values."""
         found = {

@@ -233,24 +233,14 @@ def differentiated_by_hand(q, k):
     return Product.apply(q, k)
 
 
-class FirstOfShared(torch.autograd.Function):
+class FirstOfShared(Product):
     """Passes back the gradient of the first member only to what all members share."""
 
     @staticmethod
-    def forward(ctx, q, k):
-        """The product."""
-        ctx.save_for_backward(q, k)
-        return q @ k.mT
-
-    @staticmethod
     def backward(ctx, g):
-        """Its transposes."""
-        found = []
-        for given, slope in zip(
-            ctx.saved_tensors, (g @ ctx.saved_tensors[1], g.mT @ ctx.saved_tensors[0]), strict=True
-        ):
-            found.append(slope[(0,) * (slope.ndim - given.ndim)])
-        return tuple(found)
+        """Both gradients, without the leading dimensions that an input has not."""
+        slopes = zip(ctx.saved_tensors, Product.backward(ctx, g), strict=True)
+        return tuple(slope[(0,) * (slope.ndim - given.ndim)] for given, slope in slopes)
 
 
 def first_of_shared(q, k):

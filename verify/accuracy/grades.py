@@ -331,4 +331,4 @@ def _place(judge: Judge, compared: Comparison, dtype: str, seed: int, steps: Col
     return Explained("", dtype, 0.0, size / off) if comparable(size / off) else found
 
 
-__all__ = ["GRADED", "USUAL", "accuracy_check"]
+__all__ = ["GRADED", "LARGE", "USUAL", "accuracy_check"]

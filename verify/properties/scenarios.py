@@ -242,8 +242,8 @@ def twice(judge: Judge, caller: Caller, example: Example) -> Outcome:
 
 
 def results_written_to(judge: Judge, caller: Caller, example: Example) -> Outcome:
-    """Two calls with the same inputs; in between the first result is written to, as ``table += x`` does: what is returned is the
-    caller's, and nothing that the callable keeps may lie there.
+    """Two calls with the same inputs; in between the first result is written to, as ``table += x`` does: whether anything that
+    the callable keeps lies there.
     """
     kind = example.dtype if judge.real else None
     try:

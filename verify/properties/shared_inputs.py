@@ -60,7 +60,7 @@ def _arguments(caller: Caller, passed: Example, grad: bool) -> list[Any]:
 
 
 def values_of_shared(judge: Judge, caller: Caller, example: Example) -> Outcome:
-    """The values; nothing is said where the call is refused."""
+    """The values."""
     names = shared(judge, example)
     if not names or not takes_any(caller):
         return Outcome(idle=True)

@@ -20,7 +20,6 @@ from verify.report import (
     FALSIFIED,
     INCONCLUSIVE,
     KEPT,
-    REPORTED,
     CheckResult,
     Counterexample,
     Report,
@@ -45,15 +44,14 @@ def isolated(setting: Setting, report: Report, result: CheckResult, dtype: str) 
     which = ", ".join(leaking(setting, dtype))
     slots = f"slots of {which} that nothing reads" if which else "a slot that nothing reads"
     report.has(UNREAD, f"NaN or infinity in {slots} reaches the output ({REMEDY})", "ignored")
-    result.verdict, result.message = INCONCLUSIVE, f"{REPORTED}: {result.message}"
-    return result
+    return result.unjudged()
 
 
 def kept_results(report: Report, result: CheckResult) -> CheckResult:
     """The check of results that are written to: that later ones depend on them is a property, as views of a table are common."""
     if result.verdict == FALSIFIED:
         report.has(KEPT, "writing to what it returned changes what it returns later")
-        result.verdict, result.message = INCONCLUSIVE, f"{REPORTED}: {result.message}"
+        return result.unjudged()
     return result
 
 
@@ -67,8 +65,7 @@ def single_precision(setting: Setting, report: Report, result: CheckResult) -> C
         return result
     said = f"it computes in float32 inside: float64 results are good to {digits:.0f} digits, and float32 is judged"
     report.has(ARITHMETIC, said, "float32")
-    result.verdict, result.message = INCONCLUSIVE, f"{REPORTED}: {result.message}"
-    return result
+    return result.unjudged()
 
 
 def leaking(setting: Setting, dtype: str) -> list[str]:

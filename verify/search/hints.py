@@ -18,7 +18,6 @@ from verify.search.nearest import Nearest, nearest
 from verify.search.setting import Setting
 from verify.search.whereabouts import now_and_then, whereabouts, writes
 
-SCENES = "plain calls conform; wrong in: "
 SIZES = re.compile(r"(?:large sizes|sizes of one): (.*)")
 CLEARLY = 0.8
 """The share of the examples that have to conform under other conventions, for these to be the explanation."""
@@ -64,7 +63,7 @@ def explained(setting: Setting, report: Report, kinds: list[str]) -> Explained:
         if all(c.name == f"robustness: {UNREAD}" for c in failed):
             return Explained(_unread(setting, kinds[0]))
         if all(c.kind == "robustness" for c in failed):
-            return Explained(f"{SCENES}{scenes(failed)}")
+            return Explained(f"plain calls conform; wrong in: {scenes(failed)}")
     except Unsupported:
         pass
     return Explained()
@@ -128,4 +127,4 @@ def _unread(setting: Setting, dtype: str) -> str:
     )
 
 
-__all__ = ["SCENES", "Explained", "beside_conventions", "explained", "scenes", "wrong_values"]
+__all__ = ["Explained", "beside_conventions", "explained", "scenes", "wrong_values"]

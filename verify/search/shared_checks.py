@@ -10,7 +10,7 @@ from verify.inputs.examples import Example
 from verify.properties.scenarios import Scenario
 from verify.properties.shared_inputs import shared
 from verify.properties.values import Outcome
-from verify.report import FALSIFIED, INCONCLUSIVE, REPORTED, SHARED, WRONG, CheckResult, Report
+from verify.report import FALSIFIED, INCONCLUSIVE, SHARED, WRONG, CheckResult, Report
 from verify.search.robustness_checks import robustness_check
 from verify.search.setting import Setting
 from verify.subject.wording import refusal
@@ -45,7 +45,7 @@ def shared_check(
         return []
     if result.verdict == FALSIFIED:
         told(f"{WRONG} {'gradients' if scenario.gradients else 'values'}", next(iter(wrong)))
-        result.verdict, result.message = INCONCLUSIVE, f"{REPORTED}: {result.message}"
+        result.unjudged()
     return [result]
 
 
