@@ -32,6 +32,8 @@ has room for so many has none for the last.
 """
 STEPS = (67, 37)
 """What comes after these of the steps of a sequence, each of which costs as much as many entries: past 2⁶ and 2⁵."""
+DEEP = (131,)
+"""Past 2⁷, of layers one upon another: more than any model has."""
 LAYERS = (3, 4, 5)
 """So many that some are not among the first ones, and fewer, of which more can be said."""
 FULL = (512, 256, 128)
@@ -105,10 +107,13 @@ def large_sizes(
     formula: Formula, supported: Supported, budget: float = VALUES, long: float = LONG
 ) -> tuple[Large, ...]:
     """For each size the largest number that is supported and affordable while the others are small, if it is past 2⁷."""
-    indexed, steps = set(_indexed(formula)), sizing(formula, supported).along
+    indexed, drawn = set(_indexed(formula)), sizing(formula, supported)
+    layers = drawn.steps - drawn.along
 
     def numbers(size: Size) -> Sequence[int]:
-        return (INDEXED if size in indexed else OTHERS) + (STEPS if size in steps else ())
+        if size in layers:
+            return DEEP
+        return (INDEXED if size in indexed else OTHERS) + (STEPS if size in drawn.along else ())
 
     def most(size: Size, number: int) -> float:
         return budget if size in indexed or number <= BLOCKS else long

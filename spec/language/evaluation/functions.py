@@ -52,8 +52,8 @@ class Functions(Rounding):
                 error = error + (FLUSHED - 1) * self.tiny
             if name == "round":
                 error = np.where(np.abs(x - np.floor(x) - 0.5) <= e, 1.0, 0.0)
-        if name in ("sigmoid", "abs"):
-            low = np.zeros_like(value)
+            if name in ("sigmoid", "abs"):
+                low = np.zeros_like(value)
         out = Num(value, error, None, low, lost)
         if name in ("abs", "round"):
             return out
@@ -227,23 +227,27 @@ def _exp_slack(x: Floats) -> Any:
     return np.where(np.abs(x) < 2.0**19, EXPONENTIAL_SLACK, 4 * UNIT64 * np.abs(x))
 
 
-def _nearest_zero(x: Floats, e: Floats | None) -> Floats:
+def _nearest_zero(x: Floats, e: Floats) -> Floats:
     """The least size of a number within ``e`` of ``x``: where a bell-shaped slope is steepest."""
-    return np.abs(x) if e is None else np.maximum(np.abs(x) * (1 - 4 * UNIT64) - e, 0.0)
+    return np.maximum(np.abs(x) * (1 - 4 * UNIT64) - e, 0.0)
 
 
 def _tanh(x: Floats, e: Floats | None) -> tuple[Floats, Any, Any]:
     """A saturated tanh contracts errors: its slope is 1/cosh², taken at the number within ``e`` that is nearest to 0."""
     value = np.tanh(x)
+    if e is None:
+        return value, None, None
     fall = np.exp(-2 * _nearest_zero(x, e))
     return value, 4 * fall / (1 + fall) ** 2 * (1 + 16 * UNIT64), 1 + np.abs(value)
 
 
 def _sigmoid(x: Floats, e: Floats | None) -> tuple[Floats, Any, Any]:
     """As :func:`_tanh`; the slope is σ(x)σ(−x)."""
-    fall = np.exp(-_nearest_zero(x, e))
     rise = np.exp(-np.abs(x))
     value = np.where(x < 0, rise, 1.0) / (1 + rise)
+    if e is None:
+        return value, None, None
+    fall = np.exp(-_nearest_zero(x, e))
     return value, fall / (1 + fall) ** 2 * (1 + 16 * UNIT64), np.maximum(value, 1 - value)
 
 
@@ -253,19 +257,26 @@ _ERF = np.frompyfunc(math.erf, 1, 1)
 def _erf(x: Floats, e: Floats | None) -> tuple[Floats, Any, Any]:
     """As :func:`_tanh`; the slope is 2/√π·exp(−x²)."""
     value = np.asarray(_ERF(x), np.float64)
+    if e is None:
+        return value, None, None
     slope = 2 / math.sqrt(math.pi) * np.exp(-(_nearest_zero(x, e) ** 2))
     return value, slope * (1 + 16 * UNIT64), 1 + np.abs(value)
 
 
-def _wave(value: Floats, slope: Floats, e: Floats | None) -> tuple[Floats, Any, Any]:
+def _wave(
+    x: Floats, e: Floats | None, wave: Callable[[Floats], Floats], slope: Callable[[Floats], Floats]
+) -> tuple[Floats, Any, Any]:
     """A sine or cosine: its slope changes by no more than the error of its argument."""
-    steepest = np.abs(slope) + (0 if e is None else e) + 4 * UNIT64
+    value = wave(x)
+    if e is None:
+        return value, None, None
+    steepest = np.abs(slope(x)) + e + 4 * UNIT64
     return value, np.minimum(steepest, 1.0), 1 + np.abs(value)
 
 
 _FUNCTIONS: dict[str, Callable[[Floats, Floats | None], tuple[Floats, Any, Any]]] = {
-    "sin": lambda x, e: _wave(np.sin(x), np.cos(x), e),
-    "cos": lambda x, e: _wave(np.cos(x), np.sin(x), e),
+    "sin": lambda x, e: _wave(x, e, np.sin, np.cos),
+    "cos": lambda x, e: _wave(x, e, np.cos, np.sin),
     "tanh": _tanh,
     "sigmoid": _sigmoid,
     "erf": _erf,

@@ -116,7 +116,8 @@ class Noise(Walk):
             spread = self.unit * SPREAD * math.sqrt(1 if roundings == 1 else CAREFUL_ROUNDINGS)
             found = self._drawn(a.value.shape, 1 - spread, 1 + spread)
             found *= a.value
-            return replace(a, value=found if count == inexact.size else np.where(inexact, found, a.value))
+            value = found if count == inexact.size else np.where(inexact, found, a.value)
+            return Num(value, None, a.scale, softmax=a.softmax)
         return a
 
     def stored(self, a: Num, storage: Format) -> Num:

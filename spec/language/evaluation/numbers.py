@@ -78,6 +78,8 @@ class Num:
         """The same numbers rearranged by ``change``, which acts on every array alike."""
         value, error, scale, low, lost = self.value, self.error, self.scale, self.low, self.lost
         changed = change(value)
+        if error is None and scale is None and lost is None:  # nothing but values
+            return Num(changed, softmax=self.softmax, exact=self.exact, terms=self.terms, top=self.top)
         return Num(
             changed,
             None if error is None else change(error),

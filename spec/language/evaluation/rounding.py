@@ -57,9 +57,9 @@ class Rounding:
     def exact(self, values: Any, positive: bool = False) -> Num:
         """Numbers that an implementation receives exactly; ``positive`` ones are known not to be negative."""
         value = np.asarray(values, dtype=np.float64)
-        low = value if positive else None
         if not self.tracks:
-            return Num(value, low=low)
+            return Num(value)
+        low = value if positive else None
         top = largest(np.abs(value)) if value.shape else abs(value.item())
         return Num(value, np.zeros(value.shape), low=low, exact=True, top=top if top < np.inf else np.inf)
 

@@ -337,7 +337,7 @@ class Walk(Storing):
             result = self.rational(1, 1)
             for _ in range(abs(whole)):
                 result = self.times(result, a) if result.value.shape or result.value != 1 else a
-            if whole % 2 == 0 and whole != 0:
+            if whole % 2 == 0 and whole != 0 and result.error is not None:
                 result.low = np.zeros_like(result.value)
             return self.over(self.rational(1, 1), result) if whole < 0 else result
         assert y is not None
