@@ -28,13 +28,17 @@ print(json.dumps([os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_s
 
 @dataclass(frozen=True)
 class Work:
-    """A command of Python to run in both trees, and the ratio older/now wanted of its processor time without the imports."""
+    """A command of Python to run in both trees, and the ratio older/now wanted of its processor time without the imports.
+
+    ``cache`` is the folder in which it keeps what statements say between runs; elsewhere it keeps nothing.
+    """
 
     name: str
     command: tuple[str, ...]
     wanted: float | None
     statuses: tuple[int, ...] = (0,)
     imports: tuple[str, ...] | None = None
+    cache: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ def spent(work: Work, tree: Path) -> Spent:
     ran = subprocess.run(
         [sys.executable, "-S", "-c", BETWEEN, *work.command],
         cwd=tree,
-        env=_environment(),
+        env=_environment() | {"ATTNSPEC_CACHE": work.cache},
         capture_output=True,
         text=True,
         check=True,
@@ -85,8 +89,9 @@ def spent(work: Work, tree: Path) -> Spent:
 
 
 def _environment() -> dict[str, str]:
-    """One thread, so that processor time is not spent on waiting, and no look at the network."""
-    return {**os.environ, "PYTHONPATH": ".", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    """One thread, so that processor time is not spent on waiting, no look at the network, and nothing known beforehand."""
+    fixed = {"PYTHONPATH": ".", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "ATTNSPEC_CACHE": ""}
+    return {**os.environ, **fixed}
 
 
 def output(tree: Path, *command: str) -> str:

@@ -32,6 +32,7 @@ ALLOWED = {
         "numpy",
         "hypothesis",
         "latex2mathml",
+        "platformdirs",
         "pytest",
         "rich",
         "safetensors",

@@ -230,6 +230,7 @@ def check(
             hasattr(caller.fn, "adapted") or caller.left_out or caller.taken.by_name
         ):
             each.again = each.again[0], f"{_called(caller)}{each.again[1]}"
+    report.remembered = judge.oracle.leave()
     report.seconds = time.perf_counter() - started
     return report
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +19,7 @@ from spec.language.expr import TRUE, Both, Case, Choice, Either, Literal, Node, 
 from spec.language.known import known
 from spec.language.lines import Definition, LineChoice, Span, dependencies
 from spec.language.ordering import Group, arrange
-from spec.language.trees import free_symbols, fresh, substitute, transform, walk
+from spec.language.trees import free_symbols, fresh, spelled, substitute, transform, walk
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,16 @@ class Flat:
     def families(self) -> Families:
         """The exponentials that are divided by their own sum."""
         return Families.of_lines(self.lines)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of all that an evaluation reads."""
+        parts: list[Any] = [self.formula_id, self.absent, sorted(self.stored), sorted(self.constants.items())]
+        parts += map(spelled, (*self.inputs, *self.outputs))
+        for line in self.lines:
+            ranges = [spelled(part) for span in line.ranges for part in span]
+            parts += [spelled(line.left), spelled(line.right), *ranges, line.accumulate, line.part]
+        return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
 
     @cached_property
     def kept(self) -> dict[type, Any]:

@@ -31,6 +31,16 @@ def walk(node: Basic) -> Iterator[Basic]:
             waiting.extend(reversed(args))
 
 
+def spelled(node: Basic) -> str:
+    """The tree part by part, each with how many follow below it: two trees are spelled alike only if they are alike."""
+    return " ".join(
+        f"{type(part).__name__}:{len(part.args)}"
+        if part.args
+        else f"{type(part).__name__}={part.name if isinstance(part, (sympy.Symbol, Str)) else sympy.srepr(part)}"
+        for part in walk(node)
+    )
+
+
 def refs(node: Basic) -> Iterator[Ref]:
     """Every reference to a tensor entry inside ``node``, look-up indices included."""
     return (x for x in walk(node) if isinstance(x, Ref))

@@ -20,6 +20,7 @@ from typing import Any
 import impl
 import spec
 import verify
+from verify.cache import by_default
 from verify.command.memory import collect_seldom, few_kernels
 from verify.command.parsing import apart, parser
 from verify.command.watching import watched
@@ -68,6 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             _ours(package)
         given = parser().parse_args(argv)
         apart(given)
+        if hasattr(given, "no_cache") and (argv is None or given.no_cache):
+            by_default(not given.no_cache)
         if argv is None and given.command in CALLING:
             return watched(partial(_done, given), FALSIFIED, NOTHING, partial(_recorded, given))
         return _done(given)

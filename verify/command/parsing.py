@@ -143,6 +143,11 @@ def parser() -> Parser:
         to.add_argument(
             "--verbose", action="store_true", help="list every check, every counterexample, what was not run"
         )
+        to.add_argument(
+            "--no-cache",
+            action="store_true",
+            help="ask statements anew, and not what former runs found them to say (ATTNSPEC_CACHE names the folder)",
+        )
         to.add_argument("--device", default="cpu", metavar="D", help="a torch device (default cpu)")
         to.add_argument("--json", type=_written, metavar="F", help="write everything found as JSON")
         to.add_argument("--html", type=_written, metavar="F", help="write it as one self-contained page")
