@@ -34,14 +34,15 @@ from spec.language.expr import TRUE
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
 from spec.language.trees import free_symbols, walk
-from verify.remembered import Answer, Reals, Shelf, shelf
+from verify.remembered import Answer, Key, Reals, Shelf, shelf
 
 Asked: TypeAlias = Mapping[str, Any]
 Question: TypeAlias = tuple[Flat, Asked]
 """A statement, and the inputs at which it is asked for."""
 
-SAME = 1e-6
-"""How far apart two evaluations in float64 may be, as a share of the largest entry."""
+SAME, SAME_BOUND = 1e-10, 1e-3
+"""How far apart values, and bounds, of two evaluations in float64 may be, as shares of the largest entry: where examples are
+evaluated together, sums are added in another order."""
 BITS = 128
 """Bits of balls."""
 MOST = 24
@@ -94,8 +95,8 @@ class Oracle:
         self.answers, self.wide = Answers(REMEMBERED), Answers(WIDER)
         self.shelf = shelf
         """What former runs have left; None where nothing is kept from run to run."""
-        self.looked_at = False
-        """One of the answers they left has been found anew."""
+        self.looked_at: set[Any] = set()
+        """Statements, with an arithmetic, of which one of the answers that they left was found anew."""
         self.waiting: dict[Any, list[tuple[bytes, Asked]]] = {}
         self.told: dict[int, tuple[Asked, Flat, bytes]] = {}
         """What was announced, as the object that it is: asked for as such, it need not be read through again."""
@@ -107,9 +108,11 @@ class Oracle:
     def anew(self) -> None:
         """Begin another check: what was announced is forgotten, and the first question is answered alone; answers stay."""
         self.waiting, self.told, self.turn = {}, {}, 0
+        if self.shelf is not None:
+            self.shelf.used = 0
 
     def leave(self) -> int:
-        """Leave what was found to the next run; how many answers came from former ones."""
+        """Leave what was found to the next run; how many answers of this check came from former ones."""
         if self.shelf is None:
             return 0
         every = (
@@ -140,9 +143,7 @@ class Oracle:
         groups: dict[Any, list[tuple[bytes, Asked]]] = {}
         found: dict[bytes, Answer] = {}
         for digest, inputs in zip(digests, every, strict=True):
-            known = self._known((flat, arithmetic, digest))
-            if known is not None and self.shelf is not None and self.shelf.used and not self.looked_at:
-                known = self._looked_at(flat, arithmetic, digest, inputs, known)
+            known = self._known((flat, arithmetic, digest), inputs)
             if known is not None:
                 found[digest] = known
             else:
@@ -158,7 +159,7 @@ class Oracle:
     ) -> tuple[tuple[Reals, Reals], ...]:
         """For each output its value and the expected error of careful arithmetic."""
         key = (flat, (precision, samples, seed), content(flat, inputs))
-        known = self._known(key)
+        known = self._known(key, inputs)
         if known is None:
             with self._timed():
                 known = list(expected(flat, inputs, precision, samples, seed))
@@ -181,7 +182,7 @@ class Oracle:
         waiting = [
             (digest, inputs)
             for digest, inputs in self.waiting.get(group, ())
-            if digest not in wanted and self._known((flat, arithmetic, digest)) is None
+            if digest not in wanted and self._known((flat, arithmetic, digest), inputs) is None
         ]
         return dict(waiting[: max(room, 0)])
 
@@ -208,34 +209,40 @@ class Oracle:
                 self._keep((flat, arithmetic, digest), answer)
         return found
 
-    def _known(self, key: Any) -> Answer | None:
+    def _known(self, key: Key, inputs: Asked) -> Answer | None:
+        """The answer, if this run has found it, or a former one."""
         known = self.answers.get(key)
         known = self.wide.get(key) if known is None else known
         if known is None and self.shelf is not None:
-            known = self.shelf.get(*key)
+            known = self.shelf.get(key)
+            if known is not None and key[:2] not in self.looked_at:
+                known = self._looked_at(key, inputs, known)
             if known is not None:
                 self._keep(key, known)
         return known
 
-    def _looked_at(
-        self, flat: Flat, arithmetic: Arithmetic, digest: bytes, inputs: Asked, known: Answer
-    ) -> Answer:
-        """An answer that a former run may have left, found anew: if it is another, none of them counts."""
-        self.looked_at = True
-        (found,) = self._worked_out(flat, arithmetic, [inputs])
-        if all(_alike(*pair) for pair in zip(known, found, strict=True)):
+    def _looked_at(self, key: Key, inputs: Asked, known: Answer) -> Answer | None:
+        """The first answer about a statement that a former run has left, found anew; if that is another, none of them counts."""
+        flat, arithmetic, _ = key
+        self.looked_at.add(key[:2])
+        if isinstance(arithmetic, Arithmetic):
+            (found,) = self._worked_out(flat, arithmetic, [inputs])
+        else:
+            found = list(expected(flat, inputs, *arithmetic))
+        if len(found) == len(known) and all(map(_alike, known, found)):
             return known
         self.shelf, self.answers, self.wide = None, Answers(REMEMBERED), Answers(WIDER)
-        self._keep((flat, arithmetic, digest), found)
-        return found
+        return None
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
         """What is evaluated meanwhile is new."""
         began = time.perf_counter()
-        yield
-        if self.shelf is not None:
-            self.shelf.seconds += time.perf_counter() - began
+        try:
+            yield
+        finally:
+            if self.shelf is not None:
+                self.shelf.seconds += time.perf_counter() - began
 
     def _keep(self, key: Any, answer: Answer) -> None:
         numbers = sum(value.size + far.size for value, far in answer)
@@ -275,13 +282,18 @@ def oracle_for(formula: Formula) -> Oracle:
 
 
 def _alike(one: tuple[Reals, Reals], other: tuple[Reals, Reals]) -> bool:
-    """Whether two values of one output are the same, but for the order in which float64 was rounded."""
-    a, b = one[0], other[0]
-    finite = np.isfinite(a) & np.isfinite(b)
-    if a.shape != b.shape or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+    """Whether value and bound of an output are the same, but for the order in which float64 was rounded."""
+    return all(_same(*pair) for pair in zip(one, other, (SAME, SAME_BOUND), strict=True))
+
+
+def _same(one: Reals, other: Reals, share: float) -> bool:
+    if one.shape != other.shape:
         return False
-    a, b = a[finite], b[finite]
-    return bool((np.abs(a - b) <= SAME * np.abs(b).max(initial=0.0)).all())
+    finite = np.isfinite(one) & np.isfinite(other)
+    if not np.array_equal(one[~finite], other[~finite], equal_nan=True):
+        return False
+    largest = np.abs(other[finite]).max(initial=0.0)
+    return bool((np.abs(one[finite] - other[finite]) <= share * largest).all())
 
 
 @lru_cache(maxsize=512)

@@ -3,9 +3,9 @@
 Examples depend on the formula, on what is asked for and on the seed, and hardly on the callable, so a second check asks its
 statement what the first one did. Its answers lie in a file for each formula, in the folder that :mod:`verify.cache` names.
 
-An answer is found by all that it depends on: the lines of the statement as they are evaluated, the arithmetic, every entry of
-the inputs, the sources of what evaluates, and the versions of what that is built on. It is read as numbers and nothing else, and
-not at all where it is not what was written.
+An answer is found by all that it depends on: the lines of the statement as they are evaluated, the arithmetic, every entry of the
+inputs, the sources of what evaluates, and the versions of what that is built on. A file is read whole or not at all: it begins
+with a hash of the rest. Whatever goes wrong with it, the answers are worked out as if there were none.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ import math
 import os
 import platform
 import re
+import time
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import lru_cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, TypeAlias
-from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -35,18 +34,23 @@ from verify.cache import CACHE
 Reals: TypeAlias = npt.NDArray[np.float64]
 Answer: TypeAlias = list[tuple[Reals, Reals]]
 """For each output its value, and how far from it."""
-Held: TypeAlias = tuple[int, list[list[int]]]
-"""A checksum of the numbers of an answer, and the shapes of its arrays."""
+Key: TypeAlias = tuple[Flat, Any, bytes]
+"""A statement, the arithmetic, and what tells its inputs from others."""
 
 ROOM = 1 << 31
-"""Bytes that the folder may hold: what was used longest ago is thrown away first. All formulas take half of it."""
+"""Bytes that the files may take: what was used longest ago is thrown away first. All formulas take half of it."""
 MOST = 8_000_000
 """Numbers that the file of a formula holds, 64 megabytes: what a run has asked for, and of what others have, what has room."""
+LARGEST = 1 << 27
+"""Bytes of a file that is read."""
 WORTH = 0.2
 """Seconds of new evaluation that are worth a file."""
-SUFFIX = ".safetensors"
-HELD = "held"
-"""The name of what is said of all answers, beside their numbers."""
+SUFFIX, PART = ".answers", ".part"
+NAME = re.compile(r".*-[0-9a-f]{16}\.answers|\..*\.part")
+"""The names of files that are ours, in a folder of ours."""
+LOST = 3600.0
+"""Seconds after which a file that nobody has finished is thrown away."""
+SHAPES = "shapes"
 
 
 class Shelf:
@@ -54,110 +58,135 @@ class Shelf:
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self.held: dict[str, Held] = {}
-        self.numbers: Any = None
+        self.found = _read(file)
         self.seconds = 0.0
         """What was spent on answers that are not in the file."""
         self.used = 0
         """How many answers came from it."""
-        from safetensors import SafetensorError, safe_open
+        if self.found:
+            with suppress(OSError):
+                os.utime(file)
 
-        try:
-            self.numbers = safe_open(file, framework="np")
-            self.held = json.loads((self.numbers.metadata() or {}).get(HELD, "{}"))
-            os.utime(file)
-        except (OSError, ValueError, SafetensorError):
-            self.held = {}  # there is none, it was cut short, or is somebody else's
-
-    def get(self, flat: Flat, arithmetic: Any, digest: bytes) -> Answer | None:
+    def get(self, key: Key) -> Answer | None:
         """The answer, if it is there."""
-        name = _name(flat, arithmetic, digest) if self.held else ""
-        if name not in self.held:
-            return None
-        (sum_, shapes), numbers = self.held[name], self.numbers.get_tensor(name)
-        if crc32(numbers.data) != sum_:
-            return None
-        parts, first = list[Reals](), 0
-        for shape in shapes:
-            last = first + math.prod(shape)
-            parts.append(numbers[first:last].reshape(shape))
-            first = last
-        self.used += 1
-        return list(zip(parts[::2], parts[1::2], strict=True))
+        found = self.found.get(_name(key)) if self.found else None
+        self.used += found is not None
+        return found
 
-    def leave(self, answers: Iterable[tuple[tuple[Flat, Any, bytes], Answer]]) -> None:
-        """Leave these to the next run, beside what is there, if it took long to find what is new. A folder that cannot be written
-        to is left alone.
-        """
+    def leave(self, answers: Iterable[tuple[Key, Answer]]) -> None:
+        """Leave these to the next run, beside what is there by now, if it took long to find what is new."""
         if self.seconds < WORTH:
             return
         self.seconds = 0.0
-        numbers: dict[str, Reals] = {}
-        held: dict[str, Held] = {}
-        for key, answer in answers:
-            name, parts = _name(*key), [part for pair in answer for part in pair]
-            numbers[name] = np.concatenate([np.ravel(part) for part in parts])
-            held[name] = crc32(numbers[name].data), [list(part.shape) for part in parts]
-        room = MOST - sum(each.size for each in numbers.values())
-        for name in (name for name in self.held if name not in numbers):
-            before = self.numbers.get_tensor(name)
-            if before.size <= room:
-                numbers[name], held[name], room = before, self.held[name], room - before.size
-        with suppress(OSError):
-            self._write(numbers, held)
-
-    def _write(self, numbers: dict[str, Reals], held: dict[str, Held]) -> None:
-        """Write a file in the place of the one that is there, all of it or nothing."""
-        from safetensors.numpy import save
-
-        folder = self.file.parent
-        folder.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=folder, prefix=".", suffix=".part", delete=False) as made:
-            try:
-                made.write(save(numbers, {HELD: json.dumps(held)}))
-            except OSError:
-                Path(made.name).unlink()
-                raise
-        Path(made.name).replace(self.file)
-        _make_room(folder)
+        with suppress(Exception):  # a folder that cannot be written to, no room: nothing is kept
+            every = {_name(key): answer for key, answer in answers}
+            room = MOST - sum(map(_numbers, every.values()))
+            for name, answer in _read(self.file).items():
+                if name not in every and _numbers(answer) <= room:
+                    every[name], room = answer, room - _numbers(answer)
+            _write(self.file, every)
+            _make_room(self.file.parent)
 
 
 def shelf(formula_id: str) -> Shelf | None:
     """Where the answers about a formula are kept; None where none are."""
     folder = os.environ.get(CACHE)
-    name = re.sub(r"[^\w.-]", "_", formula_id)
-    return Shelf(Path(folder) / f"{name}-{evaluator()}{SUFFIX}") if folder else None
+    name = re.sub(r"[^\w.-]", "_", formula_id)[:100]
+    return Shelf(Path(folder) / "answers" / f"{name}-{EVALUATOR}{SUFFIX}") if folder and EVALUATOR else None
 
 
-@lru_cache(maxsize=1)
 def evaluator() -> str:
-    """What evaluates, as a hash: its sources, and what it is built on."""
-    made = sha256()
-    for file in (
-        *sorted(Path(spec.language.__path__[0]).rglob("*.py")),
-        Path(__file__).with_name("oracle.py"),
-    ):
-        made.update(file.read_bytes())
-    built_on = [version(name) for name in ("numpy", "python-flint", "sympy")]
+    """What evaluates, as a hash: its sources, and what it is built on. Empty where that cannot be said."""
+    made, own = sha256(), Path(__file__)
+    try:
+        for file in (*sorted(Path(spec.language.__path__[0]).rglob("*.py")), own.with_name("oracle.py"), own):
+            made.update(file.read_bytes())
+        built_on = [version(name) for name in ("numpy", "python-flint", "sympy")]
+    except (OSError, ImportError):
+        return ""
     made.update(repr((built_on, platform.python_version(), platform.machine())).encode())
     return made.hexdigest()[:16]
 
 
-def _name(flat: Flat, arithmetic: Any, digest: bytes) -> str:
+EVALUATOR = evaluator()
+"""That of what is imported: the sources may be edited meanwhile."""
+
+
+def _name(key: Key) -> str:
+    flat, arithmetic, digest = key
     return sha256(f"{flat.fingerprint} {arithmetic!r} {digest.hex()}".encode()).hexdigest()
 
 
+def _numbers(answer: Answer) -> int:
+    return sum(value.size + far.size for value, far in answer)
+
+
+def _read(file: Path) -> dict[str, Answer]:
+    """The answers in a file, by name; none where there is none, or it is not what was written."""
+    from safetensors.numpy import load
+
+    found: dict[str, Answer] = {}
+    try:
+        if not file.is_file() or file.stat().st_size > LARGEST:
+            return {}
+        content = memoryview(file.read_bytes())
+        hashed, rest = bytes(content[:32]), content[32:]
+        if sha256(rest).digest() != hashed:
+            return {}
+        long = int.from_bytes(rest[:8], "little")
+        shapes = json.loads(bytes(rest[8 : 8 + long]))
+        numbers = load(bytes(rest[8 + long :]))
+        for name, every in shapes.items():
+            parts, first = list[Reals](), 0
+            for shape in every:
+                last = first + math.prod(shape)
+                parts.append(numbers[name][first:last].reshape(shape))
+                first = last
+            found[name] = list(zip(parts[::2], parts[1::2], strict=True))
+    except Exception:
+        return {}
+    return found
+
+
+def _write(file: Path, every: dict[str, Answer]) -> None:
+    """Write a file in the place of the one that is there, all of it or nothing."""
+    from safetensors.numpy import save
+
+    numbers, shapes = {}, {}
+    for name, answer in every.items():
+        parts = [part for pair in answer for part in pair]
+        numbers[name] = np.concatenate([np.ravel(part) for part in parts])
+        shapes[name] = [list(part.shape) for part in parts]
+    said = json.dumps(shapes).encode()
+    content = [len(said).to_bytes(8, "little"), said, save(numbers)]
+    hashed = sha256()
+    for part in content:
+        hashed.update(part)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=file.parent, prefix=".", suffix=PART, delete=False) as made:
+        try:
+            made.writelines([hashed.digest(), *content])
+            made.close()
+            Path(made.name).replace(file)
+        except BaseException:
+            Path(made.name).unlink()
+            raise
+
+
 def _make_room(folder: Path) -> None:
-    """Throw away what was used longest ago, until the rest has room."""
-    held = sorted(
-        ((file.stat().st_mtime, file.stat().st_size, file) for file in folder.glob(f"*{SUFFIX}")),
-        reverse=True,
-    )
-    total = 0
-    for place, (_, size, file) in enumerate(held):
+    """Throw away what nobody has finished, and what was used longest ago, until the rest has room; nothing that is not ours."""
+    held, total = [], 0
+    for file in folder.iterdir():
+        if NAME.fullmatch(file.name) and file.is_file() and not file.is_symlink():
+            seen = file.stat()
+            if file.suffix == SUFFIX:
+                held.append((seen.st_mtime, seen.st_size, file))
+            elif time.time() - seen.st_mtime > LOST:
+                file.unlink(missing_ok=True)
+    for place, (_, size, file) in enumerate(sorted(held, reverse=True)):
         total += size
         if place and total > ROOM:
             file.unlink(missing_ok=True)
 
 
-__all__ = ["Answer", "Reals", "Shelf", "evaluator", "shelf"]
+__all__ = ["EVALUATOR", "Answer", "Key", "Reals", "Shelf", "evaluator", "shelf"]

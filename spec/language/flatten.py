@@ -51,13 +51,15 @@ class Flat:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of all that an evaluation reads."""
+        """A hash of all that an evaluation reads of it."""
+        unnamed: dict[sympy.Dummy, int] = {}
         parts: list[Any] = [self.formula_id, self.absent, sorted(self.stored), sorted(self.constants.items())]
-        parts += map(spelled, (*self.inputs, *self.outputs))
+        trees = [*self.inputs, *self.outputs]
         for line in self.lines:
-            ranges = [spelled(part) for span in line.ranges for part in span]
-            parts += [spelled(line.left), spelled(line.right), *ranges, line.accumulate, line.part]
-        return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
+            parts += [line.accumulate, line.part, len(line.ranges)]
+            trees += [line.left, line.right, *(part for span in line.ranges for part in span)]
+        spelt = (spelled(tree, unnamed) for tree in trees)
+        return hashlib.sha256("\n".join((*map(str, parts), *spelt)).encode()).hexdigest()
 
     @cached_property
     def kept(self) -> dict[type, Any]:

@@ -7,6 +7,7 @@ Only this package takes trees apart. ``subs``, ``xreplace`` and ``diff`` do not 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import sympy
@@ -31,14 +32,29 @@ def walk(node: Basic) -> Iterator[Basic]:
             waiting.extend(reversed(args))
 
 
-def spelled(node: Basic) -> str:
-    """The tree part by part, each with how many follow below it: two trees are spelled alike only if they are alike."""
+def spelled(node: Basic, unnamed: dict[sympy.Dummy, int]) -> str:
+    """The tree part by part, each with how many follow below it, and of a letter its size, too.
+
+    Two trees are spelled alike only if they mean the same. ``unnamed`` counts the symbols without a name as they appear.
+    """
     return " ".join(
-        f"{type(part).__name__}:{len(part.args)}"
-        if part.args
-        else f"{type(part).__name__}={part.name if isinstance(part, (sympy.Symbol, Str)) else sympy.srepr(part)}"
+        f"{type(part).__name__}:{len(part.args)}" if part.args else _leaf(part, unnamed)
         for part in walk(node)
     )
+
+
+def _leaf(part: Basic, unnamed: dict[sympy.Dummy, int]) -> str:
+    if isinstance(part, Letter):
+        return f"{part.name} of {'' if part.size is None else f'({spelled(part.size, unnamed)})'}"
+    if isinstance(part, sympy.Dummy):
+        return f"unnamed {unnamed.setdefault(part, len(unnamed))}"
+    return f"{type(part).__name__}={part.name!r}" if isinstance(part, Str) else _written(part)
+
+
+@cache
+def _written(part: Basic) -> str:
+    """A symbol with what is assumed of it, a number."""
+    return sympy.srepr(part)
 
 
 def refs(node: Basic) -> Iterator[Ref]:

@@ -6,19 +6,27 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
+import sympy
 import torch
 
 import spec.language
 import verify
-from spec.language import Formula, Tensor, define, exp, indices, sizes
+from spec.language import Sum, Tensor, indices, sizes
 from spec.language.differentiation.gradients import vjp
 from spec.language.evaluation.precision import Precision
+from spec.language.expr import lift
+from spec.language.flatten import Flat
+from spec.language.lines import Definition
 from spec.language.registry import find
+from spec.language.symbols import Letter
+from verify import oracle as oracle_module
 from verify import remembered
 from verify.cache import CACHE, by_default
 from verify.oracle import BALLS, PLAIN, Arithmetic, Oracle, oracle_for
@@ -35,7 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(CACHE, str(tmp_path / "kept"))
     monkeypatch.setattr(remembered, "WORTH", 0.0)
     oracle_for.cache_clear()
-    return tmp_path / "kept"
+    return tmp_path / "kept" / "answers"
 
 
 def asked(count: int = 3, seed: int = 0) -> list[dict[str, Any]]:
@@ -65,18 +73,24 @@ def worse(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, eps: float) 
 
 
 def test_a_second_run_finds_the_answers_of_the_first_to_the_last_bit() -> None:
-    """In every arithmetic; one is found anew, to see whether it is the same."""
-    questions = asked()
-    left(questions, SINGLE, PLAIN, BALLS)
-    for arithmetic in (SINGLE, PLAIN, BALLS):
-        first, again = Oracle(), Oracle(shelf(NORM.id))
-        wanted = first.ask(FLAT, questions, arithmetic, "float32")
-        found = again.ask(FLAT, questions, arithmetic, "float32")
-        assert (again.evaluations, again.shelf and again.shelf.used) == (0, len(questions))
-        for one, other in zip(wanted, found, strict=True):
-            for (value, far), (value_again, far_again) in zip(one, other, strict=True):
-                np.testing.assert_allclose(value, value_again, rtol=1e-14)
-                np.testing.assert_allclose(far, far_again, rtol=1e-12)
+    """In every arithmetic, expected errors included; of each the first one is found anew, to see whether it is the same."""
+    questions, first = asked(), Oracle(shelf(NORM.id))
+    precision = Precision.of("float32")
+
+    def every(oracle: Oracle) -> list[Any]:
+        said = [oracle.ask(FLAT, questions, arithmetic, "float32") for arithmetic in (SINGLE, PLAIN, BALLS)]
+        return [*said, [list(oracle.error(FLAT, inputs, precision, 8, 0)) for inputs in questions]]
+
+    wanted = every(first)
+    assert first.leave() == 0
+    again = Oracle(shelf(NORM.id))
+    found = every(again)
+    assert (again.evaluations, again.leave(), len(again.looked_at)) == (0, 12, 4)
+    for one, other in zip(wanted, found, strict=True):
+        for (pair,), (pair_again,) in zip(one, other, strict=True):
+            for part, part_again in zip(pair, pair_again, strict=True):
+                assert (part.shape, part.dtype) == (part_again.shape, part_again.dtype)
+                np.testing.assert_array_equal(part, part_again)
 
 
 @pytest.mark.parametrize("call", [normed, worse])
@@ -97,19 +111,66 @@ def test_a_check_says_the_same_in_a_second_run(call: Any) -> None:
     assert "from former runs: " in report.text(verbose=True)
 
 
-def test_statements_that_differ_in_one_thing_have_answers_of_their_own() -> None:
-    """The same name, and another line, constant size or convention; and derivatives."""
-    (d,) = sizes("d")
-    (i,) = indices(i=d)
-    x, y = Tensor("x", (d,), "real", "data"), Tensor("y", (d,))
-    made = [
-        Formula(id="test.line", title="line", inputs=(x,), outputs=(y,), lines=(define(y[i], right),))
-        for right in (exp(x[i]), exp(x[i] + 1), exp(x[i] + 2))
-    ]
-    prints = {formula.flat(None).fingerprint for formula in made}
-    prints |= {NORM.flat({"eps": option}).fingerprint for option in ("inside", "outside")}
+def flat(**changed: Any) -> Flat:
+    """A statement as lines, in some of which something may be otherwise."""
+    n, m = sizes("n m")
+    (i,) = indices(i=n)
+    made = {
+        "name": "x",
+        "shape": (n, m),
+        "domain": "real",
+        "right": 1,
+        "last": n - 1,
+        "first": None,
+        "second": m,
+        "twice": False,
+    }
+    made |= {
+        "constants": {},
+        "stored": frozenset(),
+        "absent": True,
+        "accumulate": False,
+        "part": False,
+    } | changed
+    a, b = Letter("a", made["first"]), Letter("a", made["second"])
+    x = Tensor(made["name"], made["shape"], made["domain"], "data")
+    y = Tensor("y", (n,))
+    inner = Sum(lift(a) * b if made["twice"] else lift(b) * b, (a, 0, m - 1))
+    right = x[i, 0] * made["right"] + Sum(inner, (b, 0, m - 1))
+    line = Definition(y[i], right, ((i, sympy.S.Zero, made["last"]),), made["accumulate"], part=made["part"])
+    return Flat("test.line", (x,), (line,), (y,), made["constants"], made["stored"], {}, made["absent"])
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"name": "z"},
+        {"shape": sizes("n k")},
+        {"domain": "nonnegative"},
+        {"right": 2},
+        {"last": sizes("n")[0] - 2},
+        {"second": sizes("k")[0]},
+        {"first": sizes("m")[0], "second": None},
+        {"twice": True},
+        {"constants": {"c": 1.5}},
+        {"stored": frozenset({"y"})},
+        {"absent": False},
+        {"accumulate": True},
+        {"part": True},
+    ],
+    ids=str,
+)
+def test_statements_that_differ_in_one_thing_have_answers_of_their_own(changed: dict[str, Any]) -> None:
+    """A name, a size, a letter's size, a domain, a number, a range, a constant, what is stored; and what kind of a line it is."""
+    assert flat().fingerprint == flat().fingerprint
+    assert flat(**changed).fingerprint != flat().fingerprint
+
+
+def test_conventions_and_derivatives_have_answers_of_their_own() -> None:
+    """Each is a statement of its own."""
+    prints = {NORM.flat({"eps": option}).fingerprint for option in ("inside", "outside")}
     prints |= {vjp(NORM).flat.fingerprint, vjp(NORM, ["x"]).flat.fingerprint}
-    assert len(prints) == len(made) + 4
+    assert len(prints) == 4
 
 
 def test_a_statement_is_known_again_in_another_process() -> None:
@@ -117,7 +178,7 @@ def test_a_statement_is_known_again_in_another_process() -> None:
     code = (
         "from spec.language.registry import find; from spec.language.differentiation.gradients import vjp;"
         "f = find('attention.multi_head'); print(f.flat(None).fingerprint, vjp(f).flat.fingerprint);"
-        "from verify.remembered import evaluator; print(evaluator())"
+        "from verify.remembered import EVALUATOR; print(EVALUATOR)"
     )
     said = {
         subprocess.run(
@@ -136,64 +197,89 @@ def test_other_sources_of_the_evaluation_have_files_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One letter changed in what evaluates, and nothing that was kept counts."""
-    before = remembered.evaluator.__wrapped__()
+    before = remembered.evaluator()
     copied = shutil.copytree(spec.language.__path__[0], tmp_path / "language")
     monkeypatch.setattr(spec.language, "__path__", [str(copied)])
-    assert remembered.evaluator.__wrapped__() == before
+    assert remembered.evaluator() == before
     changed = copied / "evaluation" / "walk.py"
     changed.write_text(
         changed.read_text("utf-8").replace("a.value + b.value", "a.value - b.value", 1), "utf-8"
     )
-    assert remembered.evaluator.__wrapped__() != before
+    assert remembered.evaluator() != before
 
 
-@pytest.mark.parametrize("fault", ["cut short", "somebody else's", "empty", "a folder"])
+@pytest.mark.parametrize(
+    "fault", ["cut short", "somebody else's", "empty", "a folder", "a pipe", "too large"]
+)
 def test_a_file_that_is_not_what_was_written_is_passed_over(folder: Path, fault: str) -> None:
-    """The answers are found anew; and written anew, where a file can be."""
+    """The answers are found anew; and written anew, where a file can be. Nothing is left beside it."""
     left(asked())
     (file,) = folder.iterdir()
-    if fault == "a folder":
+    content = file.read_bytes()
+    if fault in ("a folder", "a pipe"):
         file.unlink()
-        file.mkdir()
+        file.mkdir() if fault == "a folder" else os.mkfifo(file)
+    elif fault == "too large":
+        os.truncate(file, 1 << 40)
     else:
-        file.write_bytes(
-            {"cut short": file.read_bytes()[:-9], "empty": b"", "somebody else's": b"x" * 999}[fault]
-        )
+        file.write_bytes({"cut short": content[:-9], "empty": b"", "somebody else's": b"x" * 999}[fault])
     made = Oracle(shelf(NORM.id))
     made.ask(FLAT, asked(), SINGLE, "float32")
     assert made.evaluations > 0
     assert made.leave() == 0
-    assert fault == "a folder" or Shelf(file).held
+    assert [each.name for each in folder.iterdir()] == [file.name]
+    assert len(Shelf(file).found) == (0 if fault == "a folder" else 3)
 
 
-def test_numbers_that_have_changed_in_the_file_are_not_read(folder: Path) -> None:
-    """One bit of one answer: that one is found anew."""
+def test_a_file_of_which_any_byte_has_changed_is_not_read(folder: Path) -> None:
+    """Whether in its numbers, in their names, types and shapes, or in the hash of them."""
     left(asked())
     (file,) = folder.iterdir()
-    content = bytearray(file.read_bytes())
-    content[-1] ^= 1
-    file.write_bytes(content)
+    content = file.read_bytes()
+    assert Shelf(file).found
+    for place in range(0, len(content), 7):
+        file.write_bytes(bytes((*content[:place], content[place] ^ 1, *content[place + 1 :])))
+        assert not Shelf(file).found, place
+
+
+@pytest.mark.parametrize("of", ["values", "bounds", "expected errors"])
+def test_no_answer_counts_once_one_of_them_is_another(of: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Written by an evaluation that was wrong, and found under its name: the first one about a statement is found anew."""
+    precision, grades = Precision.of("float32"), of == "expected errors"
+
+    def found(oracle: Oracle) -> list[Any]:
+        if grades:
+            return [list(oracle.error(FLAT, inputs, precision, 8, 0)) for inputs in asked()]
+        return oracle.ask(FLAT, asked(), SINGLE, "float32")
+
+    with monkeypatch.context() as wrong:
+        right, noise = Oracle._worked_out, oracle_module.expected
+        factors = (2, 1) if of == "values" else (1, 2)
+
+        def off(answer: Any) -> Any:
+            return [(value * factors[0], far * factors[1]) for value, far in answer]
+
+        wrong.setattr(Oracle, "_worked_out", lambda self, *given: [off(each) for each in right(self, *given)])
+        wrong.setattr(oracle_module, "expected", lambda *given: off(noise(*given)))
+        made = Oracle(shelf(NORM.id))
+        found(made)
+        made.leave()
+    made = Oracle(shelf(NORM.id))
+    for (one,), (other,) in zip(found(made), found(Oracle()), strict=True):
+        np.testing.assert_allclose(one[0], other[0], rtol=1e-12)
+        np.testing.assert_allclose(one[1], other[1], rtol=1e-9)
+    assert made.shelf is None
+
+
+def test_what_came_from_former_runs_is_counted_for_each_check() -> None:
+    """The next check of the same formula in one process begins at none."""
+    left(asked())
     made = Oracle(shelf(NORM.id))
     made.ask(FLAT, asked(), SINGLE, "float32")
-    assert made.evaluations == 1
-    assert made.leave() == 2
-
-
-def test_no_answer_counts_once_one_of_them_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Written by an evaluation that was wrong, and found under its name: the first one that is asked for is found anew."""
-    with monkeypatch.context() as wrong:
-        right = Oracle._worked_out
-        wrong.setattr(
-            Oracle,
-            "_worked_out",
-            lambda self, *given: [[(2 * value, far) for value, far in each] for each in right(self, *given)],
-        )
-        left(asked())
-    made = Oracle(shelf(NORM.id))
-    found = made.ask(FLAT, asked(), SINGLE, "float32")
-    for one, other in zip(found, Oracle().ask(FLAT, asked(), SINGLE, "float32"), strict=True):
-        np.testing.assert_array_equal(one[0][0], other[0][0])
-    assert made.shelf is None
+    assert made.leave() == 3
+    made.anew()
+    made.ask(FLAT, asked(), SINGLE, "float32")
+    assert made.leave() == 0
 
 
 def test_what_others_asked_for_stays_as_far_as_there_is_room(
@@ -203,44 +289,69 @@ def test_what_others_asked_for_stays_as_far_as_there_is_room(
     left(asked(seed=1))
     left(asked(seed=2))
     (file,) = folder.iterdir()
-    assert len(Shelf(file).held) == 6
+    assert len(Shelf(file).found) == 6
     monkeypatch.setattr(remembered, "MOST", 10 * 4)  # numbers: a value and a bound of five entries for each
     left(asked(seed=3))
-    assert len(Shelf(file).held) == 4
+    assert len(Shelf(file).found) == 4
+
+
+def test_runs_at_the_same_time_leave_the_answers_of_both(folder: Path) -> None:
+    """Who is done last adds to what the other has written meanwhile."""
+    one, other = Oracle(shelf(NORM.id)), Oracle(shelf(NORM.id))
+    one.ask(FLAT, asked(seed=1), SINGLE, "float32")
+    other.ask(FLAT, asked(seed=2), SINGLE, "float32")
+    one.leave()
+    other.leave()
+    (file,) = folder.iterdir()
+    assert len(Shelf(file).found) == 6
 
 
 def test_the_folder_throws_away_what_was_used_longest_ago(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As much as is needed for the rest to have room."""
-    folder.mkdir()
-    for age, name in enumerate(("new", "old", "older"), start=1):
-        (folder / f"{name}.safetensors").write_bytes(b"x" * 1000)
-        os.utime(folder / f"{name}.safetensors", (1e9 - age, 1e9 - age))
-    (folder / "notes.txt").write_text("mine")
+    """As much as is needed for the rest to have room, and what nobody has finished; nothing that is not ours."""
     left(asked())
-    size = max(folder.iterdir(), key=lambda file: file.stat().st_mtime).stat().st_size
-    monkeypatch.setattr(remembered, "ROOM", size + 2500)
+    (file,) = folder.iterdir()
+    size = file.stat().st_size
+    ours = [folder / f"{name}-{'0' * 16}.answers" for name in ("new", "old", "older")]
+    foreign = [folder / "model.safetensors", folder / "notes.answers", folder / "notes.part"]
+    for age, each in enumerate((*ours, *foreign, folder / ".lost.part"), start=1):
+        each.write_bytes(b"x" * size)
+        os.utime(each, (1e9 - age, 1e9 - age))
+    monkeypatch.setattr(remembered, "ROOM", int(3.9 * size))
     left(asked(seed=5))
-    assert {"new.safetensors", "notes.txt"} < {file.name for file in folder.iterdir()}
-    assert not (folder / "older.safetensors").exists()
+    assert set(folder.iterdir()) == {file, ours[0], *foreign}
 
 
 def test_a_folder_that_cannot_be_written_to_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file stands where the folder should be; and a device without room leaves nothing half written."""
+    """A file stands where the folder should be; its files belong to somebody else, and are read."""
+    left(asked())
+    with monkeypatch.context() as other:
+        other.setattr(os, "utime", Mock(side_effect=PermissionError))
+        made = Oracle(shelf(NORM.id))
+        made.ask(FLAT, asked(), SINGLE, "float32")
+        assert made.leave() == 3
     (tmp_path / "taken").write_text("mine")
     monkeypatch.setenv(CACHE, str(tmp_path / "taken" / "below"))
     left(asked())
-    monkeypatch.setenv(CACHE, str(tmp_path / "full"))
+    assert (tmp_path / "taken").read_text() == "mine"
 
-    def full(*_: Any) -> bytes:
-        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("safetensors.numpy.save", full)
-    left(asked())
-    assert list((tmp_path / "full").iterdir()) == []
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), KeyboardInterrupt(), MemoryError()]
+)
+def test_writing_that_is_broken_off_leaves_nothing_half_written(
+    folder: Path, error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full device, a Ctrl-C: what was there stays, and nothing beside it."""
+    left(asked(seed=1))
+    with monkeypatch.context() as other, suppress(KeyboardInterrupt):
+        other.setattr(Path, "replace", Mock(side_effect=error))
+        left(asked(seed=2))
+    (file,) = folder.iterdir()
+    assert len(Shelf(file).found) == 3
 
 
 def test_what_took_no_time_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,16 +366,23 @@ def test_what_took_no_time_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyP
 def test_the_command_names_a_folder_of_the_user_unless_told_otherwise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What the environment says goes first, also where it says none; ``--no-cache`` before all."""
-    by_default(True)
-    assert os.environ[CACHE].endswith("kept")
-    monkeypatch.setenv(CACHE, "")
-    by_default(True)
-    assert os.environ[CACHE] == ""
+    """What the environment says goes first, also where it says none, and holds wherever one goes; ``--no-cache`` before all."""
+    for named, meant in (("", ""), ("here", str(Path("here").absolute())), ("~/x", str(Path.home() / "x"))):
+        monkeypatch.setenv(CACHE, named)
+        by_default(True)
+        assert os.environ[CACHE] == meant
     monkeypatch.delenv(CACHE)
     by_default(True)
-    assert os.environ[CACHE].endswith("attnspec")
+    assert Path(os.environ[CACHE]).name == "attnspec"
     by_default(False)
+    assert os.environ[CACHE] == ""
+
+
+def test_a_user_without_a_home_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that runs under any number."""
+    monkeypatch.delenv(CACHE)
+    monkeypatch.setattr("platformdirs.user_cache_dir", Mock(side_effect=RuntimeError("no home")))
+    by_default(True)
     assert os.environ[CACHE] == ""
 
 

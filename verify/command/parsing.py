@@ -146,7 +146,7 @@ def parser() -> Parser:
         to.add_argument(
             "--no-cache",
             action="store_true",
-            help="ask statements anew, and not what former runs found them to say (ATTNSPEC_CACHE names the folder)",
+            help="work out anew what statements say: neither use nor keep answers of other runs (default: in the user's cache)",
         )
         to.add_argument("--device", default="cpu", metavar="D", help="a torch device (default cpu)")
         to.add_argument("--json", type=_written, metavar="F", help="write everything found as JSON")
