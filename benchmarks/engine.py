@@ -214,9 +214,9 @@ def made_again(
     home: Path,
 ) -> dict[str, Any]:
     """The row of a check that is made once more, as while one writes a kernel: what its statement says is known from before. The
-    older tree has nothing of the kind, so that it takes what it took.
+    older tree has nothing of the kind, so that it takes what it took. What is wanted is wanted of the first one.
     """
-    again = replace(work, name=f"{work.name}, made again", cache=str(home / "kept"))
+    again = replace(work, name=f"{work.name}, made again", wanted=None, cache=str(home / "kept"))
     spent(again, ROOT)
     return row(again, older, [spent(again, ROOT) for _ in range(rounds)], idle)
 

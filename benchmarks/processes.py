@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from verify.cache import CACHE
+
 ROOT = Path(__file__).parents[1]
 ENOUGH = 60.0  # seconds: no round of a work is begun after so many
 
@@ -76,7 +78,7 @@ def spent(work: Work, tree: Path) -> Spent:
     ran = subprocess.run(
         [sys.executable, "-S", "-c", BETWEEN, *work.command],
         cwd=tree,
-        env=_environment() | {"ATTNSPEC_CACHE": work.cache},
+        env=_environment() | {CACHE: work.cache},
         capture_output=True,
         text=True,
         check=True,
@@ -90,7 +92,7 @@ def spent(work: Work, tree: Path) -> Spent:
 
 def _environment() -> dict[str, str]:
     """One thread, so that processor time is not spent on waiting, no look at the network, and nothing known beforehand."""
-    fixed = {"PYTHONPATH": ".", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "ATTNSPEC_CACHE": ""}
+    fixed = {"PYTHONPATH": ".", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", CACHE: ""}
     return {**os.environ, **fixed}
 
 

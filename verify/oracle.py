@@ -7,7 +7,6 @@ wait.
 
 from __future__ import annotations
 
-import math
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,20 +19,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from spec.language.arrays import Tensor
-from spec.language.binders import Bound, SumOf
 from spec.language.evaluation.balls import BallArithmetic, midpoints, precision, radii
 from spec.language.evaluation.batching import batched, bind_all
-from spec.language.evaluation.binding import sizes_at
-from spec.language.evaluation.dimensions import symbols_in
 from spec.language.evaluation.evaluate import run
-from spec.language.evaluation.interpreter import factors
 from spec.language.evaluation.noise import expected
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.walk import Walk
-from spec.language.expr import TRUE
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
-from spec.language.trees import free_symbols, walk
+from verify.extents import MOST, together
 from verify.remembered import Answer, Key, Reals, Shelf, shelf
 
 Asked: TypeAlias = Mapping[str, Any]
@@ -42,13 +36,9 @@ Question: TypeAlias = tuple[Flat, Asked]
 
 SAME, SAME_BOUND = 1e-10, 1e-3
 """How far apart values, and bounds, of two evaluations in float64 may be, as shares of the largest entry: where examples are
-evaluated together, sums are added in another order."""
+evaluated together, sums are added in another order. No verdict stands on it: what is farther apart is thrown away."""
 BITS = 128
 """Bits of balls."""
-MOST = 24
-"""Examples in one evaluation at most."""
-ENTRIES, FORMED = 1 << 18, 1 << 20
-"""Entries that an array may have, when examples are put together; and one of products to be summed, which is seldom formed."""
 REMEMBERED, WIDER, WIDE = 6_000_000, 2_000_000, 20_000
 """Numbers in the answers that are kept, 48 megabytes, and 16 in those that are wider than so many numbers. A few wide ones alone
 would fill it, and what the next implementation is asked, too, would be gone."""
@@ -337,55 +327,6 @@ def content(flat: Flat, inputs: Asked) -> bytes:
     return made.digest()
 
 
-@lru_cache(maxsize=512)
-def _extents(flat: Flat, products: bool) -> tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...]:
-    """For each line the sizes of its own indices; of each sum inside those on which it depends, and its own; of a sum of products
-    those of its factors.
-    """
-    found: dict[tuple[tuple[Any, ...], tuple[Any, ...]], None] = {}
-    for line in flat.lines:
-        own = {symbol: last - first + 1 for symbol, first, last in line.ranges}
-        found[tuple(own.values()), ()] = None
-        for node in walk(line.right):
-            if not isinstance(node, Bound):
-                continue
-            inside = (node.last - node.first + 1,)
-            parts = factors(node.body) if isinstance(node, SumOf) and node.where == TRUE else []
-            for part in (node,) if products or len(parts) < 2 else parts:
-                used = free_symbols(part)
-                found[tuple(extent for symbol, extent in own.items() if symbol in used), inside] = None
-    return tuple(found)
-
-
-def together(flat: Flat, inputs: Asked) -> int:
-    """How many examples of these sizes are evaluated at once at most."""
-    kept, formed = _largest(flat, tuple(sizes_at(flat, inputs).items()))
-    return max(1, min(MOST, ENTRIES // kept, FORMED // formed))
-
-
-@lru_cache(maxsize=512)
-def _largest(flat: Flat, sizes: tuple[tuple[Any, int], ...]) -> tuple[int, int]:
-    """Entries of the largest array that is kept, and of the largest that may be formed; see :func:`widest`."""
-    return max(1, widest(flat, dict(sizes), False)), max(1, widest(flat, dict(sizes), True))
-
-
-def widest(flat: Flat, sizes: Mapping[Any, int], products: bool = True) -> int:
-    """About how many entries the largest array has that an evaluation forms, ``products`` that are summed included or not."""
-    known = {symbol: max(1, value) for symbol, value in sizes.items()}
-    return max((math.prod(known.get(s, 1) for s in over) for over in _factors(flat, products)), default=1)
-
-
-@lru_cache(maxsize=512)
-def _factors(flat: Flat, products: bool) -> tuple[tuple[Any, ...], ...]:
-    """The sizes whose product each of these extents is; of one that depends on more than sizes, the sizes in it count."""
-    return tuple(
-        dict.fromkeys(
-            tuple(s for part in extents for extent in part for s in symbols_in(extent))
-            for extents in _extents(flat, products)
-        )
-    )
-
-
 __all__ = [
     "BALLS",
     "PLAIN",
@@ -395,6 +336,4 @@ __all__ = [
     "content",
     "oracle_for",
     "shapes",
-    "together",
-    "widest",
 ]

@@ -38,7 +38,7 @@ Key: TypeAlias = tuple[Flat, Any, bytes]
 """A statement, the arithmetic, and what tells its inputs from others."""
 
 ROOM = 1 << 31
-"""Bytes that the files may take: what was used longest ago is thrown away first. All formulas take half of it."""
+"""Bytes that the files may take: what was used longest ago is thrown away first."""
 MOST = 8_000_000
 """Numbers that the file of a formula holds, 64 megabytes: what a run has asked for, and of what others have, what has room."""
 LARGEST = 1 << 27

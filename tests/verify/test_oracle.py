@@ -11,8 +11,9 @@ from spec.language import Formula, Tensor, define, indices, sizes
 from spec.language.evaluation.precision import Precision
 from spec.language.flatten import Flat
 from spec.language.registry import find
-from verify import oracle
-from verify.oracle import BALLS, Arithmetic, Oracle, widest
+from verify import extents, oracle
+from verify.extents import widest
+from verify.oracle import BALLS, Arithmetic, Oracle
 from verify.properties.values import Judge
 
 SINGLE = Arithmetic(Precision.of("float32"))
@@ -134,7 +135,7 @@ def test_the_largest_array_of_an_evaluation_is_estimated_from_the_lines() -> Non
 
 def test_large_examples_are_evaluated_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the memory of a check does not grow with the number of its examples."""
-    monkeypatch.setattr(oracle, "ENTRIES", 8)
+    monkeypatch.setattr(extents, "ENTRIES", 8)
     made, every = Oracle(), pairs(4)
     made.ask(DOT, every, SINGLE, "float32")
     assert made.evaluations == 4

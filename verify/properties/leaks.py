@@ -15,8 +15,9 @@ from spec.language.evaluation.batching import batched, bind_all
 from spec.language.evaluation.evaluate import evaluate, run
 from spec.language.evaluation.walk import Walk
 from spec.language.formula import Formula
+from verify.extents import together
 from verify.inputs.examples import Example
-from verify.oracle import PLAIN, content, together
+from verify.oracle import PLAIN, content
 from verify.properties.gradients import REAL
 from verify.properties.values import Judge, Outcome, judge_call
 from verify.subject.caller import Caller

@@ -21,9 +21,10 @@ from spec.language.expr import Undefined
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
 from spec.language.trees import walk
+from verify.extents import together
 from verify.faults import Fault
 from verify.inputs.examples import Example, members
-from verify.oracle import BALLS, PLAIN, Answer, Arithmetic, Oracle, content, oracle_for, shapes, together
+from verify.oracle import BALLS, PLAIN, Answer, Arithmetic, Oracle, content, oracle_for, shapes
 from verify.subject.caller import Caller
 from verify.subject.returned import WATCHING, values
 
