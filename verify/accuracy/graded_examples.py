@@ -17,6 +17,7 @@ from verify.inputs.realistic_sizes import (
     deep,
     ladder,
     lone,
+    lone_sums,
     long,
     repeats,
     single,
@@ -124,12 +125,19 @@ def single_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example
 
 
 def lone_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
-    """One size large at a time, for gradients: of these a kernel may take another way in each."""
+    """One size large at a time, for gradients: of these a kernel may take another way in each. For values one sum at a time, of
+    those that are short in all other examples.
+    """
     judge, caller = setting.judge, setting.caller
-    if caller.sizes.few or kind != "gradient" or dtype not in BROAD:
+    if caller.sizes.few or dtype not in BROAD:
         return
-    for sizes in lone(judge.formula, caller.sizes, BACKWARD * BUDGET):
-        if entries(judge.formula, sizes) <= ENTRIES and _affordable(setting, dtype, sizes):
+    if kind == "gradient":
+        every = lone(judge.formula, caller.sizes, BACKWARD * BUDGET)
+        every = tuple(sizes for sizes in every if entries(judge.formula, sizes) <= ENTRIES)
+    else:
+        every = lone_sums(judge.formula, caller.sizes, ALIGNED)
+    for sizes in every:
+        if _affordable(setting, dtype, sizes):
             yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
 
 

@@ -30,8 +30,8 @@ them, and what an example of such may cost.
 """
 PROPORTIONS = ((2, 128, 64), (8, 512, 16), (4, 256, 32))
 """Heads, width and rows of models of usual proportions: a small one, and as large a one as is affordable."""
-LAYERS, SOME = 6, (5, 7, 11)
-"""Layers of a deep example, and its other sizes: a row of two entries is always the same once it is normalised."""
+LAYERS, SOME, FEWER = 6, (5, 7, 11), (3, 5, 4)
+"""Layers of a deep example, and its other sizes: a row of two entries is always the same once it is normalised. And fewer."""
 STEPS = 3
 """Steps of a recurrence: a line each, many times over."""
 LONG, BROAD = (521, 263, 131, 67), (67, 37)
@@ -246,6 +246,31 @@ def lone(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping
     return tuple(found)
 
 
+@lru_cache(maxsize=256)
+def lone_sums(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping[Size, int], ...]:
+    """For each sum that has few terms in the other examples of this budget, sizes at which it alone has many: all together are
+    dear where layers lie one upon another. One layer, and a few steps.
+    """
+    drawn = sizing(formula, supported)
+    found: list[Mapping[Size, int]] = []
+    graded = (
+        *ladder(formula, supported),
+        *aligned(formula, supported, budget),
+        *usual(formula, supported, budget),
+    )
+    steps = {size: STEPS if size in drawn.along else 1 for size in drawn.steps & set(drawn.symbols)}
+    for length, few in product(dict.fromkeys(_lengths(formula)), (SOME, FEWER)):
+        if any(whole(length, sizes) >= WIDTHS[1] for sizes in (*graded, *found)):
+            continue
+        start = {size: few[place % len(few)] for place, size in enumerate(drawn.symbols)}
+        offered = _longer(
+            length, supported.settled({**start, **steps}), drawn, supported, WIDTHS[1], WIDTHS[1]
+        )
+        fine = [sizes for sizes in offered if drawn.cost(sizes) <= budget and entries(formula, sizes) <= MOST]
+        found += [min(fine, key=drawn.cost)] if fine else []
+    return tuple(found)
+
+
 def _widened(
     formula: Formula,
     drawn: Sizing,
@@ -263,24 +288,37 @@ def _widened(
     )
     width = least
     for length in lengths:
-        now = whole(length, sizes)
-        if now >= least:
+        if whole(length, sizes) >= least:
             continue
-        offered = []
-        for size in symbols_in(length):
-            if size in drawn.steps or size not in sizes:
-                continue
-            # A factor of the length, or a term; what is equal to others is so in either case.
-            for value in (width,) if equal else (math.ceil(width * sizes[size] / max(now, 1)), width):
-                more = supported.settled({**sizes, size: value})
-                if whole(length, more) >= least and supported.fits(more):
-                    offered.append(more)
-                    break
-        if offered:
+        if offered := list(_longer(length, sizes, drawn, supported, least, width, equal)):
             sizes = min(offered, key=drawn.cost)
             # sizes that differ cannot be taken for one another
             width = width if equal else _next_prime(width)
     return sizes
+
+
+def _longer(
+    length: Any,
+    sizes: Mapping[Size, int],
+    drawn: Sizing,
+    supported: Supported,
+    least: int,
+    width: int,
+    equal: bool = False,
+) -> Iterator[dict[Size, int]]:
+    """The same sizes but for one of those that a sum's length is made of, which gives it ``least`` terms or more, ``width`` if
+    that is so many.
+    """
+    now = whole(length, sizes)
+    for size in symbols_in(length):
+        if size in drawn.steps or size not in sizes:
+            continue
+        # A factor of the length, or a term; what is equal to others is so in either case.
+        for value in (width,) if equal else (math.ceil(width * sizes[size] / max(now, 1)), width):
+            more = supported.settled({**sizes, size: value})
+            if whole(length, more) >= least and supported.fits(more):
+                yield more
+                break
 
 
 def _next_prime(number: int) -> int:
@@ -313,6 +351,7 @@ __all__ = [
     "deep",
     "ladder",
     "lone",
+    "lone_sums",
     "long",
     "long_steps",
     "repeats",

@@ -15,6 +15,7 @@ from verify.inputs.realistic_sizes import (
     deep,
     ladder,
     lone,
+    lone_sums,
     long,
     long_steps,
     single,
@@ -134,6 +135,22 @@ def test_each_size_is_large_alone() -> None:
     ]
     assert all(named(sizes)["T"] == 1 for sizes in lone(find("recurrent.gru"), EVERY_SIZE, 4e6))
     assert lone(find("transformer.model"), EVERY_SIZE, 4e6) == ()
+
+
+def test_every_sum_of_a_stack_is_long_somewhere() -> None:
+    """Of layers one upon another each sum that is short wherever others are long has 257 terms by itself; no row has two entries,
+    which are always the same once they are normalised.
+    """
+    found = [named(s) for s in lone_sums(find("transformer.decoder"), EVERY_SIZE, 1e8)]
+    assert [[name for name, value in sizes.items() if value >= 257] for sizes in found] == [
+        ["d_k"],
+        ["m"],
+        ["n"],
+    ]
+    assert all(sizes["L"] == 1 and sizes["d_model"] > 2 for sizes in found)
+    joined = [named(s) for s in lone_sums(find("attention.bahdanau_step"), EVERY_SIZE, 1e8)]
+    assert {name for sizes in joined for name, value in sizes.items() if value >= 257} == set("adepm")
+    assert lone_sums(find("attention.softmax"), EVERY_SIZE, 1e8) == ()
 
 
 def test_steps_are_many_and_so_are_layers() -> None:
