@@ -10,6 +10,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from matplotlib.axes import Axes
+from matplotlib.ticker import FixedFormatter
 
 import impl.attention
 from spec.language.evaluation.evaluate import bound
@@ -18,6 +19,7 @@ from spec.language.registry import find
 from verify.accuracy.grades import accuracy_check
 from verify.mutants import variants
 from verify.properties.values import Judge
+from verify.report import CONFORMS
 from verify.search.checks import Setting
 from verify.search.search import Clock
 from verify.subject.caller import Caller
@@ -58,7 +60,9 @@ def _ratios(axes: Axes) -> None:
         ylabel="over the actual error",
     )
     label_lines(axes)
-    axes.set_xticks(WIDTHS, ["" if width == 768 else str(width) for width in WIDTHS])  # 1024 needs the room
+    axes.set_xticks(WIDTHS)
+    names = ["" if width == 768 else str(width) for width in WIDTHS]  # 1024 needs the room
+    axes.xaxis.set_major_formatter(FixedFormatter(names))
 
 
 def widths() -> str:
@@ -81,7 +85,7 @@ def _graded() -> list[tuple[str, str, Callable[..., Any]]]:
     return [
         (norm, "F.layer_norm", lambda x, g, b, eps: F.layer_norm(x, x.shape[-1:], g, b, eps)),
         (norm, "two passes", _named(norm, "two_pass")),
-        (norm, "Welford, an entry at a time", _named(norm, "welford")),
+        (norm, "Welford, an entry at a time, sums in the type of x", _named(norm, "welford")),
         (norm, "one pass, E[x²] − μ² (wrong elsewhere)", _named(norm, "one_pass")),
         (soft, "torch.softmax", lambda s: s.softmax(-1)),
         (ATTENTION, "F.scaled_dot_product_attention", F.scaled_dot_product_attention),
@@ -104,7 +108,7 @@ def measured() -> str:
         for dtype in ("float32", "bfloat16"):
             setting = Setting(Judge(formula), Caller(fn, formula), 0, 100, Clock(None))
             found = accuracy_check(setting, dtype)
-            word = " (imprecise)" if found.verdict == "imprecise" else ""
+            word = "" if found.verdict == CONFORMS else f" ({found.verdict})"
             details = found.details
             cells.append(
                 f"{number(details['sigma'])}, {details['digits']:.1f}{word}" if "sigma" in details else "–"

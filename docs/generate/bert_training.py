@@ -33,12 +33,14 @@ def tuned(folder: Path = FOLDER) -> tuple[finetune.Result, dict[str, Any]]:
 
 
 def paint_losses(axes: Axes, result: pretrain.Result, colours: Sequence[str]) -> None:
-    """The loss of hidden words on held-out files, step by step, and in the batches of training; the entropy as a line."""
+    """The loss of hidden words on held-out files, step by step, and in the batches of training; as a line what the former cost
+    who knows how often words occur.
+    """
     steps = range(1, len(result.losses) + 1)
     axes.plot(steps, result.losses, color=colours[2], linewidth=0.6, label="each batch of training")
     points = [(point.step, point.quality.words) for point in result.curve]
     axes.plot(*zip(*points, strict=True), color=colours[0], label="held-out files")
-    axes.axhline(result.entropy, color=colours[1], linestyle="--", label="entropy of the words")
+    axes.axhline(result.unigram, color=colours[1], linestyle="--", label="shares of the words")
     axes.set(xlabel="training step", ylabel="loss of a hidden word, nats")
     axes.legend()
 
@@ -48,7 +50,7 @@ def curve() -> str:
     result, _ = pretrained()
     return group(
         "The loss of a hidden word: on files that training never saw, and in each batch of training. The dashed line is "
-        "the entropy of the words.",
+        "what the former cost who knows how often words occur, and no more.",
         ("bert-pretraining", partial(paint_losses, result=result, colours=(ONE, TWO, FAINT)), (5.4, 3.0)),
     )
 

@@ -43,7 +43,7 @@ def _statement(formula: Formula) -> str:
     if formula.applied:
         if links := ", ".join(f"[`{f.id}`]({f.id}.md)" for f in formula.applied if not f.auxiliary):
             parts.append(f"It applies {links}.")
-        flat = formula.flat().lines
+        flat = lines.without_copies(formula.flat().lines)
         title = f"All of it in {len(flat)} primitive lines"
         parts.append(folded(title, statement(lines.as_lines(flat)), "abstract"))
     if formula.law is not None:

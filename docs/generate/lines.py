@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
 from itertools import product
 
@@ -11,7 +12,7 @@ import sympy
 from sympy.core.basic import Basic
 
 from spec.language.arrays import NO_LABEL, Tensor
-from spec.language.expr import Delta, Negative, Node, Times
+from spec.language.expr import Delta, Negative, Node, Ref, Times
 from spec.language.flatten import own_lines
 from spec.language.formula import Formula
 from spec.language.lines import Definition
@@ -19,7 +20,7 @@ from spec.language.procedure import Procedure
 from spec.language.render import Line as Numbered
 from spec.language.render import latex, numbered
 from spec.language.render import statement as lines_of
-from spec.language.trees import free_symbols
+from spec.language.trees import free_symbols, transform
 
 from . import peers
 from .markup import Line, badge, inline, matrix, prose, statement, tab, table
@@ -60,6 +61,35 @@ def pitfalls(formula: Formula | Procedure) -> str:
 def as_lines(definitions: Iterable[Definition], first: int = 1) -> list[Line]:
     """Definitions as numbered lines."""
     return [Line(str(x.number), x.equation, x.ranges) for x in numbered(definitions, "latex", first)]
+
+
+def without_copies(definitions: Sequence[Definition]) -> list[Definition]:
+    """The same lines less those that say of an array only that it is another one, which is written by its name instead."""
+    lines = list(definitions)
+    for copy in definitions:
+        right, left = copy.right, copy.left
+        if not isinstance(right, Ref) or right.index != left.index or copy.accumulate:
+            continue
+        ends = {symbol: (first, last + 1) for symbol, first, last in copy.ranges}
+        every = all(
+            ends.get(one) == (0, size) for one, size in zip(left.index, left.tensor.shape, strict=True)
+        )
+        named = right.tensor.shape == left.tensor.shape and any(
+            line.left.tensor == right.tensor for line in lines
+        )
+        if not every or not named:
+            continue
+        renamed = partial(_renamed, old=right.tensor, new=left.tensor)
+        lines = [
+            replace(line, left=transform(line.left, renamed), right=transform(line.right, renamed))
+            for line in lines
+            if line.left != left
+        ]
+    return lines
+
+
+def _renamed(part: Basic, old: Tensor, new: Tensor) -> Basic | None:
+    return Ref(new, *part.index) if isinstance(part, Ref) and part.tensor == old else None
 
 
 def by_convention(formula: Formula) -> str:

@@ -86,6 +86,21 @@ def head() -> str:
     )
 
 
+def favoured() -> str:
+    """What that head gives to the asked token from all the others: whether it is the pronoun that it sees."""
+    result, _ = looks()
+    at, asks = result.tokens.index(ASKED), result.tokens.index(ASKS)
+    others = [row[at] for place, row in enumerate(result.most.weights) if place not in (at, asks)]
+    first = sum(max(row) == row[at] for row in result.most.weights)
+    large = sum(weight > 0.5 for layer in result.to_asked for weight in layer)
+    return (
+        f"In {large} of {sum(map(len, result.to_asked))} heads “{escape(ASKS)}” gives more than half of its weight to "
+        f"“{escape(ASKED)}”. That alone resolves no pronoun: in the head on the left “{escape(ASKED)}” gets "
+        f"{result.most.weights[asks][at]:.2f} from “{escape(ASKS)}”, but {sum(others) / len(others):.2f} from the others on "
+        f"average, and of the {len(result.tokens)} tokens {first} attend to it most. "
+    )
+
+
 def _heat(axes: Axes, values: list[list[float]], rows: list[str], columns: list[str]) -> None:
     axes.imshow(values, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     axes.set_xticks(range(len(columns)), columns, rotation=60 if max(map(len, columns)) > 2 else 0)
@@ -136,6 +151,7 @@ def made() -> str:
 PARTS = {
     "agreement": agreement,
     "tokens": tokens,
+    "favoured": favoured,
     "head": head,
     "senses": senses,
     "sentences": sentences,

@@ -16,12 +16,12 @@ from spec.language.known import known
 from spec.language.proving.proof import Checked, check
 from spec.language.proving.rules.register import RULES
 from spec.language.registry import formulas
-from spec.language.render import hypotheses, latex, numbered
+from spec.language.render import hypotheses, latex, numbered, written_for
 from spec.language.theorem import Assurance, Theorem
 
 from .derivations import AT_ONCE, SIGNS, Derivations, anchor, applied, record, rests, row, spoken
 from .lines import helper
-from .markup import Line, badge, folded, inline, maths, sentence, statement, table
+from .markup import Line, badge, code, folded, inline, maths, sentence, statement, table
 
 MEANING = {
     Assurance.PROVED: "proved for all sizes",
@@ -54,7 +54,11 @@ def _abbreviations(formula: Formula) -> list[str]:
         row(maths(x.equation, True), escape(line.left.tensor.meaning), x.ranges)
         for line, x in zip(lines, numbered(lines, "latex"), strict=True)
     )
-    said = "The letters of the statement keep their meaning; besides, the theorems abbreviate:"
+    under = ", ".join(code(f"{name}={option}") for name, option in written_for(formula).items())
+    here = f" (written for {under}; a theorem under another option means the same letters under that)" * bool(
+        under
+    )
+    said = f"The letters of the statement keep their meaning; besides, the theorems abbreviate{here}:"
     return [said, f'<div class="derivation letters" data-search-exclude>{"".join(rows)}</div>']
 
 

@@ -3,8 +3,8 @@
     python -m examples.pretrain_bert --config FILE
 
 learns a vocabulary from the text (kept for the next time), writes the text as ids, and trains ``impl.bert`` to guess hidden
-words and whether a sentence follows another. Printed: the loss of a hidden word on files that training never saw, beside the
-entropy of the words of the text, which is the least that can be reached without reading what stands around a word. A run that
+words and whether a sentence follows another. Printed: the loss of a hidden word on files that training never saw, beside that
+of who knows how often words occur in the text, and reads nothing of what stands around a word. A run that
 was killed goes on from its last checkpoint, and ends with the weights that it would have had (on the same machine, on the CPU).
 
     torchrun --nproc-per-node 2 -m examples.pretrain_bert --config FILE

@@ -51,8 +51,8 @@ class Result:
 
     @property
     def below(self) -> int | None:
-        """The first step of the curve at which a hidden word costs less than the entropy; None: none."""
-        return next((point.step for point in self.curve if point.quality.words < self.entropy), None)
+        """The first step of the curve at which a hidden word costs less than by the shares of the words; None: none."""
+        return next((point.step for point in self.curve if point.quality.words < self.unigram), None)
 
 
 def summary(result: Result) -> str:
@@ -60,9 +60,9 @@ def summary(result: Result) -> str:
     found, steps = result.quality, result.curve[-1].step
     lines = [
         f"Hidden words of held-out files: loss {found.words:.3f} nats, {found.words_right:.1%} right.",
-        f"Entropy of the words of the text: {result.entropy:.3f} nats; who says their shares everywhere "
-        f"has a loss of {result.unigram:.3f}.",
-        f"Below the entropy {'never' if result.below is None else f'from step {result.below} on'}.",
+        f"Who says everywhere how often each word occurs in the text has a loss of {result.unigram:.3f} at them (the entropy of "
+        f"its words is {result.entropy:.3f}).",
+        f"Below that loss {'never' if result.below is None else f'from step {result.below} on'}.",
     ]
     if found.sentences:
         lines.append(

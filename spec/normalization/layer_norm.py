@@ -175,7 +175,7 @@ layer_norm.theorem(
             ),
             j,
         ),
-        "∂μ/∂xᵢ = 1/d and ∂σ²/∂xᵢ = 2(xᵢ − μ)/d: what comes through μ is 0, since Σ (xⱼ − μ) = 0",
+        "∂μ/∂xᵢ = 1/d and ∂σ²/∂xᵢ = 2(xᵢ − μ)/d: σ² does not change through μ, since Σ (xⱼ − μ) = 0",
     )
     .because("the sum split; the delta picks j = i"),
     claim(whole.pullback(g, gamma)[i], "=", g[i] * xhat[i]).by_definition("the row is linear in γ"),

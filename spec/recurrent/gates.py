@@ -13,7 +13,7 @@ GATE_ORDER = Convention(
         "ifgo": "input gate, forget gate, input node, output gate, as in PyTorch and Keras",
         "iofg": "input gate, output gate, forget gate, input node, as in ONNX",
         "igfo": "input gate, input node, forget gate, output gate, as in early TensorFlow",
-        "gifo": "input node, input gate, forget gate, output gate, as the equations are usually listed",
+        "gifo": "input node, input gate, forget gate, output gate, in the order of the equations of the cell",
     },
     default="ifgo",
 )

@@ -9,7 +9,7 @@ t, n = indices(t=T, n=T + 1)
 
 x = data("x", T, p, meaning="the sequence")
 h = data("h", d, meaning="the state before the first element")
-H = tensor("H", T + 1, d, meaning="the state after so many elements")
+H = tensor("H", T + 1, d, meaning="the state after t elements")
 states = tensor("states", T, d, meaning="the state after each element; a later part goes on from the last")
 WEIGHTS = (W_x, W_h, b_x, b_h)
 READ = {

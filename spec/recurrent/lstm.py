@@ -12,8 +12,8 @@ t, n = indices(t=T, n=T + 1)
 x = data("x", T, p, meaning="the sequence")
 h = data("h", d, meaning="the state before the first element")
 s = data("s", d, meaning="the internal state before the first element")
-H = tensor("H", T + 1, d, meaning="the state after so many elements")
-S = tensor("S", T + 1, d, meaning="the internal state after so many elements")
+H = tensor("H", T + 1, d, meaning="the state after t elements")
+S = tensor("S", T + 1, d, meaning="the internal state after t elements")
 states = tensor("states", T, d, meaning="the state after each element: what the network shows")
 s_new = tensor("s'", d, meaning="the internal state after the last element: what a later part goes on from")
 stepped = lstm_step(x[t - 1], H[t - 1], S[t - 1], W_x, W_h, b)
@@ -24,8 +24,9 @@ lstm = Formula(
     "Long short-term memory",
     why="How can what stood at the beginning of a long sequence still be told at its end? The cell is repeated with the same "
     "weights from element to element, and hands on two states: one that is shown, and an internal one that its gates "
-    "protect. Gradients on their way back fade far less than in a plain network. Each state needs the one before, so the "
-    "steps cannot run side by side, and a state knows nothing of what comes after it.",
+    "protect. Along the internal one a gradient on its way back is multiplied by the forget gates, which may stay near 1, "
+    "and by no matrix. Each state needs the one before, so the steps cannot run side by side, and a state knows nothing of "
+    "what comes after it.",
     sizes={T: "elements of the sequence", p: "width of an element", d: "width of the state"},
     inputs=(x, h, s, W_x, W_h, b),
     lines=(
@@ -52,7 +53,7 @@ lstm = Formula(
     ),
     worked=(
         Worked(
-            "1 is read, then 0, gates half open: the memory tanh(1)/2 is halved, and so is what is shown of it",
+            "1 is read, then 0, gates half open: the memory tanh(1)/2 becomes tanh(1)/4; shown is half of the tanh of each",
             READ,
             [["0.1817"], ["0.0941"]],
             4,
@@ -84,7 +85,7 @@ last = lstm_step(x[rows], before[rows - 1], before.output(s_new), W_x, W_h, b)
 
 lstm.theorem(
     "bounded",
-    "Every entry of every state lies between −1 and 1",
+    "Every entry of every state that is shown lies between −1 and 1",
     *within_one(states[t, c], "each is a tanh times a σ"),
 )
 

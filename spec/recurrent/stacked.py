@@ -13,7 +13,7 @@ h = data("h", L + 1, d, meaning="the state of each layer before the first elemen
 W_xh = parameter("W_xh", d, p, meaning="what the first layer takes from the element")
 W_hh = parameter("W_hh", L + 1, d, d, meaning="what each layer takes from its own state before")
 U = parameter("U", L, d, d, meaning="what each layer above the first takes from the state of the layer below")
-H = tensor("H", L + 1, T + 1, d, meaning="the state of each layer after so many elements")
+H = tensor("H", L + 1, T + 1, d, meaning="the state of each layer after t elements")
 states = tensor("states", T, d, meaning="the state of the top layer at each element")
 last = tensor(
     "last", L + 1, d, meaning="the state of each layer after the last element: where the sequence may go on"

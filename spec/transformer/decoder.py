@@ -29,9 +29,9 @@ i, l, k, t, o = indices(i=m, l=d_model, k=n, t=L, o=L + 1)
 y = data("y", m, d_model, meaning="the target: embedded tokens, positions added")
 x = data("x", n, d_model, meaning="what the encoder returned: one row for each token of the source")
 WEIGHTS = (
-    *attention("W_q", "W_k", "W_v", "W_o", "target", L),
+    *attention("W_q", "W_k", "W_v", "W_o", "target", L, where="self-attention"),
     *normalization(1, "self-attention", L),
-    *attention("C_q", "C_k", "C_v", "C_o", "target", L, asked="source"),
+    *attention("C_q", "C_k", "C_v", "C_o", "target", L, asked="source", where="cross-attention"),
     *normalization(2, "cross-attention", L),
     *network(1, L),
     *normalization(3, "feed-forward network", L),

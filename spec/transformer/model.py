@@ -44,17 +44,17 @@ E = parameter(
     "E", V, d_model, meaning="table: one learned vector for each token, for reading and for writing it"
 )
 ENCODER = (
-    *attention("W_q", "W_k", "W_v", "W_o", "source", L),
+    *attention("W_q", "W_k", "W_v", "W_o", "source", L, where="encoder"),
     *normalization(1, "encoder's attention", L),
-    *network(1, L),
+    *network(1, L, of="encoder"),
     *normalization(2, "encoder's network", L),
 )
 DECODER = (
-    *attention("U_q", "U_k", "U_v", "U_o", "target", L),
+    *attention("U_q", "U_k", "U_v", "U_o", "target", L, where="self-attention"),
     *normalization(3, "self-attention", L),
-    *attention("C_q", "C_k", "C_v", "C_o", "target", L, asked="source"),
+    *attention("C_q", "C_k", "C_v", "C_o", "target", L, asked="source", where="cross-attention"),
     *normalization(4, "cross-attention", L),
-    *network(3, L),
+    *network(3, L, of="decoder"),
     *normalization(5, "decoder's network", L),
 )
 eps = epsilon()

@@ -23,28 +23,41 @@ ZERO = {"fully_masked": "zero"}
 """The convention under which theorems about masks are stated."""
 
 
-def attention(q: str, k: str, v: str, o: str, of: str, *layers: Node, asked: str = "") -> tuple[Tensor, ...]:
+def attention(
+    q: str, k: str, v: str, o: str, of: str, *layers: Node, asked: str = "", where: str = ""
+) -> tuple[Tensor, ...]:
     """The weights of one multi-head attention ``of`` a sequence that asks another, or itself; in a stack for each of so many
-    ``layers``.
+    ``layers``. ``where`` it is, in a model that has several.
     """
     each_ = "for each layer and head" if layers else "for each head"
+    each_ = f"{where}: {each_}" if where else each_
     return (
         parameter(q, *layers, h, d_model, d_k, meaning=f"{each_}, what makes the queries of the {of}"),
         parameter(k, *layers, h, d_model, d_k, meaning=f"{each_}, what makes the keys of the {asked or of}"),
         parameter(
             v, *layers, h, d_model, d_v, meaning=f"{each_}, what makes the values of the {asked or of}"
         ),
-        parameter(o, *layers, h * d_v, d_model, meaning="joins what its heads found"),
+        parameter(
+            o,
+            *layers,
+            h * d_v,
+            d_model,
+            meaning=f"{where}: joins what its heads found" if where else "joins what its heads found",
+        ),
     )
 
 
-def network(first: int, *layers: Node) -> tuple[Tensor, ...]:
-    """The weights of one feed-forward network, in a stack for each of so many ``layers``."""
-    inner, outer = first, first + 1
+def network(first: int, *layers: Node, of: str = "") -> tuple[Tensor, ...]:
+    """The weights of one feed-forward network, ``of`` what, in a stack for each of so many ``layers``."""
+    inner, outer, whose = first, first + 1, f" of the {of}" if of else ""
     return (
-        parameter(f"W_{inner}", *layers, d_model, d_ff, meaning="inner layer of the feed-forward network"),
+        parameter(
+            f"W_{inner}", *layers, d_model, d_ff, meaning=f"inner layer of the feed-forward network{whose}"
+        ),
         parameter(f"b_{inner}", *layers, d_ff, meaning="its bias"),
-        parameter(f"W_{outer}", *layers, d_ff, d_model, meaning="outer layer of the feed-forward network"),
+        parameter(
+            f"W_{outer}", *layers, d_ff, d_model, meaning=f"outer layer of the feed-forward network{whose}"
+        ),
         parameter(f"b_{outer}", *layers, d_model, meaning="its bias"),
     )
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from spec.language.evaluation.dimensions import Size
 from verify.inputs.examples import Example
-from verify.inputs.realistic_examples import realistic, unit_weights
+from verify.inputs.realistic_examples import UNUSUAL, realistic, unit_weights
 from verify.inputs.realistic_sizes import (
     BUDGET,
     aligned,
@@ -36,6 +36,8 @@ EXAMPLES = 2
 BACKWARD, ENTRIES = 0.02, 6e5
 """For gradients, and for the additional ones of few entries: the share of the budget for the widest values, as there are many
 more lines; and the most entries that inputs have, for their gradients have as many in every sample."""
+LONG_MASK = 256
+"""From how many positions on it matters that a long mask is read to its end."""
 FEW = 0.25
 """The share of these entries where there are several such examples."""
 BROAD, SHORT, ALIGNED = {"float32": 3.2e7}, 3.2e6, 1e8
@@ -81,14 +83,16 @@ def aligned_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Exampl
         return
     cost = sizing(judge.formula, caller.sizes).cost
     maskable = caller.takes_mask or all(tensor.role != "mask" for tensor in judge.formula.tensors)
-    every = [*aligned(judge.formula, caller.sizes, ALIGNED), *usual(judge.formula, caller.sizes, ALIGNED)]
+    equal = aligned(judge.formula, caller.sizes, ALIGNED)
+    every = [*equal, *usual(judge.formula, caller.sizes, ALIGNED)]
     for turn, sizes in enumerate(every if dtype in BROAD else every[:1]):
         dear = cost(sizes) > BACKWARD * BUDGET or entries(judge.formula, sizes) > FEW * ENTRIES
         if kind == "gradient" and dear:
             continue
         if _affordable(setting, dtype, sizes):
             masks = turn % 2 == 0 and maskable
-            made = realistic(judge.formula, sizes, dtype, setting.seed, masks, caller.sizes, number=turn)
+            number = turn if turn < len(equal) else UNUSUAL
+            made = realistic(judge.formula, sizes, dtype, setting.seed, masks, caller.sizes, number=number)
             if turn % 2:
                 yield alike(judge, made)  # whose softmax is nearly that of each position itself
             if turn % 2 == 0 or turn == 1:
@@ -126,7 +130,7 @@ def single_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example
 
 def lone_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     """One size large at a time, for gradients: of these a kernel may take another way in each. For values one sum at a time, of
-    those that are short in all other examples.
+    those that are short in all other examples, with a mask, too.
     """
     judge, caller = setting.judge, setting.caller
     if caller.sizes.few or dtype not in BROAD:
@@ -136,9 +140,14 @@ def lone_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
         every = tuple(sizes for sizes in every if entries(judge.formula, sizes) <= ENTRIES)
     else:
         every = lone_sums(judge.formula, caller.sizes, ALIGNED)
+    axes = {size for item in judge.formula.tensors if item.role == "mask" for size in item.shape}
     for sizes in every:
-        if _affordable(setting, dtype, sizes):
-            yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
+        masked = (
+            kind == "value" and caller.takes_mask and any(sizes.get(size, 0) > LONG_MASK for size in axes)
+        )
+        for masks in (False, True)[: 1 + masked]:
+            if _affordable(setting, dtype, sizes):
+                yield realistic(judge.formula, sizes, dtype, setting.seed, masks, caller.sizes)
 
 
 def broad_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:

@@ -22,7 +22,7 @@ from spec.language.lengths import Ends, ends_of, longest
 from spec.language.ordering import Group
 from spec.language.trees import free_symbols, walk
 from verify.inputs.size_rules import Supported
-from verify.inputs.sizes import LEAST, Sizing, entries, sizing
+from verify.inputs.sizes import LEAST, Sizing, counted, entries, sizing
 
 INDEXED = (32_771, 263, 131)
 """Past 2¹⁵, 2⁸ and 2⁷, of a size whose indices are numbers that something holds: ids, positions, lengths. All are primes."""
@@ -43,6 +43,8 @@ HEADS, MODELS = (
     (384, 512, 768, 1_024, 1_536, 2_048, 3_072, 4_096),
 )
 """Widths of heads, and of models: a kernel may be written for each."""
+COUNTS = (8, 12, 16, 32)
+"""Of heads, as models have: a kernel may take their widths from them."""
 COMMON = (64, 96, 128, 256, 512, 768, 1_024)
 """Those that are tried of one input by itself."""
 SLOPING = (64, 96, 128, 768)
@@ -131,7 +133,7 @@ def full_blocks(formula: Formula, supported: Supported) -> tuple[Large, ...]:
 @lru_cache(maxsize=512)
 def usual_widths(formula: Formula, supported: Supported) -> tuple[Large, ...]:
     """Rows as wide as those of heads and of models are: of all inputs together where that is cheap, else of each; where that is
-    cheap, too, also as many rows.
+    cheap, too, also as many rows. And as many heads as models have.
     """
     drawn = sizing(formula, supported)
     real = [
@@ -156,6 +158,11 @@ def usual_widths(formula: Formula, supported: Supported) -> tuple[Large, ...]:
             found.setdefault(tuple(sizes.values()), Large(first, sizes, cost, tuple(beside)))
             if each is widths:
                 break
+    for size in [] if supported.few else sorted(counted(formula) & set(drawn.symbols) - drawn.steps, key=str):
+        for number in COUNTS:
+            sizes = small_but(drawn, supported, {size: number})
+            if sizes[size] == number and _cost(formula, sizes) <= LONG:
+                found.setdefault(tuple(sizes.values()), Large(size, sizes, _cost(formula, sizes)))
     return tuple(found.values())
 
 
@@ -188,10 +195,16 @@ def many_rows(formula: Formula, supported: Supported) -> tuple[Large, ...]:
     equal = [dict.fromkeys((first, *others), number) for number in ROWS]
     fewer = [{first: one, **dict.fromkeys(others, other)} for other, one in pairwise(ROWS)] if others else []
     alone = max((large.sizes[first] for large in large_sizes(formula, supported)), default=0)
-    least = {size: SMALL[0] for size in drawn.symbols if size not in drawn.steps}
+    rest, several = [size for size in drawn.symbols if size not in drawn.steps], counted(formula)
+    tried: list[tuple[list[dict[Size, int]], tuple[dict[Size, int], ...]]] = [
+        (equal, ({}, dict.fromkeys(rest, SMALL[0]))),
+        (fewer, ({}, dict.fromkeys(rest, SMALL[0]))),
+    ]
+    if drawn.steps - drawn.along:  # of rows of two entries that are normalised in each layer little is left
+        tried.append((equal, ({size: 1 if size in several else SMALL[1] for size in rest},)))
     found = []
-    for chosen in (equal, fewer):
-        every = (small_but(drawn, supported, {**few, **each}) for each in chosen for few in ({}, least))
+    for chosen, others_ in tried:
+        every = (small_but(drawn, supported, {**few, **each}) for each in chosen for few in others_)
         fine = (s for s in every if _cost(formula, s) <= SQUARES and entries(formula, s) <= INPUTS)
         sizes = next(filter(supported.fits, fine), None)
         if sizes is not None and (others or sizes[first] > alone):

@@ -24,6 +24,10 @@ from verify.inputs.size_rules import EVERY_SIZE, Supported
 DRAWN = 6
 """For how many sizes and seeds the parameters are kept: those of one formula, until the next type, or target, asks for them."""
 REAL = ("real", "positive", "nonnegative")
+UNUSUAL = 8
+"""The place of numbers that nobody builds in, such as ε = 1e-3, while ids are any: what a kernel for a width of models has fixed
+shows there.
+"""
 
 
 def realistic(
@@ -105,4 +109,4 @@ def forget() -> None:
     _weights.cache_clear()
 
 
-__all__ = ["forget", "realistic", "unit_weights"]
+__all__ = ["UNUSUAL", "forget", "realistic", "unit_weights"]

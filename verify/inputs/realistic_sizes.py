@@ -16,7 +16,7 @@ from spec.language.formula import Formula
 from spec.language.lengths import ends_of, longest
 from spec.language.trees import walk
 from verify.inputs.size_rules import EVERY_SIZE, Supported
-from verify.inputs.sizes import Sizing, entries, sizing
+from verify.inputs.sizes import Sizing, counted, entries, sizing
 
 WIDTHS = (67, 257, 1031)
 """How wide sums are, at least. In real models they run over 256 to a few thousand terms."""
@@ -32,8 +32,10 @@ PROPORTIONS = ((2, 128, 64), (8, 512, 16), (4, 256, 32))
 """Heads, width and rows of models of usual proportions: a small one, and as large a one as is affordable."""
 LAYERS, SOME, FEWER = 6, (5, 7, 11), (3, 5, 4)
 """Layers of a deep example, and its other sizes: a row of two entries is always the same once it is normalised. And fewer."""
-STEPS = 3
-"""Steps of a recurrence: a line each, many times over."""
+STEPS, PAST, STACKED = 3, 263, 3e8
+"""Steps of a recurrence: a line each, many times over. How many terms a sum has that alone has many, past the last place of 2⁸ by
+several, and what an example of such may cost.
+"""
 LONG, BROAD = (521, 263, 131, 67), (67, 37)
 """Steps of a long recurrence, and other sizes where none is small: past 2⁹, 2⁸, 2⁷ and 2⁶, 2⁶ and 2⁵."""
 MODERATE = 17
@@ -101,12 +103,17 @@ def _none_small(
 
 @lru_cache(maxsize=256)
 def long(formula: Formula, supported: Supported, values: bool) -> Mapping[Size, int] | None:
-    """Many steps of a sequence, most for values, and else small sizes; None where nothing is, or is affordable."""
+    """Many steps of a sequence, most for values, and else small sizes; None where nothing is, or is affordable. Of layers a few
+    where values are looked at: later ones may be other than the first.
+    """
     drawn = sizing(formula, supported)
     along = drawn.along
+    layers = STEPS if values and drawn.steps & set(drawn.symbols) - along else 1
     few = {size: FEW[place % len(FEW)] for place, size in enumerate(drawn.symbols)}
-    for steps in (LONG[:1] if values else BROAD) if along else ():
-        sizes = supported.settled({**few, **dict.fromkeys(drawn.steps, 1), **dict.fromkeys(along, steps)})
+    for steps in (LONG if layers > 1 else LONG[:1] if values else BROAD) if along else ():
+        sizes = supported.settled(
+            {**few, **dict.fromkeys(drawn.steps, layers), **dict.fromkeys(along, steps)}
+        )
         if drawn.cost(sizes) <= (STEPPING if values else BACKWARD):
             return sizes
     return None
@@ -197,7 +204,7 @@ def _proportioned(
 def _heads(formula: Formula, drawn: Sizing) -> tuple[Size | None, set[Size], set[Size]]:
     """The size that counts the heads, those of one head, and that of the model, whose width the heads share between them."""
     for size, composite in drawn.squares:
-        parts = symbols_in(composite) & _first_axes(formula) - drawn.steps
+        parts = symbols_in(composite) & counted(formula) - drawn.steps
         if size not in drawn.steps and len(symbols_in(composite)) == 2 and parts:
             (several,) = parts
             beside = {
@@ -205,13 +212,6 @@ def _heads(formula: Formula, drawn: Sizing) -> tuple[Size | None, set[Size], set
             }
             return several, beside - {several, size} - drawn.steps, {size}
     return None, set(), set()
-
-
-def _first_axes(formula: Formula) -> frozenset[Any]:
-    """The sizes that count what several matrices are made for, head by head: the first axes of parameters of three."""
-    return frozenset(
-        item.shape[-3] for item in formula.tensors if item.role == "parameter" and len(item.shape) > 2
-    )
 
 
 @lru_cache(maxsize=256)
@@ -249,24 +249,23 @@ def lone(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping
 @lru_cache(maxsize=256)
 def lone_sums(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping[Size, int], ...]:
     """For each sum that has few terms in the other examples of this budget, sizes at which it alone has many: all together are
-    dear where layers lie one upon another. One layer, and a few steps.
+    dear where layers lie one upon another. A few layers, where that is affordable: later ones may be other than the first.
     """
     drawn = sizing(formula, supported)
     found: list[Mapping[Size, int]] = []
-    graded = (
-        *ladder(formula, supported),
-        *aligned(formula, supported, budget),
-        *usual(formula, supported, budget),
-    )
-    steps = {size: STEPS if size in drawn.along else 1 for size in drawn.steps & set(drawn.symbols)}
-    for length, few in product(dict.fromkeys(_lengths(formula)), (SOME, FEWER)):
+    layers = drawn.steps & set(drawn.symbols) - drawn.along
+    graded = [*ladder(formula, supported), *aligned(formula, supported, budget)]
+    graded += () if layers else usual(formula, supported, budget)  # which have one layer
+    tried = product(dict.fromkeys(_lengths(formula)), (STEPS, 1) if layers else (1,), (SOME, FEWER))
+    for length, deep_, few in tried:
         if any(whole(length, sizes) >= WIDTHS[1] for sizes in (*graded, *found)):
             continue
         start = {size: few[place % len(few)] for place, size in enumerate(drawn.symbols)}
-        offered = _longer(
-            length, supported.settled({**start, **steps}), drawn, supported, WIDTHS[1], WIDTHS[1]
-        )
-        fine = [sizes for sizes in offered if drawn.cost(sizes) <= budget and entries(formula, sizes) <= MOST]
+        start |= {size: STEPS if size in drawn.along else deep_ for size in drawn.steps & set(start)}
+        offered = _longer(length, supported.settled(start), drawn, supported, WIDTHS[1], PAST)
+        fine = [
+            sizes for sizes in offered if drawn.cost(sizes) <= STACKED and entries(formula, sizes) <= MOST
+        ]
         found += [min(fine, key=drawn.cost)] if fine else []
     return tuple(found)
 

@@ -221,6 +221,13 @@ def entries(formula: Formula, sizes: Mapping[Size, int], role: str = "") -> int:
     )
 
 
+def counted(formula: Formula) -> frozenset[Any]:
+    """The sizes that count what several matrices are made for, head by head: the first axes of parameters of three."""
+    return frozenset(
+        item.shape[-3] for item in formula.tensors if item.role == "parameter" and len(item.shape) > 2
+    )
+
+
 def _squares(formula: Formula) -> Iterator[tuple[Size, Any]]:
     """Inputs with a composite axis that may be square: W_o is h·d_v × d_model, and its transpose must not pass for it."""
     for item in formula.tensors:
@@ -281,6 +288,7 @@ __all__ = [
     "ROUND",
     "SIZE_KINDS",
     "Sizing",
+    "counted",
     "entries",
     "sizing",
 ]

@@ -31,7 +31,7 @@ from verify.inputs.large_sizes import (
     small_sizes,
     usual_widths,
 )
-from verify.inputs.realistic_examples import realistic
+from verify.inputs.realistic_examples import UNUSUAL, realistic
 from verify.properties.gradients import (
     NO_GRADIENT,
     backward,
@@ -89,7 +89,8 @@ def large_examples(
             yield replace(_within(space, other), regime=f"large sizes: {large.says}, with an outlier")
     for place, large in enumerate(usual_widths(formula, supported)):
         dtype = dtypes[place % len(dtypes)]
-        usual = realistic(formula, large.sizes, dtype, seed + place, masks and place % 2 == 1, supported)
+        with_mask = masks and place % 2 == 1
+        usual = realistic(formula, large.sizes, dtype, seed + place, with_mask, supported, number=UNUSUAL)
         example = replace(_within(space, usual), regime=f"large sizes: {large.says}")
         yield example
         if dtype in graded and large.cost <= LONG_SLOPES and large.sizes[large.size] in SLOPING:

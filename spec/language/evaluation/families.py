@@ -6,7 +6,8 @@ change, the rounding does; so the error analysis must know, for an exponential, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import sympy
@@ -14,7 +15,7 @@ from sympy.core.basic import Basic
 
 from spec.language.arrays import Tensor
 from spec.language.binders import MaxOf, SumOf
-from spec.language.expr import Func, Node
+from spec.language.expr import TRUE, Func, Literal, Node, Plus, Ref, case, eq, lift
 from spec.language.trees import free_symbols, substitute, walk
 
 if TYPE_CHECKING:
@@ -22,24 +23,37 @@ if TYPE_CHECKING:
 
 
 class Families:
-    """The sums of exponentials in some lines, and which exponential belongs to which."""
+    """The sums of exponentials in some lines, and which exponential belongs to which.
 
-    def __init__(self, sums: Iterable[tuple[SumOf, Node]]) -> None:
+    A sum is one over an index, or one of several terms, ``exp(z) + Σⱼ exp(sⱼ)`` or ``1 + exp(t)``, whose 1 is exp(0).
+    """
+
+    def __init__(self, sums: Iterable[_Sum]) -> None:
         self.sums = tuple(sums)
         self._found: dict[Node, tuple[tuple[object, ...], MaxOf] | None] = {}
 
     @classmethod
     def of_lines(cls, lines: Iterable[Definition]) -> Families:
-        """Collect the sums over an index of which an exponential inside depends."""
+        """Collect the sums over an index of which an exponential inside depends, and those of several exponentials."""
+        lines = tuple(lines)
+        sums = {
+            line.left.tensor: line for line in lines if isinstance(line.right, SumOf) and not line.accumulate
+        }
+        several: dict[_Sum, None] = {}
         found: dict[tuple[SumOf, Node], None] = {}
         for line in lines:
             for node in walk(line.right):
+                if isinstance(node, Plus):
+                    several |= dict.fromkeys(_joint(node, sums))
                 if isinstance(node, SumOf):
                     for part in walk(node.body):
                         if isinstance(part, Func) and part.name == "exp" and node.var in free_symbols(part):
                             found.setdefault((node, part.args[1]), None)
         plain = [(total, exponent) for total, exponent in found if total.body == Func("exp", exponent)]
-        return cls([*plain, *(pair for pair in found if pair not in plain)])
+        ordered = [*plain, *(pair for pair in found if pair not in plain)]
+        return cls(
+            [*several, *(_Sum(exponent, _largest(total, exponent), total.var) for total, exponent in ordered)]
+        )
 
     def of(self, argument: Node) -> tuple[tuple[object, ...], MaxOf] | None:
         """The family of ``exp(argument)``: a tag, and the largest exponent it is divided with; None if it has no sum."""
@@ -48,15 +62,77 @@ class Families:
         return self._found[argument]
 
     def _search(self, argument: Node) -> tuple[tuple[object, ...], MaxOf] | None:
-        for number, (total, template) in enumerate(self.sums):
+        for number, each in enumerate(self.sums):
             match: dict[sympy.Symbol, Basic] = {}
-            if not _matches(template, argument, match):
+            if not _matches(each.exponent, argument, match):
                 continue
-            outer = {old: new for old, new in match.items() if old != total.var}
-            largest = MaxOf(template, total.var, total.first, total.last, total.where)
+            outer = {old: new for old, new in match.items() if old != each.var}
+            largest = substitute(each.largest, outer)
+            if each.joint and not _indices(largest) <= free_symbols(argument):
+                continue  # a sum for each index, and one exponential for all: which of them it is divided by, it cannot say
             tag = (number, *sorted((str(old), str(new)) for old, new in outer.items()))
-            return tag, substitute(largest, outer)
+            return tag, largest
         return None
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """An exponent in a sum of exponentials, the largest of all of them, and what the sum runs over, if it does; ``joint`` is one
+    of several terms.
+    """
+
+    exponent: Node
+    largest: MaxOf
+    var: sympy.Symbol | None = None
+    joint: bool = False
+
+
+def _largest(total: SumOf, exponent: Node) -> MaxOf:
+    return MaxOf(exponent, total.var, total.first, total.last, total.where)
+
+
+def _joint(node: Plus, sums: Mapping[Tensor, Definition]) -> Iterator[_Sum]:
+    """The exponents of a sum of several exponentials, or of some and positive numbers; nothing where it has other terms.
+
+    Some of the ``sums`` may be lines of their own.
+    """
+    exponents: list[tuple[Node, sympy.Symbol | None]] = []
+    every: list[Node] = []
+    for term in _terms(node, sums):
+        if isinstance(term, Func) and term.name == "exp":
+            exponents.append((term.args[1], None))
+            every.append(term.args[1])
+        elif isinstance(term, SumOf) and isinstance(term.body, Func) and term.body.name == "exp":
+            exponents.append((term.body.args[1], term.var))
+            every.append(_largest(term, term.body.args[1]))
+        elif isinstance(term, Literal) and term.value.is_positive and term.value.is_number:
+            every.append(lift(sympy.Integer(0)))  # nearly its logarithm
+        else:
+            return
+    if len(every) < 2 or not exponents:
+        return
+    which = sympy.Symbol("of", integer=True, nonnegative=True)
+    chosen = every[-1]
+    for place, each in reversed(tuple(enumerate(every[:-1]))):
+        chosen = case(eq(which, place), each, chosen)
+    largest = MaxOf(chosen, which, sympy.Integer(0), sympy.Integer(len(every) - 1), TRUE)
+    for exponent, var in exponents:
+        yield _Sum(exponent, largest, var, joint=True)
+
+
+def _terms(node: Node, sums: Mapping[Tensor, Definition]) -> Iterator[Node]:
+    if isinstance(node, Plus):
+        for part in node.args:
+            yield from _terms(part, sums)
+    elif isinstance(node, Ref) and node.tensor in sums:
+        line = sums[node.tensor]
+        yield substitute(line.right, dict(zip(line.left.index, node.index, strict=True)))
+    else:
+        yield node
+
+
+def _indices(node: Node) -> set[sympy.Symbol]:
+    return {symbol for symbol in free_symbols(node) if not symbol.is_positive}
 
 
 def _matches(template: Basic, tree: Basic, match: dict[sympy.Symbol, Basic]) -> bool:

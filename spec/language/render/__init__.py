@@ -11,6 +11,7 @@ from spec.language.render.statements import (
     numbered,
     statement,
     unicode,
+    written_for,
 )
 
-__all__ = ["Line", "claim_text", "hypotheses", "latex", "numbered", "statement", "unicode"]
+__all__ = ["Line", "claim_text", "hypotheses", "latex", "numbered", "statement", "unicode", "written_for"]

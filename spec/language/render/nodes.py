@@ -173,20 +173,23 @@ def _sum_latex(p: Latex, node: SumOf) -> tuple[str, int]:
 
 @rule(MaxOf, Latex)
 def _max_latex(p: Latex, node: MaxOf) -> tuple[str, int]:
-    return rf"\max_{{{_below(p, node)} \ldots {p.index(node.last)}}} {p.text(node.body, PRODUCT)}", PRODUCT
+    reach = rf"{p.index(node.var)}={p.index(node.first)} \ldots {p.index(node.last)}"
+    return rf"\max_{{{reach}{_condition(p, node)}}} {p.text(node.body, PRODUCT)}", PRODUCT
 
 
 @rule(AnyOf, Latex)
 def _any_latex(p: Latex, node: AnyOf) -> tuple[str, int]:
-    return (
-        rf"\exists\, {p.index(node.var)} \in [{p.index(node.first)}, {p.index(node.last)}] :\ {p.text(node.body)}",
-        SUM,
-    )
+    reach = rf"{p.index(node.var)} \in [{p.index(node.first)}, {p.index(node.last)}]{_condition(p, node)}"
+    return rf"\exists\, {reach} :\ {p.text(node.body)}", SUM
 
 
 def _below(p: Latex, node: Bound) -> str:
+    return f"{p.index(node.var)}={p.index(node.first)}{_condition(p, node)}"
+
+
+def _condition(p: Latex, node: Bound) -> str:
     condition = p.span(node)
-    return f"{p.index(node.var)}={p.index(node.first)}" + (rf",\ {condition}" if condition else "")
+    return rf",\ {condition}" if condition else ""
 
 
 @rule(SumOf, Unicode)

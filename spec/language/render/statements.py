@@ -110,6 +110,12 @@ def _written_under(theorem: Theorem, formula: Formula) -> dict[str, str]:
     }
 
 
+def written_for(formula: Formula) -> dict[str, str]:
+    """The conventions on which abbreviations of the theorems depend, each at our option: under another they say what it says."""
+    choices = {str(c.args[0]) for line in formula.abbreviations.values() for c in line.right.find(Choice)}
+    return {name: option for name, option in formula.choose().items() if name in choices}
+
+
 def hypotheses(
     theorem: Theorem,
     formula: Formula,

@@ -44,7 +44,7 @@ def test_the_command_trains_prints_and_writes_and_when_called_again_goes_on(
     assert command.recorded(tmp_path / "out" / "record.json")[0] == first
 
 
-def test_the_step_from_which_the_loss_is_below_the_entropy_is_named(
+def test_the_step_from_which_the_loss_is_below_that_of_the_shares_is_named(
     tables: Tables, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The first point of the curve, or none."""
@@ -53,11 +53,11 @@ def test_the_step_from_which_the_loss_is_below_the_entropy_is_named(
     command.main(["--config", str(config), "--out", str(tmp_path / "out")])
     found, _ = command.recorded(tmp_path / "out" / "record.json")
     capsys.readouterr()
-    for entropy, below, line in (
-        (100.0, 2, "Below the entropy from step 2 on."),
-        (0.0, None, "Below the entropy never."),
+    for unigram, below, line in (
+        (100.0, 2, "Below that loss from step 2 on."),
+        (0.0, None, "Below that loss never."),
     ):
-        other = command.Result(**{**vars(found), "entropy": entropy})
+        other = command.Result(**{**vars(found), "unigram": unigram})
         assert other.below == below
         assert line in command.summary(other)
 

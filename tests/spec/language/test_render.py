@@ -7,7 +7,7 @@ import re
 import pytest
 from sympy import Rational
 
-from spec.language import data, each, indices, sizes, tensor
+from spec.language import Max, data, each, indices, sizes, tensor
 from spec.language.expr import lift, lt
 from spec.language.registry import find, formulas
 from spec.language.render import claim_text, latex, statement, unicode
@@ -55,6 +55,12 @@ def test_latex_puts_parentheses_where_the_tree_has_them() -> None:
     a = x[i, c]
     assert latex(a - (a - a)) == r"x_{i, c} - \left(x_{i, c} - x_{i, c}\right)"
     assert latex((a + a) * a) == r"\left(x_{i, c} + x_{i, c}\right)\,x_{i, c}"
+
+
+def test_the_condition_of_a_largest_entry_stands_behind_its_whole_range() -> None:
+    """Not between its first and its last number."""
+    shown = latex(Max(x[i, c], (c, d), where=lt(c, i)))
+    assert r"\max_{c=0 \ldots d - 1,\ c < i}" in shown
 
 
 def test_a_chain_of_conditions_has_no_parentheses() -> None:
