@@ -193,7 +193,7 @@ def part(
     written = [end for one in index for end in ((one.start, one.stop) if isinstance(one, slice) else (one,))]
     around = (*shape, *(as_index(one) for one in written if one is not None))
     taken = {s.name for s in set(inside).union(*map(free_symbols, around))}
-    letters = (name for name in (*"elcbauvw", *(f"a_{k}" for k in range(99))) if name not in taken)
+    letters = (name for name in (*"κινabceuvw", *(f"a_{k}" for k in range(99))) if name not in taken)
     made: list[Any] = []
     open_: list[Letter] = []
     for size, one in zip(shape, (*index, *(slice(None),) * (len(shape) - len(index))), strict=True):

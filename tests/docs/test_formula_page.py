@@ -11,11 +11,13 @@ from generate import bibliography, derivations, formula_page, lines, source, the
 
 import impl.attention
 from spec.language import define, indices, sizes
+from spec.language.expr import Ref
 from spec.language.formula import Formula, Worked, data, pitfall, tensor
 from spec.language.known import forget
 from spec.language.lines import Definition
 from spec.language.proving.proof import check
 from spec.language.registry import find, formulas
+from spec.language.trees import walk
 
 every_formula = pytest.mark.parametrize("formula", formulas().values(), ids=lambda f: f.id)
 
@@ -151,3 +153,17 @@ def test_helpers_are_what_is_not_public() -> None:
     assert named
     assert not set(named) & set(impl.attention.__all__)
     assert any(not name.startswith("_") for name in named)
+
+
+def test_a_line_that_copies_another_is_not_shown() -> None:
+    """What an applied statement calls s is written by the name that it has here; values stay those of the statement."""
+    shown = lines.without_copies(find("attention.causal").flat().lines)
+    assert [line.name for line in shown] == ["mask", "s", "a", "z"]
+    whole = find("transformer.encoder_layer").flat().lines
+    less = lines.without_copies(whole)
+    assert len(less) < len(whole)
+    assert {line.name for line in less} <= {line.name for line in whole}
+    read = {part.tensor.name for line in less for part in walk(line.right) if isinstance(part, Ref)}
+    defined = {line.name for line in less}
+    given = {str(item) for item in find("transformer.encoder_layer").inputs}
+    assert read <= defined | given

@@ -15,7 +15,7 @@ from sympy.core.basic import Basic
 
 from spec.language.arrays import Tensor
 from spec.language.binders import MaxOf, SumOf
-from spec.language.expr import TRUE, Func, Literal, Node, Plus, Ref, case, eq, lift
+from spec.language.expr import TRUE, Func, Literal, Node, Over, Plus, Ref, case, eq, lift
 from spec.language.trees import free_symbols, substitute, walk
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class Families:
     """The sums of exponentials in some lines, and which exponential belongs to which.
 
-    A sum is one over an index, or one of several terms, ``exp(z) + Σⱼ exp(sⱼ)`` or ``1 + exp(t)``, whose 1 is exp(0).
+    A sum is one over an index, or one of several terms that something is divided by, or whose logarithm is taken:
+    ``exp(z) + Σⱼ exp(sⱼ)``, or ``1 + exp(t)``, whose 1 is exp(0).
     """
 
     def __init__(self, sums: Iterable[_Sum]) -> None:
@@ -39,12 +40,13 @@ class Families:
         sums = {
             line.left.tensor: line for line in lines if isinstance(line.right, SumOf) and not line.accumulate
         }
+        whole = {line.left.tensor: line.right for line in lines if isinstance(line.right, Plus)}
         several: dict[_Sum, None] = {}
         found: dict[tuple[SumOf, Node], None] = {}
         for line in lines:
             for node in walk(line.right):
-                if isinstance(node, Plus):
-                    several |= dict.fromkeys(_joint(node, sums))
+                if (total := _divided_by(node, whole)) is not None:
+                    several |= dict.fromkeys(_joint(total, sums))
                 if isinstance(node, SumOf):
                     for part in walk(node.body):
                         if isinstance(part, Func) and part.name == "exp" and node.var in free_symbols(part):
@@ -89,6 +91,16 @@ class _Sum:
 
 def _largest(total: SumOf, exponent: Node) -> MaxOf:
     return MaxOf(exponent, total.var, total.first, total.last, total.where)
+
+
+def _divided_by(node: Basic, lines: Mapping[Tensor, Node]) -> Plus | None:
+    """A sum of several terms that is a divisor, or the argument of a logarithm; it may be a line of its own."""
+    if isinstance(node, Over) or (isinstance(node, Func) and node.name == "log"):
+        total = node.args[1]
+    else:
+        return None
+    total = lines.get(total.tensor, total) if isinstance(total, Ref) else total
+    return total if isinstance(total, Plus) else None
 
 
 def _joint(node: Plus, sums: Mapping[Tensor, Definition]) -> Iterator[_Sum]:

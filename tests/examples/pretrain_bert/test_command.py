@@ -29,7 +29,10 @@ def test_the_command_trains_prints_and_writes_and_when_called_again_goes_on(
     said = capsys.readouterr()
     first, made = command.recorded(tmp_path / "out" / "record.json")
     assert f"loss {first.quality.words:.3f} nats" in said.out
-    assert f"Entropy of the words of the text: {first.entropy:.3f} nats" in said.out
+    assert (
+        f"has a loss of {first.unigram:.3f} at them (the entropy of its words is {first.entropy:.3f})"
+        in said.out
+    )
     assert "follow: loss" in said.out
     assert "7/7" in said.err
     assert made["threads"] == 1

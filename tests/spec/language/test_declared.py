@@ -110,7 +110,7 @@ FURTHER: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "an array of a negative size": (
         lambda: stated(define(y[i], row()(x[i, d:0]))),
-        r"an array has -d entries along a: -1 \(d = 1\)",
+        r"an array has -d entries along κ: -1 \(d = 1\)",
     ),
     "an index with the name of a size": (
         lambda: stated(define(y[i], m * Sum(x[i, indices(m=d)[0]], indices(m=d)[0])), inputs=(x, m)),
