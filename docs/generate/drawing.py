@@ -78,7 +78,7 @@ def _svg(name: str, painter: Painter, size: tuple[float, float], caption: str) -
     for stand_in, variable in VARIABLES.items():
         text = text.replace(stand_in, variable)
     # Matplotlib numbers its groups from 1 in every figure; a page may hold several.
-    text = re.sub(r'\bid="([a-zA-Z0-9]+_\d+)"', rf'id="{name}-\1"', text)
+    text = re.sub(r'\bid="([\w.]+_\d+)"', rf'id="{name}-\1"', text)
     plain = escape(re.sub(r"<[^>]+>", "", caption))
     text = text.replace("<svg", f'<svg role="img" aria-label="{plain}"', 1)
     text = re.sub(
