@@ -15,17 +15,17 @@ j, l = indices(j=m, l=m)
 s, z, t = data("s", m, meaning="scores"), data("z", meaning="a sink"), data("t", meaning="another score")
 a, b, e = tensor("a", m), tensor("b"), tensor("e")
 SINK = Formula(
-    "mine.sink",
+    "families.sink",
     "with a sink",
     inputs=(s, z),
     lines=(define(a[j], exp(s[j]) / (exp(z) + Sum(exp(s[l]), l))),),
     outputs=(a,),
 )
 PAIR = Formula(
-    "mine.pair", "two", inputs=(t, z), lines=(define(b, exp(t) / (exp(z) + exp(t))),), outputs=(b,)
+    "families.pair", "two", inputs=(t, z), lines=(define(b, exp(t) / (exp(z) + exp(t))),), outputs=(b,)
 )
 ONE = Formula(
-    "mine.one",
+    "families.one",
     "one more",
     inputs=(s,),
     lines=(define(a[j], exp(s[j]) / (1 + Sum(exp(s[l]), l))),),
@@ -69,7 +69,7 @@ def test_what_a_line_of_its_own_sums_counts_too() -> None:
     total = tensor("total")
     lines = (define(total, Sum(exp(s[l]), l)), define(b, exp(t) / (1 + total)), define(e, exp(z) + t))
     found = Families.of_lines(
-        Formula("mine.lines", "lines", inputs=(s, t, z), lines=lines, outputs=(b, e)).flat().lines
+        Formula("families.lines", "lines", inputs=(s, t, z), lines=lines, outputs=(b, e)).flat().lines
     )
     assert [str(each.exponent) for each in found.sums if each.joint] == [str(s[l])]
 
@@ -84,5 +84,5 @@ def test_an_exponential_that_stands_for_several_sums_is_of_none() -> None:
     rows = data("rows", n, m)
     y = tensor("y", n)
     lines = (define(y[i], exp(z) / (exp(z) + Sum(exp(rows[i, l]), l))),)
-    several = Formula("mine.rows", "rows", inputs=(rows, z), lines=lines, outputs=(y,))
+    several = Formula("families.rows", "rows", inputs=(rows, z), lines=lines, outputs=(y,))
     assert several.flat().families.of(z.as_node()) is None
