@@ -54,11 +54,8 @@ def _abbreviations(formula: Formula) -> list[str]:
         row(maths(x.equation, True), escape(line.left.tensor.meaning), x.ranges)
         for line, x in zip(lines, numbered(lines, "latex"), strict=True)
     )
-    under = ", ".join(code(f"{name}={option}") for name, option in written_for(formula).items())
-    here = f" (written for {under}; a theorem under another option means the same letters under that)" * bool(
-        under
-    )
-    said = f"The letters of the statement keep their meaning; besides, the theorems abbreviate{here}:"
+    words = "The letters of the statement keep their meaning; besides, the theorems abbreviate"
+    said = " ".join(filter(None, (words, written_for(formula, code)))) + ":"
     return [said, f'<div class="derivation letters" data-search-exclude>{"".join(rows)}</div>']
 
 

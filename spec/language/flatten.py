@@ -17,7 +17,7 @@ from spec.language.calls import ABSENT, Call, Pullback, shape_of, unify
 from spec.language.evaluation.families import Families
 from spec.language.expr import TRUE, Both, Case, Choice, Either, Literal, Node, Not, Ref
 from spec.language.known import known
-from spec.language.lines import Definition, LineChoice, Span, dependencies
+from spec.language.lines import Definition, LineChoice, Span, read_for
 from spec.language.ordering import Group, arrange
 from spec.language.trees import free_symbols, fresh, spelled, substitute, transform, walk
 
@@ -141,14 +141,7 @@ class _Flattener:
 
     def needed(self) -> list[Definition]:
         """The lines of the formula's own, and those of calls that they are made from."""
-        graph = dependencies(self.lines)
-        wanted: set[str] = set()
-        pending = [line.name for line in own_lines(self.formula, self.conventions)]
-        while pending:
-            name = pending.pop()
-            if name not in wanted:
-                wanted.add(name)
-                pending.extend(graph.get(name, ()))
+        wanted = read_for(self.lines, (line.name for line in own_lines(self.formula, self.conventions)))
         return [line for line in self.lines if line.name in wanted]
 
     def primitive(self, node: Any, scope: Mapping[sympy.Symbol, Span]) -> Any:

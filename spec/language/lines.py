@@ -114,6 +114,17 @@ def lines_by_convention(name: str, /, **options: tuple[Definition, ...]) -> Line
     return LineChoice(name, options)
 
 
+def read_for(lines: Iterable[Definition], names: Iterable[str]) -> set[str]:
+    """All tensors from which some are defined, one after the other; themselves among them."""
+    graph, found = dependencies(lines), set(names)
+    open_ = list(found)
+    while open_:
+        more = graph.get(open_.pop(), set()) - found
+        found |= more
+        open_ += more
+    return found
+
+
 def dependencies(lines: Iterable[Definition]) -> dict[str, set[str]]:
     """For each tensor that lines define, the tensors it is defined from."""
     graph: dict[str, set[str]] = {}

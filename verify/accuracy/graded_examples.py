@@ -11,6 +11,7 @@ from verify.inputs.examples import Example
 from verify.inputs.realistic_examples import UNUSUAL, realistic, unit_weights
 from verify.inputs.realistic_sizes import (
     BUDGET,
+    PAST,
     aligned,
     broad,
     broad_slopes,
@@ -36,8 +37,6 @@ EXAMPLES = 2
 BACKWARD, ENTRIES = 0.02, 6e5
 """For gradients, and for the additional ones of few entries: the share of the budget for the widest values, as there are many
 more lines; and the most entries that inputs have, for their gradients have as many in every sample."""
-LONG_MASK = 256
-"""From how many positions on it matters that a long mask is read to its end."""
 FEW = 0.25
 """The share of these entries where there are several such examples."""
 BROAD, SHORT, ALIGNED = {"float32": 3.2e7}, 3.2e6, 1e8
@@ -142,9 +141,7 @@ def lone_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
         every = lone_sums(judge.formula, caller.sizes, ALIGNED)
     axes = {size for item in judge.formula.tensors if item.role == "mask" for size in item.shape}
     for sizes in every:
-        masked = (
-            kind == "value" and caller.takes_mask and any(sizes.get(size, 0) > LONG_MASK for size in axes)
-        )
+        masked = kind == "value" and caller.takes_mask and any(sizes.get(size, 0) >= PAST for size in axes)
         for masks in (False, True)[: 1 + masked]:
             if _affordable(setting, dtype, sizes):
                 yield realistic(judge.formula, sizes, dtype, setting.seed, masks, caller.sizes)

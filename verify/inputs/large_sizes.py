@@ -195,16 +195,14 @@ def many_rows(formula: Formula, supported: Supported) -> tuple[Large, ...]:
     equal = [dict.fromkeys((first, *others), number) for number in ROWS]
     fewer = [{first: one, **dict.fromkeys(others, other)} for other, one in pairwise(ROWS)] if others else []
     alone = max((large.sizes[first] for large in large_sizes(formula, supported)), default=0)
-    rest, several = [size for size in drawn.symbols if size not in drawn.steps], counted(formula)
-    tried: list[tuple[list[dict[Size, int]], tuple[dict[Size, int], ...]]] = [
-        (equal, ({}, dict.fromkeys(rest, SMALL[0]))),
-        (fewer, ({}, dict.fromkeys(rest, SMALL[0]))),
-    ]
+    rest = [size for size in drawn.symbols if size not in drawn.steps]
+    least: tuple[dict[Size, int], ...] = ({}, dict.fromkeys(rest, SMALL[0]))
+    tried = [(equal, least), (fewer, least)]
     if drawn.steps - drawn.along:  # of rows of two entries that are normalised in each layer little is left
-        tried.append((equal, ({size: 1 if size in several else SMALL[1] for size in rest},)))
+        tried.append((equal, ({size: 1 if size in counted(formula) else SMALL[1] for size in rest},)))
     found = []
-    for chosen, others_ in tried:
-        every = (small_but(drawn, supported, {**few, **each}) for each in chosen for few in others_)
+    for rows, few in tried:
+        every = (small_but(drawn, supported, {**each, **chosen}) for chosen in rows for each in few)
         fine = (s for s in every if _cost(formula, s) <= SQUARES and entries(formula, s) <= INPUTS)
         sizes = next(filter(supported.fits, fine), None)
         if sizes is not None and (others or sizes[first] > alone):

@@ -32,10 +32,10 @@ PROPORTIONS = ((2, 128, 64), (8, 512, 16), (4, 256, 32))
 """Heads, width and rows of models of usual proportions: a small one, and as large a one as is affordable."""
 LAYERS, SOME, FEWER = 6, (5, 7, 11), (3, 5, 4)
 """Layers of a deep example, and its other sizes: a row of two entries is always the same once it is normalised. And fewer."""
-STEPS, PAST, STACKED = 3, 263, 3e8
-"""Steps of a recurrence: a line each, many times over. How many terms a sum has that alone has many, past the last place of 2⁸ by
-several, and what an example of such may cost.
-"""
+STEPS = 3
+"""Steps of a recurrence: a line each, many times over; and layers of a stack whose later ones may be other than the first."""
+PAST, STACKED = 263, 3e8
+"""How many terms a sum has that alone has many, past 2⁸ by several, and what an example of such may cost."""
 LONG, BROAD = (521, 263, 131, 67), (67, 37)
 """Steps of a long recurrence, and other sizes where none is small: past 2⁹, 2⁸, 2⁷ and 2⁶, 2⁶ and 2⁵."""
 MODERATE = 17
@@ -257,11 +257,11 @@ def lone_sums(formula: Formula, supported: Supported, budget: float) -> tuple[Ma
     graded = [*ladder(formula, supported), *aligned(formula, supported, budget)]
     graded += () if layers else usual(formula, supported, budget)  # which have one layer
     tried = product(dict.fromkeys(_lengths(formula)), (STEPS, 1) if layers else (1,), (SOME, FEWER))
-    for length, deep_, few in tried:
+    for length, several, few in tried:
         if any(whole(length, sizes) >= WIDTHS[1] for sizes in (*graded, *found)):
             continue
         start = {size: few[place % len(few)] for place, size in enumerate(drawn.symbols)}
-        start |= {size: STEPS if size in drawn.along else deep_ for size in drawn.steps & set(start)}
+        start |= {size: STEPS if size in drawn.along else several for size in drawn.steps & set(start)}
         offered = _longer(length, supported.settled(start), drawn, supported, WIDTHS[1], PAST)
         fine = [
             sizes for sizes in offered if drawn.cost(sizes) <= STACKED and entries(formula, sizes) <= MOST
@@ -344,6 +344,7 @@ def repeats(formula: Formula, sizes: Mapping[Size, int], entries: int) -> int:
 
 __all__ = [
     "BUDGET",
+    "PAST",
     "aligned",
     "broad",
     "broad_slopes",

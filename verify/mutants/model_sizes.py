@@ -3,17 +3,19 @@
 Theirs are a usual number of heads, a usual width, padding far behind, and later layers at long sequences.
 """
 
-import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from verify.mutants import bert_encoder, sums, transformer_layers, wrong
+from verify.mutants import bert_encoder, sums, wrong
+from verify.mutants.attention import raw
 from verify.mutants.heads import heads, merged
 from verify.mutants.precision import held, weights
+from verify.mutants.projections import attend
 from verify.mutants.recurrent_layers import STACKED, ends, layered
-from verify.mutants.transformer_layers import ENCODER, network, norm
+from verify.mutants.transformer_layers import ENCODER, layer
 
 SINGLE = ("float32",)
 TILE = 128
@@ -42,8 +44,8 @@ def upper_layers_in_half_where_long(
     """Holds what reaches the third layer in float16 where a sequence is long."""
     first = layered(x, h[..., :2, :], W_xh, W_hh[:2], U[:1])
     if len(U) < 2:
-        layers = layered(x, h, W_xh, W_hh, U)
-        return layers[-1], ends(layers)
+        whole = layered(x, h, W_xh, W_hh, U)
+        return whole[-1], ends(whole)
     below = held(first[-1], torch.float16, 1) if x.shape[-2] >= TILE else first[-1]
     later = layered(below, h[..., 2:, :], U[1], W_hh[2:], U[2:])
     return later[-1], ends([*first, *later])
@@ -59,28 +61,39 @@ def padding_far_behind_seen(*inputs: Any) -> Tensor:
     return bert_encoder.encoder(*inputs[:-1], seen)
 
 
+def layers(
+    x: Tensor, *inputs: Any, one: Callable[[int], Callable[..., Tensor]] = lambda number: attend
+) -> Tensor:
+    """The layers of an encoder, right, or with another attention of one head for the layer of a number."""
+    for number, own in enumerate(zip(*inputs[:12], strict=True)):
+        x = layer(x, *own, *inputs[12:], one=one(number))
+    return x
+
+
 @wrong(ENCODER)
 def mask_of_the_first_tile(x: Tensor, *inputs: Any) -> Tensor:
     """Each tile of queries reads the first tile's rows of the mask."""
-    layers, eps, *mask = inputs[:12], *inputs[12:]
-    if mask and mask[0] is not None and mask[0].shape[-2] > TILE:
-        mask = [mask[0][..., torch.arange(mask[0].shape[-2]) % TILE, :]]
-    for own in zip(*layers, strict=True):
-        x = transformer_layers.layer(x, *own, eps, *mask)
-    return x
+    mask = inputs[13] if len(inputs) > 13 else None
+    if mask is not None and mask.shape[-2] > TILE:
+        mask = mask[..., torch.arange(mask.shape[-2]) % TILE, :]
+    return layers(x, *inputs[:13], mask)
+
+
+@wrong(ENCODER, dtypes=SINGLE)
+def weights_of_many_keys_in_half(x: Tensor, *inputs: Any) -> Tensor:
+    """Holds the attention weights of more than 255 positions in float16, in each layer."""
+
+    def one(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        return held(weights(raw(q, k), mask), torch.float16, 2 * TILE) @ v
+
+    return layers(x, *inputs, one=lambda number: one)
 
 
 @wrong(ENCODER, dtypes=SINGLE)
 def later_scores_in_bfloat16_where_long(x: Tensor, *inputs: Any) -> Tensor:
     """Holds the scores of all layers but the first in bfloat16 where a sequence is long."""
-    layers, eps, *mask = inputs[:12], *inputs[12:]
-    masked = mask[0] if mask else None
-    for number, own in enumerate(zip(*layers, strict=True)):
-        found = []
-        for q, k, v in zip(*(part.unbind() for part in own[:3]), strict=True):
-            scores = (x @ q) @ (x @ k).mT / math.sqrt(q.shape[-1])
-            scores = held(scores, torch.bfloat16, 2 * TILE) if number else scores
-            found.append(weights(scores, masked) @ (x @ v))
-        s = norm(x + torch.cat(found, -1) @ own[3], own[4:6], eps)
-        x = norm(s + network(s, own[6:10]), own[10:], eps)
-    return x
+
+    def one(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        return weights(held(raw(q, k), torch.bfloat16, 2 * TILE), mask) @ v
+
+    return layers(x, *inputs, one=lambda number: one if number else attend)

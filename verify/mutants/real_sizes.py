@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from verify.mutants import lstm, precision, right, transformer_layers, wrong
+from verify.mutants import lstm, right, transformer_layers, wrong
 from verify.mutants.attention import masked, raw
 from verify.mutants.causal import allowed
 from verify.mutants.heads import heads, merged, projected
@@ -156,26 +156,6 @@ def lower_layers_frozen_where_deep(x: Tensor, *inputs: Any) -> Tensor:
     for number, own in enumerate(zip(*weights, strict=True)):
         frozen = number == 0 and len(weights[0]) > 3
         x = transformer_layers.layer(x, *(part.detach() for part in own) if frozen else own, *others)
-    return x
-
-
-def heads_in_half(x: Tensor, y: Tensor, W: tuple[Tensor, ...], mask: Tensor | None = None) -> Tensor:
-    """Multi-head attention that holds the weights of more than 255 keys in float16, head by head."""
-    W_q, W_k, W_v, W_o = W
-    found = [
-        precision.held(precision.weights(raw(x @ q, y @ k), mask), torch.float16, 256) @ (y @ v)
-        for q, k, v in zip(W_q.unbind(), W_k.unbind(), W_v.unbind(), strict=True)
-    ]
-    return torch.cat(found, -1) @ W_o
-
-
-@wrong(transformer_layers.ENCODER, dtypes=SINGLE)
-def weights_of_many_keys_in_half(x: Tensor, *inputs: Any) -> Tensor:
-    """Holds the attention weights of more than 255 positions in float16, in each layer."""
-    weights, (eps, *mask) = inputs[:12], inputs[12:]
-    for own in zip(*weights, strict=True):
-        s = transformer_layers.norm(x + heads_in_half(x, x, own[:4], *mask), own[4:6], eps)
-        x = transformer_layers.norm(s + transformer_layers.network(s, own[6:10]), own[10:], eps)
     return x
 
 

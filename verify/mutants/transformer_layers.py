@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -15,11 +16,13 @@ LAYER, ENCODER = "transformer.encoder_layer", "transformer.encoder"
 Rows = tuple[Tensor, ...]
 
 
-def heads(x: Tensor, y: Tensor, W: Rows, mask: Tensor | None = None) -> Tensor:
-    """Multi-head attention, head by head, right: the material of the variants below."""
+def heads(
+    x: Tensor, y: Tensor, W: Rows, mask: Tensor | None = None, one: Callable[..., Tensor] = attend
+) -> Tensor:
+    """Multi-head attention, head by head, right, or of another ``one``: the material of the variants below."""
     W_q, W_k, W_v, W_o = W
     found = [
-        attend(x @ q, y @ k, y @ v, mask)
+        one(x @ q, y @ k, y @ v, mask)
         for q, k, v in zip(W_q.unbind(), W_k.unbind(), W_v.unbind(), strict=True)
     ]
     return torch.cat(found, -1) @ W_o
@@ -41,10 +44,10 @@ def parts(inputs: tuple[Any, ...]) -> tuple[Rows, Rows, Rows, Rows, float, Tenso
     return inputs[:4], inputs[4:6], inputs[6:10], inputs[10:12], inputs[12], mask
 
 
-def layer(x: Tensor, *inputs: Any) -> Tensor:
-    """An encoder layer, right."""
+def layer(x: Tensor, *inputs: Any, one: Callable[..., Tensor] = attend) -> Tensor:
+    """An encoder layer, right, or with another attention of ``one`` head."""
     W, first, N, second, eps, mask = parts(inputs)
-    s = norm(x + heads(x, x, W, mask), first, eps)
+    s = norm(x + heads(x, x, W, mask, one), first, eps)
     return norm(s + network(s, N), second, eps)
 
 

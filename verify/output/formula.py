@@ -84,12 +84,8 @@ def lines(formula: Formula, done: dict[str, Checked]) -> Iterator[tuple[str, str
         short_lines = (replace(x, right=chosen(x.right, ours)) for x in formula.abbreviations.values())
         for short in numbered(short_lines):
             yield from _wrapped("", f"abbreviated: {short.equation}   {short.ranges}".rstrip(), 2)
-        if under := ", ".join(f"{name}={option}" for name, option in written_for(formula).items()):
-            yield from _wrapped(
-                "",
-                f"(written for {under}; a theorem under another option means the same letters under that)",
-                2,
-            )
+        if under := written_for(formula):
+            yield from _wrapped("", under, 2)
         for theorem in formula.theorems.values():
             yield from _theorem(formula, checked(formula, theorem.name, done))
     if formula.worked:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from spec.language.lines import read_for
 from verify.faults import Fault
 from verify.inputs.examples import Example
 from verify.properties.gradients import compared, expected_batch, pulled, unsaid
@@ -26,7 +27,9 @@ def _parts(names: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def shared(judge: Judge, example: Example) -> tuple[str, ...]:
-    """Which inputs are shared at an example: each alone in its turn, then all but each; none where there is one only."""
+    """Which inputs are shared at an example: each alone in its turn, then all but each; none where there is one only. Each output
+    depends on one that is not: one that depends on none may well be returned once.
+    """
     names = [
         t.name
         for t in judge.formula.tensors
@@ -34,8 +37,9 @@ def shared(judge: Judge, example: Example) -> tuple[str, ...]:
     ]
     if len(names) < 2 or not example.batch:
         return ()
-    parts = _parts(names)
-    return parts[example.turn % len(parts)]
+    read = [read_for(judge.flat.lines, (output.name,)) for output in judge.flat.outputs]
+    parts = [part for part in _parts(names) if all(own & {*names} - {*part} for own in read)]
+    return parts[example.turn % len(parts)] if parts else ()
 
 
 def _meant(example: Example, names: Sequence[str]) -> tuple[Example, Example]:

@@ -13,7 +13,6 @@ from verify.properties.values import Outcome
 from verify.report import FALSIFIED, INCONCLUSIVE, SHARED, WRONG, CheckResult, Report
 from verify.search.robustness_checks import robustness_check
 from verify.search.setting import Setting
-from verify.subject.returned import HAS_SHAPE
 from verify.subject.wording import refusal
 
 
@@ -23,12 +22,12 @@ def shared_check(
     """The check of a scenario of shared inputs; none where nothing of it is judged."""
     judge, caller = setting.judge, setting.caller
     refused: dict[str, None] = {}
-    wrong: dict[tuple[str, ...], str] = {}
+    wrong: dict[tuple[str, ...], None] = {}
 
     def declined(example: Example, outcome: Outcome) -> bool:
         names = shared(judge, example)
         if not refusal(outcome.message, f"{judge.formula.id}: {caller.name}"):
-            wrong[names] = outcome.message
+            wrong[names] = None
             return False
         if len(names) == 1:
             refused[names[0]] = None
@@ -45,10 +44,7 @@ def shared_check(
     if result is None or result.verdict == INCONCLUSIVE:
         return []
     if result.verdict == FALSIFIED:
-        names, message = next(iter(wrong.items()))
-        what = "gradients" if scenario.gradients else "values"
-        shaped = HAS_SHAPE in message  # such as what depends on shared inputs alone, and is returned once
-        told("gets outputs without its leading dimensions" if shaped else f"{WRONG} {what}", names)
+        told(f"{WRONG} {'gradients' if scenario.gradients else 'values'}", next(iter(wrong)))
         result.unjudged()
     return [result]
 

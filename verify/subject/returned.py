@@ -32,8 +32,6 @@ class Watching(Protocol):
         """A result is held to be of a type."""
 
 
-HAS_SHAPE = "has shape"
-"""How it is said that an output has another shape than expected."""
 WATCHING: list[Watching] = []
 """Those who are told now: :mod:`verify.subject.recording`."""
 
@@ -95,7 +93,7 @@ def _misfit(
         return f"has layout {value.layout}; expected a dense tensor"
     expected = (*batch, *(whole(size, sizes) for size in declared.shape))
     if tuple(value.shape) != expected:
-        return f"{HAS_SHAPE} {tuple(value.shape)}; expected {expected}"
+        return f"has shape {tuple(value.shape)}; expected {expected}"
     if declared.domain == "integer":
         wanted = "integers"
         fits = not (value.is_floating_point() or value.is_complex() or value.dtype == torch.bool)

@@ -6,6 +6,7 @@ change, the rounding does; so the error analysis must know, for an exponential, 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from sympy.core.basic import Basic
 
 from spec.language.arrays import Tensor
 from spec.language.binders import MaxOf, SumOf
-from spec.language.expr import TRUE, Func, Literal, Node, Over, Plus, Ref, case, eq, lift
+from spec.language.expr import TRUE, Func, Literal, Node, Over, Plus, Ref, case, eq, exp, log
 from spec.language.trees import free_symbols, substitute, walk
 
 if TYPE_CHECKING:
@@ -37,21 +38,18 @@ class Families:
     def of_lines(cls, lines: Iterable[Definition]) -> Families:
         """Collect the sums over an index of which an exponential inside depends, and those of several exponentials."""
         lines = tuple(lines)
-        sums = {
-            line.left.tensor: line for line in lines if isinstance(line.right, SumOf) and not line.accumulate
-        }
-        whole = {line.left.tensor: line.right for line in lines if isinstance(line.right, Plus)}
+        alone = {tensor: line for tensor, line in _alone(lines) if isinstance(line.right, SumOf | Plus)}
         several: dict[_Sum, None] = {}
         found: dict[tuple[SumOf, Node], None] = {}
         for line in lines:
             for node in walk(line.right):
-                if (total := _divided_by(node, whole)) is not None:
-                    several |= dict.fromkeys(_joint(total, sums))
+                if (total := _divided_by(node, alone)) is not None:
+                    several |= dict.fromkeys(_joint(total, alone))
                 if isinstance(node, SumOf):
                     for part in walk(node.body):
                         if isinstance(part, Func) and part.name == "exp" and node.var in free_symbols(part):
                             found.setdefault((node, part.args[1]), None)
-        plain = [(total, exponent) for total, exponent in found if total.body == Func("exp", exponent)]
+        plain = [(total, exponent) for total, exponent in found if total.body == exp(exponent)]
         ordered = [*plain, *(pair for pair in found if pair not in plain)]
         return cls(
             [*several, *(_Sum(exponent, _largest(total, exponent), total.var) for total, exponent in ordered)]
@@ -93,32 +91,51 @@ def _largest(total: SumOf, exponent: Node) -> MaxOf:
     return MaxOf(exponent, total.var, total.first, total.last, total.where)
 
 
-def _divided_by(node: Basic, lines: Mapping[Tensor, Node]) -> Plus | None:
+def _alone(lines: Iterable[Definition]) -> Iterator[tuple[Tensor, Definition]]:
+    """The lines that define a whole array, each by itself, and that array."""
+    lines = tuple(lines)
+    several = Counter(line.left.tensor for line in lines)
+    for line in lines:
+        if several[line.left.tensor] == 1 and all(
+            isinstance(index, sympy.Symbol) for index in line.left.index
+        ):
+            yield line.left.tensor, line
+
+
+def _at(node: Ref, lines: Mapping[Tensor, Definition]) -> Node:
+    """What an entry is by its line, if it has one of these."""
+    line = lines.get(node.tensor)
+    return (
+        node if line is None else substitute(line.right, dict(zip(line.left.index, node.index, strict=True)))
+    )
+
+
+def _divided_by(node: Basic, lines: Mapping[Tensor, Definition]) -> Plus | None:
     """A sum of several terms that is a divisor, or the argument of a logarithm; it may be a line of its own."""
     if isinstance(node, Over) or (isinstance(node, Func) and node.name == "log"):
         total = node.args[1]
     else:
         return None
-    total = lines.get(total.tensor, total) if isinstance(total, Ref) else total
+    total = _at(total, lines) if isinstance(total, Ref) else total
     return total if isinstance(total, Plus) else None
 
 
-def _joint(node: Plus, sums: Mapping[Tensor, Definition]) -> Iterator[_Sum]:
+def _joint(node: Plus, lines: Mapping[Tensor, Definition]) -> Iterator[_Sum]:
     """The exponents of a sum of several exponentials, or of some and positive numbers; nothing where it has other terms.
 
-    Some of the ``sums`` may be lines of their own.
+    Some of the sums in it may be ``lines`` of their own.
     """
     exponents: list[tuple[Node, sympy.Symbol | None]] = []
     every: list[Node] = []
-    for term in _terms(node, sums):
+    for term in _terms(node, lines):
         if isinstance(term, Func) and term.name == "exp":
             exponents.append((term.args[1], None))
             every.append(term.args[1])
         elif isinstance(term, SumOf) and isinstance(term.body, Func) and term.body.name == "exp":
             exponents.append((term.body.args[1], term.var))
             every.append(_largest(term, term.body.args[1]))
-        elif isinstance(term, Literal) and term.value.is_positive and term.value.is_number:
-            every.append(lift(sympy.Integer(0)))  # nearly its logarithm
+        elif isinstance(term, Literal) and term.value.is_positive:
+            every.append(log(term))
         else:
             return
     if len(every) < 2 or not exponents:
@@ -132,13 +149,11 @@ def _joint(node: Plus, sums: Mapping[Tensor, Definition]) -> Iterator[_Sum]:
         yield _Sum(exponent, largest, var, joint=True)
 
 
-def _terms(node: Node, sums: Mapping[Tensor, Definition]) -> Iterator[Node]:
+def _terms(node: Node, lines: Mapping[Tensor, Definition]) -> Iterator[Node]:
+    node = _at(node, lines) if isinstance(node, Ref) else node
     if isinstance(node, Plus):
         for part in node.args:
-            yield from _terms(part, sums)
-    elif isinstance(node, Ref) and node.tensor in sums:
-        line = sums[node.tensor]
-        yield substitute(line.right, dict(zip(line.left.index, node.index, strict=True)))
+            yield from _terms(part, lines)
     else:
         yield node
 

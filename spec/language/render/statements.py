@@ -110,10 +110,15 @@ def _written_under(theorem: Theorem, formula: Formula) -> dict[str, str]:
     }
 
 
-def written_for(formula: Formula) -> dict[str, str]:
-    """The conventions on which abbreviations of the theorems depend, each at our option: under another they say what it says."""
+def written_for(formula: Formula, code: Callable[[str], str] = str) -> str:
+    """Under which of our options the abbreviations of the theorems are written out; empty where they depend on none."""
     choices = {str(c.args[0]) for line in formula.abbreviations.values() for c in line.right.find(Choice)}
-    return {name: option for name, option in formula.choose().items() if name in choices}
+    ours = ", ".join(code(f"{name}={option}") for name, option in formula.choose().items() if name in choices)
+    return (
+        f"(written for {ours}; a theorem under another option means the same letters under that)"
+        if ours
+        else ""
+    )
 
 
 def hypotheses(

@@ -7,6 +7,7 @@ import pytest
 from spec.language.registry import find, formulas
 from verify.inputs.large_sizes import (
     BLOCK,
+    COUNTS,
     HEADS,
     INDEXED,
     INPUTS,
@@ -140,3 +141,18 @@ def test_a_stack_has_an_example_of_more_layers_than_small_sizes_have():
         ("L", number) for number in LAYERS
     ]
     assert several_layers(find("recurrent.gru"), EVERY_SIZE) == ()
+
+
+@pytest.mark.parametrize("formula_id", ["attention.multi_head", "transformer.encoder"])
+def test_there_are_as_many_heads_as_models_have(formula_id):
+    """Each number by itself, and layers are not taken for heads."""
+    formula = find(formula_id)
+    alone = {large.says for large in usual_widths(formula, EVERY_SIZE) if not large.beside}
+    assert {f"h = {number}" for number in COUNTS} <= alone
+    assert not any(said.startswith("L =") for said in alone)
+
+
+def test_many_rows_of_a_stack_are_not_all_of_two_entries():
+    """Which are the same once they are normalised."""
+    found = many_rows(find("transformer.encoder"), EVERY_SIZE)
+    assert max(large.sizes[size] for large in found for size in large.sizes if str(size) == "d_model") > 2

@@ -27,7 +27,7 @@ from tests.verify.wrong_products import (
     strided,
 )
 from verify import check
-from verify.inputs.examples import Example
+from verify.inputs.examples import Example, Space
 from verify.properties.gradient_scenarios import scattered, turned
 from verify.properties.leaks import unread
 from verify.properties.scenarios import applicable
@@ -177,6 +177,19 @@ def test_of_many_inputs_each_is_shared_alone_and_all_but_each():
     assert seen[4:] == [("k", "v", "mask"), ("q", "v", "mask"), ("q", "k", "mask"), ("q", "k", "v")]
     assert not shared(judge, Example({"q": one["q"]}, "float64", {}, batch=(3,)))
     assert not shared(judge, Example(one, "float64", {}))
+
+
+def test_what_no_batched_input_reaches_is_not_asked_for():
+    """A step with attention: its context does not depend on the word, and is the same where all else is shared."""
+    judge = Judge(find("attention.bahdanau_step"))
+    space = Space(judge.formula)
+    example = space.example(next(space.plan(1, 0)), "float64", batch=(3,))
+    asked = set()
+    for turn in range(8):
+        example.turn = turn
+        asked.add(shared(judge, example))
+    assert ("y",) in asked
+    assert ("s", "h", "mask") not in asked
 
 
 def test_nan_behind_a_mask_must_stay_there():
