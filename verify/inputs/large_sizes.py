@@ -32,8 +32,8 @@ has room for so many has none for the last.
 """
 STEPS = (67, 37)
 """What comes after these of the steps of a sequence, each of which costs as much as many entries: past 2⁶ and 2⁵."""
-DEEP = (131,)
-"""Past 2⁷, of layers one upon another: more than any model has."""
+DEEP, DEEP_SLOPES = (131,), (37,)
+"""Past 2⁷ and 2⁵, of layers one upon another: more than any model has; gradients are looked at of the fewer."""
 LAYERS = (3, 4, 5)
 """So many that some are not among the first ones, and fewer, of which more can be said."""
 FULL = (512, 256, 128)
@@ -114,7 +114,7 @@ def large_sizes(
 
     def numbers(size: Size) -> Sequence[int]:
         if size in layers:
-            return DEEP
+            return DEEP if budget > GRADIENTS else DEEP_SLOPES
         return (INDEXED if size in indexed else OTHERS) + (STEPS if size in drawn.along else ())
 
     def most(size: Size, number: int) -> float:

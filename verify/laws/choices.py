@@ -147,10 +147,10 @@ EXTREME = (
     Situation("all at most", 2, 101, 30_000, scale=0.5, whole=(101,), numbers=(1.0, 1.0)),
     Situation("more than there are", 2, 211, 30_000, scale=0.5, whole=(223,), numbers=(1.0, 0.95)),
     Situation("a vocabulary", 1, 1543, 8_000, scale=2.0, copies=512, whole=(1543,), numbers=(1.0, 1.0)),
-    Situation("small numbers", 4, 7, 10_000, scale=0.2, whole=(11,), numbers=(0.1, 0.9)),
+    Situation("small numbers", 4, 7, 10_000, scale=0.008, whole=(11,), numbers=(0.004, 0.9)),
     Situation("a small share", 3, 101, 10_000, scale=0.5, whole=(101,), numbers=(1.0, 0.02)),
     Situation("far from zero", 4, 7, 10_000, offset=200.0, whole=(7,)),
-    Situation("large numbers", 4, 7, 10_000, scale=4.0, whole=(7,), numbers=(5.0, 0.95)),
+    Situation("large numbers", 4, 7, 10_000, scale=51.0, whole=(7,), numbers=(64.0, 0.95)),
 )
 """How many outcomes stay at most, a temperature, a share: at the ends of what they may be, where an implementation may have a
 way of its own or a limit.

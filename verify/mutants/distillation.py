@@ -32,6 +32,20 @@ def scaled_once(z: Tensor, u: Tensor, tau: float) -> Tensor:
 
 
 @wrong(LOSS)
+def never_cold(z: Tensor, u: Tensor, tau: float) -> Tensor:
+    """Takes no temperature below 0.01."""
+    tau = max(tau, 0.01)
+    return tau**2 * kl(law(u, tau), law(z, tau))
+
+
+@wrong(LOSS)
+def never_hot(z: Tensor, u: Tensor, tau: float) -> Tensor:
+    """Takes no temperature above 20."""
+    tau = min(tau, 20.0)
+    return tau**2 * kl(law(u, tau), law(z, tau))
+
+
+@wrong(LOSS)
 def swapped(z: Tensor, u: Tensor, tau: float) -> Tensor:
     """Swaps teacher and student."""
     return tau**2 * kl(law(z, tau), law(u, tau))

@@ -53,6 +53,20 @@ def gumbel(x: Tensor, T: float, k: int, p: float, generator: Generator) -> Tenso
 
 
 @wrong(SAMPLE)
+def never_cold(x: Tensor, T: float, k: int, p: float, generator: Generator) -> Tensor:
+    """Takes no temperature below 0.01, lest anything be divided by 0."""
+    share, token = shares(x, max(T, 0.01), k)
+    return drawn(nucleus(share, p), token, generator)
+
+
+@wrong(SAMPLE)
+def never_hot(x: Tensor, T: float, k: int, p: float, generator: Generator) -> Tensor:
+    """Takes no temperature above 20."""
+    share, token = shares(x, min(T, 20.0), k)
+    return drawn(nucleus(share, p), token, generator)
+
+
+@wrong(SAMPLE)
 def cut_before_last(x: Tensor, T: float, k: int, p: float, generator: Generator) -> Tensor:
     """The nucleus ends before the token that reaches p; the likeliest always stays."""
     share, token = shares(x, T, k)
