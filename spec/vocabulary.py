@@ -6,6 +6,7 @@ from spec.bibliography import deck, paper, publication
 from spec.language.arrays import Comprehension, Tensor, each
 from spec.language.binders import Every, Max, Some, Sum, expected
 from spec.language.calls import Applied
+from spec.language.convention import Convention
 from spec.language.expr import (
     TRUE,
     Node,
@@ -29,7 +30,6 @@ from spec.language.expr import (
     tanh,
 )
 from spec.language.formula import (
-    Convention,
     Formula,
     Worked,
     constant,

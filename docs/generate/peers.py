@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
-from spec.language.formula import Convention, Formula
+from spec.language.convention import Convention
+from spec.language.formula import Formula
 from spec.language.procedure import Procedure
 from spec.language.registry import statement, statement_ids
 from verify.deviations import deviations

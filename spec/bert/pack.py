@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from spec.bibliography import deck, paper
-from spec.language.formula import Convention, pitfall
+from spec.language.convention import Convention
+from spec.language.formula import pitfall
 from spec.language.procedure import Procedure, Requirement
 
 Ids = tuple[int, ...]

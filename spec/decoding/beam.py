@@ -24,7 +24,8 @@ from spec.decoding.continuations import (
     penalised,
     steps_of,
 )
-from spec.language.formula import Convention, pitfall
+from spec.language.convention import Convention
+from spec.language.formula import pitfall
 from spec.language.procedure import Procedure, Requirement
 
 Beam = tuple[float, Text]

@@ -3,6 +3,7 @@
 from spec.language.arrays import Comprehension, Tensor, each
 from spec.language.binders import Every, Expectation, Max, Some, Sum, expected
 from spec.language.calls import Applied, Call, Pullback
+from spec.language.convention import Convention
 from spec.language.expr import (
     TRUE,
     Node,
@@ -28,7 +29,6 @@ from spec.language.expr import (
     written_by,
 )
 from spec.language.formula import (
-    Convention,
     Formula,
     Pitfall,
     Reference,

@@ -13,6 +13,7 @@ import sympy
 
 from spec.language.arrays import Tensor
 from spec.language.calls import Applied, Call, argument
+from spec.language.convention import INTERMEDIATES, Convention
 from spec.language.expr import Node, Ref, lift
 from spec.language.flatten import Flat, flatten
 from spec.language.known import add, known
@@ -23,6 +24,7 @@ from spec.language.trees import walk
 from spec.language.wellformed.claimed import check_abbreviation
 from spec.language.wellformed.formulas import check_formula
 from spec.language.wellformed.later import Waiting, examination
+from spec.language.wellformed.letters import IllFormed
 
 
 def data(name: str, *shape: Any, domain: str = "real", below: Any = 0, meaning: str = "") -> Tensor:
@@ -61,29 +63,6 @@ def parameters(formula: Formula) -> Node:
         reduce(operator.mul, map(lift, part.shape)) for part in formula.tensors if part.role == "parameter"
     )
     return reduce(operator.add, counts)
-
-
-@dataclass(frozen=True)
-class Convention:
-    """A point where the world legitimately differs: a name, its options with a sentence each, and ours.
-
-    ``absent`` tells, by option, what an optional mask that is not given stands for: True everywhere if not said.
-    """
-
-    name: str
-    options: Mapping[str, str]
-    default: str
-    absent: Mapping[str, bool] = field(default_factory=dict)
-
-
-INTERMEDIATES = Convention(
-    "intermediates",
-    {
-        "accumulate": "arithmetic runs in the accumulation type; only outputs and stored lines are rounded to the storage type",
-        "storage": "every operation rounds to the storage type",
-    },
-    "accumulate",
-)
 
 
 @dataclass(frozen=True)
@@ -333,16 +312,21 @@ class Formula:
         Raises:
             ValueError: a second theorem of this name, or one that is not well formed.
         """
-        if isinstance(given, Tensor):
-            given = (given,)
+        where, listed = f"{self.id}, {name}", {"given": given, "assuming": stated.pop("assuming", ())}
+        for said, items in listed.items():
+            listed[said] = (items,) if isinstance(items, Tensor | Node) else items
+            if not isinstance(listed[said], tuple | list):
+                raise IllFormed(f"{where}: {said} takes one, or a tuple of them; {items!r} was given")
+        for item in listed["given"]:
+            if not isinstance(item, Tensor):
+                raise IllFormed(f"{where}: given are tensors, as given('u', n) makes them; {item!r} is none")
         sizes = {size: sympy.sympify(value) for size, value in (sizes or {}).items()}
         for number, c in enumerate(claims, 1):
             if not isinstance(c, Claim):
-                raise TypeError(
-                    f"{self.id}, {name}: claim {number} is none: write claim(left, relation, right)"
-                )
+                raise TypeError(f"{where}: claim {number} is none: write claim(left, relation, right)")
         made = tuple(settled(c) for c in claims)
-        return self.prove(Theorem(name, title, made, tuple(given), sizes, **stated))
+        assumed = tuple(map(lift, listed["assuming"]))
+        return self.prove(Theorem(name, title, made, tuple(listed["given"]), sizes, assumed, **stated))
 
     def prove(self, theorem: Theorem) -> Theorem:
         """Attach a theorem about this formula."""

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from spec.language.formula import Convention, Pitfall, Source
+from spec.language.convention import Convention
+from spec.language.formula import Pitfall, Source
 
 ASSURANCE = "checked by enumeration"
 """How sure it is that the reference satisfies a requirement: all small problems were tried."""

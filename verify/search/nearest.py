@@ -8,7 +8,8 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from spec.language.formula import INTERMEDIATES, Convention, Formula
+from spec.language.convention import INTERMEDIATES, Convention
+from spec.language.formula import Formula
 from spec.language.procedure import Procedure
 from verify.faults import Unusable
 from verify.properties.values import Judge

@@ -8,12 +8,10 @@ from typing import Any
 import sympy
 
 from spec.language.arrays import Tensor
+from spec.language.convention import INTERMEDIATES, Convention
 from spec.language.lines import Definition, LineChoice
 from spec.language.trees import walk
 from spec.language.wellformed.letters import IllFormed
-
-INTERMEDIATES = ("accumulate", "storage")
-"""Where arithmetic rounds: the options of the convention that every formula has."""
 
 
 def check_declared(formula: Any) -> None:
@@ -55,9 +53,11 @@ def _check_kinds(formula: Any) -> None:
         ("inputs", formula.inputs, (Tensor, sympy.Symbol)),
         ("lines", formula.lines, (Definition, LineChoice)),
         ("outputs", formula.outputs, (Tensor,)),
+        ("conventions", formula.conventions, (Convention,)),
     ):
         if not isinstance(items, tuple | list):
-            raise IllFormed(f"{formula.id}: its {said} are a tuple, as in ({items},); {items} was given")
+            one = f"define({items.left}, …)" if isinstance(items, Definition) else items
+            raise IllFormed(f"{formula.id}: its {said} are a tuple, as in ({one},); {one} was given")
         for item in items:
             if not isinstance(item, kinds):
                 names = " or ".join(kind.__name__.lower() for kind in kinds)
@@ -72,9 +72,9 @@ def _check_conventions(formula: Any) -> None:
         for option in (convention.default, *convention.absent):
             if option not in options:
                 raise IllFormed(f"{where}: {option!r} is no option; it has: {', '.join(options)}")
-    if formula.intermediates not in INTERMEDIATES:
+    if formula.intermediates not in INTERMEDIATES.options:
         raise IllFormed(
-            f"{formula.id}: intermediates is one of {', '.join(INTERMEDIATES)}; {formula.intermediates!r} was given"
+            f"{formula.id}: intermediates is one of {', '.join(INTERMEDIATES.options)}; {formula.intermediates!r} was given"
         )
 
 

@@ -158,6 +158,30 @@ FURTHER: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: stated(define(y[i], total), inputs=x),
         r"its inputs are a tuple, as in \(x,\); x was given",
     ),
+    "no tuple of lines": (
+        lambda: Formula("test.stated", "Stated", (x,), define(y[i], total), (y,)),  # type: ignore[arg-type]
+        r"its lines are a tuple, as in \(define\(y\[i\], …\),\); define\(y\[i\], …\) was given",
+    ),
+    "a convention by its name": (
+        lambda: stated(define(y[i], total), conventions=("style",)),
+        r"'style' among its conventions is no convention",
+    ),
+    "something else given to a theorem": (
+        lambda: stated(define(y[i], total)).theorem("wrong", "Wrong", claim(y[i], "=", y[i]), given="q"),
+        r"wrong: given takes one, or a tuple of them; 'q' was given",
+    ),
+    "a name given to a theorem": (
+        lambda: stated(define(y[i], total)).theorem("wrong", "Wrong", claim(y[i], "=", y[i]), given=("q",)),
+        r"wrong: given are tensors, as given\('u', n\) makes them; 'q' is none",
+    ),
+    "a number assumed by a theorem": (
+        lambda: stated(define(y[i], total)).theorem("wrong", "Wrong", claim(y[i], "=", y[i]), assuming=2),
+        r"wrong: assuming takes one, or a tuple of them; 2 was given",
+    ),
+    "a number among what a theorem assumes": (
+        lambda: stated(define(y[i], total)).theorem("wrong", "Wrong", claim(y[i], "=", y[i]), assuming=(2,)),
+        r"the assumption 2 is no condition",
+    ),
     "something else among the lines": (
         lambda: stated(y[i]),
         r"y\[i\] among its lines is no definition",

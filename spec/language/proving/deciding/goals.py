@@ -57,13 +57,13 @@ class Goal:
 
 
 def for_all(assumption: Node) -> Given | None:
-    """An assumption "for every index in a range, x ≤ y" (or <), as what it says of each."""
-    some = assumption.args[0] if isinstance(assumption, Not) else None
-    if not isinstance(some, AnyOf) or some.where != TRUE or not isinstance(some.body, Not):
-        return None
-    held = some.body.args[0]
-    if not isinstance(held, Compare) or str(held.args[0]) == "==":
+    """An assumption "for every index in a range, x ≤ y" (or <), as what it says of each; over several indices, too."""
+    ranges, held = [], assumption
+    while isinstance(held, Not) and isinstance(some := held.args[0], AnyOf) and some.where == TRUE:
+        ranges.append((some.var, some.first, some.last))
+        held = some.body.args[0] if isinstance(some.body, Not) else Not(some.body)
+    if not ranges or not isinstance(held, Compare) or str(held.args[0]) == "==":
         return None
     relation, left, right = held.args
     claim = Claim(lift(left), lift(right), (), TRUE, str(relation))
-    return Given(claim, ((some.var, some.first, some.last),), assumed=True)
+    return Given(claim, tuple(ranges), assumed=True)

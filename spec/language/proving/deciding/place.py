@@ -13,7 +13,7 @@ import sympy
 from spec.language.abbreviations import meant
 from spec.language.arrays import Tensor, each
 from spec.language.cited import Cited
-from spec.language.expr import Node, lift
+from spec.language.expr import Compare, Node, lift
 from spec.language.formula import Formula
 from spec.language.proving.deciding.citing import instance
 from spec.language.proving.deciding.equality import vanishes
@@ -269,9 +269,10 @@ class Place:
             return facts.assume(Atom("ge", "", (number(-1),)))
         out = facts.assume_value(condition)
         if not out.shows(condition):
-            raise Unprovable(
-                f"the assumption {reader.text(assumption, frame)} is not a conjunction and cannot be used"
-            )
+            why = "is not a conjunction and cannot be used"
+            if isinstance(assumption, Compare) and str(assumption.args[0]) == "==":
+                why = "equates values and cannot be used: state the claim with the one in place of the other"
+            raise Unprovable(f"the assumption {reader.text(assumption, frame)} {why}")
         return out
 
     def _cite(self, reader: Reader, cited: Cited, frame: Frame, facts: Facts) -> None:

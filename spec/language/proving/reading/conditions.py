@@ -91,10 +91,15 @@ class Conditions:
                 parts, rest = [*parts, Atom("not", lits=(lit,)).poly], rest.at(lit, False)
             else:
                 a, b = (
-                    self._exists(symbol, [*span, *parts, side], rest.at(lit, truth), facts)
+                    self._exists(symbol, [*span, *parts, side], self._where(lit, truth, rest, facts), facts)
                     for truth, side in ((True, lit.poly), (False, Atom("not", lits=(lit,)).poly))
                 )
                 return a + b - self.n.mul(a, b, facts)
         if rest != ONE:
             raise Unprovable(f"{body} is not a condition")
         return self.n.exists((symbol,), [*span, *parts], facts)
+
+    def _where(self, lit: Atom, truth: bool, condition: Poly, facts: Facts) -> Poly:
+        """A condition where another one holds, or fails; what the two exclude or imply of each other is used."""
+        side = lit.poly if truth else ONE - lit.poly
+        return self.n.mul(side, condition, facts).at(lit, truth)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from spec.attention.softmax import m, mask, n, s, softmax
 from spec.language import (
     Assurance,
+    Every,
     Some,
     Sum,
     Theorem,
@@ -12,13 +13,15 @@ from spec.language import (
     claim,
     delta,
     each,
+    eq,
+    le,
     lift,
     lt,
     sqrt,
 )
 from spec.language.proving.proof import check
 from spec.normalization.layer_norm import d, eps, layer_norm, x
-from tests.spec.language.proving.claims import B, a, anything, equal, f, i, j, l, p, proved
+from tests.spec.language.proving.claims import B, F, a, anything, equal, f, i, j, l, p, proved, r, t, z
 
 
 def test_the_same_claims_with_what_was_missing_are_proved() -> None:
@@ -42,6 +45,27 @@ def test_the_same_claims_with_what_was_missing_are_proved() -> None:
         ),
         layer_norm,
     )
+
+
+def test_what_is_assumed_of_every_row_and_column_is_used() -> None:
+    """Of all pairs of indices, and of those that an inner range, which may depend on the outer index, leaves."""
+    low = Every(Every(le(F[r, t], 0), (t, m)), (r, n))
+    total = Sum(F[i, j], (j, 0, m - 1))
+    proved(Theorem("claimed", "claimed", (claim(total, "<=", 0, (i, n)),), assuming=(low,)))
+    lower = Every(Every(le(F[r, t], 0), (t, 0, r)), (r, n))
+    inside = claim(F[i, j], "<=", 0, (i, n), (j, m), where=le(j, i))
+    proved(Theorem("claimed", "claimed", (inside,), assuming=(lower, le(n, m))))
+
+
+def test_an_assumed_equation_of_values_is_refused_with_what_to_do() -> None:
+    """Of every index it is a condition, though no proof uses it."""
+    told = check(equal(a, z, given=(a, z), assuming=(eq(a, z),)), anything, guard=False).refusal
+    assert (
+        "a = z equates values and cannot be used: state the claim with the one in place of the other" in told
+    )
+    every = Every(eq(F[0, t], a), (t, m))
+    told = check(equal(F[0, j], a, (j, m), given=(a,), assuming=(every,)), anything, guard=False).refusal
+    assert "the two sides differ by" in told
 
 
 def test_an_obligation_is_listed_with_its_reason() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from spec.language import (
     Every,
+    Node,
     Some,
     Sum,
     case,
     delta,
+    eq,
     given,
     le,
     lt,
@@ -19,6 +23,13 @@ DIFFER = "differ"
 C = given("C", n, m, domain="boolean")
 OPEN = Some(~Some(B[t, l] & le(3, i * l + j), (l, m)), (t, n))
 SHUT = Some(~Some(B[t, l], (l, m)), (t, n))
+
+
+def below_zero(columns: Any) -> Node:
+    """That F is at most 0 in these columns of every row."""
+    return Every(Every(le(F[r, t], 0), (t, *columns)), (r, n))
+
+
 NEGATIONS = (
     Attack(
         "no entry is permitted and late: late is forgotten",
@@ -151,6 +162,40 @@ NEGATIONS = (
         "in the other case of two index comparisons, the first fails",
         anything,
         lambda: related(case(lt(i, j) & lt(j, t), 0, case(lt(i, j), 1)), "=", 0, (i, n), (j, n), (t, n)),
+        DIFFER,
+    ),
+    Attack(
+        "what holds in all columns but the last of every row, in the last",
+        anything,
+        lambda: at_most(F[i, j], 0, (i, n), (j, m), assuming=(below_zero((0, m - 2)),)),
+        "is not visible from its form",
+    ),
+    Attack(
+        "what holds up to the diagonal, right of it",
+        anything,
+        lambda: at_most(F[i, j], 0, (i, n), (j, m), assuming=(below_zero((0, r)), le(n, m))),
+        "is not visible from its form",
+    ),
+    Attack(
+        "what holds for some column of every row, for every column",
+        anything,
+        lambda: at_most(F[i, j], 0, (i, n), (j, m), assuming=(Every(Some(le(F[r, t], 0), (t, m)), (r, n)),)),
+        "is not visible from its form",
+    ),
+    Attack(
+        "what does not hold for every column of any row, fails in each column",
+        anything,
+        lambda: at_most(
+            F[i, j], 0, (i, n), (j, m), assuming=(Every(~Every(lt(0, F[r, t]), (t, m)), (r, n)),)
+        ),
+        "is not visible from its form",
+    ),
+    Attack(
+        "no entry equals another number, so that it equals this one",
+        anything,
+        lambda: related(
+            F[i, j], "=", a, (i, n), (j, m), given=(a,), assuming=(~Some(eq(F[0, t], a), (t, m)),)
+        ),
         DIFFER,
     ),
 )
