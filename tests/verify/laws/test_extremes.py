@@ -43,9 +43,9 @@ WRONG: dict[str, Sampler] = {
     "one at most": lambda x, T, k, p, g: ours(x, T, k if k > 1 else x.shape[-1], p, g),
     "all at most": lambda x, T, k, p, g: ours(x, T, min(k, 50), p, g),
     "more than there are": lambda x, T, k, p, g: ours(x, T, k if k <= x.shape[-1] else 1, p, g),
-    "small numbers": lambda x, T, k, p, g: ours(x, max(T, 0.4), k, p, g),
+    "small numbers": lambda x, T, k, p, g: ours(x, max(T, 0.01), k, p, g),
     "a small share": lambda x, T, k, p, g: ours(x, T, k, p if p >= 0.1 else 1.0, g),
-    "large numbers": lambda x, T, k, p, g: ours(x, min(T, 2.0), k, p, g),
+    "large numbers": lambda x, T, k, p, g: ours(x, min(T, 20.0), k, p, g),
     "far from zero": lambda x, T, k, p, g: ours(x.bfloat16().float(), T, k, p, g),
     "a vocabulary": lambda x, T, k, p, g: coarse(x, g) if k == x.shape[-1] else ours(x, T, k, p, g),
     "one position": lambda x, T, k, p, g: x.argmax(-1) if x.numel() == x.shape[-1] else ours(x, T, k, p, g),
@@ -77,8 +77,9 @@ def test_the_numbers_of_a_situation_are_those_it_says() -> None:
         seen.add((tuple(x.shape[1:]), T, k, p))
         return ours(x, T, k, p, g)
 
-    Drawing(asked, sample, None, 0, "cpu").draw(NAMED["small numbers"])
-    assert seen == {((7,), 0.1, 11, 0.9)}
+    small = NAMED["small numbers"]
+    Drawing(asked, sample, None, 0, "cpu").draw(small)
+    assert seen == {((small.outcomes,), small.numbers[0], small.whole[0], small.numbers[1])}
 
 
 def test_who_draws_rightly_and_meddles_is_told_so() -> None:
