@@ -31,6 +31,7 @@ from verify.accuracy.graded_examples import (
     lone_examples,
     long_examples,
     single_examples,
+    vast_examples,
     wide_examples,
 )
 from verify.accuracy.lost_digits import Explained, begun, comparable, placed
@@ -71,6 +72,7 @@ GRADING: dict[str, Callable[[Setting, str, str], Iterator[Example]]] = {
     "single": single_examples,
     "long": long_examples,
     "one large": lone_examples,
+    "vast": vast_examples,
 }
 """Which examples are graded, by what is said of their sizes."""
 

@@ -30,6 +30,8 @@ OTHERS = (4_111, 1_031, 263, 131)
 """Past 2¹², 2¹⁰, 2⁸ and 2⁷, of any other size: what is worked through in blocks of up to so many ends in a part of one, and what
 has room for so many has none for the last.
 """
+VAST = (8_219, 4_111)
+"""Towards the words of a vocabulary, and rows wider than a kernel may hold at once; squares of them still fit into memory."""
 STEPS = (67, 37)
 """What comes after these of the steps of a sequence, each of which costs as much as many entries: past 2⁶ and 2⁵."""
 DEEP, DEEP_SLOPES = (131,), (37,)
@@ -128,6 +130,12 @@ def full_blocks(formula: Formula, supported: Supported) -> tuple[Large, ...]:
     """The same of numbers that fill blocks, where that is not dear."""
     found = _largest(formula, supported, lambda size: FULL, lambda size, number: LONG)
     return tuple(large for large in found if large.sizes[large.size] in FULL)
+
+
+@lru_cache(maxsize=512)
+def vast_sizes(formula: Formula, supported: Supported) -> tuple[Large, ...]:
+    """The same of numbers as large as vocabularies, where that is not dear."""
+    return tuple(_largest(formula, supported, lambda size: VAST, lambda size, number: LONG))
 
 
 @lru_cache(maxsize=512)
@@ -335,4 +343,5 @@ __all__ = [
     "small_but",
     "small_sizes",
     "usual_widths",
+    "vast_sizes",
 ]

@@ -15,6 +15,7 @@ from spec.language.evaluation.dimensions import Size, is_size, symbols_in, whole
 from spec.language.formula import Formula
 from spec.language.lengths import ends_of, longest
 from spec.language.trees import walk
+from verify.inputs.large_sizes import vast_sizes
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.inputs.sizes import Sizing, counted, entries, sizing
 
@@ -30,14 +31,18 @@ them, and what an example of such may cost.
 """
 PROPORTIONS = ((2, 128, 64), (8, 512, 16), (4, 256, 32))
 """Heads, width and rows of models of usual proportions: a small one, and as large a one as is affordable."""
-LAYERS, SOME, FEWER = 6, (5, 7, 11), (3, 5, 4)
-"""Layers of a deep example, and its other sizes: a row of two entries is always the same once it is normalised. And fewer."""
+LAYERS, DEEP, SOME, FEWER = 6, 13, (5, 7, 11), (3, 5, 4)
+"""Layers of a deep example for gradients, and for values (usual models have 12); its other sizes: a row of two entries is always
+the same once it is normalised. And fewer."""
 STEPS = 3
 """Steps of a recurrence: a line each, many times over; and layers of a stack whose later ones may be other than the first."""
 PAST, STACKED = 263, 3e8
 """How many terms a sum has that alone has many, past 2⁸ by several, and what an example of such may cost."""
-LONG, BROAD = (521, 263, 131, 67), (67, 37)
-"""Steps of a long recurrence, and other sizes where none is small: past 2⁹, 2⁸, 2⁷ and 2⁶, 2⁶ and 2⁵."""
+LONG, BROAD, BACK = (521, 263, 131, 67), (263, 131, 67, 37), (67, 37)
+"""Steps of a long recurrence, past 2⁹, 2⁸, 2⁷ and 2⁶; other sizes where none is small, past 2⁸ to 2⁵; and steps that gradients go
+back through."""
+LAYERED = 2e8
+"""What an example of a stack, or of a long sequence, may cost whose gradients are looked at."""
 MODERATE = 17
 """Steps and all other sizes of which gradients are looked at together."""
 BACKWARD = 2e7
@@ -110,7 +115,7 @@ def long(formula: Formula, supported: Supported, values: bool) -> Mapping[Size, 
     along = drawn.along
     layers = STEPS if values and drawn.steps & set(drawn.symbols) - along else 1
     few = {size: FEW[place % len(FEW)] for place, size in enumerate(drawn.symbols)}
-    for steps in (LONG if layers > 1 else LONG[:1] if values else BROAD) if along else ():
+    for steps in (LONG if layers > 1 else LONG[:1] if values else BACK) if along else ():
         sizes = supported.settled(
             {**few, **dict.fromkeys(drawn.steps, layers), **dict.fromkeys(along, steps)}
         )
@@ -120,14 +125,15 @@ def long(formula: Formula, supported: Supported, values: bool) -> Mapping[Size, 
 
 
 @lru_cache(maxsize=256)
-def deep(formula: Formula, supported: Supported) -> Mapping[Size, int] | None:
-    """More layers than other examples have, and else small sizes; None where there are none."""
+def deep(formula: Formula, supported: Supported, values: bool) -> Mapping[Size, int] | None:
+    """More layers than other examples have, most for values, and else small sizes; None where there are none."""
     drawn = sizing(formula, supported)
     layers = drawn.steps & set(drawn.symbols) - drawn.along
     if not layers:
         return None
     few = {size: SOME[place % len(SOME)] for place, size in enumerate(drawn.symbols)}
-    return supported.settled({**few, **dict.fromkeys(drawn.along, STEPS), **dict.fromkeys(layers, LAYERS)})
+    many = DEEP if values else LAYERS
+    return supported.settled({**few, **dict.fromkeys(drawn.along, STEPS), **dict.fromkeys(layers, many)})
 
 
 def long_steps(formula: Formula, sizes: Mapping[Size, int]) -> frozenset[Size]:
@@ -229,21 +235,56 @@ def single(formula: Formula, supported: Supported, budget: float) -> Mapping[Siz
 
 @lru_cache(maxsize=256)
 def lone(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping[Size, int], ...]:
-    """For each size those at which it alone is large: for gradients, which are dear where several are; of no statement that is
-    dear by itself.
+    """For each size those at which it alone is large: for gradients, which are dear where several are. Where that is beyond the
+    budget the others are fewer, and it may be dearer. Of layers there are two: the later may be other than the first.
     """
     drawn, found = sizing(formula, supported), []
-    if drawn.dear:
-        return ()
-    few = {size: SOME[place % len(SOME)] for place, size in enumerate(drawn.symbols)}
-    few |= dict.fromkeys(drawn.steps & set(few), 1)
+    layers = drawn.steps & set(drawn.symbols) - drawn.along
     for size in drawn.symbols:
         if size in drawn.steps:
             continue
-        sizes = supported.settled({**few, size: WIDTHS[1]})
-        if sizes[size] >= WIDTHS[1] and drawn.cost(sizes) <= budget and sizes not in found:
-            found.append(sizes)
+        for some, most in ((SOME, budget), (FEWER, LAYERED)):
+            few = {each: some[place % len(some)] for place, each in enumerate(drawn.symbols)}
+            few |= {each: 2 if each in layers else 1 for each in drawn.steps & set(few)}
+            sizes = supported.settled({**few, size: WIDTHS[1]})
+            if sizes[size] >= WIDTHS[1] and drawn.cost(sizes) <= most:
+                found += [sizes] if sizes not in found else []
+                break
     return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def vast(formula: Formula, supported: Supported) -> tuple[Mapping[Size, int], ...]:
+    """Sizes at which one sum has thousands of terms, as over a vocabulary, and all else is small, where that is cheap."""
+    summed = {size for length in _lengths(formula) for size in symbols_in(length)}
+    return tuple(large.sizes for large in vast_sizes(formula, supported) if large.size in summed)
+
+
+@lru_cache(maxsize=256)
+def whole_data(formula: Formula, supported: Supported, budget: float) -> Mapping[Size, int] | None:
+    """Sizes at which real inputs are large along each axis, many positions of wide rows, and nothing else is; one layer."""
+    drawn = sizing(formula, supported)
+    axes = {
+        size
+        for item in formula.tensors
+        if item.role == "data" and item.domain == "real"
+        for of in item.shape
+        for size in symbols_in(of)
+    }
+    large = [size for size in drawn.symbols if size in axes - drawn.steps]
+    if len(large) < 2:
+        return None
+    sizes = {size: FEWER[place % len(FEWER)] for place, size in enumerate(drawn.symbols)}
+    sizes |= dict.fromkeys(drawn.steps & set(sizes), 1) | dict(zip(large, _primes(WIDTHS[1]), strict=False))
+    sizes = supported.settled(sizes)
+    graded = (
+        *aligned(formula, supported, budget),
+        *([found] if (found := broad(formula, supported, budget)) else []),
+    )
+    if any(all(others[size] >= ALIGNED[-1] for size in large) for others in graded):
+        return None
+    fine = drawn.cost(sizes) <= budget and entries(formula, sizes) <= MOST
+    return sizes if fine and all(sizes[size] >= WIDTHS[1] for size in large) else None
 
 
 @lru_cache(maxsize=256)
@@ -357,4 +398,6 @@ __all__ = [
     "repeats",
     "single",
     "usual",
+    "vast",
+    "whole_data",
 ]

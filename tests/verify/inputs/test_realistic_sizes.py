@@ -20,6 +20,8 @@ from verify.inputs.realistic_sizes import (
     long_steps,
     single,
     usual,
+    vast,
+    whole_data,
 )
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.inputs.sizes import sizing
@@ -128,13 +130,36 @@ def test_usual_networks_are_four_times_as_wide() -> None:
 
 
 def test_each_size_is_large_alone() -> None:
-    """Once, and the others small; steps are none of them, and of a whole model there is no such example."""
+    """Once, and the others small; steps are none of them, and of a whole model there are two layers."""
     found = [named(s) for s in lone(find("attention.multi_head"), EVERY_SIZE, 4e6)]
     assert [[name for name, value in sizes.items() if value >= 257] for sizes in found] == [
         [n] for n in found[0]
     ]
     assert all(named(sizes)["T"] == 1 for sizes in lone(find("recurrent.gru"), EVERY_SIZE, 4e6))
-    assert lone(find("transformer.model"), EVERY_SIZE, 4e6) == ()
+    model = [named(s) for s in lone(find("transformer.model"), EVERY_SIZE, 4e6)]
+    assert all(sizes.pop("L") == 2 for sizes in model)
+    assert {name for sizes in model for name, value in sizes.items() if value >= 257} >= {
+        "n",
+        "m",
+        "d_model",
+        "d_ff",
+    }
+
+
+def test_one_sum_is_over_thousands() -> None:
+    """Where that is cheap; what no sum runs over is small."""
+    assert [named(s) for s in vast(find("attention.softmax"), EVERY_SIZE)] == [{"n": 2, "m": 8219}]
+    assert vast(find("objectives.cross_entropy"), EVERY_SIZE)
+    assert vast(find("positional.sinusoidal"), EVERY_SIZE) == ()
+
+
+def test_data_are_large_along_each_axis_together() -> None:
+    """Many positions of wide rows, where heads are few and narrow; nothing where another example is so already."""
+    found = named(whole_data(find("transformer.encoder_layer"), EVERY_SIZE, 1e8) or {})
+    assert min(found.pop("n"), found.pop("d_model")) >= 257
+    assert max(found.values()) <= 5
+    assert whole_data(find("attention.scaled_dot_product"), EVERY_SIZE, 1e8) is None
+    assert whole_data(find("normalization.layer_norm"), EVERY_SIZE, 1e8) is None
 
 
 def test_every_sum_of_a_stack_is_long_somewhere() -> None:
@@ -157,6 +182,7 @@ def test_steps_are_many_and_so_are_layers() -> None:
     assert back.pop("T") >= 37
     assert max(back.values()) <= 5
     assert named(long(find("recurrent.lstm"), EVERY_SIZE, True))["T"] == 521
-    assert named(deep(find("transformer.encoder"), EVERY_SIZE))["L"] == 6
+    assert named(deep(find("transformer.encoder"), EVERY_SIZE, False))["L"] == 6
+    assert named(deep(find("transformer.encoder"), EVERY_SIZE, True))["L"] == 13
     assert long(find("attention.softmax"), EVERY_SIZE, True) is None
-    assert deep(find("recurrent.gru"), EVERY_SIZE) is None
+    assert deep(find("recurrent.gru"), EVERY_SIZE, True) is None
