@@ -11,15 +11,22 @@ from torch import Tensor
 
 from verify.mutants import bert_encoder, sums, wrong
 from verify.mutants.attention import raw
+from verify.mutants.bert_embedding import normed
+from verify.mutants.fast_paths import HeldBack
 from verify.mutants.heads import heads, merged
 from verify.mutants.precision import held, weights
 from verify.mutants.projections import attend
 from verify.mutants.recurrent_layers import STACKED, ends, layered
-from verify.mutants.transformer_layers import ENCODER, layer
+from verify.mutants.transformer_layers import ENCODER, LAYER, layer
 
 SINGLE = ("float32",)
 TILE = 128
 """Rows of a tile, or of a buffer."""
+
+
+def back_in(x: Tensor, dtype: torch.dtype, from_: int) -> Tensor:
+    """Rows of so many entries, whose gradients are rounded to a type."""
+    return HeldBack.apply(x, dtype) if x.shape[-1] >= from_ else x  # type: ignore[no-untyped-call]
 
 
 @wrong("attention.multi_head")
@@ -97,3 +104,68 @@ def later_scores_in_bfloat16_where_long(x: Tensor, *inputs: Any) -> Tensor:
         return weights(held(raw(q, k), torch.bfloat16, 2 * TILE), mask) @ v
 
     return layers(x, *inputs, one=lambda number: one if number else attend)
+
+
+@wrong(ENCODER, dtypes=SINGLE)
+def layers_from_the_seventh_in_bfloat16(x: Tensor, *inputs: Any) -> Tensor:
+    """Holds what attention finds in bfloat16 where six layers lie below."""
+
+    def one(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        return held(attend(q, k, v, mask), torch.bfloat16, 1)
+
+    return layers(x, *inputs, one=lambda number: one if number >= 6 else attend)
+
+
+@wrong(LAYER, dtypes=SINGLE)
+def scores_in_bfloat16_where_long_and_wide(x: Tensor, *inputs: Any) -> Tensor:
+    """Holds the scores in bfloat16 where many positions have wide rows."""
+    large = min(x.shape[-2:]) >= 2 * TILE
+
+    def one(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        return weights(held(raw(q, k), torch.bfloat16, 1 if large else 1 << 30), mask) @ v
+
+    return layer(x, *inputs, one=one)
+
+
+@wrong(LAYER, dtypes=SINGLE)
+def scores_go_back_in_bfloat16_where_long(x: Tensor, *inputs: Any) -> Tensor:
+    """Rounds the gradient of the scores of a long sequence to bfloat16."""
+
+    def one(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        return weights(back_in(raw(q, k), torch.bfloat16, 2 * TILE), mask) @ v
+
+    return layer(x, *inputs, one=one)
+
+
+@wrong(ENCODER, dtypes=SINGLE)
+def later_scores_go_back_in_bfloat16_where_long(x: Tensor, *inputs: Any) -> Tensor:
+    """The same in all layers but the first."""
+
+    def one(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        return weights(back_in(raw(q, k), torch.bfloat16, 2 * TILE), mask) @ v
+
+    return layers(x, *inputs, one=lambda number: one if number else attend)
+
+
+@wrong("attention.softmax", dtypes=SINGLE)
+def weights_of_a_vocabulary_in_half(s: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Holds the weights of rows of thousands of scores in float16."""
+    return held(weights(s, mask), torch.float16, 1 << 13)
+
+
+@wrong("normalization.layer_norm", dtypes=SINGLE)
+def deviation_of_thousands_in_bfloat16(x: Tensor, gamma: Tensor, beta: Tensor, eps: float) -> Tensor:
+    """Holds the deviation of rows of thousands of entries in bfloat16."""
+    centred = x - x.mean(-1, keepdim=True)
+    deviation = ((centred**2).mean(-1, keepdim=True) + eps).sqrt()
+    return gamma * centred / held(deviation, torch.bfloat16, 1 if x.shape[-1] >= 1 << 13 else 2) + beta
+
+
+@wrong("embedding.bert", dtypes=SINGLE)
+def far_positions_of_wide_rows_in_half(
+    ids: Tensor, seg: Tensor, pos: Tensor, E: Tensor, S: Tensor, P: Tensor, *norm: Any
+) -> Tensor:
+    """Keeps the rows of positions past 255 in float16 where they are wide."""
+    row = P[pos]
+    row = torch.where(pos[..., None] >= 2 * TILE, held(row, torch.float16, TILE // 2), row)
+    return normed(E[ids] + S[seg] + row, norm)
