@@ -38,9 +38,8 @@ STEPS = 3
 """Steps of a recurrence: a line each, many times over; and layers of a stack whose later ones may be other than the first."""
 PAST, STACKED = 263, 3e8
 """How many terms a sum has that alone has many, past 2⁸ by several, and what an example of such may cost."""
-LONG, BROAD, BACK = (521, 263, 131, 67), (263, 131, 67, 37), (67, 37)
-"""Steps of a long recurrence, past 2⁹, 2⁸, 2⁷ and 2⁶; other sizes where none is small, past 2⁸ to 2⁵; and steps that gradients go
-back through."""
+LONG, BROAD = (521, 263, 131, 67), (67, 37)
+"""Steps of a long recurrence, and other sizes where none is small: past 2⁹, 2⁸, 2⁷ and 2⁶, 2⁶ and 2⁵."""
 LAYERED = 2e8
 """What an example of a stack, or of a long sequence, may cost whose gradients are looked at."""
 MODERATE = 17
@@ -115,7 +114,7 @@ def long(formula: Formula, supported: Supported, values: bool) -> Mapping[Size, 
     along = drawn.along
     layers = STEPS if values and drawn.steps & set(drawn.symbols) - along else 1
     few = {size: FEW[place % len(FEW)] for place, size in enumerate(drawn.symbols)}
-    for steps in (LONG if layers > 1 else LONG[:1] if values else BACK) if along else ():
+    for steps in (LONG if layers > 1 else LONG[:1] if values else BROAD) if along else ():
         sizes = supported.settled(
             {**few, **dict.fromkeys(drawn.steps, layers), **dict.fromkeys(along, steps)}
         )
@@ -243,7 +242,7 @@ def lone(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping
     for size in drawn.symbols:
         if size in drawn.steps:
             continue
-        for some, most in ((SOME, budget), (FEWER, LAYERED)):
+        for some, most in ((SOME, budget), ((FEWER[0],), LAYERED)):
             few = {each: some[place % len(some)] for place, each in enumerate(drawn.symbols)}
             few |= {each: 2 if each in layers else 1 for each in drawn.steps & set(few)}
             sizes = supported.settled({**few, size: WIDTHS[1]})
@@ -297,7 +296,7 @@ def lone_sums(formula: Formula, supported: Supported, budget: float) -> tuple[Ma
     layers = drawn.steps & set(drawn.symbols) - drawn.along
     graded = [*ladder(formula, supported), *aligned(formula, supported, budget)]
     graded += () if layers else usual(formula, supported, budget)  # which have one layer
-    tried = product(dict.fromkeys(_lengths(formula)), (STEPS, 1) if layers else (1,), (SOME, FEWER))
+    tried = product(dict.fromkeys(_lengths(formula)), (2, 1) if layers else (1,), (SOME, FEWER))
     for length, several, few in tried:
         if any(whole(length, sizes) >= WIDTHS[1] for sizes in (*graded, *found)):
             continue

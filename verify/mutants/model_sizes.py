@@ -11,7 +11,6 @@ from torch import Tensor
 
 from verify.mutants import bert_encoder, sums, wrong
 from verify.mutants.attention import raw
-from verify.mutants.bert_embedding import normed
 from verify.mutants.fast_paths import HeldBack
 from verify.mutants.heads import heads, merged
 from verify.mutants.precision import held, weights
@@ -159,13 +158,3 @@ def deviation_of_thousands_in_bfloat16(x: Tensor, gamma: Tensor, beta: Tensor, e
     centred = x - x.mean(-1, keepdim=True)
     deviation = ((centred**2).mean(-1, keepdim=True) + eps).sqrt()
     return gamma * centred / held(deviation, torch.bfloat16, 1 if x.shape[-1] >= 1 << 13 else 2) + beta
-
-
-@wrong("embedding.bert", dtypes=SINGLE)
-def far_positions_of_wide_rows_in_half(
-    ids: Tensor, seg: Tensor, pos: Tensor, E: Tensor, S: Tensor, P: Tensor, *norm: Any
-) -> Tensor:
-    """Keeps the rows of positions past 255 in float16 where they are wide."""
-    row = P[pos]
-    row = torch.where(pos[..., None] >= 2 * TILE, held(row, torch.float16, TILE // 2), row)
-    return normed(E[ids] + S[seg] + row, norm)

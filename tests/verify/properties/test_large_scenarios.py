@@ -127,7 +127,7 @@ def test_keys_that_are_dropped_behind_a_thousand_are_found():
         seen = (k[..., :1500, :], v[..., :1500, :], None if mask is None else mask[..., :1500])
         return impl.attention.scaled_dot_product(q, *seen)
 
-    assert names(held(few_keys, "attention.scaled_dot_product")) == ["robustness: large sizes"]
+    assert "robustness: large sizes" in names(held(few_keys, "attention.scaled_dot_product"))
 
 
 @pytest.mark.parametrize("size", ["keys", "queries", "members", "masked members"])
@@ -219,5 +219,5 @@ def test_what_ends_at_a_thousand_is_found(wrong):
     """What is right up to 1,024 keys, whatever a mask says of them, is wrong beyond."""
     report = check(wrong, "attention.scaled_dot_product", max_examples=5, dtypes=("float32",))
     assert report.verdict == "falsified"
-    (bad,) = report.falsified
+    bad = next(c for c in report.falsified if c.name == "robustness: large sizes")
     assert bad.counterexample.regime == "made small from large sizes: m = 4111"
