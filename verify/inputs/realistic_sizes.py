@@ -36,7 +36,7 @@ LAYERS, DEEP, SOME, FEWER = 6, 13, (5, 7, 11), (3, 5, 4)
 the same once it is normalised. And fewer."""
 STEPS = 3
 """Steps of a recurrence: a line each, many times over; and layers of a stack whose later ones may be other than the first."""
-PAST, STACKED = 263, 3e8
+PAST, STACKED = 263, 1.95e8
 """How many terms a sum has that alone has many, past 2⁸ by several, and what an example of such may cost."""
 LONG, BROAD = (521, 263, 131, 67), (67, 37)
 """Steps of a long recurrence, and other sizes where none is small: past 2⁹, 2⁸, 2⁷ and 2⁶, 2⁶ and 2⁵."""
