@@ -131,37 +131,39 @@ def single_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example
 
 def lone_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     """One size large at a time, for gradients: of these a kernel may take another way in each. For values one sum at a time, of
-    those that are short in all other examples, with a mask, too; and data that are large along each axis.
+    those that are short in all other examples, with a mask, too.
     """
     judge, caller = setting.judge, setting.caller
     if caller.sizes.few or dtype not in BROAD:
         return
-    all_data = None
     if kind == "gradient":
         every = lone(judge.formula, caller.sizes, BACKWARD * BUDGET)
         every = tuple(sizes for sizes in every if entries(judge.formula, sizes) <= ENTRIES)
     else:
         every = lone_sums(judge.formula, caller.sizes, ALIGNED)
-        every += tuple(filter(None, [all_data := whole_data(judge.formula, caller.sizes, ALIGNED)]))
     axes = {size for item in judge.formula.tensors if item.role == "mask" for size in item.shape}
     for sizes in every:
         masked = kind == "value" and caller.takes_mask and any(sizes.get(size, 0) >= PAST for size in axes)
-        masked &= sizes is not all_data
         for masks in (False, True)[: 1 + masked]:
             if _affordable(setting, dtype, sizes):
                 yield realistic(judge.formula, sizes, dtype, setting.seed, masks, caller.sizes)
 
 
 def vast_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
-    """One sum over thousands of terms at a time, for values: what a call takes is judged by how many entries its inputs have."""
+    """One sum over thousands of terms at a time, for values: what a call takes is judged by how many entries its inputs have. And
+    data that are large along each axis.
+    """
     judge, caller = setting.judge, setting.caller
-    if dtype not in BROAD or kind != "value":
+    if caller.sizes.few or dtype not in BROAD or kind != "value":
         return
     few = ladder(judge.formula, caller.sizes)[0]
     for sizes in vast(judge.formula, caller.sizes):
         times = entries(judge.formula, sizes) / max(entries(judge.formula, few), 1)
         if not setting.clock.over and times * _seconds(setting, dtype, few) <= PATIENCE:
             yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
+    data = whole_data(judge.formula, caller.sizes, ALIGNED)
+    if data is not None and _affordable(setting, dtype, data):
+        yield realistic(judge.formula, data, dtype, setting.seed, False, caller.sizes)
 
 
 def broad_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:

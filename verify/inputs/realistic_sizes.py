@@ -36,6 +36,8 @@ LAYERS, DEEP, SOME, FEWER = 6, 13, (5, 7, 11), (3, 5, 4)
 the same once it is normalised. And fewer."""
 STEPS = 3
 """Steps of a recurrence: a line each, many times over; and layers of a stack whose later ones may be other than the first."""
+STACK = 2
+"""Layers where one size is large: the later may be other than the first."""
 PAST, STACKED = 263, 1.95e8
 """How many terms a sum has that alone has many, past 2⁸ by several, and what an example of such may cost."""
 LONG, BROAD = (521, 263, 131, 67), (67, 37)
@@ -244,7 +246,7 @@ def lone(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping
             continue
         for some, most in ((SOME, budget), ((FEWER[0],), LAYERED)):
             few = {each: some[place % len(some)] for place, each in enumerate(drawn.symbols)}
-            few |= {each: 2 if each in layers else 1 for each in drawn.steps & set(few)}
+            few |= {each: STACK if each in layers else 1 for each in drawn.steps & set(few)}
             sizes = supported.settled({**few, size: WIDTHS[1]})
             if sizes[size] >= WIDTHS[1] and drawn.cost(sizes) <= most:
                 found += [sizes] if sizes not in found else []
@@ -296,7 +298,7 @@ def lone_sums(formula: Formula, supported: Supported, budget: float) -> tuple[Ma
     layers = drawn.steps & set(drawn.symbols) - drawn.along
     graded = [*ladder(formula, supported), *aligned(formula, supported, budget)]
     graded += () if layers else usual(formula, supported, budget)  # which have one layer
-    tried = product(dict.fromkeys(_lengths(formula)), (2, 1) if layers else (1,), (SOME, FEWER))
+    tried = product(dict.fromkeys(_lengths(formula)), (STACK, 1) if layers else (1,), (SOME, FEWER))
     for length, several, few in tried:
         if any(whole(length, sizes) >= WIDTHS[1] for sizes in (*graded, *found)):
             continue
