@@ -8,23 +8,19 @@ from functools import partial
 
 from spec.language.evaluation.dimensions import Size
 from verify.inputs.examples import Example
+from verify.inputs.lone_sizes import PAST, lone, lone_sums, vast, whole_data
 from verify.inputs.realistic_examples import UNUSUAL, realistic, unit_weights
 from verify.inputs.realistic_sizes import (
     BUDGET,
-    PAST,
     aligned,
     broad,
     broad_slopes,
     deep,
     ladder,
-    lone,
-    lone_sums,
     long,
     repeats,
     single,
     usual,
-    vast,
-    whole_data,
 )
 from verify.inputs.sizes import entries, sizing
 from verify.properties.scenarios import alike

@@ -15,7 +15,6 @@ from spec.language.evaluation.dimensions import Size, is_size, symbols_in, whole
 from spec.language.formula import Formula
 from spec.language.lengths import ends_of, longest
 from spec.language.trees import walk
-from verify.inputs.large_sizes import vast_sizes
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.inputs.sizes import Sizing, counted, entries, sizing
 
@@ -36,14 +35,8 @@ LAYERS, DEEP, SOME, FEWER = 6, 13, (5, 7, 11), (3, 5, 4)
 the same once it is normalised. And fewer."""
 STEPS = 3
 """Steps of a recurrence: a line each, many times over; and layers of a stack whose later ones may be other than the first."""
-STACK = 2
-"""Layers where one size is large: the later may be other than the first."""
-PAST, STACKED = 263, 1.95e8
-"""How many terms a sum has that alone has many, past 2⁸ by several, and what an example of such may cost."""
 LONG, BROAD = (521, 263, 131, 67), (67, 37)
 """Steps of a long recurrence, and other sizes where none is small: past 2⁹, 2⁸, 2⁷ and 2⁶, 2⁶ and 2⁵."""
-LAYERED = 2e8
-"""What an example of a stack, or of a long sequence, may cost whose gradients are looked at."""
 MODERATE = 17
 """Steps and all other sizes of which gradients are looked at together."""
 BACKWARD = 2e7
@@ -100,7 +93,7 @@ def _none_small(
     rest = [size for size in drawn.symbols if size not in drawn.steps]
     for many, least in product(steps, others):
         sizes = {**dict.fromkeys(drawn.steps, 1), **dict.fromkeys(drawn.along, many)}
-        sizes |= zip(rest, _primes(least), strict=False)
+        sizes |= zip(rest, primes(least), strict=False)
         sizes = supported.settled(sizes)
         if drawn.cost(sizes) <= budget and entries(formula, sizes) <= MOST:
             return sizes
@@ -142,7 +135,8 @@ def long_steps(formula: Formula, sizes: Mapping[Size, int]) -> frozenset[Size]:
     return frozenset(size for size in sizing(formula, EVERY_SIZE).along if sizes[size] >= min(LONG))
 
 
-def _primes(first: int) -> Iterator[int]:
+def primes(first: int) -> Iterator[int]:
+    """A prime number, and those after it."""
     while True:
         yield first
         first = _next_prime(first)
@@ -153,7 +147,7 @@ def aligned(formula: Formula, supported: Supported, budget: float) -> tuple[Mapp
     """Sizes such as fast paths ask for: equal ones that are powers of two, those of sums and as many others as are affordable;
     one block, two, and the most. What runs over steps has few.
     """
-    if not _lengths(formula):
+    if not lengths(formula):
         return ()
     drawn, made = sizing(formula, supported), []
     for least in (*ALIGNED, *ROWS):
@@ -234,84 +228,6 @@ def single(formula: Formula, supported: Supported, budget: float) -> Mapping[Siz
     return None
 
 
-@lru_cache(maxsize=256)
-def lone(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping[Size, int], ...]:
-    """For each size those at which it alone is large: for gradients, which are dear where several are. Where that is beyond the
-    budget the others are fewer, and it may be dearer. Of layers there are two: the later may be other than the first.
-    """
-    drawn, found = sizing(formula, supported), []
-    layers = drawn.steps & set(drawn.symbols) - drawn.along
-    for size in drawn.symbols:
-        if size in drawn.steps:
-            continue
-        for some, most in ((SOME, budget), ((FEWER[0],), LAYERED)):
-            few = {each: some[place % len(some)] for place, each in enumerate(drawn.symbols)}
-            few |= {each: STACK if each in layers else 1 for each in drawn.steps & set(few)}
-            sizes = supported.settled({**few, size: WIDTHS[1]})
-            if sizes[size] >= WIDTHS[1] and drawn.cost(sizes) <= most:
-                found += [sizes] if sizes not in found else []
-                break
-    return tuple(found)
-
-
-@lru_cache(maxsize=256)
-def vast(formula: Formula, supported: Supported) -> tuple[Mapping[Size, int], ...]:
-    """Sizes at which one sum has thousands of terms, as over a vocabulary, and all else is small, where that is cheap."""
-    summed = {size for length in _lengths(formula) for size in symbols_in(length)}
-    return tuple(large.sizes for large in vast_sizes(formula, supported) if large.size in summed)
-
-
-@lru_cache(maxsize=256)
-def whole_data(formula: Formula, supported: Supported, budget: float) -> Mapping[Size, int] | None:
-    """Sizes at which real inputs are large along each axis, many positions of wide rows, and nothing else is; one layer."""
-    drawn = sizing(formula, supported)
-    axes = {
-        size
-        for item in formula.tensors
-        if item.role == "data" and item.domain == "real"
-        for of in item.shape
-        for size in symbols_in(of)
-    }
-    large = [size for size in drawn.symbols if size in axes - drawn.steps]
-    if len(large) < 2:
-        return None
-    sizes = {size: FEWER[place % len(FEWER)] for place, size in enumerate(drawn.symbols)}
-    sizes |= dict.fromkeys(drawn.steps & set(sizes), 1) | dict(zip(large, _primes(WIDTHS[1]), strict=False))
-    sizes = supported.settled(sizes)
-    graded = (
-        *aligned(formula, supported, budget),
-        *([found] if (found := broad(formula, supported, budget)) else []),
-    )
-    if any(all(others[size] >= ALIGNED[-1] for size in large) for others in graded):
-        return None
-    fine = drawn.cost(sizes) <= budget and entries(formula, sizes) <= MOST
-    return sizes if fine and all(sizes[size] >= WIDTHS[1] for size in large) else None
-
-
-@lru_cache(maxsize=256)
-def lone_sums(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping[Size, int], ...]:
-    """For each sum that has few terms in the other examples of this budget, sizes at which it alone has many: all together are
-    dear where layers lie one upon another. A few layers, where that is affordable: later ones may be other than the first.
-    """
-    drawn = sizing(formula, supported)
-    found: list[Mapping[Size, int]] = []
-    layers = drawn.steps & set(drawn.symbols) - drawn.along
-    graded = [*ladder(formula, supported), *aligned(formula, supported, budget)]
-    graded += () if layers else usual(formula, supported, budget)  # which have one layer
-    tried = product(dict.fromkeys(_lengths(formula)), (STACK, 1) if layers else (1,), (SOME, FEWER))
-    for length, several, few in tried:
-        if any(whole(length, sizes) >= WIDTHS[1] for sizes in (*graded, *found)):
-            continue
-        start = {size: few[place % len(few)] for place, size in enumerate(drawn.symbols)}
-        start |= {size: STEPS if size in drawn.along else several for size in drawn.steps & set(start)}
-        offered = _longer(length, supported.settled(start), drawn, supported, WIDTHS[1], PAST)
-        fine = [
-            sizes for sizes in offered if drawn.cost(sizes) <= STACKED and entries(formula, sizes) <= MOST
-        ]
-        found += [min(fine, key=drawn.cost)] if fine else []
-    return tuple(found)
-
-
 def _widened(
     formula: Formula,
     drawn: Sizing,
@@ -324,21 +240,21 @@ def _widened(
     """Sizes at which every sum has ``least`` terms or more: from one to the next the next prime number, or ``equal`` ones."""
     start = {size: few[place % len(few)] for place, size in enumerate(drawn.symbols)}
     sizes = supported.settled({**start, **dict.fromkeys(drawn.steps & set(start), steps)})
-    lengths = sorted(
-        dict.fromkeys(_lengths(formula)), key=lambda length: (len(symbols_in(length)), str(length))
+    ordered = sorted(
+        dict.fromkeys(lengths(formula)), key=lambda length: (len(symbols_in(length)), str(length))
     )
     width = least
-    for length in lengths:
+    for length in ordered:
         if whole(length, sizes) >= least:
             continue
-        if offered := list(_longer(length, sizes, drawn, supported, least, width, equal)):
+        if offered := list(longer(length, sizes, drawn, supported, least, width, equal)):
             sizes = min(offered, key=drawn.cost)
             # sizes that differ cannot be taken for one another
             width = width if equal else _next_prime(width)
     return sizes
 
 
-def _longer(
+def longer(
     length: Any,
     sizes: Mapping[Size, int],
     drawn: Sizing,
@@ -367,7 +283,7 @@ def _next_prime(number: int) -> int:
 
 
 @lru_cache(maxsize=64)
-def _lengths(formula: Formula) -> tuple[Any, ...]:
+def lengths(formula: Formula) -> tuple[Any, ...]:
     """How many terms the sums of a statement have."""
     return tuple(
         longest(part.first, part.last, ends)
@@ -385,20 +301,24 @@ def repeats(formula: Formula, sizes: Mapping[Size, int], entries: int) -> int:
 
 
 __all__ = [
+    "ALIGNED",
+    "FEWER",
+    "MOST",
+    "SOME",
+    "STEPS",
+    "WIDTHS",
+    "lengths",
+    "longer",
+    "primes",
     "BUDGET",
-    "PAST",
     "aligned",
     "broad",
     "broad_slopes",
     "deep",
     "ladder",
-    "lone",
-    "lone_sums",
     "long",
     "long_steps",
     "repeats",
     "single",
     "usual",
-    "vast",
-    "whole_data",
 ]

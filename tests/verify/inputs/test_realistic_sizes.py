@@ -8,20 +8,17 @@ import pytest
 
 from spec.language.evaluation.dimensions import Size
 from spec.language.registry import find
+from verify.inputs.lone_sizes import lone, lone_sums, vast, whole_data
 from verify.inputs.realistic_sizes import (
     BUDGET,
     aligned,
     broad,
     deep,
     ladder,
-    lone,
-    lone_sums,
     long,
     long_steps,
     single,
     usual,
-    vast,
-    whole_data,
 )
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.inputs.sizes import sizing

@@ -1,0 +1,116 @@
+"""Sizes at which accuracy is graded where one thing is large and all else small: a size, a sum, a vocabulary, or the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import product
+
+from spec.language.evaluation.dimensions import Size, symbols_in, whole
+from spec.language.formula import Formula
+from verify.inputs.large_sizes import vast_sizes
+from verify.inputs.realistic_sizes import (
+    ALIGNED,
+    FEWER,
+    MOST,
+    SOME,
+    STEPS,
+    WIDTHS,
+    aligned,
+    broad,
+    ladder,
+    lengths,
+    longer,
+    primes,
+    usual,
+)
+from verify.inputs.size_rules import Supported
+from verify.inputs.sizes import entries, sizing
+
+STACK = 2
+"""Layers where one size is large: the later may be other than the first."""
+PAST, STACKED = 263, 1.95e8
+"""How many terms a sum has that alone has many, past 2⁸ by several, and what an example of such may cost."""
+LAYERED = 2e8
+"""What an example of a stack, or of a long sequence, may cost whose gradients are looked at."""
+
+
+@lru_cache(maxsize=256)
+def lone(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping[Size, int], ...]:
+    """For each size those at which it alone is large: for gradients, which are dear where several are. Where that is beyond the
+    budget the others are fewer, and it may be dearer. Of layers there are two: the later may be other than the first.
+    """
+    drawn, found = sizing(formula, supported), []
+    layers = drawn.steps & set(drawn.symbols) - drawn.along
+    for size in drawn.symbols:
+        if size in drawn.steps:
+            continue
+        for some, most in ((SOME, budget), ((FEWER[0],), LAYERED)):
+            few = {each: some[place % len(some)] for place, each in enumerate(drawn.symbols)}
+            few |= {each: STACK if each in layers else 1 for each in drawn.steps & set(few)}
+            sizes = supported.settled({**few, size: WIDTHS[1]})
+            if sizes[size] >= WIDTHS[1] and drawn.cost(sizes) <= most:
+                found += [sizes] if sizes not in found else []
+                break
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def lone_sums(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping[Size, int], ...]:
+    """For each sum that has few terms in the other examples of this budget, sizes at which it alone has many: all together are
+    dear where layers lie one upon another. A few layers, where that is affordable: later ones may be other than the first.
+    """
+    drawn = sizing(formula, supported)
+    found: list[Mapping[Size, int]] = []
+    layers = drawn.steps & set(drawn.symbols) - drawn.along
+    graded = [*ladder(formula, supported), *aligned(formula, supported, budget)]
+    graded += () if layers else usual(formula, supported, budget)  # which have one layer
+    tried = product(dict.fromkeys(lengths(formula)), (STACK, 1) if layers else (1,), (SOME, FEWER))
+    for length, several, few in tried:
+        if any(whole(length, sizes) >= WIDTHS[1] for sizes in (*graded, *found)):
+            continue
+        start = {size: few[place % len(few)] for place, size in enumerate(drawn.symbols)}
+        start |= {size: STEPS if size in drawn.along else several for size in drawn.steps & set(start)}
+        offered = longer(length, supported.settled(start), drawn, supported, WIDTHS[1], PAST)
+        fine = [
+            sizes for sizes in offered if drawn.cost(sizes) <= STACKED and entries(formula, sizes) <= MOST
+        ]
+        found += [min(fine, key=drawn.cost)] if fine else []
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def vast(formula: Formula, supported: Supported) -> tuple[Mapping[Size, int], ...]:
+    """Sizes at which one sum has thousands of terms, as over a vocabulary, and all else is small, where that is cheap."""
+    summed = {size for length in lengths(formula) for size in symbols_in(length)}
+    return tuple(large.sizes for large in vast_sizes(formula, supported) if large.size in summed)
+
+
+@lru_cache(maxsize=256)
+def whole_data(formula: Formula, supported: Supported, budget: float) -> Mapping[Size, int] | None:
+    """Sizes at which real inputs are large along each axis, many positions of wide rows, and nothing else is; one layer."""
+    drawn = sizing(formula, supported)
+    axes = {
+        size
+        for item in formula.tensors
+        if item.role == "data" and item.domain == "real"
+        for of in item.shape
+        for size in symbols_in(of)
+    }
+    large = [size for size in drawn.symbols if size in axes - drawn.steps]
+    if len(large) < 2:
+        return None
+    sizes = {size: FEWER[place % len(FEWER)] for place, size in enumerate(drawn.symbols)}
+    sizes |= dict.fromkeys(drawn.steps & set(sizes), 1) | dict(zip(large, primes(WIDTHS[1]), strict=False))
+    sizes = supported.settled(sizes)
+    graded = (
+        *aligned(formula, supported, budget),
+        *([found] if (found := broad(formula, supported, budget)) else []),
+    )
+    if any(all(others[size] >= ALIGNED[-1] for size in large) for others in graded):
+        return None
+    fine = drawn.cost(sizes) <= budget and entries(formula, sizes) <= MOST
+    return sizes if fine and all(sizes[size] >= WIDTHS[1] for size in large) else None
+
+
+__all__ = ["PAST", "lone", "lone_sums", "vast", "whole_data"]
