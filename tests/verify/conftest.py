@@ -1,8 +1,11 @@
 """What tests of checks share; they run in one thread."""
 
+from collections.abc import Iterator
+
 import pytest
 import torch
 
+from verify import checking
 from verify.search.shrink import Shrinker
 
 # As in a check: tests run side by side, and threads that wait for one another take the time of others.
@@ -13,3 +16,11 @@ torch.set_num_threads(1)
 def as_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counterexamples stay as they were found: what is tested is which checks fail, and making examples small takes seconds."""
     monkeypatch.setattr(Shrinker, "run", lambda self: (self.example, self.outcome))
+
+
+@pytest.fixture(scope="module")
+def ungraded() -> Iterator[None]:
+    """No accuracy is graded where no type is asked for: something else is tested, and grades are a good part of a check."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(checking, "USUAL", ())
+        yield

@@ -15,7 +15,7 @@ import impl.similarity
 from verify import check
 from verify.edges import STRICT
 
-pytestmark = pytest.mark.usefixtures("as_found")
+pytestmark = pytest.mark.usefixtures("as_found", "ungraded")
 
 RIGHT = {
     "scores.dot": impl.scores.dot,

@@ -15,6 +15,8 @@ from spec.language.registry import find
 from verify import Unusable, check
 from verify.inputs.size_rules import Supported, pairs
 
+pytestmark = pytest.mark.usefixtures("ungraded")
+
 ATTENTION = find("attention.scaled_dot_product")
 
 

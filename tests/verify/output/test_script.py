@@ -11,6 +11,8 @@ from tests.verify.playing import played, users
 from verify import check, script
 from verify.output.script import PLACEHOLDER, literal
 
+pytestmark = pytest.mark.usefixtures("ungraded")
+
 MODULE = """
 import torch
 import torch.nn.functional as F

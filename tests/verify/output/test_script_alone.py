@@ -10,6 +10,8 @@ import torch
 from tests.verify.playing import SCALED, played, users
 from verify import adapt, check, script
 
+pytestmark = pytest.mark.usefixtures("ungraded")
+
 MODULE = """
 import math
 

@@ -15,6 +15,8 @@ from tests.verify import wrong_products
 from tests.verify.playing import played
 from verify import check, mutants, script
 
+pytestmark = pytest.mark.usefixtures("ungraded")
+
 SCENES = [
     ("buffer", "robustness: same shapes, other values"),
     ("last_weights", "robustness: same shapes, other values"),

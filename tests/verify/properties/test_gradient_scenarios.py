@@ -17,7 +17,7 @@ from verify.inputs.examples import Recipe, Space
 from verify.properties.gradients import differentiable, expected_batch, expected_gradients, with_cotangents
 from verify.properties.values import Judge
 
-pytestmark = pytest.mark.usefixtures("as_found")
+pytestmark = pytest.mark.usefixtures("as_found", "ungraded")
 
 
 class Weighted(torch.autograd.Function):

@@ -22,6 +22,8 @@ from verify.properties.values import Judge, judge_value
 from verify.subject.caller import Caller
 from verify.targets.ours import implementation
 
+pytestmark = pytest.mark.usefixtures("ungraded")
+
 
 def held(fn, formula_id, **options):
     """A report of few examples, without a search for causes."""

@@ -13,6 +13,8 @@ from impl.normalization import layer_norm as norm
 from tests.verify.search.explaining import scores, weights
 from verify import check
 
+pytestmark = pytest.mark.usefixtures("ungraded")
+
 ATTENTION, NORM = "attention.scaled_dot_product", "normalization.layer_norm"
 
 

@@ -11,6 +11,8 @@ from tests.verify.playing import played, users
 from verify import check, script
 from verify.search.between_calls import TITLE
 
+pytestmark = pytest.mark.usefixtures("ungraded")
+
 KEEPING = """
 import torch
 import torch.nn.functional as F

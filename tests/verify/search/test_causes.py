@@ -18,6 +18,8 @@ from tests.verify.search.explaining import earlier, scores, weights, why
 from verify import check
 from verify.search.causes.altered_lines import spoken
 
+pytestmark = pytest.mark.usefixtures("ungraded")
+
 ATTENTION, HEADS = "attention.scaled_dot_product", "attention.multi_head"
 NORM, CAUSAL, CELL = "normalization.layer_norm", "attention.causal", "recurrent.lstm_cell"
 Defects = list[tuple[str, Callable[..., Any], str]]

@@ -13,6 +13,8 @@ from torch import nn
 from tests.verify.search.explaining import why
 from verify import adapt, check
 
+pytestmark = pytest.mark.usefixtures("ungraded")
+
 HEADS, CAUSAL = "attention.multi_head", "attention.causal_multi_head"
 NORM = "normalization.layer_norm"
 

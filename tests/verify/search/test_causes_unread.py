@@ -16,6 +16,8 @@ import impl.positional
 from tests.verify.search.explaining import earlier, scores, weights, why
 from verify import check
 
+pytestmark = pytest.mark.usefixtures("ungraded")
+
 ATTENTION, HEADS = "attention.scaled_dot_product", "attention.multi_head"
 NORM, RMS, TABLE = "normalization.layer_norm", "normalization.rms_norm", "positional.sinusoidal"
 NOTHING = "have no effect on what is read"

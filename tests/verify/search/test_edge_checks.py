@@ -11,7 +11,7 @@ import impl.scores
 from verify import Unusable, check
 from verify.edges import EDGES, STRICT, split
 
-pytestmark = pytest.mark.usefixtures("as_found")
+pytestmark = pytest.mark.usefixtures("as_found", "ungraded")
 FEW = {"max_examples": 12}
 
 

@@ -20,6 +20,8 @@ from verify import check
 from verify.adapt import function
 from verify.faults import Unusable
 
+pytestmark = pytest.mark.usefixtures("ungraded")
+
 SOFTMAX, ATTENTION, CAUSAL = "attention.softmax", "attention.scaled_dot_product", "attention.causal"
 NORM, HEADS = "normalization.layer_norm", "attention.multi_head"
 MEAN, UNSAID = "fully_masked=mean", "fully_masked=unspecified"

@@ -12,6 +12,8 @@ from verify.properties.gradients import differentiable, expected_gradients, with
 from verify.properties.values import EFFECTIVE, Judge
 from verify.search.search import PLAIN
 
+pytestmark = pytest.mark.usefixtures("ungraded")
+
 NAUGHT = {"bert.encoder": {"b_k"}}
 """What softmax takes away again: the gradient is 0, and small against any bound."""
 

@@ -17,6 +17,8 @@ from verify.search.search import Clock
 from verify.search.setting import Setting
 from verify.subject.caller import Caller
 
+pytestmark = pytest.mark.usefixtures("ungraded")
+
 
 def filled(value):
     """Attention whose hidden scores are replaced by a number, and whose empty rows are 0."""

@@ -6,6 +6,7 @@ import math
 import random
 from typing import Any
 
+import pytest
 import torch
 import torch.nn.functional as F
 
@@ -16,6 +17,8 @@ from verify import check
 from verify.search.causes.behaviour import unread_inputs
 from verify.search.whereabouts import by_sizes, unsteady
 from verify.subject.sandbox import seeded
+
+pytestmark = pytest.mark.usefixtures("ungraded")
 
 ATTENTION, NORM = "attention.scaled_dot_product", "normalization.layer_norm"
 

@@ -22,6 +22,8 @@ from verify.inputs.dtypes import DTYPES
 from verify.subject import returned, wording
 from verify.subject.caller import Caller
 
+pytestmark = pytest.mark.usefixtures("ungraded")
+
 ROOT = Path(__file__).parents[3]
 SOFTMAX = find("attention.softmax")
 EVERY = {"shapes": "every"}

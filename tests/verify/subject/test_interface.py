@@ -17,6 +17,8 @@ from verify.subject.caller import Caller
 from verify.subject.interface import first_calls
 from verify.subject.leading import led
 
+pytestmark = pytest.mark.usefixtures("ungraded")
+
 NORM, ATTENTION = "normalization.layer_norm", "attention.scaled_dot_product"
 
 

@@ -17,6 +17,8 @@ from tests.verify.subject.exactness import told
 from verify import check
 from verify.subject.sandbox import environment_variables
 
+pytestmark = pytest.mark.usefixtures("ungraded")
+
 ROOT = Path(__file__).parents[3]
 
 
