@@ -15,6 +15,7 @@ from impl.normalization import layer_norm as norm
 from tests.verify.search.explaining import probed, scores, weights
 from verify import check
 from verify.search.causes.behaviour import unread_inputs
+from verify.search.causes.extremes import cancels
 from verify.search.whereabouts import by_sizes, unsteady
 from verify.subject.sandbox import seeded
 
@@ -139,6 +140,21 @@ class TestCausesThatAreNone:
 
         assert probed(lambda evidence: evidence.everywhere, other_rows, "bert.layer")
         assert probed(unread_inputs, other_rows, "bert.layer") == ""
+
+    def test_a_variance_in_one_pass_where_only_the_mean_is_coarse(self) -> None:
+        """A large mean in float32 is as bad where entries lie far from 0, but the error grows with it, not with its square."""
+
+        def two_passes(x, gamma, beta, eps):
+            mean = x.mean(-1, keepdim=True)
+            d = x - torch.where(mean.abs() > 50, mean.float().to(x.dtype), mean)
+            return d / ((d * d).mean(-1, keepdim=True) + eps).sqrt() * gamma + beta
+
+        def one_pass(x, gamma, beta, eps):
+            mean = x.mean(-1, keepdim=True)
+            return (x - mean) / ((x * x).mean(-1, keepdim=True) - mean**2 + eps).sqrt() * gamma + beta
+
+        assert probed(cancels, two_passes, NORM) == ""
+        assert "subtract the mean first" in probed(cancels, one_pass, NORM)
 
     def test_an_overflow_where_a_logarithm_of_nothing_is_taken(self) -> None:
         """The softmax is safe; what it makes 0 has no logarithm."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,12 @@ TRIED = 8
 """Failing examples that are called again with other values."""
 LARGE = 50.0
 """Entries from here on are large to an exponential."""
+MEANS = (1.0, 1e1, 1e2, 1e3, 1e4)
+"""How far entries are moved from 0."""
+TOO_FAR = 0.25
+"""Beside the largest entry of a result: an error beyond it no longer grows as it would."""
+SQUARED = 1.5
+"""The power of the mean with which an error grows: from here on it is the square of the mean that is rounded."""
 
 
 def in_float32(evidence: Evidence) -> str:
@@ -185,8 +192,9 @@ def cancels(evidence: Evidence) -> str:
     ]
     if not squares or evidence.everywhere:
         return ""
-    far, near = _about(evidence, 1e4), _about(evidence, 0.0)
-    if far and near and _fails(far) >= MOST and _fails(near) <= SPOILT_NEAR:
+    far, near = _about(evidence, MEANS[-1]), _about(evidence, 0.0)
+    spoilt = far and near and _fails(far) >= MOST and _fails(near) <= SPOILT_NEAR
+    if spoilt and _power_of_the_mean(evidence) >= SQUARED:
         return (
             "one-pass variance: digits are lost where the entries lie far from 0 (the mean of squares minus the square of "
             "the mean cancels, and may become negative, whose root is NaN): subtract the mean first"
@@ -199,6 +207,18 @@ def _about(evidence: Evidence, mean: float) -> list[Witness]:
     names = [t.name for t in evidence.formula.tensors if t.role == "data" and t.domain == "real"]
     moved = [w.example.changed(**{n: w.example.inputs[n] + mean for n in names}) for w in evidence.ordinary]
     return [w for w in evidence.seen([e for e in moved if max(e.sizes.values()) > 1]) if w.got is not None]
+
+
+def _power_of_the_mean(evidence: Evidence) -> float:
+    """With which power of the mean an error grows: with the second in one pass, with the first where only the mean is coarse.
+
+    It is that of the last decade in which the error is small enough to grow; 0 where there is none.
+    """
+    errors = [
+        float(np.median([error(evidence, w) for w in _about(evidence, mean)] or [math.inf])) for mean in MEANS
+    ]
+    small = [(low, high) for low, high in pairwise(errors) if low > 0 and high < TOO_FAR]
+    return math.log10(small[-1][1] / small[-1][0]) if small else 0.0
 
 
 def _fails(witnesses: Sequence[Witness]) -> float:
