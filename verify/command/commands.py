@@ -7,7 +7,8 @@ import ast
 import difflib
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -218,7 +219,9 @@ def do_check(given: argparse.Namespace) -> int:
     formula = find(given.formula)
     conventions = _conventions(formula, given.convention)
     options = checked_options(given)
-    sound(formula)
+    err = console(stderr=True)
+    with _saying(err) as tell:
+        sound(formula, tell)
     # Everything of ours, and what it stands on, is imported before the user's directory comes onto the path.
     from verify.checking import check as run_check
     from verify.command.memory import keep_freed
@@ -232,15 +235,15 @@ def do_check(given: argparse.Namespace) -> int:
         call = callable_at(given.where, given.adapter)
     except Unloadable as error:
         raise Unusable(str(error)) from None
-    err = console(stderr=True)
     more = {**options, "conventions": conventions, "sizes": pairs(given.sizes), "name": given.where}
     more |= {"fixed": pairs(given.fixed, FIXED), "few_shapes": given.few_shapes}
     if given.range:
         more["ranges"] = pairs(given.range, RANGE)
-    if sys.stderr.isatty():
-        with err.status(f"checking {given.where} against {formula.id} …"):
-            report = run_check(call, formula.id, **more)
-    else:
+    with _saying(err) as tell:
+        tell(f"checking {given.where} against {formula.id} …")
+        more["progress"] = lambda title, place, of: tell(
+            f"checking {given.where}: {title} ({place + 1} of {of}) …"
+        )
         report = run_check(call, formula.id, **more)
     report.target = given.where
     status = {"falsified": FALSIFIED, "inconclusive": NOTHING}.get(report.verdict, CONFORMS)
@@ -260,6 +263,18 @@ def do_check(given: argparse.Namespace) -> int:
     elif given.script:
         out.print(f"nothing was falsified, so {given.script} was not written", style="dim", markup=False)
     return status
+
+
+@contextmanager
+def _saying(err: Console) -> Iterator[Callable[[str], None]]:
+    """Where a terminal's last line says what is being done; elsewhere nothing does."""
+    if not err.is_terminal:
+        yield lambda _: None
+        return
+    from rich.markup import escape
+
+    with err.status("") as status:
+        yield lambda said: status.update(escape(said))
 
 
 def _reproduction(given: argparse.Namespace, report: Report) -> str:

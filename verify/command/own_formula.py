@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,16 @@ if TYPE_CHECKING:
     from spec.language.proving.proof import Checked
 
 
-def sound(formula: Formula | Procedure) -> None:
+_refused: dict[Formula, list[str]] = {}
+"""What was said of formulas that were asked about already in this process."""
+
+
+def sound(formula: Formula | Procedure, tell: Callable[[str], None] = lambda _: None) -> None:
     """Prove what a formula of the user's claims, before anything is held to it; ours are proved by our tests.
+
+    Args:
+        formula: a formula of ours or the user's, or a procedure.
+        tell: called with which theorem is being proved: it may take a minute.
 
     Raises:
         Unusable: a theorem is refused, or a worked example does not follow; the first of them, in a line.
@@ -27,16 +34,13 @@ def sound(formula: Formula | Procedure) -> None:
 
     if isinstance(formula, Procedure) or address_of(formula.id) is None:
         return
-    if found := _refused(formula):
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        raise Unusable(f"{found[0]}{more}")
-
-
-@cache
-def _refused(formula: Formula) -> list[str]:
     from verify.output.formula import refusals
 
-    return refusals(formula, {})
+    if formula not in _refused:
+        _refused[formula] = refusals(formula, {}, tell)
+    if found := _refused[formula]:
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise Unusable(f"{found[0]}{more}")
 
 
 def shown(formula: Formula, path: Path | None) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -115,11 +115,20 @@ def checked(formula: Formula, theorem: str, done: dict[str, Checked]) -> Checked
     return done[theorem]
 
 
-def refusals(formula: Formula, done: dict[str, Checked]) -> list[str]:
-    """What a formula claims and is not so, a line each: theorems that are refused, worked examples that differ."""
+def refusals(
+    formula: Formula, done: dict[str, Checked], tell: Callable[[str], None] = lambda _: None
+) -> list[str]:
+    """What a formula claims and is not so, a line each: theorems that are refused, worked examples that differ.
+
+    What is ``done`` is not proved again; ``tell`` hears what is being proved.
+    """
     from spec.language.worked import difference
 
-    found = [said for name in formula.theorems if (said := checked(formula, name, done).refusal)]
+    found = []
+    for number, name in enumerate(formula.theorems, 1):
+        tell(f"proving {formula.id}: {name} ({number} of {len(formula.theorems)}) …")
+        if said := checked(formula, name, done).refusal:
+            found.append(said)
     found += [
         f"{formula.id}, worked example “{worked.title}”: {wrong}"
         for worked in formula.worked

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import pty
+import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -96,3 +99,27 @@ def test_a_script_that_lies_elsewhere_finds_the_module(tmp_path: Path):
         [sys.executable, str(tmp_path / "scripts/again.py")], cwd="/", capture_output=True, text=True
     )
     assert (ran.returncode, ran.stderr) == (1, "")
+
+
+def test_a_terminal_is_told_what_is_proved_and_what_is_checked(tmp_path: Path):
+    """Of a user's formula: each theorem, then each check, with how many there are."""
+    theirs = ROOT / "examples" / "formulas"
+    command = ["check", f"{theirs / 'biased.py'}:weights", "--formula", f"{theirs / 'alibi.py'}:alibi"]
+    program = f"import sys; sys.path[0] = {str(ROOT)!r}; from verify.command.cli import main; sys.exit(main(sys.argv[1:]))"
+    ours, terminal = pty.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as shown:
+        done = subprocess.Popen(
+            [sys.executable, "-c", program, *command, "--max-examples", "20"],
+            cwd=tmp_path,
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "200"},
+            stdout=subprocess.DEVNULL,
+            stderr=terminal,
+        )
+        os.close(terminal)
+        said = b""
+        with suppress(OSError):  # it is closed at the other end
+            while part := shown.read(4096):
+                said += part
+    assert done.wait() == 0
+    assert re.search(rb"proving \S+: \w+ \(1 of \d+\)", said)
+    assert re.search(rb"checking \S+: \w[\w: ]+ \(\d+ of \d+\)", said)
