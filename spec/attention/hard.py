@@ -157,7 +157,7 @@ hard.theorem(
     claim(estimate.pullback(one_key, "s")[i, l], "=", g[i, j, l], where=mask[i, j])
     .step(
         delta(j, l) - case(mask[i, l], exp(t[i, l]) / Sum(exp(t[i, y]), y, where=mask[i, y])),
-        "ln pⱼ = tⱼ − ln Z, and ∂ ln Z/∂tₗ = e^{tₗ}/Z",
+        "ln pⱼ = tⱼ − ln Z, and ∂ ln Z/∂tₗ = exp(tₗ)/Z",
     )
     .because("the quotient is the weight"),
     claim(mean(g[i, j, l]), "=", 0)

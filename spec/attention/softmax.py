@@ -163,7 +163,7 @@ softmax.theorem(
             l,
             where=mask[i, l] & mask[i, j],
         ),
-        "the quotient rule for aₗ = e^{sₗ}/Z, with ∂Z/∂sⱼ = e^{sⱼ}",
+        "the quotient rule for aₗ = exp(sₗ)/Z, with ∂Z/∂sⱼ = exp(sⱼ)",
     )
     .step(
         Sum(g[i, l] * (delta(l, j) * a[i, l] - a[i, l] * a[i, j]), l),

@@ -196,7 +196,7 @@ sinusoidal.theorem(
 
 sinusoidal.theorem(
     "shifts_compose",
-    "M_α M_β = M_{α+β}",
+    "Shifts compose: M_α M_β is the rotation M of the shift α + β",
     claim(
         Sum(rotation(alpha, h, d)[c, e] * rotation(beta, h, d)[e, r], e),
         "=",
@@ -281,7 +281,7 @@ sinusoidal.theorem(
 
 sinusoidal.theorem(
     "wavelengths",
-    "Pair i is a sine and a cosine of wavelength λᵢ = 2π·b^{2i/d}: from 2π upwards, and at most b·2π",
+    "Pair i is a sine and a cosine of wavelength λᵢ = 2π·b²ⁱᐟᵈ: from 2π upwards, and at most b·2π",
     claim(PE[t, 2 * i], "=", sin(2 * pi * t / lambda_[i]), t, (i, pairs))
     .step(sin(here), "the definition")
     .because("ωᵢ = 2π/λᵢ"),
