@@ -121,5 +121,5 @@ def test_a_terminal_is_told_what_is_proved_and_what_is_checked(tmp_path: Path):
             while part := shown.read(4096):
                 said += part
     assert done.wait() == 0
-    assert re.search(rb"proving \S+: \w+ \(1 of \d+\)", said)
+    assert re.search(rb"proving \S+: \w+ \(\d+ of \d+\)", said)
     assert re.search(rb"checking \S+: \w[\w: ]+ \(\d+ of \d+\)", said)
