@@ -37,7 +37,7 @@ TRIED = 8
 LARGE = 50.0
 """Entries from here on are large to an exponential."""
 MEANS = (1.0, 1e1, 1e2, 1e3, 1e4)
-"""How far entries are moved from 0."""
+"""How far entries are moved from 0: a decade each time, so that a quotient of errors tells the power."""
 TOO_FAR = 0.25
 """Beside the largest entry of a result: an error beyond it no longer grows as it would."""
 SQUARED = 1.5
@@ -212,7 +212,7 @@ def _about(evidence: Evidence, mean: float) -> list[Witness]:
 def _power_of_the_mean(evidence: Evidence) -> float:
     """With which power of the mean an error grows: with the second in one pass, with the first where only the mean is coarse.
 
-    It is that of the last decade in which the error is small enough to grow; 0 where there is none.
+    It is that of the last decade at whose end the error is still small; 0 where there is none.
     """
     errors = [
         float(np.median([error(evidence, w) for w in _about(evidence, mean)] or [math.inf])) for mean in MEANS
