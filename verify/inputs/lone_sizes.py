@@ -25,14 +25,16 @@ from verify.inputs.realistic_sizes import (
     usual,
 )
 from verify.inputs.size_rules import Supported
-from verify.inputs.sizes import entries, sizing
+from verify.inputs.sizes import Sizing, entries, sizing
 
 STACK = 2
 """Layers where one size is large: the later may be other than the first."""
 PAST, STACKED = 263, 1.95e8
 """How many terms a sum has that alone has many, past 2⁸ by several, and what an example of such may cost."""
-LAYERED = 2e8
-"""What an example of a stack, or of a long sequence, may cost whose gradients are looked at."""
+LAYERED, NOTHING = 2e8, 1.02
+"""What an example of a stack, or of a long sequence, may cost whose gradients are looked at; and how many times that of another
+is as good as the same.
+"""
 
 
 @lru_cache(maxsize=256)
@@ -50,9 +52,22 @@ def lone(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping
             few |= {each: STACK if each in layers else 1 for each in drawn.steps & set(few)}
             sizes = supported.settled({**few, size: WIDTHS[1]})
             if sizes[size] >= WIDTHS[1] and drawn.cost(sizes) <= most:
+                sizes = sizes if some == SOME else _less_narrow(drawn, supported, sizes, size)
                 found += [sizes] if sizes not in found else []
                 break
     return tuple(found)
+
+
+def _less_narrow(
+    drawn: Sizing, supported: Supported, sizes: Mapping[Size, int], large: Size
+) -> Mapping[Size, int]:
+    """The same with more of each other size that costs next to nothing: of normalised rows of three entries little is left."""
+    raised = primes(SOME[1])
+    for size in sorted(set(drawn.symbols) - drawn.steps - {large}, key=str):
+        more = supported.settled({**sizes, size: next(raised)})
+        cheap = drawn.cost(more) <= NOTHING * drawn.cost(sizes)
+        sizes = more if cheap and more[large] == sizes[large] else sizes
+    return sizes
 
 
 @lru_cache(maxsize=256)

@@ -143,6 +143,18 @@ def test_each_size_is_large_alone() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "formula_id", ["transformer.encoder", "transformer.decoder", "transformer.model", "bert.encoder"]
+)
+def test_rows_beside_many_positions_are_not_narrow(formula_id: str) -> None:
+    """Where many positions are so dear that all else is small, rows of the model, which cost next to nothing, have 7 or more."""
+    formula = find(formula_id)
+    for sizes in (named(s) for s in lone(formula, EVERY_SIZE, 4e6)):
+        assert sizes["d_model"] >= 5 and (sizes.get("n", 0) < 257 or sizes["d_model"] >= 7)
+    cost = sizing(formula, EVERY_SIZE).cost
+    assert max(cost(sizes) for sizes in lone(formula, EVERY_SIZE, 4e6)) <= 1.2e8
+
+
 def test_one_sum_is_over_thousands() -> None:
     """Where that is cheap; what no sum runs over is small."""
     assert [named(s) for s in vast(find("attention.softmax"), EVERY_SIZE)] == [{"n": 2, "m": 8219}]
