@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from itertools import product
+from itertools import cycle, product
 
 from spec.language.evaluation.dimensions import Size, symbols_in, whole
 from spec.language.formula import Formula
@@ -50,22 +50,25 @@ def lone(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping
         for some, most in ((SOME, budget), ((FEWER[0],), LAYERED)):
             few = {each: some[place % len(some)] for place, each in enumerate(drawn.symbols)}
             few |= {each: STACK if each in layers else 1 for each in drawn.steps & set(few)}
-            sizes = supported.settled({**few, size: WIDTHS[1]})
+            sizes: Mapping[Size, int] = supported.settled({**few, size: WIDTHS[1]})
             if sizes[size] >= WIDTHS[1] and drawn.cost(sizes) <= most:
-                sizes = sizes if some == SOME else _less_narrow(drawn, supported, sizes, size)
+                sizes = sizes if some == SOME else _less_narrow(drawn, supported, sizes, size, budget)
                 found += [sizes] if sizes not in found else []
                 break
     return tuple(found)
 
 
 def _less_narrow(
-    drawn: Sizing, supported: Supported, sizes: Mapping[Size, int], large: Size
+    drawn: Sizing, supported: Supported, sizes: Mapping[Size, int], large: Size, budget: float
 ) -> Mapping[Size, int]:
-    """The same with more of each other size that costs next to nothing: of normalised rows of three entries little is left."""
-    raised = primes(SOME[1])
-    for size in sorted(set(drawn.symbols) - drawn.steps - {large}, key=str):
+    """The same with more of each other size, the cheapest first, where the budget has it or it costs next to nothing: of
+    normalised rows of three entries little is left.
+    """
+    raised = cycle(SOME[1:])
+    others = set(drawn.symbols) - drawn.steps - {large}
+    for size in sorted(others, key=lambda s: (drawn.cost({**sizes, s: SOME[1]}), str(s))):
         more = supported.settled({**sizes, size: next(raised)})
-        cheap = drawn.cost(more) <= NOTHING * drawn.cost(sizes)
+        cheap = drawn.cost(more) <= max(budget, NOTHING * drawn.cost(sizes))
         sizes = more if cheap and more[large] == sizes[large] else sizes
     return sizes
 
