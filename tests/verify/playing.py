@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import subprocess
 import sys
@@ -85,7 +86,9 @@ def played(
 @cache
 def _player() -> subprocess.Popen[str]:
     """One for all tests of a process; it ends with what it reads."""
-    return subprocess.Popen([sys.executable, "-c", PLAYER], stdin=PIPE, stdout=PIPE, text=True)
+    player = subprocess.Popen([sys.executable, "-c", PLAYER], stdin=PIPE, stdout=PIPE, text=True)
+    atexit.register(player.communicate)
+    return player
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from spec.language.proving.knowledge.certificates import Form
 from spec.language.proving.knowledge.linear import contradictory, follows, form
 from spec.language.proving.obligations import Unprovable
 from spec.language.proving.signs.sets import ANY_SIGN, NEGATIVE, NULL, POSITIVE, mirror
-from spec.language.proving.terms.polynomials import ONE, Atom, Poly, conjuncts, inside, parts_of
+from spec.language.proving.terms.polynomials import ONE, Atom, Poly, conjuncts, inside
 
 if TYPE_CHECKING:
     from spec.language.proving.rules.normal import Normal
@@ -117,12 +117,11 @@ class Facts:
         yield from self._bounds(poly)
 
     def _bounds(self, poly: Poly) -> Iterator[Form]:
-        for atom in parts_of(poly):
-            if atom.kind in ("look_up", "floor"):
-                for bound in self.normal.bounds_of(atom, self):
-                    more = form(bound)
-                    if more is not None:
-                        yield more
+        for atom in poly.rounded:
+            for bound in self.normal.bounds_of(atom, self):
+                more = form(bound)
+                if more is not None:
+                    yield more
 
     # Deciding ----------------------------------------------------------------------------------------------------------
 

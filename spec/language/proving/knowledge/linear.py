@@ -54,6 +54,11 @@ def _tight(terms: dict[str, int], constant: int) -> Form:
 
 def contradictory(forms: Iterable[Form]) -> bool:
     """Whether no integers satisfy the inequalities, as far as elimination can tell and its certificate shows."""
+    return _asked(tuple(forms))
+
+
+@lru_cache(maxsize=1 << 14)
+def _asked(forms: tuple[Form, ...]) -> bool:
     return _contradictory(_numbered(forms))
 
 

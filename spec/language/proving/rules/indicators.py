@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from spec.language.proving.knowledge.facts import Facts
@@ -18,9 +19,14 @@ def at_least_zero(n: Normal, poly: Poly, facts: Facts) -> Poly:
     constant = poly.constant
     if constant is not None:
         return ONE if constant >= 0 else ZERO
+    return n.decided(_in_lowest_terms(poly), facts)
+
+
+@lru_cache(maxsize=1 << 14)
+def _in_lowest_terms(poly: Poly) -> Atom:
     divisor, slopes = whole(Poly({m: c for m, c in poly.terms.items() if m != UNIT}))
     rest = (poly.terms.get(UNIT) or Fraction(0)) / divisor
-    return n.decided(Atom("ge", "", (slopes + rest.numerator // rest.denominator,)), facts)
+    return Atom("ge", "", (slopes + rest.numerator // rest.denominator,))
 
 
 def equal(n: Normal, poly: Poly, facts: Facts) -> Poly:

@@ -208,9 +208,10 @@ class Normal:
 
     def mul(self, p: Poly, q: Poly, facts: Facts) -> Poly:
         """The product, multiplied out and reduced."""
-        for value, other in ((p.constant, q), (q.constant, p)):
-            if value is not None:
-                return other.scaled(value)
+        if (value := p.constant) is not None:
+            return q.scaled(value)
+        if (value := q.constant) is not None:
+            return p.scaled(value)
         self.limits.rewrites(len(p.terms) * len(q.terms))
         parts = []
         for m, c in p.terms.items():

@@ -251,6 +251,11 @@ class Poly:
             for m, c in self.terms.items()
         )
 
+    @Once
+    def rounded(self) -> tuple[Atom, ...]:
+        """Look-ups and floors inside, at any depth, whose bounds are known."""
+        return tuple(dict.fromkeys(atom for atom in parts_of(self) if atom.kind in ("look_up", "floor")))
+
     @property
     def conditions(self) -> tuple[Atom, ...]:
         """The conditions that occur in its monomials."""

@@ -52,11 +52,12 @@ def rebuild(n: Normal, poly: Poly, change: Change, facts: Facts) -> Poly:
         out, here = ONE, facts
         for lit in mono.lits:
             held = lit.poly if change.leaves(lit) else rebuild_condition(n, lit, change, here)
-            out = n.mul(out, held, facts)
+            out = held if out is ONE else n.mul(out, held, facts)
             here = here.assume_value(held)
         for atom, k in mono.pows:
             value = atom.poly if change.leaves(atom) else rebuild_atom(n, atom, change, here)
-            out = n.mul(out, n.power(value, k, here), facts)
+            factor = value if k == 1 else n.power(value, k, here)
+            out = factor if out is ONE else n.mul(out, factor, facts)
         if mono.exponent is not None:
             out = n.mul(out, n.exp(rebuild(n, mono.exponent, change, here), here), facts)
         parts.append(out.scaled(c))
