@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from spec.language.arrays import DISCRETE
-from spec.language.evaluation.evaluate import bound
 from spec.language.evaluation.precision import FORMATS, Precision
 from spec.language.formula import Formula
 from spec.language.registry import find
-from verify.inputs.regimes import DATA, Regime
+from verify.inputs.regimes import DATA
+from verify.oracle import BALLS, Arithmetic, Oracle
+from verify.remembered import Answer
 
 from . import examples
 from .drawing import Reals
@@ -49,14 +51,26 @@ def has_one(formula: Formula) -> bool:
     return formula.law is None
 
 
-def measure(formula: Formula, dtype: str, regime: Regime | None = None, seed: int = 0) -> Measured:
+def measure(formula: Formula, dtype: str) -> Measured:
     """Our implementation in ``dtype`` against the statement at one example."""
-    given = examples.inputs(formula, None if regime is None else regime.draw, seed, dtype)
-    stated = bound(formula, given, dtype=dtype)
+    return _measured(formula, dtype, [examples.inputs(formula, dtype=dtype)])[0]
+
+
+def _measured(formula: Formula, dtype: str, every: Sequence[Mapping[str, Any]]) -> list[Measured]:
+    """The same at several examples, of which the statement is asked together."""
+    flat, oracle = formula.flat(), Oracle()
+    model = Precision.of(dtype, formula.choose()["intermediates"])
+    stated = oracle.ask(flat, every, Arithmetic(model), dtype)
     # Balls where the reference's own rounding would show; elsewhere the float64 walk, whose error is part of the bound.
-    truths = examples.exact(formula, given) if dtype == "float64" else [value for value, _ in stated]
-    found, truth = _entries(examples.run(formula, given, dtype)), _entries(truths)
-    allowed = _entries([limit for _, limit in stated])
+    truths = oracle.ask(flat, every, BALLS, dtype) if dtype == "float64" else stated
+    found = [examples.run(formula, given, dtype) for given in every]
+    return [_worst(*each) for each in zip(found, truths, stated, strict=True)]
+
+
+def _worst(got: Iterable[Reals], truths: Answer, stated: Answer) -> Measured:
+    """The entry with the largest error/bound."""
+    found, truth = _entries(got), _entries(value for value, _ in truths)
+    allowed = _entries(limit for _, limit in stated)
     with np.errstate(all="ignore"):
         error = np.abs(found - truth)
         ratio = np.where(error == 0, 0.0, error / allowed)
@@ -114,13 +128,11 @@ def example_words(formula: Formula) -> str:
 @cache
 def by_regime(formula_id: str, dtype: str, draws: int = DRAWS) -> dict[str, float]:
     """For each regime of data the largest error/bound over some draws; regimes in which nothing is judged are left out."""
-    formula, found = find(formula_id), dict[str, float]()
-    for regime in DATA:
-        ratios = [
-            m.ratio
-            for seed in range(draws)
-            if np.isfinite((m := measure(formula, dtype, regime, seed)).bound)
-        ]
-        if ratios:
-            found[regime.name] = max(ratios)
+    formula = find(formula_id)
+    every = [examples.inputs(formula, regime.draw, seed, dtype) for regime in DATA for seed in range(draws)]
+    names = [regime.name for regime in DATA for _ in range(draws)]
+    found = dict[str, float]()
+    for name, measured in zip(names, _measured(formula, dtype, every), strict=True):
+        if np.isfinite(measured.bound):
+            found[name] = max(measured.ratio, found.get(name, 0.0))
     return found
