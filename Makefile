@@ -48,13 +48,14 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("attnspec needs Python 3.11 or newer; try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv .venv
 
-# Two levels: `verify` and `bench` need the packages and the peers, the rest needs all extras.
+# Two levels: `verify` and `bench` need the packages and the peers, the rest needs all extras. Modules are compiled when they are
+# first imported: of the thousands that are installed few ever are.
 .venv/.ready-verify: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Setting up .venv (once, about a minute) ..."
-	$(BIN)/python -m pip install -qq -c constraints.txt -e '.[peers]'
+	$(BIN)/python -m pip install -qq --no-compile -c constraints.txt -e '.[peers]'
 	@touch $@
 
 .venv/.ready-all: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Setting up .venv with all extras (once, about a minute) ..."
-	$(BIN)/python -m pip install -qq -c constraints.txt -e '.[peers,docs,dev]'
+	$(BIN)/python -m pip install -qq --no-compile -c constraints.txt -e '.[peers,docs,dev]'
 	@touch $@ .venv/.ready-verify

@@ -390,9 +390,9 @@ def test_the_command_checks_anew_where_it_is_told_to(folder: Path) -> None:
         "-m",
         "verify",
         "check",
-        "impl.recurrent:rnn",
+        "impl.similarity:cosine",
         "--formula",
-        "recurrent.rnn",
+        "similarity.cosine",
         "--verbose",
     ]
     command += ["--max-examples", "20"]

@@ -58,11 +58,13 @@ def test_a_gradient_cut_inside_a_deep_model_is_falsified(formula_id, name):
 
 def test_what_nothing_was_said_of_is_named():
     """A check that conforms does not keep to itself that the bound was nowhere small against most of what it compared."""
-    right = next(v for v in variants(("transformer.decoder",)) if v.is_right)
-    report = check(right.call, "transformer.decoder", dtypes=("float32",), causes=False, **right.options)
+    right = next(v for v in variants(("bert.encoder",)) if v.is_right)
+    report = check(
+        right.call, "bert.encoder", dtypes=("float32",), max_examples=12, causes=False, **right.options
+    )
     (gradient,) = (c for c in report.checks if c.name == "gradient in float32")
     assert gradient.verdict == "conforms"
-    assert "of 20) no number was large against its bound" in gradient.message
+    assert "of 21) no number was large against its bound" in gradient.message
 
 
 def test_few_examples_are_added_to_those_that_were_asked_for():
