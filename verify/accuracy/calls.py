@@ -28,8 +28,10 @@ from verify.properties.values import Judge
 from verify.subject.caller import Caller
 from verify.subject.returned import unconnected, values
 
-MEMBERS, COST = (67, 2), 5e6
-"""So many equal members has a batch; the more if they then cost no more than so much (:mod:`verify.inputs.sizes`)."""
+MEMBERS, COST, DEAR = (67, 17, 2), 5e6, 2.5e7
+"""So many equal members has a batch; the most if they then cost no more than so much (:mod:`verify.inputs.sizes`), and where no
+example of a statement is as cheap, as of layers one upon another, the next if they cost no more than that.
+"""
 
 
 @dataclass(frozen=True)
@@ -187,9 +189,9 @@ def _called(judge: Judge, example: Example, way: Way) -> Example:
             for tensor in judge.formula.tensors
             if tensor.role in ("data", "mask") and isinstance(inputs.get(tensor.name), np.ndarray)
         }
-        many, few = MEMBERS
-        cost = sizing(judge.formula, example.supported).cost(example.sizes)
-        members = many if many * cost <= COST else few
+        drawn = sizing(judge.formula, example.supported)
+        cost, (many, some, few) = drawn.cost(example.sizes), MEMBERS
+        members = many if many * cost <= COST else some if drawn.dear and some * cost <= DEAR else few
         batch = (members, *batch)
         stacked = {id(value): np.stack([value] * members) for value in own.values()}
         inputs |= {name: stacked[id(value)] for name, value in own.items()}

@@ -8,7 +8,7 @@ from functools import partial
 
 from spec.language.evaluation.dimensions import Size
 from verify.inputs.examples import Example
-from verify.inputs.lone_sizes import PAST, lone, lone_sums, vast, whole_data
+from verify.inputs.lone_sizes import PAST, beside_one, lone, lone_sums, vast, whole_data
 from verify.inputs.realistic_examples import UNUSUAL, realistic, unit_weights
 from verify.inputs.realistic_sizes import (
     BUDGET,
@@ -35,11 +35,11 @@ EXAMPLES = 2
 BACKWARD, ENTRIES = 0.02, 6e5
 """For gradients, and for the additional ones of few entries: the share of the budget for the widest values, as there are many
 more lines; and the most entries that inputs have, for their gradients have as many in every sample."""
-FEW = 0.25
-"""The share of these entries where there are several such examples."""
-BROAD, SHORT, ALIGNED = {"float32": 3.2e7}, 3.2e6, 1e8
+FEW, LONE = 0.25, 1.5e6
+"""The share of these entries where there are several such examples; and how many there may be where one size alone is large."""
+BROAD, SHORT, ALIGNED, WHOLE = {"float32": 3.2e7}, 3.2e6, 1e8, 1.3e8
 """What an example may cost of which no size is small; and in 16-bit types, as what is coarse shows more in float32. And one whose
-sizes are whole blocks."""
+sizes are whole blocks; and one whose data are large along each axis."""
 PATIENCE = 2.0
 """Seconds of processor time that a call may take: a callable of many small steps is graded at smaller sizes."""
 
@@ -107,7 +107,7 @@ def long_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
         steps = None  # as many steps of a wider one are graded already
     if steps is not None and _affordable(setting, dtype, steps):
         yield realistic(judge.formula, steps, dtype, setting.seed, False, caller.sizes)
-    layers = deep(judge.formula, caller.sizes, kind == "value")
+    layers = deep(judge.formula, caller.sizes)
     if layers is None or not _affordable(setting, dtype, layers):
         return
     masked = kind == "value" and caller.takes_mask and any(t.role == "mask" for t in judge.formula.tensors)
@@ -127,16 +127,19 @@ def single_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example
 
 def lone_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     """One size large at a time, for gradients: of these a kernel may take another way in each. For values one sum at a time, of
-    those that are short in all other examples, with a mask, too.
+    those that are short in all other examples, with a mask, too; and one position beside many.
     """
     judge, caller = setting.judge, setting.caller
     if caller.sizes.few or dtype not in BROAD:
         return
     if kind == "gradient":
         every = lone(judge.formula, caller.sizes, BACKWARD * BUDGET)
-        every = tuple(sizes for sizes in every if entries(judge.formula, sizes) <= ENTRIES)
+        every = tuple(sizes for sizes in every if entries(judge.formula, sizes) <= LONE)
     else:
-        every = lone_sums(judge.formula, caller.sizes, ALIGNED)
+        every = (
+            *lone_sums(judge.formula, caller.sizes, ALIGNED),
+            *beside_one(judge.formula, caller.sizes, ALIGNED),
+        )
     axes = {size for item in judge.formula.tensors if item.role == "mask" for size in item.shape}
     for sizes in every:
         masked = kind == "value" and caller.takes_mask and any(sizes.get(size, 0) >= PAST for size in axes)
@@ -157,7 +160,7 @@ def vast_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
         times = entries(judge.formula, sizes) / max(entries(judge.formula, few), 1)
         if not setting.clock.over and times * _seconds(setting, dtype, few) <= PATIENCE:
             yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
-    data = whole_data(judge.formula, caller.sizes, ALIGNED)
+    data = whole_data(judge.formula, caller.sizes, ALIGNED, WHOLE)
     if data is not None and _affordable(setting, dtype, data):
         yield realistic(judge.formula, data, dtype, setting.seed, False, caller.sizes)
 

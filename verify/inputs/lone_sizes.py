@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import lru_cache
 from itertools import cycle, product
 
-from spec.language.evaluation.dimensions import Size, symbols_in, whole
+from spec.language.evaluation.dimensions import Size, is_size, symbols_in, whole
 from spec.language.formula import Formula
 from verify.inputs.large_sizes import vast_sizes
 from verify.inputs.realistic_sizes import (
@@ -14,6 +14,7 @@ from verify.inputs.realistic_sizes import (
     FEWER,
     MOST,
     SOME,
+    STACK,
     STEPS,
     WIDTHS,
     aligned,
@@ -27,8 +28,6 @@ from verify.inputs.realistic_sizes import (
 from verify.inputs.size_rules import Supported
 from verify.inputs.sizes import Sizing, entries, sizing
 
-STACK = 2
-"""Layers where one size is large: the later may be other than the first."""
 PAST, STACKED = 263, 1.95e8
 """How many terms a sum has that alone has many, past 2⁸ by several, and what an example of such may cost."""
 LAYERED, NOTHING = 2e8, 1.02
@@ -52,24 +51,24 @@ def lone(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping
             few |= {each: STACK if each in layers else 1 for each in drawn.steps & set(few)}
             sizes: Mapping[Size, int] = supported.settled({**few, size: WIDTHS[1]})
             if sizes[size] >= WIDTHS[1] and drawn.cost(sizes) <= most:
-                sizes = sizes if some == SOME else _less_narrow(drawn, supported, sizes, size, budget)
+                sizes = sizes if some == SOME else _less_narrow(drawn, supported, sizes, {size}, budget)
                 found += [sizes] if sizes not in found else []
                 break
     return tuple(found)
 
 
 def _less_narrow(
-    drawn: Sizing, supported: Supported, sizes: Mapping[Size, int], large: Size, budget: float
+    drawn: Sizing, supported: Supported, sizes: Mapping[Size, int], large: Set[Size], budget: float = 0.0
 ) -> Mapping[Size, int]:
     """The same with more of each other size, the cheapest first, where the budget has it or it costs next to nothing: of
     normalised rows of three entries little is left.
     """
     raised = cycle(SOME[1:])
-    others = set(drawn.symbols) - drawn.steps - {large}
+    others = set(drawn.symbols) - drawn.steps - large
     for size in sorted(others, key=lambda s: (drawn.cost({**sizes, s: SOME[1]}), str(s))):
         more = supported.settled({**sizes, size: next(raised)})
         cheap = drawn.cost(more) <= max(budget, NOTHING * drawn.cost(sizes))
-        sizes = more if cheap and more[large] == sizes[large] else sizes
+        sizes = more if cheap and all(more[each] == sizes[each] for each in large) else sizes
     return sizes
 
 
@@ -89,11 +88,39 @@ def lone_sums(formula: Formula, supported: Supported, budget: float) -> tuple[Ma
             continue
         start = {size: few[place % len(few)] for place, size in enumerate(drawn.symbols)}
         start |= {size: STEPS if size in drawn.along else several for size in drawn.steps & set(start)}
-        offered = longer(length, supported.settled(start), drawn, supported, WIDTHS[1], PAST)
+        start = supported.settled(start)
+        offered = longer(length, start, drawn, supported, WIDTHS[1], PAST)
         fine = [
             sizes for sizes in offered if drawn.cost(sizes) <= STACKED and entries(formula, sizes) <= MOST
         ]
-        found += [min(fine, key=drawn.cost)] if fine else []
+        if fine:
+            chosen: Mapping[Size, int] = min(fine, key=drawn.cost)
+            large = {size for size in start if chosen[size] != start[size]}
+            found.append(chosen if few == SOME else _less_narrow(drawn, supported, chosen, large))
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def beside_one(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping[Size, int], ...]:
+    """One position of all inputs but one, and many of that, as where a text is made token by token; nothing where there is one
+    input of positions, or no sum runs over them. Else as :func:`lone_sums`.
+    """
+    drawn, found = sizing(formula, supported), []
+    layers = drawn.steps & set(drawn.symbols) - drawn.along
+    data = [item for item in formula.tensors if item.role == "data"]
+    axes = [of for item in data for of in item.shape[: -1 if item.domain == "real" else None]]
+    positions = {of for of in axes if is_size(of)} - drawn.steps
+    summed = {size for length in lengths(formula) for size in symbols_in(length)}
+    for size in (each for each in drawn.symbols if each in positions & summed and len(positions) > 1):
+        for several, some in product((STACK, 1) if layers else (1,), (SOME, FEWER)):
+            few = {each: some[place % len(some)] for place, each in enumerate(drawn.symbols)}
+            few |= dict.fromkeys(positions, 1)
+            few |= {each: several if each in layers else 1 for each in drawn.steps & set(few)}
+            sizes = supported.settled({**few, size: PAST})
+            if sizes[size] >= PAST and drawn.cost(sizes) <= budget and entries(formula, sizes) <= MOST:
+                narrow = some == FEWER
+                found.append(_less_narrow(drawn, supported, sizes, positions) if narrow else sizes)
+                break
     return tuple(found)
 
 
@@ -105,8 +132,13 @@ def vast(formula: Formula, supported: Supported) -> tuple[Mapping[Size, int], ..
 
 
 @lru_cache(maxsize=256)
-def whole_data(formula: Formula, supported: Supported, budget: float) -> Mapping[Size, int] | None:
-    """Sizes at which real inputs are large along each axis, many positions of wide rows, and nothing else is; one layer."""
+def whole_data(
+    formula: Formula, supported: Supported, budget: float, most: float
+) -> Mapping[Size, int] | None:
+    """Sizes at which real inputs are large along each axis, many positions of wide rows, and so is what else is affordable: two
+    layers first, then other sizes, the cheapest first. It may cost ``most``; nothing where another example, of the ``budget``,
+    has them.
+    """
     drawn = sizing(formula, supported)
     axes = {
         size
@@ -127,8 +159,21 @@ def whole_data(formula: Formula, supported: Supported, budget: float) -> Mapping
     )
     if any(all(others[size] >= ALIGNED[-1] for size in large) for others in graded):
         return None
-    fine = drawn.cost(sizes) <= budget and entries(formula, sizes) <= MOST
-    return sizes if fine and all(sizes[size] >= WIDTHS[1] for size in large) else None
+
+    def fine(sizes: Mapping[Size, int]) -> bool:
+        wide = all(sizes[size] >= WIDTHS[1] for size in large)
+        return wide and drawn.cost(sizes) <= most and entries(formula, sizes) <= MOST
+
+    if not fine(sizes):
+        return None
+    layers = drawn.steps & set(drawn.symbols) - drawn.along
+    more = supported.settled({**sizes, **dict.fromkeys(layers, STACK)})
+    sizes = more if fine(more) else sizes
+    rest = set(drawn.symbols) - drawn.steps - set(large)
+    for size in sorted(rest, key=lambda s: (drawn.cost({**sizes, s: WIDTHS[1]}), str(s))):
+        more = supported.settled({**sizes, size: max(WIDTHS[1], sizes[size])})
+        sizes = more if fine(more) else sizes
+    return sizes
 
 
-__all__ = ["PAST", "lone", "lone_sums", "vast", "whole_data"]
+__all__ = ["PAST", "beside_one", "lone", "lone_sums", "vast", "whole_data"]

@@ -30,16 +30,18 @@ them, and what an example of such may cost.
 """
 PROPORTIONS = ((2, 128, 64), (8, 512, 16), (4, 256, 32))
 """Heads, width and rows of models of usual proportions: a small one, and as large a one as is affordable."""
-LAYERS, DEEP, SOME, FEWER = 6, 13, (5, 7, 11), (3, 5, 4)
-"""Layers of a deep example for gradients, and for values (usual models have 12); its other sizes: a row of two entries is always
-the same once it is normalised. And fewer."""
-STEPS = 3
-"""Steps of a recurrence: a line each, many times over; and layers of a stack whose later ones may be other than the first."""
+DEEP, SOME, FEWER = 13, (5, 7, 11), (3, 5, 4)
+"""Layers of a deep example (usual models have 12); its other sizes: a row of two entries is always the same once it is
+normalised. And fewer."""
+STEPS, STACK = 3, 2
+"""Steps of a recurrence: a line each, many times over; and layers of a stack whose later ones may be other than the first. Where
+something else is large there are as few as show that.
+"""
 LONG, BROAD = (521, 263, 131, 67), (67, 37)
 """Steps of a long recurrence, and other sizes where none is small: past 2⁹, 2⁸, 2⁷ and 2⁶, 2⁶ and 2⁵."""
 MODERATE = 17
 """Steps and all other sizes of which gradients are looked at together."""
-BACKWARD = 2e7
+BACKWARD = 3e7
 """What an example of many steps may cost whose gradients are looked at."""
 STEPPING = 1.2e8
 """The same where values are: all networks of one layer."""
@@ -102,32 +104,31 @@ def _none_small(
 
 @lru_cache(maxsize=256)
 def long(formula: Formula, supported: Supported, values: bool) -> Mapping[Size, int] | None:
-    """Many steps of a sequence, most for values, and else small sizes; None where nothing is, or is affordable. Of layers a few
-    where values are looked at: later ones may be other than the first.
+    """Many steps of a sequence, most for values, and else small sizes; None where nothing is, or is affordable. Of layers a few,
+    where that is affordable: later ones may be other than the first.
     """
     drawn = sizing(formula, supported)
     along = drawn.along
-    layers = STEPS if values and drawn.steps & set(drawn.symbols) - along else 1
+    stacked = bool(drawn.steps & set(drawn.symbols) - along)
+    several = ((STEPS,) if values else (STACK, 1)) if stacked else (1,)
+    steps = LONG if values and stacked else LONG[:1] if values else (*LONG[1:], BROAD[-1])
     few = {size: FEW[place % len(FEW)] for place, size in enumerate(drawn.symbols)}
-    for steps in (LONG if layers > 1 else LONG[:1] if values else BROAD) if along else ():
-        sizes = supported.settled(
-            {**few, **dict.fromkeys(drawn.steps, layers), **dict.fromkeys(along, steps)}
-        )
+    for layers, many in product(several, steps) if along else ():
+        sizes = supported.settled({**few, **dict.fromkeys(drawn.steps, layers), **dict.fromkeys(along, many)})
         if drawn.cost(sizes) <= (STEPPING if values else BACKWARD):
             return sizes
     return None
 
 
 @lru_cache(maxsize=256)
-def deep(formula: Formula, supported: Supported, values: bool) -> Mapping[Size, int] | None:
-    """More layers than other examples have, most for values, and else small sizes; None where there are none."""
+def deep(formula: Formula, supported: Supported) -> Mapping[Size, int] | None:
+    """More layers than other examples have, and else small sizes; None where there are none."""
     drawn = sizing(formula, supported)
     layers = drawn.steps & set(drawn.symbols) - drawn.along
     if not layers:
         return None
     few = {size: SOME[place % len(SOME)] for place, size in enumerate(drawn.symbols)}
-    many = DEEP if values else LAYERS
-    return supported.settled({**few, **dict.fromkeys(drawn.along, STEPS), **dict.fromkeys(layers, many)})
+    return supported.settled({**few, **dict.fromkeys(drawn.along, STEPS), **dict.fromkeys(layers, DEEP)})
 
 
 def long_steps(formula: Formula, sizes: Mapping[Size, int]) -> frozenset[Size]:
@@ -305,6 +306,7 @@ __all__ = [
     "FEWER",
     "MOST",
     "SOME",
+    "STACK",
     "STEPS",
     "WIDTHS",
     "lengths",
