@@ -41,7 +41,7 @@ LONG, BROAD = (521, 263, 131, 67), (67, 37)
 """Steps of a long recurrence, and other sizes where none is small: past 2⁹, 2⁸, 2⁷ and 2⁶, 2⁶ and 2⁵."""
 MODERATE = 17
 """Steps and all other sizes of which gradients are looked at together."""
-BACKWARD = 3e7
+BACKWARD = 2e7
 """What an example of many steps may cost whose gradients are looked at."""
 STEPPING = 1.2e8
 """The same where values are: all networks of one layer."""

@@ -207,7 +207,7 @@ def test_steps_are_many_and_so_are_layers() -> None:
     assert back.pop("T") == 67
     assert max(back.values()) <= 5
     stacked = named(long(find("recurrent.lstm_stacked"), EVERY_SIZE, False))
-    assert (stacked["T"], stacked["L"]) == (67, 2)
+    assert (stacked["T"], stacked["L"]) == (37, 2)
     assert named(long(find("recurrent.lstm"), EVERY_SIZE, True))["T"] == 521
     assert named(deep(find("transformer.encoder"), EVERY_SIZE))["L"] == 13
     assert long(find("attention.softmax"), EVERY_SIZE, True) is None
