@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import cycle, product
 
@@ -42,19 +42,22 @@ def lone(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping
     budget the others are fewer, and it may be dearer. Of layers there are two: the later may be other than the first.
     """
     drawn, found = sizing(formula, supported), []
-    layers = drawn.steps & set(drawn.symbols) - drawn.along
     for size in drawn.symbols:
         if size in drawn.steps:
             continue
         for some, most in ((SOME, budget), ((FEWER[0],), LAYERED)):
-            few = {each: some[place % len(some)] for place, each in enumerate(drawn.symbols)}
-            few |= {each: STACK if each in layers else 1 for each in drawn.steps & set(few)}
-            sizes: Mapping[Size, int] = supported.settled({**few, size: WIDTHS[1]})
+            sizes: Mapping[Size, int] = supported.settled({**_few(drawn, some, STACK), size: WIDTHS[1]})
             if sizes[size] >= WIDTHS[1] and drawn.cost(sizes) <= most:
                 sizes = sizes if some == SOME else _less_narrow(drawn, supported, sizes, {size}, budget)
                 found += [sizes] if sizes not in found else []
                 break
     return tuple(found)
+
+
+def _few(drawn: Sizing, some: Sequence[int], layers: int, steps: int = 1) -> dict[Size, int]:
+    """Small sizes in turn, so many layers, and so many steps of a sequence."""
+    few = {size: some[place % len(some)] for place, size in enumerate(drawn.symbols)}
+    return few | {size: steps if size in drawn.along else layers for size in drawn.steps & set(few)}
 
 
 def _less_narrow(
@@ -63,12 +66,28 @@ def _less_narrow(
     """The same with more of each other size, the cheapest first, where the budget has it or it costs next to nothing: of
     normalised rows of three entries little is left.
     """
-    raised = cycle(SOME[1:])
-    others = set(drawn.symbols) - drawn.steps - large
-    for size in sorted(others, key=lambda s: (drawn.cost({**sizes, s: SOME[1]}), str(s))):
-        more = supported.settled({**sizes, size: next(raised)})
-        cheap = drawn.cost(more) <= max(budget, NOTHING * drawn.cost(sizes))
-        sizes = more if cheap and all(more[each] == sizes[each] for each in large) else sizes
+
+    def cheap(before: Mapping[Size, int], after: Mapping[Size, int]) -> bool:
+        return drawn.cost(after) <= max(budget, NOTHING * drawn.cost(before))
+
+    return _raised(drawn, supported, sizes, large, SOME[1:], cheap)
+
+
+def _raised(
+    drawn: Sizing,
+    supported: Supported,
+    sizes: Mapping[Size, int],
+    kept: Set[Size],
+    offered: Sequence[int],
+    fine: Callable[[Mapping[Size, int], Mapping[Size, int]], bool],
+) -> Mapping[Size, int]:
+    """The same with what is ``offered``, in turn, of each size not ``kept``, the cheapest first, where that is ``fine``."""
+    turn = cycle(offered)
+    others = set(drawn.symbols) - drawn.steps - kept
+    for size in sorted(others, key=lambda s: (drawn.cost({**sizes, s: offered[0]}), str(s))):
+        more = supported.settled({**sizes, size: next(turn)})
+        if fine(sizes, more) and all(more[each] == sizes[each] for each in kept):
+            sizes = more
     return sizes
 
 
@@ -86,9 +105,7 @@ def lone_sums(formula: Formula, supported: Supported, budget: float) -> tuple[Ma
     for length, several, few in tried:
         if any(whole(length, sizes) >= WIDTHS[1] for sizes in (*graded, *found)):
             continue
-        start = {size: few[place % len(few)] for place, size in enumerate(drawn.symbols)}
-        start |= {size: STEPS if size in drawn.along else several for size in drawn.steps & set(start)}
-        start = supported.settled(start)
+        start = supported.settled(_few(drawn, few, several, STEPS))
         offered = longer(length, start, drawn, supported, WIDTHS[1], PAST)
         fine = [
             sizes for sizes in offered if drawn.cost(sizes) <= STACKED and entries(formula, sizes) <= MOST
@@ -113,9 +130,7 @@ def beside_one(formula: Formula, supported: Supported, budget: float) -> tuple[M
     summed = {size for length in lengths(formula) for size in symbols_in(length)}
     for size in (each for each in drawn.symbols if each in positions & summed and len(positions) > 1):
         for several, some in product((STACK, 1) if layers else (1,), (SOME, FEWER)):
-            few = {each: some[place % len(some)] for place, each in enumerate(drawn.symbols)}
-            few |= dict.fromkeys(positions, 1)
-            few |= {each: several if each in layers else 1 for each in drawn.steps & set(few)}
+            few = {**_few(drawn, some, several), **dict.fromkeys(positions, 1)}
             sizes = supported.settled({**few, size: PAST})
             if sizes[size] >= PAST and drawn.cost(sizes) <= budget and entries(formula, sizes) <= MOST:
                 narrow = some == FEWER
@@ -150,9 +165,7 @@ def whole_data(
     large = [size for size in drawn.symbols if size in axes - drawn.steps]
     if len(large) < 2:
         return None
-    sizes = {size: FEWER[place % len(FEWER)] for place, size in enumerate(drawn.symbols)}
-    sizes |= dict.fromkeys(drawn.steps & set(sizes), 1) | dict(zip(large, primes(WIDTHS[1]), strict=False))
-    sizes = supported.settled(sizes)
+    sizes = supported.settled({**_few(drawn, FEWER, 1), **dict(zip(large, primes(WIDTHS[1]), strict=False))})
     graded = (
         *aligned(formula, supported, budget),
         *([found] if (found := broad(formula, supported, budget)) else []),
@@ -169,11 +182,7 @@ def whole_data(
     layers = drawn.steps & set(drawn.symbols) - drawn.along
     more = supported.settled({**sizes, **dict.fromkeys(layers, STACK)})
     sizes = more if fine(more) else sizes
-    rest = set(drawn.symbols) - drawn.steps - set(large)
-    for size in sorted(rest, key=lambda s: (drawn.cost({**sizes, s: WIDTHS[1]}), str(s))):
-        more = supported.settled({**sizes, size: max(WIDTHS[1], sizes[size])})
-        sizes = more if fine(more) else sizes
-    return sizes
+    return _raised(drawn, supported, sizes, set(large), WIDTHS[1:2], lambda _, after: fine(after))
 
 
 __all__ = ["PAST", "beside_one", "lone", "lone_sums", "vast", "whole_data"]

@@ -14,6 +14,8 @@ from spec.language.differentiation.gradients import vjp
 from spec.language.registry import find
 from verify.accuracy.calls import PLAIN, WAYS, Way, gradient_of, value_of, ways
 from verify.checking import check
+from verify.faults import Fault, Unsupported
+from verify.inputs.lone_sizes import lone_sums
 from verify.inputs.realistic_examples import realistic
 from verify.inputs.realistic_sizes import ladder
 from verify.inputs.size_rules import EVERY_SIZE
@@ -59,6 +61,25 @@ def test_an_example_is_called_in_each_way() -> None:
         assert found is not None
         assert np.all(np.abs(found.got["z"] - found.beside("z", exact)) <= found.beside("z", bound))
     assert tuple(seen) == every
+
+
+@pytest.mark.parametrize(
+    ("formula_id", "least"), [(ATTENTION, 67), ("transformer.encoder", 17), ("bert.encoder", 17)]
+)
+def test_some_batch_is_larger_than_a_fast_path_begins_at(formula_id: str, least: int) -> None:
+    """Of a stack, no example of which is as cheap as of one layer's statements, too."""
+    formula = find(formula_id)
+    members = []
+
+    def noted(*inputs: Any) -> Any:
+        members.append(len(inputs[0]))
+        raise NotImplementedError
+
+    judge, caller = Judge(formula), Caller(noted, formula)
+    for sizes in (*ladder(formula, EVERY_SIZE)[:1], *lone_sums(formula, EVERY_SIZE, 1e8)):
+        with pytest.raises((Fault, Unsupported)):
+            value_of(judge, caller, realistic(formula, sizes, "float32", 0, False), Way(batched=True))
+    assert least in members
 
 
 def test_gradients_of_a_batch_are_those_of_its_first_member() -> None:
