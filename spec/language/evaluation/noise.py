@@ -27,6 +27,7 @@ import numpy.typing as npt
 from spec.language.differentiation.gradients import vjp
 from spec.language.evaluation.batching import EXAMPLES, batched, bind_all, repeated
 from spec.language.evaluation.binding import bind
+from spec.language.evaluation.dimensions import whole
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.falling import Fallen, Places
 from spec.language.evaluation.functions import LARGEST_EXPONENT
@@ -51,6 +52,8 @@ type is the luck of one order, and a running mean does not have it.
 """
 SAMPLES = 32
 """Evaluations from which an error is estimated: enough to know a standard deviation to about one part in eight."""
+POOL = 1 << 14
+"""Random bytes that are drawn at once where few are asked for: a draw takes longer than what most of its uses need."""
 MEMORY = 3e7
 """Bytes that the tensors of samples evaluated side by side may hold at once; the other samples follow. The more there are, the
 fewer work out anew what they share."""
@@ -68,15 +71,19 @@ class Noise(Walk):
         precision: the types of the modelled implementation.
         random: where the roundings come from.
         samples: how many are drawn side by side.
+        exact: one more follows them, in which nothing is rounded.
     """
 
     certain = False
 
-    def __init__(self, precision: Precision, random: np.random.Generator, samples: int) -> None:
+    def __init__(
+        self, precision: Precision, random: np.random.Generator, samples: int, exact: bool = False
+    ) -> None:
         super().__init__()
         self.tracks = True  # so that it is told the largest exponent of a softmax
         self.unit, self.inner = precision.storage.unit, precision.operations.unit
-        self.random, self.samples = random, samples
+        self.random, self.samples, self._exact = random, samples + exact, exact
+        self._pool, self._used = np.empty(0, np.uint8), 0
         self._plain = Walk()
 
     # Making numbers: all are exact ---------------------------------------------------------------------------------------
@@ -99,12 +106,24 @@ class Noise(Walk):
 
     # Rounding ------------------------------------------------------------------------------------------------------------
 
-    def _drawn(self, shape: tuple[int, ...], low: float, high: float) -> Floats:
-        """One of two numbers at random for every sample and entry of an array of this shape: eight for each byte drawn."""
+    def _drawn(self, shape: tuple[int, ...], middle: float, spread: float) -> Floats:
+        """One of two numbers, as far from the middle, at random for every sample and entry of an array of this shape."""
         shape = (self.samples, *shape[1:]) if shape and shape[0] == 1 else shape
         entries = math.prod(shape)
-        drawn = np.frombuffer(self.random.bytes((entries + 7) // 8), np.uint8)
-        return _eights(low, high).take(drawn, axis=0).reshape(-1)[:entries].reshape(shape)
+        eights = _eights(middle, spread).take(self._bytes((entries + 7) // 8), axis=0)  # one for each bit
+        drawn = eights.reshape(-1)[:entries].reshape(shape)
+        if self._exact:
+            drawn[-1] = middle
+        return drawn
+
+    def _bytes(self, count: int) -> npt.NDArray[np.uint8]:
+        """So many random bytes, none of them used before."""
+        if count > POOL:
+            return np.frombuffer(self.random.bytes(count), np.uint8)
+        if self._used + count > self._pool.size:
+            self._pool, self._used = np.frombuffer(self.random.bytes(POOL), np.uint8), 0
+        self._used += count
+        return self._pool[self._used - count : self._used]
 
     def rounded(self, a: Num, roundings: float, tiny: Any = True) -> Num:
         """``a`` rounded at random, once or as functions do; what the storage type holds exactly stays as it is."""
@@ -114,7 +133,7 @@ class Noise(Walk):
         count = np.count_nonzero(inexact)
         if count:
             spread = self.unit * SPREAD * math.sqrt(1 if roundings == 1 else CAREFUL_ROUNDINGS)
-            found = self._drawn(a.value.shape, 1 - spread, 1 + spread)
+            found = self._drawn(a.value.shape, 1.0, spread)
             found *= a.value
             value = found if count == inexact.size else np.where(inexact, found, a.value)
             return Num(value, None, a.scale, softmax=a.softmax)
@@ -147,7 +166,7 @@ class Noise(Walk):
         variance = variance + squares * ((terms + 1) / 6 - 1 / terms + products)
         spread = np.sqrt(np.maximum(variance, 0.0, out=variance), out=variance)
         spread *= _inexact(first, max(self.inner, PLAIN))
-        drawn = self._drawn(total.shape, -self.inner * SPREAD, self.inner * SPREAD)
+        drawn = self._drawn(total.shape, 0.0, self.inner * SPREAD)
         drawn *= spread
         drawn += total
         return drawn
@@ -236,25 +255,32 @@ class Noise(Walk):
         relative = SPREAD * np.minimum(relative[:1], LARGEST_EXPONENT)
         if not relative.any():
             return a
-        drawn = self._drawn(np.broadcast_shapes(relative.shape, a.value.shape), -1.0, 1.0)
+        drawn = self._drawn(np.broadcast_shapes(relative.shape, a.value.shape), 0.0, 1.0)
         drawn *= np.sinh(relative)  # exp(±r) is cosh r ± sinh r
         drawn += np.cosh(relative)
+        if self._exact:
+            drawn[-1] = 1.0
         drawn *= a.value
         return Num(drawn, None, a.scale)
 
 
 @lru_cache(maxsize=64)
-def _eights(low: float, high: float) -> Floats:
+def _eights(middle: float, spread: float) -> Floats:
     """For each byte eight of two numbers, as its bits say."""
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
-    return np.asarray(bits * (high - low) + low, np.float64)
+    return np.where(bits, middle + spread, middle - spread)
 
 
 def _inexact(values: Floats, unit: float) -> npt.NDArray[np.bool_]:
     """Where a type of this roundoff does not hold the values: more bits than it has are not 0."""
-    beyond = (np.int64(1) << np.int64(max(53 + int(np.log2(unit)), FEWEST_BITS))) - 1
-    found: npt.NDArray[np.bool_] = (np.ascontiguousarray(values).view(np.int64) & beyond) != 0
+    found: npt.NDArray[np.bool_] = (np.ascontiguousarray(values).view(np.int64) & _beyond(unit)) != 0
     return found
+
+
+@lru_cache(maxsize=64)
+def _beyond(unit: float) -> np.int64:
+    """The last bits of float64 numbers, which a type of this roundoff does not have."""
+    return np.int64((1 << max(53 + int(np.log2(unit)), FEWEST_BITS)) - 1)
 
 
 # Errors -----------------------------------------------------------------------------------------------------------------------
@@ -275,31 +301,45 @@ def expected(
     """
     if samples < 1:
         raise ValueError(f"samples must be a whole number of at least 1; {samples!r} was given")
-    bindings = bind(flat, inputs)
-    # As a batch of one: lines that anybody else has asked for are compiled so.
-    exact = run(batched(flat), Walk(), bind_all(flat, [inputs]), every=False)
-    values = [exact.tensors[output.name].floats()[0] for output in flat.outputs]
-    turns = math.ceil(samples * exact.most / MEMORY)
-    del exact
-    several, together = repeated(flat), math.ceil(samples / max(turns, 1))
+    bindings, names = bind(flat, inputs), [output.name for output in flat.outputs]
+    values: list[Floats] | None = None
+    several, together = repeated(flat), samples
+    if finish is not None or (samples + 1) * _bytes(flat, bindings.sizes) > MEMORY:
+        # As a batch of one: lines that anybody else has asked for are compiled so.
+        exact = run(batched(flat), Walk(), bind_all(flat, [inputs]), every=False)
+        values = [exact.tensors[name].floats()[0] for name in names]
+        turns = math.ceil(samples * exact.most / MEMORY)
+        del exact
+        together = math.ceil(samples / max(turns, 1))
     random, left = np.random.default_rng(seed), samples
-    squares = [np.zeros_like(value) for value in values]
+    squares: list[Floats] = []
     while left:
-        bindings.sizes[EXAMPLES] = now = min(together, left)
-        done = run(several, Noise(precision, random, now), bindings, finish=finish, every=False)
-        left -= now
+        now = min(together, left)
+        noise = Noise(precision, random, now, exact=values is None)
+        bindings.sizes[EXAMPLES] = noise.samples
+        done = run(several, noise, bindings, finish=finish, every=False)
+        made = [done.tensors[name].floats() for name in names]
+        if values is None:
+            values, made = [one[-1] for one in made], [one[:-1] if len(one) > 1 else one for one in made]
+        squares, left = squares or [np.zeros_like(value) for value in values], left - now
         with np.errstate(
             all="ignore"
         ):  # what does not fit into float64 is infinite: no error is expected of it
-            for output, value, total in zip(flat.outputs, values, squares, strict=True):
-                off = done.tensors[output.name].floats() - value
-                total += now * np.mean(off**2, axis=0)  # it has one sample where nothing was rounded
+            for one, value, total in zip(made, values, squares, strict=True):
+                total += now * np.mean((one - value) ** 2, axis=0)  # one sample where nothing was rounded
     found = []
+    assert values is not None
     with np.errstate(all="ignore"):
         for value, total in zip(values, squares, strict=True):
             least = np.maximum(precision.storage.unit * SPREAD * np.abs(value), precision.storage.tiny)
             found.append((value, np.maximum(np.sqrt(total / samples), least)))
     return tuple(found)
+
+
+def _bytes(flat: Flat, sizes: Mapping[Any, int]) -> int:
+    """How many bytes the tensors of all lines hold."""
+    tensors = {line.name: line.left.tensor for line in flat.lines}
+    return sum(8 * math.prod(whole(size, sizes) for size in tensor.shape) for tensor in tensors.values())
 
 
 def expected_error(

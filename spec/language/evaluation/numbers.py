@@ -74,11 +74,16 @@ class Num:
     terms: int = 1
     top: float = math.inf
 
+    @property
+    def bare(self) -> bool:
+        """Whether it has values and nothing beside them."""
+        return self.error is None and self.scale is None and self.lost is None
+
     def view(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Num:
         """The same numbers rearranged by ``change``, which acts on every array alike."""
         value, error, scale, low, lost = self.value, self.error, self.scale, self.low, self.lost
         changed = change(value)
-        if error is None and scale is None and lost is None:  # nothing but values
+        if self.bare:
             return Num(changed, softmax=self.softmax, exact=self.exact, terms=self.terms, top=self.top)
         return Num(
             changed,

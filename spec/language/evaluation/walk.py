@@ -42,6 +42,8 @@ class Walk(Storing):
 
     def plus(self, a: Num, b: Num) -> Num:
         """a + b; the terms of sums among them may be added in any order, such as those of Σ onto the b of Σ + b."""
+        if a.bare and b.bare:
+            return self.rounded(Num(a.value + b.value), 1, tiny=False)
         counts, reaches = (a.terms, b.terms), (a.reached(), b.reached())
         parts = [reach for reach in reaches if reach is not None]
         relative = a.softmax is not None or b.softmax is not None
@@ -86,6 +88,8 @@ class Walk(Storing):
 
     def times(self, a: Num, b: Num) -> Num:
         """a * b; a bound on 0·anything is 0."""
+        if a.bare and b.bare:
+            return self.rounded(Num(a.value * b.value), 1)
         scale = None
         if a.scale is not None or b.scale is not None:
             a, b = self.normal(a), self.normal(b)

@@ -172,16 +172,19 @@ class _Form:
 
     def moved(self, kept: Callable[[Frame, tuple[int, ...]], Sliced]) -> Reader:
         """The places where slices are kept and numbers move: what recurrences ask for at every step."""
-        if not self.ascending or len(self.numbers) != 1:
+        if not self.ascending or not self.numbers:
             return lambda frame, shape: self.places(frame, shape, kept(frame, shape))
-        ((at, axis, number),) = self.numbers
+        numbers, parts = self.numbers, self.parts
 
         def read(frame: Frame, shape: tuple[int, ...]) -> Places:
-            sliced, value = kept(frame, shape), number(frame)
-            if sliced is None or not 0 <= value < shape[axis]:
-                return _looked_up(self.parts, frame, shape)
+            sliced = kept(frame, shape)
+            if sliced is None:
+                return _looked_up(parts, frame, shape)
             made = sliced[0].copy()
-            made[at] = value
+            for at, axis, number in numbers:
+                made[at] = value = number(frame)
+                if not 0 <= value < shape[axis]:
+                    return _looked_up(parts, frame, shape)
             chosen = tuple(made)
             return Places(lambda part: part[chosen], True)
 

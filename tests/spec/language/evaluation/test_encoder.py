@@ -56,7 +56,7 @@ def test_the_encoder_composed_of_statements_is_pytorchs(
     inputs = drawn(tokens, width, heads, inside, layers)
     (value,) = evaluate(encoder, inputs)
     ((again, sigma),) = expected_error(encoder, inputs, dtype="float64", samples=8)
-    np.testing.assert_array_equal(value, again)
+    assert (np.abs(again - value) <= FAR * sigma).all()  # sums in another order
     x = torch.tensor(inputs["x"])[None]
     with torch.no_grad():
         for place in range(layers):
