@@ -111,7 +111,7 @@ def long(formula: Formula, supported: Supported, values: bool) -> Mapping[Size, 
     along = drawn.along
     stacked = bool(drawn.steps & set(drawn.symbols) - along)
     several = ((STEPS,) if values else (STACK, 1)) if stacked else (1,)
-    steps = LONG if values and stacked else LONG[:1] if values else BROAD
+    steps = LONG if values and stacked else LONG[:1] if values else (*LONG[1:], BROAD[-1])
     few = {size: FEW[place % len(FEW)] for place, size in enumerate(drawn.symbols)}
     for layers, many in product(several, steps) if along else ():
         sizes = supported.settled({**few, **dict.fromkeys(drawn.steps, layers), **dict.fromkeys(along, many)})
