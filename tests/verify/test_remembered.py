@@ -390,9 +390,9 @@ def test_the_command_checks_anew_where_it_is_told_to(folder: Path) -> None:
         "-m",
         "verify",
         "check",
-        "impl.similarity:cosine",
+        "impl.attention:multi_head",
         "--formula",
-        "similarity.cosine",
+        "attention.multi_head",
         "--verbose",
     ]
     command += ["--max-examples", "20"]

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from verify.mutants import lstm, lstm_layers, transformer_decoders, wrong
+from verify.mutants import gru, lstm, lstm_layers, recurrent, transformer_decoders, wrong
 from verify.mutants import transformer_models as models
 from verify.mutants.attention import raw
 from verify.mutants.fast_paths import HeldBack
@@ -117,3 +117,20 @@ def gates_go_back_in_half_where_wide(*given: Tensor) -> lstm_layers.Three:
     """Rounds the gradient of all gates to float16 where states are wide."""
     wide = given[1].shape[-1] >= 2 * TILE
     return through(given, flows=lambda packed, l: back(packed, torch.float16, wide))
+
+
+@wrong(recurrent.RNN, dtypes=SINGLE)
+def states_go_back_in_bfloat16_where_very_long(
+    x: Tensor, h: Tensor, W_xh: Tensor, W_hh: Tensor, W_hy: Tensor
+) -> recurrent.Two:
+    """Rounds the gradient of each state to bfloat16 where a sequence has more than 256 elements."""
+    step, long = recurrent.stepping(W_xh, W_hh), x.shape[-2] > 2 * TILE
+    states = recurrent.run(x, h, lambda x, h: back(step(x, h), torch.bfloat16, long))
+    return states, recurrent.words(states, W_hy)
+
+
+@wrong(gru.GRU, dtypes=SINGLE)
+def states_of_a_unit_go_back_in_half_where_very_long(x: Tensor, h: Tensor, *weights: Tensor) -> Tensor:
+    """Rounds the gradient of each state to float16 where a sequence has 129 elements or more."""
+    long = x.shape[-2] > TILE
+    return recurrent.run(x, h, lambda x, h: back(gru.stepped(x, h, *weights), torch.float16, long))
