@@ -6,14 +6,16 @@ Of a long sequence: from which step on.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from spec.language.arrays import DISCRETE, Tensor
 from spec.language.differentiation.gradients import ADJOINT
+from spec.language.evaluation.batching import batched, bind_all
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.dimensions import Size
 from spec.language.evaluation.evaluate import run
@@ -22,6 +24,7 @@ from spec.language.evaluation.precision import FORMATS
 from spec.language.evaluation.stepping import Place
 from spec.language.evaluation.walk import Walk
 from spec.language.flatten import Flat
+from verify.extents import together
 from verify.inputs.examples import rounded
 from verify.properties.values import Reals
 
@@ -101,7 +104,7 @@ def placed(
 
     ``spreads`` tells what error is expected: outputs of different scales count alike.
     """
-    exact = run(flat, Walk(), bind(flat, inputs)).tensors
+    exact = run(flat, Walk(), bind(flat, inputs), every=False).tensors
     weights = {name: 1 / math.sqrt(float(np.mean(spread**2))) for name, spread in spreads.items()}
 
     def length(parts: Mapping[str, Reals]) -> float:
@@ -111,18 +114,15 @@ def placed(
     whole, entries = length(errors), sum(part.size for part in errors.values())
     if not math.isfinite(whole) or not whole:
         return Explained()
-    tried = []
-    for name in _names(flat, inputs):
-        for coarse in COARSE:
-            if FORMATS[coarse].unit <= FORMATS[dtype].unit:
-                continue
-            made = held(flat, inputs, name, coarse)
-            change = {out: made[out].floats() - exact[out].floats() for out in errors}
-            size = length(change)
-            if not math.isfinite(size) or not size:
-                continue
-            left = length({out: errors[out] - part for out, part in change.items()})
-            tried.append(Explained(name, coarse, 1 - left / whole, size / whole, entries=entries))
+    coarser = [coarse for coarse in COARSE if FORMATS[coarse].unit > FORMATS[dtype].unit]
+    candidates, tried = list(product(_names(flat, inputs), coarser)), []
+    for (name, coarse), made in zip(candidates, _each_held(flat, inputs, candidates), strict=True):
+        change = {out: made[out] - exact[out].floats() for out in errors}
+        size = length(change)
+        if not math.isfinite(size) or not size:
+            continue
+        left = length({out: errors[out] - part for out, part in change.items()})
+        tried.append(Explained(name, coarse, 1 - left / whole, size / whole, entries=entries))
     if not tried:
         return Explained()
     best = max(tried, key=lambda each: (round(each.share, 3), -len(each.name)))
@@ -146,9 +146,41 @@ def _names(flat: Flat, inputs: Mapping[str, Any]) -> Iterator[str]:
             yield str(item)
 
 
+def _each_held(
+    flat: Flat, inputs: Mapping[str, Any], candidates: Sequence[tuple[str, str]]
+) -> Iterator[Mapping[str, Reals]]:
+    """For each tensor and type the outputs with that tensor rounded to it: as many at once as examples are."""
+    many = together(flat, inputs)
+    for first in range(0, len(candidates), many):
+        rows = list(enumerate(candidates[first : first + many]))
+        every = [_with_rounded(inputs, name, dtype) for _, (name, dtype) in rows]
+
+        def finish(line: str, value: Any, place: Place | None, rows: Any = rows) -> Any:
+            own = [(row, dtype) for row, (name, dtype) in rows if name == line]
+            if not own:
+                return value
+            shape = (len(rows), *value.value.shape[1:])
+            values = np.array(np.broadcast_to(value.value, shape))
+            scale = None if value.scale is None else np.array(np.broadcast_to(value.scale, shape))
+            found = np.broadcast_to(value.floats(), shape)
+            for row, dtype in own:
+                values[row] = rounded(found[row], dtype)
+                if scale is not None:
+                    scale[row] = 0
+            return Num(values, None, scale)
+
+        done = run(batched(flat), Walk(), bind_all(flat, every), finish=finish, every=False).tensors
+        for row, _ in rows:
+            yield {output.name: done[output.name].floats()[row] for output in flat.outputs}
+
+
+def _with_rounded(inputs: Mapping[str, Any], name: str, dtype: str) -> Mapping[str, Any]:
+    return {**inputs, name: rounded(inputs[name], dtype)} if name in inputs else inputs
+
+
 def held(flat: Flat, inputs: Mapping[str, Any], name: str, dtype: str) -> dict[str, Any]:
     """Every tensor, with one of them rounded to a type."""
-    changed = {**inputs, name: rounded(inputs[name], dtype)} if name in inputs else inputs
+    changed = _with_rounded(inputs, name, dtype)
 
     def finish(line: str, value: Any, place: Place | None) -> Any:
         return Num(rounded(value.floats(), dtype)) if line == name else value

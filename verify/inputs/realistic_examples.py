@@ -73,7 +73,8 @@ def _weights(
     fans, made = _fans(formula, at), {}
     for item in formula.tensors:
         if item.role == "parameter" and item.domain in REAL and item.name not in fixed:
-            drawn = random.standard_normal(tuple(whole(size, at) for size in item.shape))
+            shape = tuple(whole(size, at) for size in item.shape)
+            drawn = random.standard_normal(shape, np.float32).astype(np.float64)  # no type graded holds more
             drawn = np.abs(drawn) if item.domain != "real" else drawn
             made[item.name] = drawn / math.sqrt(fans.get(item.name, 1))
     return made

@@ -9,8 +9,9 @@ it; sums, the products inside them, and functions run in the accumulation type a
 does not change that: it tells what is allowed, not what is careful.
 
 A rounding to nearest is ``x(1 + u·ξ)``, ξ as spread as if uniform in (-1, 1) and u the unit roundoff: as large as for x just
-above a power of two, on average over all x a third larger than it is. Only its spread matters for that of the result, so ξ is one
-of two numbers, ±1/√3, which are the cheapest to draw. What a type holds exactly does not round.
+above a power of two, on average over all x a third larger than it is. ξ is one of sixteen numbers that lie evenly and have that
+spread: of two alone, ±1/√3, two roundings that count alike would cancel in every other sample, and now and then in all of a dozen.
+What a type holds exactly does not round.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ type is the luck of one order, and a running mean does not have it.
 """
 SAMPLES = 32
 """Evaluations from which an error is estimated: enough to know a standard deviation to about one part in eight."""
+LEVELS = 16
+"""Numbers of which a rounding is one: each byte drawn gives two."""
 POOL = 1 << 14
 """Random bytes that are drawn at once where few are asked for: a draw takes longer than what most of its uses need."""
 MEMORY = 3e7
@@ -107,11 +110,11 @@ class Noise(Walk):
     # Rounding ------------------------------------------------------------------------------------------------------------
 
     def _drawn(self, shape: tuple[int, ...], middle: float, spread: float) -> Floats:
-        """One of two numbers, as far from the middle, at random for every sample and entry of an array of this shape."""
+        """Numbers of this standard deviation around the middle, for every sample and entry of an array of this shape."""
         shape = (self.samples, *shape[1:]) if shape and shape[0] == 1 else shape
         entries = math.prod(shape)
-        eights = _eights(middle, spread).take(self._bytes((entries + 7) // 8), axis=0)  # one for each bit
-        drawn = eights.reshape(-1)[:entries].reshape(shape)
+        pairs = _pairs(middle, spread).take(self._bytes((entries + 1) // 2), axis=0)
+        drawn = pairs.reshape(-1)[:entries].reshape(shape)
         if self._exact:
             drawn[-1] = middle
         return drawn
@@ -256,19 +259,19 @@ class Noise(Walk):
         if not relative.any():
             return a
         drawn = self._drawn(np.broadcast_shapes(relative.shape, a.value.shape), 0.0, 1.0)
-        drawn *= np.sinh(relative)  # exp(±r) is cosh r ± sinh r
-        drawn += np.cosh(relative)
-        if self._exact:
-            drawn[-1] = 1.0
+        drawn *= relative
+        np.exp(drawn, out=drawn)
         drawn *= a.value
         return Num(drawn, None, a.scale)
 
 
 @lru_cache(maxsize=64)
-def _eights(middle: float, spread: float) -> Floats:
-    """For each byte eight of two numbers, as its bits say."""
-    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
-    return np.where(bits, middle + spread, middle - spread)
+def _pairs(middle: float, spread: float) -> Floats:
+    """For each byte two numbers, as its halves say."""
+    levels = np.arange(1.0 - LEVELS, LEVELS, 2.0)
+    levels *= spread / math.sqrt(np.mean(levels**2))
+    first, second = np.divmod(np.arange(LEVELS**2), LEVELS)
+    return np.stack([middle + levels[first], middle + levels[second]], axis=1)
 
 
 def _inexact(values: Floats, unit: float) -> npt.NDArray[np.bool_]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -155,7 +156,7 @@ class _Form:
                 made[at] = value
         chosen = tuple(made)
         if self.ascending:
-            return Places(lambda part: part[chosen], True)
+            return Places(itemgetter(chosen), True)
         order, spread = self.order, self.spread
         return Places(lambda part: part[chosen].transpose(order)[spread], True)
 
@@ -165,7 +166,7 @@ class _Form:
             return STANDING
         order, spread = self.order, self.spread
         if self.ascending:
-            return Places(lambda part: part[spread], True)
+            return Places(itemgetter(spread), True)
         if len(order) == self.depth:
             return Places(lambda part: part.transpose(order), True)
         return Places(lambda part: part.transpose(order)[spread], True)
@@ -185,8 +186,7 @@ class _Form:
                 made[at] = value = number(frame)
                 if not 0 <= value < shape[axis]:
                     return _looked_up(parts, frame, shape)
-            chosen = tuple(made)
-            return Places(lambda part: part[chosen], True)
+            return Places(itemgetter(tuple(made)), True)
 
         return read
 
