@@ -9,9 +9,9 @@ it; sums, the products inside them, and functions run in the accumulation type a
 does not change that: it tells what is allowed, not what is careful.
 
 A rounding to nearest is ``x(1 + u·ξ)``, ξ as spread as if uniform in (-1, 1) and u the unit roundoff: as large as for x just
-above a power of two, on average over all x a third larger than it is. ξ is one of sixteen numbers that lie evenly and have that
-spread: of two alone, ±1/√3, two roundings that count alike would cancel in every other sample, and now and then in all of a dozen.
-What a type holds exactly does not round.
+above a power of two, on average over all x a third larger than it is. ξ is one of sixteen numbers, evenly spaced, with that
+spread: of two, ±1/√3, two roundings that count alike would cancel in every other sample, and now and then in all of a dozen. What
+a type holds exactly does not round.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ type is the luck of one order, and a running mean does not have it.
 """
 SAMPLES = 32
 """Evaluations from which an error is estimated: enough to know a standard deviation to about one part in eight."""
-LEVELS = 16
-"""Numbers of which a rounding is one: each byte drawn gives two."""
+LEVELS = np.arange(-15.0, 16.0, 2.0) / np.sqrt(85.0)
+"""The sixteen numbers, of standard deviation 1, of which a rounding is one: each byte drawn gives two."""
 POOL = 1 << 14
 """Random bytes that are drawn at once where few are asked for: a draw takes longer than what most of its uses need."""
 MEMORY = 3e7
@@ -268,10 +268,8 @@ class Noise(Walk):
 @lru_cache(maxsize=64)
 def _pairs(middle: float, spread: float) -> Floats:
     """For each byte two numbers, as its halves say."""
-    levels = np.arange(1.0 - LEVELS, LEVELS, 2.0)
-    levels *= spread / math.sqrt(np.mean(levels**2))
-    first, second = np.divmod(np.arange(LEVELS**2), LEVELS)
-    return np.stack([middle + levels[first], middle + levels[second]], axis=1)
+    levels = middle + spread * LEVELS
+    return np.stack([levels.repeat(16), np.tile(levels, 16)], axis=1)
 
 
 def _inexact(values: Floats, unit: float) -> npt.NDArray[np.bool_]:
