@@ -21,7 +21,6 @@ from spec.language.evaluation.dimensions import Size
 from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS
-from spec.language.evaluation.stepping import Place
 from spec.language.evaluation.walk import Walk
 from spec.language.flatten import Flat
 from verify.extents import together
@@ -155,7 +154,7 @@ def _each_held(
         rows = list(enumerate(candidates[first : first + many]))
         every = [_with_rounded(inputs, name, dtype) for _, (name, dtype) in rows]
 
-        def finish(line: str, value: Any, place: Place | None, rows: Any = rows) -> Any:
+        def finish(line: str, value: Any, part: bool, rows: Any = rows) -> Any:
             own = [(row, dtype) for row, (name, dtype) in rows if name == line]
             if not own:
                 return value
@@ -182,7 +181,7 @@ def held(flat: Flat, inputs: Mapping[str, Any], name: str, dtype: str) -> dict[s
     """Every tensor, with one of them rounded to a type."""
     changed = _with_rounded(inputs, name, dtype)
 
-    def finish(line: str, value: Any, place: Place | None) -> Any:
+    def finish(line: str, value: Any, part: bool) -> Any:
         return Num(rounded(value.floats(), dtype)) if line == name else value
 
     return run(flat, Walk(), bind(flat, changed), finish=finish).tensors

@@ -14,7 +14,7 @@ from spec.language.evaluation.compiled.frame import Frame
 from spec.language.evaluation.compiled.program import compiled
 from spec.language.evaluation.interpreter import Evaluator
 from spec.language.evaluation.precision import Format, Precision
-from spec.language.evaluation.stepping import Finish, Place
+from spec.language.evaluation.stepping import Finish
 from spec.language.evaluation.walk import Walk
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
@@ -33,14 +33,14 @@ def run(
     """Evaluate every line of a flattened formula; what is returned holds all tensors, or the outputs if not ``every`` one."""
     program = compiled(flat)
 
-    def changed(name: str, value: Any, place: Place | None) -> Any:
+    def changed(name: str, value: Any, part: bool) -> Any:
         if storage is not None and name in program.stored:
             value = arithmetic.stored(value, storage)
-        return value if finish is None else finish(name, value, place)
+        return value if finish is None else finish(name, value, part)
 
     changes = None if storage is None and finish is None else changed
     with np.errstate(all="ignore"):  # NaN and overflow are carried in the numbers, not raised
-        return program.run(arithmetic, bindings, changes, finish is not None, every)
+        return program.run(arithmetic, bindings, changes, every)
 
 
 def evaluate(

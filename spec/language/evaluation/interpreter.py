@@ -94,7 +94,7 @@ class Evaluator(Scope):
             if finish is not None:
                 for name in dict.fromkeys(names):
                     if name in self.tensors:
-                        self.tensors[name] = finish(name, self.tensors[name], None)
+                        self.tensors[name] = finish(name, self.tensors[name], False)
 
     def _recurrence(self, group: Group, finish: Finish | None) -> None:
         for line in group.lines:
@@ -138,7 +138,7 @@ class Evaluator(Scope):
             if not line.part:
                 value.reach, value.terms = None, 1
         if finish is not None:
-            value = finish(line.name, value, (shape, index))
+            value = finish(line.name, value, True)
         if plain and not line.accumulate and line.name not in self.tensors:
             self.tensors[line.name] = value
             return

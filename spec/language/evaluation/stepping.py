@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import sympy
 
 from spec.language.lines import Definition
@@ -18,11 +16,8 @@ from spec.language.trees import free_symbols
 if TYPE_CHECKING:
     from spec.language.evaluation.interpreter import Evaluator
 
-Place: TypeAlias = tuple[tuple[int, ...], tuple[npt.NDArray[np.int64], ...]]
-"""Where a part of a tensor is written: the whole tensor's shape, and the index."""
-
-Finish: TypeAlias = Callable[[str, Any, Place | None], Any]
-"""What is stored for a tensor of this name with this value; inside a recurrence for a part of it, at a place."""
+Finish: TypeAlias = Callable[[str, Any, bool], Any]
+"""What is stored for a tensor of this name with this value; the last tells a part of it, as a step stores it, from the whole."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from spec.language.arrays import DISCRETE, WHOLE, Tensor
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import evaluate, run
 from spec.language.evaluation.numbers import Num
-from spec.language.evaluation.stepping import Place
 from spec.language.evaluation.walk import Walk
 from spec.language.expr import Ref, lift
 from spec.language.flatten import Flat
@@ -59,8 +58,8 @@ class Runs:
     def outputs(self, example: Example, changes: Mapping[str, Callable[[Any], Any]]) -> list[Reals]:
         """The outputs where the tensors of some lines are changed as soon as they are there."""
 
-        def finish(name: str, value: Any, place: Place | None) -> Any:
-            return changes[name](value) if name in changes and place is None else value
+        def finish(name: str, value: Any, part: bool) -> Any:
+            return changes[name](value) if name in changes and not part else value
 
         done = run(self.flat, Walk(), bind(self.flat, example.inputs), finish=finish)
         return [done.tensors[t.name].floats() for t in self.flat.outputs]

@@ -31,7 +31,6 @@ class Frame:
         kept: what depends on sizes alone. It outlives the run, as ranges do: another one opens anew those that may differ.
         literals: numbers that are the same wherever they are asked for, and values that are shared.
         owned: the tensors whose arrays nobody else holds, so that entries may be written in place.
-        placed: whoever changes what is stored wants to know its place.
         guard: the entries that may count; the others need not have a value.
         left_open: some comparison was not decided.
         most: about how many bytes the tensors that the run made held at once at most, where they were let go.
@@ -51,7 +50,6 @@ class Frame:
         "low",
         "most",
         "owned",
-        "placed",
         "sizes",
         "tensors",
         "undecided",
@@ -69,7 +67,7 @@ class Frame:
         self.arithmetic = arithmetic
         self.contracts, self.writes = isinstance(arithmetic, Walk), hasattr(arithmetic, "write")
         self.certain: bool = arithmetic.certain
-        self.sizes, self.placed = sizes, False
+        self.sizes = sizes
         self.kept, self.low, self.length = known.kept, known.low, known.length
         self.literals: list[Any] = [None] * slots.literals
         self.integers: dict[str, Any] = dict(bindings.integers)

@@ -72,12 +72,11 @@ class Compiled:
         if isinstance(value, Num):
             value = value.by_itself(self.part)
         first = inside is None and self._first(frame, shape)
-        window = None if first or inside is not None or frame.placed else self._window(frame, shape)
+        window = None if first or inside is not None else self._window(frame, shape)
         if window is None:
             value = self._whole(frame, shape, value, inside)
         if finish is not None:
-            at = tuple(part.array(frame) for part in self.index) if frame.placed else ()
-            value = finish(self.name, value, (shape, at))
+            value = finish(self.name, value, True)
         if window is not None:
             target = frame.tensors[self.name]
             if (

@@ -44,17 +44,14 @@ class Program:
         arithmetic: Any,
         bindings: Bindings,
         finish: Finish | None = None,
-        placed: bool = True,
         every: bool = True,
     ) -> Frame:
         """Evaluate all lines; ``finish`` may change what is stored for a tensor, see :data:`Finish`.
 
-        Where ``finish`` does not look at indices, ``placed`` is False, and it is given none. Unless ``every`` tensor is asked
-        for, each goes once nothing reads it any more, outputs excepted.
+        Unless ``every`` tensor is asked for, each goes once nothing reads it any more, outputs excepted.
         """
         sizes = _in_order(self.symbols, bindings.sizes)
         frame = Frame(arithmetic, bindings, sizes, self._at(sizes), self.slots)
-        frame.placed = placed
         held: dict[str, int] = {}
         for (lines, recurrence, names), (made, done) in zip(self.groups, self.passing, strict=True):
             if recurrence is not None:
@@ -64,7 +61,7 @@ class Program:
             if finish is not None:
                 for name in names:
                     if name in frame.tensors:
-                        frame.tensors[name] = finish(name, frame.tensors[name], None)
+                        frame.tensors[name] = finish(name, frame.tensors[name], False)
             if not every:
                 held |= {name: _bytes(frame.tensors[name]) for name in made if name in frame.tensors}
                 frame.most = max(frame.most, sum(held.values()))
