@@ -8,9 +8,10 @@ from functools import partial
 
 from spec.language.evaluation.dimensions import Size
 from verify.inputs.examples import Example
-from verify.inputs.lone_sizes import PAST, beside_one, lone, lone_sums, vast, whole_data
+from verify.inputs.lone_sizes import beside_one, lone, lone_sums, vast, whole_data
 from verify.inputs.realistic_examples import UNUSUAL, realistic, unit_weights
 from verify.inputs.realistic_sizes import (
+    BLOCKS,
     BUDGET,
     aligned,
     broad,
@@ -59,9 +60,9 @@ def wide_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
         if sizes is not rungs[-1]:
             spent = _seconds(setting, dtype, sizes)
     many, turns = repeats(judge.formula, chosen, MANY), 1
-    if kind == "value":
-        affordable = min(BACKWARD * BUDGET / cost(chosen), PATIENCE / each if each else math.inf)
-        turns = max(1, min(max(many, TURNS), int(affordable)))
+    share, most = (BACKWARD, max(many, TURNS)) if kind == "value" else (BACKWARD**2, TURNS)
+    affordable = min(share * BUDGET / cost(chosen), PATIENCE / each if each else math.inf)
+    turns = max(1, min(most, int(affordable)))
     for turn in range(turns):
         yield realistic(judge.formula, chosen, dtype, setting.seed + turn, False, caller.sizes)
     least = rungs[0]
@@ -133,8 +134,7 @@ def lone_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     if caller.sizes.few or dtype not in BROAD:
         return
     if kind == "gradient":
-        every = lone(judge.formula, caller.sizes, BACKWARD * BUDGET)
-        every = tuple(sizes for sizes in every if entries(judge.formula, sizes) <= LONE)
+        every = lone(judge.formula, caller.sizes, BACKWARD * BUDGET, LONE)
     else:
         every = (
             *lone_sums(judge.formula, caller.sizes, ALIGNED),
@@ -142,7 +142,9 @@ def lone_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
         )
     axes = {size for item in judge.formula.tensors if item.role == "mask" for size in item.shape}
     for sizes in every:
-        masked = kind == "value" and caller.takes_mask and any(sizes.get(size, 0) >= PAST for size in axes)
+        masked = (
+            kind == "value" and caller.takes_mask and any(sizes.get(size, 0) >= BLOCKS[-1] for size in axes)
+        )
         for masks in (False, True)[: 1 + masked]:
             if _affordable(setting, dtype, sizes):
                 yield realistic(judge.formula, sizes, dtype, setting.seed, masks, caller.sizes)

@@ -11,6 +11,7 @@ from spec.language.formula import Formula
 from verify.inputs.large_sizes import vast_sizes
 from verify.inputs.realistic_sizes import (
     ALIGNED,
+    BLOCKS,
     FEWER,
     MOST,
     SOME,
@@ -28,26 +29,30 @@ from verify.inputs.realistic_sizes import (
 from verify.inputs.size_rules import Supported
 from verify.inputs.sizes import Sizing, entries, sizing
 
-PAST, STACKED = 263, 1.95e8
-"""How many terms a sum has that alone has many, past 2⁸ by several, and what an example of such may cost."""
-LAYERED, NOTHING = 2e8, 1.02
+STACKED = 2.9e8
+"""What an example may cost in which one sum alone has many terms."""
+LAYERED, NOTHING = 2.2e8, 1.02
 """What an example of a stack, or of a long sequence, may cost whose gradients are looked at; and how many times that of another
 is as good as the same.
 """
 
 
 @lru_cache(maxsize=256)
-def lone(formula: Formula, supported: Supported, budget: float) -> tuple[Mapping[Size, int], ...]:
+def lone(
+    formula: Formula, supported: Supported, budget: float, numbers: float
+) -> tuple[Mapping[Size, int], ...]:
     """For each size those at which it alone is large: for gradients, which are dear where several are. Where that is beyond the
-    budget the others are fewer, and it may be dearer. Of layers there are two: the later may be other than the first.
+    budget the others are fewer, and it may be dearer. Of layers there are two: the later may be other than the first. Inputs
+    have so many ``numbers`` at most.
     """
     drawn, found = sizing(formula, supported), []
     for size in drawn.symbols:
         if size in drawn.steps:
             continue
-        for some, most in ((SOME, budget), ((FEWER[0],), LAYERED)):
-            sizes: Mapping[Size, int] = supported.settled({**_few(drawn, some, STACK), size: WIDTHS[1]})
-            if sizes[size] >= WIDTHS[1] and drawn.cost(sizes) <= most:
+        offered = product(((SOME, budget), ((FEWER[0],), LAYERED)), BLOCKS)
+        for (some, most), many in offered:
+            sizes: Mapping[Size, int] = supported.settled({**_few(drawn, some, STACK), size: many})
+            if sizes[size] >= many and drawn.cost(sizes) <= most and entries(formula, sizes) <= numbers:
                 sizes = sizes if some == SOME else _less_narrow(drawn, supported, sizes, {size}, budget)
                 found += [sizes] if sizes not in found else []
                 break
@@ -101,12 +106,12 @@ def lone_sums(formula: Formula, supported: Supported, budget: float) -> tuple[Ma
     layers = drawn.steps & set(drawn.symbols) - drawn.along
     graded = [*ladder(formula, supported), *aligned(formula, supported, budget)]
     graded += () if layers else usual(formula, supported, budget)  # which have one layer
-    tried = product(dict.fromkeys(lengths(formula)), (STACK, 1) if layers else (1,), (SOME, FEWER))
-    for length, several, few in tried:
-        if any(whole(length, sizes) >= WIDTHS[1] for sizes in (*graded, *found)):
+    tried = product(dict.fromkeys(lengths(formula)), (STACK, 1) if layers else (1,), BLOCKS, (SOME, FEWER))
+    for length, several, many, few in tried:
+        if any(whole(length, sizes) >= BLOCKS[-1] for sizes in (*graded, *found)):
             continue
         start = supported.settled(_few(drawn, few, several, STEPS))
-        offered = longer(length, start, drawn, supported, WIDTHS[1], PAST)
+        offered = longer(length, start, drawn, supported, many, many)
         fine = [
             sizes for sizes in offered if drawn.cost(sizes) <= STACKED and entries(formula, sizes) <= MOST
         ]
@@ -129,10 +134,10 @@ def beside_one(formula: Formula, supported: Supported, budget: float) -> tuple[M
     positions = {of for of in axes if is_size(of)} - drawn.steps
     summed = {size for length in lengths(formula) for size in symbols_in(length)}
     for size in (each for each in drawn.symbols if each in positions & summed and len(positions) > 1):
-        for several, some in product((STACK, 1) if layers else (1,), (SOME, FEWER)):
+        for several, many, some in product((STACK, 1) if layers else (1,), BLOCKS, (SOME, FEWER)):
             few = {**_few(drawn, some, several), **dict.fromkeys(positions, 1)}
-            sizes = supported.settled({**few, size: PAST})
-            if sizes[size] >= PAST and drawn.cost(sizes) <= budget and entries(formula, sizes) <= MOST:
+            sizes = supported.settled({**few, size: many})
+            if sizes[size] >= many and drawn.cost(sizes) <= budget and entries(formula, sizes) <= MOST:
                 narrow = some == FEWER
                 found.append(_less_narrow(drawn, supported, sizes, positions) if narrow else sizes)
                 break
@@ -185,4 +190,4 @@ def whole_data(
     return _raised(drawn, supported, sizes, set(large), WIDTHS[1:2], lambda _, after: fine(after))
 
 
-__all__ = ["PAST", "beside_one", "lone", "lone_sums", "vast", "whole_data"]
+__all__ = ["beside_one", "lone", "lone_sums", "vast", "whole_data"]

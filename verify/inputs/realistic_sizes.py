@@ -37,13 +37,17 @@ STEPS, STACK = 3, 2
 """Steps of a recurrence: a line each, many times over; and layers of a stack whose later ones may be other than the first. Where
 something else is large there are as few as show that.
 """
-LONG, BROAD = (521, 263, 131, 67), (67, 37)
-"""Steps of a long recurrence, and other sizes where none is small: past 2⁹, 2⁸, 2⁷ and 2⁶, 2⁶ and 2⁵."""
+BLOCKS = (384, 320, 256)
+"""What is large by itself: past 2⁸, and whole blocks of 2⁷ entries, as fast paths ask for: what is not goes other ways, and so do
+small sizes. And less, where that is not affordable: blocks of 2⁶ past 2⁸, or of 2⁸.
+"""
+LONG, BRIEF, BROAD = (640, 320, 160, 64), 32, (67, 37)
+"""Steps of a long recurrence, past 2⁹, 2⁸ and 2⁷, in whole blocks; those of a dear one; and other sizes where none is small."""
 MODERATE = 17
 """Steps and all other sizes of which gradients are looked at together."""
-BACKWARD = 2e7
-"""What an example of many steps may cost whose gradients are looked at."""
-STEPPING = 1.2e8
+BACKWARD, STACKED = 7.5e7, 3e7
+"""What an example of many steps may cost whose gradients are looked at; and where layers lie one upon another."""
+STEPPING = 1.45e8
 """The same where values are: all networks of one layer."""
 BUDGET = 2e8
 """Entries that all lines of an example may run over; most of them are products inside a sum, which are never stored."""
@@ -110,12 +114,12 @@ def long(formula: Formula, supported: Supported, values: bool) -> Mapping[Size, 
     drawn = sizing(formula, supported)
     along = drawn.along
     stacked = bool(drawn.steps & set(drawn.symbols) - along)
-    several = ((STEPS,) if values else (STACK, 1)) if stacked else (1,)
-    steps = LONG if values and stacked else LONG[:1] if values else (*LONG[1:], BROAD[-1])
+    several = (STEPS, 1) if stacked and values else (1,)
+    most = STEPPING if values else STACKED if stacked else BACKWARD
     few = {size: FEW[place % len(FEW)] for place, size in enumerate(drawn.symbols)}
-    for layers, many in product(several, steps) if along else ():
+    for many, layers in product(LONG if values else (*LONG[1:], BRIEF), several) if along else ():
         sizes = supported.settled({**few, **dict.fromkeys(drawn.steps, layers), **dict.fromkeys(along, many)})
-        if drawn.cost(sizes) <= (STEPPING if values else BACKWARD):
+        if drawn.cost(sizes) <= most:
             return sizes
     return None
 
@@ -303,6 +307,7 @@ def repeats(formula: Formula, sizes: Mapping[Size, int], entries: int) -> int:
 
 __all__ = [
     "ALIGNED",
+    "BLOCKS",
     "FEWER",
     "MOST",
     "SOME",

@@ -127,7 +127,7 @@ def two_passes(s: Tensor, mask: Tensor | None = None) -> Tensor:
 
 @right(SOFTMAX)
 def by_log_softmax(s: Tensor, mask: Tensor | None = None) -> Tensor:
-    """exp(s − logsumexp(s))."""
+    """exp(log softmax(s))."""
     if mask is None:
         return F.log_softmax(s, -1).exp()
     some = mask.any(-1, keepdim=True)

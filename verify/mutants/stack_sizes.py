@@ -108,7 +108,7 @@ def through(given: tuple[Tensor, ...], inner: Any = None, flows: Any = None) -> 
 @wrong(lstm_layers.STACKED, dtypes=SINGLE)
 def later_states_go_back_in_bfloat16_where_long(*given: Tensor) -> lstm_layers.Three:
     """Rounds the gradient of the internal states above the first layer to bfloat16 where a sequence is long."""
-    long = given[0].shape[-2] >= TILE // 4
+    long = given[0].shape[-2] >= TILE // 2
     return through(given, inner=lambda s, l: back(s, torch.bfloat16, long and l > 0))
 
 

@@ -351,7 +351,7 @@ def test_the_command_exits_0_for_imprecise_and_1_beyond_a_limit(
 
 
 def test_what_is_coarse_in_whole_blocks_alone_is_graded_there():
-    """Fast paths for rows of 64, or of several times as many, entries; the sizes of all other examples are odd."""
+    """Fast paths for rows of 64, or of several times as many, entries; but for those that are large alone other sizes are odd."""
 
     def norm(x: Any, gamma: Any, beta: Any, eps: float) -> Any:
         x = held(x, torch.bfloat16, 0) if x.shape[-1] % 64 == 0 else x
@@ -365,7 +365,8 @@ def test_what_is_coarse_in_whole_blocks_alone_is_graded_there():
         found = graded(fn, formula_id)
         assert found.verdict == "imprecise"
         assert f"`{line}`" in found.details["place"]
-        odd = [grade["sigma"] for name, grade in found.details["grades"].items() if "aligned" not in name]
+        grades = found.details["grades"].items()
+        odd = [grade["sigma"] for name, grade in grades if not {"aligned", "large"} & set(name.split())]
         assert max(odd) < WORST["float32"] < found.details["sigma"]
 
 
