@@ -54,7 +54,7 @@ type is the luck of one order, and a running mean does not have it.
 SAMPLES = 32
 """Evaluations from which an error is estimated: enough to know a standard deviation to about one part in eight."""
 LEVELS = np.arange(-15.0, 16.0, 2.0) / np.sqrt(85.0)
-"""The sixteen numbers, of standard deviation 1, of which a rounding is one: each byte drawn gives two."""
+"""The sixteen numbers, of standard deviation 1, of which a rounding is one."""
 POOL = 1 << 14
 """Random bytes that are drawn at once where few are asked for: a draw takes longer than what most of its uses need."""
 MEMORY = 3e7
@@ -87,6 +87,13 @@ class Noise(Walk):
         self.unit, self.inner = precision.storage.unit, precision.operations.unit
         self.random, self.samples, self._exact = random, samples + exact, exact
         self._pool, self._used = np.empty(0, np.uint8), 0
+        # The samples of a rounding go through the sixteen numbers in one of sixteen orders, and begin anywhere: its square has
+        # nearly the right mean in few samples, and no two roundings cancel in all of them.
+        begin, turns = np.arange(len(LEVELS)), -(-samples // len(LEVELS))
+        orders = [[random.permutation(len(LEVELS)) for _ in begin] for _ in range(turns)]
+        along = np.concatenate([np.stack(turn, axis=1) for turn in orders])[:samples]  # [sample, order]
+        self._unit = LEVELS[(along[:, :, None] + begin) % len(LEVELS)].reshape(samples, -1)
+        self._tables: dict[tuple[float, float], Floats] = {}
         self._plain = Walk()
 
     # Making numbers: all are exact ---------------------------------------------------------------------------------------
@@ -111,13 +118,14 @@ class Noise(Walk):
 
     def _drawn(self, shape: tuple[int, ...], middle: float, spread: float) -> Floats:
         """Numbers of this standard deviation around the middle, for every sample and entry of an array of this shape."""
-        shape = (self.samples, *shape[1:]) if shape and shape[0] == 1 else shape
-        entries = math.prod(shape)
-        pairs = _pairs(middle, spread).take(self._bytes((entries + 1) // 2), axis=0)
-        drawn = pairs.reshape(-1)[:entries].reshape(shape)
-        if self._exact:
-            drawn[-1] = middle
-        return drawn
+        table = self._tables.get((middle, spread))
+        if table is None:
+            table = middle + spread * self._unit
+            if self._exact:
+                table = np.concatenate([table, np.full_like(table[:1], middle)])
+            self._tables[middle, spread] = table
+        drawn = table.take(self._bytes(math.prod(shape[1:])), axis=1, mode="clip")
+        return drawn.reshape((self.samples, *shape[1:]))
 
     def _bytes(self, count: int) -> npt.NDArray[np.uint8]:
         """So many random bytes, none of them used before."""
@@ -263,13 +271,6 @@ class Noise(Walk):
         np.exp(drawn, out=drawn)
         drawn *= a.value
         return Num(drawn, None, a.scale)
-
-
-@lru_cache(maxsize=64)
-def _pairs(middle: float, spread: float) -> Floats:
-    """For each byte two numbers, as its halves say."""
-    levels = middle + spread * LEVELS
-    return np.stack([levels.repeat(16), np.tile(levels, 16)], axis=1)
 
 
 def _inexact(values: Floats, unit: float) -> npt.NDArray[np.bool_]:
