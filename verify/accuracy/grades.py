@@ -51,7 +51,7 @@ GRADED = ("float32", "bfloat16", "float16")
 """Types that are graded: the value in float64 must be exact beside the error."""
 USUAL = ("float32", "bfloat16")
 """Types that are graded where the user names none."""
-SAMPLES, WIDE_SAMPLES = 24, {"value": 12, "gradient": 8}
+SAMPLES, WIDE_SAMPLES = 24, {"value": 16, "gradient": 8}
 """Random evaluations for an example at default sizes, and for a wide one."""
 OTHERWISE = 16
 """So many examples are called in other ways, too; of outputs with few entries there are more."""

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from spec.language import Sum, data, define, exp, indices, sin, sizes, tanh, tensor
+from spec.language.evaluation.batching import EXAMPLES, repeated
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import Evaluator, run
 from spec.language.evaluation.noise import Noise
@@ -88,8 +89,9 @@ def test_an_arithmetic_that_draws_its_roundings_is_asked_each_time(monkeypatch: 
     """Two exponentials of one number round each in its own way."""
     asked = counted(monkeypatch, Noise, "exponential")
     flat = find("attention.scaled_dot_product").flat()
-    random = np.random.default_rng(0)
-    run(flat, Noise(Precision.of("float32"), random, 1), bind(flat, GIVEN))
+    bindings, random = bind(flat, GIVEN), np.random.default_rng(0)
+    bindings.sizes[EXAMPLES] = 1
+    run(repeated(flat), Noise(Precision.of("float32"), random, 1), bindings)
     assert asked["exponential"] == 2
 
 
