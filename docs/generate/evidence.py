@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+from argparse import ArgumentParser
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import date
@@ -201,9 +202,17 @@ def written(document: Mapping[str, Any]) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Condense a result and write it under today's date."""
-    (result,) = arguments
-    text = written(condensed(json.loads(Path(result).read_text(encoding="utf-8"))))
+    """Condense a result and write it under today's date; exits with 2 and a line for what is none."""
+    about = "Condense what `attnspec verify --json` wrote, and add it to docs/evidence under today's date."
+    command = ArgumentParser("python -m docs.generate.evidence", description=about)
+    command.add_argument("result", type=Path, metavar="RESULT.json", help="what the command wrote")
+    result = command.parse_args(arguments).result
+    try:
+        text = written(condensed(json.loads(result.read_text(encoding="utf-8"))))
+    except (OSError, ValueError, LookupError, TypeError) as problem:
+        command.error(
+            f"{result} is no result of `attnspec verify --json`: {type(problem).__name__}: {problem}"
+        )
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{date.today().isoformat()}.json").write_text(text, encoding="utf-8")
 

@@ -87,6 +87,21 @@ def test_the_command_writes_a_record_under_the_day(tmp_path: Path, monkeypatch: 
     assert [record.target for _, record in evidence.read(tmp_path / "evidence")] == ["impl it"]
 
 
+@pytest.mark.parametrize("content", [None, "", "{}", "[1]", '{"reports": 3}'])
+def test_what_is_no_result_is_refused_in_a_line(
+    content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that is missing, or of something else: nothing is written, the status is 2."""
+    monkeypatch.setattr(evidence, "FOLDER", tmp_path / "evidence")
+    if content is not None:
+        (tmp_path / "result.json").write_text(content)
+    with pytest.raises(SystemExit) as left:
+        evidence.main([str(tmp_path / "result.json")])
+    assert left.value.code == 2
+    assert "is no result of `attnspec verify --json`" in capsys.readouterr().err
+    assert not (tmp_path / "evidence").exists()
+
+
 def test_the_newest_record_counts(tmp_path: Path) -> None:
     """Whichever verdict it has."""
     for day, verdict in (("2026-01-02", "known"), ("2026-02-01", "conforms"), ("2025-12-31", "falsified")):
