@@ -34,7 +34,6 @@ from spec.language.evaluation.falling import Fallen, Places
 from spec.language.evaluation.functions import LARGEST_EXPONENT
 from spec.language.evaluation.numbers import Floats, Num, exponents
 from spec.language.evaluation.precision import FORMATS, Format, Precision
-from spec.language.evaluation.stepping import Finish
 from spec.language.evaluation.truth import Truth
 from spec.language.evaluation.walk import Walk
 from spec.language.flatten import Flat
@@ -294,19 +293,17 @@ def expected(
     precision: Precision,
     samples: int = SAMPLES,
     seed: int = 0,
-    finish: Finish | None = None,
 ) -> tuple[Expectation, ...]:
     """For each output of some lines its value in float64 and the standard deviation of a careful implementation's error.
 
     The latter is never below that of one rounding to the storage type, nor below the least number that this type holds.
-    ``finish`` may change what is stored for a line in the samples, not in the value.
     """
     if samples < 1:
         raise ValueError(f"samples must be a whole number of at least 1; {samples!r} was given")
     bindings, names = bind(flat, inputs), [output.name for output in flat.outputs]
     values: list[Floats] | None = None
     several, together = repeated(flat), samples
-    if finish is not None or (samples + 1) * _bytes(flat, bindings.sizes) > MEMORY:
+    if (samples + 1) * _bytes(flat, bindings.sizes) > MEMORY:
         # As a batch of one: lines that anybody else has asked for are compiled so.
         exact = run(batched(flat), Walk(), bind_all(flat, [inputs]), every=False)
         values = [exact.tensors[name].floats()[0] for name in names]
@@ -319,7 +316,7 @@ def expected(
         now = min(together, left)
         noise = Noise(precision, random, now, exact=values is None)
         bindings.sizes[EXAMPLES] = noise.samples
-        done = run(several, noise, bindings, finish=finish, every=False)
+        done = run(several, noise, bindings, every=False)
         made = [done.tensors[name].floats() for name in names]
         if values is None:
             values, made = [one[-1] for one in made], [one[:-1] if len(one) > 1 else one for one in made]
