@@ -91,7 +91,7 @@ def accounts_for(place: Explained, judge: Judge, failed: Sequence[Counterexample
     for each in failed:
         if each.what not in names or each.index is None or each.got is None or each.expected is None:
             return False
-        made = held(judge.flat, each.inputs, place.name, place.dtype)[each.what].floats()
+        made = next(held(judge.flat, each.inputs, [(place.name, place.dtype)]))[each.what]
         left, off = made[each.index] - each.got, each.expected - each.got
         if not abs(left) <= ACCOUNTED * abs(off):
             return False

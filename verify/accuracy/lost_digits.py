@@ -115,7 +115,7 @@ def placed(
         return Explained()
     coarser = [coarse for coarse in COARSE if FORMATS[coarse].unit > FORMATS[dtype].unit]
     candidates, tried = list(product(_names(flat, inputs), coarser)), []
-    for (name, coarse), made in zip(candidates, _each_held(flat, inputs, candidates), strict=True):
+    for (name, coarse), made in zip(candidates, held(flat, inputs, candidates), strict=True):
         change = {out: made[out] - exact[out].floats() for out in errors}
         size = length(change)
         if not math.isfinite(size) or not size:
@@ -145,14 +145,17 @@ def _names(flat: Flat, inputs: Mapping[str, Any]) -> Iterator[str]:
             yield str(item)
 
 
-def _each_held(
+def held(
     flat: Flat, inputs: Mapping[str, Any], candidates: Sequence[tuple[str, str]]
 ) -> Iterator[Mapping[str, Reals]]:
     """For each tensor and type the outputs with that tensor rounded to it: as many at once as examples are."""
     many = together(flat, inputs)
     for first in range(0, len(candidates), many):
         rows = list(enumerate(candidates[first : first + many]))
-        every = [_with_rounded(inputs, name, dtype) for _, (name, dtype) in rows]
+        every = [
+            {**inputs, name: rounded(inputs[name], dtype)} if name in inputs else inputs
+            for _, (name, dtype) in rows
+        ]
 
         def finish(line: str, value: Any, part: bool, rows: Any = rows) -> Any:
             own = [(row, dtype) for row, (name, dtype) in rows if name == line]
@@ -171,20 +174,6 @@ def _each_held(
         done = run(batched(flat), Walk(), bind_all(flat, every), finish=finish, every=False).tensors
         for row, _ in rows:
             yield {output.name: done[output.name].floats()[row] for output in flat.outputs}
-
-
-def _with_rounded(inputs: Mapping[str, Any], name: str, dtype: str) -> Mapping[str, Any]:
-    return {**inputs, name: rounded(inputs[name], dtype)} if name in inputs else inputs
-
-
-def held(flat: Flat, inputs: Mapping[str, Any], name: str, dtype: str) -> dict[str, Any]:
-    """Every tensor, with one of them rounded to a type."""
-    changed = _with_rounded(inputs, name, dtype)
-
-    def finish(line: str, value: Any, part: bool) -> Any:
-        return Num(rounded(value.floats(), dtype)) if line == name else value
-
-    return run(flat, Walk(), bind(flat, changed), finish=finish).tensors
 
 
 __all__ = ["Explained", "begun", "comparable", "held", "placed"]
