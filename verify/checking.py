@@ -20,7 +20,7 @@ from verify.edges import split
 from verify.faults import Unusable
 from verify.inputs.ranges import Ranges
 from verify.laws.reasons import reasons
-from verify.planning import graded, plan_of
+from verify.planning import Work, graded, plan_of
 from verify.properties.values import Judge
 from verify.report import CONFORMS, CheckResult, Counterexample, Report, options_said, versions
 from verify.search.at_sizes import ONLY_WHERE
@@ -35,6 +35,7 @@ from verify.search.search import Clock
 from verify.search.setting import Setting
 from verify.search.unsaid_sizes import where_something_is_said
 from verify.search.whereabouts import by_sizes
+from verify.second import second
 from verify.subject.callables import importable, supported_by, with_fixed
 from verify.subject.caller import Caller
 from verify.subject.ending import listening
@@ -75,6 +76,7 @@ def check(
     until_falsified: bool = False,
     progress: Progress | None = None,
     name: str | None = None,
+    jobs: int = 1,
 ) -> Report:
     """Hold ``fn`` to a formula: its values, gradients, accuracy, theorems, and its robustness.
 
@@ -107,6 +109,7 @@ def check(
             whether there is one.
         progress: called with the check's name, its number, and how many there are.
         name: what to call ``fn`` in the report.
+        jobs: how many processes make the checks: 1, or 2 where that can be (:mod:`verify.second`).
 
     Raises:
         Unusable: ``fn`` cannot be called at all, or another argument cannot be used; one line.
@@ -136,7 +139,7 @@ def check(
     formula = found_formula(formula_id)
     seed, max_examples = whole_number("seed", seed, 0), whole_number("max_examples", max_examples, 1)
     kinds, device = types(dtypes), usable_device(device)
-    limit = positive("accuracy", accuracy)
+    limit, jobs = positive("accuracy", accuracy), whole_number("jobs", jobs, 1)
     wanted = [k for k in kinds if k in GRADED] if dtypes is not None else list(USUAL)
     clock = Clock(seconds(time_limit))
     try:
@@ -176,28 +179,34 @@ def check(
         if not caller.hung:
             called_at_all(setting, kinds[0])
             met(setting, report, kinds)
-        plan = [] if caller.hung else plan_of(setting, kinds, report, compile)
-        if judge.real and formula.law is None and not caller.hung:
-            plan += [
-                (f"accuracy in {k}", partial(graded, setting, k, report, limit, k in kinds)) for k in wanted
-            ]
+        grading = [
+            Work(f"accuracy in {k}", partial(graded, setting, k, report, limit, k in kinds), apart=True)
+            for k in wanted
+        ]
+        plan = [] if caller.hung else plan_of(setting, kinds, report, compile, grading)
         made = 0
-        for place, (title, work) in enumerate(plan):
-            if caller.hung:
-                report.notes.append("the other checks were not begun: a call did not return")
-                break
-            if progress is not None:
-                progress(title, place, len(plan))
-            report.checks += work()
-            made += not clock.over
-            _violated(setting, report)
-            if until_falsified and any(map(_compared, report.falsified)):
-                report.notes.append("the other checks were not begun: a violation was found")
-                break
-            if seeking and report.falsified and not why.tried:
-                why = reasons(setting, report, kinds)
-                if why.changes:
+        with second(setting, report, plan, 1 if until_falsified else jobs) as other:
+            for place, work in enumerate(plan):
+                if caller.hung:
+                    report.notes.append("the other checks were not begun: a call did not return")
                     break
+                if progress is not None:
+                    progress(work.title, place, len(plan))
+                found = other.made(place, report) if other is not None and work.apart else None
+                report.checks += work.make() if found is None else found
+                made += not clock.over
+                _violated(setting, report)
+                if until_falsified and any(map(_compared, report.falsified)):
+                    report.notes.append("the other checks were not begun: a violation was found")
+                    break
+                if seeking and report.falsified and not why.tried:
+                    why = reasons(setting, report, kinds)
+                    if why.changes:
+                        break
+                if other is not None:
+                    other.look(report)
+            if other is not None and judge.oracle.shelf is not None:
+                judge.oracle.shelf.add(*(other.answers() or ({}, 0.0, 0)))
         if clock.over and plan:
             report.unfinished = f"time ran out: {made} of about {len(plan)} checks were made"
         if not why.changes:  # else it begins anew, under these

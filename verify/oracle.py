@@ -28,7 +28,7 @@ from spec.language.evaluation.walk import Walk
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
 from verify.extents import MOST, together
-from verify.remembered import Answer, Key, Reals, Shelf, shelf
+from verify.remembered import Answer, Key, Reals, Shelf, label, shelf
 
 Asked: TypeAlias = Mapping[str, Any]
 Question: TypeAlias = tuple[Flat, Asked]
@@ -105,11 +105,13 @@ class Oracle:
         """Leave what was found to the next run; how many answers of this check came from former ones."""
         if self.shelf is None:
             return 0
-        every = (
-            (key, answer) for kept in (self.wide, self.answers) for key, (answer, _) in kept.found.items()
-        )
-        self.shelf.leave(every)
+        self.shelf.leave(self.named())
         return self.shelf.used
+
+    def named(self) -> dict[str, Answer]:
+        """All that it remembers, by the names under which it is kept between runs."""
+        every = (self.wide, self.answers)
+        return {label(key): answer for kept in every for key, (answer, _) in kept.found.items()}
 
     def ahead(self, questions: Iterable[tuple[Flat, Asked, str]], more: bool = False) -> None:
         """Announce what will be asked soon: statement, inputs, and the type's name; ``more`` of it, or in place of the former.

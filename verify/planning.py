@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from spec.language.formula import Formula
-from verify.accuracy.grades import accuracy_check
+from verify.accuracy.grades import LARGE, accuracy_check
 from verify.edges import STRICT, UNREAD
 from verify.faults import Fault, Unsupported
 from verify.inputs.dtypes import DTYPES
@@ -32,34 +32,52 @@ from verify.subject.options import DEFAULT_TYPES
 COARSER = 2.0**17
 """Error/bound up to which a coarser type may be the reason: bfloat16's roundoff beside float32's, and some room."""
 
-Work = tuple[str, Callable[[], list[CheckResult]]]
-"""A title, and what finds the results."""
+
+class Work(NamedTuple):
+    """A check to make.
+
+    Attributes:
+        title: what it is called.
+        make: what finds the results.
+        apart: whether it needs of the others only that values and gradients are right; such come last.
+    """
+
+    title: str
+    make: Callable[[], list[CheckResult]]
+    apart: bool = False
 
 
-def plan_of(setting: Setting, kinds: list[str], report: Report, compiled: bool) -> list[Work]:
-    """Every check but those of accuracy, in order, each with its title; ``kinds`` are the types."""
+def plan_of(
+    setting: Setting, kinds: list[str], report: Report, compiled: bool, grading: Sequence[Work] = ()
+) -> list[Work]:
+    """Every check, in order: those of values and gradients in these ``kinds`` of types, and last those that stand apart, of which
+    are ``grading``, those of accuracy.
+    """
     judge, formula = setting.judge, setting.judge.formula
     plan: list[Work] = []
     scenarios = [
-        (f"robustness: {s.name}", partial(_scenario, setting, s, report, kinds)) for s in applicable(judge)
+        Work(title := f"robustness: {s.name}", partial(_scenario, setting, s, report, kinds), title == LARGE)
+        for s in applicable(judge)
     ]
     if formula.law is not None:
-        slopes = [(f"gradient in {k}", partial(_drawn_gradient, setting, k)) for k in kinds if k in JUDGED]
-        return [("law", partial(_laws, setting, report)), *slopes, *scenarios]
+        slopes = [
+            Work(f"gradient in {k}", partial(_drawn_gradient, setting, k)) for k in kinds if k in JUDGED
+        ]
+        return [Work("law", partial(_laws, setting, report)), *slopes, *scenarios]
     if judge.real:
-        plan += [(f"value in {k}", partial(_value, setting, report, k, kinds)) for k in kinds]
+        plan += [Work(f"value in {k}", partial(_value, setting, report, k, kinds)) for k in kinds]
     else:
-        plan.append(("value", partial(_value, setting, report, kinds[0], [])))
+        plan.append(Work("value", partial(_value, setting, report, kinds[0], [])))
     if differentiable(judge):
-        plan += [(f"gradient in {k}", partial(_gradient, setting, report, k)) for k in kinds]
+        plan += [Work(f"gradient in {k}", partial(_gradient, setting, report, k)) for k in kinds]
     report.notes += filter(None, [undifferentiated(judge)])
     for theorem in formula.theorems.values():
-        plan.append((f"theorem {theorem.name}", partial(_theorem, setting, theorem, report, kinds)))
-    plan += scenarios
-    plan.append(("leaks", partial(_leaks, setting, report, kinds)))
+        plan.append(Work(f"theorem {theorem.name}", partial(_theorem, setting, theorem, report, kinds)))
+    plan += [scenario for scenario in scenarios if not scenario.apart]
+    plan.append(Work("leaks", partial(_leaks, setting, report, kinds)))
     if compiled:
-        plan.append(("compiled", partial(_compiled, setting, report, kinds)))
-    return plan
+        plan.append(Work("compiled", partial(_compiled, setting, report, kinds)))
+    return [*plan, *(scenario for scenario in scenarios if scenario.apart), *(grading if judge.real else ())]
 
 
 def possible_checks(formula: Formula) -> list[str]:
@@ -196,4 +214,4 @@ def graded(
     return [result]
 
 
-__all__ = ["graded", "plan_of", "possible_checks"]
+__all__ = ["Work", "graded", "plan_of", "possible_checks"]

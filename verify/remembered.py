@@ -16,7 +16,7 @@ import os
 import platform
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
 from importlib.metadata import version
@@ -63,25 +63,33 @@ class Shelf:
         """What was spent on answers that are not in the file."""
         self.used = 0
         """How many answers came from it."""
+        self.added: dict[str, Answer] = {}
+        """Answers that another process has found for this run."""
         if self.found:
             with suppress(OSError):
                 os.utime(file)
 
     def get(self, key: Key) -> Answer | None:
         """The answer, if it is there."""
-        found = self.found.get(_name(key)) if self.found else None
+        found = self.found.get(label(key)) if self.found else None
         self.used += found is not None
         return found
 
-    def leave(self, answers: Iterable[tuple[Key, Answer]]) -> None:
-        """Leave these to the next run, beside what is there by now, if it took long to find what is new."""
+    def add(self, answers: Mapping[str, Answer], seconds: float, used: int) -> None:
+        """Take over what another process has found for this run, by name, what that took, and how many came from the file."""
+        self.added |= answers
+        self.seconds += seconds
+        self.used += used
+
+    def leave(self, answers: Mapping[str, Answer]) -> None:
+        """Leave these, by name, to the next run, beside what is there by now, if it took long to find what is new."""
         if self.seconds < WORTH:
             return
         self.seconds = 0.0
         with suppress(Exception):  # a folder that cannot be written to, no room: nothing is kept
-            every = {_name(key): answer for key, answer in answers}
+            every = dict(answers)
             room = MOST - sum(map(_numbers, every.values()))
-            for name, answer in _read(self.file).items():
+            for name, answer in (*self.added.items(), *_read(self.file).items()):
                 if name not in every and _numbers(answer) <= room:
                     every[name], room = answer, room - _numbers(answer)
             _write(self.file, every)
@@ -112,7 +120,8 @@ EVALUATOR = evaluator()
 """That of what is imported: the sources may be edited meanwhile."""
 
 
-def _name(key: Key) -> str:
+def label(key: Key) -> str:
+    """Under what an answer is kept."""
     flat, arithmetic, digest = key
     return sha256(f"{flat.fingerprint} {arithmetic!r} {digest.hex()}".encode()).hexdigest()
 
@@ -189,4 +198,4 @@ def _make_room(folder: Path) -> None:
             file.unlink(missing_ok=True)
 
 
-__all__ = ["EVALUATOR", "Answer", "Key", "Reals", "Shelf", "evaluator", "shelf"]
+__all__ = ["EVALUATOR", "Answer", "Key", "Reals", "Shelf", "evaluator", "label", "shelf"]

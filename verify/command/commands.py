@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import ast
 import difflib
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -160,7 +160,7 @@ def do_verify(given: argparse.Namespace) -> int:
             f"{'--text' if given.text else '--against'}: expected --weights FOLDER with it; got none"
         )
     from verify.command.own_targets import configuration, misnamed, own_tasks
-    from verify.command.workers import progress, run
+    from verify.command.workers import processes, progress, run
     from verify.deviations import deviations, judge
     from verify.output.table import overall, print_end
 
@@ -172,7 +172,9 @@ def do_verify(given: argparse.Namespace) -> int:
         said = said_options(given)
         (tasks, known), absent, listed = own_tasks(config, given, said), [], str(config.path)
         settled(given, resolved(config.options, said))
-    workers = given.jobs or min(2, os.cpu_count() or 1)
+    workers = processes(given.jobs)
+    if len(tasks) == 1:  # so that what one leaves idle is not
+        tasks = [replace(tasks[0], options={**tasks[0].options, "jobs": workers})]
     with progress(len(tasks), "verifying") as step:
 
         def tell(outcome: TaskResult) -> None:
@@ -225,6 +227,7 @@ def do_check(given: argparse.Namespace) -> int:
     # Everything of ours, and what it stands on, is imported before the user's directory comes onto the path.
     from verify.checking import check as run_check
     from verify.command.memory import keep_freed
+    from verify.command.workers import processes
     from verify.deviations import Judgement
     from verify.inputs.size_rules import pairs
     from verify.output.table import print_report, print_table, table
@@ -237,6 +240,7 @@ def do_check(given: argparse.Namespace) -> int:
         raise Unusable(str(error)) from None
     more = {**options, "conventions": conventions, "sizes": pairs(given.sizes), "name": given.where}
     more |= {"fixed": pairs(given.fixed, FIXED), "few_shapes": given.few_shapes}
+    more["jobs"] = processes(given.jobs)
     if given.range:
         more["ranges"] = pairs(given.range, RANGE)
     with _saying(err) as tell:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -27,7 +26,7 @@ def do_mutants(given: argparse.Namespace) -> int:
 
     ids = expanded(given.ids)
     options = checked_options(given)
-    from verify.command.workers import Task, progress, run
+    from verify.command.workers import Task, processes, progress, run
     from verify.mutants import variants
 
     every = variants(tuple(ids))
@@ -44,9 +43,7 @@ def do_mutants(given: argparse.Namespace) -> int:
         return said if fine else f"{said}: {verdict}, but is {'right' if variant.is_right else 'wrong'}"
 
     with progress(len(tasks), "variants") as step:
-        outcomes, interrupted = run(
-            tasks, given.jobs or min(2, os.cpu_count() or 1), lambda outcome: step(told(outcome))
-        )
+        outcomes, interrupted = run(tasks, processes(given.jobs), lambda outcome: step(told(outcome)))
     made = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("formula", "variant", "meant to be", "verdict", "caught by", "what it is"):
         made.add_column(name, overflow="fold")

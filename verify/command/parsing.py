@@ -276,6 +276,13 @@ def parser() -> Parser:
         help="how large entries are at most, of an input or a line: q=1e3, s=9e3, 'offset(x)=10' (|mean| / std of rows)",
     )
     two.add_argument(
+        "--jobs",
+        type=_count,
+        default=0,
+        metavar="J",
+        help="processes: a second one makes grades and large sizes meanwhile (default: up to 2; 1: all in one, in order)",
+    )
+    two.add_argument(
         "--script", type=_written, metavar="F", help="write a script that reproduces the first failure"
     )
     options(two)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
 from collections.abc import Callable
 
 from verify.subject import last_call
+from verify.subject.parent import die_with
 
 FAULTS = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
 """Signals by which a process that has gone wrong is ended, by nobody else."""
 PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP")
-_DIES_WITH_PARENT = 1
-"""PR_SET_PDEATHSIG of Linux."""
 
 
 def watched(work: Callable[[], int], ended: int, nothing: int, record: Callable[[int, str], None]) -> int:
@@ -53,14 +51,6 @@ def watched(work: Callable[[], int], ended: int, nothing: int, record: Callable[
     return status
 
 
-def die_with(parent: int, status: int) -> None:
-    """End this process when its parent, of this ID, is ended, however that is; on Linux, which has the means."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGKILL)
-        if os.getppid() != parent:  # it has been ended meanwhile
-            os._exit(status)
-
-
 def ending(code: int, call: str) -> tuple[bool, str]:
     """Whether a call has ended its process, and how that ended, in a line.
 
@@ -94,4 +84,4 @@ def _waited(child: int, signals: set[signal.Signals]) -> tuple[int, set[int]]:
             os.kill(child, came.si_signo)
 
 
-__all__ = ["die_with", "ending", "watched"]
+__all__ = ["ending", "watched"]

@@ -34,6 +34,12 @@ PATIENCE = 10.0
 """Seconds within which a process that is gone is found to be so."""
 
 
+def processes(asked: int) -> int:
+    """How many work side by side: as many as asked for, else two, where there are as many processors for this process."""
+    here = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return asked or min(2, here)
+
+
 @dataclass(frozen=True)
 class Task:
     """One check to run: a target's label, or a variant's name, and how; of a user's target also where it is."""
@@ -141,7 +147,7 @@ def _own(task: Task) -> Callable[..., Any]:
 
 
 def _begin(threads: int, calls: Path, parent: int) -> None:
-    from verify.command.watching import die_with
+    from verify.subject.parent import die_with
 
     die_with(parent, 1)  # else it would wait for work for ever where that is killed
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle

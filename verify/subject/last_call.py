@@ -21,6 +21,12 @@ def room(path: Path | None = None) -> mmap.mmap:
     return _room
 
 
+def unwatched() -> None:
+    """Nobody watches this process, which branched off from one that is."""
+    global _room
+    _room = None
+
+
 def begins(what: str) -> None:
     """A call is made; nothing is written where nobody watches."""
     if _room is not None:
@@ -41,4 +47,4 @@ def under_way(path: Path | None = None) -> str:
     return said.partition(b"\0")[0].decode("utf-8", "replace")
 
 
-__all__ = ["begins", "ended", "room", "under_way"]
+__all__ = ["begins", "ended", "room", "under_way", "unwatched"]
