@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable
 
+from verify.command.memory import leave
 from verify.subject import last_call
 from verify.subject.parent import die_with
 
@@ -19,7 +20,8 @@ def watched(work: Callable[[], int], ended: int, nothing: int, record: Callable[
     """The status that work gives, or raises; where the process of its own is ended, one line is said, and recorded.
 
     Args:
-        work: what is done; in this process where there is no other way (beyond Linux), and where somebody looks for a fault.
+        work: what is done; in this process where there is no other way (beyond Linux), and where somebody looks for a fault. The
+            process of its own ends with it; what it raises is raised there.
         ended: the status where a call has ended its process.
         nothing: the status where something else has.
         record: called with the status and the line where it was a fault, or a kill.
@@ -34,7 +36,7 @@ def watched(work: Callable[[], int], ended: int, nothing: int, record: Callable[
     if not child:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         die_with(own, nothing)
-        return work()
+        leave(work())
     try:
         code, received = _waited(child, signals)
     finally:

@@ -76,3 +76,32 @@ def test_kernels_of_single_shapes_are_not_kept_by_the_thousand(
     if user is not None:
         monkeypatch.setenv(KERNELS[0], user)
     assert printed(SAID)[-2:] == ["False", user or str(KERNELS[1])]
+
+
+LEFT = """
+import atexit, sys, threading, time
+from verify.command.memory import leave
+
+class Apart:
+    def __del__(self):
+        print("taken apart")
+
+apart = Apart()
+atexit.register(print, "registered")
+def told():
+    time.sleep(0.2)
+    print("waited")
+threading.Thread(target=told).start()
+print("said", end=" ")
+leave({status})
+"""
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_a_process_that_leaves_has_done_what_it_was_to_do(status: int) -> None:
+    """Its threads are waited for, what is registered is done and what was said is written; nothing is taken apart."""
+    ran = subprocess.run(
+        [sys.executable, "-c", LEFT.format(status=status)], capture_output=True, text=True, check=False
+    )
+    assert ran.stdout.split() == ["said", "waited", "registered"]
+    assert ran.returncode == status
