@@ -108,10 +108,12 @@ def expected_error(
     >>> bool(0 < sigma < 1e-6)
     True
     """
-    from spec.language.evaluation import noise
+    from spec.language.evaluation import expected
 
     found = _formula(formula)
-    return noise.expected_error(found, _asked(found, inputs, conventions), conventions, dtype, samples, seed)
+    return expected.expected_error(
+        found, _asked(found, inputs, conventions), conventions, dtype, samples, seed
+    )
 
 
 def expected_gradient_error(
@@ -129,11 +131,11 @@ def expected_gradient_error(
     >>> bool((sigma < 1e-6).all())
     True
     """
-    from spec.language.evaluation import noise
+    from spec.language.evaluation import expected
 
     found = _formula(formula)
     given = _asked(found, inputs, conventions)
-    return noise.expected_gradient_error(
+    return expected.expected_gradient_error(
         found, given, _seeded(found, seeds), None, conventions, dtype, samples, seed
     )
 

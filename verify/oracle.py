@@ -22,7 +22,7 @@ from spec.language.arrays import Tensor
 from spec.language.evaluation.balls import BallArithmetic, midpoints, precision, radii
 from spec.language.evaluation.batching import batched, bind_all
 from spec.language.evaluation.evaluate import run
-from spec.language.evaluation.noise import expected
+from spec.language.evaluation.expected import expected
 from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.walk import Walk
 from spec.language.flatten import Flat

@@ -14,7 +14,7 @@ from matplotlib.ticker import FixedFormatter
 
 import impl.attention
 from spec.language.evaluation.evaluate import bound
-from spec.language.evaluation.noise import expected_error
+from spec.language.evaluation.expected import expected_error
 from spec.language.registry import find
 from verify.accuracy.grades import accuracy_check
 from verify.mutants import variants

@@ -2,7 +2,7 @@
 
 The rigorous bound says what no right implementation exceeds. It grows with every term of a sum, and at the sizes of real models
 it lets through an implementation that keeps its scores in half the digits. The *expected error* does not: it is what careful
-arithmetic makes of the same example (:mod:`spec.language.evaluation.noise`). An error of many times that is no violation of the
+arithmetic makes of the same example (:mod:`spec.language.evaluation.expected`). An error of many times that is no violation of the
 statement; it is called *imprecise*.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from spec.language.evaluation.dimensions import Size
-from spec.language.evaluation.noise import expected
+from spec.language.evaluation.expected import expected
 from spec.language.evaluation.precision import Precision
 from verify.accuracy.beyond import EXACT, Beyond, accounts_for, violation
 from verify.accuracy.calls import PLAIN, Comparison, Way, gradient_of, value_of, ways

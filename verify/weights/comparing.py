@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from spec.language.evaluation.evaluate import bound
-from spec.language.evaluation.noise import expected
+from spec.language.evaluation.expected import expected
 from spec.language.evaluation.precision import Precision
 from spec.language.flatten import Flat
 from spec.language.registry import find

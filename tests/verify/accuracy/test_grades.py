@@ -244,7 +244,7 @@ def test_a_type_that_nobody_asked_for_is_reported_not_judged() -> None:
 
 def test_a_row_that_cancels_is_graded_by_a_spread_that_any_order_of_its_sum_has() -> None:
     """The mean of two numbers near -2,565 may be exact in one order and is not in a running one: neither is far off."""
-    from spec.language.evaluation.noise import expected_error
+    from spec.language.evaluation.expected import expected_error
 
     x = np.array([-2565.44287109375, -2566.1044921875])
     inputs = {"x": x, "gamma": np.ones(2), "beta": np.zeros(2), "eps": 1e-12}
