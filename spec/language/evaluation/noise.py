@@ -44,6 +44,8 @@ type is the luck of one order, and a running mean does not have it.
 """
 LEVELS = np.arange(-15.0, 16.0, 2.0) / np.sqrt(85.0)
 """The sixteen numbers, of standard deviation 1, of which a rounding is one."""
+SMALL = 2.0**-8
+"""A relative error as spread as this: e to the power of it is 1 and it, but for a few thousandths of it."""
 POOL = 1 << 14
 """Random bytes that are drawn at once where few are asked for: a draw takes longer than what most of its uses need."""
 
@@ -232,28 +234,37 @@ class Noise(Walk):
         out = self._plain.exponential(a, top, family)
         out = Num(out.value, None, out.scale)
         if top is not None:
-            shift = np.abs(a.floats() - top.floats())
-            shift = np.where(np.isfinite(shift), shift, 0.0)
-            out = self._off(out, self.unit * shift)
+            out = self._off(out, _first(a) - _first(top))
         return self.folded(self.rounded(out, CAREFUL_ROUNDINGS))
 
     def recovered(self, a: Num) -> Num:
         """exp(ln a), where the logarithm was rounded and kept."""
-        logarithm = self._plain.function("log", a).floats()
-        size = np.where(np.isfinite(logarithm), np.abs(logarithm), 0.0)
-        out = self._off(self.normal(self.folded(a)), self.unit * size)
+        out = self._off(self.normal(self.folded(a)), _first(self._plain.function("log", a)))
         return self.folded(self.rounded(out, CAREFUL_ROUNDINGS))
 
-    def _off(self, a: Num, relative: Floats) -> Num:
-        """``a`` with a random relative error as spread as one up to ``relative``."""
-        relative = SPREAD * np.minimum(relative[:1], LARGEST_EXPONENT)
-        if not relative.any():
+    def _off(self, a: Num, exponent: Floats) -> Num:
+        """The exponential ``a`` of an exponent (the first sample's) that was rounded, which is off by a share as large as it."""
+        size = np.where(np.isfinite(exponent), np.abs(exponent), 0.0)
+        spread = SPREAD * np.minimum(self.unit * size, LARGEST_EXPONENT)
+        largest = spread.max(initial=0.0)
+        if not largest:
             return a
-        drawn = self._drawn(np.broadcast_shapes(relative.shape, a.value.shape), 0.0, 1.0)
-        drawn *= relative
-        np.exp(drawn, out=drawn)
+        drawn = self._drawn(np.broadcast_shapes(spread.shape, a.value.shape), 0.0, 1.0)
+        drawn *= spread
+        if largest > SMALL:
+            np.exp(drawn, out=drawn)
+        else:
+            drawn += 1.0
         drawn *= a.value
         return Num(drawn, None, a.scale)
+
+
+def _first(a: Num) -> Floats:
+    """The first sample."""
+    if not a.value.ndim:
+        return a.floats()
+    scale = a.scale if a.scale is None or not a.scale.ndim else a.scale[:1]
+    return Num(a.value[:1], None, scale).floats()
 
 
 def _inexact(values: Floats, unit: float) -> npt.NDArray[np.bool_]:
