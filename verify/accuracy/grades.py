@@ -2,8 +2,8 @@
 
 The rigorous bound says what no right implementation exceeds. It grows with every term of a sum, and at the sizes of real models
 it lets through an implementation that keeps its scores in half the digits. The *expected error* does not: it is what careful
-arithmetic makes of the same example (:mod:`spec.language.evaluation.expected`). An error of many times that is no violation of the
-statement; it is called *imprecise*.
+arithmetic makes of the same example (:mod:`spec.language.evaluation.expected`). An error of many times that violates nothing, and
+is called *imprecise*.
 """
 
 from __future__ import annotations

@@ -82,7 +82,16 @@ def _weights(
 
 def _fans(formula: Formula, sizes: Mapping[Size, int]) -> dict[str, int]:
     """For each parameter over how many of its entries a sum runs."""
-    found: dict[str, dict[int, int]] = {}
+    return {
+        name: math.prod(whole(length, sizes) for length in lengths)
+        for name, lengths in _summed(formula).items()
+    }
+
+
+@lru_cache(maxsize=64)
+def _summed(formula: Formula) -> dict[str, list[Any]]:
+    """For each parameter the lengths of those of its axes that a sum runs over: read off the statement once."""
+    found: dict[str, dict[int, Any]] = {}
     for line in formula.flat(None).lines:
         for part in walk(line.right):
             if not isinstance(part, SumOf):
@@ -91,9 +100,8 @@ def _fans(formula: Formula, sizes: Mapping[Size, int]) -> dict[str, int]:
                 if entry.tensor.role == "parameter":
                     for axis, index in enumerate(entry.index):
                         if part.var in free_symbols(index):
-                            size = whole(entry.tensor.shape[axis], sizes)
-                            found.setdefault(entry.tensor.name, {})[axis] = size
-    return {name: math.prod(axes.values()) for name, axes in found.items()}
+                            found.setdefault(entry.tensor.name, {})[axis] = entry.tensor.shape[axis]
+    return {name: list(axes.values()) for name, axes in found.items()}
 
 
 def _outside_functions(node: Any) -> Iterator[Ref]:
