@@ -192,8 +192,7 @@ def check(
                     break
                 if progress is not None:
                     progress(work.title, place, len(plan))
-                found = other.made(place, report) if other is not None and work.apart else None
-                report.checks += work.make() if found is None else found
+                report.checks += work.make() if other is None else other.results(place, work)
                 made += not clock.over
                 _violated(setting, report)
                 if until_falsified and any(map(_compared, report.falsified)):
@@ -203,8 +202,6 @@ def check(
                     why = reasons(setting, report, kinds)
                     if why.changes:
                         break
-                if other is not None:
-                    other.look(report)
             if other is not None and judge.oracle.shelf is not None:
                 judge.oracle.shelf.add(*(other.answers() or ({}, 0.0, 0)))
         if clock.over and plan:

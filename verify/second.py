@@ -3,51 +3,57 @@
 Of the other checks these need nothing but that values and gradients are right. So a process that is branched off makes them as
 if that were so. What it found counts only where it was so, nothing else is wrong, and it has nothing to tell but that all is
 well. Whatever else comes (a finding, a property, a change of global state, an error, a call that does not return, the end of
-that process), the check is made once more in the first, as if there had been no second: what is said of a callable that gives
-the same for the same does not depend on how many there are.
+that process), the check is made once more in the first, as if there had been no second. And what goes wrong in the first while
+there is a second is made once more without: both may have used the same file, or the same server. What is said of a callable that
+gives the same for the same does not depend on how many processes there are.
 
 There is a second one where processes can be branched off safely: on Linux, on the CPU, as long as there is no library or thread
-that does not go along.
+that does not go along, no process that serves this one alone, and nobody listens for processes that end.
 """
 
 from __future__ import annotations
 
+import atexit
+import copy
+import mmap
 import os
-import pickle
-import select
 import signal
-import struct
 import sys
-import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import torch
 
+from verify.board import Board
+from verify.edges import ARITHMETIC, SHAPES
 from verify.planning import Work
 from verify.properties.gradients import NO_GRADIENT
-from verify.report import CONFORMS, CheckResult, Report
+from verify.report import CONFORMS, FALSIFIED, CheckResult, Report
 from verify.search.setting import Setting
 from verify.subject import last_call
-from verify.subject.caller import Caller
 from verify.subject.parent import die_with
 
 STAYING = ("jax", "tensorflow")
 """Libraries whose threads do not go along with a process that is branched off."""
-IDLE = 10.0
-"""Seconds without any processor time after which the second is taken to wait for what does not come."""
-BEAT = 0.2
-"""Seconds between two looks at it."""
-ANSWERS = -1
-"""The place under which it leaves what it found the statement to say."""
-_SAID = struct.Struct("qqq")
-"""What is said of a check that was made: its place, where in the file its results lie, and how long they are."""
+IDLE, WORKING = 10.0, 0.03
+"""Seconds in which the second has the processor for less than this share, after which it is taken to wait for what does not come:
+one that hangs is woken now and then to look at its time."""
+CALL = 60.0
+"""Seconds after which a call that goes on is taken to do so for ever: by then it was interrupted, if that is possible."""
+BEAT, LOOK = 0.005, 0.2
+"""Seconds between two looks at what it has left, and between two at what it does."""
+DONE = -1
+"""The place under which it leaves, at its end, what it found the statement to say."""
+SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP} if sys.platform == "linux" else set()
+
+Answers = tuple[dict[str, Any], float, int]
+"""What the statement was found to say, the seconds that took, and how many answers former runs have left."""
 
 
 class Second:
@@ -55,39 +61,44 @@ class Second:
 
     def __init__(
         self,
-        caller: Caller,
+        setting: Setting,
+        report: Report,
         process: int,
-        said: int,
-        results: IO[bytes],
-        places: set[int],
+        board: Board,
+        calling: mmap.mmap,
+        places: Collection[int],
         assumed: Sequence[CheckResult],
     ) -> None:
-        self.caller = caller
-        self.process, self.said, self.results = process, said, results
-        self.places = places
-        """The checks that are left to it, by their places; none once it is ended."""
+        self.setting, self.report = setting, report
+        self.process, self.board, self.calling = process, board, calling
+        self.places = {*places, DONE}
+        """What is left to it, by its places; nothing once it is ended."""
         self.assumed = {result.name for result in assumed}
         self.found: dict[int, Any] = {}
 
-    def look(self, report: Report) -> None:
-        """End it as soon as something is not as it assumes."""
-        if self.places and not _fine(report):
+    def results(self, place: int, work: Work) -> list[CheckResult]:
+        """Those of a check: the second's where they count, else made here; what goes wrong beside the second, without it."""
+        if work.apart and (found := self._made(place)) is not None:
+            return found
+        if not self.places:
+            return work.make()
+        before = _State(self.setting, self.report)
+        self.setting.small = False  # what is wrong is made once more
+        try:
+            results = work.make()
+        finally:
+            self.setting.small = before.setting["small"]
+        if self.setting.caller.hung or before.wrong(results):
             self.end()
-
-    def made(self, place: int, report: Report) -> list[CheckResult] | None:
-        """What it found, which is waited for; None where that does not count."""
-        if self.places and not (_fine(report) and self.assumed <= {check.name for check in report.checks}):
+            before.restore()
+            return work.make()
+        if not _fine(self.report, results):  # it assumes what is not so
             self.end()
-        found: list[CheckResult] | None = self._get(place)
-        return found
+        return results
 
-    def answers(self) -> tuple[dict[str, Any], float, int] | None:
-        """What it found the statement to say, the seconds that took, and how many answers former runs have left it; None where
-        some of its checks did not count.
-        """
-        found: tuple[dict[str, Any], float, int] | None = None
-        if self.places == {ANSWERS}:
-            found = self._get(ANSWERS)
+    def answers(self) -> Answers | None:
+        """What it found the statement to say; None where some of its checks did not count."""
+        found: Answers | None = self._get(DONE) if self.places == {DONE} else None
         return found
 
     def end(self) -> None:
@@ -98,8 +109,15 @@ class Second:
                 os.kill(self.process, signal.SIGKILL)
             with suppress(ChildProcessError):
                 os.waitpid(self.process, 0)
-            os.close(self.said)
             self.process = 0
+
+    def _made(self, place: int) -> list[CheckResult] | None:
+        """What it found, which is waited for; None where that does not count."""
+        names = {check.name for check in self.report.checks}
+        if self.places and not (_fine(self.report, ()) and self.assumed <= names):
+            self.end()
+        found: list[CheckResult] | None = self._get(place)
+        return found
 
     def _get(self, place: int) -> Any:
         """What it leaves under a place; it is ended where that is nothing, or does not come."""
@@ -107,27 +125,116 @@ class Second:
             if place in self.found:
                 self.places.remove(place)
                 found, calls = self.found.pop(place)
-                self.caller.calls += calls
+                self.setting.caller.calls += calls
                 return found
             if not self._listen():
                 self.end()
         return None
 
     def _listen(self) -> bool:
-        """Wait for the next that it says; False where nothing will come."""
-        worked, since = _worked(self.process), time.monotonic()
-        while not select.select([self.said], [], [], BEAT)[0]:
-            now = _worked(self.process)
-            if now != worked:
-                worked, since = now, time.monotonic()
-            elif time.monotonic() - since > IDLE:
+        """Wait for the next that it leaves; False where nothing will come."""
+        looked, working, calling = time.monotonic(), Working(self.process), Unchanged()
+        while True:
+            gone = self._gone()
+            try:
+                found = self.board.found()
+            except Exception:  # it is not what was left
                 return False
-        said = os.read(self.said, _SAID.size)
-        if len(said) < _SAID.size:  # it has come to its end
+            self.found |= found
+            if found or gone:
+                return bool(found) and None not in found.values()
+            time.sleep(BEAT)
+            if time.monotonic() - looked > LOOK:
+                looked = time.monotonic()
+                call = last_call.under_way(self.calling)
+                if working.too_seldom() or (calling.seconds(call) > CALL and call):
+                    return False
+
+    def _gone(self) -> bool:
+        """Whether it has come to its end."""
+        try:
+            if self.process and not os.waitpid(self.process, os.WNOHANG)[0]:
+                return False
+        except ChildProcessError:  # somebody else has waited for it, or nobody has to
+            pass
+        self.process = 0  # another may get its number
+        return True
+
+
+class Unchanged:
+    """For how long something has stayed what it is."""
+
+    def __init__(self) -> None:
+        self.what, self.since = "", time.monotonic()
+
+    def seconds(self, what: str) -> float:
+        """For how many seconds it has been this."""
+        if what != self.what:
+            self.what, self.since = what, time.monotonic()
+        return time.monotonic() - self.since
+
+
+class Working:
+    """Whether a process has the processor now and then."""
+
+    def __init__(self, process: int) -> None:
+        self.process = process
+        self.since, self.worked = time.monotonic(), self._seconds()
+
+    def too_seldom(self) -> bool:
+        """Whether it had it for too small a share of the last seconds."""
+        passed, worked = time.monotonic() - self.since, self._seconds()
+        if worked - self.worked >= WORKING * IDLE:
+            self.since, self.worked = time.monotonic(), worked
             return False
-        place, first, long = _SAID.unpack(said)
-        self.found[place] = pickle.loads(os.pread(self.results.fileno(), long, first))
-        return self.found[place] is not None
+        return passed > IDLE
+
+    def _seconds(self) -> float:
+        """Its processor time, as Linux says it."""
+        try:
+            said = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(said[11]) + int(said[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class _State:
+    """What a check may change in what it is made with, as it was before."""
+
+    def __init__(self, setting: Setting, report: Report) -> None:
+        self.of = setting, report
+        self.setting = {each.name: _copy(getattr(setting, each.name)) for each in fields(setting)}
+        self.report = {each.name: _copy(getattr(report, each.name)) for each in fields(report)}
+        caller = setting.caller
+        self.caller = {
+            name: _copy(getattr(caller, name)) for name in ("calls", "offences", "aliases", "declined")
+        }
+
+    def restore(self) -> None:
+        """Set it back."""
+        setting, report = self.of
+        for each, before in ((setting, self.setting), (report, self.report), (setting.caller, self.caller)):
+            for name, value in before.items():
+                setattr(each, name, value)
+        setting.caller.containment.hung = False
+
+    def wrong(self, results: Sequence[CheckResult]) -> bool:
+        """Whether anything is falsified since then, or raised where it declines something."""
+        report = self.of[1]
+        made = [*report.checks[len(self.report["checks"]) :], *results]
+        said = report.properties[len(self.report["properties"]) :]
+        return any(each.verdict == FALSIFIED for each in made) or any(
+            each.name in (SHAPES, ARITHMETIC) for each in said
+        )
+
+
+def _copy(value: Any) -> Any:
+    """A container of its own; of what a callable returned to theorems each part."""
+    if isinstance(value, list | dict | set):
+        return copy.copy(value)
+    if type(value).__name__ == "Kept":
+        return replace(value, results=dict(value.results), gradients=dict(value.gradients))
+    return value
 
 
 @contextmanager
@@ -144,80 +251,79 @@ def second(setting: Setting, report: Report, plan: Sequence[Work], jobs: int) ->
     ]
     for result in before:
         result.dtype = result.name.rpartition(" ")[2]
-    with ExitStack() as until_then:
-        try:
-            results = until_then.enter_context(tempfile.TemporaryFile())
-            ours, theirs = os.pipe()
-            own = os.getpid()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that there are threads, which were looked at
-                process = os.fork()
-        except OSError:  # no room, or no more processes
-            yield None
-            return
+    own, process, other = os.getpid(), -1, None
+    masked = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        board, calling = Board(), mmap.mmap(-1, last_call.SIZE)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that there are threads, which were looked at
+            process = os.fork()
         if not process:
-            try:
-                os.close(ours)
-                _branched_off(own)
-                report.checks += before
-                _work(setting, report, works, Saying(theirs, results))
-            finally:
-                os._exit(0)
-        os.close(theirs)
-        other = Second(setting.caller, process, ours, results, {*works, ANSWERS}, before)
-        until_then.callback(other.end)
+            _branched_off(setting, own, calling)
+            signal.pthread_sigmask(signal.SIG_SETMASK, masked)
+            report.checks += before
+            _work(setting, report, works, board)
+        other = Second(setting, report, process, board, calling, works, before)
+    except OSError:  # no room, or no more processes
+        pass
+    finally:
+        if not process:
+            os._exit(0)
+        if other is None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, masked)
+    try:
+        if other is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, masked)
         yield other
+    finally:
+        if other is not None:
+            other.end()
 
 
 def possible(setting: Setting) -> bool:
     """Whether a process can be branched off that calls what is checked."""
-    main = threading.main_thread()
-    others = [thread for thread in threading.enumerate() if thread is not main]
     return (
         sys.platform == "linux"
-        and threading.current_thread() is main
-        and all(type(thread).__module__.startswith("rich.") for thread in others)  # what tells of progress
-        and not any(name in sys.modules for name in STAYING)
+        and threading.current_thread() is threading.main_thread()
+        and not in_company()
+        and signal.getsignal(signal.SIGCHLD) in (signal.SIG_DFL, signal.SIG_IGN)
         and setting.caller.device == "cpu"
         and not torch.accelerator.is_available()  # there torch goes backward in threads of its own
         and not os.environ.get("ATTNSPEC_TRACEBACK")
     )
 
 
-class Saying:
-    """What the second process leaves for the first."""
-
-    def __init__(self, said: int, results: IO[bytes]) -> None:
-        self.said, self.results, self.first = said, results.fileno(), 0
-
-    def __call__(self, place: int, what: Any) -> None:
-        """Leave something under a place; it waits for nobody."""
-        written = pickle.dumps(what)
-        if os.pwrite(self.results, written, self.first) < len(written):
-            raise OSError("no room is left")
-        os.write(self.said, _SAID.pack(place, self.first, len(written)))
-        self.first += len(written)
+def in_company() -> bool:
+    """Whether there are threads that do not go along with a process that is branched off, or processes that serve one alone."""
+    main = threading.main_thread()
+    threads = [thread for thread in threading.enumerate() if thread is not main]
+    return (
+        any(name in sys.modules for name in STAYING)
+        or not all(
+            type(thread).__module__.startswith("rich.") for thread in threads
+        )  # what tells of progress
+        or any(each.read_text().strip() for each in Path("/proc/self/task").glob("*/children"))
+    )
 
 
-def _branched_off(own: int) -> None:
-    """Be the second: what it prints would stand among what the first says, and what ends the first ends both."""
+def _branched_off(setting: Setting, own: int, calling: mmap.mmap) -> None:
+    """Be the second: what it prints would stand among what the first says, what ends the first ends both, and it ends with a call
+    that does not return. What others have registered for the end is the first's to do.
+    """
     die_with(own, 0)
-    last_call.unwatched()
+    last_call.written_to(calling)
+    setting.caller.containment.ends = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for each in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_DFL)
+    atexit._clear()
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
 
 
-def _work(
-    setting: Setting,
-    report: Report,
-    works: dict[int, Work],
-    leave: Callable[[int, Any], None],
-) -> None:
-    """Make the checks, and leave what was found where there is nothing else to tell."""
+def _work(setting: Setting, report: Report, works: dict[int, Work], board: Board) -> None:
+    """Make the checks, and leave what was found where there is nothing else to tell; then do what was registered for the end."""
     shelf = setting.judge.oracle.shelf
     began, used = (shelf.seconds, shelf.used) if shelf is not None else (0.0, 0)
     for place, work in works.items():
@@ -225,10 +331,13 @@ def _work(
         results = work.make()
         fine = results and all(result.verdict == CONFORMS for result in results)
         told = _told(setting, report) != before
-        leave(place, (results, setting.caller.calls - calls) if fine and not told else None)
+        board.leave(place, (results, setting.caller.calls - calls) if fine and not told else None)
+    answers: Answers = {}, 0.0, 0
     if shelf is not None:
         answers = setting.judge.oracle.named(), shelf.seconds - began, shelf.used - used
-        leave(ANSWERS, (answers, 0))
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    board.leave(DONE, (answers, 0))
 
 
 def _told(setting: Setting, report: Report) -> tuple[Any, ...]:
@@ -238,21 +347,13 @@ def _told(setting: Setting, report: Report) -> tuple[Any, ...]:
     return repr(replace(report, checks=[])), repr(more)
 
 
-def _fine(report: Report) -> bool:
+def _fine(report: Report, results: Sequence[CheckResult]) -> bool:
     """Whether nothing is wrong so far, and values and gradients are all that they should be."""
-    central = [check for check in report.checks if check.kind in ("value", "gradient")]
-    return not report.falsified and all(
-        c.verdict == CONFORMS and NO_GRADIENT not in c.message for c in central
+    every = [*report.checks, *results]
+    central = [check for check in every if check.kind in ("value", "gradient")]
+    return all(check.verdict != FALSIFIED for check in every) and all(
+        check.verdict == CONFORMS and NO_GRADIENT not in check.message for check in central
     )
-
-
-def _worked(process: int) -> str:
-    """The processor time of a process, in ticks, as Linux says it."""
-    try:
-        said = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return ""
-    return " ".join(said[11:13])
 
 
 __all__ = ["Second", "possible", "second"]

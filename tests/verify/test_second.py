@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import fcntl
 import os
 import signal
 import subprocess
@@ -31,6 +33,7 @@ HERE = os.getpid()
 EXAMPLES = 12
 """Few: what is tested does not depend on how many there are."""
 
+IN_COMPANY = second.in_company
 LONG = 1100
 """Longer rows are there in grades and at large sizes alone."""
 
@@ -51,11 +54,17 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     plain = second.Second.answers
 
     def answers(self: second.Second) -> Any:
-        seen.append(self.places == {second.ANSWERS})
+        seen.append(self.places == {second.DONE})
         return plain(self)
 
     monkeypatch.setattr(second.Second, "answers", answers)
     return seen
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever runs beside these tests, which are run by several processes themselves."""
+    monkeypatch.setattr(second, "in_company", lambda: False)
 
 
 @pytest.fixture(autouse=True)
@@ -193,6 +202,100 @@ def test_one_that_waits_for_what_does_not_come_is_given_up(
     assert ends == [False]
 
 
+def test_a_call_that_nothing_interrupts_is_given_up(
+    ends: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes processor time for ever, in a library that no signal reaches."""
+
+    def spin() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+        while True:
+            pass
+
+    monkeypatch.setattr(second, "CALL", 1.0)
+    report = verify.check(elsewhere(spin), NORM, max_examples=EXAMPLES, jobs=2)
+    assert report.verdict == "conforms"
+    assert ends == [False]
+
+
+CROSSING = """
+import subprocess, sys
+from impl.normalization import layer_norm
+
+SERVER = "import sys\\nfor line in sys.stdin: print(line.strip(), flush=True)"
+served = subprocess.Popen([sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+def norm(x, gamma, beta, eps):
+    asked = ",".join(map(str, x.shape))
+    served.stdin.write(asked + "\\n")
+    served.stdin.flush()
+    if served.stdout.readline().strip() != asked:
+        raise RuntimeError("that is another's answer")
+    return layer_norm(x, gamma, beta, eps)
+"""
+
+
+def test_there_is_none_beside_a_process_that_serves_the_first(
+    ends: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both would ask the same server, and one read what the other has asked for."""
+    monkeypatch.setattr(second, "in_company", IN_COMPANY)
+    found: dict[str, Any] = {}
+    exec(CROSSING, found)
+    try:
+        report = verify.check(found["norm"], NORM, max_examples=EXAMPLES, jobs=2)
+    finally:
+        found["served"].kill()
+        found["served"].communicate()
+    assert report.verdict == "conforms", str(report)
+    assert ends == []
+
+
+def test_what_goes_wrong_beside_the_second_is_made_once_more_without(
+    ends: list[bool], tmp_path: Path
+) -> None:
+    """Both would hold the same lock: only one is there in the end."""
+    lock = tmp_path / "lock"
+
+    def locking(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, eps: float) -> torch.Tensor:
+        with lock.open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.getpid() != HERE:
+                time.sleep(0.05)
+            return layer_norm(x, gamma, beta, eps)
+
+    report = verify.check(locking, NORM, max_examples=EXAMPLES, jobs=2)
+    assert report.verdict == "conforms", str(report)
+    assert ends == [False]
+
+
+def test_descriptors_that_are_closed_do_no_harm() -> None:
+    """The second leaves what it found in memory."""
+
+    def closing(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, eps: float) -> torch.Tensor:
+        os.closerange(60, 200)
+        return layer_norm(x, gamma, beta, eps)
+
+    assert verify.check(closing, NORM, max_examples=EXAMPLES, jobs=2).verdict == "conforms"
+
+
+def test_what_is_registered_for_the_end_is_done_where_it_was_registered(tmp_path: Path) -> None:
+    """The second does what its own calls have registered, and not what those before it did."""
+    file = tmp_path / "ends"
+
+    def registers() -> None:
+        atexit.register(lambda: file.write_text(file.read_text() + "own " if file.exists() else "own "))
+
+    before = Mock()
+    atexit.register(before)
+    try:
+        verify.check(elsewhere(registers), NORM, max_examples=EXAMPLES, jobs=2)
+    finally:
+        atexit.unregister(before)
+    assert file.read_text() == "own "
+    assert not before.called
+
+
 TELLING = """
 import os
 from impl.normalization import layer_norm
@@ -268,9 +371,19 @@ def setting() -> Mock:
     return Mock(caller=Mock(device="cpu"))
 
 
-def test_there_is_none_beside_threads(setting: Mock) -> None:
+def test_there_is_none_where_somebody_listens_for_processes_that_end(setting: Mock) -> None:
+    """A handler of the callable's would be told of one that it does not know."""
+    before = signal.signal(signal.SIGCHLD, lambda *_: None)
+    try:
+        assert not second.possible(setting)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+def test_there_is_none_beside_threads(setting: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
     """They do not go along, and hold what they hold for ever."""
     assert second.possible(setting)
+    monkeypatch.setattr(second, "in_company", IN_COMPANY)
     done = threading.Event()
     other = threading.Thread(target=done.wait)
     other.start()
@@ -279,7 +392,6 @@ def test_there_is_none_beside_threads(setting: Mock) -> None:
     finally:
         done.set()
         other.join()
-    assert second.possible(setting)
 
 
 @pytest.mark.parametrize("name", second.STAYING)
@@ -287,6 +399,7 @@ def test_there_is_none_beside_libraries_with_threads_of_their_own(
     name: str, setting: Mock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Python does not know of these threads."""
+    monkeypatch.setattr(second, "in_company", IN_COMPANY)
     monkeypatch.setitem(sys.modules, name, Mock())
     assert not second.possible(setting)
 

@@ -55,9 +55,7 @@ def leave(status: int) -> NoReturn:
     """
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    for thread in threading.enumerate():
-        if not thread.daemon and thread is not threading.current_thread():
-            thread.join()
+    threading._shutdown()  # type: ignore[attr-defined]  # as Python's own processes do; it wakes pools that wait for work
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         stream.flush()

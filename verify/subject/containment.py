@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -37,12 +38,13 @@ class Containment:
     Attributes:
         hung: some call did not return in time. Once is enough: no further check need be begun.
         answered: some call has returned.
+        ends: this process ends with a call that does not return in time: nobody waits for what else it finds.
         meddled: the pieces of global state that the last call left otherwise than it found them; they are put right.
     """
 
     def __init__(self, device: str = "cpu") -> None:
         self.device = device
-        self.hung = self.answered = False
+        self.hung = self.answered = self.ends = False
         self.meddled: list[str] = []
 
     def run(self, name: str, work: Callable[[], Any], making_on: torch.device | None = None) -> Any:
@@ -63,6 +65,8 @@ class Containment:
                     result = work()
         except Deadline.Passed:
             self.hung = True
+            if self.ends:
+                os._exit(1)
             raise Overdue(f"did not return within {limit:g} s") from None
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and interrupted():

@@ -21,10 +21,10 @@ def room(path: Path | None = None) -> mmap.mmap:
     return _room
 
 
-def unwatched() -> None:
-    """Nobody watches this process, which branched off from one that is."""
+def written_to(place: mmap.mmap) -> None:
+    """Let this process, which branched off from one that is watched, say it there."""
     global _room
-    _room = None
+    _room = place
 
 
 def begins(what: str) -> None:
@@ -40,11 +40,11 @@ def ended() -> None:
         _room[0] = 0
 
 
-def under_way(path: Path | None = None) -> str:
-    """What is being called, by the process that writes to the file, if one is named; empty where nothing is."""
-    here = b"" if _room is None else _room[:]
-    said = here if path is None else path.read_bytes()
+def under_way(where: Path | mmap.mmap | None = None) -> str:
+    """What is being called, by the process that writes to the file or the memory, if one is named; empty where nothing is."""
+    here = where if isinstance(where, mmap.mmap) else _room
+    said = where.read_bytes() if isinstance(where, Path) else b"" if here is None else here[:]
     return said.partition(b"\0")[0].decode("utf-8", "replace")
 
 
-__all__ = ["begins", "ended", "room", "under_way", "unwatched"]
+__all__ = ["begins", "ended", "room", "under_way", "written_to"]

@@ -80,6 +80,7 @@ def test_kernels_of_single_shapes_are_not_kept_by_the_thousand(
 
 LEFT = """
 import atexit, sys, threading, time
+from concurrent.futures import ThreadPoolExecutor
 from verify.command.memory import leave
 
 class Apart:
@@ -92,6 +93,8 @@ def told():
     time.sleep(0.2)
     print("waited")
 threading.Thread(target=told).start()
+pool = ThreadPoolExecutor(2)  # its threads wait for work until they are told that there is none
+pool.submit(len, "").result()
 print("said", end=" ")
 leave({status})
 """
