@@ -202,8 +202,9 @@ def check(
                     why = reasons(setting, report, kinds)
                     if why.changes:
                         break
-            if other is not None and judge.oracle.shelf is not None:
-                judge.oracle.shelf.add(*(other.answers() or ({}, 0.0, 0)))
+            answers = None if other is None else other.answers()
+            if answers is not None and judge.oracle.shelf is not None:
+                judge.oracle.shelf.add(*answers)
         if clock.over and plan:
             report.unfinished = f"time ran out: {made} of about {len(plan)} checks were made"
         if not why.changes:  # else it begins anew, under these

@@ -102,11 +102,12 @@ class Second:
         return found
 
     def end(self) -> None:
-        """End it, whatever it does."""
+        """End it, whatever it does, and what was begun there."""
         self.places = set()
         if self.process:
-            with suppress(ProcessLookupError):
-                os.kill(self.process, signal.SIGKILL)
+            for process in (self.process, *_begun_by(self.process)):
+                with suppress(OSError):
+                    os.kill(process, signal.SIGKILL)
             with suppress(ChildProcessError):
                 os.waitpid(self.process, 0)
             self.process = 0
@@ -302,8 +303,17 @@ def in_company() -> bool:
         or not all(
             type(thread).__module__.startswith("rich.") for thread in threads
         )  # what tells of progress
-        or any(each.read_text().strip() for each in Path("/proc/self/task").glob("*/children"))
+        or bool(_begun_by(os.getpid()))
     )
+
+
+def _begun_by(process: int) -> list[int]:
+    """The processes that a process has begun, and those that these have, as Linux says it."""
+    found: list[int] = []
+    for each in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):
+            found += map(int, each.read_text().split())
+    return [*found, *(further for each in found for further in _begun_by(each))]
 
 
 def _branched_off(setting: Setting, own: int, calling: mmap.mmap) -> None:

@@ -296,6 +296,26 @@ def test_what_is_registered_for_the_end_is_done_where_it_was_registered(tmp_path
     assert not before.called
 
 
+@pytest.mark.parametrize("fine", [True, False], ids=["all is well", "not there"])
+def test_what_its_calls_have_begun_ends_with_it(fine: bool, tmp_path: Path) -> None:
+    """By what was registered for the end; where the second is ended before, so are they."""
+    begun = tmp_path / "begun"
+
+    def begins() -> None:
+        process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        begun.write_text(str(process.pid))
+        atexit.register(lambda: (process.kill(), process.wait()))
+        if not fine:
+            raise ValueError("not here")
+
+    report = verify.check(elsewhere(begins), NORM, max_examples=EXAMPLES, jobs=2)
+    assert report.verdict == "conforms"
+    until = time.monotonic() + 60
+    while Path(f"/proc/{begun.read_text()}/cmdline").exists() and time.monotonic() < until:
+        time.sleep(0.05)  # the system takes it away
+    assert not Path(f"/proc/{begun.read_text()}/cmdline").exists()
+
+
 TELLING = """
 import os
 from impl.normalization import layer_norm
