@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -62,9 +62,12 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever runs beside these tests, which are run by several processes themselves."""
+def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever runs beside these tests, and listens for processes that end, as torch's loaders of data do."""
     monkeypatch.setattr(second, "in_company", lambda: False)
+    before = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGCHLD, before)
 
 
 @pytest.fixture(autouse=True)
@@ -393,11 +396,8 @@ def setting() -> Mock:
 
 def test_there_is_none_where_somebody_listens_for_processes_that_end(setting: Mock) -> None:
     """A handler of the callable's would be told of one that it does not know."""
-    before = signal.signal(signal.SIGCHLD, lambda *_: None)
-    try:
-        assert not second.possible(setting)
-    finally:
-        signal.signal(signal.SIGCHLD, before)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    assert not second.possible(setting)
 
 
 def test_there_is_none_beside_threads(setting: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
