@@ -137,7 +137,7 @@ def main() -> int:
             idle = alternately(imports, older, ROOT, rounds) if imports else None
             before, now = alternately(work, older, ROOT, rounds)
             rows.append(row(work, before, now, idle))
-            if work.name in CHECKS:
+            if work.name in (*CHECKS, "verify"):
                 rows.append(made_again(work, before, idle, rounds, Path(home)))
             if work.wanted is not None and work.name in CHECKS:
                 rows.append(same_checks(work, older, rounds))
@@ -230,7 +230,7 @@ def made_again(
     rounds: int,
     home: Path,
 ) -> dict[str, Any]:
-    """The row of a check that is made once more, as while one writes a kernel: what its statement says is known from before. The
+    """The row of checks that are made once more, as while one writes a kernel: what its statement says is known from before. The
     older tree has nothing of the kind, so that it takes what it took.
     """
     again = replace(work, name=f"{work.name}, made again", cache=str(home / "kept"))
