@@ -34,6 +34,7 @@ from verify.board import Board
 from verify.edges import ARITHMETIC, SHAPES
 from verify.planning import Work
 from verify.properties.gradients import NO_GRADIENT
+from verify.properties.substitutions import Kept
 from verify.report import CONFORMS, FALSIFIED, CheckResult, Report
 from verify.search.setting import Setting
 from verify.subject import last_call
@@ -233,7 +234,7 @@ def _copy(value: Any) -> Any:
     """A container of its own; of what a callable returned to theorems each part."""
     if isinstance(value, list | dict | set):
         return copy.copy(value)
-    if type(value).__name__ == "Kept":
+    if isinstance(value, Kept):
         return replace(value, results=dict(value.results), gradients=dict(value.gradients))
     return value
 
