@@ -83,13 +83,14 @@ class Shelf:
 
     def leave(self, answers: Mapping[str, Answer]) -> None:
         """Leave these, by name, to the next run, beside what is there by now, if it took long to find what is new."""
+        added, self.added = self.added, {}
         if self.seconds < WORTH:
             return
         self.seconds = 0.0
         with suppress(Exception):  # a folder that cannot be written to, no room: nothing is kept
             every = dict(answers)
             room = MOST - sum(map(_numbers, every.values()))
-            for name, answer in (*self.added.items(), *_read(self.file).items()):
+            for name, answer in (*added.items(), *_read(self.file).items()):
                 if name not in every and _numbers(answer) <= room:
                     every[name], room = answer, room - _numbers(answer)
             _write(self.file, every)

@@ -53,13 +53,22 @@ def leave(status: int) -> NoReturn:
     Raises:
         OSError: what was said cannot be written; the process goes on.
     """
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+    _said()
     threading._shutdown()  # type: ignore[attr-defined]  # as Python's own processes do; it wakes pools that wait for work
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+    leave_at_once(status)
+
+
+def leave_at_once(status: int = 0) -> NoReturn:
+    """As :func:`leave`, where what was registered for the end is done already."""
+    _said()
     os._exit(status)
+
+
+def _said() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and not stream.closed:
+            stream.flush()
 
 
 def give_back() -> bool:
@@ -78,4 +87,13 @@ def keep_freed() -> bool:
     return mallopt is not None and bool(mallopt(_MMAP_THRESHOLD, LARGEST) and mallopt(_TRIM_THRESHOLD, KEPT))
 
 
-__all__ = ["KEPT", "LARGEST", "collect_seldom", "few_kernels", "give_back", "keep_freed", "leave"]
+__all__ = [
+    "KEPT",
+    "LARGEST",
+    "collect_seldom",
+    "few_kernels",
+    "give_back",
+    "keep_freed",
+    "leave",
+    "leave_at_once",
+]

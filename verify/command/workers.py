@@ -153,21 +153,14 @@ def _begin(threads: int, calls: Path, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     import torch
 
-    from verify.command.memory import collect_seldom, keep_freed
+    from verify.command.memory import collect_seldom, keep_freed, leave_at_once
     from verify.subject import last_call
 
     last_call.room(calls)
     keep_freed()
     collect_seldom()
     torch.set_num_threads(threads)
-    atexit.register(_leave)  # the first to be registered is the last to be called
-
-
-def _leave() -> None:
-    """Leave without taking everything apart, object by object, which takes longer than a check."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-    os._exit(0)
+    atexit.register(leave_at_once)  # the first to be registered is the last to be called
 
 
 @contextmanager
