@@ -21,7 +21,7 @@ from verify.faults import Unusable
 from verify.inputs.ranges import Ranges
 from verify.laws.reasons import reasons
 from verify.planning import Work, graded, plan_of
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
 from verify.report import CONFORMS, CheckResult, Counterexample, Report, options_said, versions
 from verify.search.at_sizes import ONLY_WHERE
 from verify.search.causes.extremes import INSIDE

@@ -14,9 +14,10 @@ from verify.edges import STRICT, UNREAD
 from verify.faults import Fault, Unsupported
 from verify.inputs.dtypes import DTYPES
 from verify.properties import shared_inputs
-from verify.properties.gradients import JUDGED, NO_GRADIENT, differentiable, undifferentiated
+from verify.properties.gradients import NO_GRADIENT
 from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
 from verify.properties.scenarios import LAWS, VALUES, WRITTEN_TO, Scenario, applicable
+from verify.properties.slopes import JUDGED, differentiable, undifferentiated
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Report
 from verify.search.checks import LEAST_SHRINKING, gradient_check, value_check
 from verify.search.edge_checks import crossing, isolated, kept_results, single_precision

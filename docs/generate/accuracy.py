@@ -18,7 +18,7 @@ from spec.language.evaluation.expected import expected_error
 from spec.language.registry import find
 from verify.accuracy.grades import accuracy_check
 from verify.mutants import variants
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
 from verify.report import CONFORMS
 from verify.search.checks import Setting
 from verify.search.search import Clock

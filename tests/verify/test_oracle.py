@@ -14,7 +14,7 @@ from spec.language.registry import find
 from verify import extents, oracle
 from verify.extents import widest
 from verify.oracle import BALLS, Arithmetic, Oracle
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
 
 SINGLE = Arithmetic(Precision.of("float32"))
 DOT = Judge(find("similarity.dot")).flat

@@ -16,7 +16,9 @@ from verify.accuracy.gradable import expected_at
 from verify.accuracy.lost_digits import Explained, held
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example
-from verify.properties.values import Judge, Outcome, compare, worst
+from verify.properties.judge import Judge
+from verify.properties.outcome import Outcome, worst
+from verify.properties.values import compare
 from verify.report import Counterexample
 from verify.subject.caller import Caller
 

@@ -22,9 +22,10 @@ from verify.inputs.examples import Example
 from verify.inputs.mask_kinds import fits
 from verify.inputs.sizes import sizing
 from verify.properties.gradient_scenarios import scattered
-from verify.properties.gradients import backward, differentiable, gradient_question, unsaid
+from verify.properties.gradients import backward
+from verify.properties.judge import Judge
 from verify.properties.scenarios import passed_once
-from verify.properties.values import Judge
+from verify.properties.slopes import differentiable, gradient_question, unsaid
 from verify.subject.caller import Caller
 from verify.subject.returned import unconnected, values
 

@@ -13,8 +13,8 @@ from spec.language.expr import Compare
 from spec.language.flatten import Flat
 from spec.language.trees import walk
 from verify.inputs.examples import Example
-from verify.properties.gradients import differentiable, expected_gradients
-from verify.properties.values import Expected, Judge, Reals
+from verify.properties.judge import Expected, Judge, Reals
+from verify.properties.slopes import differentiable, expected_gradients
 
 LINEAR = 0.1
 """At default sizes weights may saturate a softmax. An output is graded where even its bound is at most this share of it, both as

@@ -12,7 +12,7 @@ from spec.language.evaluation.precision import FORMATS
 from verify.accuracy.beyond import Beyond
 from verify.accuracy.graded_examples import MANY
 from verify.accuracy.lost_digits import Explained
-from verify.properties.values import Reals
+from verify.properties.judge import Reals
 
 WORST = {"float32": 32.0, "bfloat16": 12.0, "float16": 12.0}
 """From how many sigma on an entry makes a callable imprecise. Values of careful ones stay below 15 in float32 and 7 in bfloat16.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from spec.language.evaluation.dimensions import Size
 from verify.inputs.examples import Example
@@ -24,9 +25,10 @@ from verify.inputs.realistic_sizes import (
     usual,
 )
 from verify.inputs.sizes import entries, sizing
-from verify.properties.scenarios import alike
-from verify.search.setting import Setting
 from verify.subject.timing import least_seconds
+
+if TYPE_CHECKING:
+    from verify.search.setting import Setting
 
 MANY, TURNS = 64, 4
 """Entries from which on a root mean square says something: a few may be several sigma off, or right, by chance. An output
@@ -92,7 +94,7 @@ def aligned_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Exampl
             number = turn if turn < len(equal) else UNUSUAL
             made = realistic(judge.formula, sizes, dtype, setting.seed, masks, caller.sizes, number=number)
             if turn % 2:
-                yield alike(judge, made)  # whose softmax is nearly that of each position itself
+                yield made.alike(judge.formula)  # whose softmax is nearly that of each position itself
             if turn % 2 == 0 or turn == 1:
                 yield made
 

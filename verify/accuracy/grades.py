@@ -40,9 +40,8 @@ from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example
 from verify.inputs.realistic_examples import realistic
 from verify.inputs.realistic_sizes import long_steps
-from verify.properties.gradients import differentiable, with_cotangents
-from verify.properties.scenarios import alike
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
+from verify.properties.slopes import differentiable, with_cotangents
 from verify.report import CONFORMS, FALSIFIED, IMPRECISE, INCONCLUSIVE, CheckResult, Counterexample, Report
 from verify.search.setting import Setting
 from verify.subject.wording import refusal
@@ -254,9 +253,13 @@ def _drawn_anew(setting: Setting, example: Example) -> Example:
     masks = any(formula.is_mask(t) and example.inputs.get(str(t)) is not None for t in formula.inputs)
     made = realistic(formula, example.sizes, example.dtype, setting.seed + ANEW, masks, example.supported)
     kept = {name: value for name, value in example.inputs.items() if not isinstance(value, np.ndarray)}
-    same = alike(judge, example).inputs
+    same = example.alike(judge.formula).inputs
     made = made.changed(**kept)
-    return alike(judge, made) if all(same[name] is value for name, value in example.inputs.items()) else made
+    return (
+        made.alike(judge.formula)
+        if all(same[name] is value for name, value in example.inputs.items())
+        else made
+    )
 
 
 def _concluded(

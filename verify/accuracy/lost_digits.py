@@ -25,7 +25,7 @@ from spec.language.evaluation.walk import Walk
 from spec.language.flatten import Flat
 from verify.extents import together
 from verify.inputs.examples import rounded
-from verify.properties.values import Reals
+from verify.properties.judge import Reals
 
 COARSE = ("float16", "bfloat16")
 """Types in which a line may have been held."""

@@ -12,13 +12,11 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.dimensions import Size, is_size, solved_all, whole
 from spec.language.formula import Formula
 from verify.inputs import mask_kinds, regimes
-from verify.inputs.dtypes import DTYPES
 from verify.inputs.leads import ALL, YOUNG, Lead, far_out, leads
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.inputs.sizes import ALIKE, BY_CHANCE, LEAST, ONE, ROUND, SIZE_KINDS, Sizing, sizing
@@ -74,6 +72,16 @@ class Example:
         """The same example with some inputs replaced."""
         return replace(self, inputs={**self.inputs, **inputs})
 
+    def alike(self, formula: Formula) -> Example:
+        """The same example with the same values for all real data inputs of one shape."""
+        first: dict[Any, Any] = {}
+        same = {}
+        for tensor in formula.tensors:
+            value = self.inputs.get(tensor.name)
+            if tensor.role == "data" and tensor.domain == "real" and isinstance(value, np.ndarray):
+                same[tensor.name] = first.setdefault(value.shape, value)
+        return self.changed(**same)
+
 
 def rounded(values: Any, dtype: str) -> Any:
     """Values rounded to a type, as float64."""
@@ -84,8 +92,16 @@ def rounded(values: Any, dtype: str) -> Any:
         with np.errstate(over="ignore"):
             return array.astype(np.float32).astype(np.float64)
     limit = LARGEST.get(dtype, np.inf)
-    clipped = torch.as_tensor(np.clip(array, -limit, limit))
-    return clipped.to(DTYPES[dtype]).double().numpy()
+    with np.errstate(over="ignore"):
+        single = np.clip(array, -limit, limit).astype(np.float32)  # on the way, as torch does
+    return np.asarray(single.astype(np.float16) if dtype == "float16" else _to_bfloat16(single), np.float64)
+
+
+def _to_bfloat16(single: Any) -> Any:
+    """float32 numbers rounded to nearest in the upper half of their bits, to even where two are as near; NaN stays so."""
+    bits = np.atleast_1d(single).view(np.uint32)
+    kept = (bits + (np.uint32(0x7FFF) + ((bits >> 16) & 1))) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(single), single, kept.view(np.float32).reshape(np.shape(single)))
 
 
 class Space:

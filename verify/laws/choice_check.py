@@ -41,7 +41,7 @@ from verify.laws.layouts import Ints, law_of
 from verify.laws.pace import NOTE, Planned, against, share
 from verify.laws.pace import said as slowly
 from verify.laws.results import cut, exact, global_state, in_time, judged, misused, never
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
 from verify.report import FALSIFIED, INCONCLUSIVE, CheckResult
 from verify.subject.returned import held, values
 

@@ -21,15 +21,10 @@ from spec.language.lines import define
 from spec.language.trees import refs, substitute
 from verify.faults import Fault
 from verify.inputs.examples import Example, Recipe
-from verify.properties.gradients import (
-    backward,
-    compared,
-    differentiable,
-    expected_gradients,
-    unsaid,
-    with_cotangents,
-)
-from verify.properties.values import Expected, Judge, Outcome
+from verify.properties.gradients import backward, compared
+from verify.properties.judge import Expected, Judge
+from verify.properties.outcome import Outcome
+from verify.properties.slopes import differentiable, expected_gradients, unsaid, with_cotangents
 from verify.report import CheckResult
 from verify.search.checks import concluded
 from verify.search.search import search

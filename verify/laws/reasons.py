@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from verify.laws.checking import check_law
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
 from verify.report import FALSIFIED, Report, options_said
 from verify.search.hints import Explained, explained, scenes
 from verify.search.nearest import combinations

@@ -258,9 +258,10 @@ def again(
 ) -> int:
     """Play one counterexample again; prints what is seen and returns 1 if it still fails, else 0."""
     from verify.properties.gradients import judge_gradient
+    from verify.properties.judge import Judge
     from verify.properties.scenarios import by_name
     from verify.properties.theorems import judge_theorem
-    from verify.properties.values import Judge, judge_value
+    from verify.properties.values import judge_value
     from verify.subject.callables import supported_by
     from verify.subject.caller import Caller
 

@@ -22,8 +22,10 @@ from spec.language.trees import walk
 from verify.faults import Fault
 from verify.inputs.examples import Example, Space
 from verify.oracle import PLAIN
-from verify.properties.gradients import REAL
-from verify.properties.values import Expected, Judge, Outcome, compare, explain, worst
+from verify.properties.judge import Expected, Judge
+from verify.properties.outcome import Outcome, worst
+from verify.properties.slopes import REAL
+from verify.properties.values import compare, explain
 from verify.subject.caller import Caller
 from verify.subject.returned import values
 

@@ -18,8 +18,11 @@ import torch
 
 from verify.faults import Fault
 from verify.inputs.examples import Example
-from verify.properties.gradients import backward, compared, expected_batch, judge_gradient, unsaid
-from verify.properties.values import Judge, Outcome, explain, worst
+from verify.properties.gradients import backward, compared, judge_gradient
+from verify.properties.judge import Judge
+from verify.properties.outcome import Outcome, worst
+from verify.properties.slopes import expected_batch, unsaid
+from verify.properties.values import explain
 from verify.subject.caller import Caller
 
 MANY = 4

@@ -18,8 +18,10 @@ from spec.language.formula import Formula
 from verify.extents import together
 from verify.inputs.examples import Example
 from verify.oracle import PLAIN, content
-from verify.properties.gradients import REAL
-from verify.properties.values import Judge, Outcome, judge_call
+from verify.properties.judge import Judge
+from verify.properties.outcome import Outcome
+from verify.properties.slopes import REAL
+from verify.properties.values import judge_call
 from verify.subject.caller import Caller
 from verify.subject.returned import values
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from spec.language.formula import Formula
 from verify.inputs.examples import Example, sizes_of
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
 from verify.report import Played
 from verify.subject.caller import Caller, Offence
 from verify.subject.playing import recording

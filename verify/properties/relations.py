@@ -20,9 +20,10 @@ from spec.language.expr import Always, Case, Condition, Func, Minus, Negative, N
 from spec.language.theorem import Claim, Theorem
 from spec.language.trees import walk
 from verify.inputs.examples import Example
+from verify.properties.judge import Judge
+from verify.properties.outcome import Outcome
 from verify.properties.substitutions import CallableApplications, Kept
 from verify.properties.theorems import about_examples, bound_together, judge_theorem, settled
-from verify.properties.values import Judge, Outcome
 from verify.report import Played
 from verify.scripting.literals import number
 from verify.scripting.naming import Unwritten

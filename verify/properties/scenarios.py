@@ -21,19 +21,15 @@ from verify.inputs.sizes import ALIKE
 from verify.properties import gradient_scenarios, shared_inputs
 from verify.properties.boundaries import at_a_boundary, boundary_examples, limits
 from verify.properties.gradient_scenarios import Scene, padded, scattered, turned
-from verify.properties.gradients import REAL, differentiable
-from verify.properties.large_scenarios import (
-    Drawing,
-    large_batch,
-    large_examples,
-    of_a_large_batch,
-    one_large_size,
-)
+from verify.properties.judge import Judge
+from verify.properties.large_examples import Drawing, large_batch, large_examples
+from verify.properties.large_scenarios import of_a_large_batch, one_large_size
 from verify.properties.leaks import UNREAD, nan_in_masked_slots
-from verify.properties.values import Judge, Outcome, explain, held_to, judge_call, judge_value, worst
+from verify.properties.outcome import Outcome, worst
+from verify.properties.slopes import REAL, differentiable
+from verify.properties.values import explain, held_to, judge_call, judge_value
 from verify.subject.caller import Caller
-from verify.subject.returned import alike as alike_results
-from verify.subject.returned import of_type, values
+from verify.subject.returned import alike, of_type, values
 
 WRITTEN_TO = "results written to"
 """A scenario that is a property."""
@@ -206,20 +202,9 @@ def some_change(judge: Judge, caller: Caller, example: Example) -> Outcome:
     return worst(outcomes)
 
 
-def alike(judge: Judge, example: Example) -> Example:
-    """The same values for all real data inputs of one shape."""
-    first: dict[Any, Any] = {}
-    same = {}
-    for tensor in judge.formula.tensors:
-        value = example.inputs.get(tensor.name)
-        if tensor.role == "data" and tensor.domain == "real" and isinstance(value, np.ndarray):
-            same[tensor.name] = first.setdefault(value.shape, value)
-    return example.changed(**same)
-
-
 def one_tensor_for_several(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """One tensor passed for several inputs, as self-attention passes its sequence."""
-    case = alike(judge, example)
+    case = example.alike(judge.formula)
     if all(case.inputs[name] is value for name, value in example.inputs.items()):
         return Outcome(idle=True)
     return judge_call(judge, caller, case, passed_once(judge, case, _passed(caller, case)))
@@ -284,7 +269,7 @@ def same_generator_same_result(judge: Judge, caller: Caller, example: Example) -
         if ids is not None and tensor.domain == "integer" and not of_type(tensor.name, a, ids.dtype):
             said = f"{judge.formula.id}: {caller.name}: output {tensor.name} has dtype {a.dtype}; expected {ids.dtype}"
             return Outcome(ratio=math.inf, message=said, violates="ids keep their type")
-        if not alike_results(tensor.name, a, b):
+        if not alike(tensor.name, a, b):
             said = f"{judge.formula.id}: {caller.name}: {tensor.name} differs between two calls with the same seed"
             return Outcome(
                 ratio=math.inf, message=said, violates="results depend on the inputs and the generator only"
@@ -320,7 +305,7 @@ VALUES: tuple[Scenario, ...] = (
         "one tensor for several inputs",
         one_tensor_for_several,
         sizes=ALIKE,
-        besides=lambda judge, example: (alike(judge, example),),
+        besides=lambda judge, example: (example.alike(judge.formula),),
     ),
     Scenario("with and without gradients", with_grad_on_and_off),
     Scenario(UNREAD, nan_in_masked_slots, mask=3),
@@ -388,4 +373,4 @@ def by_name(judge: Judge, name: str) -> Scenario:
     return next(s for s in applicable(judge) if s.name == name)
 
 
-__all__ = ["WRITTEN_TO", "Scenario", "alike", "applicable", "by_name", "passed_once"]
+__all__ = ["WRITTEN_TO", "Scenario", "applicable", "by_name", "passed_once"]

@@ -12,8 +12,11 @@ import numpy as np
 from spec.language.lines import read_for
 from verify.faults import Fault
 from verify.inputs.examples import Example
-from verify.properties.gradients import compared, expected_batch, pulled, unsaid
-from verify.properties.values import Expected, Judge, Outcome, explain, judge_call
+from verify.properties.gradients import compared, pulled
+from verify.properties.judge import Expected, Judge
+from verify.properties.outcome import Outcome
+from verify.properties.slopes import expected_batch, unsaid
+from verify.properties.values import explain, judge_call
 from verify.subject.caller import Caller
 
 VALUES, GRADIENTS = "inputs shared by a batch", "gradients of inputs shared by a batch"

@@ -26,8 +26,9 @@ from verify.inputs.examples import Example, rounded
 from verify.inputs.ranges import Outside
 from verify.oracle import content
 from verify.properties.arguments import OfExamples
-from verify.properties.gradients import expected_gradients_at
-from verify.properties.values import Expected, Judge, Reals, compare
+from verify.properties.judge import Expected, Judge, Reals
+from verify.properties.slopes import expected_gradients_at
+from verify.properties.values import compare
 from verify.subject.caller import Caller
 from verify.subject.returned import WATCHING, unconnected, values
 

@@ -30,8 +30,9 @@ from spec.language.trees import free_symbols
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example, rounded
 from verify.inputs.ranges import Outside
+from verify.properties.judge import Judge
+from verify.properties.outcome import Outcome
 from verify.properties.substitutions import VERSION, CallableApplications, Kept, NotRunnable
-from verify.properties.values import Judge, Outcome
 from verify.subject.caller import Caller
 
 

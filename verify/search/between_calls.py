@@ -17,8 +17,9 @@ from verify.inputs.examples import Example, Recipe
 from verify.inputs.large_sizes import FULL, OTHERS, small_but
 from verify.inputs.sizes import LARGE
 from verify.inputs.sizes import ROUNDS as ROUND_SIZES
+from verify.properties.outcome import Outcome, worst
 from verify.properties.scenarios import others
-from verify.properties.values import Outcome, judge_value, worst
+from verify.properties.values import judge_value
 from verify.report import FALSIFIED, CheckResult
 from verify.search.checks import counterexample
 from verify.search.setting import Setting

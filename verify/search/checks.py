@@ -10,8 +10,11 @@ from functools import partial
 from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size
 from verify.inputs.examples import Example, Recipe
-from verify.properties.gradients import JUDGED, announce, differentiable, judge_gradient, with_cotangents
-from verify.properties.values import Judge, Outcome, judge_value
+from verify.properties.gradients import judge_gradient
+from verify.properties.judge import Judge
+from verify.properties.outcome import Outcome
+from verify.properties.slopes import JUDGED, announce, differentiable, with_cotangents
+from verify.properties.values import judge_value
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Kind, Played
 from verify.search.search import Found, Probe, search
 from verify.search.setting import Setting

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from verify.edges import ARITHMETIC, STRICT
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
 from verify.report import CONFORMS, CheckResult, Report
 from verify.search.causes.extremes import error
 from verify.search.checks import gradient_check, value_check

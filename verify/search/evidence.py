@@ -22,7 +22,9 @@ from spec.language.trees import walk
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example
 from verify.oracle import PLAIN
-from verify.properties.values import Judge, Outcome, Reals, compare, worst
+from verify.properties.judge import Judge, Reals
+from verify.properties.outcome import Outcome, worst
+from verify.properties.values import compare
 from verify.search.setting import Setting
 from verify.subject.returned import held, values
 from verify.subject.wording import describe

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from verify.edges import SHAPES, STRICT
 from verify.inputs.examples import Example
+from verify.properties.outcome import Outcome
 from verify.properties.scenarios import Scenario
-from verify.properties.values import Outcome
 from verify.report import FALSIFIED, CheckResult, Report
 from verify.search.robustness_checks import robustness_check
 from verify.search.setting import Setting

@@ -12,7 +12,7 @@ from spec.language.convention import INTERMEDIATES, Convention
 from spec.language.formula import Formula
 from spec.language.procedure import Procedure
 from verify.faults import Unusable
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
 from verify.report import Report, options_said
 from verify.search.evidence import SPOILT, Evidence, Witness
 from verify.search.unsaid_sizes import where_something_is_said

@@ -16,8 +16,10 @@ import numpy as np
 from verify.faults import Unsupported
 from verify.inputs.examples import Example, Recipe, members
 from verify.inputs.ranges import OFFSET, Ranges, offered, told
-from verify.properties.gradients import judge_gradient, with_cotangents
-from verify.properties.values import Outcome, judge_value
+from verify.properties.gradients import judge_gradient
+from verify.properties.outcome import Outcome
+from verify.properties.slopes import with_cotangents
+from verify.properties.values import judge_value
 from verify.report import Range, Report
 from verify.search.checks import gradient_check, value_check
 from verify.search.setting import Setting

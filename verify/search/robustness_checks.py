@@ -10,9 +10,11 @@ from functools import partial
 from verify.faults import Unsupported
 from verify.inputs.examples import Example, Recipe, Space, members
 from verify.inputs.sizes import ONE_LARGER
-from verify.properties.gradients import NO_GRADIENT, announce, judge_gradient, with_cotangents
+from verify.properties.gradients import NO_GRADIENT, judge_gradient
+from verify.properties.outcome import Outcome
 from verify.properties.scenarios import Scenario, applicable
-from verify.properties.values import Outcome, judge_value
+from verify.properties.slopes import announce, with_cotangents
+from verify.properties.values import judge_value
 from verify.report import FALSIFIED, INCONCLUSIVE, CheckResult
 from verify.search.checks import concluded, played_at
 from verify.search.search import Found

@@ -21,7 +21,9 @@ from spec.language.flatten import Flat
 from spec.language.lines import define
 from spec.language.slips.spots import Spot, fixed, spots
 from verify.inputs.examples import Example
-from verify.properties.values import Expected, Judge, Reals, compare, worst
+from verify.properties.judge import Expected, Judge, Reals
+from verify.properties.outcome import worst
+from verify.properties.values import compare
 
 CONSTANT = "constant_1"
 """A name that no tensor of a statement has."""

@@ -17,7 +17,7 @@ from verify.faults import Unsupported
 from verify.inputs.examples import Example, Recipe, Space
 from verify.inputs.regimes import MASKS, POSITIVE_NUMBERS
 from verify.inputs.sizes import SIZE_KINDS
-from verify.properties.values import Outcome
+from verify.properties.outcome import Outcome
 from verify.search.drawn import draw
 
 PLANNED = 0.7

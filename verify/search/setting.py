@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from verify.inputs.examples import Example, Space
+from verify.properties.judge import Judge
 from verify.properties.substitutions import Kept
-from verify.properties.values import Judge
 from verify.search.search import Clock
 from verify.subject.caller import Caller
 

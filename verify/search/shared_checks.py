@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from verify.inputs.examples import Example
+from verify.properties.outcome import Outcome
 from verify.properties.scenarios import Scenario
 from verify.properties.shared_inputs import shared
-from verify.properties.values import Outcome
 from verify.report import FALSIFIED, INCONCLUSIVE, SHARED, WRONG, CheckResult, Report
 from verify.search.robustness_checks import robustness_check
 from verify.search.setting import Setting

@@ -17,7 +17,7 @@ from verify.faults import Unsupported
 from verify.inputs import mask_kinds
 from verify.inputs.examples import Example, members, rounded
 from verify.inputs.size_rules import EVERY_SIZE, Supported
-from verify.properties.values import Outcome
+from verify.properties.outcome import Outcome
 
 SECONDS, CALLS = 2.0, 500
 CLEAR = 10.0

@@ -16,7 +16,9 @@ import numpy as np
 
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example, rounded
-from verify.properties.values import Expected, Reals, compare, worst
+from verify.properties.judge import Expected, Reals
+from verify.properties.outcome import worst
+from verify.properties.values import compare
 from verify.search.rounded_constants import right_with_rounded_constants
 from verify.search.setting import Setting
 from verify.subject.returned import values

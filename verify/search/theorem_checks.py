@@ -17,8 +17,10 @@ from spec.language.trees import walk
 from verify.faults import Unsupported
 from verify.inputs.examples import Example, Recipe, Space
 from verify.inputs.size_rules import EVERY_SIZE, Supported
-from verify.properties.gradients import JUDGED
+from verify.properties.judge import Judge
+from verify.properties.outcome import Outcome
 from verify.properties.relations import played_theorem
+from verify.properties.slopes import JUDGED
 from verify.properties.substitutions import NotRunnable
 from verify.properties.theorems import (
     assumed,
@@ -29,7 +31,6 @@ from verify.properties.theorems import (
     sizes_needed,
     sizes_of_inputs,
 )
-from verify.properties.values import Judge, Outcome
 from verify.report import CheckResult
 from verify.search.checks import LATER_OF_MANY, VACUOUS, concluded
 from verify.search.search import Found, windows

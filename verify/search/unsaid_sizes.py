@@ -11,7 +11,7 @@ from spec.language.evaluation.dimensions import Size
 from verify.inputs.examples import Recipe, Space
 from verify.inputs.size_rules import SizeRule, Supported
 from verify.oracle import PLAIN
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
 
 LARGEST = 3
 """Up to here sizes are tried: a mean over the others needs two of them, an estimate of a variance, too."""

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from verify.inputs.examples import Example
-from verify.properties.gradients import REAL
-from verify.properties.values import Outcome
+from verify.properties.outcome import Outcome
+from verify.properties.slopes import REAL
 from verify.report import Report
 from verify.search.at_sizes import EXACT, ONLY_WHERE, at_sizes
 from verify.search.causes.behaviour import UNSTEADY, drawn_from_outside

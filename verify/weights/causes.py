@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from spec.language.evaluation.evaluate import evaluate
-from verify.properties.values import Reals
+from verify.properties.judge import Reals
 from verify.weights.comparing import Sentence, beside_bound, flat_of, looked_at, step
 from verify.weights.reading import Checkpoint
 

@@ -21,7 +21,7 @@ from spec.language.flatten import Flat
 from spec.language.registry import find
 from verify.accuracy.grade import Grade
 from verify.faults import Unusable, complaint
-from verify.properties.values import Reals
+from verify.properties.judge import Reals
 from verify.weights.reading import Checkpoint
 from verify.weights.subjects import Subject, layers_of
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from spec.language.evaluation.precision import FORMATS
 from verify.faults import Unusable, said_by
-from verify.properties.values import Reals
+from verify.properties.judge import Reals
 
 TABLES = {
     "E": "embeddings.word_embeddings.weight",

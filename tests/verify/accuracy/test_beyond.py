@@ -13,7 +13,7 @@ from verify import check
 from verify.accuracy.beyond import accounts_for
 from verify.accuracy.lost_digits import Explained
 from verify.mutants import real_sizes, variants
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
 from verify.report import Counterexample, Report
 
 SOFTMAX = find("attention.softmax")

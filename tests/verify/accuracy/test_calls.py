@@ -20,8 +20,8 @@ from verify.inputs.realistic_examples import realistic
 from verify.inputs.realistic_sizes import ladder
 from verify.inputs.size_rules import EVERY_SIZE
 from verify.mutants import fast_paths, variants
-from verify.properties.gradients import expected_gradients, with_cotangents
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
+from verify.properties.slopes import expected_gradients, with_cotangents
 from verify.subject.caller import Caller
 
 ATTENTION = "attention.scaled_dot_product"

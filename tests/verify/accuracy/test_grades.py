@@ -28,7 +28,7 @@ from verify.inputs.size_rules import EVERY_SIZE
 from verify.mutants import precision, variants
 from verify.mutants.precision import held
 from verify.output.table import accuracy, overall, table, verdict_of
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
 from verify.report import IMPRECISE, CheckResult, Report
 from verify.search.search import Clock
 from verify.search.setting import Setting

@@ -15,8 +15,10 @@ from verify import Unusable, adapt
 from verify.adapt.expressions import value
 from verify.inputs.examples import Space
 from verify.inputs.mask_kinds import fits
-from verify.properties.gradients import judge_gradient, with_cotangents
-from verify.properties.values import Judge, judge_value
+from verify.properties.gradients import judge_gradient
+from verify.properties.judge import Judge
+from verify.properties.slopes import with_cotangents
+from verify.properties.values import judge_value
 from verify.subject.callables import supported_by
 from verify.subject.caller import Caller
 

@@ -13,8 +13,8 @@ from spec.language.registry import find, formulas
 from verify.laws.drawn_gradients import drawn_gradient_check, given_the_draw
 from verify.mutants import sampling
 from verify.output.script import script
-from verify.properties.gradients import JUDGED
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
+from verify.properties.slopes import JUDGED
 from verify.search.search import Clock
 from verify.search.setting import Setting
 from verify.subject.caller import Caller

@@ -10,8 +10,8 @@ from verify.inputs.examples import Space
 from verify.inputs.size_rules import Supported
 from verify.mutants import windows
 from verify.properties.boundaries import at_a_boundary, boundary_examples, limits
+from verify.properties.judge import Judge
 from verify.properties.scenarios import applicable
-from verify.properties.values import Judge
 from verify.subject.caller import Caller
 
 BOTH = ["float64", "float32"]

@@ -14,8 +14,8 @@ from tests.verify.wrong_products import (
 )
 from verify import check
 from verify.inputs.examples import Recipe, Space
-from verify.properties.gradients import differentiable, expected_batch, expected_gradients, with_cotangents
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
+from verify.properties.slopes import differentiable, expected_batch, expected_gradients, with_cotangents
 
 pytestmark = pytest.mark.usefixtures("as_found", "ungraded")
 

@@ -16,9 +16,11 @@ from verify.inputs.examples import Space
 from verify.inputs.large_sizes import LOOKED_AT, MEMBERS, members, small_sizes
 from verify.mutants import large_sizes as variants
 from verify.output.script import script
-from verify.properties.large_scenarios import large_batch, large_examples, looked_at
+from verify.properties.judge import Judge
+from verify.properties.large_examples import large_batch, large_examples
+from verify.properties.large_scenarios import looked_at
 from verify.properties.scenarios import by_name
-from verify.properties.values import Judge, judge_value
+from verify.properties.values import judge_value
 from verify.subject.caller import Caller
 from verify.targets.ours import implementation
 

@@ -29,10 +29,10 @@ from tests.verify.wrong_products import (
 from verify import check
 from verify.inputs.examples import Example, Space
 from verify.properties.gradient_scenarios import scattered, turned
+from verify.properties.judge import Judge
 from verify.properties.leaks import unread
 from verify.properties.scenarios import applicable
 from verify.properties.shared_inputs import shared
-from verify.properties.values import Judge
 from verify.targets.ours import implementation
 
 pytestmark = pytest.mark.usefixtures("as_found", "ungraded")

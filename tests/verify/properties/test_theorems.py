@@ -16,7 +16,7 @@ from spec.normalization.layer_norm import beta, d, eps, gamma, layer_norm, x
 from spec.normalization.layer_norm import i as p
 from spec.similarity.dot import dot
 from verify.mutants.heads import packed_projections
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
 from verify.search.search import Clock
 from verify.search.setting import Setting
 from verify.search.theorem_checks import theorem_check

@@ -6,7 +6,8 @@ import pytest
 from spec.language.registry import find
 from verify.inputs.examples import Space
 from verify.oracle import BALLS
-from verify.properties.values import CLEAR, Expected, Judge, compare, held_to
+from verify.properties.judge import Expected, Judge
+from verify.properties.values import CLEAR, compare, held_to
 
 NAN, INF = np.nan, np.inf
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import torch
 
 from spec.language.registry import find
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
 from verify.search.evidence import Evidence
 from verify.search.hints import Explained, wrong_values
 from verify.search.search import Clock

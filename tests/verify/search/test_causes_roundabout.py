@@ -13,7 +13,7 @@ from spec.language.evaluation.evaluate import enclose
 from spec.language.registry import find
 from spec.language.slips.roundabout import ROUNDABOUT, Roundabout
 from tests.verify.search.explaining import why
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
 from verify.search.causes.table import SLOPES, cause
 from verify.search.evidence import Evidence
 from verify.search.search import Clock

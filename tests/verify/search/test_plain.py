@@ -8,8 +8,9 @@ from verify import check
 from verify.inputs.examples import Space
 from verify.inputs.leads import YOUNG
 from verify.mutants import variants
-from verify.properties.gradients import differentiable, expected_gradients, with_cotangents
-from verify.properties.values import EFFECTIVE, Judge
+from verify.properties.judge import Judge
+from verify.properties.slopes import differentiable, expected_gradients, with_cotangents
+from verify.properties.values import EFFECTIVE
 from verify.search.search import PLAIN
 
 pytestmark = pytest.mark.usefixtures("ungraded")

@@ -11,7 +11,7 @@ import impl.scores
 from spec.language.registry import find
 from verify import check
 from verify.inputs.examples import members
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
 from verify.search.ranges import Candidate, RangeSearch
 from verify.search.search import Clock
 from verify.search.setting import Setting

@@ -8,7 +8,7 @@ from verify import check
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.mutants.objectives import at as entries
 from verify.mutants.objectives import log_law, mean, smoothed
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
 from verify.search.unsaid_sizes import where_something_is_said
 
 LOSS = "objectives.cross_entropy"

@@ -32,7 +32,7 @@ from spec.language.slips.spots import Spot, Written, spots
 from spec.language.slips.sums import unweighted
 from spec.language.trees import refs, substitute
 from verify.inputs.examples import Example
-from verify.properties.values import Reals
+from verify.properties.judge import Reals
 from verify.search.causes.altered_inputs import Explanation, usual
 from verify.search.evidence import Alike, Evidence
 

@@ -15,9 +15,9 @@ from spec.language.expr import (
 from spec.language.trees import refs, walk
 from verify.faults import Unsupported
 from verify.inputs.examples import Example, fitted
-from verify.properties.gradients import REAL
+from verify.properties.judge import Reals
 from verify.properties.leaks import rows_of_data
-from verify.properties.values import Reals
+from verify.properties.slopes import REAL
 from verify.search.causes.forms import listed
 from verify.search.evidence import CLOSE, Evidence, Witness, near, same
 from verify.subject.sandbox import seeded

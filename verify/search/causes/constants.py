@@ -14,7 +14,8 @@ import numpy as np
 
 from verify.faults import Fault
 from verify.inputs.examples import Example
-from verify.properties.gradients import differentiable, pulled, with_cotangents
+from verify.properties.gradients import pulled
+from verify.properties.slopes import differentiable, with_cotangents
 from verify.search.causes.altered_lines import Runs, named
 from verify.search.causes.forms import listed
 from verify.search.evidence import UNEVALUABLE, Evidence

@@ -10,7 +10,7 @@ from itertools import permutations
 import numpy as np
 
 from verify.inputs.examples import Example
-from verify.properties.values import Judge, Reals
+from verify.properties.judge import Judge, Reals
 from verify.report import options_said
 from verify.search.causes.altered_inputs import Explanation, altered_inputs
 from verify.search.causes.altered_lines import altered_lines, filled_with, otherwise_floored, without_weights

@@ -12,8 +12,8 @@ import numpy as np
 from spec.language.binders import SumOf
 from spec.language.expr import Func, Minus, Power
 from spec.language.trees import walk
-from verify.properties.gradients import REAL
-from verify.properties.values import Reals
+from verify.properties.judge import Reals
+from verify.properties.slopes import REAL
 from verify.search.evidence import MOST, Evidence, Witness, narrow, same
 
 SPOILT_NEAR = 0.25

@@ -14,15 +14,11 @@ import numpy as np
 from spec.language.slips.roundabout import ROUNDABOUT
 from verify.faults import Fault
 from verify.inputs.examples import Example
-from verify.properties.gradients import (
-    compared,
-    differentiable,
-    expected_batch,
-    pulled,
-    unsaid,
-    with_cotangents,
-)
-from verify.properties.values import Expected, Judge, Outcome, compare, worst
+from verify.properties.gradients import compared, pulled
+from verify.properties.judge import Expected, Judge
+from verify.properties.outcome import Outcome, worst
+from verify.properties.slopes import differentiable, expected_batch, unsaid, with_cotangents
+from verify.properties.values import compare
 from verify.search.evidence import Evidence
 
 FEWEST, MOST, ALIKE = 2, 0.75, 0.9

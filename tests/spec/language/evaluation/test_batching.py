@@ -16,8 +16,8 @@ from spec.language.evaluation.walk import Walk
 from spec.language.flatten import Flat
 from spec.language.registry import find, ids
 from verify.inputs.examples import Space
-from verify.properties.gradients import differentiable, with_cotangents
-from verify.properties.values import Judge
+from verify.properties.judge import Judge
+from verify.properties.slopes import differentiable, with_cotangents
 
 DOUBLE = FORMATS["float64"]
 COUNT = 7
