@@ -21,9 +21,8 @@ import signal
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,7 @@ from verify.properties.substitutions import Kept
 from verify.report import CONFORMS, FALSIFIED, CheckResult, Report
 from verify.search.setting import Setting
 from verify.subject import last_call
-from verify.subject.parent import die_with
+from verify.subject.branch import Branch, begun_by, branch
 
 STAYING = ("jax", "tensorflow")
 """Libraries whose threads do not go along with a process that is branched off."""
@@ -51,8 +50,6 @@ BEAT, LOOK = 0.005, 0.2
 """Seconds between two looks at what it has left, and between two at what it does."""
 DONE = -1
 """The place under which it leaves, at its end, what it found the statement to say."""
-SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP} if sys.platform == "linux" else set()
-
 Answers = tuple[dict[str, Any], float, int]
 """What the statement was found to say, the seconds that took, and how many answers former runs have left."""
 
@@ -64,14 +61,13 @@ class Second:
         self,
         setting: Setting,
         report: Report,
-        process: int,
-        board: Board,
+        branch: Branch,
         calling: mmap.mmap,
         places: Collection[int],
         assumed: Sequence[CheckResult],
     ) -> None:
         self.setting, self.report = setting, report
-        self.process, self.board, self.calling = process, board, calling
+        self.branch, self.calling = branch, calling
         self.places = {*places, DONE}
         """What is left to it, by its places; nothing once it is ended."""
         self.assumed = {result.name for result in assumed}
@@ -105,13 +101,7 @@ class Second:
     def end(self) -> None:
         """End it, whatever it does, and what was begun there."""
         self.places = set()
-        if self.process:
-            for process in (self.process, *_begun_by(self.process)):
-                with suppress(OSError):
-                    os.kill(process, signal.SIGKILL)
-            with suppress(ChildProcessError):
-                os.waitpid(self.process, 0)
-            self.process = 0
+        self.branch.end()
 
     def _made(self, place: int) -> list[CheckResult] | None:
         """What it found, which is waited for; None where that does not count."""
@@ -135,11 +125,11 @@ class Second:
 
     def _listen(self) -> bool:
         """Wait for the next that it leaves; False where nothing will come."""
-        looked, working, calling = time.monotonic(), Working(self.process), Unchanged()
+        looked, working, calling = time.monotonic(), Working(self.branch.process), Unchanged()
         while True:
-            gone = self._gone()
+            gone = self.branch.gone()
             try:
-                found = self.board.found()
+                found = self.branch.board.found()
             except Exception:  # it is not what was left
                 return False
             self.found |= found
@@ -151,16 +141,6 @@ class Second:
                 call = last_call.under_way(self.calling)
                 if working.too_seldom() or (calling.seconds(call) > CALL and call):
                     return False
-
-    def _gone(self) -> bool:
-        """Whether it has come to its end."""
-        try:
-            if self.process and not os.waitpid(self.process, os.WNOHANG)[0]:
-                return False
-        except ChildProcessError:  # somebody else has waited for it, or nobody has to
-            pass
-        self.process = 0  # another may get its number
-        return True
 
 
 class Unchanged:
@@ -253,33 +233,19 @@ def second(setting: Setting, report: Report, plan: Sequence[Work], jobs: int) ->
     ]
     for result in before:
         result.dtype = result.name.rpartition(" ")[2]
-    own, process, other = os.getpid(), -1, None
-    masked = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
-        board, calling = Board(), mmap.mmap(-1, last_call.SIZE)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that there are threads, which were looked at
-            process = os.fork()
-        if not process:
-            _branched_off(setting, own, calling)
-            signal.pthread_sigmask(signal.SIG_SETMASK, masked)
-            report.checks += before
-            _work(setting, report, works, board)
-        other = Second(setting, report, process, board, calling, works, before)
-    except OSError:  # no room, or no more processes
-        pass
-    finally:
-        if not process:
-            os._exit(0)
-        if other is None:
-            signal.pthread_sigmask(signal.SIG_SETMASK, masked)
-    try:
-        if other is not None:
-            signal.pthread_sigmask(signal.SIG_SETMASK, masked)
-        yield other
-    finally:
-        if other is not None:
-            other.end()
+        calling = mmap.mmap(-1, last_call.SIZE)
+    except OSError:  # no room
+        yield None
+        return
+
+    def work(board: Board) -> None:
+        _be_it(setting, calling)
+        report.checks += before
+        _work(setting, report, works, board)
+
+    with branch(work) as made:
+        yield None if made is None else Second(setting, report, made, calling, works, before)
 
 
 def possible(setting: Setting) -> bool:
@@ -304,33 +270,15 @@ def in_company() -> bool:
         or not all(
             type(thread).__module__.startswith("rich.") for thread in threads
         )  # what tells of progress
-        or bool(_begun_by(os.getpid()))
+        or bool(begun_by(os.getpid()))
     )
 
 
-def _begun_by(process: int) -> list[int]:
-    """The processes that a process has begun, and those that these have, as Linux says it."""
-    found: list[int] = []
-    for each in Path(f"/proc/{process}/task").glob("*/children"):
-        with suppress(OSError):
-            found += map(int, each.read_text().split())
-    return [*found, *(further for each in found for further in _begun_by(each))]
-
-
-def _branched_off(setting: Setting, own: int, calling: mmap.mmap) -> None:
-    """Be the second: what it prints would stand among what the first says, what ends the first ends both, and it ends with a call
-    that does not return. What others have registered for the end is the first's to do.
-    """
-    die_with(own, 0)
+def _be_it(setting: Setting, calling: mmap.mmap) -> None:
+    """Be the second: it ends with a call that does not return. What others have registered for the end is the first's to do."""
     last_call.written_to(calling)
     setting.caller.containment.ends = True
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for each in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(each, signal.SIG_DFL)
     atexit._clear()
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
 
 
 def _work(setting: Setting, report: Report, works: dict[int, Work], board: Board) -> None:

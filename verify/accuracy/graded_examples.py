@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
 
 from spec.language.evaluation.dimensions import Size
 from verify.inputs.examples import Example
@@ -25,10 +23,7 @@ from verify.inputs.realistic_sizes import (
     usual,
 )
 from verify.inputs.sizes import entries, sizing
-from verify.subject.timing import least_seconds
-
-if TYPE_CHECKING:
-    from verify.search.setting import Setting
+from verify.search.drawing import Drawing
 
 MANY, TURNS = 64, 4
 """Entries from which on a root mean square says something: a few may be several sigma off, or right, by chance. An output
@@ -43,11 +38,15 @@ FEW, LONE = 0.25, 1.5e6
 BROAD, SHORT, ALIGNED, WHOLE = {"float32": 3.2e7}, 3.2e6, 1e8, 1.3e8
 """What an example may cost of which no size is small; and in 16-bit types, as what is coarse shows more in float32. And one whose
 sizes are whole blocks; and one whose data are large along each axis."""
+SAMPLES, WIDE_SAMPLES = 24, {"value": 16, "gradient": 8}
+"""Random evaluations for an example at default sizes, and for a wide one."""
+MODEL = 9e5
+"""What an example of a stack of layers or of a whole model costs at least (:mod:`verify.inputs.sizes`)."""
 PATIENCE = 2.0
 """Seconds of processor time that a call may take: a callable of many small steps is graded at smaller sizes."""
 
 
-def wide_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+def wide_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
     """A wide example, as wide as the budget and the callable's own speed allow."""
     judge, caller = setting.judge, setting.caller
     limits = (BUDGET,) if kind == "value" else (BACKWARD * BUDGET, ENTRIES)
@@ -60,7 +59,7 @@ def wide_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
             break
         chosen, each = sizes, longer
         if sizes is not rungs[-1]:
-            spent = _seconds(setting, dtype, sizes)
+            spent = setting.pace(dtype, sizes)
     many, turns = repeats(judge.formula, chosen, MANY), 1
     share, most = (BACKWARD, max(many, TURNS)) if kind == "value" else (BACKWARD**2, TURNS)
     affordable = min(share * BUDGET / cost(chosen), PATIENCE / each if each else math.inf)
@@ -74,7 +73,7 @@ def wide_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
             yield realistic(judge.formula, least, dtype, setting.seed + turn, False, caller.sizes)
 
 
-def aligned_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+def aligned_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
     """Examples of sizes that are equal and multiples of 64, which fast paths ask for, where that is cheap: with a mask and
     without one by turns, the latter with one sequence for several inputs, once also with several; and of those of usual models.
     """
@@ -99,7 +98,7 @@ def aligned_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Exampl
                 yield made
 
 
-def long_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+def long_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
     """Many steps, most for values: gradients go back through all of them. And more layers than a wide example has."""
     judge, caller = setting.judge, setting.caller
     if caller.sizes.few or dtype not in BROAD:
@@ -118,7 +117,7 @@ def long_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
         yield realistic(judge.formula, layers, dtype, setting.seed, masks, caller.sizes)
 
 
-def single_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+def single_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
     """One query, one step: everything that no sum runs over is one."""
     judge, caller = setting.judge, setting.caller
     if caller.sizes.few or kind != "value":
@@ -128,7 +127,7 @@ def single_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example
         yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
 
 
-def lone_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+def lone_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
     """One size large at a time, for gradients: of these a kernel may take another way in each. For values one sum at a time, of
     those that are short in all other examples, with a mask, too; and one position beside many.
     """
@@ -152,7 +151,7 @@ def lone_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
                 yield realistic(judge.formula, sizes, dtype, setting.seed, masks, caller.sizes)
 
 
-def vast_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+def vast_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
     """One sum over thousands of terms at a time, for values: what a call takes is judged by how many entries its inputs have. And
     data that are large along each axis.
     """
@@ -162,14 +161,14 @@ def vast_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     few = ladder(judge.formula, caller.sizes)[0]
     for sizes in vast(judge.formula, caller.sizes):
         times = entries(judge.formula, sizes) / max(entries(judge.formula, few), 1)
-        if not setting.clock.over and times * _seconds(setting, dtype, few) <= PATIENCE:
+        if not setting.clock.over and times * setting.pace(dtype, few) <= PATIENCE:
             yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
     data = whole_data(judge.formula, caller.sizes, ALIGNED, WHOLE)
     if data is not None and _affordable(setting, dtype, data):
         yield realistic(judge.formula, data, dtype, setting.seed, False, caller.sizes)
 
 
-def broad_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+def broad_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
     """An example of which no size is small, if that is more than a wide one: a fast path may ask for several large ones."""
     judge, caller = setting.judge, setting.caller
     if caller.sizes.few or (kind == "gradient" and dtype not in BROAD):
@@ -183,26 +182,16 @@ def broad_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]
         yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
 
 
-def _affordable(setting: Setting, dtype: str, sizes: Mapping[Size, int]) -> bool:
+def _affordable(setting: Drawing, dtype: str, sizes: Mapping[Size, int]) -> bool:
     """Whether a call at these sizes takes no longer than is waited for, going by one at few entries."""
     judge, caller = setting.judge, setting.caller
     if setting.clock.over:
         return False
     few, cost = ladder(judge.formula, caller.sizes)[0], sizing(judge.formula, caller.sizes).cost
-    return _seconds(setting, dtype, few) * cost(sizes) / max(cost(few), 1.0) <= PATIENCE
+    return setting.pace(dtype, few) * cost(sizes) / max(cost(few), 1.0) <= PATIENCE
 
 
-def _seconds(setting: Setting, dtype: str, sizes: Mapping[Size, int]) -> float:
-    """How long a call takes at these sizes; found out once."""
-    caller, key = setting.caller, (dtype, *sizes.items())
-    if key not in setting.paces:
-        trial = realistic(setting.judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
-        arguments = caller.arguments(trial.inputs, dtype, generator_seed=trial.generator_seed)
-        setting.paces[key] = least_seconds(partial(caller, *arguments))
-    return setting.paces[key]
-
-
-def default_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+def default_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
     """Planned examples with their sizes, masks and numbers, of ordinary data: how a row that cancels rounds is chance.
 
     For gradients weights keep data of unit size. Else scores are in the hundreds and a softmax is 1 and 0, without an error in
@@ -216,3 +205,28 @@ def default_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Exampl
             made = unit_weights(judge.formula, example.sizes, dtype, setting.seed, space.fixed)
             example = space.example(recipe, dtype, example.batch, example.sizes, made)
         yield example
+
+
+DEFAULT = "default"
+GRADING: dict[str, Callable[[Drawing, str, str], Iterator[Example]]] = {
+    "wide": wide_examples,
+    DEFAULT: default_examples,
+    "no small": broad_examples,
+    "aligned": aligned_examples,
+    "single": single_examples,
+    "long": long_examples,
+    "one large": lone_examples,
+    "vast": vast_examples,
+}
+"""Which examples are graded, by what is said of their sizes."""
+
+
+def samples(setting: Drawing, kind: str, wide: bool) -> int:
+    """How many random evaluations tell what error is expected at an example."""
+    many = WIDE_SAMPLES[kind] if wide else SAMPLES
+    if setting.space().sizing.budget > MODEL:  # hundreds of lines, each of which is kept for every sample
+        return 2 * many // 3 if kind == "value" else many // 2
+    return many
+
+
+__all__ = ["DEFAULT", "GRADING", "samples"]

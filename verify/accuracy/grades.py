@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,17 +23,7 @@ from verify.accuracy.beyond import EXACT, Beyond, accounts_for, violation
 from verify.accuracy.calls import PLAIN, Comparison, Way, gradient_of, value_of, ways
 from verify.accuracy.gradable import expected_at, gradable, kinked
 from verify.accuracy.grade import RARE, WORST, Grade
-from verify.accuracy.graded_examples import (
-    PATIENCE,
-    aligned_examples,
-    broad_examples,
-    default_examples,
-    lone_examples,
-    long_examples,
-    single_examples,
-    vast_examples,
-    wide_examples,
-)
+from verify.accuracy.graded_examples import DEFAULT, GRADING, PATIENCE, samples
 from verify.accuracy.lost_digits import Explained, begun, comparable, placed
 from verify.edges import SHAPES, STRICT
 from verify.faults import Fault, Unsupported
@@ -50,30 +40,13 @@ GRADED = ("float32", "bfloat16", "float16")
 """Types that are graded: the value in float64 must be exact beside the error."""
 USUAL = ("float32", "bfloat16")
 """Types that are graded where the user names none."""
-SAMPLES, WIDE_SAMPLES = 24, {"value": 16, "gradient": 8}
-"""Random evaluations for an example at default sizes, and for a wide one."""
 OTHERWISE = 16
 """So many examples are called in other ways, too; of outputs with few entries there are more."""
 ANEW = 101
 """How far off the seed is for an example that is drawn anew."""
 PLACING = 4
 """Samples that tell how large an error of sums in the storage type would be."""
-MODEL = 9e5
-"""What an example of a stack of layers or of a whole model costs at least (:mod:`verify.inputs.sizes`)."""
-
 LARGE = "robustness: large sizes"
-DEFAULT = "default"
-GRADING: dict[str, Callable[[Setting, str, str], Iterator[Example]]] = {
-    "wide": wide_examples,
-    DEFAULT: default_examples,
-    "no small": broad_examples,
-    "aligned": aligned_examples,
-    "single": single_examples,
-    "long": long_examples,
-    "one large": lone_examples,
-    "vast": vast_examples,
-}
-"""Which examples are graded, by what is said of their sizes."""
 
 
 def graded(
@@ -187,11 +160,8 @@ class Grading:
             return False
         expected = {} if self.wide else expected_at(judge, example, dtype, self.kind)
         bounds = {name: each.bound for name, each in expected.items()}
-        samples = WIDE_SAMPLES[self.kind] if self.wide else SAMPLES
-        if setting.space().sizing.budget > MODEL:  # hundreds of lines, each of which is kept for every sample
-            samples = 2 * samples // 3 if self.kind == "value" else samples // 2
         grades = [Grade(dtype, rare=RARE[self.kind]) for _ in every]
-        graded(judge, every, dtype, samples, setting.seed, grades, bounds)
+        graded(judge, every, dtype, samples(setting, self.kind, self.wide), setting.seed, grades, bounds)
         imprecise = any(own.imprecise for own in grades)
         if imprecise and self.kind == "gradient" and self.wide and kinked(judge) and not again:
             # What is wrong is so at any example, and what lies at a kink at one alone.

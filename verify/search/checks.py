@@ -9,14 +9,15 @@ from functools import partial
 
 from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size
-from verify.inputs.examples import Example, Recipe
+from verify.inputs.examples import Example
 from verify.properties.gradients import judge_gradient
 from verify.properties.judge import Judge
 from verify.properties.outcome import Outcome
-from verify.properties.slopes import JUDGED, announce, differentiable, with_cotangents
+from verify.properties.slopes import JUDGED, differentiable
 from verify.properties.values import judge_value
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Kind, Played
-from verify.search.search import Found, Probe, search
+from verify.search.search import Found, Probe
+from verify.search.searches import gradient_search, value_search
 from verify.search.setting import Setting
 from verify.search.shrink import SECONDS, Shrinker, declarations
 from verify.subject.caller import Caller
@@ -24,49 +25,29 @@ from verify.subject.playing import played_scene
 
 VACUOUS = "vacuous: the bound was never small against a value"
 """What is said of a check that no example had a bearing on."""
-FAR = 6
-"""Examples of a type behind the first that are about what types differ in: their range."""
 LEAST_SHRINKING = 0.3
 """Seconds that every counterexample gets, even when the report's share is used up."""
-LATER, LATER_OF_MANY = 2, 4
-"""The share of the examples that values and gradients are tried at in a second type; and those of a statement of many lines, and
-theorems: what is wrong in both was seen in the first, and how far rounding goes is for the grades to tell."""
-SCALED = 2.0**12
-"""By how much the cotangents of some examples are larger, as losses are scaled in training: what is clipped on its way shows."""
 NAMED = 5
 """So many are named of those of which little was said."""
 
 
 def value_check(setting: Setting, dtype: str) -> CheckResult:
     """The value against the statement."""
-    judge, caller, space = setting.judge, setting.caller, setting.space()
-    batches = any(t.role == "data" for t in judge.formula.tensors)
-
-    def make(recipe: Recipe) -> Example:
-        return space.example(recipe, dtype, (2,) if batches and recipe.seed % 8 == 0 else ())
+    judge, caller = setting.judge, setting.caller
 
     def probe(example: Example) -> Outcome:
         return judge_value(judge, caller, example)
 
-    examples, at_once, far = setting.max_examples, setting.searched, 0
-    if setting.valued:
-        far = min(FAR, examples)
-        examples = max(1, examples // (LATER_OF_MANY if space.sizing.extensive else LATER))
-    found = search(space, make, probe, examples, setting.seed, setting.clock, judge.ahead, at_once, far)
-    setting.searched, setting.valued = True, setting.valued or found.through
+    found = value_search(setting, dtype, probe)
     name = f"value in {dtype}" if judge.real else "value"
     return concluded(setting, name, "value", dtype, found, probe)
 
 
 def gradient_check(setting: Setting, dtype: str) -> CheckResult | None:
     """The gradient against the derived one; None where the formula has nothing to differentiate."""
-    judge, caller, space = setting.judge, setting.caller, setting.space(moderate=True)
+    judge, caller = setting.judge, setting.caller
     if not differentiable(judge):
         return None
-
-    def make(recipe: Recipe) -> Example:
-        scale = SCALED if recipe.seed % 8 == 3 else 1.0
-        return with_cotangents(judge, space.example(recipe, dtype), recipe.seed, scale)
 
     def probe(example: Example) -> Outcome:
         outcome = judge_gradient(judge, caller, example)
@@ -76,12 +57,7 @@ def gradient_check(setting: Setting, dtype: str) -> CheckResult | None:
         return outcome
 
     ratios: list[float] = []
-    count = max(1, setting.max_examples // (4 if space.sizing.dear else 2))
-    if setting.sloped:
-        count = max(1, count // (LATER_OF_MANY if space.sizing.extensive else LATER))
-    told = partial(announce, judge)
-    found = search(space, make, probe, count, setting.seed + 1, setting.clock, told, setting.searched)
-    setting.sloped |= found.through
+    found = gradient_search(setting, dtype, probe)
     result = concluded(setting, f"gradient in {dtype}", "gradient", dtype, found, probe)
     if dtype not in JUDGED and result.verdict == CONFORMS:
         result.verdict, result.worst_ratio = INCONCLUSIVE, max(ratios, default=None)

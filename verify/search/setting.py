@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from verify.inputs.examples import Example, Space
-from verify.properties.judge import Judge
+from spec.language.evaluation.dimensions import Size
+from verify.inputs.examples import Example
+from verify.inputs.realistic_examples import realistic
 from verify.properties.substitutions import Kept
-from verify.search.search import Clock
+from verify.search.drawing import Drawing
 from verify.subject.caller import Caller
+from verify.subject.timing import least_seconds
 
 
 @dataclass
-class Setting:
-    """What all checks of one report share.
+class Setting(Drawing):
+    """What all checks of one report share, beside what their examples are drawn for.
 
     Attributes:
-        judge: the formula under its conventions.
-        caller: the callable.
-        seed: determines every example.
-        max_examples: examples for each value check.
-        clock: the limit on the whole.
         shrinking: the seconds left for making counterexamples small.
         violated: when the first violation of all was seen.
-        searched: whether a search has ended.
-        valued: whether values were tried at all examples in some type, and nothing was wrong.
-        sloped: the same of gradients.
         scenes: examples of the scenarios that are to come.
         drawn: inputs at which theorems were played.
         kept: what the callable returned to theorems.
@@ -38,16 +33,9 @@ class Setting:
         small: whether counterexamples are made small.
     """
 
-    judge: Judge
     caller: Caller
-    seed: int
-    max_examples: int
-    clock: Clock
     shrinking: float = 4.0
     violated: float | None = None
-    searched: bool = False
-    valued: bool = False
-    sloped: bool = False
     scenes: dict[str, list[Example]] = field(default_factory=dict)
     drawn: dict[Any, Example] = field(default_factory=dict)
     kept: Kept = field(default_factory=Kept)
@@ -57,9 +45,14 @@ class Setting:
     found: Example | None = None
     small: bool = True
 
-    def space(self, moderate: bool = False) -> Space:
-        """The examples to draw from."""
-        return Space(self.judge.formula, self.caller.takes_mask, moderate, self.caller.sizes)
+    def pace(self, dtype: str, sizes: Mapping[Size, int]) -> float:
+        """The seconds that a call at these sizes takes; found out once."""
+        caller, key = self.caller, (dtype, *sizes.items())
+        if key not in self.paces:
+            trial = realistic(self.judge.formula, sizes, dtype, self.seed, False, caller.sizes)
+            arguments = caller.arguments(trial.inputs, dtype, generator_seed=trial.generator_seed)
+            self.paces[key] = least_seconds(partial(caller, *arguments))
+        return self.paces[key]
 
 
 __all__ = ["Setting"]

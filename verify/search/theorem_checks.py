@@ -32,8 +32,9 @@ from verify.properties.theorems import (
     sizes_of_inputs,
 )
 from verify.report import CheckResult
-from verify.search.checks import LATER_OF_MANY, VACUOUS, concluded
+from verify.search.checks import VACUOUS, concluded
 from verify.search.search import Found, windows
+from verify.search.searches import LATER_OF_MANY
 from verify.search.setting import Setting
 
 SMALL = (2, 3, 5, 7)
