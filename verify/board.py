@@ -12,7 +12,7 @@ from typing import Any
 
 ROOM = 160 << 20
 """Bytes for all that is left; only what is written to takes memory."""
-MOST = 256
+MOST = 4096
 """How many things may be left."""
 _COUNT, _ENTRY = struct.Struct("q"), struct.Struct("qqq")
 _FIRST = _COUNT.size + MOST * _ENTRY.size

@@ -13,11 +13,12 @@ from spec.language.formula import Formula
 from spec.language.own import address_of
 from spec.language.procedure import Procedure
 from spec.language.registry import procedures
-from verify.accuracy.grades import GRADED, LARGE, USUAL
+from verify.accuracy.grades import LARGE
 from verify.adapt.adapter import Bound
 from verify.adapt.plain import plain
-from verify.edges import split
+from verify.edges import split, split_auto
 from verify.faults import Unusable
+from verify.inputs.kinds import to_grade
 from verify.inputs.ranges import Ranges
 from verify.laws.reasons import reasons
 from verify.planning import Work, graded, plan_of
@@ -29,7 +30,7 @@ from verify.search.edge_checks import offences, other_draws
 from verify.search.evidence import Evidence
 from verify.search.first_calls import called_at_all, first_value, met, only_the_first
 from verify.search.hints import Explained, beside_conventions
-from verify.search.nearest import first_that_conforms, fully_said, split_auto
+from verify.search.nearest import first_that_conforms, fully_said
 from verify.search.ranges import conforming_range
 from verify.search.search import Clock
 from verify.search.setting import Setting
@@ -140,7 +141,7 @@ def check(
     seed, max_examples = whole_number("seed", seed, 0), whole_number("max_examples", max_examples, 1)
     kinds, device = types(dtypes), usable_device(device)
     limit, jobs = positive("accuracy", accuracy), whole_number("jobs", jobs, 1)
-    wanted = [k for k in kinds if k in GRADED] if dtypes is not None else list(USUAL)
+    wanted = to_grade(None if dtypes is None else kinds)
     clock = Clock(seconds(time_limit))
     try:
         edges, chosen = split(choices(formula, asked))

@@ -7,8 +7,14 @@ what a callable does is reported among its properties and is no part of the verd
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from verify.faults import Unusable
+
+AUTO = "auto"
+"""In the place of conventions: find them."""
+OTHERS = "*"
+"""As a convention's name: all that are not named, of which ``auto`` alone can be said."""
 
 UNREAD, GENERATOR, ARITHMETIC, SHAPES = "unread", "generator", "arithmetic", "shapes"
 
@@ -49,4 +55,34 @@ def split(conventions: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str
     return edges, {name: option for name, option in conventions.items() if name not in EDGES}
 
 
-__all__ = ["ARITHMETIC", "EDGES", "GENERATOR", "SHAPES", "STRICT", "UNREAD", "split"]
+def split_auto(conventions: Any) -> tuple[Any, bool]:
+    """The conventions that are named, and whether the others are to be found.
+
+    Raises:
+        Unusable: another word than ``auto`` in the place of them, or of the others.
+    """
+    if isinstance(conventions, str):
+        if conventions != AUTO:
+            raise Unusable(f"conventions map names to options, or are {AUTO!r}; got {conventions!r}")
+        return None, True
+    if not isinstance(conventions, Mapping) or OTHERS not in conventions:
+        return conventions, False
+    if conventions[OTHERS] != AUTO:
+        raise Unusable(
+            f"conventions that are not named can be {AUTO!r} only; got {{{OTHERS!r}: {conventions[OTHERS]!r}}}"
+        )
+    return {name: option for name, option in conventions.items() if name != OTHERS}, True
+
+
+__all__ = [
+    "ARITHMETIC",
+    "AUTO",
+    "EDGES",
+    "GENERATOR",
+    "OTHERS",
+    "SHAPES",
+    "STRICT",
+    "UNREAD",
+    "split",
+    "split_auto",
+]

@@ -85,6 +85,8 @@ class Oracle:
         self.answers, self.wide = Answers(REMEMBERED), Answers(WIDER)
         self.shelf = shelf
         """What former runs have left; None where nothing is kept from run to run."""
+        self.foreseen: dict[str, Answer] = {}
+        """What another process has found for this run, by name, until it is asked for (:mod:`verify.foreseen`)."""
         self.looked_at: set[Any] = set()
         """Statements, with an arithmetic, of which one of the answers that they left was found anew."""
         self.waiting: dict[Any, list[tuple[bytes, Asked]]] = {}
@@ -205,6 +207,10 @@ class Oracle:
         """The answer, if this run has found it, or a former one."""
         known = self.answers.get(key)
         known = self.wide.get(key) if known is None else known
+        if known is None and self.foreseen:
+            known = self.foreseen.pop(label(key), None)
+            if known is not None:
+                self._keep(key, known)
         if known is None and self.shelf is not None:
             known = self.shelf.get(key)
             if known is not None and key[:2] not in self.looked_at:

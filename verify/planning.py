@@ -13,6 +13,7 @@ from verify.accuracy.grades import LARGE, accuracy_check
 from verify.edges import STRICT, UNREAD
 from verify.faults import Fault, Unsupported
 from verify.inputs.dtypes import DTYPES
+from verify.inputs.kinds import DEFAULT_TYPES
 from verify.properties import shared_inputs
 from verify.properties.gradients import NO_GRADIENT
 from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
@@ -28,7 +29,6 @@ from verify.search.shared_checks import shared_check
 from verify.search.shrink import SECONDS
 from verify.search.theorem_checks import theorem_check
 from verify.subject.caller import Caller
-from verify.subject.options import DEFAULT_TYPES
 
 COARSER = 2.0**17
 """Error/bound up to which a coarser type may be the reason: bfloat16's roundoff beside float32's, and some room."""

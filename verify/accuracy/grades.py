@@ -36,10 +36,6 @@ from verify.report import CONFORMS, FALSIFIED, IMPRECISE, INCONCLUSIVE, CheckRes
 from verify.search.setting import Setting
 from verify.subject.wording import refusal
 
-GRADED = ("float32", "bfloat16", "float16")
-"""Types that are graded: the value in float64 must be exact beside the error."""
-USUAL = ("float32", "bfloat16")
-"""Types that are graded where the user names none."""
 OTHERWISE = 16
 """So many examples are called in other ways, too; of outputs with few entries there are more."""
 ANEW = 101
@@ -306,4 +302,4 @@ def _place(judge: Judge, compared: Comparison, dtype: str, seed: int, steps: Col
     return Explained("", dtype, 0.0, size / off) if comparable(size / off) else found
 
 
-__all__ = ["GRADED", "LARGE", "USUAL", "accuracy_check"]
+__all__ = ["LARGE", "accuracy_check"]

@@ -218,31 +218,35 @@ def do_verify(given: argparse.Namespace) -> int:
 
 def do_check(given: argparse.Namespace) -> int:
     """Check a user's function."""
-    formula = find(given.formula)
-    conventions = _conventions(formula, given.convention)
-    options = checked_options(given)
-    err = console(stderr=True)
-    with _saying(err) as tell:
-        sound(formula, tell)
-    # Everything of ours, and what it stands on, is imported before the user's directory comes onto the path.
-    from verify.checking import check as run_check
     from verify.command.memory import keep_freed
     from verify.command.workers import processes
-    from verify.deviations import Judgement
+    from verify.foreseen import foreseeing
     from verify.inputs.size_rules import pairs
-    from verify.output.table import print_report, print_table, table
-    from verify.subject.loading import Unloadable, callable_at, place_at
 
+    formula = find(given.formula)
+    options = checked_options(given)
+    more = {**options, "conventions": _conventions(formula, given.convention), "sizes": pairs(given.sizes)}
+    more |= {"fixed": pairs(given.fixed, FIXED), "few_shapes": given.few_shapes}
+    if given.range:
+        more["ranges"] = pairs(given.range, RANGE)
+    jobs, err = processes(given.jobs), console(stderr=True)
     keep_freed()
+    with foreseeing(formula, jobs > 1, **more) as found:
+        with _saying(err) as tell:
+            sound(formula, tell)
+        # Everything of ours, and what it stands on, is imported before the user's directory comes onto the path.
+        from verify.checking import check as run_check
+        from verify.deviations import Judgement
+        from verify.oracle import oracle_for
+        from verify.output.table import print_report, print_table, table
+        from verify.subject.loading import Unloadable, callable_at, place_at
+
     try:
         call = callable_at(given.where, given.adapter)
     except Unloadable as error:
         raise Unusable(str(error)) from None
-    more = {**options, "conventions": conventions, "sizes": pairs(given.sizes), "name": given.where}
-    more |= {"fixed": pairs(given.fixed, FIXED), "few_shapes": given.few_shapes}
-    more["jobs"] = processes(given.jobs)
-    if given.range:
-        more["ranges"] = pairs(given.range, RANGE)
+    more |= {"name": given.where, "jobs": jobs}
+    found.hand_to(oracle_for(formula))
     with _saying(err) as tell:
         tell(f"checking {given.where} against {formula.id} …")
         more["progress"] = lambda title, place, of: tell(
@@ -352,8 +356,7 @@ def _conventions(formula: Formula | Procedure, pairs: Sequence[str]) -> dict[str
 
     With ``auto`` beside some that are named, these stay, and the others are sought.
     """
-    from verify.edges import split
-    from verify.search.nearest import AUTO, OTHERS
+    from verify.edges import AUTO, OTHERS, split
 
     given, seeking = [pair for pair in pairs if pair != AUTO], not pairs or AUTO in pairs
     if seeking and not given:

@@ -69,10 +69,9 @@ def _usable(config: Config, target: OwnTarget, formula_id: str, options: Mapping
     from spec.language.formula import Formula
     from spec.language.registry import statement
     from verify.decoding.checking import has_none
-    from verify.edges import split
+    from verify.edges import OTHERS, split
     from verify.inputs.ranges import Ranges
     from verify.inputs.size_rules import Supported
-    from verify.search.nearest import OTHERS
 
     formula, given = statement(formula_id), options.get("conventions")
     named = {k: v for k, v in given.items() if k != OTHERS} if isinstance(given, Mapping) else {}

@@ -6,21 +6,15 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
 
 from spec.language.convention import INTERMEDIATES, Convention
 from spec.language.formula import Formula
 from spec.language.procedure import Procedure
-from verify.faults import Unusable
 from verify.properties.judge import Judge
 from verify.report import Report, options_said
 from verify.search.evidence import SPOILT, Evidence, Witness
 from verify.search.unsaid_sizes import where_something_is_said
 
-AUTO = "auto"
-"""In the place of conventions: find them."""
-OTHERS = "*"
-"""As a convention's name: all that are not named, of which ``auto`` alone can be said."""
 MOST = 2
 """Other choices that are tried where the nearest fails after all: each is a check of its own."""
 MAJORITY = 0.5
@@ -56,25 +50,6 @@ class Nearest:
     def all(self) -> bool:
         """Whether every example conforms."""
         return self.conforming == self.examples
-
-
-def split_auto(conventions: Any) -> tuple[Any, bool]:
-    """The conventions that are named, and whether the others are to be found.
-
-    Raises:
-        Unusable: another word than ``auto`` in the place of them, or of the others.
-    """
-    if isinstance(conventions, str):
-        if conventions != AUTO:
-            raise Unusable(f"conventions map names to options, or are {AUTO!r}; got {conventions!r}")
-        return None, True
-    if not isinstance(conventions, Mapping) or OTHERS not in conventions:
-        return conventions, False
-    if conventions[OTHERS] != AUTO:
-        raise Unusable(
-            f"conventions that are not named can be {AUTO!r} only; got {{{OTHERS!r}: {conventions[OTHERS]!r}}}"
-        )
-    return {name: option for name, option in conventions.items() if name != OTHERS}, True
 
 
 def combinations(
@@ -189,12 +164,9 @@ def _tried(
 
 
 __all__ = [
-    "AUTO",
-    "OTHERS",
     "Nearest",
     "combinations",
     "first_that_conforms",
     "fully_said",
     "nearest",
-    "split_auto",
 ]

@@ -11,11 +11,9 @@ from spec.language.formula import Formula
 from spec.language.registry import UnknownFormula, find
 from verify.faults import Unusable, said_by
 from verify.inputs.dtypes import DTYPES
+from verify.inputs.kinds import DEFAULT_TYPES
 from verify.limits import REAL, WHOLE
 from verify.subject.wording import shown
-
-DEFAULT_TYPES = ("float64", "float32")
-"""The types checked where none are named."""
 
 
 def found_formula(formula_id: Any) -> Formula:
@@ -129,7 +127,6 @@ def usable_device(device: Any) -> str:
 
 
 __all__ = [
-    "DEFAULT_TYPES",
     "choices",
     "found_formula",
     "positive",

@@ -1,0 +1,203 @@
+"""What a check will ask its statement, found by a process of its own while torch is still being imported.
+
+Examples depend on the statement, on what is asked for and on the seed; on a callable hardly, and on torch not at all, the import
+of which takes longer than a small check. So a process that is branched off before makes the searches, and draws what is graded,
+with nobody to call, and leaves what the statement says there. It is at its end before anything of a user's is imported.
+
+An answer is found by all that it depends on (:func:`verify.remembered.label`): what was foreseen and is not asked is no matter.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from spec.language.evaluation.precision import Precision
+from spec.language.formula import Formula
+from spec.language.procedure import Procedure
+from verify.accuracy.gradable import expected_at
+from verify.accuracy.graded_examples import DEFAULT, GRADING, samples
+from verify.board import Board
+from verify.edges import split, split_auto
+from verify.inputs.examples import Example
+from verify.inputs.kinds import DEFAULT_TYPES, to_grade
+from verify.inputs.ranges import Ranges
+from verify.inputs.size_rules import EVERY_SIZE, Supported
+from verify.oracle import Oracle, Question
+from verify.properties.judge import Judge
+from verify.properties.large_examples import large_examples
+from verify.properties.outcome import Outcome
+from verify.properties.slopes import (
+    JUDGED,
+    differentiable,
+    expected_batch,
+    gradient_question,
+    unsaid,
+    with_cotangents,
+)
+from verify.remembered import Answer, label
+from verify.search.drawing import Drawing
+from verify.search.search import Clock
+from verify.search.searches import gradient_search, value_search
+from verify.search.unsaid_sizes import where_something_is_said
+from verify.subject.branch import Branch, branch
+
+MOST = 8_000_000
+"""Numbers that are foreseen at most, 64 megabytes."""
+
+
+@dataclass
+class Nobody:
+    """In the callable's place: it takes what the statement takes."""
+
+    takes_mask: bool = True
+    sizes: Supported = EVERY_SIZE
+
+
+@dataclass
+class Foreseen:
+    """What was found: answers by name, and the seconds that they took."""
+
+    answers: dict[str, Answer] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def hand_to(self, oracle: Oracle) -> None:
+        """Let an oracle know it."""
+        oracle.foreseen, self.answers = self.answers, {}
+        if oracle.shelf is not None:
+            oracle.shelf.seconds += self.seconds
+
+
+@contextmanager
+def foreseeing(formula: Formula | Procedure, possible: bool = True, **asked: Any) -> Iterator[Foreseen]:
+    """Find what a check will ask, as long as this lasts, in a process of its own; nothing where there can be none, where there is
+    nothing to wait for, or where what is ``asked`` is not to be had, which the check itself will say.
+
+    Args:
+        formula: what will be checked.
+        possible: whether a second process is allowed.
+        asked: arguments of :func:`verify.check`.
+    """
+    found = Foreseen()
+    idle = sys.platform == "linux" and asked.get("device", "cpu") == "cpu" and "torch" not in sys.modules
+    if not (possible and idle and isinstance(formula, Formula) and formula.law is None):
+        yield found
+        return
+
+    def work(board: Board) -> None:
+        with threadpool_limits(1, user_api="blas"):
+            _foresee(formula, asked, board)
+
+    with branch(work) as made:
+        try:
+            yield found
+        finally:
+            if made is not None:
+                made.end()
+                _read(made, found)
+
+
+def _read(made: Branch, found: Foreseen) -> None:
+    """Take over what it has left."""
+    try:
+        for each in made.board.found().values():
+            answers, found.seconds = each
+            found.answers |= answers
+    except Exception:  # it is not what was left
+        found.answers = {}
+
+
+class _Left:
+    """What was found so far, and what of it was left."""
+
+    def __init__(self, oracle: Oracle, board: Board) -> None:
+        self.oracle, self.board = oracle, board
+        self.names: set[Any] = set()
+        self.numbers = self.times = 0
+
+    def leave(self) -> None:
+        """Leave what is new.
+
+        Raises:
+            IndexError: there is no room for more.
+        """
+        shelf, new = self.oracle.shelf, {}
+        for kept in (self.oracle.wide, self.oracle.answers):
+            for key, (answer, numbers) in kept.found.items():
+                if key not in self.names:
+                    self.names.add(key)
+                    name = label(key)
+                    if shelf is None or name not in shelf.found:
+                        new[name] = answer
+                        self.numbers += numbers
+        if self.numbers > MOST:
+            raise IndexError("no room is left")
+        if new:
+            self.board.leave(self.times, (new, 0.0 if shelf is None else shelf.seconds))
+            self.times += 1
+
+
+def _foresee(formula: Formula, asked: Mapping[str, Any], board: Board) -> None:
+    """Ask what the check will ask: grades first, which take longest, then large sizes, values and gradients."""
+    named, _ = split_auto(asked.get("conventions"))
+    judge = Judge(formula, split(named or {})[1])
+    rules = (asked.get("sizes"), asked.get("fixed"))
+    supported = where_something_is_said(
+        judge, Supported.of(formula, *rules, few=bool(asked.get("few_shapes")))
+    )
+    within = Ranges.of(formula, asked.get("ranges"), judge.conventions)
+    kinds, graded = list(asked.get("dtypes") or DEFAULT_TYPES), to_grade(asked.get("dtypes"))
+    nobody = Nobody(sizes=replace(supported, within=within))
+    drawing = Drawing(judge, nobody, asked["seed"], asked["max_examples"], Clock(None))
+    left, slopes = _Left(judge.oracle, board), [kind for kind in kinds if kind in JUDGED]
+    if not differentiable(judge):
+        slopes = []
+
+    def value(example: Example) -> Outcome:
+        judge.expect_batch(example, rigorous=False)
+        left.leave()
+        return Outcome(effective=True)
+
+    def gradient(example: Example) -> Outcome:
+        if not unsaid(judge, example):
+            expected_batch(judge, example, differentiable(judge))
+        left.leave()
+        return Outcome(effective=True)
+
+    if judge.real:
+        for kind in graded:
+            for each in ("value", *(["gradient"] if differentiable(judge) else [])):
+                _grades(drawing, kind, each, left)
+    for example in large_examples(judge, drawing.space(moderate=True), drawing.seed, kinds, slopes):
+        (gradient if example.cotangents else value)(example)
+    for kind in kinds if judge.real else kinds[:1]:
+        value_search(drawing, kind, value)
+    for kind in slopes:
+        gradient_search(drawing, kind, gradient)
+
+
+def _grades(drawing: Drawing, dtype: str, kind: str, left: _Left) -> None:
+    """The errors that are expected at the examples graded in a type, of values or of gradients."""
+    judge = drawing.judge
+    for name, examples in GRADING.items():
+        for example in examples(drawing, dtype, kind):
+            question: Question = judge.flat, example.inputs
+            if kind == "gradient":
+                example = with_cotangents(judge, example, drawing.seed)
+                if unsaid(judge, example):
+                    continue
+                wrt = differentiable(judge)
+                question = gradient_question(judge, example.inputs, example.cotangents, wrt)
+            many = samples(drawing, kind, name != DEFAULT)
+            judge.oracle.error(*question, Precision.of(dtype), many, drawing.seed)
+            if name == DEFAULT:
+                expected_at(judge, example, dtype, kind)
+            left.leave()
+
+
+__all__ = ["Foreseen", "foreseeing"]
