@@ -10,6 +10,8 @@ BIN := .venv/bin
 # pip reads it in the isolated build environment too: nothing is ever installed at another version.
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Modules of .venv are compiled when they are first imported, which else every process would do anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help verify test lint style types imports docs bench setup

@@ -91,8 +91,11 @@ def spent(work: Work, tree: Path) -> Spent:
 
 
 def _environment() -> dict[str, str]:
-    """One thread, so that processor time is not spent on waiting, no look at the network, and nothing known beforehand."""
+    """One thread, so that processor time is not spent on waiting, no look at the network, nothing known beforehand; and modules
+    are compiled once, as after an installation, whatever this process was told.
+    """
     fixed = {"PYTHONPATH": ".", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", CACHE: ""}
+    fixed["PYTHONDONTWRITEBYTECODE"] = ""
     return {**os.environ, **fixed}
 
 

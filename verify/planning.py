@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 
 from spec.language.formula import Formula
-from verify.accuracy.grades import LARGE, accuracy_check
+from verify.accuracy.grades import accuracy_check
 from verify.edges import STRICT, UNREAD
 from verify.faults import Fault, Unsupported
 from verify.inputs.dtypes import DTYPES
@@ -30,6 +30,8 @@ from verify.search.shrink import SECONDS
 from verify.search.theorem_checks import theorem_check
 from verify.subject.caller import Caller
 
+TELLING = (UNREAD_SCENARIO, WRITTEN_TO)
+"""Scenarios of which many a right callable has a property to tell."""
 COARSER = 2.0**17
 """Error/bound up to which a coarser type may be the reason: bfloat16's roundoff beside float32's, and some room."""
 
@@ -52,13 +54,17 @@ def plan_of(
     setting: Setting, kinds: list[str], report: Report, compiled: bool, grading: Sequence[Work] = ()
 ) -> list[Work]:
     """Every check, in order: those of values and gradients in these ``kinds`` of types, and last those that stand apart, of which
-    are ``grading``, those of accuracy.
+    are ``grading``, those of accuracy. What is asked of the statement together stands together.
     """
     judge, formula = setting.judge, setting.judge.formula
     plan: list[Work] = []
     scenarios = [
-        Work(title := f"robustness: {s.name}", partial(_scenario, setting, s, report, kinds), title == LARGE)
-        for s in applicable(judge)
+        Work(
+            f"robustness: {s.name}",
+            partial(_scenario, setting, s, report, kinds),
+            formula.law is None and s.name not in TELLING,
+        )
+        for s in sorted(applicable(judge), key=lambda s: (s.examples is not None, s.gradients))
     ]
     if formula.law is not None:
         slopes = [
