@@ -1,12 +1,13 @@
-"""A second process for one check: each of both makes the next check that the other has not begun.
+"""A second process for one check: it makes what takes longest, the grades and the large sizes, and with them the scenarios of
+gradients, while the first makes all else.
 
-Those that take longest, the grades and the large sizes, and most scenarios need of the others nothing but that values and
-gradients are right. So a process that is branched off makes them as if that were so, the last first, while this one makes all
-that they stand on, and then these, too, from the other end. What the second found counts only where it was so, nothing else is
-wrong, and it has nothing to tell but that all is well. Whatever else comes (a finding, a property, a change of global state, an
-error, a call that does not return, the end of that process), the check is made once more in the first, as if there had been no
-second. And what goes wrong in the first while there is a second is made once more without: both may have used the same file, or
-the same server. What is said of a callable that gives the same for the same does not depend on how many processes there are.
+Of the other checks these need nothing but that values and gradients are right. So a process that is branched off makes them as
+if that were so. What it found counts only where it was so, nothing else is wrong, and it has nothing to tell but that all is
+well. Whatever else comes (a finding, a property, a change of global state, an error, a call that does not return, the end of
+that process), the check is made once more in the first, as if there had been no second. And what goes wrong in the first while
+there is a second is made once more without: both may have used the same file, or the same server. What is said of a callable that
+gives the same for the same does not depend on how many processes there are. Which of both makes a check does not depend on how
+fast they are: a callable that keeps something from call to call is called in the same order every time.
 
 There is a second one where processes can be branched off safely: on Linux, on the CPU, as long as there is no library or thread
 that does not go along, no process that serves this one alone, and nobody listens for processes that end.
@@ -51,8 +52,6 @@ BEAT, LOOK = 0.005, 0.2
 """Seconds between two looks at what it has left, and between two at what it does."""
 DONE = -1
 """The place under which it leaves, at its end, what it found the statement to say."""
-FIRST, SECOND = 1, 2
-
 Answers = tuple[dict[str, Any], float, int]
 """What the statement was found to say, the seconds that took, and how many answers former runs have left."""
 
@@ -66,12 +65,11 @@ class Second:
         report: Report,
         branch: Branch,
         calling: mmap.mmap,
-        shares: Shares,
         places: Collection[int],
         assumed: Sequence[CheckResult],
     ) -> None:
         self.setting, self.report = setting, report
-        self.branch, self.calling, self.shares = branch, calling, shares
+        self.branch, self.calling = branch, calling
         self.places = {*places, DONE}
         """What is left to it, by its places; nothing once it is ended."""
         self.assumed = {result.name for result in assumed}
@@ -79,8 +77,6 @@ class Second:
 
     def results(self, place: int, work: Work) -> list[CheckResult]:
         """Those of a check: the second's where they count, else made here; what goes wrong beside the second, without it."""
-        if place in self.places and self.shares.take(place, FIRST):
-            self.places.remove(place)  # should the second have begun it at the same moment, it is made twice
         if work.apart and (found := self._made(place)) is not None:
             return found
         if not self.places:
@@ -147,20 +143,6 @@ class Second:
                 call = last_call.under_way(self.calling)
                 if working.too_seldom() or (calling.seconds(call) > CALL and call):
                     return False
-
-
-class Shares:
-    """Who makes which check: who begins it."""
-
-    def __init__(self, checks: int) -> None:
-        self._memory = mmap.mmap(-1, max(checks, 1))
-
-    def take(self, place: int, who: int) -> bool:
-        """Begin one; False where the other has."""
-        if self._memory[place] not in (0, who):
-            return False
-        self._memory[place] = who
-        return True
 
 
 class Unchanged:
@@ -254,7 +236,7 @@ def second(setting: Setting, report: Report, plan: Sequence[Work], jobs: int) ->
     for result in before:
         result.dtype = result.name.rpartition(" ")[2]
     try:
-        calling, shares = mmap.mmap(-1, last_call.SIZE), Shares(len(plan))
+        calling = mmap.mmap(-1, last_call.SIZE)
     except OSError:  # no room
         yield None
         return
@@ -262,10 +244,10 @@ def second(setting: Setting, report: Report, plan: Sequence[Work], jobs: int) ->
     def work(board: Board) -> None:
         _be_it(setting, calling)
         report.checks += before
-        _work(setting, report, works, shares, board)
+        _work(setting, report, works, board)
 
     with branch(work) as made:
-        yield None if made is None else Second(setting, report, made, calling, shares, works, before)
+        yield None if made is None else Second(setting, report, made, calling, works, before)
 
 
 def possible(setting: Setting) -> bool:
@@ -301,13 +283,11 @@ def _be_it(setting: Setting, calling: mmap.mmap) -> None:
     atexit._clear()
 
 
-def _work(setting: Setting, report: Report, works: dict[int, Work], shares: Shares, board: Board) -> None:
+def _work(setting: Setting, report: Report, works: dict[int, Work], board: Board) -> None:
     """Make the checks, and leave what was found where there is nothing else to tell; then do what was registered for the end."""
     shelf = setting.judge.oracle.shelf
     began, used = (shelf.seconds, shelf.used) if shelf is not None else (0.0, 0)
-    for place, work in reversed(works.items()):
-        if not shares.take(place, SECOND):
-            continue
+    for place, work in works.items():
         before, calls = _told(setting, report), setting.caller.calls
         results = work.make()
         fine = all(result.verdict == CONFORMS for result in results)

@@ -77,7 +77,22 @@ def test_rounding_keeps_narrow_types_finite():
     """float16 inputs are cut to its range, float64 is left alone."""
     assert np.isfinite(rounded(np.array([1e10, -1e10]), "float16")).all()
     assert rounded(np.array([0.1]), "float64")[0] == 0.1
-    assert rounded(np.array([0.1]), "bfloat16")[0] == float(torch.tensor(0.1).bfloat16())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_values_are_rounded_as_torch_rounds_them(dtype):
+    """Numbers of all sizes, halfway between two, at the ends of the range, and those that are none."""
+    random = np.random.default_rng(0)
+    bits = random.integers(2**63, size=20_000, dtype=np.int64).view(np.float64)
+    usual = np.ldexp(random.standard_normal(20_000), random.integers(-30, 15, size=20_000))
+    half = np.array([1 + 2.0**-8, 1 + 3 * 2.0**-8, -1 - 2.0**-11, 2.0**-25, 2.0**-133, 3.3895e38, 0.0, -0.0])
+    every = np.concatenate([bits, usual, half, [np.inf, -np.inf, np.nan]])
+    if dtype == "float16":
+        every = np.clip(every, -3e4, 3e4)
+    expected = torch.as_tensor(every).to(getattr(torch, dtype)).double().numpy()
+    assert np.array_equal(rounded(every, dtype), expected, equal_nan=True)
+    assert rounded(np.float64(0.1), dtype).shape == ()
+    assert rounded(every.reshape(1, -1)[:, ::2], dtype).tolist()[0][:9] == expected[::2][:9].tolist()
 
 
 @pytest.mark.parametrize("below", [2, 300, 70_000])
