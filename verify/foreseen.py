@@ -27,7 +27,7 @@ from verify.edges import split, split_auto
 from verify.inputs.examples import Example
 from verify.inputs.kinds import DEFAULT_TYPES, to_grade
 from verify.inputs.ranges import Ranges
-from verify.inputs.size_rules import EVERY_SIZE, Supported
+from verify.inputs.size_rules import Supported
 from verify.oracle import Oracle, Question, oracle_for
 from verify.properties.judge import Judge
 from verify.properties.large_examples import large_examples
@@ -55,8 +55,8 @@ MOST = 8_000_000
 class Nobody:
     """In the callable's place: it takes what the statement takes."""
 
-    takes_mask: bool = True
-    sizes: Supported = EVERY_SIZE
+    takes_mask: bool
+    sizes: Supported
 
 
 @dataclass
@@ -158,7 +158,8 @@ def _foresee(formula: Formula, asked: Mapping[str, Any], board: Board) -> None:
     )
     within = Ranges.of(formula, asked.get("ranges"), judge.conventions)
     kinds, graded = list(asked.get("dtypes") or DEFAULT_TYPES), to_grade(asked.get("dtypes"))
-    nobody = Nobody(sizes=replace(supported, within=within))
+    masked = bool(formula.inputs) and formula.is_mask(formula.inputs[-1])
+    nobody = Nobody(masked, replace(supported, within=within))
     drawing = Drawing(judge, nobody, asked["seed"], asked["max_examples"], Clock(None))
     left, slopes = _Left(judge.oracle, board), [kind for kind in kinds if kind in JUDGED]
     if not differentiable(judge):

@@ -30,9 +30,9 @@ def test_what_another_process_leaves_is_found_once_and_in_order() -> None:
 
 def test_what_has_no_room_is_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its place is told, and what is left afterwards finds room."""
-    monkeypatch.setattr(board, "ROOM", 4000)
+    monkeypatch.setattr(board, "ROOM", 40_000)
     shared = Board()
-    shared.leave(1, "a" * 5000)
+    shared.leave(1, "a" * 50_000)
     shared.leave(2, "b")
     assert shared.found() == {1: None, 2: "b"}
     for place in range(2, board.MOST):

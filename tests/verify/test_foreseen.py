@@ -82,7 +82,7 @@ def worked_out(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     [
         (NORM, {}),
         ("attention.scaled_dot_product", {}),
-        ("attention.scaled_dot_product", {"conventions": {"fully_masked": "nan"}}),
+        ("attention.scaled_dot_product", {"conventions": {"fully_masked": "mean"}}),
         ("feedforward.relu", {"seed": 5, "dtypes": ("float32", "float16"), "sizes": {"d": "even"}}),
         ("objectives.cross_entropy", {}),
     ],
@@ -91,6 +91,7 @@ def test_it_is_what_the_check_asks(formula_id: str, options: Any, worked_out: di
     """All expected errors are foreseen, and most of what values, gradients and large sizes are held to."""
     found = found_for(formula_id, **options)
     assert all(worked_out.values())
+    worked_out.update(bounds=0, errors=0)
     alone = verify.check(implementation(formula_id), formula_id, **{**OPTIONS, **options})
     plain = dict(worked_out)
     oracle_for.cache_clear()
@@ -98,7 +99,7 @@ def test_it_is_what_the_check_asks(formula_id: str, options: Any, worked_out: di
     worked_out.update(bounds=0, errors=0)
     aided = verify.check(implementation(formula_id), formula_id, **{**OPTIONS, **options})
     assert worked_out["errors"] == 0
-    assert worked_out["bounds"] < plain["bounds"]
+    assert worked_out["bounds"] < 0.8 * plain["bounds"]
     assert str(replace(aided, seconds=0.0)) == str(replace(alone, seconds=0.0))
     assert [check.verdict for check in aided.checks] == [check.verdict for check in alone.checks]
 

@@ -84,6 +84,7 @@ def test_values_are_rounded_as_torch_rounds_them(dtype):
     """Numbers of all sizes, halfway between two, at the ends of the range, and those that are none."""
     random = np.random.default_rng(0)
     bits = random.integers(2**63, size=20_000, dtype=np.int64).view(np.float64)
+    bits[np.isnan(bits)] = np.nan  # not of the kind that complains
     usual = np.ldexp(random.standard_normal(20_000), random.integers(-30, 15, size=20_000))
     half = np.array([1 + 2.0**-8, 1 + 3 * 2.0**-8, -1 - 2.0**-11, 2.0**-25, 2.0**-133, 3.3895e38, 0.0, -0.0])
     every = np.concatenate([bits, usual, half, [np.inf, -np.inf, np.nan]])
