@@ -39,7 +39,7 @@ SAME, SAME_BOUND = 1e-10, 1e-3
 evaluated together, sums are added in another order. No verdict stands on it: what is farther apart is thrown away."""
 BITS = 128
 """Bits of balls."""
-REMEMBERED, WIDER, WIDE = 6_000_000, 2_000_000, 20_000
+REMEMBERED, WIDER, WIDE = 6_000_000, 6_000_000, 20_000
 """Numbers in the answers that are kept, 48 megabytes, and 16 in those that are wider than so many numbers. A few wide ones alone
 would fill it, and what the next implementation is asked, too, would be gone."""
 

@@ -82,7 +82,7 @@ def worked_out(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     [
         (NORM, {}),
         ("attention.scaled_dot_product", {}),
-        ("attention.scaled_dot_product", {"conventions": {"fully_masked": "mean"}}),
+        ("attention.scaled_dot_product", {"conventions": {"fully_masked": "unspecified"}}),
         ("feedforward.relu", {"seed": 5, "dtypes": ("float32", "float16"), "sizes": {"d": "even"}}),
         ("objectives.cross_entropy", {}),
     ],

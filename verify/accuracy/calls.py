@@ -83,9 +83,9 @@ class Comparison:
     names: Mapping[str, str]
     way: Way = PLAIN
 
-    def beside(self, name: str, expected: Any) -> Any:
-        """What is expected of an output, in the shape of what came of it."""
-        return np.broadcast_to(expected, self.got[name].shape) if self._members(name, expected) else expected
+    def stands_for(self, name: str, expected: Any) -> bool:
+        """Whether what came of an output has the shape of what is expected, or is that of all members of a batch."""
+        return bool(self.got[name].shape == np.shape(expected)) or self._members(name, expected)
 
     def furthest(self, expected: Mapping[str, Any]) -> dict[str, Any]:
         """What came of these outputs; of the members of a batch for each the one furthest from what is expected."""

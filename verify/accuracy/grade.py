@@ -88,28 +88,38 @@ class Grade:
         """Whether it is all entries together that are too far off, and no single one."""
         return self.several and self.sigma <= WORST[self.dtype]
 
-    def see(self, name: str, got: Any, value: Reals, sigma: Reals, judged: Any, members: int = 1) -> None:
-        """Count the entries of one output that are judged, and are no larger than the type holds; of equal ``members`` once."""
+    def see(self, name: str, got: Any, value: Reals, sigma: Reals, judged: Any) -> None:
+        """Count the entries of one output that are judged, and are no larger than the type holds.
+
+        What comes of a batch may have an axis more, along which are its members, of all of which the same is expected: what is
+        one entry of each counts once.
+        """
         held = np.abs(value) <= FORMATS[self.dtype].largest
         judged = np.broadcast_to(judged & held & np.isfinite(sigma), value.shape)
-        if got.shape != value.shape or not judged.any():
+        if got.shape[got.ndim - value.ndim :] != value.shape or not judged.any():
             return
+        members = got.size // value.size
         with np.errstate(all="ignore"):
-            error = np.where(np.isnan(got), np.inf, np.abs(got - value))[judged]
-            spread = sigma[judged]
+            error, spread = np.abs(got - value), sigma
+            if not judged.all():
+                error, spread = error[..., judged], spread[judged]
+            if np.isnan(error.max()):
+                error = np.where(np.isnan(error), np.inf, error)
             spread = np.maximum(spread, LEAST * math.sqrt(float(np.mean(spread**2))))
-            ratios = np.where(error == 0, 0.0, error / spread)
+            ratios = error / spread
+            if not spread.all():
+                ratios = np.where(error == 0, 0.0, ratios)
             # Squares relative to the sigma of the output, so that outputs of all scales count alike.
             typical = float(np.mean(spread**2)) or 1.0
             self.errors += float(np.sum(error**2)) / typical / members
-            self.sigmas += float(np.sum(spread**2)) / typical / members
-        entries = ratios.size // members
+            self.sigmas += float(np.sum(spread**2)) / typical
+        ratio, entries = float(ratios.max()), ratios.size // members
+        beyond = np.count_nonzero(ratios > WORST[self.dtype]) if ratio > WORST[self.dtype] else 0
         fine = FORMATS[self.dtype].unit < COARSE
-        if fine and entries >= SEVERAL and np.count_nonzero(ratios > WORST[self.dtype]) > SHARE * ratios.size:
+        if fine and entries >= SEVERAL and beyond > SHARE * ratios.size:
             self.coarse = self.coarse or name
         self.entries += entries
-        self.beyond += math.ceil(int((ratios > WORST[self.dtype]).sum()) / members)
-        ratio = float(ratios.max())
+        self.beyond += math.ceil(beyond / members)
         if ratio > self.sigma:
             self.sigma, self.what = ratio, name
 

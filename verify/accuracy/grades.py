@@ -63,8 +63,8 @@ def graded(
                 got = compared.got[output.name]
                 judged = gradable(value, got, bounds.get(output.name))
                 named = ", ".join(filter(None, (compared.names[output.name], str(compared.way))))
-                exact, spread, judged = (compared.beside(output.name, x) for x in (value, sigma, judged))
-                grade.see(named, got, exact, spread, judged, len(got) if exact is not value else 1)
+                if compared.stands_for(output.name, value):
+                    grade.see(named, got, value, sigma, judged)
 
 
 def accuracy_check(

@@ -61,5 +61,24 @@ def test_equal_members_of_a_batch_count_as_one() -> None:
     """Two numbers seen 67 times are no 134."""
     grade = Grade("float32")
     got = np.full((67, 2), 10.0)
-    grade.see("y", got, np.zeros((67, 2)), np.ones((67, 2)), True, 67)
+    grade.see("y", got, np.zeros(2), np.ones(2), True)
     assert (grade.entries, grade.imprecise) == (2, False)
+
+
+def test_what_is_not_judged_does_not_count_in_any_member() -> None:
+    """Nor what has another shape."""
+    grade = Grade("float32")
+    got = np.array([[1.0, 50.0, 2.0], [1.0, 70.0, 5.0]])
+    grade.see("y", got, np.zeros(3), np.ones(3), np.array([True, False, True]))
+    assert (grade.entries, grade.sigma, grade.what) == (2, 5.0, "y")
+    assert grade.typical == pytest.approx(np.sqrt((1 + 4 + 1 + 25) / 4))
+    grade.see("z", np.ones((3, 2)), np.zeros(3), np.ones(3), True)
+    grade.see("z", np.ones(3), np.zeros((2, 3)), np.ones((2, 3)), True)
+    assert (grade.entries, grade.what) == (2, "y")
+
+
+def test_a_number_that_is_none_is_as_far_off_as_can_be() -> None:
+    """Beside others that are right, and where nothing is expected to be off."""
+    grade = Grade("float32")
+    grade.see("y", np.array([0.0, np.nan]), np.zeros(2), np.array([0.0, 1.0]), True)
+    assert (grade.sigma, grade.beyond) == (np.inf, 1)
