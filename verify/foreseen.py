@@ -10,7 +10,7 @@ An answer is found by all that it depends on (:func:`verify.remembered.label`): 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -149,7 +149,9 @@ class _Left:
 
 
 def _foresee(formula: Formula, asked: Mapping[str, Any], board: Board) -> None:
-    """Ask what the check will ask: grades first, which take longest, then large sizes, values and gradients."""
+    """Ask what the check will ask. What takes longest is first, then what each of its two processes asks in turn: neither is to
+    wait for the other, however much of it is found.
+    """
     named, _ = split_auto(asked.get("conventions"))
     judge = Judge(formula, split(named or {})[1])
     rules = (asked.get("sizes"), asked.get("fixed"))
@@ -176,16 +178,18 @@ def _foresee(formula: Formula, asked: Mapping[str, Any], board: Board) -> None:
         left.leave()
         return Outcome(effective=True)
 
-    if judge.real:
-        for kind in graded:
+    def grades(kinds: Sequence[str]) -> None:
+        for kind in kinds if judge.real else ():
             for each in ("value", *(["gradient"] if differentiable(judge) else [])):
                 _grades(drawing, kind, each, left)
-    for example in large_examples(judge, drawing.space(moderate=True), drawing.seed, kinds, slopes):
-        (gradient if example.cotangents else value)(example)
+
+    grades(graded)
     for kind in kinds if judge.real else kinds[:1]:
         value_search(drawing, kind, value)
     for kind in slopes:
         gradient_search(drawing, kind, gradient)
+    for example in large_examples(judge, drawing.space(moderate=True), drawing.seed, kinds, slopes):
+        (gradient if example.cotangents else value)(example)
 
 
 def _grades(drawing: Drawing, dtype: str, kind: str, left: _Left) -> None:
@@ -200,7 +204,7 @@ def _grades(drawing: Drawing, dtype: str, kind: str, left: _Left) -> None:
                     continue
                 wrt = differentiable(judge)
                 question = gradient_question(judge, example.inputs, example.cotangents, wrt)
-            many = samples(drawing, kind, name != DEFAULT)
+            many = samples(drawing, kind, name != DEFAULT)[0]
             judge.oracle.error(*question, Precision.of(dtype), many, drawing.seed)
             if name == DEFAULT:
                 expected_at(judge, example, dtype, kind)

@@ -35,6 +35,8 @@ COARSE = 2.0**-16
 """In types of a larger unit sums are held in them now and then, and a bias's gradient is such a sum."""
 SHARE = 0.1
 """By how many of its entries: of a stack of layers one may be coarse."""
+FAR = 3
+"""How many times as large a limit is as what need not be known better."""
 LEAST = 0.1
 """An entry whose error is expected to be less than this share of its output's typical one is measured by that share: which of
 the roundings an implementation spares there, by chance or by cancellation, is its own affair."""
@@ -77,6 +79,11 @@ class Grade:
         """Whether careful arithmetic does not make such errors."""
         far = self.sigma > WORST[self.dtype] and self.beyond > self.rare * self.entries
         return far or self.several or bool(self.coarse)
+
+    def settled(self, limit: float | None) -> bool:
+        """Whether all is so far from every limit, and from this one if there is one, that more samples would change nothing."""
+        least = min(WORST[self.dtype], math.inf if limit is None else limit)
+        return FAR * self.sigma <= least and FAR * self.typical <= TYPICAL
 
     @property
     def several(self) -> bool:

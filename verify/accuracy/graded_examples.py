@@ -221,12 +221,15 @@ GRADING: dict[str, Callable[[Drawing, str, str], Iterator[Example]]] = {
 """Which examples are graded, by what is said of their sizes."""
 
 
-def samples(setting: Drawing, kind: str, wide: bool) -> int:
-    """How many random evaluations tell what error is expected at an example."""
+def samples(setting: Drawing, kind: str, wide: bool) -> tuple[int, ...]:
+    """How many random evaluations tell what error is expected at an example; so many more where these do not settle it.
+
+    The sigma of half of some samples is at most √2 times that of all: what is imprecise by all is not settled by half of them.
+    """
     many = WIDE_SAMPLES[kind] if wide else SAMPLES
     if setting.space().sizing.budget > MODEL:  # hundreds of lines, each of which is kept for every sample
-        return 2 * many // 3 if kind == "value" else many // 2
-    return many
+        return (2 * many // 3 if kind == "value" else many // 2,)
+    return (many // 2, many) if wide and kind == "value" else (many,)
 
 
 __all__ = ["DEFAULT", "GRADING", "samples"]

@@ -101,7 +101,7 @@ def accuracy_check(
                 if setting.clock.over or caller.hung:
                     break
                 grade = Grade(dtype, rare=RARE[kind])
-                grading = Grading(setting, kind, name != DEFAULT, grade, kind in right, report)
+                grading = Grading(setting, kind, name != DEFAULT, grade, kind in right, report, limit)
                 for number, example in enumerate(examples(setting, dtype, kind)):
                     if (
                         not setting.clock.over
@@ -132,6 +132,7 @@ class Grading:
         grade: what they are counted in.
         exact: whether the callable is right in float64, at usual sizes.
         report: where calls that raise an error are told; without it they are no matter.
+        limit: beyond how many sigma the check fails, if there is such a limit.
     """
 
     setting: Setting
@@ -140,6 +141,7 @@ class Grading:
     grade: Grade
     exact: bool
     report: Report | None
+    limit: float | None = None
 
     def count(self, example: Example, otherwise: bool = True, again: bool = False) -> bool:
         """Count one example, called in other ways too if ``otherwise``; False where there is nothing to compare.
@@ -156,8 +158,11 @@ class Grading:
             return False
         expected = {} if self.wide else expected_at(judge, example, dtype, self.kind)
         bounds = {name: each.bound for name, each in expected.items()}
-        grades = [Grade(dtype, rare=RARE[self.kind]) for _ in every]
-        graded(judge, every, dtype, samples(setting, self.kind, self.wide), setting.seed, grades, bounds)
+        for many in samples(setting, self.kind, self.wide):
+            grades = [Grade(dtype, rare=RARE[self.kind]) for _ in every]
+            graded(judge, every, dtype, many, setting.seed, grades, bounds)
+            if all(own.settled(self.limit) for own in grades):
+                break
         imprecise = any(own.imprecise for own in grades)
         if imprecise and self.kind == "gradient" and self.wide and kinked(judge) and not again:
             # What is wrong is so at any example, and what lies at a kink at one alone.

@@ -82,3 +82,30 @@ def test_a_number_that_is_none_is_as_far_off_as_can_be() -> None:
     grade = Grade("float32")
     grade.see("y", np.array([0.0, np.nan]), np.zeros(2), np.array([0.0, 1.0]), True)
     assert (grade.sigma, grade.beyond) == (np.inf, 1)
+
+
+@pytest.mark.parametrize(
+    ("far", "limit", "settled"), [(10.0, None, True), (12.0, None, False), (10.0, 20.0, False)]
+)
+def test_what_is_near_a_limit_is_not_settled(far: float, limit: float | None, settled: bool) -> None:
+    """Ours, or one that was asked for; a root mean square has a limit of its own."""
+    grade = Grade("float32")
+    got = np.zeros(1000)
+    got[3] = far
+    grade.see("y", got, np.zeros(1000), np.ones(1000), True)
+    assert grade.settled(limit) is settled
+    grade.see("z", np.full(1000, 6.0), np.zeros(1000), np.ones(1000), True)
+    assert not grade.settled(limit)
+
+
+def test_what_is_imprecise_by_all_samples_is_not_settled_by_half_of_them() -> None:
+    """Whatever half of them it is: the mean of the squares of all is at least half of theirs."""
+    random = np.random.default_rng(0)
+    squares = random.standard_normal((16, 20_000)) ** 2
+    every, half = np.sqrt(squares.mean(0)), np.sqrt(np.sort(squares, axis=0)[8:].mean(0))
+    got = every * random.uniform(0, 1.01 * WORST["float32"], every.shape)
+    for first in (1, 2, 5, 100):
+        by_all, by_half = Grade("float32"), Grade("float32")
+        by_all.see("y", got[:first], np.zeros(first), every[:first], True)
+        by_half.see("y", got[:first], np.zeros(first), half[:first], True)
+        assert not (by_all.imprecise and by_half.settled(None))

@@ -27,6 +27,7 @@ from verify.inputs.realistic_sizes import ladder
 from verify.inputs.size_rules import EVERY_SIZE
 from verify.mutants import precision, variants
 from verify.mutants.precision import held
+from verify.oracle import Oracle
 from verify.output.table import accuracy, overall, table, verdict_of
 from verify.properties.judge import Judge
 from verify.report import IMPRECISE, CheckResult, Report
@@ -396,3 +397,23 @@ def test_one_rounding_of_a_whole_row_is_looked_for_in_several_rows():
 
     for seed in range(4):  # where it happens to be further off than any right one, that is said
         assert graded(norm, "normalization.rms_norm", seed=seed).verdict in ("imprecise", "falsified")
+
+
+def test_more_samples_are_asked_for_where_half_of_them_do_not_settle_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is careful is told from half of the samples of a wide example; what is not, from all, as what is near a limit is."""
+    asked: dict[str, set[int]] = {}
+    error = Oracle.error
+
+    def counted(self: Oracle, flat: Any, inputs: Any, precision: Any, samples: int, seed: int) -> Any:
+        asked.setdefault("x".join(map(str, inputs["s"].shape)), set()).add(samples)
+        return error(self, flat, inputs, precision, samples, seed)
+
+    monkeypatch.setattr(Oracle, "error", counted)
+    graded(lambda s: s.softmax(-1), SOFTMAX, "float32", gradients=False)
+    careful = list(asked.values())
+    asked.clear()
+    graded(lambda s: s.half().softmax(-1).to(s.dtype), SOFTMAX, "float32", gradients=False)
+    assert {8} in careful
+    assert {8, 16} in asked.values()
