@@ -36,14 +36,24 @@ KERNELS: dict[tuple[int, int], Callable[..., tuple[Tensor, ...]]] = {
 """torch's fused kernel of a network, by how many states it has, and weights as the kernel takes them."""
 
 
-def supported(dtype: str) -> bool:
-    """Whether oneDNN has code for "bf16" or "fp16" on this machine's processor; where torch has no oneDNN, nothing asks it."""
-    ask = getattr(torch.ops.mkldnn, f"_is_mkldnn_{dtype}_supported", None)
-    return ask is None or bool(ask())
+def supported(dtype: torch.dtype) -> bool:
+    """Whether torch's LSTM kernel computes in a type on this machine's processor, if autocast asks it to.
+
+    It is tried: of some processors oneDNN says that it has code for float16, and has none for an LSTM with gradients.
+    """
+    with torch.inference_mode(False), torch.enable_grad():
+        one = torch.zeros(1, 1, 1, device="cpu")
+        weights = [torch.zeros(4, 1, device="cpu", requires_grad=True) for _ in range(2)]
+        try:
+            with torch.autocast("cpu", dtype):
+                torch.lstm(one, (one, one), weights, False, 1, 0.0, True, False, False)
+        except RuntimeError:
+            return False
+    return True
 
 
-LSTM_AUTOCASTS_TO = {torch.bfloat16: supported("bf16"), torch.float16: supported("fp16")}
-"""Whether torch's LSTM kernel can compute in a type here. Under autocast it does not ask, and raises."""
+LSTM_AUTOCASTS_TO = {dtype: supported(dtype) for dtype in (torch.bfloat16, torch.float16)}
+"""Whether torch's LSTM kernel can compute in a type here; under autocast it raises where it cannot."""
 
 
 class Batch(NamedTuple):

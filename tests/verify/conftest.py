@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from verify import checking
+from verify.inputs import kinds
 from verify.search.shrink import Shrinker
 
 # As in a check: tests run side by side, and threads that wait for one another take the time of others.
@@ -22,5 +22,5 @@ def as_found(monkeypatch: pytest.MonkeyPatch) -> None:
 def ungraded() -> Iterator[None]:
     """No accuracy is graded where no type is asked for: something else is tested, and grades are a good part of a check."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(checking, "USUAL", ())
+        patched.setattr(kinds, "USUAL", ())
         yield

@@ -52,4 +52,4 @@ def gradient_search(setting: Drawing, dtype: str, probe: Probe) -> Found:
     return found
 
 
-__all__ = ["LATER_OF_MANY", "gradient_search", "value_search"]
+__all__ = ["LATER", "LATER_OF_MANY", "gradient_search", "value_search"]

@@ -215,9 +215,20 @@ def test_autocast_computes_in_its_own_type_and_returns_that_of_x(case, backend, 
         torch.testing.assert_close(third.float(), other, atol=0.1, rtol=0)
 
 
-def test_a_torch_without_onednn_autocasts_by_its_own_kernel():
-    """There is nobody to ask."""
-    assert _running.supported("a type that nobody was asked about")
+@pytest.mark.parametrize("raises", [False, True])
+def test_whether_the_kernel_can_autocast_is_tried(raises, monkeypatch):
+    """With gradients, whatever is on around: of some processors oneDNN says that it can, and it cannot."""
+
+    def lstm(x, state, weights, *_):
+        assert torch.is_autocast_enabled("cpu")
+        assert torch.is_grad_enabled()
+        assert weights[0].requires_grad
+        if raises:
+            raise RuntimeError("could not create a primitive descriptor")
+
+    monkeypatch.setattr(torch, "lstm", lstm)
+    with torch.inference_mode():
+        assert _running.supported(torch.float16) is not raises
 
 
 @pytest.mark.parametrize("name", ["lstm", "lstm_stacked", "lstm_bidirectional"])

@@ -15,7 +15,7 @@ import impl.normalization
 import impl.positional
 import impl.scores
 from verify import check
-from verify.search.checks import LATER
+from verify.search.searches import LATER
 
 pytestmark = pytest.mark.usefixtures("ungraded")
 
