@@ -60,7 +60,7 @@ def plan_of(
         Work(
             f"robustness: {s.name}",
             partial(_scenario, setting, s, report, kinds),
-            formula.law is None and (s.gradients or s.examples is not None),
+            formula.law is None and (s.gradients or s.name == "large sizes"),
         )
         for s in sorted(applicable(judge), key=lambda s: (s.examples is not None, s.gradients))
     ]

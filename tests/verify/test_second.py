@@ -159,6 +159,23 @@ def test_what_is_found_in_the_second_is_found_again_in_the_first(
     assert not any(ends)
 
 
+def test_what_a_callable_keeps_from_one_scenario_is_not_lost_in_the_second() -> None:
+    """Once it has seen an expanded batch it is wrong: what only the first has met, it looks at in all checks that follow."""
+
+    def spoilt() -> Callable[..., torch.Tensor]:
+        seen: list[int] = []
+
+        def norm(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, eps: float) -> torch.Tensor:
+            if x.ndim > 1 and x.stride(0) == 0 and x.shape[0] > 1:
+                seen.append(1)
+            return layer_norm(x, gamma, beta, eps) * (1.01 if seen else 1.0)
+
+        return norm
+
+    for jobs in (1, 2):
+        assert verify.check(spoilt(), NORM, max_examples=60, jobs=jobs, causes=False).verdict == "falsified"
+
+
 def elsewhere(do: Callable[[], object]) -> Callable[..., torch.Tensor]:
     """A layer norm that does something at its first call in another process."""
     done: list[int] = []

@@ -36,7 +36,10 @@ class Branch:
     def end(self) -> None:
         """End it, whatever it does, and what was begun there."""
         if self.process:
-            for process in (self.process, *begun_by(self.process)):
+            begun: list[int] = []
+            with suppress(OSError):  # no room to look
+                begun = begun_by(self.process)
+            for process in (self.process, *begun):
                 with suppress(OSError):
                     os.kill(process, signal.SIGKILL)
             with suppress(ChildProcessError):
