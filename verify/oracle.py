@@ -40,8 +40,8 @@ evaluated together, sums are added in another order. No verdict stands on it: wh
 BITS = 128
 """Bits of balls."""
 REMEMBERED, WIDER, WIDE = 6_000_000, 6_000_000, 20_000
-"""Numbers in the answers that are kept, 48 megabytes, and as many in those that are wider than so many numbers. A few wide ones alone
-would fill it, and what the next implementation is asked, too, would be gone."""
+"""Numbers in the answers that are kept, 48 megabytes, and as many in those that are wider than so many numbers. A few wide ones
+alone would fill it, and what the next implementation is asked, too, would be gone."""
 
 
 @dataclass(frozen=True)
