@@ -115,7 +115,7 @@ def _read(made: Branch, found: Foreseen) -> None:
             answers, found.seconds = each
             found.answers |= answers
     except Exception:  # it is not what was left
-        found.answers = {}
+        found.answers, found.seconds = {}, 0.0
 
 
 class _Left:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 
 from spec.language.formula import Formula
-from verify.accuracy.grades import accuracy_check
+from verify.accuracy.grades import LARGE, accuracy_check
 from verify.edges import STRICT, UNREAD
 from verify.faults import Fault, Unsupported
 from verify.inputs.dtypes import DTYPES
@@ -60,7 +60,7 @@ def plan_of(
         Work(
             f"robustness: {s.name}",
             partial(_scenario, setting, s, report, kinds),
-            formula.law is None and (s.gradients or s.name == "large sizes"),
+            formula.law is None and (s.gradients or f"robustness: {s.name}" == LARGE),
         )
         for s in sorted(applicable(judge), key=lambda s: (s.examples is not None, s.gradients))
     ]
