@@ -60,7 +60,7 @@ def test_each_scene_finds_what_it_is_for(function, by):
 def test_a_parameter_is_summed_over_the_batch():
     """A mean over the members shows in a batch only."""
     found = falsified(lambda q, k, W: Weighted.apply(q, W) @ k.mT, "scores.general")
-    assert found[:2] == ["gradients of a batch", "a large batch"]
+    assert set(found[:2]) == {"gradients of a batch", "a large batch"}
     assert set(found[2:]) <= {"accuracy in float32"}, "wide examples are asked for in batches, too"
 
 
