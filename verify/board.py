@@ -11,7 +11,7 @@ import struct
 from typing import Any
 
 ROOM = 160 << 20
-"""Bytes for all that is left; only what is written to takes memory."""
+"""Bytes for all that is left, where nothing else is said; only what is written to takes memory."""
 MOST = 4096
 """How many things may be left."""
 _COUNT, _ENTRY = struct.Struct("q"), struct.Struct("qqq")
@@ -19,14 +19,14 @@ _FIRST = _COUNT.size + MOST * _ENTRY.size
 
 
 class Board:
-    """The memory; to be made before the other process is.
+    """The memory, with room for so many bytes; to be made before the other process is.
 
     Raises:
         OSError: there is no room for it.
     """
 
-    def __init__(self) -> None:
-        self._memory = mmap.mmap(-1, _FIRST + ROOM)
+    def __init__(self, room: int = ROOM) -> None:
+        self._memory = mmap.mmap(-1, _FIRST + room)
         self._free, self._left, self._read = _FIRST, 0, 0
 
     def leave(self, place: int, what: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from spec.language.formula import Formula
 from spec.language.own import address_of
 from spec.language.procedure import Procedure
-from spec.language.registry import procedures
+from spec.language.registry import procedure_ids, procedures
 from verify.accuracy.grades import LARGE
 from verify.adapt.adapter import Bound
 from verify.adapt.plain import plain
@@ -117,7 +117,7 @@ def check(
     """
     given = dict(locals())
     asked, seeking = split_auto(conventions)
-    if isinstance(formula_id, Procedure) or formula_id in procedures():
+    if isinstance(formula_id, Procedure) or formula_id in procedure_ids():
         from verify.decoding import check_procedure
         from verify.decoding.checking import has_none
 

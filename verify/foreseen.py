@@ -40,15 +40,15 @@ from verify.properties.slopes import (
     unsaid,
     with_cotangents,
 )
-from verify.remembered import Answer, label
+from verify.remembered import Answer, Key, label
 from verify.search.drawing import Drawing
 from verify.search.search import Clock
 from verify.search.searches import gradient_search, value_search
 from verify.search.unsaid_sizes import where_something_is_said
 from verify.subject.branch import Branch, branch
 
-MOST = 8_000_000
-"""Numbers that are foreseen at most, 64 megabytes."""
+MOST, ROOM = 4_000_000, 40 << 20
+"""Numbers that are foreseen at most, 32 megabytes, and bytes in which they are left."""
 
 
 @dataclass
@@ -93,7 +93,7 @@ def foreseeing(formula: Formula | Procedure, possible: bool = True, **asked: Any
         with threadpool_limits(1, user_api="blas"):
             _foresee(formula, asked, board)
 
-    with branch(work) as made:
+    with branch(work, ROOM) as made:
         try:
             yield found
         finally:
@@ -119,12 +119,19 @@ def _read(made: Branch, found: Foreseen) -> None:
 
 
 class _Left:
-    """What was found so far, and what of it was left."""
+    """What was found and not left yet."""
 
     def __init__(self, oracle: Oracle, board: Board) -> None:
         self.oracle, self.board = oracle, board
-        self.names: set[Any] = set()
+        self.new: dict[str, Answer] = {}
         self.numbers = self.times = 0
+        oracle.wide.told = oracle.answers.told = self._found
+
+    def _found(self, key: Key, answer: Answer, numbers: int) -> None:
+        name = label(key)
+        if self.oracle.shelf is None or name not in self.oracle.shelf.found:
+            self.new[name] = answer
+            self.numbers += numbers
 
     def leave(self) -> None:
         """Leave what is new.
@@ -132,20 +139,12 @@ class _Left:
         Raises:
             IndexError: there is no room for more.
         """
-        shelf, new = self.oracle.shelf, {}
-        for kept in (self.oracle.wide, self.oracle.answers):
-            for key, (answer, numbers) in kept.found.items():
-                if key not in self.names:
-                    self.names.add(key)
-                    name = label(key)
-                    if shelf is None or name not in shelf.found:
-                        new[name] = answer
-                        self.numbers += numbers
         if self.numbers > MOST:
             raise IndexError("no room is left")
-        if new:
-            self.board.leave(self.times, (new, 0.0 if shelf is None else shelf.seconds))
-            self.times += 1
+        if self.new:
+            shelf = self.oracle.shelf
+            self.board.leave(self.times, (self.new, 0.0 if shelf is None else shelf.seconds))
+            self.times, self.new = self.times + 1, {}
 
 
 def _foresee(formula: Formula, asked: Mapping[str, Any], board: Board) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -61,6 +61,8 @@ class Answers:
     def __init__(self, most: int) -> None:
         self.most, self.numbers = most, 0
         self.found: OrderedDict[Any, tuple[Answer, int]] = OrderedDict()
+        self.told: Callable[[Any, Answer, int], None] | None = None
+        """What is told of every answer that is kept."""
 
     def get(self, key: Any) -> Answer | None:
         """The answer, if it is kept."""
@@ -74,6 +76,8 @@ class Answers:
         """Keep an answer, which holds so many numbers."""
         self.found[key] = answer, numbers
         self.numbers += numbers
+        if self.told is not None:
+            self.told(key, answer, numbers)
         while self.numbers > self.most and len(self.found) > 1:
             self.numbers -= self.found.popitem(last=False)[1][1]
 

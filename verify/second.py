@@ -23,9 +23,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ from verify.edges import ARITHMETIC, SHAPES
 from verify.planning import Work
 from verify.properties.gradients import NO_GRADIENT
 from verify.properties.substitutions import Kept
-from verify.report import CONFORMS, FALSIFIED, CheckResult, Report
+from verify.report import CONFORMS, FALSIFIED, IMPRECISE, CheckResult, Report
 from verify.search.setting import Setting
 from verify.subject import last_call
 from verify.subject.branch import Branch, begun_by, branch
@@ -54,6 +54,13 @@ DONE = -1
 """The place under which it leaves, at its end, what it found the statement to say."""
 Answers = tuple[dict[str, Any], float, int]
 """What the statement was found to say, the seconds that took, and how many answers former runs have left."""
+
+
+@dataclass(frozen=True)
+class Otherwise:
+    """What it leaves of a check that is to be made once more: what it found wrong, its verdicts by the names of the checks."""
+
+    wrong: Mapping[str, str]
 
 
 class Second:
@@ -74,13 +81,15 @@ class Second:
         """What is left to it, by its places; nothing once it is ended."""
         self.assumed = {result.name for result in assumed}
         self.found: dict[int, Any] = {}
+        self.wrong: dict[str, str] = {}
+        """What it found wrong, before it was ended."""
 
     def results(self, place: int, work: Work) -> list[CheckResult]:
         """Those of a check: the second's where they count, else made here; what goes wrong beside the second, without it."""
         if work.apart and (found := self._made(place)) is not None:
             return found
         if not self.places:
-            return work.make()
+            return self._once_more(work)
         before = _State(self.setting, self.report)
         self.setting.small = False  # what is wrong is made once more
         try:
@@ -93,6 +102,17 @@ class Second:
             return work.make()
         if not _fine(self.report, results):  # it assumes what is not so
             self.end()
+        return results
+
+    def _once_more(self, work: Work) -> list[CheckResult]:
+        """The results of a check; a note where the second found wrong what is right here."""
+        results = work.make()
+        for result in results:
+            if result.verdict == CONFORMS and result.name in self.wrong:
+                self.report.notes.append(
+                    f"{result.name} was {self.wrong.pop(result.name)} in another process, and conforms when made again: "
+                    "what is called may not give the same for the same"
+                )
         return results
 
     def answers(self) -> Answers | None:
@@ -135,8 +155,11 @@ class Second:
             except Exception:  # it is not what was left
                 return False
             self.found |= found
+            others = [each for each in found.values() if isinstance(each, Otherwise)]
+            for each in others:
+                self.wrong |= each.wrong
             if found or gone:
-                return bool(found) and None not in found.values()
+                return bool(found) and not others and None not in found.values()
             time.sleep(BEAT)
             if time.monotonic() - looked > LOOK:
                 looked = time.monotonic()
@@ -292,7 +315,10 @@ def _work(setting: Setting, report: Report, works: dict[int, Work], board: Board
         results = work.make()
         fine = all(result.verdict == CONFORMS for result in results)
         told = _told(setting, report) != before
-        board.leave(place, (results, setting.caller.calls - calls) if fine and not told else None)
+        wrong = {
+            result.name: result.verdict for result in results if result.verdict in (FALSIFIED, IMPRECISE)
+        }
+        board.leave(place, (results, setting.caller.calls - calls) if fine and not told else Otherwise(wrong))
     answers: Answers = {}, 0.0, 0
     if shelf is not None:
         answers = setting.judge.oracle.named(), shelf.seconds - began, shelf.used - used

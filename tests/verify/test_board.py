@@ -28,10 +28,9 @@ def test_what_another_process_leaves_is_found_once_and_in_order() -> None:
     assert shared.found() == {}
 
 
-def test_what_has_no_room_is_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_has_no_room_is_nothing() -> None:
     """Its place is told, and what is left afterwards finds room."""
-    monkeypatch.setattr(board, "ROOM", 40_000)
-    shared = Board()
+    shared = Board(40_000)
     shared.leave(1, "a" * 50_000)
     shared.leave(2, "b")
     assert shared.found() == {1: None, 2: "b"}

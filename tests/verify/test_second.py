@@ -211,6 +211,20 @@ def test_whatever_happens_in_the_second_alone_is_said_of_nothing(
     assert ends == [False]
 
 
+def test_what_is_wrong_in_the_second_alone_is_noted(ends: list[bool]) -> None:
+    """Made again it conforms, which counts; that it was otherwise before is said."""
+
+    def norm(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, eps: float) -> torch.Tensor:
+        there = os.getpid() != HERE and x.shape[-1] > LONG
+        return layer_norm(x, gamma, beta, eps) * (1.5 if there else 1.0)
+
+    report = verify.check(norm, NORM, max_examples=EXAMPLES, jobs=2)
+    assert report.verdict == "conforms"
+    assert ends == [False]
+    (noted,) = [note for note in report.notes if "in another process" in note]
+    assert noted.startswith(("robustness: large sizes was falsified", "accuracy in float32 was falsified"))
+
+
 def test_one_that_waits_for_what_does_not_come_is_given_up(
     ends: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,6 +55,13 @@ def _done(given: Namespace) -> int:
     return int(work(given))
 
 
+def _streams() -> None:
+    """Where the shell has closed an output (``>&-``), what would be said there goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # the lowest number that is free is the closed one's
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+
+
 def _recorded(given: Namespace, status: int, what: str) -> None:
     """Write what was asked for where the process that should have is gone."""
     import_module("verify.command.ended").recorded(given, status, what)
@@ -62,6 +69,7 @@ def _recorded(given: Namespace, status: int, what: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status. Without ``argv`` it is that of this process, and is watched by it."""
+    _streams()
     collect_seldom()  # before anything large is imported
     few_kernels()
     try:

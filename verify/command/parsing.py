@@ -280,7 +280,8 @@ def parser() -> Parser:
         type=_count,
         default=0,
         metavar="J",
-        help="processes: a second one makes grades and large sizes meanwhile (default: up to 2; 1: all in one, in order)",
+        help="processes: a second one works out ahead what the statement says, then makes grades, large sizes and scenarios "
+        "of gradients meanwhile (default: up to 2; 1: all in one, in order)",
     )
     two.add_argument(
         "--script", type=_written, metavar="F", help="write a script that reproduces the first failure"

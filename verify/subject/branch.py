@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from verify.board import Board
+from verify.board import ROOM, Board
 from verify.subject.parent import die_with
 
 SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP} if sys.platform == "linux" else set()
@@ -48,15 +48,15 @@ class Branch:
 
 
 @contextmanager
-def branch(work: Callable[[Board], None]) -> Iterator[Branch | None]:
-    """A process that does this, as long as this lasts; None where there is no room for one.
+def branch(work: Callable[[Board], None], room: int = ROOM) -> Iterator[Branch | None]:
+    """A process that does this, as long as this lasts, and leaves so many bytes at most; None where there is no room for one.
 
     What it prints would stand among what this one says, and goes nowhere; what interrupts this one ends both.
     """
     own, process, made = os.getpid(), -1, None
     masked = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
-        board = Board()
+        board = Board(room)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that there are threads, at which the caller has looked
             process = os.fork()

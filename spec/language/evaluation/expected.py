@@ -27,7 +27,7 @@ from spec.language.formula import Formula
 
 SAMPLES = 32
 """Evaluations from which an error is estimated: enough to know a standard deviation to about one part in eight."""
-MEMORY = 2e7
+MEMORY = 3e7
 """Bytes that the tensors of samples evaluated side by side may hold at once; the other samples follow. The more there are, the
 fewer work out anew what they share."""
 

@@ -51,6 +51,21 @@ def test_quick_commands_do_not_import_torch(tmp_path: Path, arguments: list[str]
     assert done.stderr.strip().splitlines()[-1] == "[]"
 
 
+@pytest.mark.parametrize("closed", [(1,), (2,), (1, 2)], ids=["output", "errors", "both"])
+def test_an_output_that_the_shell_has_closed_is_nobodys_fault(
+    tmp_path: Path, closed: tuple[int, ...]
+) -> None:
+    """``>&-``: what would be said there goes nowhere, the status says the rest."""
+    begin = f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.argv[0] = 'attnspec'; "
+    program = begin + "from verify.command.cli import main; sys.exit(main())"
+    shut = " ".join(f"{number}>&-" for number in closed)
+    for arguments, status in ((["list"], 0), (["check", "impl.scores:dot", "--formula", "scores.dott"], 2)):
+        command = ["sh", "-c", f'exec "$@" {shut}', "sh", sys.executable, "-c", program, *arguments]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == status, done.stderr
+        assert "fault" not in done.stderr
+
+
 def test_a_users_own_folders_do_not_shadow_ours(tmp_path: Path) -> None:
     """With spec/, verify/ and impl.py of the user's in the current directory, ours are used, and theirs can be checked."""
     for name in ("spec", "verify", "spec/language"):
