@@ -128,9 +128,18 @@ def value_of(judge: Judge, caller: Caller, example: Example, way: Way = PLAIN) -
     arguments = passed_once(judge, asked, _arguments(caller, asked, way, way.training))
     with torch.inference_mode() if way.serving else nullcontext():
         results = caller.results(arguments, asked.sizes, asked.batch, asked.dtype)
-        named = [t.name for t in judge.flat.outputs]
-        found = dict(zip(named, map(values, results), strict=True))
+        found = {
+            t.name: values(_as_one(result) if way.batched and result.dim() > len(t.shape) else result)
+            for t, result in zip(judge.flat.outputs, results, strict=True)
+        }
+    named = list(found)
     return Comparison(judge.flat, example.inputs, found, dict(zip(named, named, strict=True)), way)
+
+
+def _as_one(results: torch.Tensor) -> torch.Tensor:
+    """The members of a batch: one, where all came out the same to the last bit."""
+    one = results.detach()[0]
+    return one if bool((results == one).all()) else results
 
 
 def gradient_of(judge: Judge, caller: Caller, example: Example, way: Way = PLAIN) -> Comparison | None:
@@ -194,7 +203,7 @@ def _called(judge: Judge, example: Example, way: Way) -> Example:
         cost, (many, some, few) = drawn.cost(example.sizes), MEMBERS
         members = many if many * cost <= COST else some if drawn.dear and some * cost <= DEAR else few
         batch = (members, *batch)
-        stacked = {id(value): np.stack([value] * members) for value in own.values()}
+        stacked = {id(value): np.broadcast_to(value, (members, *value.shape)) for value in own.values()}
         inputs |= {name: stacked[id(value)] for name, value in own.items()}
         cotangents = {
             name: np.stack([value, *[np.zeros_like(value)] * (members - 1)])

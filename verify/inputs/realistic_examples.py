@@ -68,15 +68,19 @@ def _space(formula: Formula, masks: bool, supported: Supported) -> Space:
 def _weights(
     formula: Formula, sizes: tuple[tuple[Size, int], ...], fixed: frozenset[str], seed: int
 ) -> Mapping[str, Any]:
-    """The parameters that are not ``fixed``, before they are rounded to a type: every type is graded at the same."""
+    """The parameters that are not ``fixed``, before they are rounded to a type: every type is graded at the same. They are uniform,
+    as layers begin, and the mean of their squares is 1 over the number of terms that they are summed with.
+    """
     random, at = np.random.default_rng([seed, 13]), dict(sizes)
     fans, made = _fans(formula, at), {}
     for item in formula.tensors:
         if item.role == "parameter" and item.domain in REAL and item.name not in fixed:
             shape = tuple(whole(size, at) for size in item.shape)
-            drawn = random.standard_normal(shape, np.float32).astype(np.float64)  # no type graded holds more
-            drawn = np.abs(drawn) if item.domain != "real" else drawn
-            made[item.name] = drawn / math.sqrt(fans.get(item.name, 1))
+            drawn = 1 - random.random(shape, np.float32).astype(np.float64)  # no type graded holds more
+            spread = 3.0  # of numbers up to 1, none of them 0, whose squares have the mean 1/3
+            if item.domain == "real":
+                drawn, spread = drawn - 0.5, 12.0
+            made[item.name] = drawn * math.sqrt(spread / fans.get(item.name, 1))
     return made
 
 
