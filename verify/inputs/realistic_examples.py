@@ -68,8 +68,9 @@ def _space(formula: Formula, masks: bool, supported: Supported) -> Space:
 def _weights(
     formula: Formula, sizes: tuple[tuple[Size, int], ...], fixed: frozenset[str], seed: int
 ) -> Mapping[str, Any]:
-    """The parameters that are not ``fixed``, before they are rounded to a type: every type is graded at the same. They are uniform,
-    as layers begin, and the mean of their squares is 1 over the number of terms that they are summed with.
+    """The parameters that are not ``fixed``, before they are rounded to a type: every type is graded at the same.
+
+    They are uniform, as layers begin, and the mean of their squares is 1 over the number of terms that they are summed with.
     """
     random, at = np.random.default_rng([seed, 13]), dict(sizes)
     fans, made = _fans(formula, at), {}
