@@ -137,7 +137,7 @@ def value_of(judge: Judge, caller: Caller, example: Example, way: Way = PLAIN) -
 
 
 def _as_one(results: torch.Tensor) -> torch.Tensor:
-    """The members of a batch: one, where all came out the same to the last bit."""
+    """The members of a batch: one, where all came out equal."""
     one = results.detach()[0]
     return one if bool((results == one).all()) else results
 
