@@ -17,6 +17,8 @@ def test_weights_are_scaled_by_what_a_sum_runs_over() -> None:
     example = realistic(formula, ladder(formula, EVERY_SIZE)[0], "float32", 0, False)
     sizes = {str(size): value for size, value in example.sizes.items()}
     for name, fan in (("W_q", sizes["d_model"]), ("W_o", sizes["h"] * sizes["d_v"])):
-        # The variance of thousands of normal numbers is known to 3 %, and 1/fan of the other sizes would be off by 100 %.
+        # The variance of thousands of uniform numbers is known to 2 %, and 1/fan of the other sizes would be off by 100 %.
         assert np.var(example.inputs[name]) * fan == pytest.approx(1, rel=0.3)
+        # None is further off than √3 standard deviations, but for one rounding to float32.
+        assert np.abs(example.inputs[name]).max() <= np.sqrt(3 / fan) * (1 + 2.0**-24)
     assert np.var(example.inputs["x"]) == pytest.approx(1, rel=0.5)
