@@ -17,6 +17,9 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from spec.language.differentiation.gradients import vjp
+from spec.language.evaluation.batching import batched
+from spec.language.evaluation.compiled.program import compiled
 from spec.language.evaluation.precision import Precision
 from spec.language.formula import Formula
 from spec.language.procedure import Procedure
@@ -100,6 +103,23 @@ def foreseeing(formula: Formula | Procedure, possible: bool = True, **asked: Any
             if made is not None:
                 made.end()
                 _read(made, found)
+
+
+def prepare(formula: Formula | Procedure, asked: Mapping[str, Any]) -> None:
+    """Flatten a statement, differentiate it and compile both, while others foresee: each process of the check would do so. What
+    is ``asked`` and is not to be had the check will say.
+    """
+    if not isinstance(formula, Formula) or formula.law is not None:
+        return
+    try:
+        named, _ = split_auto(asked.get("conventions"))
+        judge = Judge(formula, split(named or {})[1])
+    except ValueError:
+        return
+    compiled(batched(judge.flat))
+    if names := differentiable(judge):
+        compiled(batched(vjp(formula, names, judge.conventions).flat))
+    str(formula.fingerprint)  # kept
 
 
 def _known(formula: Formula) -> bool:
@@ -210,4 +230,4 @@ def _grades(drawing: Drawing, dtype: str, kind: str, left: _Left) -> None:
             left.leave()
 
 
-__all__ = ["Foreseen", "foreseeing"]
+__all__ = ["Foreseen", "foreseeing", "prepare"]

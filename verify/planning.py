@@ -57,11 +57,7 @@ def plan_of(
     judge, formula = setting.judge, setting.judge.formula
     plan: list[Work] = []
     scenarios = [
-        Work(
-            f"robustness: {s.name}",
-            partial(_scenario, setting, s, report, kinds),
-            formula.law is None and (s.gradients or f"robustness: {s.name}" == LARGE),
-        )
+        Work(f"robustness: {s.name}", partial(_scenario, setting, s, report, kinds), _apart(setting, s))
         for s in sorted(applicable(judge), key=lambda s: (s.examples is not None, s.gradients))
     ]
     if formula.law is not None:
@@ -83,6 +79,18 @@ def plan_of(
     if compiled:
         plan.append(Work("compiled", partial(_compiled, setting, report, kinds)))
     return [*plan, *(scenario for scenario in scenarios if scenario.apart), *(grading if judge.real else ())]
+
+
+def _apart(setting: Setting, scenario: Scenario) -> bool:
+    """Whether a scenario stands apart: so many do that they and the grades take about as long as all else. Of a statement of
+    many lines the grades alone do, of one of many steps those with the scenarios of gradients.
+    """
+    sizing = setting.space().sizing
+    if setting.judge.formula.law is not None:
+        return False
+    if scenario.gradients:
+        return bool(sizing.along) or not sizing.extensive
+    return f"robustness: {scenario.name}" == LARGE and not sizing.extensive
 
 
 def possible_checks(formula: Formula) -> list[str]:

@@ -220,7 +220,7 @@ def do_check(given: argparse.Namespace) -> int:
     """Check a user's function."""
     from verify.command.memory import keep_freed
     from verify.command.workers import processes
-    from verify.foreseen import foreseeing
+    from verify.foreseen import foreseeing, prepare
     from verify.inputs.size_rules import pairs
 
     formula = find(given.formula)
@@ -241,6 +241,7 @@ def do_check(given: argparse.Namespace) -> int:
         from verify.output.table import print_report, print_table, table
         from verify.subject.loading import Unloadable, callable_at, place_at
 
+        prepare(formula, more)
     try:
         call = callable_at(given.where, given.adapter)
     except Unloadable as error:

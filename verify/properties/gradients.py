@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -16,6 +17,9 @@ from verify.properties.slopes import expected_batch, unsaid
 from verify.properties.values import compare, explain
 from verify.subject.caller import Caller
 from verify.subject.returned import unconnected, values
+
+with suppress(ImportError):  # autograd does so at the first backward pass, which each process of a check would wait for
+    import torch.fx.experimental.symbolic_shapes
 
 NO_GRADIENT = "the output carries no gradient"
 

@@ -126,7 +126,7 @@ class Functions(Rounding):
             else:
                 value, scale = _exp_parts(x)
         if a.error is None:
-            return self.folded(Num(value, None, scale, np.zeros_like(value), a.lost, (family, False)))
+            return self.folded(Num(value, None, scale, None, a.lost, (family, False)))
         spread = a.error + (FUNCTION_ROUNDINGS * self.unit + _exp_slack(x))
         if top is not None:
             away = np.abs(top.floats() - x)  # above the largest lies what is not permitted

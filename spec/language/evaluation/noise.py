@@ -233,30 +233,36 @@ class Noise(Walk):
         """exp(a); in a softmax of a - top, a difference that rounds. Where nothing is subtracted, a rounded when it was made."""
         out = self._plain.exponential(a, top, family)
         out = Num(out.value, None, out.scale)
-        if top is not None:
-            out = self._off(out, _first(a) - _first(top))
-        return self.folded(self.rounded(out, CAREFUL_ROUNDINGS))
+        if top is None:
+            return self.folded(self.rounded(out, CAREFUL_ROUNDINGS))
+        return self.folded(self._off(out, _first(a) - _first(top)))
 
     def recovered(self, a: Num) -> Num:
         """exp(ln a), where the logarithm was rounded and kept."""
-        out = self._off(self.normal(self.folded(a)), _first(self._plain.function("log", a)))
-        return self.folded(self.rounded(out, CAREFUL_ROUNDINGS))
+        return self.folded(self._off(self.normal(self.folded(a)), _first(self._plain.function("log", a))))
 
     def _off(self, a: Num, exponent: Floats) -> Num:
-        """The exponential ``a`` of an exponent (the first sample's) that was rounded, which is off by a share as large as it."""
+        """The exponential ``a`` of an exponent (the first sample's) that was rounded, which is off by a share as large as it, and
+        rounds itself: as long as that share is small, both are one random factor.
+        """
         size = np.where(np.isfinite(exponent), np.abs(exponent), 0.0)
         spread = SPREAD * np.minimum(self.unit * size, LARGEST_EXPONENT)
         largest = spread.max(initial=0.0)
         if not largest:
-            return a
-        drawn = self._drawn(np.broadcast_shapes(spread.shape, a.value.shape), 0.0, 1.0)
+            return self.rounded(a, CAREFUL_ROUNDINGS)
+        shape, small = np.broadcast_shapes(spread.shape, a.value.shape), largest <= SMALL
+        if small:
+            own = CAREFUL_ROUNDINGS * (self.unit * SPREAD) ** 2
+            spread = np.sqrt(spread**2 + own * _inexact(a.value[:1], self.unit))
+        drawn = self._drawn(shape, 0.0, 1.0)
         drawn *= spread
-        if largest > SMALL:
-            np.exp(drawn, out=drawn)
-        else:
+        if small:
             drawn += 1.0
+        else:
+            np.exp(drawn, out=drawn)
         drawn *= a.value
-        return Num(drawn, None, a.scale)
+        off = Num(drawn, None, a.scale)
+        return off if small else self.rounded(off, CAREFUL_ROUNDINGS)
 
 
 def _first(a: Num) -> Floats:

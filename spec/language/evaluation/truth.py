@@ -48,6 +48,11 @@ class Truth:
         """Where they may hold."""
         return self.holds if self.open is None else self.holds | self.open
 
+    @property
+    def everywhere(self) -> bool:
+        """Whether it is one condition for all, that holds."""
+        return self.open is None and self.holds.size == 1 and bool(self.holds.all())
+
     def decided(self, what: Any) -> Bools:
         """The conditions, where nothing may be open.
 

@@ -131,7 +131,9 @@ class Walk(Storing):
                     lost = either(lost, vanishing)
         low = None if a.low is None or b.low is None else np.zeros_like(value)
         out = Num(value, error, scale, low, lost)
-        if not share or error is None:
+        if error is None:
+            return self.folded(self.rounded(out, FUNCTION_ROUNDINGS))
+        if not share:
             return self.folded(self.rounded(out, FUNCTION_ROUNDINGS, a.somewhere))
         # However little is known of the total, a share does not overflow.
         out = self.rounded(self._clamped(out), FUNCTION_ROUNDINGS, a.somewhere)

@@ -308,7 +308,7 @@ def test_an_error_that_no_line_explains_is_described_by_its_size() -> None:
 
 def test_an_error_that_all_entries_share_is_told_with_their_root_mean_square() -> None:
     """No entry is beyond the limit, and all together are: the message says by which of both it is judged."""
-    found = graded(lambda s: s.softmax(-1) * (1 + 2.0**-19), SOFTMAX)
+    found = graded(lambda s: s.softmax(-1) * (1 + 1.5 * 2.0**-20), SOFTMAX)
     assert found.verdict == IMPRECISE
     told = re.search(r"is ([\d.]+) sigma off", found.message)
     assert told is not None

@@ -103,7 +103,8 @@ class Conditions(Indices):
                 if condition is not None:
                     frame.guard = condition.possibly if guard is None else guard & condition.possibly
                 own = held(frame)
-                condition = own if condition is None else condition & own
+                if not own.everywhere:  # as where there is no mask
+                    condition = own if condition is None else condition & own
             if condition is not None:
                 frame.guard = condition.possibly if guard is None else guard & condition.possibly
             return condition
