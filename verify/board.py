@@ -55,7 +55,8 @@ class Board:
         (left,) = _COUNT.unpack_from(self._memory, 0)
         while self._read < left:
             place, first, long = _ENTRY.unpack_from(self._memory, _COUNT.size + self._read * _ENTRY.size)
-            every[place] = pickle.loads(self._memory[first : first + long])
+            with memoryview(self._memory) as memory, memory[first : first + long] as written:
+                every[place] = pickle.loads(written)
             self._read += 1
         return every
 

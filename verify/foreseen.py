@@ -10,9 +10,10 @@ An answer is found by all that it depends on (:func:`verify.remembered.label`): 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import cycle, islice
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -202,13 +203,26 @@ def _foresee(formula: Formula, asked: Mapping[str, Any], board: Board) -> None:
             for each in ("value", *(["gradient"] if differentiable(judge) else [])):
                 _grades(drawing, kind, each, left)
 
+    rest = large_examples(judge, drawing.space(moderate=True), drawing.seed, kinds, slopes)
+    turns = cycle((False, True))
+
+    def in_turn(example: Example) -> Outcome:
+        """A gradient, which one of the processes asks for, and with every other an example of large sizes, for the other one."""
+        found = gradient(example)
+        if next(turns):
+            large(islice(rest, 1))
+        return found
+
+    def large(examples: Iterable[Example]) -> None:
+        for example in examples:
+            (gradient if example.cotangents else value)(example)
+
     grades(graded)
     for kind in kinds if judge.real else kinds[:1]:
         value_search(drawing, kind, value)
     for kind in slopes:
-        gradient_search(drawing, kind, gradient)
-    for example in large_examples(judge, drawing.space(moderate=True), drawing.seed, kinds, slopes):
-        (gradient if example.cotangents else value)(example)
+        gradient_search(drawing, kind, in_turn)
+    large(rest)
 
 
 def _grades(drawing: Drawing, dtype: str, kind: str, left: _Left) -> None:

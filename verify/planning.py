@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 
 from spec.language.formula import Formula
-from verify.accuracy.grades import LARGE, accuracy_check
+from verify.accuracy.grades import accuracy_check
 from verify.edges import STRICT, UNREAD
 from verify.faults import Fault, Unsupported
 from verify.inputs.dtypes import DTYPES
@@ -90,7 +90,7 @@ def _apart(setting: Setting, scenario: Scenario) -> bool:
         return False
     if scenario.gradients:
         return bool(sizing.along) or not sizing.extensive
-    return f"robustness: {scenario.name}" == LARGE and not sizing.extensive
+    return scenario.examples is not None and not sizing.extensive
 
 
 def possible_checks(formula: Formula) -> list[str]:

@@ -13,6 +13,7 @@ from spec.language.evaluation.numbers import (
     NONE,
     UNIT64,
     Flags,
+    Floats,
     Num,
     above,
     between,
@@ -125,10 +126,12 @@ class Walk(Storing):
                 least = np.abs(b.value) - b.error
                 if b.low is not None:
                     least = np.maximum(least, b.low)
+                error = np.abs(value) * b.error
+                error = above(error, a.error) / least
                 vanishing = ~(least > 0)
-                error = np.where(vanishing, HUGE, (a.error + np.abs(value) * b.error) / least)
-                if not share and np.count_nonzero(vanishing):
-                    lost = either(lost, vanishing)
+                if np.count_nonzero(vanishing):
+                    error = np.where(vanishing, HUGE, error)
+                    lost = lost if share else either(lost, vanishing)
         low = None if a.low is None or b.low is None else np.zeros_like(value)
         out = Num(value, error, scale, low, lost)
         if error is None:
@@ -136,16 +139,17 @@ class Walk(Storing):
         if not share:
             return self.folded(self.rounded(out, FUNCTION_ROUNDINGS, a.somewhere))
         # However little is known of the total, a share does not overflow.
-        out = self.rounded(self._clamped(out), FUNCTION_ROUNDINGS, a.somewhere)
-        return self.folded(self._clamped(out))
+        part = out.floats()
+        limit = np.maximum(np.abs(part), 1 - part)
+        limit += 8 * self.unit
+        out = self.rounded(self._clamped(out, limit), FUNCTION_ROUNDINGS, a.somewhere)
+        return self.folded(self._clamped(out, limit))
 
-    def _clamped(self, a: Num) -> Num:
-        """Shares of a total lie between 0 and 1 as computed, too, up to a few roundings."""
+    def _clamped(self, a: Num, limit: Floats) -> Num:
+        """Shares of a total lie between 0 and 1 as computed, too, up to a few roundings: no error is beyond this limit."""
         assert a.error is not None
-        value = a.floats()
-        limit = np.maximum(np.abs(value), 1 - value) + 8 * self.unit
         if a.scale is None:
-            return Num(value, np.minimum(a.error, limit), None, a.low, a.lost, top=a.top)
+            return Num(a.value, np.minimum(a.error, limit), None, a.low, a.lost, top=a.top)
         far = (exponents(a) < -LARGEST) & ~(a.error <= np.ldexp(limit, LARGEST))
         if far.any():  # the limit has no place beside exponents so small: others, for these
             shift = np.where(far, exponents(a) + LARGEST, 0)
