@@ -18,7 +18,8 @@ from verify.properties.values import compare, explain
 from verify.subject.caller import Caller
 from verify.subject.returned import unconnected, values
 
-with suppress(ImportError):  # autograd does so at the first backward pass, which each process of a check would wait for
+# Autograd imports it at the first backward pass, for which each process of a check would wait.
+with suppress(ImportError):
     import torch.fx.experimental.symbolic_shapes
 
 NO_GRADIENT = "the output carries no gradient"
