@@ -15,12 +15,17 @@ import pytest
 import torch
 
 import verify
+from spec.language.differentiation.gradients import vjp
+from spec.language.evaluation.batching import batched
+from spec.language.evaluation.compiled.program import Program
 from spec.language.registry import find, statement
 from verify import foreseen, oracle, remembered
 from verify.board import Board
 from verify.cache import CACHE
-from verify.foreseen import Foreseen, foreseeing
+from verify.foreseen import Foreseen, foreseeing, prepare
 from verify.oracle import Oracle, oracle_for
+from verify.properties.judge import Judge
+from verify.properties.slopes import differentiable
 from verify.subject.branch import begun_by
 from verify.targets.ours import implementation
 
@@ -102,6 +107,45 @@ def test_it_is_what_the_check_asks(formula_id: str, options: Any, worked_out: di
     assert worked_out["bounds"] < 0.8 * plain["bounds"]
     assert str(replace(aided, seconds=0.0)) == str(replace(alone, seconds=0.0))
     assert [check.verdict for check in aided.checks] == [check.verdict for check in alone.checks]
+
+
+def test_what_both_processes_ask_is_foreseen_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large sizes, which the second asks for, do not wait until all gradients are found, which the first asks for."""
+    told: list[str] = []
+    search, large = foreseen.gradient_search, foreseen.large_examples
+
+    def searched(*asked: Any) -> Any:
+        told.append("gradients")
+        return search(*asked)
+
+    def drawn(*asked: Any) -> Iterator[Any]:
+        for example in large(*asked):
+            told.append("large")
+            yield example
+
+    monkeypatch.setattr(foreseen, "gradient_search", searched)
+    monkeypatch.setattr(foreseen, "large_examples", drawn)
+    assert found_for(NORM).answers
+    first, last = told.index("large"), len(told) - 1 - told[::-1].index("gradients")
+    assert told[0] == "gradients"
+    assert first < last
+    assert told[-1] == "large"
+
+
+def test_a_statement_is_prepared_for_the_check() -> None:
+    """Its lines and those of its derivative are compiled, under the conventions that are asked for."""
+    formula, asked = find("attention.scaled_dot_product"), {"fully_masked": "unspecified"}
+    prepare(formula, {**OPTIONS, "conventions": asked})
+    judge = Judge(formula, asked)
+    slopes = vjp(formula, differentiable(judge), judge.conventions)
+    assert all(Program in batched(flat).kept for flat in (judge.flat, slopes.flat))
+
+
+def test_what_is_not_to_be_had_is_not_prepared() -> None:
+    """The check says what is wrong with it."""
+    prepare(find(NORM), {**OPTIONS, "conventions": {"no": "such"}})
+    prepare(statement("decoding.greedy"), OPTIONS)
+    prepare(find("masking.mlm"), OPTIONS)
 
 
 def test_what_is_wrong_is_found_beside_it() -> None:

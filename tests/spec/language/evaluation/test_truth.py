@@ -57,6 +57,14 @@ def both_ways(conditions: Truth) -> list[bool]:
     return [bool(end[0]) for end in (conditions.surely, conditions.possibly)]
 
 
+def test_one_condition_that_holds_for_all_is_known_to() -> None:
+    """Nothing is restricted by it. An open one is not, nor one that fails; of several entries nobody looks at each."""
+    assert TRUE.everywhere
+    assert not FALSE.everywhere
+    assert not OPEN.everywhere
+    assert not Truth(np.full(3, True)).everywhere
+
+
 @pytest.mark.parametrize(("a", "b"), list(product((TRUE, FALSE, OPEN), repeat=2)))
 def test_logic_in_three_values_says_what_holds_whichever_way_the_open_parts_turn_out(
     a: Truth, b: Truth
