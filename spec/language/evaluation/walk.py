@@ -130,7 +130,8 @@ class Walk(Storing):
                 error = above(error, a.error) / least
                 vanishing = ~(least > 0)
                 if np.count_nonzero(vanishing):
-                    error = np.where(vanishing, HUGE, error)
+                    # However large, beside a small exponent it would say something of a share, which is not lost.
+                    error = np.where(vanishing, np.inf if share else HUGE, error)
                     lost = lost if share else either(lost, vanishing)
         low = None if a.low is None or b.low is None else np.zeros_like(value)
         out = Num(value, error, scale, low, lost)

@@ -229,9 +229,28 @@ def test_the_gradient_of_a_distillation_is_not_bounded_too_tightly_where_exponen
     assert (np.abs(z.grad.numpy() - value) <= error).all()
 
 
-@pytest.mark.parametrize("exponent", [0, -100, -930, -2000])
-def test_an_unknown_share_is_unknown_whatever_its_exponent(exponent: int) -> None:
-    """A share of which nothing is known is limited to 0 … 1 as it stands, however small the exponent it is written with."""
-    share = Num(np.ones(1), np.array([HUGE]), np.array([exponent]))
-    known = Walk(FORMATS["bfloat16"])._clamped(share)
-    assert known.bounds() >= np.minimum(np.ldexp(HUGE, exponent), 1 - known.floats())
+@pytest.mark.parametrize("exponent", [0, -100, -930, -960, -2000])
+def test_a_share_of_an_unknown_total_is_unknown_whatever_its_exponent(exponent: int) -> None:
+    """It is limited to 0 … 1 as it stands, however small the exponent it is written with."""
+    part = Num(np.ones(1), np.zeros(1), np.array([exponent]), softmax=("family", False))
+    total = Num(np.ones(1), np.array([HUGE]), np.array([0]), softmax=("family", True))
+    share = Walk(FORMATS["bfloat16"]).over(part, total)
+    assert share.bounds() >= 1 - share.floats()
+
+
+@pytest.mark.parametrize("terms", [200, 300, 500])
+def test_a_sum_that_stagnates_stays_within_the_bound_on_its_shares(terms: int) -> None:
+    """Held in bfloat16 term by term, a sum of 1 and many small exponentials stays 1, and each share is nearly twice as large."""
+    scores = np.full((1, terms), -24.0)
+    scores[0, 1:231], scores[0, 0] = -5.59375, 0.0
+    ((value, error),) = bound(
+        find("attention.softmax"),
+        {"s": scores, "mask": None},
+        {"intermediates": "storage"},
+        "bfloat16",
+    )
+    exponentials = torch.exp(torch.tensor(scores[0]).bfloat16())
+    total = torch.zeros((), dtype=torch.bfloat16)
+    for each in exponentials:
+        total = total + each
+    assert (np.abs((exponentials / total).double().numpy() - value[0]) <= error[0]).all()
