@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from typing import Any
@@ -108,19 +108,26 @@ def foreseeing(formula: Formula | Procedure, possible: bool = True, **asked: Any
 
 def prepare(formula: Formula | Procedure, asked: Mapping[str, Any]) -> None:
     """Flatten a statement, differentiate it and compile both, while others foresee: each process of the check would do so. What
-    is ``asked`` and is not to be had the check will say.
+    is ``asked`` and is not to be had, and what cannot be compiled, the check will say.
     """
     if not isinstance(formula, Formula) or formula.law is not None:
         return
-    try:
-        named, _ = split_auto(asked.get("conventions"))
-        judge = Judge(formula, split(named or {})[1])
-    except ValueError:
-        return
-    compiled(batched(judge.flat))
-    if names := differentiable(judge):
-        compiled(batched(vjp(formula, names, judge.conventions).flat))
-    str(formula.fingerprint)  # kept
+    with suppress(ArithmeticError, LookupError, TypeError, ValueError):
+        judge = _judge(formula, asked)
+        compiled(batched(judge.flat))
+        if names := differentiable(judge):
+            compiled(batched(vjp(formula, names, judge.conventions).flat))
+        str(formula.fingerprint)  # kept
+
+
+def _judge(formula: Formula, asked: Mapping[str, Any]) -> Judge:
+    """What judges under the conventions that are asked for.
+
+    Raises:
+        ValueError: there are none such.
+    """
+    named, _ = split_auto(asked.get("conventions"))
+    return Judge(formula, split(named or {})[1])
 
 
 def _known(formula: Formula) -> bool:
@@ -172,8 +179,7 @@ def _foresee(formula: Formula, asked: Mapping[str, Any], board: Board) -> None:
     """Ask what the check will ask. What takes longest is first, then what each of its two processes asks in turn: neither is to
     wait for the other, however much of it is found.
     """
-    named, _ = split_auto(asked.get("conventions"))
-    judge = Judge(formula, split(named or {})[1])
+    judge = _judge(formula, asked)
     rules = (asked.get("sizes"), asked.get("fixed"))
     supported = where_something_is_said(
         judge, Supported.of(formula, *rules, few=bool(asked.get("few_shapes")))

@@ -1,5 +1,5 @@
-"""A second process for one check: it makes what takes longest, the grades and the large sizes, and with them the scenarios of
-gradients, while the first makes all else.
+"""A second process for one check: it makes what takes longest, the grades, and of short statements examples of large sizes and
+the scenarios of gradients, while the first makes all else.
 
 Of the other checks these need nothing but that values and gradients are right. So a process that is branched off makes them as
 if that were so. What it found counts only where it was so, nothing else is wrong, and it has nothing to tell but that all is

@@ -49,7 +49,7 @@ class Rounding:
         self.tiny = 0.0 if operations is None else operations.tiny
         self.largest = np.inf if operations is None else operations.largest
         self.safe = min(self.largest, HUGE) / 8  # up to it nothing overflows, nor is an error cut off
-        # Exponentials of numbers so near to 0 neither vanish nor overflow, nor do products and quotients of some of them.
+        # Exponentials of numbers so near to 0 neither vanish nor overflow, nor do products and quotients of six.
         self.near = -math.log(self.tiny) / 6 if self.tiny else 0.0
 
     # Making numbers ------------------------------------------------------------------------------------------------------
