@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any, TypeAlias
+from weakref import ref
 
 import numpy as np
 
@@ -42,6 +43,9 @@ BITS = 128
 REMEMBERED, WIDER, WIDE = 6_000_000, 6_000_000, 20_000
 """Numbers in the answers that are kept, 48 megabytes, and as many in those that are wider than so many numbers. A few wide ones
 alone would fill it, and what the next implementation is asked, too, would be gone."""
+SEVERAL = 16_000_000
+"""As many of the wider ones where a second implementation is checked: all are asked for in turn, so that either all have room or
+none is there when it is asked for again."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,8 @@ class Oracle:
 
     def anew(self) -> None:
         """Begin another check: what was announced is forgotten, and the first question is answered alone; answers stay."""
+        if self.wide.found:
+            self.wide.most = SEVERAL
         self.waiting, self.told, self.turn = {}, {}, 0
         if self.shelf is not None:
             self.shelf.used = 0
@@ -327,16 +333,38 @@ def content(flat: Flat, inputs: Asked) -> bytes:
         value = inputs.get(name)
         if isinstance(value, np.ndarray):
             said.append((value.shape, value.dtype.char))
-            if value.size:  # the bytes of an array lie in order where it is contiguous
-                parts.append(
-                    value.data if value.flags.c_contiguous and value.dtype != object else value.tobytes()
-                )
+            if value.nbytes > SMALL:
+                parts.append(_entries(value))
+            elif value.size:
+                parts.append(_bytes(value))
         else:
             said.append((name, value))
     made = sha256(repr(said).encode())  # the fastest there is where the processor helps
     for part in parts:
         made.update(part)
     return made.digest()
+
+
+SMALL = 1024
+"""Bytes that are read through as quickly as it is found out whether they were read before."""
+_read: dict[int, tuple[ref[Any], bytes]] = {}
+"""What tells arrays that nobody writes to from others, by where they are, as long as they are."""
+
+
+def _entries(array: Any) -> bytes:
+    """What tells the entries of an array from others; read once where it is closed to writing, with memory of its own."""
+    if array.flags.writeable or not array.flags.owndata:
+        return sha256(_bytes(array)).digest()
+    place = id(array)
+    known = _read.get(place)
+    if known is None or known[0]() is not array:
+        known = _read[place] = ref(array, lambda _: _read.pop(place, None)), sha256(_bytes(array)).digest()
+    return known[1]
+
+
+def _bytes(array: Any) -> Any:
+    """The bytes of an array, which lie in order where it is contiguous."""
+    return array.data if array.flags.c_contiguous and array.dtype != object else array.tobytes()
 
 
 __all__ = [

@@ -18,6 +18,7 @@ import re
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import lru_cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -50,7 +51,9 @@ NAME = re.compile(r".*-[0-9a-f]{16}\.answers|\..*\.part")
 """The names of files that are ours, in a folder of ours."""
 LOST = 3600.0
 """Seconds after which a file that nobody has finished is thrown away."""
-SHAPES = "shapes"
+HASHED, LONG, KIND = 32, 8, np.dtype("<f8")
+"""How a file begins: the hash of the rest, and how many bytes it takes to say which answers these are and of which shapes; then
+their numbers lie one after another."""
 
 
 class Shelf:
@@ -88,9 +91,10 @@ class Shelf:
             return
         self.seconds = 0.0
         with suppress(Exception):  # a folder that cannot be written to, no room: nothing is kept
-            every = dict(answers)
-            room = MOST - sum(map(_numbers, every.values()))
-            for name, answer in (*added.items(), *_read(self.file).items()):
+            every: dict[str, Answer] = {}
+            room = MOST
+            own = sorted(answers.items(), key=lambda named: _numbers(named[1]))  # most of them in the room that there is
+            for name, answer in (*own, *added.items(), *_read(self.file).items()):
                 if name not in every and _numbers(answer) <= room:
                     every[name], room = answer, room - _numbers(answer)
             _write(self.file, every)
@@ -124,7 +128,13 @@ EVALUATOR = evaluator()
 def label(key: Key) -> str:
     """Under what an answer is kept."""
     flat, arithmetic, digest = key
-    return sha256(f"{flat.fingerprint} {arithmetic!r} {digest.hex()}".encode()).hexdigest()
+    return sha256(f"{flat.fingerprint} {_said(arithmetic)} {digest.hex()}".encode()).hexdigest()
+
+
+@lru_cache(maxsize=256)
+def _said(arithmetic: Any) -> str:
+    """What an arithmetic is in words, found once: there are a few, and thousands of answers."""
+    return repr(arithmetic)
 
 
 def _numbers(answer: Answer) -> int:
@@ -133,24 +143,22 @@ def _numbers(answer: Answer) -> int:
 
 def _read(file: Path) -> dict[str, Answer]:
     """The answers in a file, by name; none where there is none, or it is not what was written."""
-    from safetensors.numpy import load
-
     found: dict[str, Answer] = {}
     try:
         if not file.is_file() or file.stat().st_size > LARGEST:
             return {}
         content = memoryview(file.read_bytes())
-        hashed, rest = bytes(content[:32]), content[32:]
+        hashed, rest = bytes(content[:HASHED]), content[HASHED:]
         if sha256(rest).digest() != hashed:
             return {}
-        long = int.from_bytes(rest[:8], "little")
-        shapes = json.loads(bytes(rest[8 : 8 + long]))
-        numbers = load(bytes(rest[8 + long :]))
+        begins = LONG + int.from_bytes(rest[:LONG], "little")
+        shapes, numbers = json.loads(bytes(rest[LONG:begins])), np.frombuffer(rest, KIND, offset=begins)
+        first = 0
         for name, every in shapes.items():
-            parts, first = list[Reals](), 0
+            parts = list[Reals]()
             for shape in every:
                 last = first + math.prod(shape)
-                parts.append(numbers[name][first:last].reshape(shape))
+                parts.append(numbers[first:last].reshape(shape))
                 first = last
             found[name] = list(zip(parts[::2], parts[1::2], strict=True))
     except Exception:
@@ -160,25 +168,31 @@ def _read(file: Path) -> dict[str, Answer]:
 
 def _write(file: Path, every: dict[str, Answer]) -> None:
     """Write a file in the place of the one that is there, all of it or nothing."""
-    from safetensors.numpy import save
-
-    numbers, shapes = {}, {}
-    for name, answer in every.items():
-        parts = [part for pair in answer for part in pair]
-        numbers[name] = np.concatenate([np.ravel(part) for part in parts])
-        shapes[name] = [list(part.shape) for part in parts]
-    said = json.dumps(shapes).encode()
-    content = [len(said).to_bytes(8, "little"), said, save(numbers)]
-    hashed = sha256()
-    for part in content:
-        hashed.update(part)
+    parts = {name: [part for pair in answer for part in pair] for name, answer in every.items()}
+    said = json.dumps({name: [part.shape for part in own] for name, own in parts.items()}).encode()
+    said += b" " * (-len(said) % KIND.itemsize)  # numbers lie where they are read quickest
     file.parent.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile(dir=file.parent, prefix=".", suffix=PART, delete=False) as made:
         try:
-            made.writelines([hashed.digest(), *content])
+            hashed = sha256()
+            made.write(bytes(HASHED))
+
+            def put(content: Any) -> None:
+                hashed.update(content)
+                made.write(content)
+
+            put(len(said).to_bytes(LONG, "little"))
+            put(said)
+            for own in parts.values():
+                for part in own:
+                    if part.size:  # as they are: a copy of all would take as long as all else
+                        put(np.ascontiguousarray(part, KIND).data)
+            made.seek(0)
+            made.write(hashed.digest())
             made.close()
             Path(made.name).replace(file)
         except BaseException:
+            made.close()
             Path(made.name).unlink()
             raise
 

@@ -5,7 +5,6 @@ done.
 from __future__ import annotations
 
 import atexit
-import gc
 import multiprocessing
 import os
 import signal
@@ -104,12 +103,14 @@ def _turn_to(formula_id: str) -> None:
     global _at
     if _at and _at != formula_id:
         from spec.language.evaluation import batching
-        from verify.command.memory import give_back
+        from verify.command.memory import collect_now, give_back
         from verify.inputs import realistic_examples
+        from verify.oracle import oracle_for
 
         realistic_examples.forget()
         batching.forget()
-        gc.collect()  # programs are cycles
+        oracle_for.cache_clear()
+        collect_now()  # programs are cycles
         give_back()
     _at = formula_id
 

@@ -6,7 +6,7 @@ kind of sizes occurs early and evenly; the others are Hypothesis's to search. A 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.dimensions import Size, is_size, solved_all, whole
 from spec.language.formula import Formula
 from verify.inputs import mask_kinds, regimes
+from verify.inputs.kept_examples import KEPT, Asked
 from verify.inputs.leads import ALL, YOUNG, Lead, far_out, leads
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.inputs.sizes import ALIKE, BY_CHANCE, LEAST, ONE, ROUND, SIZE_KINDS, Sizing, sizing
@@ -239,6 +240,24 @@ class Space:
         given: Mapping[str, Any] | None = None,
     ) -> Example:
         """The example that a recipe describes; at ``sizes``, and with inputs that are ``given``, if they are."""
+        if given is not None:
+            return self._drawn(recipe, dtype, batch, sizes, given)
+        key = (self._asked, recipe, dtype, batch, sizes and tuple(sizes.items()))
+        return KEPT.get(key, lambda: self._drawn(recipe, dtype, batch, sizes))
+
+    @cached_property
+    def _asked(self) -> Hashable:
+        """What determines examples, beside what they are asked for with."""
+        return Asked((self.formula, len(self.masks), self.moderate, self.supported))
+
+    def _drawn(
+        self,
+        recipe: Recipe,
+        dtype: str,
+        batch: tuple[int, ...],
+        sizes: Mapping[Size, int] | None,
+        given: Mapping[str, Any] | None = None,
+    ) -> Example:
         random = np.random.default_rng([*recipe])
         sizes = dict(sizes or self.sizing.drawn(recipe.sizes, recipe.variant))
         beyond = recipe.regime - len(self.leads)

@@ -19,6 +19,7 @@ from spec.language.expr import Func, Ref
 from spec.language.formula import Formula
 from spec.language.trees import free_symbols, walk
 from verify.inputs.examples import Example, Recipe, Space, rounded
+from verify.inputs.kept_examples import KEPT
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 
 DRAWN = 6
@@ -45,9 +46,13 @@ def realistic(
     """
     causal = supported.masks == "causal"  # there is no other, and none is a mask, too
     space = _space(formula, masks or causal, supported)
-    made = unit_weights(formula, sizes, dtype, seed, space.fixed)
-    example = space.example(Recipe(0, 0, 0, int(masks), number, seed), dtype, batch, sizes, made)
-    return replace(example, regime="as wide as real models")
+
+    def drawn() -> Example:
+        made = unit_weights(formula, sizes, dtype, seed, space.fixed)
+        example = space.example(Recipe(0, 0, 0, int(masks), number, seed), dtype, batch, sizes, made)
+        return replace(example, regime="as wide as real models")
+
+    return KEPT.get((space, dtype, seed, masks, batch, number, *sizes.items()), drawn)
 
 
 def unit_weights(
@@ -119,8 +124,9 @@ def _outside_functions(node: Any) -> Iterator[Ref]:
 
 
 def forget() -> None:
-    """Keep no parameters: those of another formula are asked for."""
+    """Keep no parameters, and no examples: those of another formula are asked for."""
     _weights.cache_clear()
+    KEPT.forget()
 
 
 __all__ = ["UNUSUAL", "forget", "realistic", "unit_weights"]
