@@ -139,3 +139,51 @@ def test_large_examples_are_evaluated_one_by_one(monkeypatch: pytest.MonkeyPatch
     made, every = Oracle(), pairs(4)
     made.ask(DOT, every, SINGLE, "float32")
     assert made.evaluations == 4
+
+
+def test_arrays_that_nobody_writes_to_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And tell the same as others with the same entries; those that may be written to are read each time."""
+    read = []
+    once = oracle._bytes
+    monkeypatch.setattr(oracle, "_bytes", lambda array: read.append(array) or once(array))
+    (inputs,) = pairs(1, length=oracle.SMALL)
+    closed = {name: value.copy() for name, value in inputs.items()}
+    for value in closed.values():
+        value.flags.writeable = False
+    told = {oracle.content(DOT, each) for each in (inputs, closed, inputs, closed)}
+    assert len(told) == 1
+    assert len(read) == 2 + 2 + 2
+    inputs["x"][3] += 1
+    assert oracle.content(DOT, inputs) not in told
+
+
+def test_what_was_read_of_an_array_is_forgotten_with_it() -> None:
+    """Another that comes to lie in its place is read anew."""
+    for turn in range(50):
+        array = np.full(oracle.SMALL, float(turn))
+        array.flags.writeable = False
+        assert oracle._entries(array) == oracle.sha256(array.tobytes()).digest()
+        place = id(array)
+        assert place in oracle._read
+        del array
+        assert place not in oracle._read
+
+
+def test_a_view_of_what_may_be_written_to_is_read_each_time() -> None:
+    """That it is closed to writing says nothing about whose memory it is."""
+    array = np.zeros(oracle.SMALL)
+    view = np.broadcast_to(array, (2, oracle.SMALL))
+    before = oracle._entries(view)
+    array[5] = 1.0
+    assert oracle._entries(view) != before
+
+
+def test_a_second_implementation_finds_what_the_first_was_held_to() -> None:
+    """All wide answers are asked for in turn, so that more of them are kept from the second check on."""
+    made = Oracle()
+    assert made.wide.most == oracle.WIDER
+    made.anew()
+    assert made.wide.most == oracle.WIDER  # nothing was asked yet
+    made.wide.keep("an answer", [(np.zeros(3), np.zeros(3))], 6)
+    made.anew()
+    assert made.wide.most == oracle.SEVERAL

@@ -404,3 +404,35 @@ def test_the_command_checks_anew_where_it_is_told_to(folder: Path) -> None:
     assert not folder.exists()
     assert "from former runs" not in run()
     assert "answers of the statement (--no-cache asks anew)" in run()
+
+
+def test_of_more_than_a_file_holds_the_smallest_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most of them have room then; one that is too large by itself keeps none out."""
+    monkeypatch.setattr(remembered, "MOST", 100)
+    answers = {str(size): [(np.full(size, 2.0), np.zeros(()))] for size in (70, 40, 9, 120, 30)}
+    made = shelf(NORM.id)
+    assert made is not None
+    made.leave(answers)
+    left = remembered._read(made.file)
+    assert sorted(left) == ["30", "40", "9"]
+    assert all(np.array_equal(left[name][0][0], answers[name][0][0]) for name in left)
+
+
+def test_a_file_holds_numbers_as_they_are() -> None:
+    """Of any shape, none included, lying in memory in any order: to the last bit."""
+    file = Path(os.environ[CACHE]) / "answers" / "any.answers"
+    wide = np.random.default_rng(0).standard_normal((3, 5))
+    every = {
+        "turned": [(wide.T, np.asarray(np.inf)), (wide[::2, 1:], np.broadcast_to(0.5, (2, 4)))],
+        "none": [(np.zeros((0, 3)), np.zeros(())), (np.asarray(-0.0), np.asarray(np.nan))],
+        "nothing": [],
+    }
+    remembered._write(file, every)
+    found = remembered._read(file)
+    assert found.keys() == every.keys()
+    for name, answer in every.items():
+        for pair, given in zip(found[name], answer, strict=True):
+            for one, other in zip(pair, given, strict=True):
+                assert one.shape == other.shape and one.tobytes() == np.ascontiguousarray(other).tobytes()
+    remembered._write(file, {})
+    assert remembered._read(file) == {}

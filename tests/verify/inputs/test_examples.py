@@ -28,7 +28,7 @@ def test_examples_fit_the_declaration(formula_id, dtype):
         assert sizes_of(formula, example.inputs).items() <= example.sizes.items()
         for value in example.inputs.values():
             if isinstance(value, np.ndarray) and value.dtype == np.float64:
-                kept = torch.from_numpy(value).to(DTYPES[dtype]).double().numpy()
+                kept = torch.tensor(value).to(DTYPES[dtype]).double().numpy()
                 assert np.array_equal(kept, value)
 
 
