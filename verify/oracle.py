@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any, TypeAlias
-from weakref import ref
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from spec.language.evaluation.walk import Walk
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
 from verify.extents import MOST, together
+from verify.inputs import closed_arrays
 from verify.remembered import Answer, Key, Reals, Shelf, label, shelf
 
 Asked: TypeAlias = Mapping[str, Any]
@@ -43,6 +43,8 @@ BITS = 128
 REMEMBERED, WIDER, WIDE = 6_000_000, 6_000_000, 20_000
 """Numbers in the answers that are kept, 48 megabytes, and as many in those that are wider than so many numbers. A few wide ones
 alone would fill it, and what the next implementation is asked, too, would be gone."""
+SMALL = 1024
+"""Bytes that are read through as quickly as it is found out whether they were read before."""
 SEVERAL = 16_000_000
 """As many of the wider ones where a second implementation is checked: all are asked for in turn, so that either all have room or
 none is there when it is asked for again."""
@@ -333,38 +335,14 @@ def content(flat: Flat, inputs: Asked) -> bytes:
         value = inputs.get(name)
         if isinstance(value, np.ndarray):
             said.append((value.shape, value.dtype.char))
-            if value.nbytes > SMALL:
-                parts.append(_entries(value))
-            elif value.size:
-                parts.append(_bytes(value))
+            if value.size:
+                parts.append(closed_arrays.digest(value) if value.nbytes > SMALL else closed_arrays.content(value))
         else:
             said.append((name, value))
-    made = sha256(repr(said).encode())  # the fastest there is where the processor helps
+    made = sha256(repr(said).encode())
     for part in parts:
         made.update(part)
     return made.digest()
-
-
-SMALL = 1024
-"""Bytes that are read through as quickly as it is found out whether they were read before."""
-_read: dict[int, tuple[ref[Any], bytes]] = {}
-"""What tells arrays that nobody writes to from others, by where they are, as long as they are."""
-
-
-def _entries(array: Any) -> bytes:
-    """What tells the entries of an array from others; read once where it is closed to writing, with memory of its own."""
-    if array.flags.writeable or not array.flags.owndata:
-        return sha256(_bytes(array)).digest()
-    place = id(array)
-    known = _read.get(place)
-    if known is None or known[0]() is not array:
-        known = _read[place] = ref(array, lambda _: _read.pop(place, None)), sha256(_bytes(array)).digest()
-    return known[1]
-
-
-def _bytes(array: Any) -> Any:
-    """The bytes of an array, which lie in order where it is contiguous."""
-    return array.data if array.flags.c_contiguous and array.dtype != object else array.tobytes()
 
 
 __all__ = [

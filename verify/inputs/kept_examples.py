@@ -1,7 +1,8 @@
 """Examples that are kept once drawn: the next type, and the next implementation of a formula, asks for the same ones.
 
 An example follows from the formula, from what is supported, and from a few numbers, so it is the same whoever asks for it. Its
-arrays are closed to writing: whoever writes to one would change what others are given.
+arrays are closed to writing: whoever writes to one would change what others are given. Large ones are drawn anew each time, but
+what tells them from others stays known.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from verify.inputs.closed_arrays import Digests, close
 
 if TYPE_CHECKING:
     from verify.inputs.examples import Example
@@ -43,6 +46,8 @@ class KeptExamples:
     def __init__(self, room: int = ROOM) -> None:
         self.room, self.taken = room, 0
         self.found: dict[Hashable, Example] = {}
+        self.digests: dict[Hashable, Digests] = {}
+        self.turn: Hashable = None
 
     def get(self, key: Hashable, draw: Callable[[], Example]) -> Example:
         """The example of this key: one that is kept, else what ``draw`` makes."""
@@ -50,18 +55,26 @@ class KeptExamples:
         if known is not None:
             return _again(known)
         made = draw()
-        size = sum([value.nbytes for value in made.inputs.values() if isinstance(value, np.ndarray)])
+        arrays = {name: value for name, value in made.inputs.items() if isinstance(value, np.ndarray)}
+        digests = self.digests.setdefault(key, {})
+        for name, value in arrays.items():
+            close(value, digests, name)
+        size = sum([value.nbytes for value in arrays.values()])
         if size > LARGEST or self.taken + size > self.room:
             return made
-        for value in made.inputs.values():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
         self.found[key], self.taken = made, self.taken + size
         return _again(made)
+
+    def turn_to(self, *turn: Hashable) -> None:
+        """Another formula, or another seed, is turned to: none of the former's is asked for again."""
+        if turn != self.turn:
+            self.forget()
+            self.turn = turn
 
     def forget(self) -> None:
         """Keep none: those of another formula are asked for."""
         self.found.clear()
+        self.digests.clear()
         self.taken = 0
 
 

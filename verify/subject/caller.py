@@ -90,13 +90,16 @@ class Caller:
 
     def tensor(self, item: Tensor, value: Any, dtype: str, grad: bool = False) -> torch.Tensor:
         """One input as a contiguous tensor on the device; real ones in ``dtype``."""
+        with np.errstate(over="ignore"):  # NumPy rounds as torch does, and is quicker
+            return self._tensor(item, value, dtype, grad)
+
+    def _tensor(self, item: Tensor, value: Any, dtype: str, grad: bool = False) -> torch.Tensor:
         if item.domain == "boolean":
             return torch.from_numpy(np.array(value, dtype=np.bool_, order="C")).to(self.device)
         if item.domain in WHOLE:
             return torch.from_numpy(np.array(value, dtype=np.int64, order="C")).to(self.device)
         if dtype == "float32" and self.device == "cpu":
-            with np.errstate(over="ignore"):  # NumPy rounds as torch does, and is quicker
-                made = torch.from_numpy(np.array(value, dtype=np.float32, order="C"))
+            made = torch.from_numpy(np.array(value, dtype=np.float32, order="C"))
             return made.requires_grad_() if grad else made
         made = torch.from_numpy(np.array(value, dtype=np.float64, order="C"))
         if dtype != "float64" or self.device != "cpu":
@@ -107,6 +110,12 @@ class Caller:
         self, inputs: Mapping[str, Any], dtype: str, grad: bool = False, generator_seed: int | None = None
     ) -> list[Any]:
         """The inputs of an example as they are passed, in declared order (the mask left out where it is not taken)."""
+        with np.errstate(over="ignore"):
+            return self._arguments(inputs, dtype, grad, generator_seed)
+
+    def _arguments(
+        self, inputs: Mapping[str, Any], dtype: str, grad: bool, generator_seed: int | None
+    ) -> list[Any]:
         passed: list[Any] = []
         for item in self.formula.inputs:
             value = inputs.get(item.name)
@@ -116,12 +125,12 @@ class Caller:
                 passed.append(torch.Generator(device=self.device).manual_seed(generator_seed or 0))
             elif item.role == "mask":
                 if self.takes_mask:
-                    passed.append(None if value is None else self.tensor(item, value, dtype))
+                    passed.append(None if value is None else self._tensor(item, value, dtype))
             elif item.role == "number":
                 passed.append(int(value) if item.domain == "integer" else float(value))  # type: ignore[arg-type]
             else:
                 passed.append(
-                    self.tensor(
+                    self._tensor(
                         item,
                         value,
                         dtype,

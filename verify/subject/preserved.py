@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 import torch
 
@@ -26,7 +27,7 @@ class Preserved:
         now = self.now
         if self.held is not None and now.shape == self.shape and now.dtype == self.dtype:
             if now.data_ptr() == self.address and now.is_contiguous():  # it lies where it lay
-                return bool(self.held) and ctypes.string_at(self.address, len(self.held)) != self.held
+                return bool(self.held) and not _equal(self.address, self.held)
             held = _bytes(now)
             if held is not None:
                 return held != self.held
@@ -39,6 +40,20 @@ class Preserved:
         if not self.held:
             return torch.empty(self.shape, dtype=self.dtype)
         return torch.frombuffer(bytearray(self.held), dtype=self.dtype).reshape(self.shape)
+
+
+try:
+    _compared: Any = ctypes.CDLL(None).memcmp
+    _compared.argtypes = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
+except (AttributeError, OSError, TypeError):  # another C library, or none that is found like this
+    _compared = None
+
+
+def _equal(address: int, held: bytes) -> bool:
+    """Whether memory holds these bytes there."""
+    if _compared is None:
+        return ctypes.string_at(address, len(held)) == held
+    return not _compared(address, held, len(held))
 
 
 def _bytes(tensor: torch.Tensor) -> bytes | None:

@@ -100,16 +100,20 @@ class _NumPy:
     """
 
     def __init__(self) -> None:
-        self.seen: tuple[Any, bytes] | None = None
+        self.generator: Any = None
+        self.address = 0
+        self.seen = b""
         self.state: Any = None
 
     def __call__(self) -> Any:
         """What ``numpy.random.get_state`` says."""
         generator = np.random.get_bit_generator()  # type: ignore[attr-defined]
-        if not isinstance(generator, np.random.MT19937):
-            return np.random.get_state()  # noqa: NPY002
-        seen = generator, ctypes.string_at(generator.ctypes.state_address, _MT19937)
-        if self.seen is None or self.seen[0] is not generator or self.seen[1] != seen[1] or self.state[3]:
+        if generator is not self.generator:
+            if not isinstance(generator, np.random.MT19937):
+                return np.random.get_state()  # noqa: NPY002
+            self.generator, self.address, self.seen = generator, generator.ctypes.state_address, b""
+        seen = ctypes.string_at(self.address, _MT19937)
+        if self.seen != seen or self.state[3]:
             self.seen, self.state = seen, np.random.get_state()  # noqa: NPY002
         return self.state
 

@@ -21,8 +21,7 @@ def describe(formula: Formula, arguments: Sequence[Any]) -> str:
     parts = []
     for name, value in zip(_names(formula), arguments, strict=False):
         if isinstance(value, torch.Tensor):
-            kindred = _type(value.dtype)
-            parts.append(f"{name} {tuple(value.shape)} {kindred}")
+            parts.append(_said(name, value.shape, value.dtype))
         elif isinstance(value, torch.Generator):
             parts.append(f"{name} on {value.device}")
         else:
@@ -30,9 +29,10 @@ def describe(formula: Formula, arguments: Sequence[Any]) -> str:
     return ", ".join(parts)
 
 
-@functools.cache
-def _type(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
+@functools.lru_cache(maxsize=4096)
+def _said(name: str, shape: torch.Size, dtype: torch.dtype) -> str:
+    """A tensor in a few words; inputs come in the same shapes again and again."""
+    return f"{name} {tuple(shape)} {str(dtype).removeprefix('torch.')}"
 
 
 LONG = 120
