@@ -92,9 +92,10 @@ def rounded(values: Any, dtype: str) -> Any:
     if dtype == "float32":
         with np.errstate(over="ignore"):
             return array.astype(np.float32).astype(np.float64)
-    limit = LARGEST.get(dtype, np.inf)
+    limit = LARGEST.get(dtype)
     with np.errstate(over="ignore"):
-        single = np.clip(array, -limit, limit).astype(np.float32)  # on the way, as torch does
+        within = array if limit is None else np.clip(array, -limit, limit)
+        single = within.astype(np.float32)  # on the way, as torch does
     return np.asarray(single.astype(np.float16) if dtype == "float16" else _to_bfloat16(single), np.float64)
 
 
@@ -102,7 +103,9 @@ def _to_bfloat16(single: Any) -> Any:
     """float32 numbers rounded to nearest in the upper half of their bits, to even where two are as near; NaN stays so."""
     bits = np.atleast_1d(single).view(np.uint32)
     kept = (bits + (np.uint32(0x7FFF) + ((bits >> 16) & 1))) & np.uint32(0xFFFF0000)
-    return np.where(np.isnan(single), single, kept.view(np.float32).reshape(np.shape(single)))
+    found = kept.view(np.float32).reshape(np.shape(single))
+    lost = np.isnan(single)
+    return np.where(lost, single, found) if lost.any() else found
 
 
 class Space:

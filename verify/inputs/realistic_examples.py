@@ -82,11 +82,14 @@ def _weights(
     for item in formula.tensors:
         if item.role == "parameter" and item.domain in REAL and item.name not in fixed:
             shape = tuple(whole(size, at) for size in item.shape)
-            drawn = 1 - random.random(shape, np.float32).astype(np.float64)  # no type graded holds more
+            single = random.random(shape, np.float32)  # no type graded holds more
+            drawn = np.asarray(np.subtract(1, single, out=single if shape else None), np.float64)
             spread = 3.0  # of numbers up to 1, none of them 0, whose squares have the mean 1/3
             if item.domain == "real":
-                drawn, spread = drawn - 0.5, 12.0
-            made[item.name] = drawn * math.sqrt(spread / fans.get(item.name, 1))
+                drawn -= 0.5
+                spread = 12.0
+            drawn *= math.sqrt(spread / fans.get(item.name, 1))
+            made[item.name] = drawn
     return made
 
 
