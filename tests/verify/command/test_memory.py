@@ -73,7 +73,7 @@ def cycle():
     one.itself = one
 cycle()
 collect_now()
-print(sum(type(each) is Cycle for each in gc.get_objects()), gc.get_freeze_count() > 10_000)
+print(sum(type(each) is Cycle for each in gc.get_objects()), gc.get_freeze_count() > 1_000)
 cycle()
 collect_now()
 print(sum(type(each) is Cycle for each in gc.get_objects()))
