@@ -27,8 +27,8 @@ from spec.language.evaluation.precision import Precision
 from spec.language.evaluation.walk import Walk
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
+from verify import closed_arrays
 from verify.extents import MOST, together
-from verify.inputs import closed_arrays
 from verify.remembered import Answer, Key, Reals, Shelf, label, shelf
 
 Asked: TypeAlias = Mapping[str, Any]
@@ -336,7 +336,8 @@ def content(flat: Flat, inputs: Asked) -> bytes:
         if isinstance(value, np.ndarray):
             said.append((value.shape, value.dtype.char))
             if value.size:
-                parts.append(closed_arrays.digest(value) if value.nbytes > SMALL else closed_arrays.content(value))
+                told = closed_arrays.digest if value.nbytes > SMALL else closed_arrays.content
+                parts.append(told(value))
         else:
             said.append((name, value))
     made = sha256(repr(said).encode())

@@ -93,7 +93,7 @@ class Shelf:
         with suppress(Exception):  # a folder that cannot be written to, no room: nothing is kept
             every: dict[str, Answer] = {}
             room = MOST
-            own = sorted(answers.items(), key=lambda named: _numbers(named[1]))  # most of them in the room that there is
+            own = sorted(answers.items(), key=lambda named: _numbers(named[1]))  # so that most have room
             for name, answer in (*own, *added.items(), *_read(self.file).items()):
                 if name not in every and _numbers(answer) <= room:
                     every[name], room = answer, room - _numbers(answer)

@@ -433,6 +433,7 @@ def test_a_file_holds_numbers_as_they_are() -> None:
     for name, answer in every.items():
         for pair, given in zip(found[name], answer, strict=True):
             for one, other in zip(pair, given, strict=True):
-                assert one.shape == other.shape and one.tobytes() == np.ascontiguousarray(other).tobytes()
+                assert one.shape == other.shape
+                assert one.tobytes() == np.ascontiguousarray(other).tobytes()
     remembered._write(file, {})
     assert remembered._read(file) == {}

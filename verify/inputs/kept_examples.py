@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verify.inputs.closed_arrays import Digests, close
+from verify.closed_arrays import Digests, close
 
 if TYPE_CHECKING:
     from verify.inputs.examples import Example

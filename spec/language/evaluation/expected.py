@@ -75,7 +75,8 @@ def expected(
             for one, value, total in zip(made, values, squares, strict=True):
                 off = one - value
                 off *= off
-                total += off.sum(axis=0) if len(off) == now else now * off[0]  # one sample where nothing was rounded
+                # One sample where nothing was rounded.
+                total += off.sum(axis=0) if len(off) == now else now * off[0]
         del done, made, one, off  # the next ones need the room
     found = []
     assert values is not None
