@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Hashable, MutableMapping
 from hashlib import sha256
 from typing import Any
 from weakref import ref
 
-Digests = MutableMapping[str, bytes]
-"""What tells the arrays of an example from others, by the inputs' names, as far as somebody has asked."""
+Digests = MutableMapping[Hashable, bytes]
+"""What tells arrays from others, by what determines them, as far as somebody has asked."""
 
-_held: dict[int, tuple[ref[Any], Digests, str]] = {}
-"""Arrays by where they are, as long as they are, each with the example that it belongs to."""
+_held: dict[int, tuple[ref[Any], Digests, Hashable]] = {}
+"""Arrays by where they are, as long as they are, each with what determines it."""
 
 
-def close(array: Any, digests: Digests, name: str) -> None:
-    """Close an array to writing. It is an input of an example that is the same whenever it is drawn, whose ``digests`` these are.
+def close(array: Any, digests: Digests, key: Hashable) -> None:
+    """Close an array to writing that is the same whenever one with this ``key`` is made; what tells it from others is kept there.
 
-    One that lies in the memory of another is left as it is: to close it would not close that.
+    Raises:
+        ValueError: it lies in the memory of another: to close it would not close that.
     """
-    if array.flags.owndata:
-        array.flags.writeable = False
-        place = id(array)
-        _held[place] = ref(array, lambda _: _held.pop(place, None)), digests, name
+    if not array.flags.owndata:
+        raise ValueError("expected an array with memory of its own; got a view of another")
+    array.flags.writeable = False
+    place = id(array)
+    _held[place] = ref(array, lambda _: _held.pop(place, None)), digests, key
 
 
 def digest(array: Any) -> bytes:
@@ -30,10 +32,11 @@ def digest(array: Any) -> bytes:
     held = _held.get(id(array))
     if held is None or held[0]() is not array or array.flags.writeable:
         return _read(array)
-    _, digests, name = held
-    if name not in digests:
-        digests[name] = _read(array)
-    return digests[name]
+    _, digests, key = held
+    found = digests.get(key)
+    if found is None:
+        found = digests[key] = _read(array)
+    return found
 
 
 def content(array: Any) -> Any:

@@ -46,8 +46,8 @@ alone would fill it, and what the next implementation is asked, too, would be go
 SMALL = 1024
 """Bytes that are read through as quickly as it is found out whether they were read before."""
 SEVERAL = 16_000_000
-"""As many of the wider ones where a second implementation is checked: all are asked for in turn, so that either all have room or
-none is there when it is asked for again."""
+"""Numbers in the wider answers that are kept where a second implementation is checked: all are asked for in turn, so that either
+all have room or none is there when it is asked for again."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from verify import closed_arrays
-from verify.closed_arrays import close, digest
+from verify.closed_arrays import Digests, close, digest
 
 
 @pytest.fixture
@@ -22,8 +22,8 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def test_an_array_is_read_once_and_so_is_one_that_is_drawn_anew(read: list[Any]) -> None:
-    """Another example's, and another input's, is read by itself."""
-    told: dict[str, bytes] = {}
+    """Another one's is read by itself."""
+    told: Digests = {}
     for _ in range(3):
         array = np.arange(7.0)
         close(array, told, "x")
@@ -45,8 +45,9 @@ def test_nobody_writes_to_it() -> None:
 
 
 def test_what_may_be_written_to_is_read_each_time() -> None:
-    """One that was never closed, one that was opened again, and a view of another's memory, closed or not."""
-    array, told = np.arange(7.0), dict[str, bytes]()
+    """One that was never closed, one that was opened again, and a view of another's memory, which cannot be closed."""
+    told: Digests = {}
+    array = np.arange(7.0)
     before = digest(array)
     array[2] = 9
     assert digest(array) != before
@@ -56,7 +57,8 @@ def test_what_may_be_written_to_is_read_each_time() -> None:
     array[2] = 8
     assert digest(array) != before
     view = np.broadcast_to(array, (2, 7))
-    close(view, told, "view")
+    with pytest.raises(ValueError, match="a view of another"):
+        close(view, told, "view")
     before = digest(view)
     array[3] = 8
     assert digest(view) != before

@@ -28,7 +28,8 @@ KEPT = 64
 @contextmanager
 def own_randomness() -> Iterator[None]:
     """What is drawn meanwhile, such as first weights, is drawn from a fixed seed, and the generators stay as they were."""
-    here, there = random.getstate(), np.random.get_state()  # noqa: NPY002 it is the global one that modules draw from
+    # It is NumPy's global state that modules draw from, whatever generator it is.
+    here, there = random.getstate(), np.random.get_state(legacy=False)  # noqa: NPY002
     try:
         with torch.random.fork_rng(devices=[]), torch.enable_grad():
             # Without a device ``torch.manual_seed`` remembers the whole stack for the day that there is one.

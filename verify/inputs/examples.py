@@ -17,7 +17,7 @@ from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.dimensions import Size, is_size, solved_all, whole
 from spec.language.formula import Formula
 from verify.inputs import mask_kinds, regimes
-from verify.inputs.kept_examples import KEPT, Asked
+from verify.inputs.kept_examples import KEPT, Hashed
 from verify.inputs.leads import ALL, YOUNG, Lead, far_out, leads
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.inputs.sizes import ALIKE, BY_CHANCE, LEAST, ONE, ROUND, SIZE_KINDS, Sizing, sizing
@@ -251,7 +251,7 @@ class Space:
     @cached_property
     def _asked(self) -> Hashable:
         """What determines examples, beside what they are asked for with."""
-        return Asked((self.formula, len(self.masks), self.moderate, self.supported))
+        return Hashed((self.formula, len(self.masks), self.moderate, self.supported))
 
     def _drawn(
         self,

@@ -25,7 +25,7 @@ LARGEST = 2 << 20
 """Bytes of an example that is kept: a few larger ones would fill the room."""
 
 
-class Asked:
+class Hashed:
     """A key of whose parts the hash is found once: that of a formula takes long."""
 
     __slots__ = ("hashed", "parts")
@@ -37,7 +37,7 @@ class Asked:
         return self.hashed
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Asked) and self.parts == other.parts
+        return isinstance(other, Hashed) and self.parts == other.parts
 
 
 class KeptExamples:
@@ -46,7 +46,7 @@ class KeptExamples:
     def __init__(self, room: int = ROOM) -> None:
         self.room, self.taken = room, 0
         self.found: dict[Hashable, Example] = {}
-        self.digests: dict[Hashable, Digests] = {}
+        self.digests: Digests = {}
         self.turn: Hashable = None
 
     def get(self, key: Hashable, draw: Callable[[], Example]) -> Example:
@@ -55,18 +55,19 @@ class KeptExamples:
         if known is not None:
             return _again(known)
         made = draw()
-        arrays = {name: value for name, value in made.inputs.items() if isinstance(value, np.ndarray)}
-        digests = self.digests.setdefault(key, {})
-        for name, value in arrays.items():
-            close(value, digests, name)
-        size = sum([value.nbytes for value in arrays.values()])
+        size = 0
+        for name, value in made.inputs.items():
+            if isinstance(value, np.ndarray):
+                own = value if value.flags.owndata else value.copy()
+                close(own, self.digests, (key, name))
+                made.inputs[name], size = own, size + own.nbytes
         if size > LARGEST or self.taken + size > self.room:
             return made
         self.found[key], self.taken = made, self.taken + size
         return _again(made)
 
     def turn_to(self, *turn: Hashable) -> None:
-        """Another formula, or another seed, is turned to: none of the former's is asked for again."""
+        """Another formula, or another seed, is turned to: what was drawn for the former is forgotten."""
         if turn != self.turn:
             self.forget()
             self.turn = turn
@@ -92,4 +93,4 @@ KEPT = KeptExamples()
 """What this process keeps."""
 
 
-__all__ = ["KEPT", "Asked", "KeptExamples"]
+__all__ = ["KEPT", "Hashed", "KeptExamples"]

@@ -12,7 +12,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -53,7 +53,7 @@ class SizeRule:
     size: Size
     text: str
     options: tuple[int, ...] = ()
-    expression: ast.expr | None = None
+    expression: ast.expr | None = field(default=None, compare=False)  # that of the text
     bounds: tuple[int, int | None] | None = None
 
     def value(self, sizes: Mapping[Size, int]) -> int:
@@ -250,7 +250,7 @@ def _fixed(formula: Formula, sizes: Mapping[str, Size], given: Any) -> tuple[tup
         whole = domain != "integer" or number.is_integer()
         if not math.isfinite(number) or too_small or number > beyond or not whole:
             raise Unusable(f"{formula.id}: {name} is fixed at {value!r}; expected a {domain} number")
-        found[name] = number
+        found[name] = number + 0.0  # there is one 0: −0 would be equal to it, and another number
     return tuple(found.items())
 
 

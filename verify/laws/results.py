@@ -69,8 +69,10 @@ def seen(where: str, what: str, k: int, N: int, low: float, high: float | None =
 
 def global_state() -> tuple[Any, ...]:
     """The state of the global random generators, which a law leaves alone."""
-    legacy = np.random.get_state(legacy=True)  # noqa: NPY002 the global state is what must not be touched
-    return (torch.get_rng_state().numpy().tobytes(), random.getstate(), legacy[1].tobytes(), legacy[2])  # type: ignore[index]
+    told: dict[str, Any] = dict(np.random.get_state(legacy=False))  # noqa: NPY002 it is what must not be touched
+    told |= told.pop("state")
+    parts = [part.tobytes() if isinstance(part, np.ndarray) else part for _, part in sorted(told.items())]
+    return torch.get_rng_state().numpy().tobytes(), random.getstate(), *parts
 
 
 def misused(

@@ -90,7 +90,23 @@ class _Item:
 
 
 def _numpy_same(a: Any, b: Any) -> bool:
-    return a is b or bool(a[2] == b[2] and (a[1] == b[1]).all() and a[3:] == b[3:])
+    return a is b or (a[0] is b[0] and _same_parts(a[1], b[1]))
+
+
+def _same_parts(a: Any, b: Any) -> bool:
+    """Whether two states of a generator are equal: numbers and arrays in tuples, of some generators in dictionaries."""
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_same_parts(a[name], b[name]) for name in a)
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(_same_parts, a, b))
+    return bool(np.array_equal(a, b))
+
+
+def _set_numpy(saved: Any) -> None:
+    generator, state = saved
+    if np.random.get_bit_generator() is not generator:  # type: ignore[attr-defined]
+        np.random.set_bit_generator(generator)  # type: ignore[attr-defined]
+    np.random.set_state(state)  # noqa: NPY002
 
 
 class _NumPy:
@@ -106,15 +122,15 @@ class _NumPy:
         self.state: Any = None
 
     def __call__(self) -> Any:
-        """What ``numpy.random.get_state`` says."""
+        """The generator, and what ``numpy.random.get_state`` says."""
         generator = np.random.get_bit_generator()  # type: ignore[attr-defined]
         if generator is not self.generator:
             if not isinstance(generator, np.random.MT19937):
-                return np.random.get_state()  # noqa: NPY002
+                return generator, np.random.get_state(legacy=False)  # noqa: NPY002
             self.generator, self.address, self.seen = generator, generator.ctypes.state_address, b""
         seen = ctypes.string_at(self.address, _MT19937)
-        if self.seen != seen or self.state[3]:
-            self.seen, self.state = seen, np.random.get_state()  # noqa: NPY002
+        if self.seen != seen or self.state[1][3]:
+            self.seen, self.state = seen, (generator, np.random.get_state())  # noqa: NPY002
         return self.state
 
 
@@ -275,7 +291,7 @@ _ITEMS = (
     _Item("torch's float32 precision", _precision, _set_precision),
     _Item("torch's anomaly mode", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
     _Item("torch's global random state", _torch_state, _set_torch_state),
-    _Item("NumPy's global random state", _NumPy(), np.random.set_state, _numpy_same),
+    _Item("NumPy's global random state", _NumPy(), _set_numpy, _numpy_same),
     _Item("Python's global random state", _Python(), random.setstate, _python_same),
     _Item("NumPy's error handling", np.geterr, lambda saved: np.seterr(**saved)),
     _Item("the working directory", os.getcwd, _cwd),

@@ -10,7 +10,7 @@ import pytest
 from spec.language.registry import find
 from verify.inputs import examples, realistic_examples
 from verify.inputs.examples import Example, Recipe, Space
-from verify.inputs.kept_examples import KEPT, LARGEST, Asked, KeptExamples
+from verify.inputs.kept_examples import KEPT, LARGEST, Hashed, KeptExamples
 from verify.inputs.realistic_examples import realistic
 from verify.inputs.realistic_sizes import ladder
 from verify.inputs.size_rules import EVERY_SIZE, Supported
@@ -106,13 +106,39 @@ def test_no_more_is_kept_than_there_is_room_for() -> None:
     assert not large.found
 
 
+def test_a_rule_for_sizes_is_the_same_whoever_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expressions, too, are equal where their text is: the next implementation with these rules is asked the same."""
+    drawn = []
+    once = Space._drawn
+    monkeypatch.setattr(Space, "_drawn", lambda self, *given: drawn.append(given) or once(self, *given))
+    for rule in ("even", "2*any", "2|4", "3..7"):
+        for _ in range(2):
+            Space(NORM, supported=Supported.of(NORM, {"d": rule})).example(RECIPE, "float32")
+    assert len(drawn) == 4
+
+
+def test_there_is_one_zero() -> None:
+    """What is fixed at −0 is fixed at 0: both are equal, and one would be taken for the other."""
+    for value in (-0.0, 0.0):
+        example = Space(NORM, supported=Supported.of(NORM, None, {"beta": value})).example(RECIPE, "float64")
+        assert not np.signbit(example.inputs["beta"]).any()
+
+
+def test_what_lies_in_the_memory_of_another_has_its_own_once_it_is_kept() -> None:
+    """Else it could be written to from there."""
+    whole = np.zeros((2, 5))
+    found = KeptExamples().get("view", lambda: Example({"x": whole[0], "none": None}, "float32", {}))
+    whole[...] = 1
+    assert not found.inputs["x"].any() and not found.inputs["x"].flags.writeable
+
+
 def test_a_turn_to_another_formula_forgets_them() -> None:
     """With the parameters that were drawn for it; so does another seed. What is told of large ones is forgotten, too."""
     KEPT.turn_to(NORM, 0)
     Space(NORM).example(RECIPE, "float32")
     KEPT.turn_to(NORM, 0)
+    KEPT.digests["large"] = b"told"
     assert KEPT.found
-    assert KEPT.digests
     KEPT.turn_to(NORM, 1)
     assert not KEPT.found
     assert not KEPT.digests
@@ -126,8 +152,8 @@ def test_a_turn_to_another_formula_forgets_them() -> None:
 
 def test_a_key_is_that_of_its_parts() -> None:
     """Its hash is found once; equal parts are equal keys, others are not."""
-    assert Asked((NORM, 1)) == Asked((NORM, 1))
-    assert hash(Asked((NORM, 1))) == hash(Asked((NORM, 1)))
-    assert Asked((NORM, 1)) != Asked((NORM, 2))
-    assert Asked((NORM, 1)) != (NORM, 1)
+    assert Hashed((NORM, 1)) == Hashed((NORM, 1))
+    assert hash(Hashed((NORM, 1))) == hash(Hashed((NORM, 1)))
+    assert Hashed((NORM, 1)) != Hashed((NORM, 2))
+    assert Hashed((NORM, 1)) != (NORM, 1)
     assert examples.KEPT is realistic_examples.KEPT

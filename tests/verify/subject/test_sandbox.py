@@ -65,6 +65,50 @@ def test_meddling_with_global_state_is_undone_and_reported(name):
     assert name in bad.message
 
 
+GENERATORS = {kind: getattr(np.random, kind) for kind in ("MT19937", "PCG64", "Philox", "SFC64")}
+
+
+@pytest.fixture
+def _own_generator():
+    """NumPy's global generator is what it was."""
+    before = np.random.get_bit_generator()
+    yield
+    np.random.set_bit_generator(before)
+
+
+@pytest.mark.parametrize("kind", GENERATORS)
+@pytest.mark.usefixtures("_own_generator")
+def test_another_generator_in_the_place_of_numpys_is_taken_back_and_reported(kind):
+    """It is the one from before that goes on, with the state that it had."""
+    before, state = np.random.get_bit_generator(), np.random.get_state()[1].copy()  # noqa: NPY002
+
+    def fn(x, gamma, beta, eps):
+        np.random.set_bit_generator(GENERATORS[kind](5))
+        return right(x, gamma, beta, eps)
+
+    report = check(fn, "normalization.layer_norm", max_examples=3, conventions={"generator": "untouched"})
+    (bad,) = report.falsified
+    assert "NumPy's global random state" in bad.message
+    assert np.random.get_bit_generator() is before
+    assert (np.random.get_state()[1] == state).all()  # noqa: NPY002
+
+
+@pytest.mark.parametrize("drawing", [False, True])
+@pytest.mark.parametrize("kind", GENERATORS)
+@pytest.mark.usefixtures("_own_generator")
+def test_any_generator_of_numpy_is_watched(kind, drawing):
+    """A user may have exchanged it long before: who does not draw from it conforms, and who does is told so."""
+    np.random.set_bit_generator(GENERATORS[kind](5))
+
+    def fn(x, gamma, beta, eps):
+        if drawing:
+            np.random.random()  # noqa: NPY002
+        return right(x, gamma, beta, eps)
+
+    report = check(fn, "normalization.layer_norm", max_examples=3, conventions={"generator": "untouched"})
+    assert [each.name for each in report.falsified] == ["robustness: leaves global state alone"] * drawing
+
+
 @pytest.mark.parametrize("name", ["TORCHINDUCTOR_CACHE_DIR", "_TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR"])
 def test_what_a_compiler_sets_in_the_environment_is_nobodys_fault(name, monkeypatch):
     """torch.compile sets variables of its own at the first call."""
