@@ -29,8 +29,8 @@ def close(array: Any, digests: Digests, key: Hashable) -> None:
 
 def digest(array: Any) -> bytes:
     """What tells the entries of an array from others."""
-    held = _held.get(id(array))
-    if held is None or held[0]() is not array or array.flags.writeable:
+    held = None if array.flags.writeable else _held.get(id(array))
+    if held is None or held[0]() is not array:
         return _read(array)
     _, digests, key = held
     found = digests.get(key)
