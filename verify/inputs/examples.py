@@ -245,7 +245,7 @@ class Space:
         """The example that a recipe describes; at ``sizes``, and with inputs that are ``given``, if they are."""
         if given is not None:
             return self._drawn(recipe, dtype, batch, sizes, given)
-        key = (self._asked, recipe, dtype, batch, sizes and tuple(sizes.items()))
+        key = (self._asked, recipe, dtype, batch, tuple((sizes or {}).items()))
         return KEPT.get(key, lambda: self._drawn(recipe, dtype, batch, sizes))
 
     @cached_property

@@ -45,10 +45,11 @@ from verify.laws.draws import (
 from verify.laws.layouts import Bools, Ints, Layout, designs
 from verify.laws.pace import NOTE, Planned, against, share
 from verify.laws.pace import said as slowly
-from verify.laws.results import ALPHA, POWER, cut, exact, global_state, in_time, judged, misused, never
+from verify.laws.results import ALPHA, POWER, cut, exact, in_time, judged, misused, never
 from verify.laws.statistics import Tally, region, sample_size
 from verify.laws.word_tests import words
 from verify.report import FALSIFIED, CheckResult
+from verify.subject.sandbox import GENERATORS, GlobalState
 
 STEP = 1e-4
 """How finely the rate is sought that all draws together tell from the statement's."""
@@ -137,14 +138,14 @@ def check_law(
 
     samples: list[Sample] = []
     layouts = plan(formula, conventions)
-    state = global_state()
+    state = GlobalState(device)
     try:
         part = _pace(caller, formula, layouts, seed, device)
         layouts = tuple(layout.paced(part * asked) for layout in layouts)
         for layout in in_time(layouts, over):
             where[RESULTS] = layout
             samples.append(draw(caller, formula, conventions, layout, seed, device, partial(hold, layout)))
-        if global_state() != state:
+        if not GENERATORS.isdisjoint(state.restore()):
             kept.append("the global random state was used: draw from the generator that is passed")
         kept += _generator(caller, formula, seed, device)
     except Unsupported as error:

@@ -40,10 +40,11 @@ from verify.laws.choices import (
 from verify.laws.layouts import Ints, law_of
 from verify.laws.pace import NOTE, Planned, against, share
 from verify.laws.pace import said as slowly
-from verify.laws.results import cut, exact, global_state, in_time, judged, misused, never
+from verify.laws.results import cut, exact, in_time, judged, misused, never
 from verify.properties.judge import Judge
 from verify.report import FALSIFIED, INCONCLUSIVE, CheckResult
 from verify.subject.returned import held, values
+from verify.subject.sandbox import GENERATORS, GlobalState
 
 TIMED, CALLS = 8, 4
 """Repetitions of the main situation in the call that is timed, and how many calls tell seeds apart."""
@@ -239,12 +240,12 @@ def check_choices(
     kept: list[str] = []
     drawing = Drawing(caller, formula, conventions, seed, device)
     planned = situations(formula)
-    state = global_state()
+    state = GlobalState(device)
     try:
         part = drawing.pace(planned)
         planned = tuple(paced(situation, part * asked) for situation in planned)
         samples = [drawing.draw(situation) for situation in in_time(planned, over)]
-        if global_state() != state:
+        if not GENERATORS.isdisjoint(state.restore()):
             kept.append("the global random state was used: draw from the generator that is passed")
         told_apart = drawing.generator(samples)
         kept += told_apart or []

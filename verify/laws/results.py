@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -67,14 +66,6 @@ def seen(where: str, what: str, k: int, N: int, low: float, high: float | None =
     return f"{where}: {what}: {k:,} of {N:,} ({share}), expected {' to '.join(ends)} %"
 
 
-def global_state() -> tuple[Any, ...]:
-    """The state of the global random generators, which a law leaves alone."""
-    told: dict[str, Any] = dict(np.random.get_state(legacy=False))  # noqa: NPY002 it is what must not be touched
-    told |= told.pop("state")
-    parts = [part.tobytes() if isinstance(part, np.ndarray) else part for _, part in sorted(told.items())]
-    return torch.get_rng_state().numpy().tobytes(), random.getstate(), *parts
-
-
 def misused(
     arguments: Callable[[torch.Generator], list[Any]],
     call: Callable[[list[Any]], Sequence[Any]],
@@ -131,4 +122,4 @@ def cut(done: int, planned: int, what: str) -> list[CheckResult]:
     return [CheckResult(f"law: other {what}", "law", "inconclusive", message=said)]
 
 
-__all__ = ["ALPHA", "POWER", "exact", "global_state", "judged", "misused", "result", "seen"]
+__all__ = ["ALPHA", "POWER", "exact", "judged", "misused", "result", "seen"]

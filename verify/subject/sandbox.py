@@ -311,7 +311,7 @@ STATES = {
     "torch's float32 precision": f"[{', '.join(f'{name}.fp32_precision' for name in _NAMES)}]",
     "torch's anomaly mode": "torch.is_anomaly_enabled()",
     "torch's global random state": "torch.get_rng_state().tolist()",
-    "NumPy's global random state": "[*numpy.random.get_state()[1].tolist(), *numpy.random.get_state()[2:]]",
+    "NumPy's global random state": "str(numpy.random.get_state(legacy=False))",
     "Python's global random state": "random.getstate()",
     "NumPy's error handling": "numpy.geterr()",
     "the working directory": "os.getcwd()",

@@ -117,6 +117,13 @@ def test_a_rule_for_sizes_is_the_same_whoever_says_it(monkeypatch: pytest.Monkey
     assert len(drawn) == 4
 
 
+def test_no_sizes_are_as_good_as_none_asked_for() -> None:
+    """A statement of numbers alone has none; of others they are drawn."""
+    space = Space(NORM)
+    assert same(space.example(RECIPE, "float32", (), {}), space.example(RECIPE, "float32"))
+    assert len(KEPT.found) == 1
+
+
 def test_there_is_one_zero() -> None:
     """What is fixed at −0 is fixed at 0: both are equal, and one would be taken for the other."""
     for value in (-0.0, 0.0):
