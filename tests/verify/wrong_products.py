@@ -1,8 +1,9 @@
 """Implementations of q kᵀ: a right one, and others that go wrong in use.
 
-They need torch alone: tests of scripts copy this file into a user's folder.
+They need torch and NumPy alone: tests of scripts copy this file into a user's folder.
 """
 
+import numpy as np
 import torch
 
 
@@ -163,6 +164,12 @@ def damaging(q, k):
 def meddling(q, k):
     """Draws from the global generator."""
     torch.rand(1)
+    return q @ k.mT
+
+
+def exchanging(q, k):
+    """Puts a generator of another kind in the place of NumPy's."""
+    np.random.set_bit_generator(np.random.PCG64(5))
     return q @ k.mT
 
 

@@ -29,6 +29,7 @@ SCENES = [
     ("coarse_in_inference", "robustness: in inference mode"),
     ("damaging", "robustness: leaves its inputs alone"),
     ("meddling", "robustness: leaves global state alone"),
+    ("exchanging", "robustness: leaves global state alone"),
     ("reads_by_pointer", "robustness: gradients from cotangents stored otherwise"),
     ("needs_the_first", "robustness: gradients of one input at a time"),
     ("kept_in_one_place", "robustness: gradients after another call"),
