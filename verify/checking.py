@@ -1,61 +1,33 @@
-"""Checking a callable against a formula: everything that is asked of it follows from the statement."""
+"""Checking a callable against a statement: a request is prepared, its properties are tried, failures explained, all reported."""
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
 
 from spec.language.formula import Formula
-from spec.language.own import address_of
 from spec.language.procedure import Procedure
-from spec.language.registry import procedure_ids, procedures
-from verify.accuracy.grades import LARGE
-from verify.adapt.adapter import Bound
-from verify.adapt.plain import plain
-from verify.edges import split, split_auto
+from verify.explain.explaining import Explained, explain_failures
 from verify.faults import Unusable
-from verify.inputs.kept_examples import KEPT
-from verify.inputs.kinds import to_grade
 from verify.inputs.ranges import Ranges
-from verify.laws.reasons import reasons
-from verify.planning import Work, graded, plan_of
+from verify.inputs.unsaid_sizes import where_something_is_said
+from verify.properties.edges_of_use import offence_properties
+from verify.properties.every import properties_of
+from verify.properties.first_calls import First, make_first_calls, report_first_value
 from verify.properties.judge import Judge
-from verify.report import CONFORMS, CheckResult, Counterexample, Report, options_said, versions
-from verify.search.at_sizes import ONLY_WHERE
-from verify.search.causes.extremes import INSIDE
-from verify.search.edge_checks import offences, other_draws
-from verify.search.evidence import Evidence
-from verify.search.first_calls import called_at_all, first_value, met, only_the_first
-from verify.search.hints import Explained, beside_conventions
-from verify.search.nearest import first_that_conforms, fully_said
-from verify.search.ranges import conforming_range
-from verify.search.search import Clock
-from verify.search.setting import Setting
-from verify.search.unsaid_sizes import where_something_is_said
-from verify.search.whereabouts import by_sizes
-from verify.second import second
+from verify.properties.setting import Setting
+from verify.report import CheckResult, Report, options_said, versions
+from verify.request import Conventions, Progress, Request, Rules
+from verify.search.found import Budget, Clock
+from verify.search.loop import Search
+from verify.search.property import NotRunnable, Property
 from verify.subject.callables import importable, supported_by, with_fixed
 from verify.subject.caller import Caller
 from verify.subject.ending import listening
-from verify.subject.options import (
-    choices,
-    found_formula,
-    positive,
-    seconds,
-    types,
-    usable_device,
-    whole_number,
-)
 from verify.subject.sandbox import default_device_aside, one_thread, what_exists_kept
-from verify.subject.signature import given_lines
-
-Progress = Callable[[str, int, int], None]
-RAISED = re.compile(r" raised (\w+(?:\.\w+)*(?:: .*?)?) for \w", re.DOTALL)
-"""What was raised, in the message of a check."""
 
 
 def check(
@@ -63,7 +35,7 @@ def check(
     formula_id: str | Formula | Procedure,
     *,
     max_examples: int = 100,
-    conventions: Mapping[str, str] | Literal["auto"] | None = None,
+    conventions: Conventions = None,
     seed: int = 0,
     dtypes: Sequence[str] | None = None,
     device: str = "cpu",
@@ -78,7 +50,6 @@ def check(
     until_falsified: bool = False,
     progress: Progress | None = None,
     name: str | None = None,
-    jobs: int = 1,
 ) -> Report:
     """Hold ``fn`` to a formula: its values, gradients, accuracy, theorems, and its robustness.
 
@@ -111,239 +82,223 @@ def check(
             whether there is one.
         progress: called with the check's name, its number, and how many there are.
         name: what to call ``fn`` in the report.
-        jobs: how many processes make the checks: 1, or 2 where that can be (:mod:`verify.second`).
 
     Raises:
         Unusable: ``fn`` cannot be called at all, or another argument cannot be used; one line.
     """
-    given = dict(locals())
-    asked, seeking = split_auto(conventions)
-    if isinstance(formula_id, Procedure) or formula_id in procedure_ids():
-        from verify.decoding import check_procedure
-        from verify.decoding.checking import has_none
-
-        procedure = formula_id if isinstance(formula_id, Procedure) else procedures()[str(formula_id)]
-        has_none(procedure, {"sizes": sizes, "fixed": fixed, "ranges": ranges})
-        types(dtypes), usable_device(device), positive("accuracy", accuracy)
-        carried_out = partial(
-            check_procedure,
-            fn,
-            procedure,
-            max_examples=max_examples,
-            seed=seed,
-            time_limit=seconds(time_limit),
-            name=name,
-        )
-        named = split(asked or {})[1]
-        if seeking:
-            return first_that_conforms(carried_out, procedure, named)
-        return carried_out(conventions=named)
-    formula = found_formula(formula_id)
-    seed, max_examples = whole_number("seed", seed, 0), whole_number("max_examples", max_examples, 1)
-    KEPT.turn_to(formula, seed)
-    kinds, device = types(dtypes), usable_device(device)
-    limit, jobs = positive("accuracy", accuracy), whole_number("jobs", jobs, 1)
-    wanted = to_grade(None if dtypes is None else kinds)
-    clock = Clock(seconds(time_limit))
-    try:
-        edges, chosen = split(choices(formula, asked))
-        judge = Judge(formula, chosen)
-    except ValueError as error:
-        raise Unusable(str(error)) from None
-    supported = where_something_is_said(judge, supported_by(fn, formula, sizes, fixed, few_shapes))
-    supported = replace(supported, within=Ranges.of(formula, ranges, judge.conventions))
-    caller = Caller(with_fixed(fn, dict(supported.fixed)), formula, device, name, supported)
-    started = time.perf_counter()
-    report = Report(
-        formula.id,
-        caller.name,
-        judge.conventions,
-        seed=seed,
+    request = Request.of(
+        formula_id,
         max_examples=max_examples,
+        conventions=conventions,
+        seed=seed,
+        dtypes=dtypes,
         device=device,
-        fingerprint=formula.fingerprint,
-        versions=versions(),
-        importable=importable(fn),
-        sizes=str(supported),
-        edges=edges,
-        within=str(supported.within or ""),
+        rules=Rules(sizes, fixed, few_shapes, ranges),
+        accuracy=accuracy,
+        compile=compile,
+        time_limit=time_limit,
+        causes=causes,
+        until_falsified=until_falsified,
+        progress=progress,
+        name=name,
     )
-    if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
-        report.notes.append(f"{caller.name} takes no mask: checked without masks")
-    if caller.taken.said:
-        report.notes.append(caller.taken.said)
-    kept = chosen if seeking else ()
-    setting = Setting(
-        judge, caller, seed, max_examples, clock, edges=edges, named=kept, small=not until_falsified
-    )
-    why = Explained()
-    with listening(), one_thread(), what_exists_kept(), default_device_aside() as caller.default_device:
-        first = first_value(setting, report, kinds[0]) if formula.law is None and judge.real else None
-        if not caller.hung:
-            called_at_all(setting, kinds[0])
-            met(setting, report, kinds)
-        grading = [
-            Work(f"accuracy in {k}", partial(graded, setting, k, report, limit, k in kinds), apart=True)
-            for k in wanted
-        ]
-        plan = [] if caller.hung else plan_of(setting, kinds, report, compile, grading)
-        made = 0
-        with second(setting, report, plan, 1 if until_falsified else jobs) as other:
-            for place, work in enumerate(plan):
-                if caller.hung:
-                    report.notes.append("the other checks were not begun: a call did not return")
-                    break
-                if progress is not None:
-                    progress(work.title, place, len(plan))
-                report.checks += work.make() if other is None else other.results(place, work)
-                made += not clock.over
-                _violated(setting, report)
-                if until_falsified and any(map(_compared, report.falsified)):
-                    report.notes.append("the other checks were not begun: a violation was found")
-                    break
-                if seeking and report.falsified and not why.tried:
-                    why = reasons(setting, report, kinds)
-                    if why.changes:
-                        break
-            answers = None if other is None else other.answers()
-            if answers is not None and judge.oracle.shelf is not None:
-                judge.oracle.shelf.add(*answers)
-        if clock.over and plan:
-            report.unfinished = f"time ran out: {made} of about {len(plan)} checks were made"
-        if not why.changes:  # else it begins anew, under these
-            other_draws(setting, report, kinds[0])
-            offences(setting, report)
-            _violated(setting, report)
-            sought = any(map(causes, report.falsified)) if callable(causes) else causes
-            if sought and not why.said:
-                why = reasons(setting, report, kinds)
-            confirmed = _confirmed(given, why, asked or {}, clock) if why.changes else why
-            if confirmed.vague and why.changes and not fully_said(judge, why.changes):
-                beside = beside_conventions(Evidence(setting, kinds), report)
-                confirmed = beside if beside.said else confirmed
-            report.hint = _with_place(confirmed, report) or (_raised(report) if sought else "")
-            explains = report.hint.startswith("conforms") or by_sizes(report.hint)
-            if sought and report.falsified and not explains:
-                report.range = conforming_range(setting, report)
-            only_the_first(setting, report, first)
-    if seeking and why.changes:
-        return _found(given, why, asked or {}, judge, started)
-    for each in report.checks:
-        if each.counterexample is not None:
-            each.counterexample.fixed = dict(supported.fixed)
-            each.counterexample.left_out = sorted(caller.left_out)
-            each.counterexample.by_name = caller.taken.by_name
-            each.counterexample.adapted = hasattr(caller.fn, "adapted")
-            if each.counterexample.adapted and each.counterexample.got is not None:
-                each.counterexample.plainly = _plainly(caller, each.counterexample, each.kind == "gradient")
-        elif each.again is not None and (
-            hasattr(caller.fn, "adapted") or caller.left_out or caller.taken.by_name
-        ):
-            each.again = each.again[0], f"{_called(caller)}{each.again[1]}"
-    report.remembered = judge.oracle.leave()
-    report.seconds = time.perf_counter() - started
-    return report
+    return answer(fn, request)
 
 
-def _called(caller: Caller) -> str:
-    """Lines that make of ``checked`` what takes the formula's inputs."""
-    lines = []
-    if hasattr(caller.fn, "adapted"):
-        fixed = f".restricted(fixed={dict(caller.fixed)!r})" if caller.fixed else ""
-        lines.append(
-            f'checked = checked{fixed}.for_formula("{address_of(caller.formula.id) or caller.formula.id}")'
-        )
-    if caller.left_out or caller.taken.by_name:
-        lines += [*given_lines(caller.formula, caller.left_out, caller.taken.by_name, "checked"), "", ""]
-    return "\n".join([*lines, ""])
+def answer(fn: Callable[..., Any], request: Request) -> Report:
+    """The report that a request asks for.
 
-
-def _plainly(caller: Caller, example: Counterexample, grad: bool) -> str:
-    """What an adapter does at a counterexample, in plain lines; none where it cannot be written, or is no longer to be called."""
-    if caller.hung or not isinstance(caller.fn, Bound):
-        return ""
-    arguments = caller.arguments(example.inputs, example.dtype, grad, example.generator_seed)
-    items = zip(caller.formula.inputs, arguments, strict=False)
-    return plain(caller.fn, [value for item, value in items if str(item) not in caller.left_out])
-
-
-def _found(
-    given: Mapping[str, Any], why: Explained, named: Mapping[str, str], judge: Judge, began: float
-) -> Report:
-    """The report under conventions that were found by trying, or named beside such: the first under which nothing is falsified.
-
-    Where each is, none of them holds, and one that leaves more unsaid would only hide something: the nearest is taken without.
+    Raises:
+        Unusable: the callable cannot be called at all; one line.
     """
-    reports = []
-    for changes in (why.changes, *why.others):
-        reports.append(_under(given, named, changes, began))
-        if not reports[-1].falsified:
-            return reports[-1]
-    said = fully_said(judge, why.changes)
-    return reports[0] if said == dict(why.changes) else _under(given, named, said, began)
+    began = time.perf_counter()
+    if isinstance(request.stated, Procedure):
+        from verify.decoding import answer_procedure
 
-
-def _under(
-    given: Mapping[str, Any], named: Mapping[str, str], changes: Mapping[str, str], began: float
-) -> Report:
-    report = check(**{**given, "conventions": {**named, **changes}})
-    report.found = split({**named, **changes})[1] if changes else {}
+        return answer_procedure(fn, request)
+    trial = Trial.prepared(fn, request)
+    with trial.undisturbed():
+        trial.run()
+        if not (request.seeking and trial.why.changes):
+            trial.explain(fn)
+    if request.seeking and trial.why.changes:
+        report = _under_found(fn, request, trial)
+    else:
+        report = trial.report
     report.seconds = time.perf_counter() - began
     return report
 
 
-def _confirmed(given: Mapping[str, Any], why: Explained, named: Mapping[str, str], clock: Clock) -> Explained:
-    """What is said of other conventions, once a whole check under them agrees: that is more than what led to them."""
-    failed = ""
-    for changes in (why.changes, *why.others):
-        if clock.over:
-            break
-        under = {"conventions": {**named, **changes}, "causes": False, "until_falsified": True}
-        other = check(**{**given, **under, "progress": None, "time_limit": clock.left})
-        if not other.falsified:
-            said = f"conforms under convention {options_said(changes)}"
-            return why if changes is why.changes else Explained(said, changes)
-        failed = failed or f": {other.falsified[0].name} fails under it"
-    return Explained(f"nearest to convention {options_said(why.changes)}{failed}", vague=True)
+def _under_found(fn: Callable[..., Any], request: Request, trial: Trial) -> Report:
+    """The report under conventions that were found by trying: the first under which nothing is falsified.
+
+    Where each is, none of them holds, and one that leaves more unsaid would only hide something: the nearest is taken without.
+    """
+    first: Report | None = None
+    for changes in (trial.why.changes, *trial.why.others):
+        report = _under(fn, request, changes)
+        if not report.falsified:
+            return report
+        first = first or report
+    stated = trial.why.fully_stated(trial.setting.judge)
+    return first if first is not None and stated == dict(trial.why.changes) else _under(fn, request, stated)
 
 
-def _raised(report: Report) -> str:
-    """What a callable raises where nothing else is wrong that explains it."""
-    for failed in report.falsified:
-        found = RAISED.search(failed.message)
-        compared = failed.counterexample is not None and failed.counterexample.got is not None
-        if compared or found is None:
-            return ""
-        where = failed.name.removeprefix("robustness: ")
-        return (
-            f"it raises {found[1]}, in “{where}”" if failed.kind == "robustness" else f"it raises {found[1]}"
+def _under(fn: Callable[..., Any], request: Request, changes: Mapping[str, str]) -> Report:
+    report = answer(fn, request.under(changes))
+    report.found = {**request.conventions, **changes} if changes else {}
+    return report
+
+
+@dataclass
+class Trial:
+    """A callable being held to a formula: what the properties share, and what explains their failures.
+
+    Attributes:
+        setting: what the properties share, the report among it.
+        request: what is asked.
+        why: what explains what was falsified.
+        first: what the very first call gave, where that was wrong.
+    """
+
+    setting: Setting
+    request: Request
+    why: Explained
+    first: First | None = None
+
+    @classmethod
+    def prepared(cls, fn: Callable[..., Any], request: Request) -> Trial:
+        """The statement, the callable and an empty report.
+
+        Raises:
+            Unusable: they do not fit one another.
+        """
+        formula, rules = request.stated, request.rules
+        assert isinstance(formula, Formula)
+        try:
+            judge = Judge(formula, request.conventions)
+        except ValueError as error:
+            raise Unusable(str(error)) from None
+        supported = supported_by(fn, formula, rules.sizes, rules.fixed, rules.few_shapes)
+        supported = where_something_is_said(judge, supported)
+        supported = replace(supported, within=Ranges.of(formula, rules.ranges, judge.conventions))
+        bound = with_fixed(fn, dict(supported.fixed))
+        caller = Caller(bound, formula, request.device, request.name, supported)
+        report = Report(
+            formula.id,
+            caller.name,
+            judge.conventions,
+            seed=request.seed,
+            max_examples=request.max_examples,
+            device=request.device,
+            fingerprint=formula.fingerprint,
+            versions=versions(),
+            importable=importable(fn),
+            sizes=str(supported),
+            edges=dict(request.edges),
+            within=str(supported.within or ""),
         )
-    return ""
+        if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
+            report.notes.append(f"{caller.name} takes no mask: checked without masks")
+        if caller.taken.said:
+            report.notes.append(caller.taken.said)
+        budget = Budget(Clock(request.time_limit), request.seed, small=not request.until_falsified)
+        named = request.conventions if request.seeking else ()
+        edges = dict(request.edges)
+        setting = Setting(judge, caller, report, request.max_examples, budget, edges, named)
+        return cls(setting, request, Explained())
 
+    @property
+    def report(self) -> Report:
+        """What was found."""
+        return self.setting.report
 
-def _with_place(why: Explained, report: Report) -> str:
-    """What explains a falsification; where nothing does, in which line digits are lost, if that is certain."""
-    lossy = [check for check in report.checks if check.kind == "accuracy" and check.verdict != CONFORMS]
-    places = [str(check.details["place"]) for check in lossy if check.details.get("explained")]
-    scenes = [str(check.details["place"]) for check in lossy if check.details.get("explains_large")]
-    if scenes and [check.name for check in report.falsified] == [LARGE]:
-        return f"{why.said}: {scenes[0]}"
-    said, vague = why.said, why.vague or not why.said
-    if said == INSIDE and any(c.kind == "value" and c.dtype == "float32" for c in report.falsified):
-        said, vague = "", True  # of too few examples, where time was short: it is not right in float32 either
-    if not places or not vague:
-        return said
-    return f"{places[0]}; {said}" if said.startswith(ONLY_WHERE) else places[0]
+    @contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """Let the callable change nothing outside of itself for good."""
+        with listening(), one_thread(), what_exists_kept(), default_device_aside() as device:
+            self.setting.caller.default_device = device
+            yield
 
+    def run(self) -> None:
+        """Make the first calls, and try every property."""
+        setting, request, report = self.setting, self.request, self.report
+        caller, kinds = setting.caller, list(request.kinds)
+        self.first = make_first_calls(setting, kinds)
+        every = properties_of(setting, kinds, request.graded, request.accuracy, request.compile)
+        made = 0
+        for place, prop in enumerate(every):
+            if caller.hung:
+                report.notes.append("the other checks were not begun: a call did not return")
+                break
+            if request.progress is not None:
+                request.progress(prop.name, place, len(every))
+            self.attempt(prop)
+            made += not setting.clock.over
+            self.note_first_violation()
+            if request.until_falsified and any(map(_compared, report.falsified)):
+                report.notes.append("the other checks were not begun: a violation was found")
+                break
+            if request.seeking and report.falsified and not self.why.tried:
+                self.why = explain_failures(setting, kinds)
+                if self.why.changes:
+                    break
+        if not self.why.changes:  # else it begins anew, under these
+            for prop in offence_properties(setting):
+                self.attempt(prop)
+        self.note_first_violation()
+        if setting.clock.over and every:
+            report.unfinished = f"time ran out: {made} of about {len(every)} checks were made"
 
-def _violated(setting: Setting, report: Report) -> None:
-    """Keep when the first violation was seen: by a search, or, where nothing is searched (a law, an offence), by now."""
-    if report.first_violation is None and report.falsified:
-        report.first_violation = (setting.violated or time.monotonic()) - setting.clock.began
+    def attempt(self, prop: Property[Any]) -> None:
+        """Try one property; of a theorem that cannot be tried, the report says why."""
+        report = self.report
+        theorem = prop.name.removeprefix("theorem ") if prop.kind == "theorem" else ""
+        if reason := prop.reason_against():
+            report.not_run |= {theorem: reason} if theorem else {}
+            return
+        try:
+            report.checks += Search(prop, self.setting.budget).run()
+        except NotRunnable as said:
+            report.not_run[theorem] = str(said)
+
+    def note_first_violation(self) -> None:
+        """Keep when the first violation was seen: by a search, or, where nothing is searched (a law, an offence), by now."""
+        report, setting = self.report, self.setting
+        if report.first_violation is not None or not report.falsified:
+            return
+        seen = setting.budget.violated
+        report.first_violation = (seen or time.monotonic()) - setting.clock.began
         failed = report.falsified[0]
-        if setting.violated is not None and failed.kind != "law":  # of a law draws are counted
+        if seen is not None and failed.kind != "law":  # of a law draws are counted
             until = report.checks[: report.checks.index(failed) + 1]
             report.examples_until = sum(check.examples for check in until if check.kind != "law")
+
+    def explain(self, fn: Callable[..., Any]) -> None:
+        """Look for what explains the failures: conventions under which the callable conforms, a cause, a range."""
+        report, request = self.report, self.request
+        sought = any(map(request.wants_cause, report.falsified))
+        if sought and not self.why.said:
+            self.why = explain_failures(self.setting, list(request.kinds))
+        if self.why.changes:
+            self.why = self.confirmed(fn)
+        self.why.tell(self.setting, list(request.kinds), sought)
+        report_first_value(self.setting, self.first)
+
+    def confirmed(self, fn: Callable[..., Any]) -> Explained:
+        """What is said of other conventions, once a whole check under them agrees: that is more than what led to them."""
+        failed = ""
+        for changes in (self.why.changes, *self.why.others):
+            if self.setting.clock.over:
+                break
+            other = Trial.prepared(fn, self.request.under(changes).briefly(self.setting.clock.left))
+            other.run()
+            if not other.report.falsified:
+                said = f"conforms under convention {options_said(changes)}"
+                return self.why if changes is self.why.changes else Explained(said, changes)
+            failed = failed or f": {other.report.falsified[0].name} fails under it"
+        nearest = f"nearest to convention {options_said(self.why.changes)}{failed}"
+        return self.why.unconfirmed(nearest, self.setting, list(self.request.kinds))
 
 
 def _compared(result: CheckResult) -> bool:
@@ -352,4 +307,4 @@ def _compared(result: CheckResult) -> bool:
     return example is not None and example.got is not None
 
 
-__all__ = ["check"]
+__all__ = ["answer", "check"]

@@ -21,6 +21,10 @@ class Unsupported(Exception):  # noqa: N818 said in reports as it stands
     """The callable declares that it does not support this type (or this kind of differentiation)."""
 
 
+class NoGradient(Unsupported):
+    """What the callable returns carries no gradient."""
+
+
 _SPOKEN = {
     "float64": "float64|double",
     "float32": "float32|float",

@@ -11,6 +11,7 @@ import math
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
@@ -28,6 +29,17 @@ FALSIFIED: Verdict = "falsified"
 INCONCLUSIVE: Verdict = "inconclusive"
 REPORTED = "reported, not judged"
 """How the message of a check begins that says something and judges nothing."""
+
+
+class Reason(Enum):
+    """Why a check is inconclusive."""
+
+    NO_GRADIENT = "no gradient"
+    UNSUPPORTED = "unsupported"
+    VACUOUS = "vacuous"
+    REPORTED = "reported"
+
+
 CENTRAL = ("value", "law")
 """The kinds of check without which nothing conforms."""
 SHARED, WRONG = "shared inputs", "gets wrong"
@@ -122,6 +134,7 @@ class CheckResult:
         again: what plays it again where no inputs show it alone, as of a law: the lines of a script behind ``function = …``, and
             before them what these speak of.
         leads: whether what else failed may follow from this: it is told first, and played again.
+        reason: why it is inconclusive, where that matters to others.
     """
 
     name: str
@@ -137,15 +150,17 @@ class CheckResult:
     details: dict[str, Any] = field(default_factory=dict)
     again: tuple[str, str] | None = None
     leads: bool = False
+    reason: Reason | None = None
 
     @property
     def reported(self) -> bool:
         """Whether it was looked at and not judged."""
-        return self.message.startswith(REPORTED)
+        return self.reason is Reason.REPORTED
 
     def unjudged(self) -> CheckResult:
         """Itself, whose finding is reported and not judged from now on."""
         self.verdict, self.message = INCONCLUSIVE, f"{REPORTED}: {self.message}"
+        self.reason = Reason.REPORTED
         return self
 
     def to_dict(self) -> dict[str, Any]:
@@ -153,7 +168,7 @@ class CheckResult:
         found = {
             name: jsonable(value)
             for name, value in vars(self).items()
-            if name not in ("counterexample", "again", "leads")
+            if name not in ("counterexample", "again", "leads", "reason")
         }
         found["counterexample"] = None if self.counterexample is None else self.counterexample.to_dict()
         return found

@@ -13,7 +13,7 @@ from verify.properties.judge import Judge
 from verify.properties.scenarios import applicable
 from verify.report import Report
 from verify.search.search import Clock
-from verify.search.setting import Setting
+from verify.properties.setting import Setting
 from verify.subject.caller import Caller
 from verify.targets.ours import implementation
 

@@ -17,9 +17,9 @@ from verify.accuracy.lost_digits import Explained, held
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example
 from verify.properties.judge import Judge
-from verify.properties.outcome import Outcome, worst
 from verify.properties.values import compare
 from verify.report import Counterexample
+from verify.search.outcome import Outcome, worst
 from verify.subject.caller import Caller
 
 EXACT = "float64"

@@ -19,9 +19,9 @@ from spec.language.differentiation.gradients import vjp
 from spec.language.evaluation.dimensions import whole
 from spec.language.flatten import Flat
 from verify.inputs.examples import Example
+from verify.inputs.layouts import with_gaps
 from verify.inputs.mask_kinds import fits
 from verify.inputs.sizes import sizing
-from verify.properties.gradient_scenarios import scattered
 from verify.properties.gradients import backward
 from verify.properties.judge import Judge
 from verify.properties.scenarios import passed_once
@@ -221,7 +221,7 @@ def _apart(argument: Any) -> Any:
     """The same entries with gaps between them; a leaf stays one."""
     if not isinstance(argument, torch.Tensor):
         return argument
-    made = scattered(argument.detach())
+    made = with_gaps(argument.detach())
     return made.requires_grad_() if argument.requires_grad else made
 
 

@@ -23,7 +23,7 @@ from verify.inputs.realistic_sizes import (
     usual,
 )
 from verify.inputs.sizes import entries, sizing
-from verify.search.drawing import Drawing
+from verify.properties.setting import Setting
 
 MANY, TURNS = 64, 4
 """Entries from which on a root mean square says something: a few may be several sigma off, or right, by chance. An output
@@ -46,7 +46,7 @@ PATIENCE = 2.0
 """Seconds of processor time that a call may take: a callable of many small steps is graded at smaller sizes."""
 
 
-def wide_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
+def wide_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     """A wide example, as wide as the budget and the callable's own speed allow."""
     judge, caller = setting.judge, setting.caller
     limits = (BUDGET,) if kind == "value" else (BACKWARD * BUDGET, ENTRIES)
@@ -73,7 +73,7 @@ def wide_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
             yield realistic(judge.formula, least, dtype, setting.seed + turn, False, caller.sizes)
 
 
-def aligned_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
+def aligned_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     """Examples of sizes that are equal and multiples of 64, which fast paths ask for, where that is cheap: with a mask and
     without one by turns, the latter with one sequence for several inputs, once also with several; and of those of usual models.
     """
@@ -98,7 +98,7 @@ def aligned_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Exampl
                 yield made
 
 
-def long_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
+def long_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     """Many steps, most for values: gradients go back through all of them. And more layers than a wide example has."""
     judge, caller = setting.judge, setting.caller
     if caller.sizes.few or dtype not in BROAD:
@@ -117,7 +117,7 @@ def long_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
         yield realistic(judge.formula, layers, dtype, setting.seed, masks, caller.sizes)
 
 
-def single_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
+def single_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     """One query, one step: everything that no sum runs over is one."""
     judge, caller = setting.judge, setting.caller
     if caller.sizes.few or kind != "value":
@@ -127,7 +127,7 @@ def single_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example
         yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
 
 
-def lone_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
+def lone_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     """One size large at a time, for gradients: of these a kernel may take another way in each. For values one sum at a time, of
     those that are short in all other examples, with a mask, too; and one position beside many.
     """
@@ -151,7 +151,7 @@ def lone_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
                 yield realistic(judge.formula, sizes, dtype, setting.seed, masks, caller.sizes)
 
 
-def vast_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
+def vast_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     """One sum over thousands of terms at a time, for values: what a call takes is judged by how many entries its inputs have. And
     data that are large along each axis.
     """
@@ -168,7 +168,7 @@ def vast_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
         yield realistic(judge.formula, data, dtype, setting.seed, False, caller.sizes)
 
 
-def broad_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
+def broad_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     """An example of which no size is small, if that is more than a wide one: a fast path may ask for several large ones."""
     judge, caller = setting.judge, setting.caller
     if caller.sizes.few or (kind == "gradient" and dtype not in BROAD):
@@ -182,7 +182,7 @@ def broad_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]
         yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
 
 
-def _affordable(setting: Drawing, dtype: str, sizes: Mapping[Size, int]) -> bool:
+def _affordable(setting: Setting, dtype: str, sizes: Mapping[Size, int]) -> bool:
     """Whether a call at these sizes takes no longer than is waited for, going by one at few entries."""
     judge, caller = setting.judge, setting.caller
     if setting.clock.over:
@@ -191,7 +191,7 @@ def _affordable(setting: Drawing, dtype: str, sizes: Mapping[Size, int]) -> bool
     return setting.pace(dtype, few) * cost(sizes) / max(cost(few), 1.0) <= PATIENCE
 
 
-def default_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Example]:
+def default_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
     """Planned examples with their sizes, masks and numbers, of ordinary data: how a row that cancels rounds is chance.
 
     For gradients weights keep data of unit size. Else scores are in the hundreds and a softmax is 1 and 0, without an error in
@@ -208,7 +208,7 @@ def default_examples(setting: Drawing, dtype: str, kind: str) -> Iterator[Exampl
 
 
 DEFAULT = "default"
-GRADING: dict[str, Callable[[Drawing, str, str], Iterator[Example]]] = {
+GRADING: dict[str, Callable[[Setting, str, str], Iterator[Example]]] = {
     "wide": wide_examples,
     DEFAULT: default_examples,
     "no small": broad_examples,
@@ -221,7 +221,7 @@ GRADING: dict[str, Callable[[Drawing, str, str], Iterator[Example]]] = {
 """Which examples are graded, by what is said of their sizes."""
 
 
-def samples(setting: Drawing, kind: str, wide: bool) -> tuple[int, ...]:
+def samples(setting: Setting, kind: str, wide: bool) -> tuple[int, ...]:
     """How many random evaluations tell what error is expected at an example; so many more where these do not settle it.
 
     The sigma of half of some samples is at most √2 times that of all; of others it was up to 1.7 times in all formulas.

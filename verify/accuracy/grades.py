@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,9 +31,21 @@ from verify.inputs.examples import Example
 from verify.inputs.realistic_examples import realistic
 from verify.inputs.realistic_sizes import long_steps
 from verify.properties.judge import Judge
+from verify.properties.setting import Setting
 from verify.properties.slopes import differentiable, with_cotangents
-from verify.report import CONFORMS, FALSIFIED, IMPRECISE, INCONCLUSIVE, CheckResult, Counterexample, Report
-from verify.search.setting import Setting
+from verify.report import (
+    CONFORMS,
+    FALSIFIED,
+    IMPRECISE,
+    INCONCLUSIVE,
+    CheckResult,
+    Counterexample,
+    Reason,
+    Report,
+)
+from verify.search.found import Found
+from verify.search.outcome import Outcome
+from verify.search.property import Property
 from verify.subject.wording import refusal
 
 OTHERWISE = 16
@@ -43,6 +55,18 @@ ANEW = 101
 PLACING = 4
 """Samples that tell how large an error of sums in the storage type would be."""
 LARGE = "robustness: large sizes"
+
+
+COARSER = 2.0**17
+"""Error/bound up to which a coarser type may be the reason: bfloat16's roundoff beside float32's, and some room."""
+
+
+class Graded(NamedTuple):
+    """An example, in which grade it counts, and its number there."""
+
+    key: str
+    example: Example
+    number: int
 
 
 def graded(
@@ -67,58 +91,115 @@ def graded(
                     grade.see(named, got, value, sigma, judged)
 
 
-def accuracy_check(
-    setting: Setting,
-    dtype: str,
-    gradients: bool = True,
-    limit: float | None = None,
-    report: Report | None = None,
-) -> CheckResult:
+class AccuracyProperty(Property[Graded]):
     """The accuracy in a type, at default sizes and at realistic ones; of values also where no size is small, of gradients not.
 
     Args:
         setting: what is checked.
         dtype: the type.
-        gradients: whether gradients are graded, too.
         limit: beyond how many sigma the check fails; without it, it is imprecise at most, unless it violates the statement.
-        report: what was found before, of which it is a part: calls that raise an error are told there, as a property.
+        asked: whether the type was asked for: then calls that raise an error are told in the report, as a property; in one nobody
+            asked for nothing is judged.
     """
-    judge, caller = setting.judge, setting.caller
-    found: dict[str, Grade] = {}
-    result = CheckResult(f"accuracy in {dtype}", "accuracy", CONFORMS, dtype=dtype)
-    kinds = ["value"] + (["gradient"] if gradients and differentiable(judge) else [])
-    exact = (
-        []
-        if report is None
-        else [check for check in report.checks if check.dtype == EXACT and not check.reported]
-    )
-    right = [check.kind for check in exact if check.verdict == CONFORMS]
-    failed = [check.counterexample for check in exact if check.kind == "value" and check.counterexample]
-    scene = [] if report is None else [c.counterexample for c in report.falsified if c.name == LARGE]
-    try:
-        for kind in kinds:
+
+    kind = "accuracy"
+
+    def __init__(self, setting: Setting, dtype: str, limit: float | None = None, asked: bool = True) -> None:
+        self.setting, self.dtype, self.limit, self.asked = setting, dtype, limit, asked
+        self.name = f"accuracy in {dtype}"
+        self.grades: dict[str, Grade] = {}
+        self.gradings: dict[str, Grading] = {}
+        self.fault = ""
+
+    def reason_against(self) -> str:
+        """Not where values are wrong, and not by what a coarser type may explain."""
+        ratios = self.ratios
+        if any(ratio is None or ratio > COARSER for ratio in ratios) or self.setting.clock.over:
+            return "values are wrong"
+        return ""
+
+    @property
+    def failed(self) -> list[CheckResult]:
+        """What failed before in this type, or in none."""
+        same = self.dtype if self.asked else "float32"
+        return [c for c in self.setting.report.falsified if c.dtype in (None, same)]
+
+    @property
+    def ratios(self) -> list[float | None]:
+        """The worst ratios of wrong values."""
+        return [c.worst_ratio for c in self.failed if c.kind == "value"]
+
+    @property
+    def gradients(self) -> bool:
+        """Whether gradients are graded, too: those that are there, and right."""
+        checks = self.setting.report.checks
+        none = any(c.kind == "gradient" and c.reason is Reason.NO_GRADIENT for c in checks)
+        wrong = {c.kind for c in self.failed} & {"value", "gradient"}
+        return not none and not wrong and bool(differentiable(self.setting.judge))
+
+    @property
+    def exact(self) -> list[CheckResult]:
+        """The checks in float64, of which it is known whether the callable is right."""
+        checks = self.setting.report.checks if self.asked else []
+        return [check for check in checks if check.dtype == EXACT and not check.reported]
+
+    def groups(self) -> Iterator[Sequence[Graded]]:
+        """Examples of values, then of gradients, one by one: wide ones, and such of which one thing is large."""
+        setting, dtype = self.setting, str(self.dtype)
+        right = [check.kind for check in self.exact if check.verdict == CONFORMS]
+        report = setting.report if self.asked else None
+        for kind in ("value", *(["gradient"] if self.gradients else [])):
             for name, examples in GRADING.items():
-                if setting.clock.over or caller.hung:
-                    break
-                grade = Grade(dtype, rare=RARE[kind])
-                grading = Grading(setting, kind, name != DEFAULT, grade, kind in right, report, limit)
+                key, grade = f"{kind}, {name} sizes", Grade(dtype, rare=RARE[kind])
+                self.grades[key] = grade
+                self.gradings[key] = Grading(
+                    setting, kind, name != DEFAULT, grade, kind in right, report, self.limit
+                )
                 for number, example in enumerate(examples(setting, dtype, kind)):
-                    if (
-                        not setting.clock.over
-                        and not caller.hung
-                        and grading.count(example, number < OTHERWISE)
-                    ):
-                        result.examples += 1
-                if grade.entries:
-                    found[f"{kind}, {name} sizes"] = grade
-    except Fault as said:
-        result.verdict, result.message = INCONCLUSIVE if report is None else FALSIFIED, str(said)
-        return result
-    except Unsupported as said:
-        result.verdict, result.message = INCONCLUSIVE, str(said)
-        return result
-    _concluded(setting, result, found, limit, failed, [each for each in scene if each])
-    return result
+                    if setting.caller.hung or self.fault:
+                        return
+                    yield [Graded(key, example, number)]
+
+    def judge(self, case: Graded) -> Outcome:
+        """Count one example in its grade.
+
+        Raises:
+            Unsupported: the callable does not support the type.
+        """
+        try:
+            counted = self.gradings[case.key].count(case.example, case.number < OTHERWISE)
+        except Fault as said:
+            self.fault = str(said)
+            return Outcome(idle=True)
+        return Outcome(effective=True, idle=not counted)
+
+    def counterexample(self, case: Graded, outcome: Outcome) -> None:
+        """None: a grade is of many examples."""
+
+    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
+        """The grade. What falsified values get is where a coarser type explains them."""
+        setting, asked = self.setting, self.asked
+        result = CheckResult(self.name, "accuracy", CONFORMS, found.examples, dtype=self.dtype)
+        failed = [c.counterexample for c in self.exact if c.kind == "value" and c.counterexample]
+        scene = [c.counterexample for c in setting.report.falsified if c.name == LARGE] if asked else []
+        if self.fault:
+            result.verdict, result.message = FALSIFIED if asked else INCONCLUSIVE, self.fault
+        elif found.unsupported:
+            result.verdict, result.message = INCONCLUSIVE, found.unsupported
+        else:
+            grades = {name: grade for name, grade in self.grades.items() if grade.entries}
+            _concluded(setting, result, grades, self.limit, failed, [each for each in scene if each])
+        if (result.verdict == INCONCLUSIVE and not asked) or (
+            self.ratios and not result.details.get("explained")
+        ):
+            return []
+        if not asked and result.verdict != CONFORMS:
+            result.unjudged()
+        for check in setting.report.checks:
+            same = check.kind in ("value", "gradient") and check.dtype == self.dtype
+            if same and check.verdict == INCONCLUSIVE and check.examples:
+                check.message += f"; graded instead: {result.message}"
+        return [result]
 
 
 @dataclass(frozen=True)
@@ -307,4 +388,4 @@ def _place(judge: Judge, compared: Comparison, dtype: str, seed: int, steps: Col
     return Explained("", dtype, 0.0, size / off) if comparable(size / off) else found
 
 
-__all__ = ["LARGE", "accuracy_check"]
+__all__ = ["LARGE", "AccuracyProperty"]

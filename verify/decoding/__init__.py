@@ -4,7 +4,6 @@
 ``attnspec check module:fn --formula decoding.beam`` come here.
 """
 
-from verify.decoding.checking import check_procedure
-from verify.decoding.replaying import script
+from verify.decoding.checking import answer_procedure
 
-__all__ = ["check_procedure", "script"]
+__all__ = ["answer_procedure"]

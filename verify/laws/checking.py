@@ -9,7 +9,7 @@ statement's lines. A check's figure is ln p / ln level of its worst test: above 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -48,7 +48,11 @@ from verify.laws.pace import said as slowly
 from verify.laws.results import ALPHA, POWER, cut, exact, in_time, judged, misused, never
 from verify.laws.statistics import Tally, region, sample_size
 from verify.laws.word_tests import words
-from verify.report import FALSIFIED, CheckResult
+from verify.properties.setting import Setting
+from verify.report import FALSIFIED, INCONCLUSIVE, CheckResult
+from verify.search.found import Found
+from verify.search.outcome import Outcome
+from verify.search.property import Property
 from verify.subject.sandbox import GENERATORS, GlobalState
 
 STEP = 1e-4
@@ -197,6 +201,46 @@ def check_law(
     if off:
         checks[0].details[NOTE] = slowly(off, part)
     return checks + cut(len(samples), len(layouts), "layouts")
+
+
+class LawProperty(Property[None]):
+    """What is drawn, held to the law of the formula: its axioms, and its frequencies."""
+
+    kind, name = "law", "law"
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+
+    def groups(self) -> Iterator[Sequence[None]]:
+        """Nothing one by one: a sample is judged as a whole."""
+        return iter(())
+
+    def judge(self, case: None) -> Outcome:
+        """Nothing: a sample is judged as a whole."""
+        return Outcome(idle=True)
+
+    def counterexample(self, case: None, outcome: Outcome) -> None:
+        """None: no inputs show it alone."""
+
+    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
+        """The checks of the law."""
+        setting = self.setting
+        judge, caller = setting.judge, setting.caller
+        try:
+            checks = check_law(
+                caller,
+                judge.formula,
+                judge.conventions,
+                setting.seed,
+                caller.device,
+                lambda: setting.clock.over,
+            )
+        except Fault as fault:
+            return [CheckResult("law", "law", FALSIFIED, message=str(fault))]
+        except Unsupported as said:
+            return [CheckResult("law", "law", INCONCLUSIVE, message=str(said))]
+        setting.report.notes += [str(check.details[NOTE]) for check in checks if NOTE in check.details]
+        return checks
 
 
 def _torn(samples: Sequence[Sample], together: Together) -> str | None:

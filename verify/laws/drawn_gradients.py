@@ -7,7 +7,8 @@ a statement of its own, with what was drawn among its inputs, and is differentia
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,10 @@ from verify.faults import Fault
 from verify.inputs.examples import Example, Recipe
 from verify.properties.gradients import backward, compared
 from verify.properties.judge import Expected, Judge
-from verify.properties.outcome import Outcome
+from verify.properties.plain_calls import GradientProperty
+from verify.properties.setting import Setting
 from verify.properties.slopes import differentiable, expected_gradients, unsaid, with_cotangents
-from verify.report import CheckResult
-from verify.search.checks import concluded
-from verify.search.search import search
-from verify.search.setting import Setting
+from verify.search.outcome import Outcome
 from verify.subject.returned import values
 
 SHARE = 4
@@ -134,23 +133,40 @@ def judge_drawn(judge: Judge, given: Judge, setting: Setting, example: Example) 
     return compared(judge, caller, example, found, expected)
 
 
-def drawn_gradient_check(setting: Setting, dtype: str) -> CheckResult | None:
-    """The gradient of what is returned beside a draw, given that draw; None where nothing is."""
-    judge = setting.judge
-    given = given_the_draw(judge)
-    if given is None or not differentiable(given):
-        return None
-    space = setting.space(moderate=True)
+class DrawnGradientProperty(GradientProperty):
+    """The gradient of what is returned beside a draw, given that draw."""
 
-    def make(recipe: Recipe) -> Example:
-        return with_cotangents(given, space.example(recipe, dtype), recipe.seed)
+    def __init__(self, setting: Setting, dtype: str) -> None:
+        super().__init__(setting, dtype)
+        self.name = f"gradient in {dtype}, given the draw"
+        self.given = given_the_draw(setting.judge)
 
-    def probe(example: Example) -> Outcome:
-        return judge_drawn(judge, given, setting, example)
+    def reason_against(self) -> str:
+        """Not where all that is returned is drawn."""
+        some = self.given is not None and differentiable(self.given)
+        return "" if some else "all that is returned is drawn"
 
-    count = max(1, setting.max_examples // SHARE)
-    found = search(space, make, probe, count, setting.seed + 1, setting.clock)
-    return concluded(setting, f"gradient in {dtype}, given the draw", "gradient", dtype, found, probe)
+    @cached_property
+    def count(self) -> int:
+        """A share of a value check's."""
+        return max(1, self.setting.max_examples // SHARE)
+
+    def example(self, recipe: Recipe) -> Example:
+        """With cotangents of what is returned beside the draw."""
+        assert self.given is not None
+        return with_cotangents(self.given, self.space.example(recipe, str(self.dtype)), recipe.seed)
+
+    def announce(self, examples: Sequence[Example]) -> None:
+        """Nothing: what will be asked depends on the draw."""
+
+    def simpler(self, case: Example | None) -> Iterator[Any]:
+        """None: a draw at other inputs is another."""
+        return iter(())
+
+    def judge(self, case: Example) -> Outcome:
+        """The gradient, given the draw."""
+        assert self.given is not None
+        return judge_drawn(self.setting.judge, self.given, self.setting, case)
 
 
-__all__ = ["drawn_gradient_check", "given_the_draw"]
+__all__ = ["DrawnGradientProperty", "given_the_draw"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from verify.laws.checking import check_law
 from verify.properties.judge import Judge
+from verify.properties.setting import Setting
 from verify.report import FALSIFIED, Report, options_said
 from verify.search.hints import Explained, explained, scenes
 from verify.search.nearest import combinations
-from verify.search.setting import Setting
 
 TRIED = 0.02
 """The share of the draws with which another combination of conventions is tried first."""

@@ -23,9 +23,9 @@ from verify.faults import Fault
 from verify.inputs.examples import Example, Space
 from verify.oracle import PLAIN
 from verify.properties.judge import Expected, Judge
-from verify.properties.outcome import Outcome, worst
 from verify.properties.slopes import REAL
 from verify.properties.values import compare, explain
+from verify.search.outcome import Outcome, worst
 from verify.subject.caller import Caller
 from verify.subject.returned import values
 

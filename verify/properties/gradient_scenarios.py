@@ -18,11 +18,12 @@ import torch
 
 from verify.faults import Fault
 from verify.inputs.examples import Example
+from verify.inputs.layouts import transposed, with_gaps
 from verify.properties.gradients import backward, compared, judge_gradient
 from verify.properties.judge import Judge
-from verify.properties.outcome import Outcome, worst
 from verify.properties.slopes import expected_batch, unsaid
 from verify.properties.values import explain
+from verify.search.outcome import Outcome, worst
 from verify.subject.caller import Caller
 
 MANY = 4
@@ -81,31 +82,6 @@ def one_at_a_time(judge: Judge, caller: Caller, example: Example) -> Outcome:
     return worst(outcomes)
 
 
-def scattered(x: torch.Tensor) -> torch.Tensor:
-    """The same values with strides that are not those of a contiguous tensor."""
-    if not x.ndim:
-        return x
-    room = x.new_ones((*x.shape[:-1], 2 * x.shape[-1] + 1))
-    view = room[..., 1 : 2 * x.shape[-1] : 2]
-    view.copy_(x)
-    return view
-
-
-def turned(x: torch.Tensor) -> torch.Tensor:
-    """The same values, stored transposed."""
-    return x.mT.contiguous().mT if x.ndim >= 2 else x
-
-
-def padded(x: torch.Tensor) -> torch.Tensor:
-    """The same values as a slice of wider rows: the last stride alone is that of a contiguous tensor."""
-    if not x.ndim:
-        return x
-    room = x.new_ones((*x.shape[:-1], x.shape[-1] + 3))
-    view = room[..., 1:-2]
-    view.copy_(x)
-    return view
-
-
 def of_stride_0(x: torch.Tensor) -> torch.Tensor:
     """A tensor of equal entries as a sum passes it back: one number, expanded with stride 0."""
     return x.flatten()[:1].squeeze(0).expand(x.shape) if x.numel() else x
@@ -120,7 +96,7 @@ def with_ones(example: Example) -> Example:
 def stored_otherwise(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """Cotangents that are not contiguous, then those that a sum over the outputs passes back."""
     outcomes = []
-    for case, ways in ((example, (scattered, turned)), (with_ones(example), (of_stride_0,))):
+    for case, ways in ((example, (with_gaps, transposed)), (with_ones(example), (of_stride_0,))):
         expected: Any = None
         for stored in ways:
             arguments = _leaves(caller, case)
@@ -155,10 +131,7 @@ __all__ = [
     "of_stride_0",
     "one_at_a_time",
     "one_backward",
-    "padded",
-    "scattered",
     "stored_otherwise",
-    "turned",
     "with_a_call_between",
     "with_ones",
 ]

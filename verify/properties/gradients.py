@@ -9,12 +9,12 @@ from typing import Any
 
 import torch
 
-from verify.faults import Fault, Unsupported
+from verify.faults import Fault, NoGradient
 from verify.inputs.examples import Example
 from verify.properties.judge import Expected, Judge
-from verify.properties.outcome import Outcome, worst
 from verify.properties.slopes import expected_batch, unsaid
 from verify.properties.values import compare, explain
+from verify.search.outcome import Outcome, worst
 from verify.subject.caller import Caller
 from verify.subject.returned import unconnected, values
 
@@ -22,19 +22,17 @@ from verify.subject.returned import unconnected, values
 with suppress(ImportError):
     import torch.fx.experimental.symbolic_shapes
 
-NO_GRADIENT = "the output carries no gradient"
-
 
 def pulled(caller: Caller, example: Example, arguments: list[Any]) -> dict[str, Any]:
     """The gradients that autograd finds, by input; None where it finds no path.
 
     Raises:
         Fault: the call or the backward pass fails.
-        Unsupported: the output carries no gradient.
+        NoGradient: the output carries no gradient.
     """
     outputs = caller.results(arguments, example.sizes, example.batch, example.dtype)
     if not any(out.requires_grad for out in outputs):
-        raise Unsupported(f"{caller.formula.id}: {caller.name}: {NO_GRADIENT}")
+        raise NoGradient(f"{caller.formula.id}: {caller.name}: the output carries no gradient")
     return backward(caller, example, arguments, outputs)
 
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from verify.faults import Fault, Unsupported
+from verify.faults import Fault, NoGradient
 from verify.inputs.examples import Example
 from verify.inputs.large_sizes import LOOKED_AT
-from verify.properties.gradients import NO_GRADIENT, backward, compared, judge_gradient
+from verify.properties.gradients import backward, compared, judge_gradient
 from verify.properties.judge import Expected, Judge
-from verify.properties.outcome import Outcome, worst
 from verify.properties.slopes import expected_batch, unsaid
 from verify.properties.values import compare, explain, judge_value
+from verify.search.outcome import Outcome, worst
 from verify.subject.caller import Caller
 from verify.subject.returned import values
 
@@ -44,7 +44,7 @@ def of_a_large_batch(judge: Judge, caller: Caller, example: Example) -> Outcome:
         if outcome.fails or not example.cotangents or unsaid(judge, part):
             return explain(judge, caller, outcome, example)
         if not any(out.requires_grad for out in outputs):
-            raise Unsupported(f"{judge.formula.id}: {caller.name}: {NO_GRADIENT}")
+            raise NoGradient(f"{judge.formula.id}: {caller.name}: the output carries no gradient")
         seeded = {name: _elsewhere_zero(value, places) for name, value in example.cotangents.items()}
         found = backward(caller, replace(example, cotangents=seeded), passed, outputs)
     except Fault as fault:

@@ -19,9 +19,9 @@ from verify.extents import together
 from verify.inputs.examples import Example
 from verify.oracle import PLAIN, content
 from verify.properties.judge import Judge
-from verify.properties.outcome import Outcome
 from verify.properties.slopes import REAL
 from verify.properties.values import judge_call
+from verify.search.outcome import Outcome
 from verify.subject.caller import Caller
 from verify.subject.returned import values
 

@@ -21,12 +21,12 @@ from spec.language.theorem import Claim, Theorem
 from spec.language.trees import walk
 from verify.inputs.examples import Example
 from verify.properties.judge import Judge
-from verify.properties.outcome import Outcome
 from verify.properties.substitutions import CallableApplications, Kept
 from verify.properties.theorems import about_examples, bound_together, judge_theorem, settled
 from verify.report import Played
 from verify.scripting.literals import number
 from verify.scripting.naming import Unwritten
+from verify.search.outcome import Outcome
 from verify.subject.caller import Caller
 from verify.subject.playing import recorded, recording
 from verify.subject.recording import Recorder

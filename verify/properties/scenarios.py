@@ -17,17 +17,18 @@ import torch
 from verify.faults import Fault
 from verify.inputs import mask_kinds
 from verify.inputs.examples import Example, rounded
+from verify.inputs.layouts import LAYOUTS, Layout, with_gaps
 from verify.inputs.sizes import ALIKE
 from verify.properties import gradient_scenarios, shared_inputs
 from verify.properties.boundaries import at_a_boundary, boundary_examples, limits
-from verify.properties.gradient_scenarios import Scene, padded, scattered, turned
+from verify.properties.gradient_scenarios import Scene
 from verify.properties.judge import Judge
 from verify.properties.large_examples import Drawing, large_batch, large_examples
 from verify.properties.large_scenarios import of_a_large_batch, one_large_size
 from verify.properties.leaks import UNREAD, nan_in_masked_slots
-from verify.properties.outcome import Outcome, worst
 from verify.properties.slopes import REAL, differentiable
 from verify.properties.values import explain, held_to, judge_call, judge_value
+from verify.search.outcome import Outcome, worst
 from verify.subject.caller import Caller
 from verify.subject.returned import alike, of_type, values
 
@@ -73,19 +74,15 @@ def _passed(caller: Caller, example: Example, grad: bool = False) -> list[Any]:
     return caller.arguments(example.inputs, example.dtype, grad=grad, generator_seed=example.generator_seed)
 
 
-def _tensors(arguments: Sequence[Any], change: Callable[[torch.Tensor], torch.Tensor]) -> list[Any]:
-    return [change(a) if isinstance(a, torch.Tensor) else a for a in arguments]
-
-
 def one_call(judge: Judge, caller: Caller, example: Example) -> Outcome:
     """One plain call."""
     return judge_value(judge, caller, example)
 
 
 def non_contiguous(judge: Judge, caller: Caller, example: Example) -> Outcome:
-    """Inputs with gaps between their entries, inputs with gaps between their rows, and inputs stored transposed."""
-    changes = (scattered, padded, turned)
-    return worst([judge_call(judge, caller, example, _tensors(_passed(caller, example), c)) for c in changes])
+    """The same entries in every layout but the contiguous one."""
+    passed = _passed(caller, example)
+    return worst([judge_call(judge, caller, example, [layout(a) for a in passed]) for layout in LAYOUTS[1:]])
 
 
 def expanded_batch(judge: Judge, caller: Caller, example: Example) -> Outcome:
@@ -277,12 +274,13 @@ def same_generator_same_result(judge: Judge, caller: Caller, example: Example) -
     return Outcome(effective=True)
 
 
-def drawn(change: Callable[[torch.Tensor], torch.Tensor]) -> Scene:
+def drawn(layout: Layout) -> Scene:
     """A scenario for laws: inputs rearranged; shapes and types of the results are held, values are not compared."""
 
     def play(judge: Judge, caller: Caller, example: Example) -> Outcome:
         try:
-            caller.results(_tensors(_passed(caller, example), change), example.sizes, example.batch, None)
+            passed = [layout(a) for a in _passed(caller, example)]
+            caller.results(passed, example.sizes, example.batch, None)
         except Fault as fault:
             return Outcome(ratio=math.inf, message=str(fault), violates=judge.formula.title)
         return Outcome(effective=True)
@@ -336,7 +334,7 @@ LAWS: tuple[Scenario, ...] = (
     Scenario("same seed, same result", same_generator_same_result, (3,)),
     Scenario("no leading dimension", same_generator_same_result),
     Scenario("two leading dimensions", same_generator_same_result, (2, 3)),
-    Scenario("non-contiguous inputs", drawn(scattered), (3,)),
+    Scenario("non-contiguous inputs", drawn(with_gaps), (3,)),
 )
 
 

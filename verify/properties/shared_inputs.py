@@ -14,9 +14,9 @@ from verify.faults import Fault
 from verify.inputs.examples import Example
 from verify.properties.gradients import compared, pulled
 from verify.properties.judge import Expected, Judge
-from verify.properties.outcome import Outcome
 from verify.properties.slopes import expected_batch, unsaid
 from verify.properties.values import explain, judge_call
+from verify.search.outcome import Outcome
 from verify.subject.caller import Caller
 
 VALUES, GRADIENTS = "inputs shared by a batch", "gradients of inputs shared by a batch"

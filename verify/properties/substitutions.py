@@ -29,16 +29,13 @@ from verify.properties.arguments import OfExamples
 from verify.properties.judge import Expected, Judge, Reals
 from verify.properties.slopes import expected_gradients_at
 from verify.properties.values import compare
+from verify.search.property import NotRunnable
 from verify.subject.caller import Caller
 from verify.subject.returned import WATCHING, unconnected, values
 
 _T = TypeVar("_T")
 VERSION = unnamed("version")
 """The index that is 0 for what the callable returns, and 1 for what the statement says there."""
-
-
-class NotRunnable(Exception):  # noqa: N818 said in notes as it stands
-    """A theorem that cannot be run on a callable; the message says why."""
 
 
 def shared(formula: Formula, judge: Judge) -> dict[str, str]:

@@ -31,8 +31,8 @@ from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example, rounded
 from verify.inputs.ranges import Outside
 from verify.properties.judge import Judge
-from verify.properties.outcome import Outcome
 from verify.properties.substitutions import VERSION, CallableApplications, Kept, NotRunnable
+from verify.search.outcome import Outcome
 from verify.subject.caller import Caller
 
 

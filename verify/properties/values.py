@@ -12,7 +12,7 @@ import numpy as np
 from verify.faults import Fault
 from verify.inputs.examples import Example
 from verify.properties.judge import Expected, Judge
-from verify.properties.outcome import Outcome, worst
+from verify.search.outcome import Outcome, worst
 from verify.subject.caller import Caller
 from verify.subject.returned import WATCHING, values
 

@@ -17,12 +17,12 @@ from verify.inputs.examples import Example, Recipe
 from verify.inputs.large_sizes import FULL, OTHERS, small_but
 from verify.inputs.sizes import LARGE
 from verify.inputs.sizes import ROUNDS as ROUND_SIZES
-from verify.properties.outcome import Outcome, worst
+from verify.properties.plain_calls import counterexample
 from verify.properties.scenarios import others
+from verify.properties.setting import Setting
 from verify.properties.values import judge_value
 from verify.report import FALSIFIED, CheckResult
-from verify.search.checks import counterexample
-from verify.search.setting import Setting
+from verify.search.outcome import Outcome, worst
 from verify.subject.playing import played_scene
 
 NEW = 43
@@ -88,7 +88,7 @@ class Pairs:
 
         played = played_scene(self.caller, play)
         if outcome.fails:
-            result.counterexample = counterexample(self.judge, second, outcome)
+            result.counterexample = counterexample(self.setting, second, outcome)
             result.counterexample.played = played
         return result
 

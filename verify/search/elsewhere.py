@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 from verify.edges import ARITHMETIC, STRICT
 from verify.properties.judge import Judge
+from verify.properties.plain_calls import check_gradients, check_values
+from verify.properties.setting import Setting
+from verify.properties.single_precision import digits_inside
 from verify.report import CONFORMS, CheckResult, Report
 from verify.search.causes.extremes import error
-from verify.search.checks import gradient_check, value_check
 from verify.search.evidence import SECONDS, Evidence
 from verify.search.nearest import Nearest, combinations, nearest
-from verify.search.setting import Setting
-from verify.search.single_precision import digits_inside
 
 NARROW = "float32"
 FEW = 3
@@ -31,7 +30,7 @@ def in_single_precision(evidence: Evidence) -> Nearest | None:
     if not _coarse(evidence):
         return None
     near = nearest(Evidence(setting, [NARROW]), setting.named)
-    if near is None or digits_inside(replace(setting, judge=near.judge)) is None:
+    if near is None or digits_inside(setting.aside(judge=near.judge)) is None:
         return None
     return near
 
@@ -65,7 +64,7 @@ def beyond_values(setting: Setting, report: Report, kinds: list[str]) -> Nearest
     for judge, changes in _others(setting):
         if setting.clock.over or time.process_time() - began > SECONDS:
             return None
-        other = Setting(judge, setting.caller, setting.seed, setting.max_examples, setting.clock, small=False)
+        other = setting.aside(judge=judge)
         held = list(_held(other, report))
         if held and all(each.verdict == CONFORMS for each in held):
             examples = sum(each.examples for each in held)
@@ -86,10 +85,8 @@ def _others(setting: Setting) -> list[tuple[Judge, dict[str, str]]]:
 def _held(setting: Setting, report: Report) -> Iterator[CheckResult]:
     """What failed, and the values, under other conventions; nothing after what fails there as well."""
     for failed in (each for each in report.falsified if each.kind == "gradient"):
-        for check in (gradient_check, value_check):
+        for check in (check_gradients, check_values):
             result = check(setting, str(failed.dtype))
-            if result is None:
-                continue
             yield result
             if result.verdict != CONFORMS:
                 return

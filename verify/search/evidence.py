@@ -23,9 +23,9 @@ from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example
 from verify.oracle import PLAIN
 from verify.properties.judge import Judge, Reals
-from verify.properties.outcome import Outcome, worst
+from verify.properties.setting import Setting
 from verify.properties.values import compare
-from verify.search.setting import Setting
+from verify.search.outcome import Outcome, worst
 from verify.subject.returned import held, values
 from verify.subject.wording import describe
 

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from verify.faults import Unsupported
+from verify.properties.edges_of_use import REMEDY, leaking
 from verify.properties.leaks import UNREAD
+from verify.properties.setting import Setting
 from verify.report import CheckResult, Report
 from verify.search.between_calls import kept_between_calls
 from verify.search.causes.table import CAUSES, FORMS, SLOPES, cause
-from verify.search.edge_checks import REMEDY, leaking
 from verify.search.elsewhere import beyond_values, in_single_precision
 from verify.search.evidence import Evidence
 from verify.search.nearest import Nearest, nearest
-from verify.search.setting import Setting
 from verify.search.whereabouts import now_and_then, whereabouts, writes
 
 SIZES = re.compile(r"(?:large sizes|sizes of one): (.*)")

@@ -10,10 +10,10 @@ from itertools import product
 from spec.language.convention import INTERMEDIATES, Convention
 from spec.language.formula import Formula
 from spec.language.procedure import Procedure
+from verify.inputs.unsaid_sizes import where_something_is_said
 from verify.properties.judge import Judge
 from verify.report import Report, options_said
 from verify.search.evidence import SPOILT, Evidence, Witness
-from verify.search.unsaid_sizes import where_something_is_said
 
 MOST = 2
 """Other choices that are tried where the nearest fails after all: each is a check of its own."""

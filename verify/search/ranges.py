@@ -17,12 +17,13 @@ from verify.faults import Unsupported
 from verify.inputs.examples import Example, Recipe, members
 from verify.inputs.ranges import OFFSET, Ranges, offered, told
 from verify.properties.gradients import judge_gradient
-from verify.properties.outcome import Outcome
+from verify.properties.plain_calls import GradientProperty, ValueProperty
+from verify.properties.setting import Setting
 from verify.properties.slopes import with_cotangents
 from verify.properties.values import judge_value
 from verify.report import Range, Report
-from verify.search.checks import gradient_check, value_check
-from verify.search.setting import Setting
+from verify.search.loop import Search
+from verify.search.outcome import Outcome
 
 EXAMPLES, FEWEST = 80, 8
 """Examples that are looked at, and how many of them have to pass."""
@@ -159,13 +160,15 @@ class RangeSearch:
         caller = self.caller
         saved, caller.sizes = caller.sizes, replace(caller.sizes, within=self.ranges(candidate))
         try:
-            inner = replace(self.setting, scenes={}, shrinking=0.0, found=None)
+            inner = self.setting.aside()
             for kind in self.kinds:
-                checks = [value_check] + ([gradient_check] if self.gradients else [])
-                for check in checks:
-                    check(inner, kind)
-                    if inner.found is not None:
-                        return inner.found
+                searched = [ValueProperty(inner, kind, ())]
+                searched += [GradientProperty(inner, kind)] if self.gradients else []
+                for each in searched:
+                    search = Search(each, inner.budget)
+                    search.run()
+                    if search.found.case is not None:
+                        return search.found.case
             for example in self.extremes():
                 inside = self.ranges(candidate).brought(example)
                 if self.probe(inside).fails:

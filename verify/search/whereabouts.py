@@ -7,12 +7,12 @@ import math
 import numpy as np
 
 from verify.inputs.examples import Example
-from verify.properties.outcome import Outcome
 from verify.properties.slopes import REAL
 from verify.report import Report
 from verify.search.at_sizes import EXACT, ONLY_WHERE, at_sizes
 from verify.search.causes.behaviour import UNSTEADY, drawn_from_outside
 from verify.search.evidence import Evidence
+from verify.search.outcome import Outcome
 from verify.subject.caller import Offence
 
 GROWS = "the error grows with the inputs"

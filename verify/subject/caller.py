@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
-from spec.language.arrays import WHOLE, Tensor
+from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size, is_size
 from spec.language.formula import Formula
 from verify.faults import Fault, Unsupported, Unusable, blamed
-from verify.inputs.dtypes import DTYPES, NAMES
+from verify.inputs.dtypes import NAMES
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.subject.callables import callable_for
 from verify.subject.containment import Containment, Overdue, Raised
+from verify.subject.passing import Passing
 from verify.subject.preserved import Preserved
 from verify.subject.returned import held, one_more, shared, values
 from verify.subject.sandbox import GENERATORS
@@ -46,7 +46,7 @@ class Offence:
     written: tuple[str, ...] = ()
 
 
-class Caller:
+class Caller(Passing):
     """A callable under check, together with the formula it is held to."""
 
     def __init__(
@@ -57,12 +57,12 @@ class Caller:
         name: str | None = None,
         sizes: Supported = EVERY_SIZE,
     ) -> None:
-        self.fn, self.formula, self.device = callable_for(formula, fn), formula, device
+        super().__init__(formula, device, dict(sizes.fixed))
+        self.fn = callable_for(formula, fn)
         self.name, self.sizes = name or called(self.fn), sizes
-        self.fixed = dict(sizes.fixed)
         law = formula.law
         self.returns: tuple[Tensor, ...] = formula.outputs if law is None else law.returns
-        self.taken = taken(self.fn, formula, self.fixed, self.name)
+        self.taken = taken(self.fn, formula, dict(sizes.fixed), self.name)
         self.takes_mask, self.left_out = self.taken.mask, self.taken.left_out
         if self.taken.by_name:
             self.fn = in_place(self.fn, len(formula.inputs) - len(self.left_out), self.taken.by_name)
@@ -85,61 +85,6 @@ class Caller:
     def hung(self) -> bool:
         """Whether some call did not return in time."""
         return self.containment.hung
-
-    # Arguments -----------------------------------------------------------------------------------------------------------
-
-    def tensor(self, item: Tensor, value: Any, dtype: str, grad: bool = False) -> torch.Tensor:
-        """One input as a contiguous tensor on the device; real ones in ``dtype``."""
-        with np.errstate(over="ignore"):  # NumPy rounds as torch does, and is quicker
-            return self._tensor(item, value, dtype, grad)
-
-    def _tensor(self, item: Tensor, value: Any, dtype: str, grad: bool = False) -> torch.Tensor:
-        if item.domain == "boolean":
-            return torch.from_numpy(np.array(value, dtype=np.bool_, order="C")).to(self.device)
-        if item.domain in WHOLE:
-            return torch.from_numpy(np.array(value, dtype=np.int64, order="C")).to(self.device)
-        if dtype == "float32" and self.device == "cpu":
-            made = torch.from_numpy(np.array(value, dtype=np.float32, order="C"))
-            return made.requires_grad_() if grad else made
-        made = torch.from_numpy(np.array(value, dtype=np.float64, order="C"))
-        if dtype != "float64" or self.device != "cpu":
-            made = made.to(device=self.device, dtype=DTYPES[dtype])
-        return made.requires_grad_() if grad else made
-
-    def arguments(
-        self, inputs: Mapping[str, Any], dtype: str, grad: bool = False, generator_seed: int | None = None
-    ) -> list[Any]:
-        """The inputs of an example as they are passed, in declared order (the mask left out where it is not taken)."""
-        with np.errstate(over="ignore"):
-            return self._arguments(inputs, dtype, grad, generator_seed)
-
-    def _arguments(
-        self, inputs: Mapping[str, Any], dtype: str, grad: bool, generator_seed: int | None
-    ) -> list[Any]:
-        passed: list[Any] = []
-        for item in self.formula.inputs:
-            value = inputs.get(item.name)
-            if is_size(item):
-                passed.append(int(value))  # type: ignore[arg-type]
-            elif item.role == "generator":
-                passed.append(torch.Generator(device=self.device).manual_seed(generator_seed or 0))
-            elif item.role == "mask":
-                if self.takes_mask:
-                    passed.append(None if value is None else self._tensor(item, value, dtype))
-            elif item.role == "number":
-                passed.append(int(value) if item.domain == "integer" else float(value))  # type: ignore[arg-type]
-            else:
-                passed.append(
-                    self._tensor(
-                        item,
-                        value,
-                        dtype,
-                        grad
-                        and item.domain in ("real", "positive", "nonnegative")
-                        and item.name not in self.fixed,
-                    )
-                )
-        return passed
 
     # The call ------------------------------------------------------------------------------------------------------------
 

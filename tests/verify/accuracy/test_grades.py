@@ -32,7 +32,7 @@ from verify.output.table import accuracy, overall, table, verdict_of
 from verify.properties.judge import Judge
 from verify.report import IMPRECISE, CheckResult, Report
 from verify.search.search import Clock
-from verify.search.setting import Setting
+from verify.properties.setting import Setting
 from verify.subject.caller import Caller
 
 ATTENTION, SOFTMAX = "attention.scaled_dot_product", "attention.softmax"

@@ -16,7 +16,7 @@ from verify.output.script import script
 from verify.properties.judge import Judge
 from verify.properties.slopes import JUDGED
 from verify.search.search import Clock
-from verify.search.setting import Setting
+from verify.properties.setting import Setting
 from verify.subject.caller import Caller
 
 HARD = "attention.hard"

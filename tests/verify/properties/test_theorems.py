@@ -18,7 +18,7 @@ from spec.similarity.dot import dot
 from verify.mutants.heads import packed_projections
 from verify.properties.judge import Judge
 from verify.search.search import Clock
-from verify.search.setting import Setting
+from verify.properties.setting import Setting
 from verify.search.theorem_checks import theorem_check
 from verify.subject.caller import Caller
 

@@ -12,7 +12,7 @@ from verify.properties.judge import Judge
 from verify.search.evidence import Evidence
 from verify.search.hints import Explained, wrong_values
 from verify.search.search import Clock
-from verify.search.setting import Setting
+from verify.properties.setting import Setting
 from verify.subject.caller import Caller
 from verify.subject.ending import listening
 from verify.subject.sandbox import one_thread, what_exists_kept

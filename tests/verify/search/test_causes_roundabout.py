@@ -17,7 +17,7 @@ from verify.properties.judge import Judge
 from verify.search.causes.table import SLOPES, cause
 from verify.search.evidence import Evidence
 from verify.search.search import Clock
-from verify.search.setting import Setting
+from verify.properties.setting import Setting
 from verify.subject.caller import Caller
 
 Scalar = Callable[[torch.Tensor], torch.Tensor]

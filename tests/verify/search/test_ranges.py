@@ -14,7 +14,7 @@ from verify.inputs.examples import members
 from verify.properties.judge import Judge
 from verify.search.ranges import Candidate, RangeSearch
 from verify.search.search import Clock
-from verify.search.setting import Setting
+from verify.properties.setting import Setting
 from verify.subject.caller import Caller
 
 pytestmark = pytest.mark.usefixtures("ungraded")

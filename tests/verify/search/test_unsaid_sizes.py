@@ -9,7 +9,7 @@ from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.mutants.objectives import at as entries
 from verify.mutants.objectives import log_law, mean, smoothed
 from verify.properties.judge import Judge
-from verify.search.unsaid_sizes import where_something_is_said
+from verify.inputs.unsaid_sizes import where_something_is_said
 
 LOSS = "objectives.cross_entropy"
 

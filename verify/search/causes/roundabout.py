@@ -16,10 +16,10 @@ from verify.faults import Fault
 from verify.inputs.examples import Example
 from verify.properties.gradients import compared, pulled
 from verify.properties.judge import Expected, Judge
-from verify.properties.outcome import Outcome, worst
 from verify.properties.slopes import differentiable, expected_batch, unsaid, with_cotangents
 from verify.properties.values import compare
 from verify.search.evidence import Evidence
+from verify.search.outcome import Outcome, worst
 
 FEWEST, MOST, ALIKE = 2, 0.75, 0.9
 """How many examples have to fail; at which share of them the other way has to; and how many of those where it does have to be

@@ -14,13 +14,15 @@ from statistics import median
 
 import numpy as np
 
+from verify.edges import ARITHMETIC, STRICT
 from verify.faults import Fault, Unsupported
 from verify.inputs.examples import Example, rounded
 from verify.properties.judge import Expected, Reals
-from verify.properties.outcome import worst
+from verify.properties.rounded_constants import right_with_rounded_constants
+from verify.properties.setting import Setting
 from verify.properties.values import compare
-from verify.search.rounded_constants import right_with_rounded_constants
-from verify.search.setting import Setting
+from verify.report import FALSIFIED, CheckResult
+from verify.search.outcome import worst
 from verify.subject.returned import values
 
 EXAMPLES, ORDINARY = 16, 6
@@ -109,4 +111,17 @@ def _largest(arrays: Sequence[Reals]) -> float:
     )
 
 
-__all__ = ["digits_inside"]
+def reported_if_single(setting: Setting, result: CheckResult) -> CheckResult:
+    """The check of values in float64; of a callable that computes in float32 inside it is a property, unless it is judged."""
+    asked = setting.edges.get(ARITHMETIC)
+    if result.dtype != "float64" or result.verdict != FALSIFIED or asked == STRICT[ARITHMETIC]:
+        return result
+    digits = digits_inside(setting)
+    if digits is None:
+        return result
+    said = f"it computes in float32 inside: float64 results are good to {digits:.0f} digits, and float32 is judged"
+    setting.report.has(ARITHMETIC, said, "float32")
+    return result.unjudged()
+
+
+__all__ = ["digits_inside", "reported_if_single"]

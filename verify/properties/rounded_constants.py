@@ -22,8 +22,8 @@ from spec.language.lines import define
 from spec.language.slips.spots import Spot, fixed, spots
 from verify.inputs.examples import Example
 from verify.properties.judge import Expected, Judge, Reals
-from verify.properties.outcome import worst
 from verify.properties.values import compare
+from verify.search.outcome import worst
 
 CONSTANT = "constant_1"
 """A name that no tensor of a statement has."""

@@ -3,30 +3,52 @@
 from __future__ import annotations
 
 import inspect
+from typing import NamedTuple
 
 import torch
 
 from verify.edges import ARITHMETIC, SHAPES, STRICT
 from verify.faults import Fault, Unsupported, Unusable
 from verify.inputs.examples import Example
+from verify.properties.plain_calls import counterexample
+from verify.properties.setting import Setting
 from verify.properties.values import judge_value
 from verify.report import FALSIFIED, CheckResult, Report
-from verify.search.checks import counterexample
-from verify.search.setting import Setting
 from verify.subject.interface import first_calls
 
 FIRST = "value of the first call"
 
 
-def met(setting: Setting, report: Report, kinds: list[str]) -> None:
-    """Make the first calls. Where every shape is to be supported there are none: what fails is then falsified.
+class First(NamedTuple):
+    """What the very first call gave, where that was wrong: at which example, and as a check."""
+
+    example: Example
+    result: CheckResult
+
+
+def make_first_calls(setting: Setting, kinds: list[str]) -> First | None:
+    """Make the first calls: what the very first gives, whether it can be called at all, and what it takes.
+
+    Raises:
+        Unusable: no call gives tensors of the right ranks.
+    """
+    searched = setting.judge.formula.law is None and setting.judge.real
+    first = first_value(setting, kinds[0]) if searched else None
+    if not setting.caller.hung:
+        called_at_all(setting, kinds[0])
+        meet(setting, kinds)
+    return first
+
+
+def meet(setting: Setting, kinds: list[str]) -> None:
+    """Find out what it takes. Where every shape is to be supported there are none: what fails is then falsified.
 
     Raises:
         Unusable: no call gives tensors of the right ranks.
     """
     if setting.edges.get(SHAPES) == STRICT[SHAPES]:
         return
-    judge, caller = setting.judge, setting.caller
+    judge, caller, report = setting.judge, setting.caller, setting.report
     declining = setting.edges.get(ARITHMETIC) != STRICT[ARITHMETIC]
     found = first_calls(caller, kinds, judge.real, declining)
     if found.hung:
@@ -43,7 +65,7 @@ def _hung(report: Report, dtype: str, said: str) -> None:
     report.notes.append("the other checks were not begun: a call did not return")
 
 
-def first_value(setting: Setting, report: Report, dtype: str) -> tuple[Example, CheckResult] | None:
+def first_value(setting: Setting, dtype: str) -> First | None:
     """What the very first call gives, and at which example, where that is wrong: something may be made ready in it, too late."""
     space = setting.space()
     example = space.example(next(iter(space.plan(1, setting.seed))), dtype)
@@ -52,16 +74,17 @@ def first_value(setting: Setting, report: Report, dtype: str) -> tuple[Example, 
     except Unsupported:
         return None
     if setting.caller.hung:
-        _hung(report, dtype, outcome.message)
+        _hung(setting.report, dtype, outcome.message)
     if not outcome.fails or outcome.got is None:  # one that raises is asked about what it takes
         return None
     result = CheckResult(FIRST, "value", FALSIFIED, 1, outcome.ratio, message=outcome.message, dtype=dtype)
-    result.counterexample = counterexample(setting.judge, example, outcome)
-    return example, result
+    result.counterexample = counterexample(setting, example, outcome)
+    return First(example, result)
 
 
-def only_the_first(setting: Setting, report: Report, first: tuple[Example, CheckResult] | None) -> None:
+def report_first_value(setting: Setting, first: First | None) -> None:
     """Put it into the report where no other value is wrong, and the same call is right now; else it says nothing new."""
+    report = setting.report
     if first is None or setting.caller.hung or any(c.kind == "value" for c in report.falsified):
         return
     example, result = first
@@ -101,4 +124,4 @@ def called_at_all(setting: Setting, dtype: str) -> None:
     raise Unusable(said)
 
 
-__all__ = ["called_at_all", "first_value", "met", "only_the_first"]
+__all__ = ["First", "make_first_calls", "report_first_value"]

@@ -1,0 +1,297 @@
+"""Strategies of simple examples, which counterexamples shrink to: plain entries at small sizes, or a failing example made simpler.
+
+Hypothesis shrinks towards the first of each choice: sizes to 1, entries to 0, masks to none, leading dimensions to none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from spec.language.arrays import NO_LABEL, WHOLE, Tensor
+from spec.language.evaluation.dimensions import Size, is_size, symbols_in, whole
+from spec.language.formula import Formula
+from verify.inputs import mask_kinds
+from verify.inputs.examples import Example, rounded
+from verify.inputs.regimes import EPSILONS, POSITIVE_NUMBERS, SHARES
+from verify.inputs.size_rules import EVERY_SIZE, Supported, sizes_of_formula
+
+ENTRIES = (0.0, 1.0, -1.0, 2.0, 0.5, -3.0, 10.0)
+"""Entries of plain examples, the plainest first."""
+SIZES = 3
+"""The largest size of plain examples."""
+DRAWN_ALONE = 100
+"""Arrays of up to so many entries have each of them drawn; of larger ones most are alike."""
+DOMAINS: dict[str, Callable[[float], bool]] = {
+    "real": lambda x: True,
+    "positive": lambda x: x > 0,
+    "nonnegative": lambda x: x >= 0,
+    "share": lambda x: 0 <= x <= 1,
+}
+"""Which real numbers a domain holds."""
+
+
+@dataclass(frozen=True)
+class Plain:
+    """What plain examples are drawn for.
+
+    Attributes:
+        formula: whose inputs they are.
+        dtype: the type of real entries.
+        supported: what the callable supports.
+        masks: whether it takes a mask.
+        batch: leading dimensions at most.
+        outputs: the tensors for which cotangents are drawn.
+        given: what a theorem quantifies over besides the inputs.
+        derived: sizes that a theorem determines from the others.
+        constants: inputs that a theorem fixes.
+        largest: the largest that each size may be, where that is not :data:`SIZES`.
+        entries: the entries to choose from.
+    """
+
+    formula: Formula
+    dtype: str
+    supported: Supported = EVERY_SIZE
+    masks: bool = True
+    batch: tuple[int, ...] = ()
+    outputs: tuple[Tensor, ...] = ()
+    given: tuple[Tensor, ...] = ()
+    symbols: tuple[Size, ...] = ()
+    derived: Mapping[Size, Any] = field(default_factory=dict)
+    constants: Mapping[Tensor, Any] = field(default_factory=dict)
+    largest: Mapping[Size, int] = field(default_factory=dict)
+    entries: tuple[float, ...] = ENTRIES
+
+    def near(self, example: Example) -> Plain:
+        """The same at sizes up to an example's, with its largest and its smallest entries to choose from, shortened."""
+        found: dict[float, None] = {}
+        for value in example.inputs.values():
+            if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.size:
+                sizes = np.abs(value[np.isfinite(value)])
+                ends = (float(value.flat[int(np.argmax(np.abs(value)))]), float(sizes.min(initial=1.0)))
+                found |= dict.fromkeys(float(shortened(np.array(end), 0)) for end in ends)
+        more = tuple(x for x in found if x not in self.entries)
+        return replace(self, largest=dict(example.sizes), entries=(*self.entries, *more[:8]))
+
+
+@st.composite
+def plain_examples(draw: st.DrawFn, plain: Plain) -> Example:
+    """Examples of plain entries at small sizes."""
+    formula, supported = plain.formula, plain.supported
+    symbols = plain.symbols or tuple(sizes_of_formula(formula))
+    sizes = {
+        size: draw(st.integers(1, plain.largest.get(size, SIZES)))
+        for size in symbols
+        if size not in plain.derived
+    }
+    sizes = {**sizes, **{size: whole(expr, sizes) for size, expr in plain.derived.items()}}
+    if supported.rules:
+        settled = supported.settled({s: v for s, v in sizes.items()})
+        sizes = {**sizes, **settled}
+    batch = tuple(draw(st.integers(1, min(most, SIZES))) for most in plain.batch)
+    inputs: dict[str, Any] = {}
+    fixed = dict(supported.fixed)
+    for item in (*formula.inputs, *plain.given):
+        if is_size(item):
+            inputs[str(item)] = sizes[item]
+        elif item in plain.constants or item.name in fixed:
+            number = float(plain.constants.get(item, fixed.get(item.name, 0.0)))
+            shape = tuple(whole(size, sizes) for size in item.shape)
+            inputs[item.name] = _constant(item, number, shape, plain.dtype)
+        elif item.role != "generator":
+            leading = batch if item.role in ("data", "mask") and item not in plain.given else ()
+            inputs[item.name] = draw(_values(plain, item, leading, sizes))
+    seeds = {
+        tensor.name: draw(_reals(plain, "real", (*batch, *(whole(s, sizes) for s in tensor.shape))))
+        for tensor in plain.outputs
+    }
+    made = Example(inputs, plain.dtype, sizes, "", batch, 0, seeds, supported)
+    return made if supported.within is None else supported.within.brought(made)
+
+
+def _constant(item: Tensor, number: float, shape: tuple[int, ...], dtype: str) -> Any:
+    if item.role == "number" or not shape:
+        return int(number) if item.domain == "integer" else number
+    return np.full(shape, rounded(number, dtype))
+
+
+def _values(
+    plain: Plain, item: Tensor, leading: tuple[int, ...], sizes: Mapping[Size, int]
+) -> st.SearchStrategy[Any]:
+    """The values of one input."""
+    shape = (*leading, *(whole(size, sizes) for size in item.shape))
+    if item.role == "mask":
+        return _masks(plain, shape)
+    if item.domain == "boolean":
+        return _arrays(np.bool_, shape, st.booleans())
+    if item.domain == "permutation":
+        return st.permutations(range(shape[0])).map(lambda order: np.array(order, np.int64))
+    if item.domain in WHOLE:
+        below = whole(item.below, sizes) if item.below != 0 else 1
+        ids: st.SearchStrategy[int] = st.integers(0, max(below - 1, 0))
+        if item.role == "number":
+            return ids
+        return _arrays(np.int64, shape, ids | st.just(NO_LABEL) if item.domain == "label" else ids)
+    if item.role == "number":
+        return _numbers(item, sizes)
+    return _reals(plain, item.domain, shape)
+
+
+def _masks(plain: Plain, shape: tuple[int, ...]) -> st.SearchStrategy[Any]:
+    kind = plain.supported.masks
+    if not plain.masks:
+        return st.none()
+    hidden = _arrays(np.bool_, shape, st.booleans())
+    drawn = hidden.map(lambda hides: mask_kinds.settled(kind, ~hides, shape))
+    return st.none() | drawn if mask_kinds.fits(kind, None) else drawn
+
+
+def _numbers(item: Tensor, sizes: Mapping[Size, int]) -> st.SearchStrategy[float]:
+    """A Python number: of those that are offered of its kind."""
+    if item.domain == "real":
+        return st.sampled_from(ENTRIES)
+    offered = SHARES if item.domain == "share" else EPSILONS if item.name == "eps" else POSITIVE_NUMBERS
+    largest = float(whole(item.below, sizes)) if item.below != 0 else None
+    return st.sampled_from([x if largest is None or x <= largest else largest / x for x in offered])
+
+
+def _reals(plain: Plain, domain: str, shape: tuple[int, ...]) -> st.SearchStrategy[Any]:
+    offered = [x for x in plain.entries if DOMAINS.get(domain, DOMAINS["real"])(x)]
+    drawn = _arrays(np.float64, shape, st.sampled_from(offered or [1.0]))
+    return drawn.map(lambda values: rounded(values, plain.dtype))
+
+
+def _arrays(dtype: Any, shape: tuple[int, ...], elements: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Arrays of these elements; of one without axes the number itself, as an array."""
+    few = int(np.prod(shape)) <= DRAWN_ALONE
+    return arrays(dtype, shape, elements=elements, fill=st.nothing() if few else elements)
+
+
+# A failing example made simpler -------------------------------------------------------------------------------------------
+
+
+@st.composite
+def simpler_examples(draw: st.DrawFn, example: Example, plain: Plain, kept: frozenset[Size]) -> Example:
+    """A failing example with smaller sizes, without leading dimensions, without a mask, with inputs that are 0, 1 or shorter.
+
+    What is not made simpler stays as it is: that is the last of each choice. Sizes ``kept`` stay as they are.
+    """
+    declared = {t.name: t for t in (*plain.formula.tensors, *plain.formula.outputs, *plain.given)}
+    found = _unbatched(draw, example, declared)
+    smaller = {}
+    for size, now in found.sizes.items():
+        if size in kept or now == 1:
+            continue
+        to = draw(st.sampled_from((1, 2, -(-now // 2), now - 1, now, now, now)))
+        if to < now:
+            smaller[size] = to
+    if smaller:
+        sizes = {**found.sizes, **smaller}
+        if plain.supported.rules:
+            sizes = {**sizes, **plain.supported.settled(sizes)}
+        if all(sizes[size] <= now for size, now in found.sizes.items()):
+            found = _cut(found, {s: v for s, v in sizes.items() if v < found.sizes[s]}, declared)
+    for group in ("inputs", "cotangents"):
+        values = getattr(found, group)
+        made = {
+            name: value if name in dict(plain.supported.fixed) else _plainer(draw, declared.get(name), value)
+            for name, value in values.items()
+        }
+        made = {n: rounded(v, found.dtype) if _is_real(v) else v for n, v in made.items()}
+        found = replace(found, inputs=made) if group == "inputs" else replace(found, cotangents=made)
+    return found
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype == np.float64
+
+
+def _unbatched(draw: st.DrawFn, example: Example, declared: Mapping[str, Tensor]) -> Example:
+    """One member of a batch, its first members, or the batch."""
+    if not example.batch:
+        return example
+    places: list[Any] = [np.unravel_index(0, example.batch)]
+    if len(example.batch) == 1:
+        count = example.batch[0]
+        places += [slice(fewer) for fewer in dict.fromkeys((count // 2, 3 * count // 4, count - 1)) if fewer]
+    place = draw(st.sampled_from([*places, slice(None), slice(None)]))
+
+    def part(name: str, value: Any) -> Any:
+        tensor = declared.get(name)
+        leading = isinstance(value, np.ndarray) and tensor is not None
+        return value[place] if leading and tensor.role in ("data", "mask") else value
+
+    inputs = {name: part(name, value) for name, value in example.inputs.items()}
+    cotangents = {name: value[place] for name, value in example.cotangents.items()}
+    batch = () if isinstance(place, tuple) else (len(range(example.batch[0])[place]), *example.batch[1:])
+    return replace(example, inputs=inputs, cotangents=cotangents, batch=batch)
+
+
+def _plainer(draw: st.DrawFn, tensor: Tensor | None, value: Any) -> Any:
+    """An input made plainer: none for a mask; zeros, ones or short numbers for an array; or as it is."""
+    if tensor is not None and tensor.role == "mask":
+        return value if value is None or draw(st.booleans()) else None
+    if not _is_real(value):
+        return value
+    positive = tensor is not None and tensor.domain == "positive"
+    choice = draw(st.integers(0, 6))
+    if choice == 0 and not positive:
+        return np.zeros_like(value)
+    if choice == 1:
+        return np.ones_like(value)
+    short = shortened(value, choice - 2) if 2 <= choice <= 3 else value
+    return value if positive and (short <= 0).any() else short
+
+
+def _cut(example: Example, smaller: Mapping[Size, int], declared: Mapping[str, Tensor]) -> Example:
+    """The first entries along each axis that is made smaller; ids that are out of range then become the largest."""
+    sizes = {**example.sizes, **smaller}
+
+    def cut(name: str, value: Any) -> Any:
+        tensor = declared.get(name)
+        if not isinstance(value, np.ndarray):
+            if tensor is not None and tensor.domain in WHOLE and smaller.keys() & symbols_in(tensor.below):
+                return min(value, max(whole(tensor.below, sizes) - 1, 0))
+            return next((size for symbol, size in smaller.items() if name == str(symbol)), value)
+        if tensor is None or value.ndim < len(tensor.shape):
+            return value
+        if smaller.keys() & symbols_in(tensor.below):
+            value = np.minimum(value, max(whole(tensor.below, sizes) - 1, 0))  # a label that is none stays so
+        return value[(..., *(slice(whole(axis, sizes)) for axis in tensor.shape))]
+
+    inputs = {name: cut(name, value) for name, value in example.inputs.items()}
+    for name, tensor in declared.items():
+        if tensor.role == "mask" and inputs.get(name) is not None:
+            inputs[name] = mask_kinds.settled(example.supported.masks, inputs[name], inputs[name].shape)
+    cotangents = {name: cut(name, value) for name, value in example.cotangents.items()}
+    return replace(example, inputs=inputs, cotangents=cotangents, sizes=sizes)
+
+
+def shortened(values: Any, digits: int) -> Any:
+    """Values with so many digits after the first."""
+    values = np.asarray(values, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        place = np.where(values == 0, 0, np.floor(np.log10(np.abs(values)))) - digits
+        scale = 10.0 ** np.abs(place)
+        result = np.where(place >= 0, np.round(values / scale) * scale, np.round(values * scale) / scale)
+    return np.where(np.isfinite(result), result, values)
+
+
+def simpler(
+    case: Example | None, plain: Plain, kept: frozenset[Size]
+) -> Iterator[st.SearchStrategy[Example]]:
+    """Strategies among which a simple counterexample is sought: plain ones, those near a failing one, that one made simpler."""
+    yield plain_examples(plain)
+    if case is not None:
+        entries = sum(np.size(value) for value in case.inputs.values())
+        if entries <= DRAWN_ALONE * 4:
+            yield plain_examples(plain.near(case))
+        yield simpler_examples(case, plain, kept)
+
+
+__all__ = ["ENTRIES", "Plain", "plain_examples", "shortened", "simpler", "simpler_examples"]

@@ -1,0 +1,363 @@
+"""Scenes of use as properties: what a scenario plays, at examples of its own, and what it comes to.
+
+A scene that fails where values were already found wrong says nothing new if a plain call fails at the same inputs: that is set
+aside, counted, and said. Where values conform nothing is set aside.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from verify.edges import EDGES, SHAPES, STRICT, UNREAD
+from verify.faults import NoGradient
+from verify.inputs.examples import Example, Recipe, Space, members
+from verify.inputs.simplest import Plain
+from verify.inputs.sizes import ONE_LARGER
+from verify.properties import shared_inputs
+from verify.properties.edges_of_use import REMEDY, leaking
+from verify.properties.gradients import judge_gradient
+from verify.properties.leaks import UNREAD as UNREAD_SCENARIO
+from verify.properties.plain_calls import ExampleProperty, usable_types
+from verify.properties.scenarios import WRITTEN_TO, Scenario, applicable
+from verify.properties.setting import Setting
+from verify.properties.shared_inputs import shared
+from verify.properties.slopes import announce, with_cotangents
+from verify.properties.values import judge_value
+from verify.report import (
+    CONFORMS,
+    FALSIFIED,
+    INCONCLUSIVE,
+    KEPT,
+    SHARED,
+    WRONG,
+    CheckResult,
+    Counterexample,
+)
+from verify.search.found import Found
+from verify.search.loop import LEAST_SECONDS
+from verify.search.outcome import Outcome
+from verify.search.property import SECONDS
+from verify.subject.wording import refusal
+
+TOGETHER = 2
+"""So many examples of a scene share their sizes, and are evaluated together."""
+
+
+class SceneProperty(ExampleProperty):
+    """One scene of use."""
+
+    kind = "robustness"
+
+    def __init__(self, setting: Setting, scenario: Scenario, kinds: Sequence[str]) -> None:
+        super().__init__(setting)
+        self.scenario, self.kinds = scenario, kinds
+        self.name = f"robustness: {scenario.name}"
+        self.set_aside = 0
+        self.excused = False
+
+    @property
+    def types(self) -> list[str]:
+        """The types in which it is tried: those that are supported, and of gradients those in which they conform."""
+        usable = usable_types(self.setting, self.kinds)
+        return [kind for kind in usable if kind in self.graded] if self.scenario.gradients else usable
+
+    @property
+    def graded(self) -> set[str | None]:
+        """The types in which gradients conform."""
+        checks = self.setting.report.checks
+        return {c.dtype for c in checks if c.kind == "gradient" and c.verdict == CONFORMS}
+
+    def reason_against(self) -> str:
+        """Not where there are no gradients, or wrong ones."""
+        return "" if self.types else "there are no gradients that conform"
+
+    @property
+    def plain(self) -> Plain:
+        """With the leading dimensions of the scene, and cotangents for gradients."""
+        outputs = tuple(self.setting.judge.flat.outputs) if self.scenario.gradients else ()
+        return replace(super().plain, outputs=outputs, batch=self.scenario.batch)
+
+    def groups(self) -> Iterator[Sequence[Example]]:
+        """The planned examples one by one; those of all scenes of a kind are announced together."""
+        self.excused = self.setting.judge.formula.law is None and self.values_are_wrong()
+        for example in self.examples():
+            self.dtype = example.dtype
+            yield [example]
+
+    def examples(self) -> Iterable[Example]:
+        """Its examples. Those of all others of its kind are drawn and announced along: many of them share their sizes."""
+        setting, judge = self.setting, self.setting.judge
+        if self.scenario.name not in setting.scenes:
+            space = setting.space(moderate=self.scenario.gradients)
+            usual = [other for other in applicable(judge) if other.examples is None]
+            kind = [other for other in usual if other.gradients == self.scenario.gradients]
+            drawn = {other.name: list(scenario_examples(setting, other, space, self.types)) for other in kind}
+            called = [
+                each
+                for other in kind
+                for example in drawn[other.name]
+                for each in (*other.calls(judge, example), *other.besides(judge, example))
+            ]
+            told = partial(announce, judge) if self.scenario.gradients else judge.ahead
+            told(called, more=bool(setting.scenes))
+            setting.scenes |= drawn
+        return setting.scenes.pop(self.scenario.name)
+
+    def values_are_wrong(self) -> bool:
+        """Whether plain calls were found wrong before."""
+        return any(c.kind == "value" and c.verdict == FALSIFIED for c in self.setting.report.checks)
+
+    def judge(self, case: Example) -> Outcome:
+        """What the scene comes to; set aside where plain calls at these inputs fail, which is reported already."""
+        judge, caller = self.setting.judge, self.setting.caller
+        try:
+            outcome = self.scenario.play(judge, caller, case)
+        except NoGradient as said:  # elsewhere there are gradients, or none would have been asked for
+            outcome = Outcome(ratio=math.inf, message=str(said), violates=judge.formula.title)
+        if outcome.fails and self.declines(case, outcome):
+            return Outcome(idle=True)
+        if outcome.fails and self.excused and self.plainly_wrong(case):
+            self.set_aside += 1
+            return Outcome()
+        return outcome
+
+    def declines(self, case: Example, outcome: Outcome) -> bool:
+        """Whether a failing call says that it does not take the example, which nothing promises that it does."""
+        return False
+
+    def plainly_wrong(self, case: Example) -> bool:
+        """Whether a plain call at the inputs of the scene, member by member, fails as well."""
+        judge, caller = self.setting.judge, self.setting.caller
+        plain = judge_gradient if self.scenario.gradients else judge_value
+        for called in self.scenario.calls(judge, case):
+            for at in members(called.batch):
+                seeds = {name: value[at] for name, value in called.cotangents.items()}
+                inputs = called.single(judge.formula, at)
+                if plain(judge, caller, replace(called, inputs=inputs, batch=(), cotangents=seeds)).fails:
+                    return True
+        return False
+
+    def counterexample(self, case: Example, outcome: Outcome) -> Counterexample:
+        """With the name of the scene, and which of its examples it is."""
+        made = super().counterexample(case, outcome)
+        made.calls = {"scenario": self.scenario.name}
+        if case.turn:
+            made.calls["turn"] = case.turn
+        return made
+
+    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
+        """Nothing where the scene never applies."""
+        if not found.examples and not found.unsupported and not self.setting.clock.over:
+            return []
+        result.dtype = None
+        if self.set_aside:
+            said = (
+                f"{self.set_aside} of its examples were set aside: plain calls fail at them, as is reported"
+            )
+            result.details["set_aside"] = self.set_aside
+            if result.verdict != FALSIFIED:
+                result.message = said
+                if not found.effective:
+                    result.verdict = INCONCLUSIVE
+        return [result]
+
+
+class SizedScene(SceneProperty):
+    """Plain calls at sizes of their own: what fails there is a fault; what a callable declines by an error is a property, unless
+    every shape is to be supported. Not tried where values are wrong already.
+    """
+
+    def __init__(self, setting: Setting, scenario: Scenario, kinds: Sequence[str]) -> None:
+        super().__init__(setting, scenario, kinds)
+        self.limits: list[str] = []
+
+    def reason_against(self) -> str:
+        """Not where others are wrong already, or where a large batch is called member by member."""
+        if self.values_are_wrong():
+            return "values are wrong already"
+        alone = self.scenario.name == "a large batch" and self.setting.caller.leading == (0,)
+        return "a batch is called member by member" if alone else super().reason_against()
+
+    @property
+    def plain(self) -> Plain:
+        """With cotangents where the example has some."""
+        return replace(super().plain, batch=self.scenario.batch)
+
+    def examples(self) -> Iterable[Example]:
+        """Its own, with cotangents in the types in which gradients conform."""
+        setting, kinds = self.setting, self.types
+        if self.scenario.examples is None:
+            return super().examples()
+        graded = [kind for kind in kinds if kind in self.graded]
+        space = setting.space(moderate=True)
+        return self.scenario.examples(setting.judge, space, setting.seed, kinds, graded)
+
+    def declines(self, case: Example, outcome: Outcome) -> bool:
+        """Whether it raises an error, or does not return; reported once for each place."""
+        setting = self.setting
+        said = refusal(outcome.message, f"{setting.judge.formula.id}: {setting.caller.name}")
+        if not said or setting.edges.get(SHAPES) == STRICT[SHAPES]:
+            return False
+        where = case.regime.removeprefix("large sizes: ")
+        if self.scenario.ones:
+            ones = (f"{size} = 1" for size, number in case.sizes.items() if number == 1)
+            where = ", ".join(ones) or where
+        if where not in self.limits:
+            self.limits.append(where)
+            setting.report.has(SHAPES, f"at {where} it {said}: not judged there", "some")
+        setting.caller.containment.hung = False  # once at a large size says nothing about the others
+        return True
+
+
+class SharedScene(SceneProperty):
+    """Inputs that a batch shares, passed once for all members: no statement promises that they may be, and what is right of inputs
+    of one batch may well be wrong of such (``gather`` takes the first members). What is wrong there, or refused, is a property.
+    """
+
+    def __init__(self, setting: Setting, scenario: Scenario, kinds: Sequence[str]) -> None:
+        super().__init__(setting, scenario, kinds)
+        self.refused: dict[str, None] = {}
+        self.wrong: dict[tuple[str, ...], None] = {}
+
+    def declines(self, case: Example, outcome: Outcome) -> bool:
+        """Whether it raises an error."""
+        judge, caller = self.setting.judge, self.setting.caller
+        names = shared(judge, case)
+        if not refusal(outcome.message, f"{judge.formula.id}: {caller.name}"):
+            self.wrong[names] = None
+            return False
+        if len(names) == 1:
+            self.refused[names[0]] = None
+        caller.containment.hung = False  # nothing promises that it takes them
+        return True
+
+    def tell(self, what: str, names: Iterable[str]) -> None:
+        """Report what happens to a batch that shares these inputs."""
+        kept = {*names}
+        said = ", ".join(t.name for t in self.setting.judge.formula.tensors if t.name in kept)
+        self.setting.report.has(SHARED, f"a batch that shares {said}, passed once for all members, {what}")
+
+    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
+        """A property; a check only where all is well."""
+        results = [each for each in super().conclude(found, result) if each.verdict != INCONCLUSIVE]
+        if self.refused and not self.scenario.gradients:  # which are refused with the values
+            self.tell("is refused", self.refused)
+        for each in results:
+            if each.verdict == FALSIFIED:
+                what = f"{WRONG} {'gradients' if self.scenario.gradients else 'values'}"
+                self.tell(what, next(iter(self.wrong)))
+                each.unjudged()
+        return results
+
+
+class UnreadScene(SceneProperty):
+    """NaN in slots that nothing reads: judged where that was asked for, and else a property."""
+
+    def __init__(self, setting: Setting, scenario: Scenario, kinds: Sequence[str]) -> None:
+        super().__init__(setting, scenario, kinds)
+        self.judged = setting.edges.get(UNREAD) == STRICT[UNREAD]
+        self.seconds = (
+            SECONDS if self.judged else LEAST_SECONDS
+        )  # what is reported only need not become small
+
+    def reason_against(self) -> str:
+        """Not where such slots may be read."""
+        ignored = self.setting.edges.get(UNREAD) == "ignored"
+        return "what stands in unread slots is finite" if ignored else super().reason_against()
+
+    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
+        """A violation is a property where nobody asked for its judgement."""
+        for each in super().conclude(found, result):
+            report = self.setting.report
+            if each.verdict == CONFORMS:
+                report.has(UNREAD, EDGES[UNREAD]["isolated"], "isolated")
+            elif each.verdict == FALSIFIED and not self.judged:
+                which = ", ".join(leaking(self.setting, self.types[0]))
+                slots = f"slots of {which} that nothing reads" if which else "a slot that nothing reads"
+                report.has(UNREAD, f"NaN or infinity in {slots} reaches the output ({REMEDY})", "ignored")
+                each.unjudged()
+            yield each
+
+
+class WrittenScene(SceneProperty):
+    """Results that are written to: that later ones depend on them is a property, as views of a table are common."""
+
+    def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
+        """A property."""
+        for each in super().conclude(found, result):
+            if each.verdict == FALSIFIED:
+                said = "writing to what it returned changes what it returns later"
+                self.setting.report.has(KEPT, said)
+                each.unjudged()
+            yield each
+
+
+BY_NAME: dict[str, type[SceneProperty]] = {
+    shared_inputs.VALUES: SharedScene,
+    shared_inputs.GRADIENTS: SharedScene,
+    UNREAD_SCENARIO: UnreadScene,
+    WRITTEN_TO: WrittenScene,
+}
+"""Scenes of which a violation is no fault in itself."""
+
+
+def scene_property(setting: Setting, scenario: Scenario, kinds: Sequence[str]) -> SceneProperty:
+    """The property of a scenario."""
+    sized = scenario.examples is not None or scenario.ones
+    return BY_NAME.get(scenario.name, SizedScene if sized else SceneProperty)(setting, scenario, kinds)
+
+
+def scenario_examples(
+    setting: Setting, scenario: Scenario, space: Space, dtypes: list[str]
+) -> Iterator[Example]:
+    """The examples on which a scenario is played."""
+    count = max(4, setting.max_examples // (24 if space.sizing.dear else 12)) if not scenario.fresh else 4
+    before: Recipe | None = None
+    # At inputs of the other scenarios the callable has been called before.
+    unseen = setting.seed + (19 if scenario.repeats else 3)
+    for turn, recipe in enumerate(space.plan(count, unseen)):
+        if turn % TOGETHER and before is not None:
+            recipe = recipe._replace(sizes=before.sizes, variant=before.variant)
+        before = recipe
+        sizes = scenario.sizes if scenario.sizes is not None and turn % 2 == 0 else recipe.sizes
+        mask = recipe.mask if scenario.mask is None else (scenario.mask if turn % 3 else 2)
+        lead = _lead(scenario) if turn % 4 > 1 else scenario.batch
+        if scenario.as_many and turn and (own := _own(space, recipe, turn)):
+            lead, mask = own, 1 + turn % 2  # drawn anew for each member
+        recipe = recipe._replace(
+            sizes=3 if sizes == recipe.sizes and scenario.sizes is not None else sizes, mask=mask
+        )
+        if scenario.fresh:
+            recipe = recipe._replace(sizes=ONE_LARGER, variant=recipe.seed)
+        example = space.example(
+            recipe,
+            dtypes[turn // TOGETHER % len(dtypes)],
+            lead,
+        )
+        example.turn = turn
+        yield with_cotangents(setting.judge, example, recipe.seed) if scenario.gradients else example
+    for recipe in space.ones(setting.seed) if scenario.ones else ():
+        example = space.example(recipe, dtypes[0], scenario.batch)
+        said = ", ".join(f"{size} = 1" for size, number in example.sizes.items() if number == 1)
+        if not said:  # a rule of sizes keeps it from being so
+            continue
+        yield replace(example, regime=f"sizes of one: {said}")
+
+
+def _own(space: Space, recipe: Recipe, turn: int) -> tuple[int, ...]:
+    """A batch of as many members as one of the example's own sizes, each in its turn: heads may be taken for members."""
+    order = [size for size in space.sizing.symbols if size not in space.sizing.steps]
+    return (space.sizing.drawn(recipe.sizes, recipe.variant)[order[turn % len(order)]],) if order else ()
+
+
+def _lead(scenario: Scenario) -> tuple[int, ...]:
+    """Other leading dimensions: equal ones, which may be mixed up; two where gradients have one."""
+    if len(scenario.batch) == 2:
+        return 2, 2
+    return (2, 3) if scenario.gradients and scenario.batch else scenario.batch
+
+
+__all__ = ["SceneProperty", "scenario_examples", "scene_property"]

@@ -1,0 +1,282 @@
+"""The one loop of all checks: what failed last time first, then planned examples, then those that Hypothesis draws.
+
+A failing example is made small by Hypothesis, and kept in its database in the user's cache folder: the next check of the same
+property tries it first. Nothing is printed, and nothing is written to the folder one works in.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any, Generic
+
+from verify.faults import NoGradient, Unsupported
+from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Reason
+from verify.search.found import Budget, Found
+from verify.search.property import Case, NotRunnable, Property
+
+if TYPE_CHECKING:
+    from hypothesis.database import ExampleDatabase
+    from hypothesis.strategies import SearchStrategy
+
+CACHE = "ATTNSPEC_CACHE"
+"""The variable of the environment that names the folder of failing examples; where it is empty none are kept."""
+SIMPLER = 250
+"""Draws among which a simple counterexample is sought, of each strategy."""
+LEAST_SECONDS = 0.3
+"""Seconds that every counterexample gets to be made small, even when the report's share is used up."""
+VACUOUS = "vacuous: the bound was never small against a value"
+"""What is said of a check that no example had a bearing on."""
+NAMED = 5
+"""So many are named of those of which little was said."""
+WRONG_EXAMPLE = (Unsupported, ValueError, IndexError, ArithmeticError, LookupError)
+"""What judging a made-up example may raise: then it is none."""
+
+
+class Search(Generic[Case]):
+    """The search for a violation of one property."""
+
+    def __init__(self, prop: Property[Case], budget: Budget) -> None:
+        self.property, self.budget, self.found = prop, budget, Found()
+
+    def run(self) -> list[CheckResult]:
+        """Judge all examples up to the first violation, make that small, and conclude.
+
+        Raises:
+            NotRunnable: the property cannot be tried on the callable.
+        """
+        self.try_last_failures()
+        for group in self.property.groups():
+            self.judge(group)
+            if self.found.over:
+                break
+        if not self.found.over:
+            for turn, (count, drawn) in enumerate(self.property.sought()):
+                self.hunt(drawn, count, f"drawn {turn}", self.budget.seed + turn)
+        for group in () if self.found.over else self.property.last_groups(self.found):
+            self.judge(group)
+        return list(self.property.conclude(self.found, self.result()))
+
+    def judge(self, cases: Sequence[Case]) -> None:
+        """Judge examples in order, up to the first violation."""
+        if self.found.over:
+            return
+        try:
+            outcomes = iter(self.property.judge_group(cases))
+            for case in cases:
+                if self.budget.clock.over:
+                    self.found.cut = True
+                    return
+                outcome = next(outcomes)
+                if not outcome.idle:
+                    self.found.see(case, outcome)
+                if self.found.over:
+                    return
+        except Unsupported as said:
+            self.found.unsupported = str(said)
+            self.found.reason = Reason.NO_GRADIENT if isinstance(said, NoGradient) else Reason.UNSUPPORTED
+
+    def hunt(self, drawn: SearchStrategy[Any], count: int, name: str, seed: int) -> None:
+        """Let Hypothesis draw groups of examples, towards large ratios, up to the first violation."""
+        from hypothesis import target
+
+        found = self.found
+
+        first: list[Any] = []
+        again: dict[Any, bool] = {}
+
+        def fails(draw: Any) -> bool:
+            if found.over and not first:
+                return False
+            if first and not self.property.shrinks_draws:
+                return bool(draw == first[0])  # Hypothesis makes sure of a failure: it has failed
+            if first:
+                if draw not in again:  # one that has failed fails again, so that this comes to an end in time
+                    again[draw] = time.monotonic() < until and self.still_fails(self.property.made(draw)[0])
+                return again[draw]
+            before, found.latest = found.examples, 0.0
+            self.judge(self.property.made(draw))
+            if found.outcome is not None:
+                first.append(draw)
+                again.update({draw: True} if self.property.shrinks_draws else {})
+            elif found.examples > before:
+                target(min(found.latest, 1e6))
+            return bool(first)
+
+        until = time.monotonic() + self.property.seconds
+        find(drawn, fails, count, seed, self.key(name), shrink=self.property.shrinks_draws)
+
+    def try_last_failures(self) -> None:
+        """Try the counterexamples of earlier checks of the same property."""
+
+        def fails(case: Case) -> bool:
+            if not self.found.over:
+                with suppress(*WRONG_EXAMPLE):
+                    self.judge([case])
+            return self.found.case is case
+
+        for turn, simple in enumerate(self.property.simpler(None)):
+            key = self.key(f"simple {turn}")
+            if key is not None and database_holds(key):
+                find(simple, fails, SIMPLER, self.budget.seed, key, shrink=False, generate=False)
+
+    def still_fails(self, case: Case) -> bool:
+        """Whether an example that is simpler than the failing one fails as well; then it takes its place."""
+        try:
+            (outcome,) = self.property.judge_group([case])
+        except (NotRunnable, *WRONG_EXAMPLE):
+            return False
+        first = self.found.outcome
+        if outcome.idle or first is None or not self.property.fails_alike(first, outcome):
+            return False
+        self.found.case, self.found.outcome = case, outcome
+        return True
+
+    def key(self, name: str) -> bytes | None:
+        """Under which failing examples are kept; None where nothing tells the callable from others."""
+        known = self.property.key()
+        return repr((self.property.name, name, known)).encode() if known else None
+
+    # What it comes to ----------------------------------------------------------------------------------------------------
+
+    def result(self) -> CheckResult:
+        """The result of the search: a violation made small, a vacuous check, an unsupported type."""
+        found, prop = self.found, self.property
+        result = CheckResult(prop.name, prop.kind, CONFORMS, found.examples, found.worst, found.share)
+        result.dtype, result.ratios = prop.dtype, found.ratios
+        if found.outcome is not None:
+            self.budget.violated = self.budget.violated or found.violated
+            if self.budget.small:
+                self.shrink()
+            outcome = found.outcome
+            result.verdict, result.message = FALSIFIED, outcome.message
+            result.worst_ratio = max(found.worst or 0.0, outcome.ratio)
+            result.counterexample = prop.counterexample(found.case, outcome)
+        elif found.unsupported:
+            result.verdict, result.message, result.reason = INCONCLUSIVE, found.unsupported, found.reason
+        elif not found.examples:
+            result.verdict = INCONCLUSIVE
+            result.message = "no example was judged" + (" in the time given" if found.cut else "")
+        elif not found.effective:
+            result.verdict, result.message, result.reason = INCONCLUSIVE, VACUOUS, Reason.VACUOUS
+        elif found.cut:
+            result.message = f"stopped after {found.examples} examples: the time was over"
+        elif prop.kind in ("value", "gradient") and (mute := found.asked - found.answered):
+            result.message = _mute(sorted(mute), len(found.asked), prop.kind)
+        return result
+
+    def shrink(self) -> None:
+        """Put the simplest example that Hypothesis finds to fail in the same way in the place of the one found."""
+        case, began = self.found.case, time.monotonic()
+        seconds = max(LEAST_SECONDS, min(self.property.seconds, self.budget.shrinking))
+
+        def fails(other: Case) -> bool:
+            return time.monotonic() - began < seconds and self.still_fails(other)
+
+        for turn, strategy in enumerate(self.property.simpler(case)):
+            find(strategy, fails, SIMPLER, self.budget.seed, self.key(f"simple {turn}"))
+            if self.found.case is not case or time.monotonic() - began > seconds:
+                break
+        self.budget.shrinking -= time.monotonic() - began
+
+
+def _mute(names: list[str], of: int, kind: str) -> str:
+    """What a check that conforms has said little of."""
+    these = ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
+    what = "the gradients of" if kind == "gradient" else "the outputs"
+    return f"of {what} {these} ({len(names)} of {of}) no number was large against its bound"
+
+
+# Hypothesis ---------------------------------------------------------------------------------------------------------------
+
+
+def find(
+    strategy: SearchStrategy[Any],
+    fails: Callable[[Any], bool],
+    count: int,
+    seed: int,
+    key: bytes | None,
+    *,
+    shrink: bool = True,
+    generate: bool = True,
+) -> None:
+    """Let Hypothesis look for a draw that fails, the kept ones first, and make it smaller; whoever asks keeps what was found.
+
+    Nothing is printed. A failure that does not occur a second time is no matter here: it has failed.
+    """
+    _prepare_hypothesis()
+    import hypothesis
+    from hypothesis import HealthCheck, Phase, Verbosity
+    from hypothesis.errors import HypothesisException
+
+    phases = [Phase.reuse] + [Phase.generate, Phase.target] * generate + [Phase.shrink] * shrink
+    chosen = hypothesis.settings(
+        max_examples=max(count, 1),
+        database=database() if key is not None else None,
+        deadline=None,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+        print_blob=False,
+        report_multiple_bugs=False,
+        derandomize=False,
+    )
+    with suppress(HypothesisException):
+        hypothesis.find(strategy, fails, settings=chosen, random=Random(seed), database_key=key)
+
+
+@cache
+def _prepare_hypothesis() -> None:
+    """Let Hypothesis keep its notes in the user's cache folder, where nobody else in this process has begun to use it."""
+    if "hypothesis" in sys.modules or "HYPOTHESIS_STORAGE_DIRECTORY" in os.environ:
+        return
+    folder = cache_folder()
+    from hypothesis.configuration import set_hypothesis_home_dir
+
+    if folder is None:
+        import tempfile
+
+        folder = Path(tempfile.gettempdir()) / "attnspec"
+    set_hypothesis_home_dir(folder / "hypothesis")
+
+
+def cache_folder() -> Path | None:
+    """The user's cache folder, or the one that the environment names; None where nothing is to be kept."""
+    named = os.environ.get(CACHE)
+    if named == "":
+        return None
+    if named is not None:
+        return Path(named).expanduser().absolute()
+    from platformdirs import user_cache_dir
+
+    try:
+        return Path(user_cache_dir("attnspec", appauthor=False))
+    except (RuntimeError, OSError):  # a user without a home
+        return None
+
+
+@cache
+def database() -> ExampleDatabase | None:
+    """Hypothesis' database of failing examples; None where nothing is to be kept."""
+    folder = cache_folder()
+    if folder is None:
+        return None
+    _prepare_hypothesis()
+    from hypothesis.database import DirectoryBasedExampleDatabase
+
+    return DirectoryBasedExampleDatabase(folder / "examples")
+
+
+def database_holds(key: bytes) -> list[bytes]:
+    """The draws kept under a key."""
+    kept = database()
+    return [] if kept is None else list(kept.fetch(key))
+
+
+__all__ = ["CACHE", "VACUOUS", "Search", "cache_folder", "find"]
