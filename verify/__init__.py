@@ -10,13 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from verify import adapt
+    from verify import adapt, strategies
     from verify.checking import check
     from verify.faults import Unusable
     from verify.output.script import script
     from verify.report import CheckResult, Counterexample, Report
 
-__all__ = ["CheckResult", "Counterexample", "Report", "Unusable", "adapt", "check", "script"]
+__all__ = ["CheckResult", "Counterexample", "Report", "Unusable", "adapt", "check", "script", "strategies"]
 
 _HOMES = {
     "check": "checking",
@@ -31,8 +31,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'verify' has no attribute {name!r}; it offers {', '.join(__all__)}")
-    if name == "adapt":
-        return import_module("verify.adapt")
+    if name in ("adapt", "strategies"):
+        return import_module(f"verify.{name}")
     return getattr(import_module(f"verify.{_HOMES[name]}"), name)
 
 

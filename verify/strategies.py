@@ -94,14 +94,14 @@ def inputs(
     supported = supported_by(None, stated, sizes, fixed, None)
     supported = replace(supported, within=Ranges.of(stated, ranges, chosen))
     space = Space(stated, masks, supported=supported)
-    passing = Passing(stated, where)
+    passing, plain = Passing(stated, where), Plain(stated, kind, supported, masks, leading, fewer=False)
 
     @st.composite
     def drawn(draw: st.DrawFn) -> Any:
-        plain = Plain(stated, kind, supported, masks, leading)
-        if many == 1 and draw(st.booleans()):
-            every: list[Example] = [draw(plain_examples(plain))]
-        else:
+        every: list[Example] = []
+        if many == 1:  # drawn even where another takes its place, so that a failure can shrink to it
+            every.append(draw(plain_examples(plain)))
+        if not every or draw(st.booleans()):
             every = [space.example(recipe, kind, leading) for recipe in draw(recipes(space, many))]
         layout = draw(st.sampled_from(LAYOUTS if layouts else LAYOUTS[:1]))
         found = [

@@ -20,8 +20,7 @@ from verify.accuracy.grades import accuracy_check
 from verify.mutants import variants
 from verify.properties.judge import Judge
 from verify.report import CONFORMS
-from verify.search.checks import Setting
-from verify.search.search import Clock
+from verify.properties.setting import Setting
 from verify.subject.caller import Caller
 
 from .drawing import FOUR, ONE, TWO, draw, label_lines
@@ -106,7 +105,7 @@ def measured() -> str:
         formula = find(formula_id)
         cells, said = [], ""
         for dtype in ("float32", "bfloat16"):
-            setting = Setting(Judge(formula), Caller(fn, formula), 0, 100, Clock(None))
+            setting = Setting.of(Judge(formula), Caller(fn, formula))
             found = accuracy_check(setting, dtype)
             word = "" if found.verdict == CONFORMS else f" ({found.verdict})"
             details = found.details

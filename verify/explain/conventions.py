@@ -1,0 +1,5 @@
+"""Which conventions a callable follows."""
+
+from verify.search.nearest import combinations
+
+__all__ = ["combinations"]

@@ -1,4 +1,4 @@
-"""Strategies of simple examples, which counterexamples shrink to: plain entries at small sizes, or a failing example made simpler.
+"""Strategies of simple examples, which counterexamples shrink to: plain entries at small sizes, or a failing one made simpler.
 
 Hypothesis shrinks towards the first of each choice: sizes to 1, entries to 0, masks to none, leading dimensions to none.
 """
@@ -45,7 +45,8 @@ class Plain:
         dtype: the type of real entries.
         supported: what the callable supports.
         masks: whether it takes a mask.
-        batch: leading dimensions at most.
+        batch: leading dimensions.
+        fewer: whether they may be smaller.
         outputs: the tensors for which cotangents are drawn.
         given: what a theorem quantifies over besides the inputs.
         derived: sizes that a theorem determines from the others.
@@ -59,6 +60,7 @@ class Plain:
     supported: Supported = EVERY_SIZE
     masks: bool = True
     batch: tuple[int, ...] = ()
+    fewer: bool = True
     outputs: tuple[Tensor, ...] = ()
     given: tuple[Tensor, ...] = ()
     symbols: tuple[Size, ...] = ()
@@ -91,9 +93,11 @@ def plain_examples(draw: st.DrawFn, plain: Plain) -> Example:
     }
     sizes = {**sizes, **{size: whole(expr, sizes) for size, expr in plain.derived.items()}}
     if supported.rules:
-        settled = supported.settled({s: v for s, v in sizes.items()})
+        settled = supported.settled(sizes)
         sizes = {**sizes, **settled}
-    batch = tuple(draw(st.integers(1, min(most, SIZES))) for most in plain.batch)
+    batch = plain.batch
+    if plain.fewer:
+        batch = tuple(draw(st.integers(1, min(most, SIZES))) for most in plain.batch)
     inputs: dict[str, Any] = {}
     fixed = dict(supported.fixed)
     for item in (*formula.inputs, *plain.given):

@@ -54,6 +54,12 @@ class Setting:
     kept: Kept = field(default_factory=Kept)
     paces: dict[Any, float] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, judge: Judge, caller: Caller, *, max_examples: int = 100, seed: int = 0) -> Setting:
+        """A setting of its own, without a limit of time, and a report in which nothing is found yet."""
+        report = Report(judge.formula.id, caller.name, judge.conventions)
+        return cls(judge, caller, report, max_examples, Budget(Clock(None), seed))
+
     @property
     def seed(self) -> int:
         """What determines every example."""

@@ -1,32 +1,27 @@
 """The one loop of all checks: what failed last time first, then planned examples, then those that Hypothesis draws.
 
-A failing example is made small by Hypothesis, and kept in its database in the user's cache folder: the next check of the same
-property tries it first. Nothing is printed, and nothing is written to the folder one works in.
+A failing example is made small by Hypothesis, and kept (:mod:`verify.search.drawing`): the next check of the same property tries
+it first.
 """
 
 from __future__ import annotations
 
-import os
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
-from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING, Any, Generic
+
+from hypothesis import target
 
 from verify.faults import NoGradient, Unsupported
 from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Reason
+from verify.search.drawing import find, is_kept
 from verify.search.found import Budget, Found
 from verify.search.property import Case, NotRunnable, Property
 
 if TYPE_CHECKING:
-    from hypothesis.database import ExampleDatabase
     from hypothesis.strategies import SearchStrategy
 
-CACHE = "ATTNSPEC_CACHE"
-"""The variable of the environment that names the folder of failing examples; where it is empty none are kept."""
 SIMPLER = 250
 """Draws among which a simple counterexample is sought, of each strategy."""
 LEAST_SECONDS = 0.3
@@ -84,8 +79,6 @@ class Search(Generic[Case]):
 
     def hunt(self, drawn: SearchStrategy[Any], count: int, name: str, seed: int) -> None:
         """Let Hypothesis draw groups of examples, towards large ratios, up to the first violation."""
-        from hypothesis import target
-
         found = self.found
 
         first: list[Any] = []
@@ -123,7 +116,7 @@ class Search(Generic[Case]):
 
         for turn, simple in enumerate(self.property.simpler(None)):
             key = self.key(f"simple {turn}")
-            if key is not None and database_holds(key):
+            if is_kept(key):
                 find(simple, fails, SIMPLER, self.budget.seed, key, shrink=False, generate=False)
 
     def still_fails(self, case: Case) -> bool:
@@ -193,90 +186,4 @@ def _mute(names: list[str], of: int, kind: str) -> str:
     return f"of {what} {these} ({len(names)} of {of}) no number was large against its bound"
 
 
-# Hypothesis ---------------------------------------------------------------------------------------------------------------
-
-
-def find(
-    strategy: SearchStrategy[Any],
-    fails: Callable[[Any], bool],
-    count: int,
-    seed: int,
-    key: bytes | None,
-    *,
-    shrink: bool = True,
-    generate: bool = True,
-) -> None:
-    """Let Hypothesis look for a draw that fails, the kept ones first, and make it smaller; whoever asks keeps what was found.
-
-    Nothing is printed. A failure that does not occur a second time is no matter here: it has failed.
-    """
-    _prepare_hypothesis()
-    import hypothesis
-    from hypothesis import HealthCheck, Phase, Verbosity
-    from hypothesis.errors import HypothesisException
-
-    phases = [Phase.reuse] + [Phase.generate, Phase.target] * generate + [Phase.shrink] * shrink
-    chosen = hypothesis.settings(
-        max_examples=max(count, 1),
-        database=database() if key is not None else None,
-        deadline=None,
-        phases=phases,
-        suppress_health_check=list(HealthCheck),
-        verbosity=Verbosity.quiet,
-        print_blob=False,
-        report_multiple_bugs=False,
-        derandomize=False,
-    )
-    with suppress(HypothesisException):
-        hypothesis.find(strategy, fails, settings=chosen, random=Random(seed), database_key=key)
-
-
-@cache
-def _prepare_hypothesis() -> None:
-    """Let Hypothesis keep its notes in the user's cache folder, where nobody else in this process has begun to use it."""
-    if "hypothesis" in sys.modules or "HYPOTHESIS_STORAGE_DIRECTORY" in os.environ:
-        return
-    folder = cache_folder()
-    from hypothesis.configuration import set_hypothesis_home_dir
-
-    if folder is None:
-        import tempfile
-
-        folder = Path(tempfile.gettempdir()) / "attnspec"
-    set_hypothesis_home_dir(folder / "hypothesis")
-
-
-def cache_folder() -> Path | None:
-    """The user's cache folder, or the one that the environment names; None where nothing is to be kept."""
-    named = os.environ.get(CACHE)
-    if named == "":
-        return None
-    if named is not None:
-        return Path(named).expanduser().absolute()
-    from platformdirs import user_cache_dir
-
-    try:
-        return Path(user_cache_dir("attnspec", appauthor=False))
-    except (RuntimeError, OSError):  # a user without a home
-        return None
-
-
-@cache
-def database() -> ExampleDatabase | None:
-    """Hypothesis' database of failing examples; None where nothing is to be kept."""
-    folder = cache_folder()
-    if folder is None:
-        return None
-    _prepare_hypothesis()
-    from hypothesis.database import DirectoryBasedExampleDatabase
-
-    return DirectoryBasedExampleDatabase(folder / "examples")
-
-
-def database_holds(key: bytes) -> list[bytes]:
-    """The draws kept under a key."""
-    kept = database()
-    return [] if kept is None else list(kept.fetch(key))
-
-
-__all__ = ["CACHE", "VACUOUS", "Search", "cache_folder", "find"]
+__all__ = ["VACUOUS", "Search"]

@@ -17,7 +17,7 @@ import torch.nn.functional as F
 
 from spec.language.registry import find
 from verify.accuracy.grade import WORST
-from verify.accuracy.grades import accuracy_check
+from verify.accuracy.grades import AccuracyProperty
 from verify.accuracy.lost_digits import begun, placed
 from verify.checking import check
 from verify.command.commands import do_check
@@ -31,8 +31,8 @@ from verify.oracle import Oracle
 from verify.output.table import accuracy, overall, table, verdict_of
 from verify.properties.judge import Judge
 from verify.report import IMPRECISE, CheckResult, Report
-from verify.search.search import Clock
 from verify.properties.setting import Setting
+from verify.search.loop import Search
 from verify.subject.caller import Caller
 
 ATTENTION, SOFTMAX = "attention.scaled_dot_product", "attention.softmax"
@@ -41,8 +41,9 @@ ATTENTION, SOFTMAX = "attention.scaled_dot_product", "attention.softmax"
 def graded(fn: Any, formula_id: str, dtype: str = "float32", seed: int = 0, **options: Any) -> CheckResult:
     """The accuracy check of a callable alone."""
     formula = find(formula_id)
-    setting = Setting(Judge(formula), Caller(fn, formula), seed, 32, Clock(None))
-    return accuracy_check(setting, dtype, **options)
+    setting = Setting.of(Judge(formula), Caller(fn, formula), max_examples=32, seed=seed)
+    (result,) = Search(AccuracyProperty(setting, dtype, **options), setting.budget).run()
+    return result
 
 
 def coarse_scores(dtype: torch.dtype, from_: int = 128) -> Any:
@@ -380,7 +381,7 @@ def test_a_number_alone_is_graded_at_several_examples_that_are_less_wide():
         return held(each, torch.float16, 64)[asked].mean() if asked.any() else s.sum() * 0
 
     for seed in range(3):
-        found = graded(loss, "objectives.cross_entropy", seed=seed, gradients=False)
+        found = graded(loss, "objectives.cross_entropy", seed=seed)
         assert found.verdict == "imprecise"
         assert found.details["grades"]["value, wide sizes"]["entries"] > 8
 
@@ -411,9 +412,9 @@ def test_more_samples_are_asked_for_where_half_of_them_do_not_settle_it(
         return error(self, flat, inputs, precision, samples, seed)
 
     monkeypatch.setattr(Oracle, "error", counted)
-    graded(lambda s: s.softmax(-1), SOFTMAX, "float32", gradients=False)
+    graded(lambda s: s.softmax(-1), SOFTMAX, "float32")
     careful = list(asked.values())
     asked.clear()
-    graded(lambda s: s.half().softmax(-1).to(s.dtype), SOFTMAX, "float32", gradients=False)
+    graded(lambda s: s.half().softmax(-1).to(s.dtype), SOFTMAX, "float32")
     assert {8} in careful
     assert {8, 16} in asked.values()

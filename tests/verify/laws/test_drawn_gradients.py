@@ -10,13 +10,13 @@ import pytest
 
 from impl.attention import hard
 from spec.language.registry import find, formulas
-from verify.laws.drawn_gradients import drawn_gradient_check, given_the_draw
+from verify.laws.drawn_gradients import DrawnGradientProperty, given_the_draw
 from verify.mutants import sampling
 from verify.output.script import script
 from verify.properties.judge import Judge
 from verify.properties.slopes import JUDGED
-from verify.search.search import Clock
 from verify.properties.setting import Setting
+from verify.search.loop import Search
 from verify.subject.caller import Caller
 
 HARD = "attention.hard"
@@ -25,7 +25,9 @@ HARD = "attention.hard"
 def found(fn, dtype="float64", conventions=None):
     """The check of a variant of hard attention."""
     judge = Judge(find(HARD), conventions)
-    return drawn_gradient_check(Setting(judge, Caller(fn, judge.formula), 0, 60, Clock(None)), dtype)
+    setting = Setting.of(judge, Caller(fn, judge.formula), max_examples=60)
+    (result,) = Search(DrawnGradientProperty(setting, dtype), setting.budget).run()
+    return result
 
 
 @pytest.mark.parametrize("dtype", JUDGED)

@@ -28,7 +28,7 @@ from tests.verify.wrong_products import (
 )
 from verify import check
 from verify.inputs.examples import Example, Space
-from verify.properties.gradient_scenarios import scattered, turned
+from verify.inputs.layouts import transposed, with_gaps
 from verify.properties.judge import Judge
 from verify.properties.leaks import unread
 from verify.properties.scenarios import applicable
@@ -278,10 +278,10 @@ def test_leaks_between_rows_are_noted_not_judged():
 def test_rearranged_tensors_hold_the_same_values():
     """Scattered and turned tensors differ in strides only."""
     x = torch.arange(12.0).reshape(3, 4)
-    for change in (scattered, turned):
+    for change in (with_gaps, turned):
         assert torch.equal(change(x), x)
         assert not change(x).is_contiguous()
-    assert scattered(torch.tensor(1.0)).shape == ()
+    assert with_gaps(torch.tensor(1.0)).shape == ()
 
 
 def test_a_law_has_its_own_scenarios():

@@ -17,9 +17,10 @@ from spec.normalization.layer_norm import i as p
 from spec.similarity.dot import dot
 from verify.mutants.heads import packed_projections
 from verify.properties.judge import Judge
-from verify.search.search import Clock
 from verify.properties.setting import Setting
-from verify.search.theorem_checks import theorem_check
+from verify.properties.theorem_property import TheoremProperty
+from verify.search.loop import Search
+from verify.search.property import NotRunnable
 from verify.subject.caller import Caller
 
 (t,) = indices("t")
@@ -62,10 +63,22 @@ BETA = Theorem(
 )
 
 
+def tried(setting, theorem, kinds):
+    """The result of a theorem, or why it was not run."""
+    prop = TheoremProperty(setting, theorem, kinds)
+    if reason := prop.reason_against():
+        return reason
+    try:
+        (result,) = Search(prop, setting.budget).run()
+    except NotRunnable as said:
+        return str(said)
+    return result
+
+
 def run(fn, formula, theorem, seed=0, **conventions):
     """The result of running a theorem on a callable."""
-    setting = Setting(Judge(formula, conventions), Caller(fn, formula), seed, 100, Clock(None))
-    return theorem_check(setting, theorem, ["float64", "float32"])
+    setting = Setting.of(Judge(formula, conventions), Caller(fn, formula), seed=seed)
+    return tried(setting, theorem, ["float64", "float32"])
 
 
 CASES = [
@@ -204,8 +217,8 @@ def test_where_a_theorem_speaks_of_an_inner_line_the_statements_own_stands_there
     theorem = find("attention.local").theorems["outside_the_window"]
     judge = Judge(find("attention.local"))
     for callable_, verdict in ((local, "conforms"), (no_cut, "falsified")):
-        setting = Setting(judge, Caller(callable_, judge.formula), 0, 40, Clock(None))
-        result = theorem_check(setting, theorem, ["float64"])
+        setting = Setting.of(judge, Caller(callable_, judge.formula), max_examples=40)
+        result = tried(setting, theorem, ["float64"])
         assert not isinstance(result, str)
         assert result.verdict == verdict
 
@@ -215,6 +228,6 @@ def test_a_theorem_about_inner_lines_alone_is_not_run() -> None:
     from impl.attention import local
 
     judge = Judge(find("attention.local"))
-    setting = Setting(judge, Caller(local, judge.formula), 0, 40, Clock(None))
-    said = theorem_check(setting, judge.formula.theorems["gaussian"], ["float64"])
+    setting = Setting.of(judge, Caller(local, judge.formula), max_examples=40)
+    said = tried(setting, judge.formula.theorems["gaussian"], ["float64"])
     assert said == "about lines that a callable does not return"

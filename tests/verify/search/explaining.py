@@ -11,7 +11,6 @@ from spec.language.registry import find
 from verify.properties.judge import Judge
 from verify.search.evidence import Evidence
 from verify.search.hints import Explained, wrong_values
-from verify.search.search import Clock
 from verify.properties.setting import Setting
 from verify.subject.caller import Caller
 from verify.subject.ending import listening
@@ -28,7 +27,7 @@ def why(fn: Callable[..., Any], formula_id: str, seed: int = 0) -> Explained:
 def probed(probe: Callable[[Evidence], T], fn: Callable[..., Any], formula_id: str, seed: int = 0) -> T:
     """What a probe says of the evidence about a callable."""
     formula = find(formula_id)
-    setting = Setting(Judge(formula), Caller(fn, formula), seed, 100, Clock(None))
+    setting = Setting.of(Judge(formula), Caller(fn, formula), seed=seed)
     with listening(), one_thread(), what_exists_kept():
         return probe(Evidence(setting, ["float64", "float32"]))
 

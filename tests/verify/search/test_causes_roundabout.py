@@ -16,7 +16,6 @@ from tests.verify.search.explaining import why
 from verify.properties.judge import Judge
 from verify.search.causes.table import SLOPES, cause
 from verify.search.evidence import Evidence
-from verify.search.search import Clock
 from verify.properties.setting import Setting
 from verify.subject.caller import Caller
 
@@ -86,7 +85,7 @@ def test_a_function_in_a_roundabout_way_is_named(formula: str, fn: Callable[...,
 def slopes(fn: Callable[..., Any], formula_id: str) -> str:
     """What explains wrong gradients of a callable."""
     formula = find(formula_id)
-    setting = Setting(Judge(formula), Caller(fn, formula), 0, 100, Clock(None))
+    setting = Setting.of(Judge(formula), Caller(fn, formula))
     return cause(Evidence(setting, ["float64", "float32"]), SLOPES)
 
 

@@ -15,7 +15,7 @@ import impl.normalization
 import impl.positional
 import impl.scores
 from verify import check
-from verify.search.searches import LATER
+from verify.properties.plain_calls import LATER
 
 pytestmark = pytest.mark.usefixtures("ungraded")
 

@@ -11,7 +11,7 @@ from verify.mutants import variants
 from verify.properties.judge import Judge
 from verify.properties.slopes import differentiable, expected_gradients, with_cotangents
 from verify.properties.values import EFFECTIVE
-from verify.search.search import PLAIN
+from verify.properties.plain_calls import YOUNG
 
 pytestmark = pytest.mark.usefixtures("ungraded")
 
@@ -33,7 +33,7 @@ def test_every_gradient_of_a_deep_model_is_somewhere_large_against_its_bound(for
     """In float64; at ordinary sizes and parameters the bound of a whole model is infinite."""
     judge = Judge(find(formula_id))
     space, names, said = Space(judge.formula, moderate=True), differentiable(judge), set()
-    for recipe in space.plain(PLAIN, 1):
+    for recipe in space.plain(YOUNG, 1):
         example = with_cotangents(judge, space.example(recipe, "float64"), recipe.seed)
         assert 1 not in example.sizes.values()
         assert example.regime.startswith(YOUNG)

@@ -13,7 +13,6 @@ from verify import check
 from verify.inputs.examples import members
 from verify.properties.judge import Judge
 from verify.search.ranges import Candidate, RangeSearch
-from verify.search.search import Clock
 from verify.properties.setting import Setting
 from verify.subject.caller import Caller
 
@@ -87,7 +86,7 @@ def test_a_mistake_at_every_size_has_no_range(fn, formula_id):
 def test_a_size_is_that_of_the_largest_member_of_a_batch():
     """What a search within limits finds may be a batch, wherever in it the largest data are."""
     formula = find("recurrent.gru")
-    setting = Setting(Judge(formula), Caller(impl.recurrent.gru, formula), 0, 100, Clock(None))
+    setting = Setting.of(Judge(formula), Caller(impl.recurrent.gru, formula))
     search = RangeSearch(setting, ["float64"], gradients=False)
     (recipe,) = search.space.plan(1, 0)
     example = search.space.example(recipe, "float64", (2, 3))

@@ -9,7 +9,7 @@ import torch
 import impl.attention
 import impl.scores
 from verify import check
-from verify.search.shrink import significant
+from verify.inputs.simplest import shortened
 
 pytestmark = pytest.mark.usefixtures("ungraded")
 
@@ -50,7 +50,7 @@ def test_gradients_shrink_with_their_cotangents():
 
 def test_significant_digits():
     """Rounded to so many digits after the first; zero and large numbers too."""
-    assert significant(np.array([0.01234, -5678.0, 0.0, 1e300]), 1).tolist() == [0.012, -5700.0, 0.0, 1e300]
+    assert shortened(np.array([0.01234, -5678.0, 0.0, 1e300]), 1).tolist() == [0.012, -5700.0, 0.0, 1e300]
 
 
 def test_it_shrinks_under_rules_for_the_sizes():
