@@ -14,8 +14,6 @@ from spec.language.own import address_of
 from spec.language.procedure import Procedure
 from spec.language.registry import procedure_ids, procedures
 from verify.accuracy.grades import LARGE
-from verify.adapt.adapter import Bound
-from verify.adapt.plain import plain
 from verify.edges import split, split_auto
 from verify.faults import Unusable
 from verify.inputs.kept_examples import KEPT
@@ -24,7 +22,7 @@ from verify.inputs.ranges import Ranges
 from verify.laws.reasons import reasons
 from verify.planning import Work, graded, plan_of
 from verify.properties.judge import Judge
-from verify.report import CONFORMS, CheckResult, Counterexample, Report, options_said, versions
+from verify.report import CONFORMS, CheckResult, Report, options_said, versions
 from verify.search.at_sizes import ONLY_WHERE
 from verify.search.causes.extremes import INSIDE
 from verify.search.edge_checks import offences, other_draws
@@ -51,9 +49,12 @@ from verify.subject.options import (
     whole_number,
 )
 from verify.subject.sandbox import default_device_aside, one_thread, what_exists_kept
-from verify.subject.signature import given_lines
 
 Progress = Callable[[str, int, int], None]
+SETTINGS = (
+    "max_examples", "seed", "dtypes", "device", "sizes", "fixed", "few_shapes", "ranges", "accuracy", "compile",
+)  # fmt: skip
+"""The arguments of a check that a report keeps, beside the conventions, so that it can be made again."""
 RAISED = re.compile(r" raised (\w+(?:\.\w+)*(?:: .*?)?) for \w", re.DOTALL)
 """What was raised, in the message of a check."""
 
@@ -167,6 +168,10 @@ def check(
         sizes=str(supported),
         edges=edges,
         within=str(supported.within or ""),
+        settings={
+            "formula": address_of(formula.id) or formula.id,
+            **{name: given[name] for name in SETTINGS},
+        },
     )
     if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
         report.notes.append(f"{caller.name} takes no mask: checked without masks")
@@ -229,42 +234,11 @@ def check(
     if seeking and why.changes:
         return _found(given, why, asked or {}, judge, started)
     for each in report.checks:
-        if each.counterexample is not None:
-            each.counterexample.fixed = dict(supported.fixed)
-            each.counterexample.left_out = sorted(caller.left_out)
-            each.counterexample.by_name = caller.taken.by_name
-            each.counterexample.adapted = hasattr(caller.fn, "adapted")
-            if each.counterexample.adapted and each.counterexample.got is not None:
-                each.counterexample.plainly = _plainly(caller, each.counterexample, each.kind == "gradient")
-        elif each.again is not None and (
-            hasattr(caller.fn, "adapted") or caller.left_out or caller.taken.by_name
-        ):
-            each.again = each.again[0], f"{_called(caller)}{each.again[1]}"
+        if each.counterexample is not None and each.kind in ("value", "gradient"):
+            each.counterexample.call = caller.plain_call(each.counterexample.inputs)
     report.remembered = judge.oracle.leave()
     report.seconds = time.perf_counter() - started
     return report
-
-
-def _called(caller: Caller) -> str:
-    """Lines that make of ``checked`` what takes the formula's inputs."""
-    lines = []
-    if hasattr(caller.fn, "adapted"):
-        fixed = f".restricted(fixed={dict(caller.fixed)!r})" if caller.fixed else ""
-        lines.append(
-            f'checked = checked{fixed}.for_formula("{address_of(caller.formula.id) or caller.formula.id}")'
-        )
-    if caller.left_out or caller.taken.by_name:
-        lines += [*given_lines(caller.formula, caller.left_out, caller.taken.by_name, "checked"), "", ""]
-    return "\n".join([*lines, ""])
-
-
-def _plainly(caller: Caller, example: Counterexample, grad: bool) -> str:
-    """What an adapter does at a counterexample, in plain lines; none where it cannot be written, or is no longer to be called."""
-    if caller.hung or not isinstance(caller.fn, Bound):
-        return ""
-    arguments = caller.arguments(example.inputs, example.dtype, grad, example.generator_seed)
-    items = zip(caller.formula.inputs, arguments, strict=False)
-    return plain(caller.fn, [value for item, value in items if str(item) not in caller.left_out])
 
 
 def _found(

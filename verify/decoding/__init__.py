@@ -5,6 +5,5 @@
 """
 
 from verify.decoding.checking import check_procedure
-from verify.decoding.replaying import script
 
-__all__ = ["check_procedure", "script"]
+__all__ = ["check_procedure"]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 from spec.language.arrays import Tensor
 from spec.language.evaluation.dimensions import Size
@@ -15,13 +13,11 @@ from verify.properties.judge import Judge
 from verify.properties.outcome import Outcome
 from verify.properties.slopes import JUDGED, differentiable
 from verify.properties.values import judge_value
-from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Kind, Played
+from verify.report import CONFORMS, FALSIFIED, INCONCLUSIVE, CheckResult, Counterexample, Kind
 from verify.search.search import Found, Probe
 from verify.search.searches import gradient_search, value_search
 from verify.search.setting import Setting
 from verify.search.shrink import SECONDS, Shrinker, declarations
-from verify.subject.caller import Caller
-from verify.subject.playing import played_scene
 
 VACUOUS = "vacuous: the bound was never small against a value"
 """What is said of a check that no example had a bearing on."""
@@ -75,12 +71,8 @@ def concluded(
     more: tuple[Tensor, ...] = (),
     fixed: set[Size] | None = None,
     shrinking: float = SECONDS,
-    played: Callable[[Example], Played | None] | None = None,
 ) -> CheckResult:
-    """The result of a search: shrinks a violation, names a vacuous check and an unsupported type.
-
-    ``played`` writes the calls of an example down; where it is left out, those of the ``probe``.
-    """
+    """The result of a search: shrinks a violation, names a vacuous check and an unsupported type."""
     kept = dtype if setting.judge.real else found.returned or dtype
     result = CheckResult(
         name, kind, CONFORMS, found.examples, found.worst, found.share, dtype=kept, ratios=found.ratios
@@ -101,13 +93,6 @@ def concluded(
         result.verdict, result.message = FALSIFIED, outcome.message
         result.worst_ratio = max(found.worst or 0.0, outcome.ratio)
         result.counterexample = counterexample(setting.judge, example, outcome)
-        if kind == "theorem":
-            result.counterexample.calls = {
-                "sizes": {str(size): value for size, value in example.sizes.items()}
-            }
-        if setting.small and (played is not None or outcome.got is None):
-            probed = partial(played_at, setting.caller, probe)
-            result.counterexample.played = (played or probed)(example)
     elif found.unsupported:
         result.verdict, result.message = INCONCLUSIVE, found.unsupported
     elif not found.examples:
@@ -131,11 +116,6 @@ def _mute(names: list[str], of: int, kind: str) -> str:
     return f"of {what} {these} ({len(names)} of {of}) no number was large against its bound"
 
 
-def played_at(caller: Caller, play: Probe, example: Example) -> Played | None:
-    """What is done with a callable at an example, in lines, if it can be written."""
-    return played_scene(caller, lambda: play(example).fails)
-
-
 def counterexample(judge: Judge, example: Example, outcome: Outcome) -> Counterexample:
     """A failing example as it is reported."""
     masked = judge.formula.inputs and judge.formula.is_mask(judge.formula.inputs[-1])
@@ -156,4 +136,6 @@ def counterexample(judge: Judge, example: Example, outcome: Outcome) -> Countere
         regime=example.regime,
         generator_seed=example.generator_seed if generator else None,
         cotangents=dict(example.cotangents) or None,
+        sizes={str(size): value for size, value in example.sizes.items()},
+        turn=example.turn,
     )

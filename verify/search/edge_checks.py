@@ -13,7 +13,6 @@ import numpy as np
 from verify.edges import ARITHMETIC, EDGES, GENERATOR, STRICT, UNREAD
 from verify.faults import Fault, Unsupported
 from verify.properties.leaks import leaks, unread
-from verify.properties.offending import played_offence
 from verify.properties.values import judge_call, judge_value
 from verify.report import (
     CONFORMS,
@@ -133,7 +132,6 @@ def offences(setting: Setting, report: Report) -> None:
                 dict(setting.judge.conventions),
                 violates=title,
                 calls={"offence": "generator" if offence is drawn else key},
-                played=played_offence(setting.judge, setting.caller, offence),
             )
         elif not setting.caller.answered:
             result.verdict, result.message = INCONCLUSIVE, "no call has returned"

@@ -16,7 +16,7 @@ from verify.properties.scenarios import Scenario, applicable
 from verify.properties.slopes import announce, with_cotangents
 from verify.properties.values import judge_value
 from verify.report import FALSIFIED, INCONCLUSIVE, CheckResult
-from verify.search.checks import concluded, played_at
+from verify.search.checks import concluded
 from verify.search.search import Found
 from verify.search.setting import Setting
 from verify.search.shrink import SECONDS
@@ -163,13 +163,10 @@ def robustness_check(
         return None
     dtype = found.example.dtype if found.example else dtypes[0]
     name = f"robustness: {scenario.name}"
-    written = partial(played_at, caller, partial(scenario.play, judge, caller))
-    result = concluded(setting, name, "robustness", dtype, found, probe, shrinking=shrinking, played=written)
+    result = concluded(setting, name, "robustness", dtype, found, probe, shrinking=shrinking)
     result.dtype = None
     if result.counterexample is not None:
         result.counterexample.calls = {"scenario": scenario.name}
-        if found.example is not None and found.example.turn:
-            result.counterexample.calls["turn"] = found.example.turn
     if skipped and not found.effective and result.verdict != FALSIFIED:
         result.verdict, result.message = INCONCLUSIVE, "plain calls fail on these examples already"
     return result

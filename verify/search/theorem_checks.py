@@ -19,7 +19,6 @@ from verify.inputs.examples import Example, Recipe, Space
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.properties.judge import Judge
 from verify.properties.outcome import Outcome
-from verify.properties.relations import played_theorem
 from verify.properties.slopes import JUDGED
 from verify.properties.substitutions import NotRunnable
 from verify.properties.theorems import (
@@ -159,9 +158,8 @@ def theorem_check(setting: Setting, theorem: Theorem, dtypes: list[str]) -> Chec
         if tensor.domain == "permutation":
             fixed = fixed.union(*(symbols_in(size) for size in tensor.shape))
     dtype = found.example.dtype if found.example else dtypes[0]
-    written = partial(played_theorem, judge, caller, theorem)
     name = f"theorem {theorem.name}"
-    result = concluded(setting, name, "theorem", dtype, found, probe, theorem.given, fixed, played=written)
+    result = concluded(setting, name, "theorem", dtype, found, probe, theorem.given, fixed)
     if result.message == VACUOUS and not caller.takes_mask and _masked(theorem):
         return "the callable takes no mask"
     result.dtype = None if found.example is None else dtype
