@@ -87,9 +87,6 @@ def _inputs(formula: Formula, example: Counterexample) -> list[str]:
         if not re.search(rf"\b{name}\b", example.call):
             continue
         value = example.inputs.get(name)
-        if getattr(item, "role", "") == "generator":
-            lines.append(f"{name} = torch.Generator().manual_seed({example.generator_seed or 0})")
-            continue
         if getattr(item, "role", "") in ("data", "parameter"):
             value = np.asarray(value)  # a number in the place of an array without axes
         lines.append(f"{name} = {literal(value, example.dtype)}")
@@ -113,13 +110,11 @@ def _gradient(formula: Formula, example: Counterexample) -> list[str]:
     names = [str(item) for item in formula.inputs if re.search(rf"\b{item}\b", example.call)]
     real = [n for n in names if getattr(example.inputs.get(n), "dtype", None) == np.float64]
     seeds = ", ".join(literal(value, example.dtype) for value in cotangents.values())
-    drawn = formula.law is not None  # what is drawn has no gradient
     return [
         f"for leaf in ({', '.join(real)},):",
         "    leaf.requires_grad_()",
         f"result = {example.call}",
         "outputs = list(result) if isinstance(result, (tuple, list)) else [result]",
-        *(["outputs = [output for output in outputs if output.is_floating_point()]"] if drawn else []),
         f"cotangents = [{seeds}]",
         "pairs = [pair for pair in zip(outputs, cotangents) if pair[0].requires_grad]",
         "outputs, cotangents = [pair[0] for pair in pairs], [pair[1] for pair in pairs]",

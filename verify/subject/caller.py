@@ -225,7 +225,11 @@ class Caller:
             for item in self.formula.tensors
             if item.role == "data" and item.name in inputs
         }
-        if hasattr(fn, "adapted") or (self.leading and not lead <= set(self.leading)):
+        if (
+            self.formula.law is not None
+            or hasattr(fn, "adapted")
+            or (self.leading and not lead <= set(self.leading))
+        ):
             return ""
         passed = [str(item) for item in self.formula.inputs if str(item) not in self.left_out]
         if self.formula.inputs and self.formula.is_mask(self.formula.inputs[-1]):
