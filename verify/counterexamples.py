@@ -55,7 +55,6 @@ from verify.telling import brief, falsified_lines, first
 
 STATES = 8
 """States of the global random generators that are tried, where a callable draws from them."""
-Subject = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -125,10 +124,9 @@ def read(path: Path) -> dict[str, Any]:
 
 def replay(
     source: Mapping[str, Any] | Report,
-    fn: Subject | None = None,
+    fn: Callable[..., Any] | None = None,
     *,
     target: str | None = None,
-    adapter: Path | None = None,
 ) -> Replay:
     """Make the calls of a counterexample again, and judge them again.
 
@@ -136,7 +134,6 @@ def replay(
         source: what :func:`document` or ``--json`` has written, ``Report.to_dict()``, or a report.
         fn: the callable; by default the one that failed, imported from where it was.
         target: ``MODULE:CALLABLE`` in its place, such as a mended one.
-        adapter: with ``target``: the file that says how a module is built and called.
 
     Raises:
         Unusable: the document is damaged or holds no failure, or the callable is not found or cannot be called; one line.
@@ -144,7 +141,7 @@ def replay(
     try:
         report, was = _failure(source.to_dict() if isinstance(source, Report) else source)
         stated = statement(report.get("settings", {}).get("formula") or report["formula_id"])
-        fn = fn or _callable(report, target, adapter)
+        fn = fn or _callable(report, target)
         name = target or report["target"]
         with listening(), one_thread(), what_exists_kept(), default_device_aside():
             now = _checked(stated, fn, report, was, name)
@@ -180,7 +177,7 @@ def _failure(source: Mapping[str, Any]) -> tuple[Mapping[str, Any], CheckResult]
     raise Unusable("nothing in it is falsified, so there is nothing to replay")
 
 
-def _callable(report: Mapping[str, Any], target: str | None, adapter: Path | None) -> Subject:
+def _callable(report: Mapping[str, Any], target: str | None) -> Callable[..., Any]:
     """The callable that failed, or the one named in its place.
 
     Raises:
@@ -188,14 +185,14 @@ def _callable(report: Mapping[str, Any], target: str | None, adapter: Path | Non
         Unusable: it is not known where it was.
     """
     if target is not None:
-        return callable_at(target, adapter)
+        return callable_at(target)
     listed = [each for each in chosen([report["formula_id"]]) if each.label == report["target"]]
     if listed:
         return listed[0].load()
     if not report.get("importable"):
         raise Unusable(f"it is not known where {report['target']} is; name it: --target MODULE:CALLABLE")
     try:
-        return callable_at(report["importable"], report.get("adapter"))
+        return callable_at(report["importable"])
     except Unloadable as error:
         raise Unusable(f"{error} (--target MODULE:CALLABLE says where it is now)") from None
 
@@ -218,7 +215,11 @@ def _changes(stated: Formula | Procedure, report: Mapping[str, Any]) -> list[str
 
 
 def _checked(
-    stated: Formula | Procedure, fn: Subject, report: Mapping[str, Any], was: CheckResult, name: str
+    stated: Formula | Procedure,
+    fn: Callable[..., Any],
+    report: Mapping[str, Any],
+    was: CheckResult,
+    name: str,
 ) -> CheckResult:
     """The failed check, made again: at its example, or, where no single one shows the failure, from its seed."""
     found = was.counterexample
@@ -318,7 +319,7 @@ def _example(judge: Judge, was: CheckResult, found: Counterexample, caller: Call
     )  # fmt: skip
 
 
-def _asked(procedure: Procedure, fn: Subject, was: CheckResult) -> CheckResult:
+def _asked(procedure: Procedure, fn: Callable[..., Any], was: CheckResult) -> CheckResult:
     """The check of a procedure at its case."""
     assert was.counterexample is not None
     calls = was.counterexample.calls
@@ -344,7 +345,11 @@ def _tuples(value: Any) -> Any:
 
 
 def _made_again(
-    stated: Formula | Procedure, fn: Subject, report: Mapping[str, Any], was: CheckResult, name: str
+    stated: Formula | Procedure,
+    fn: Callable[..., Any],
+    report: Mapping[str, Any],
+    was: CheckResult,
+    name: str,
 ) -> CheckResult:
     """The check of this name in a whole check with the same seed and settings; where it is not made, what else fails."""
     settings = {key: value for key, value in report.get("settings", {}).items() if key in SETTINGS}

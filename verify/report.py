@@ -220,7 +220,7 @@ class Report:
     ``found``: what of the conventions was found by trying, since ours do not hold;
     ``within``: the range that was declared; ``range``: that in which a falsified callable conforms;
     ``not_run``: theorems, each with the reason; ``leading``: how many leading dimensions it takes, where not any number;
-    ``settings``: the other arguments of the check, as JSON has them; ``adapter``: the table by which the callable is adapted;
+    ``settings``: the other arguments of the check, as JSON has them;
     ``unfinished``: how much was done where time ran out; ``remembered``: how many answers of the statement former runs have left.
     """
 
@@ -249,7 +249,6 @@ class Report:
     range: Range | None = None
     unfinished: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
-    adapter: dict[str, Any] | None = None
     remembered: int = 0
 
     def has(self, name: str, says: str, option: str = "") -> None:

@@ -218,7 +218,7 @@ def do_check(given: argparse.Namespace) -> int:
         from verify.deviations import Judgement
         from verify.oracle import oracle_for
         from verify.output.table import print_report, print_table, table
-        from verify.subject.loading import Unloadable, adapter_table, callable_at
+        from verify.subject.loading import Unloadable, callable_at
 
         prepare(formula, more)
     try:
@@ -234,7 +234,6 @@ def do_check(given: argparse.Namespace) -> int:
         )
         report = run_check(call, formula.id, **more)
     report.target = report.importable = given.where
-    report.adapter = adapter_table(given.adapter)
     status = {"falsified": FALSIFIED, "inconclusive": NOTHING}.get(report.verdict, CONFORMS)
     # Written before it is shown: a reader who has seen enough (`| head`) ends the command.
     record(given, "check", status, [report], Judgement(), [], [], False)

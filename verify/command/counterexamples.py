@@ -23,7 +23,7 @@ def do_replay(given: argparse.Namespace) -> int:
     """Replay a counterexample, and say whether the failure still occurs."""
     from verify.counterexamples import read, replay
 
-    found = replay(read(given.file), target=given.target, adapter=given.adapter)
+    found = replay(read(given.file), target=given.target)
     print(found)  # noqa: T201
     return {"falsified": FALSIFIED, "conforms": CONFORMS}.get(found.verdict, NOTHING)
 

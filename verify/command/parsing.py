@@ -320,12 +320,6 @@ def parser() -> Parser:
         metavar="MODULE:CALLABLE",
         help="the callable that is called (default: the one that failed, where it was)",
     )
-    again.add_argument(
-        "--adapter",
-        type=Path,
-        metavar="F.toml",
-        help="with --target: how a module's class is built and called",
-    )
 
     command("list", "list formulas and targets", "  attnspec list")
     show = command(

@@ -70,7 +70,7 @@ def perform(task: Task) -> TaskResult:
     began = time.perf_counter()
     _turn_to(task.formula_id)
     from verify.faults import Absent, Unusable, complaint
-    from verify.subject.loading import Unloadable, adapter_table
+    from verify.subject.loading import Unloadable
 
     try:
         from verify.checking import check
@@ -79,7 +79,7 @@ def perform(task: Task) -> TaskResult:
         report = check(call, task.formula_id, **{**task.options, **more, "name": task.label})
         report.target = task.label
         if task.address:
-            report.importable, report.adapter = task.address, adapter_table(task.adapter)
+            report.importable = task.address
         outcome = TaskResult(task, report)
     except KeyboardInterrupt:
         raise

@@ -10,7 +10,7 @@ import torch
 
 from spec.language.formula import Formula
 from spec.language.registry import find
-from verify.report import FALSIFIED, CheckResult, Counterexample, Report
+from verify.report import CheckResult, Counterexample, Report
 
 PLACEHOLDER = "your_module:your_function"
 WRITTEN_OUT = 400
@@ -29,13 +29,12 @@ def script(subject: Report | CheckResult, target: str | None = None, formula_id:
     Raises:
         ValueError: nothing failed that one plain call shows; ``attnspec replay`` replays any failure.
     """
-    checks, leading = [subject], False
     if isinstance(subject, Report):
-        formula_id, target = subject.formula_id, target or subject.importable
-        checks = [check for check in subject.checks if check.verdict == FALSIFIED]
-        leading = any(check.leads and not _plain(check) for check in checks)
-    shown = [check for check in checks if _plain(check)]
-    if not shown or leading or formula_id is None:
+        formula_id, target, failed = subject.formula_id, target or subject.importable, subject.falsified
+    else:
+        failed = [subject]
+    shown = [check for check in failed if _plain(check)]
+    if not shown or formula_id is None or any(check.leads for check in failed if check not in shown):
         raise ValueError(
             f"{formula_id}: no failure of one plain call, so there is no script (attnspec replay replays any failure)"
         )

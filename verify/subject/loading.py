@@ -55,19 +55,14 @@ def callable_at(where: str, adapter: Path | Mapping[str, Any] | None = None) -> 
             raise Unloadable(f"{module_name}: reading {attribute!r} raised {_short(error)}") from None
     if not callable(found):
         raise Unloadable(f"{where} is not callable: it is {_an(type(found).__name__)}")
-    table = adapter_table(adapter)
-    if table is not None:
-        return from_table(found, table, str(adapter) if isinstance(adapter, Path) else where)
+    if adapter is not None:
+        table = adapter if isinstance(adapter, Mapping) else table_at(adapter)
+        return from_table(found, table, where if isinstance(adapter, Mapping) else str(adapter))
     if isinstance(found, type):
         raise Unloadable(
             f"{where} is a class; name a function or an instance of it made in the module, or say with --adapter how it is built"
         )
     return _made(found, where)
-
-
-def adapter_table(adapter: Path | Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The table of an adapter, read from its file if that is what is given."""
-    return table_at(adapter) if isinstance(adapter, Path) else None if adapter is None else dict(adapter)
 
 
 def gives_the_callable(found: Any) -> bool:
