@@ -91,18 +91,6 @@ class Replay:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
-def document(report: Report) -> dict[str, Any]:
-    """The failure of a report that is told first, with all that it takes to replay it, as JSON has it.
-
-    Raises:
-        ValueError: nothing is falsified.
-    """
-    if not report.falsified:
-        raise ValueError(f"{report.formula_id}: nothing is falsified, so there is no counterexample")
-    checks = [first(report.falsified).to_dict()]
-    return {"schema_version": SCHEMA_VERSION, **report.to_dict(), "checks": checks}
-
-
 def read(path: Path) -> dict[str, Any]:
     """The document in a file.
 
@@ -131,7 +119,7 @@ def replay(
     """Make the calls of a counterexample again, and judge them again.
 
     Args:
-        source: what :func:`document` or ``--json`` has written, ``Report.to_dict()``, or a report.
+        source: a report, ``Report.counterexample()``, or what ``--json`` has written.
         fn: the callable; by default the one that failed, imported from where it was.
         target: ``MODULE:CALLABLE`` in its place, such as a mended one.
 
@@ -139,13 +127,13 @@ def replay(
         Unusable: the document is damaged or holds no failure, or the callable is not found or cannot be called; one line.
     """
     try:
-        report, was = _failure(source.to_dict() if isinstance(source, Report) else source)
+        report, was = _find_failure(source.to_dict() if isinstance(source, Report) else source)
         stated = statement(report.get("settings", {}).get("formula") or report["formula_id"])
-        fn = fn or _callable(report, target)
+        fn = fn or _load_callable(report, target)
         name = target or report["target"]
         with listening(), one_thread(), what_exists_kept(), default_device_aside():
-            now = _checked(stated, fn, report, was, name)
-        return Replay(stated.id, name, was, now, _changes(stated, report))
+            now = _judge_again(stated, fn, report, was, name)
+        return Replay(stated.id, name, was, now, _list_changes(stated, report))
     except (UnknownFormula, Unloadable) as error:
         raise Unusable(str(error)) from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration) as error:
@@ -155,7 +143,7 @@ def replay(
         ) from error
 
 
-def _failure(source: Mapping[str, Any]) -> tuple[Mapping[str, Any], CheckResult]:
+def _find_failure(source: Mapping[str, Any]) -> tuple[Mapping[str, Any], CheckResult]:
     """The report and the failed check that are replayed.
 
     Raises:
@@ -177,7 +165,7 @@ def _failure(source: Mapping[str, Any]) -> tuple[Mapping[str, Any], CheckResult]
     raise Unusable("nothing in it is falsified, so there is nothing to replay")
 
 
-def _callable(report: Mapping[str, Any], target: str | None) -> Callable[..., Any]:
+def _load_callable(report: Mapping[str, Any], target: str | None) -> Callable[..., Any]:
     """The callable that failed, or the one named in its place.
 
     Raises:
@@ -197,7 +185,7 @@ def _callable(report: Mapping[str, Any], target: str | None) -> Callable[..., An
         raise Unusable(f"{error} (--target MODULE:CALLABLE says where it is now)") from None
 
 
-def _changes(stated: Formula | Procedure, report: Mapping[str, Any]) -> list[str]:
+def _list_changes(stated: Formula | Procedure, report: Mapping[str, Any]) -> list[str]:
     """Notes on what a result depends on, and is not as it was."""
     from verify.report import versions
 
@@ -214,7 +202,7 @@ def _changes(stated: Formula | Procedure, report: Mapping[str, Any]) -> list[str
 # Judging again -----------------------------------------------------------------------------------------------------------------
 
 
-def _checked(
+def _judge_again(
     stated: Formula | Procedure,
     fn: Callable[..., Any],
     report: Mapping[str, Any],
@@ -224,10 +212,12 @@ def _checked(
     """The failed check, made again: at its example, or, where no single one shows the failure, from its seed."""
     found = was.counterexample
     if isinstance(stated, Procedure):
-        return _asked(stated, fn, was) if found is not None else _made_again(stated, fn, report, was, name)
+        return (
+            _judge_case(stated, fn, was) if found is not None else _check_again(stated, fn, report, was, name)
+        )
     drawn = stated.law is not None and was.kind == "gradient"
     if found is None or drawn or was.kind in ("law", "accuracy"):
-        return _made_again(stated, fn, report, was, name)
+        return _check_again(stated, fn, report, was, name)
     settings = report.get("settings", {})
     judge = Judge(stated, found.conventions)
     supported = supported_by(fn, stated, *(settings.get(key) for key in ("sizes", "fixed", "few_shapes")))
@@ -241,12 +231,12 @@ def _checked(
     if "compiled" in found.calls:
         caller.fn = torch.compile(caller.fn)
     try:
-        outcome = _outcome(judge, caller, was, _example(judge, was, found, caller))
+        outcome = _judge_in_states(judge, caller, was, _rebuild_example(judge, was, found, caller))
     except Unsupported as said:
         return replace(was, verdict=INCONCLUSIVE, message=str(said), counterexample=None)
     if outcome.idle:
-        said_ = "the example gives nothing to compare"
-        return replace(was, verdict=INCONCLUSIVE, message=said_, counterexample=None)
+        why = "the example gives nothing to compare"
+        return replace(was, verdict=INCONCLUSIVE, message=why, counterexample=None)
     if not outcome.fails:
         return replace(was, verdict=CONFORMS, message="", worst_ratio=outcome.ratio, counterexample=None)
     seen = replace(found, what=outcome.what or found.what, index=outcome.index, got=outcome.got)
@@ -254,18 +244,18 @@ def _checked(
     return replace(was, message=outcome.message, worst_ratio=outcome.ratio, counterexample=seen)
 
 
-def _outcome(judge: Judge, caller: Caller, was: CheckResult, example: Example) -> Outcome:
+def _judge_in_states(judge: Judge, caller: Caller, was: CheckResult, example: Example) -> Outcome:
     """How the callable fares at the example; one that draws from global generators is asked in several of their states."""
     outcome = Outcome()
     for seed in (None, *range(STATES)):
         with nullcontext() if seed is None else seeded(seed, caller.device):
-            outcome = _once(judge, caller, was, example)
+            outcome = _judge_once(judge, caller, was, example)
         if outcome.fails or "generator" not in caller.offences:
             break
     return outcome
 
 
-def _once(judge: Judge, caller: Caller, was: CheckResult, example: Example) -> Outcome:
+def _judge_once(judge: Judge, caller: Caller, was: CheckResult, example: Example) -> Outcome:
     assert was.counterexample is not None
     calls = was.counterexample.calls
     if was.kind == "theorem":
@@ -274,7 +264,7 @@ def _once(judge: Judge, caller: Caller, was: CheckResult, example: Example) -> O
     if was.kind == "gradient":
         return judge_gradient(judge, caller, example)
     if "offence" in calls:
-        return _offence(judge, caller, calls["offence"], example)
+        return _judge_offence(judge, caller, calls["offence"], example)
     if "scenario" in calls:
         try:
             return by_name(judge, calls["scenario"]).play(judge, caller, example)
@@ -286,7 +276,7 @@ def _once(judge: Judge, caller: Caller, was: CheckResult, example: Example) -> O
     return worst([judge_value(judge, caller, each) for each in (*before, example)])
 
 
-def _offence(judge: Judge, caller: Caller, key: str, example: Example) -> Outcome:
+def _judge_offence(judge: Judge, caller: Caller, key: str, example: Example) -> Outcome:
     """Whether the callable still does something besides returning values, in a call or in the backward pass."""
     kind = example.dtype if judge.real else None
     try:
@@ -300,7 +290,7 @@ def _offence(judge: Judge, caller: Caller, key: str, example: Example) -> Outcom
     return Outcome() if found is None else Outcome(ratio=math.inf, message=found.message)
 
 
-def _example(judge: Judge, was: CheckResult, found: Counterexample, caller: Caller) -> Example:
+def _rebuild_example(judge: Judge, was: CheckResult, found: Counterexample, caller: Caller) -> Example:
     """The example of a counterexample: its sizes are read off its inputs, or as they were where these do not say them."""
     formula, batch = judge.formula, tuple[int, ...]()
     for tensor in formula.tensors:
@@ -319,7 +309,7 @@ def _example(judge: Judge, was: CheckResult, found: Counterexample, caller: Call
     )  # fmt: skip
 
 
-def _asked(procedure: Procedure, fn: Callable[..., Any], was: CheckResult) -> CheckResult:
+def _judge_case(procedure: Procedure, fn: Callable[..., Any], was: CheckResult) -> CheckResult:
     """The check of a procedure at its case."""
     assert was.counterexample is not None
     calls = was.counterexample.calls
@@ -335,8 +325,8 @@ def _asked(procedure: Procedure, fn: Callable[..., Any], was: CheckResult) -> Ch
         wrong = wrong and f"it changes global state: {wrong}"
     if wrong:
         return replace(was, message=wrong, worst_ratio=seen.ratio)
-    verdict, said_ = (INCONCLUSIVE, "the case decides nothing") if idle else (CONFORMS, "")
-    return replace(was, verdict=verdict, message=said_, worst_ratio=seen.ratio, counterexample=None)
+    verdict, why = (INCONCLUSIVE, "the case decides nothing") if idle else (CONFORMS, "")
+    return replace(was, verdict=verdict, message=why, worst_ratio=seen.ratio, counterexample=None)
 
 
 def _tuples(value: Any) -> Any:
@@ -344,7 +334,7 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-def _made_again(
+def _check_again(
     stated: Formula | Procedure,
     fn: Callable[..., Any],
     report: Mapping[str, Any],
@@ -363,4 +353,4 @@ def _made_again(
     return CheckResult(was.name, was.kind, verdict, message="this check was not made this time")
 
 
-__all__ = ["Replay", "document", "read", "replay"]
+__all__ = ["Replay", "read", "replay"]

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from verify.edges import STRICT
-from verify.telling import alone, counterexample_lines, report_lines
+from verify.telling import alone, counterexample_lines, first, report_lines
 
 Verdict = Literal["conforms", "imprecise", "falsified", "inconclusive"]
 Kind = Literal["value", "gradient", "accuracy", "theorem", "robustness", "law"]
@@ -81,7 +81,7 @@ class Counterexample:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values, from which :meth:`from_dict` makes the same again, bit for bit."""
-        return {name: encoded(value) for name, value in vars(self).items()}
+        return {name: encode(value) for name, value in vars(self).items()}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Counterexample:
@@ -90,7 +90,7 @@ class Counterexample:
         Raises:
             KeyError, TypeError, ValueError: it holds none.
         """
-        found = {each.name: decoded(document[each.name]) for each in fields(cls) if each.name in document}
+        found = {each.name: decode(document[each.name]) for each in fields(cls) if each.name in document}
         if found.get("index") is not None:
             found["index"] = tuple(found["index"])
         for name in ("got", "expected", "tolerance"):
@@ -307,6 +307,17 @@ class Report:
         found["caught_by"], found["alone"] = self.caught_by, self.alone
         return {"verdict": self.verdict, **found, "checks": [check.to_dict() for check in self.checks]}
 
+    def counterexample(self) -> dict[str, Any]:
+        """The failure that is told first, with all that it takes to replay it (:func:`verify.replay`), as JSON has it.
+
+        Raises:
+            ValueError: nothing is falsified.
+        """
+        if not self.falsified:
+            raise ValueError(f"{self.formula_id}: nothing is falsified, so there is no counterexample")
+        checks = [first(self.falsified).to_dict()]
+        return {"schema_version": SCHEMA_VERSION, **self.to_dict(), "checks": checks}
+
     @property
     def headline(self) -> str:
         """The verdict in a sentence: under which conventions, where these were found, at which sizes and within which range; what
@@ -377,12 +388,12 @@ SPELLED = 64
 """Entries up to which an array stands in a document as numbers, which can be read and edited; a larger one by its bytes."""
 
 
-def encoded(value: Any) -> Any:
+def encode(value: Any) -> Any:
     """A value as JSON has it, exactly: an array as an object of its type, its shape, and its entries or their bytes."""
     if isinstance(value, Mapping):
-        return {str(name): encoded(part) for name, part in value.items()}
+        return {str(name): encode(part) for name, part in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [encoded(part) for part in value]
+        return [encode(part) for part in value]
     if not isinstance(value, np.ndarray):
         return jsonable(value)
     made = {"dtype": str(value.dtype), "shape": list(value.shape)}
@@ -392,18 +403,18 @@ def encoded(value: Any) -> Any:
     return {**made, "base64": base64.b64encode(little.tobytes()).decode()}
 
 
-def decoded(value: Any) -> Any:
-    """The value that :func:`encoded` has written; lists stay lists.
+def decode(value: Any) -> Any:
+    """The value that :func:`encode` has written; lists stay lists.
 
     Raises:
         KeyError, TypeError, ValueError: it has not written this.
     """
     if isinstance(value, list):
-        return [decoded(part) for part in value]
+        return [decode(part) for part in value]
     if not isinstance(value, dict):
         return value
     if not {"dtype", "shape"} <= value.keys():
-        return {name: decoded(part) for name, part in value.items()}
+        return {name: decode(part) for name, part in value.items()}
     dtype = np.dtype(value["dtype"])
     if dtype.kind not in "biuf":
         raise ValueError(f"an array of {dtype}")

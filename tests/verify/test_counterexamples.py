@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -15,14 +18,14 @@ import pytest
 from tests.verify.scripts import users
 from verify import Unusable, check, replay
 from verify.command.cli import main
-from verify.counterexamples import document
 from verify.inputs.examples import rounded
-from verify.report import SPELLED, CheckResult, Counterexample, Report, decoded, encoded
+from verify.report import SPELLED, CheckResult, Counterexample, Report, decode, encode
 from verify.targets import chosen
 
 pytestmark = pytest.mark.usefixtures("ungraded")
 
 NORM = "normalization.layer_norm"
+ROOT = Path(__file__).parents[2]
 MODULE = """
 import torch
 import torch.nn.functional as F
@@ -105,8 +108,8 @@ def test_real_arrays_come_back_bit_for_bit(dtype: str) -> None:
         values = rounded(np.random.default_rng(0).standard_normal((2, count)), dtype)
         if count:
             values[0, :3] = np.nan, -np.inf, -0.0
-        written = json.loads(json.dumps(encoded(values), allow_nan=False))
-        again = decoded(written)
+        written = json.loads(json.dumps(encode(values), allow_nan=False))
+        again = decode(written)
         assert again.dtype == values.dtype
         assert again.shape == values.shape
         assert np.array_equal(again, values, equal_nan=True)
@@ -139,7 +142,7 @@ def test_all_that_a_counterexample_holds_comes_back() -> None:
 def test_a_file_says_with_what_the_check_was_made(own: ModuleType) -> None:
     """The statement and its fingerprint, conventions, seed, settings, versions, and what was expected and got."""
     report = check(own.outside, NORM, max_examples=10, seed=3, sizes={"d": "even"}, causes=False)
-    found = document(report)
+    found = report.counterexample()
     assert (found["formula_id"], found["importable"]) == (NORM, "own_norms:outside")
     assert found["fingerprint"] == report.fingerprint
     assert found["conventions"]["eps"] == "inside"
@@ -149,7 +152,7 @@ def test_a_file_says_with_what_the_check_was_made(own: ModuleType) -> None:
     assert only["name"] == "value in float64"
     assert {"inputs", "dtype", "index", "expected", "tolerance", "got"} <= only["counterexample"].keys()
     with pytest.raises(ValueError, match="nothing is falsified"):
-        document(check(own.right, NORM, max_examples=5))
+        check(own.right, NORM, max_examples=5).counterexample()
 
 
 # Replaying ---------------------------------------------------------------------------------------------------------------
@@ -231,7 +234,7 @@ def test_a_target_of_ours_is_found_by_its_name() -> None:
 
 def test_a_statement_that_has_changed_since_is_told(own: ModuleType) -> None:
     """And so is another version of what a result depends on."""
-    found = document(check(own.outside, NORM, max_examples=5, causes=False))
+    found = check(own.outside, NORM, max_examples=5, causes=False).counterexample()
     found["fingerprint"] = "0" * 8
     found["versions"] = {**found["versions"], "torch": "1.0"}
     notes = replay(found).notes
@@ -335,3 +338,19 @@ def test_options_that_went_say_what_to_use(capsys: pytest.CaptureFixture[str]) -
         said = capsys.readouterr().err
         assert said.startswith(f"attnspec: {option} is gone: ")
         assert instead in said
+
+
+def test_a_callable_that_ends_its_process_is_replayed(tmp_path: Path) -> None:
+    """The file is written though the process is gone, and the replay says what ended this one."""
+    (tmp_path / "ends.py").write_text("import os\n\n\ndef dot(x, y):\n    os.abort()\n")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "verify", *arguments]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+    options = ("--formula", "similarity.dot", "--max-examples", "3", "--counterexample", "a.json")
+    assert run("check", "ends.py:dot", *options).returncode == 1
+    again = run("replay", "a.json")
+    assert again.returncode == 1
+    assert "ended the process (SIGABRT)" in again.stderr

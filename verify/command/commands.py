@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verify.command.cli import CONFORMS, FALSIFIED, NOTHING, UNUSABLE
-from verify.command.counterexamples import written
+from verify.command.counterexamples import offer_replay
 from verify.command.files import record
 from verify.command.own_formula import shown, sound
 from verify.command.profiles import checked_options, resolved, said_options, settled
@@ -233,11 +233,11 @@ def do_check(given: argparse.Namespace) -> int:
             f"checking {given.where}: {title} ({place + 1} of {of}) …"
         )
         report = run_check(call, formula.id, **more)
-    report.target = report.importable = given.where
+    report.target = given.where
     status = {"falsified": FALSIFIED, "inconclusive": NOTHING}.get(report.verdict, CONFORMS)
     # Written before it is shown: a reader who has seen enough (`| head`) ends the command.
     record(given, "check", status, [report], Judgement(), [], [], False)
-    reproduction = written(given, report)
+    reproduction = offer_replay(given, report)
     out = console()
     print_report(out, report, given.verbose)
     out.print()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,19 +27,13 @@ def do_replay(given: argparse.Namespace) -> int:
     return {"falsified": FALSIFIED, "conforms": CONFORMS}.get(found.verdict, NOTHING)
 
 
-def written(given: argparse.Namespace, report: Report) -> list[str]:
-    """Write the files of the first failure that were asked for; returns lines that say where it is, or how to get it."""
+def offer_replay(given: argparse.Namespace, report: Report) -> list[str]:
+    """Write the script that was asked for; returns lines that say where the first failure is written, or how it is."""
     asked = [path for path in (given.counterexample, given.script) if path is not None]
     if not report.falsified:
         return [f"nothing was falsified, so {path} was not written" for path in asked]
     lines = []
     if given.counterexample:
-        from verify.counterexamples import document
-
-        write(
-            given.counterexample,
-            json.dumps(document(report), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
-        )
         lines.append(
             f"wrote {given.counterexample}: attnspec replay {given.counterexample} makes the failure again"
         )
@@ -88,4 +81,4 @@ def _script(given: argparse.Namespace, report: Report) -> str:
     return text.replace("import sys\n", f"import sys\n\nsys.path.insert(0, {str(folder)!r})\n", 1)
 
 
-__all__ = ["do_replay", "written"]
+__all__ = ["do_replay", "offer_replay"]

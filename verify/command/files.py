@@ -1,4 +1,4 @@
-"""The files that a command was asked to write: what was found as JSON, as a page, as JUnit's XML."""
+"""The files that a command was asked to write: what was found as JSON, as a page, as JUnit's XML, and a counterexample."""
 
 from __future__ import annotations
 
@@ -38,6 +38,10 @@ def record(
     interrupted: bool,
 ) -> None:
     """Write the files that were asked for."""
+    if command == "check" and reports:
+        reports[0].importable = given.where
+        if given.counterexample and reports[0].falsified:
+            write(given.counterexample, dump(reports[0].counterexample()))
     if not (given.json or given.html or given.junit):
         return
     from verify.output.junit import junit

@@ -33,7 +33,7 @@ def script(subject: Report | CheckResult, target: str | None = None, formula_id:
         formula_id, target, failed = subject.formula_id, target or subject.importable, subject.falsified
     else:
         failed = [subject]
-    shown = [check for check in failed if _plain(check)]
+    shown = [check for check in failed if _is_plain(check)]
     if not shown or formula_id is None or any(check.leads for check in failed if check not in shown):
         raise ValueError(
             f"{formula_id}: no failure of one plain call, so there is no script (attnspec replay replays any failure)"
@@ -53,8 +53,8 @@ def script(subject: Report | CheckResult, target: str | None = None, formula_id:
         [
             f'"""Reproduces: {check.name} of {formula.id} ({chosen}).',
             "",
-            _commented(check.message),
-            f"Violated: {_commented(example.violates)}",
+            _escape_comment(check.message),
+            f"Violated: {_escape_comment(example.violates)}",
             '"""',
             "import sys",
             "",
@@ -63,8 +63,12 @@ def script(subject: Report | CheckResult, target: str | None = None, formula_id:
             f"from {module} import {root}{f' as own_{root}' if own else ''}{note}",
             "",
             f"function = {'own_' if own else ''}{name}",
-            *_inputs(formula, example),
-            *(_gradient(formula, example) if check.kind == "gradient" else _value(formula, example)),
+            *_input_lines(formula, example),
+            *(
+                _gradient_lines(formula, example)
+                if check.kind == "gradient"
+                else _value_lines(formula, example)
+            ),
             "print(f'got {got!r}, expected {expected!r} ± {bound:.3g}')",
             "sys.exit(0 if got == expected or abs(got - expected) <= bound else 1)",
             "",
@@ -72,13 +76,13 @@ def script(subject: Report | CheckResult, target: str | None = None, formula_id:
     )
 
 
-def _plain(check: CheckResult) -> bool:
+def _is_plain(check: CheckResult) -> bool:
     """Whether one plain call shows a failure by a number."""
     example = check.counterexample
     return example is not None and bool(example.call) and example.got is not None
 
 
-def _inputs(formula: Formula, example: Counterexample) -> list[str]:
+def _input_lines(formula: Formula, example: Counterexample) -> list[str]:
     """Assignments of the inputs that are passed."""
     lines = []
     for item in formula.inputs:
@@ -92,18 +96,18 @@ def _inputs(formula: Formula, example: Counterexample) -> list[str]:
     return lines
 
 
-def _value(formula: Formula, example: Counterexample) -> list[str]:
+def _value_lines(formula: Formula, example: Counterexample) -> list[str]:
     """The call, and the entry of its value."""
     place = [tensor.name for tensor in formula.outputs].index(example.what)
     return [
         f"result = {example.call}",
         f"output = result[{place}] if isinstance(result, (tuple, list)) else result",
         f"got = output[{example.index or ()!r}].item()",
-        *_expected(example),
+        *_expected_line(example),
     ]
 
 
-def _gradient(formula: Formula, example: Counterexample) -> list[str]:
+def _gradient_lines(formula: Formula, example: Counterexample) -> list[str]:
     """The call, and the entry of the gradient that comes of the cotangents."""
     cotangents = example.cotangents or {}
     names = [str(item) for item in formula.inputs if re.search(rf"\b{item}\b", example.call)]
@@ -119,12 +123,12 @@ def _gradient(formula: Formula, example: Counterexample) -> list[str]:
         "outputs, cotangents = [pair[0] for pair in pairs], [pair[1] for pair in pairs]",
         f"found = torch.autograd.grad(outputs, {example.what}, cotangents, allow_unused=True)[0] if pairs else None",
         f"got = 0.0 if found is None else found[{example.index or ()!r}].item()",
-        *_expected(example),
+        *_expected_line(example),
     ]
 
 
-def _expected(example: Counterexample) -> list[str]:
-    return [f"expected, bound = {_number(example.expected)}, {_number(example.tolerance)}"]
+def _expected_line(example: Counterexample) -> list[str]:
+    return [f"expected, bound = {_write_number(example.expected)}, {_write_number(example.tolerance)}"]
 
 
 def literal(value: Any, dtype: str) -> str:
@@ -132,7 +136,7 @@ def literal(value: Any, dtype: str) -> str:
     if value is None or isinstance(value, bool | int):
         return repr(value)
     if isinstance(value, float | np.floating):
-        return _number(float(value))
+        return _write_number(float(value))
     array = np.asarray(value)
     kind = {"b": "torch.bool", "i": "torch.int64"}.get(array.dtype.kind, f"torch.{dtype}")
     shape = tuple(array.shape)
@@ -142,22 +146,22 @@ def literal(value: Any, dtype: str) -> str:
         made = torch.from_numpy(np.array(array)).to(getattr(torch, kind.removeprefix("torch."))).flatten()
         raw = made.view(torch.uint8).numpy().tobytes().hex()
         return f'torch.frombuffer(bytearray.fromhex("{raw}"), dtype={kind}).reshape({shape})'
-    return f"torch.tensor({_nested(array)}, dtype={kind})"
+    return f"torch.tensor({_write_nested(array)}, dtype={kind})"
 
 
-def _nested(array: Any) -> str:
+def _write_nested(array: Any) -> str:
     if array.ndim == 0:
         item = array.item()
-        return _number(item) if isinstance(item, float) else repr(item)
-    return "[" + ", ".join(_nested(part) for part in array) + "]"
+        return _write_number(item) if isinstance(item, float) else repr(item)
+    return "[" + ", ".join(_write_nested(part) for part in array) + "]"
 
 
-def _number(x: float | None) -> str:
+def _write_number(x: float | None) -> str:
     """A number as Python text, the special ones included."""
     return repr(x) if x is not None and np.isfinite(x) else f'float("{x}")'
 
 
-def _commented(text: str) -> str:
+def _escape_comment(text: str) -> str:
     """Any text within a docstring: without an end of it, and without what no file of Python may hold."""
     text = text.replace("\\", "\\\\").replace('"""', "'''")
     return re.sub("[\0-\x08\x0b-\x1f\x7f\ud800-\udfff]", lambda found: repr(found[0])[1:-1], text)

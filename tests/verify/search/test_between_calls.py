@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.verify.scripts import run_alone, users
-from verify import check, script
-from verify.counterexamples import document, replay
+from verify import check, replay, script
 from verify.search.between_calls import TITLE
 
 pytestmark = pytest.mark.usefixtures("ungraded")
@@ -89,7 +88,7 @@ def test_what_is_kept_is_named_and_a_replay_shows_it(
         report = check(getattr(importlib.import_module("keeping"), name), formula, max_examples=20)
         with pytest.raises(ValueError, match="no script"):
             script(report, f"keeping:{name}")
-    found = json.loads(json.dumps(document(report), allow_nan=False))
+    found = json.loads(json.dumps(report.counterexample(), allow_nan=False))
     with users(tmp_path, keeping=KEEPING):
         assert replay(found).verdict == "falsified"
         assert replay(found, target=f"keeping:{right}").verdict == "conforms"
@@ -106,7 +105,7 @@ def test_what_is_wrong_at_the_first_call_alone_is_falsified(tmp_path: Path) -> N
     assert report.hint == "only the first call is wrong: those that follow conform"
     assert run_alone(tmp_path, script(report, "keeping:too_late"))[0] == 1
     with users(tmp_path, keeping=KEEPING):
-        assert replay(document(report)).verdict == "falsified"
+        assert replay(report.counterexample()).verdict == "falsified"
 
 
 def test_a_result_that_was_kept_by_its_storage_alone_is_falsified(tmp_path: Path) -> None:
