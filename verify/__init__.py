@@ -12,11 +12,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from verify import adapt, strategies
     from verify.checking import check
+    from verify.counterexamples import replay
     from verify.faults import Unusable
     from verify.output.script import script
     from verify.report import CheckResult, Counterexample, Report
 
-__all__ = ["CheckResult", "Counterexample", "Report", "Unusable", "adapt", "check", "script", "strategies"]
+__all__ = [
+    "CheckResult",
+    "Counterexample",
+    "Report",
+    "Unusable",
+    "adapt",
+    "check",
+    "replay",
+    "script",
+    "strategies",
+]
 
 _HOMES = {
     "check": "checking",
@@ -24,6 +35,7 @@ _HOMES = {
     "CheckResult": "report",
     "Counterexample": "report",
     "Unusable": "faults",
+    "replay": "counterexamples",
     "script": "output.script",
 }
 

@@ -121,10 +121,8 @@ def answer(fn: Callable[..., Any], request: Request) -> Report:
         trial.run()
         if not (request.seeking and trial.why.changes):
             trial.explain(fn)
-    if request.seeking and trial.why.changes:
-        report = _under_found(fn, request, trial)
-    else:
-        report = trial.report
+    found_others = request.seeking and trial.why.changes
+    report = _under_found(fn, request, trial) if found_others else trial.report
     report.seconds = time.perf_counter() - began
     return report
 
@@ -197,6 +195,7 @@ class Trial:
             sizes=str(supported),
             edges=dict(request.edges),
             within=str(supported.within or ""),
+            settings=request.settings,
         )
         if formula.inputs and formula.is_mask(formula.inputs[-1]) and not caller.takes_mask:
             report.notes.append(f"{caller.name} takes no mask: checked without masks")
@@ -223,7 +222,7 @@ class Trial:
     def run(self) -> None:
         """Make the first calls, and try every property."""
         setting, request, report = self.setting, self.request, self.report
-        caller, kinds = setting.caller, list(request.kinds)
+        caller, kinds = setting.caller, request.kinds
         self.first = make_first_calls(setting, kinds)
         every = properties_of(setting, kinds, request.graded, request.accuracy, request.compile)
         made = 0
@@ -279,10 +278,10 @@ class Trial:
         report, request = self.report, self.request
         sought = any(map(request.wants_cause, report.falsified))
         if sought and not self.why.said:
-            self.why = explain_failures(self.setting, list(request.kinds))
+            self.why = explain_failures(self.setting, request.kinds)
         if self.why.changes:
             self.why = self.confirmed(fn)
-        self.why.tell(self.setting, list(request.kinds), sought)
+        self.why.tell(self.setting, request.kinds, sought)
         report_first_value(self.setting, self.first)
 
     def confirmed(self, fn: Callable[..., Any]) -> Explained:
@@ -298,7 +297,7 @@ class Trial:
                 return self.why if changes is self.why.changes else Explained(said, changes)
             failed = failed or f": {other.report.falsified[0].name} fails under it"
         nearest = f"nearest to convention {options_said(self.why.changes)}{failed}"
-        return self.why.unconfirmed(nearest, self.setting, list(self.request.kinds))
+        return self.why.unconfirmed(nearest, self.setting, self.request.kinds)
 
 
 def _compared(result: CheckResult) -> bool:

@@ -7,10 +7,11 @@ conclusive was said.
 
 from __future__ import annotations
 
+import base64
 import math
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
@@ -18,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from verify.edges import STRICT
-from verify.telling import alone, counterexample_lines, report_lines
+from verify.telling import alone, counterexample_lines, first, report_lines
 
 Verdict = Literal["conforms", "imprecise", "falsified", "inconclusive"]
 Kind = Literal["value", "gradient", "accuracy", "theorem", "robustness", "law"]
@@ -27,6 +28,8 @@ CONFORMS: Verdict = "conforms"
 IMPRECISE: Verdict = "imprecise"
 FALSIFIED: Verdict = "falsified"
 INCONCLUSIVE: Verdict = "inconclusive"
+SCHEMA_VERSION = 2
+"""The version of JSON documents: it counts up where a key goes away or gets another meaning; new keys leave it as it is."""
 REPORTED = "reported, not judged"
 """How the message of a check begins that says something and judges nothing."""
 
@@ -49,19 +52,6 @@ later ones depend.
 """
 
 
-@dataclass(frozen=True)
-class Played:
-    """The calls in which something shows, as they were made, in lines that need torch and the callable alone.
-
-    Attributes:
-        lines: the calls, and what is held to what; the callable is ``function``.
-        functions: of an adapted callable, how ``function`` is defined for each of its kinds of call, ``function_1`` the first.
-    """
-
-    lines: list[str]
-    functions: list[str] = field(default_factory=list)
-
-
 @dataclass
 class Counterexample:
     """Inputs on which a callable fails, and how.
@@ -76,15 +66,12 @@ class Counterexample:
         got: the entry found (None where the call itself failed).
         expected: the entry of the statement.
         tolerance: how far a right implementation may be from it.
-        calls: the calls in which it shows, where it takes more than one plain call (see :mod:`verify.output.script`).
+        calls: what else it takes to make the same calls again: a scene's name, a procedure's case, the inputs of the call before.
+        sizes: the sizes, by name.
+        turn: which of the examples of its scene it is, where something is tried in turn.
         regime: how the inputs were drawn.
         generator_seed: the seed of the generator passed, if one was.
-        fixed: the inputs that are fixed, by name.
-        left_out: the fixed inputs that the callable does not take.
-        by_name: the parameter that the mask is passed to by its name, where it is not the last one.
-        adapted: whether it was an adapter of :mod:`verify.adapt`.
-        plainly: the adapted call in lines that need torch and its module alone, where it can be written so.
-        played: the calls of a theorem or a scene of use in such lines, where they can be written so.
+        call: the one plain call in which it shows, as ``function(x, gamma, mask=mask)``; empty where it takes more than that.
     """
 
     inputs: dict[str, Any]
@@ -100,16 +87,28 @@ class Counterexample:
     generator_seed: int | None = None
     cotangents: dict[str, Any] | None = None
     calls: dict[str, Any] = field(default_factory=dict)
-    fixed: dict[str, float] = field(default_factory=dict)
-    left_out: list[str] = field(default_factory=list)
-    by_name: str = ""
-    adapted: bool = False
-    plainly: str = ""
-    played: Played | None = None
+    sizes: dict[str, int] = field(default_factory=dict)
+    turn: int = 0
+    call: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON-ready values, but for the lines of a script."""
-        return {name: jsonable(value) for name, value in vars(self).items() if name != "played"}
+        """Everything as JSON-ready values, from which :meth:`from_dict` makes the same again, bit for bit."""
+        return {name: encode(value) for name, value in vars(self).items()}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Counterexample:
+        """The counterexample that a document holds; what it holds besides is left aside.
+
+        Raises:
+            KeyError, TypeError, ValueError: it holds none.
+        """
+        found = {each.name: decode(document[each.name]) for each in fields(cls) if each.name in document}
+        if found.get("index") is not None:
+            found["index"] = tuple(found["index"])
+        for name in ("got", "expected", "tolerance"):
+            if found.get(name) is not None:
+                found[name] = float(found[name])
+        return cls(**found)
 
     def lines(self) -> list[str]:
         """The counterexample as short lines of text."""
@@ -131,9 +130,7 @@ class CheckResult:
         message: one line.
         dtype: the type checked, if the check belongs to one.
         ratios: the largest error/bound by regime.
-        again: what plays it again where no inputs show it alone, as of a law: the lines of a script behind ``function = …``, and
-            before them what these speak of.
-        leads: whether what else failed may follow from this: it is told first, and played again.
+        leads: whether what else failed may follow from this: it is told first, and replayed.
         reason: why it is inconclusive, where that matters to others.
     """
 
@@ -148,7 +145,6 @@ class CheckResult:
     dtype: str | None = None
     ratios: dict[str, float] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
-    again: tuple[str, str] | None = None
     leads: bool = False
     reason: Reason | None = None
 
@@ -165,13 +161,22 @@ class CheckResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values."""
-        found = {
-            name: jsonable(value)
-            for name, value in vars(self).items()
-            if name not in ("counterexample", "again", "leads", "reason")
-        }
+        found = {name: jsonable(value) for name, value in vars(self).items() if name != "counterexample"}
+        found["reason"] = None if self.reason is None else self.reason.value
         found["counterexample"] = None if self.counterexample is None else self.counterexample.to_dict()
         return found
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> CheckResult:
+        """The check that a document holds; what it holds besides is left aside.
+
+        Raises:
+            KeyError, TypeError, ValueError: it holds none.
+        """
+        found = {each.name: document[each.name] for each in fields(cls) if each.name in document}
+        example = document["counterexample"]
+        found["counterexample"] = None if example is None else Counterexample.from_dict(example)
+        return cls(**found)
 
 
 @dataclass(frozen=True)
@@ -231,6 +236,7 @@ class Report:
     ``found``: what of the conventions was found by trying, since ours do not hold;
     ``within``: the range that was declared; ``range``: that in which a falsified callable conforms;
     ``not_run``: theorems, each with the reason; ``leading``: how many leading dimensions it takes, where not any number;
+    ``settings``: the other arguments of the check, as JSON has them;
     ``unfinished``: how much was done where time ran out; ``remembered``: how many answers of the statement former runs have left.
     """
 
@@ -258,6 +264,7 @@ class Report:
     leading: tuple[int, ...] = ()
     range: Range | None = None
     unfinished: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
     remembered: int = 0
 
     def has(self, name: str, says: str, option: str = "") -> None:
@@ -315,6 +322,17 @@ class Report:
         found["range"] = None if self.range is None else dict(vars(self.range))
         found["caught_by"], found["alone"] = self.caught_by, self.alone
         return {"verdict": self.verdict, **found, "checks": [check.to_dict() for check in self.checks]}
+
+    def counterexample(self) -> dict[str, Any]:
+        """The failure that is told first, with all that it takes to replay it (:func:`verify.replay`), as JSON has it.
+
+        Raises:
+            ValueError: nothing is falsified.
+        """
+        if not self.falsified:
+            raise ValueError(f"{self.formula_id}: nothing is falsified, so there is no counterexample")
+        checks = [first(self.falsified).to_dict()]
+        return {"schema_version": SCHEMA_VERSION, **self.to_dict(), "checks": checks}
 
     @property
     def headline(self) -> str:
@@ -380,6 +398,46 @@ def jsonable(value: Any) -> Any:
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return str(value)
+
+
+SPELLED = 64
+"""Entries up to which an array stands in a document as numbers, which can be read and edited; a larger one by its bytes."""
+
+
+def encode(value: Any) -> Any:
+    """A value as JSON has it, exactly: an array as an object of its type, its shape, and its entries or their bytes."""
+    if isinstance(value, Mapping):
+        return {str(name): encode(part) for name, part in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [encode(part) for part in value]
+    if not isinstance(value, np.ndarray):
+        return jsonable(value)
+    made = {"dtype": str(value.dtype), "shape": list(value.shape)}
+    if value.size <= SPELLED:
+        return {**made, "values": jsonable(value.tolist())}
+    little = np.ascontiguousarray(value, value.dtype.newbyteorder("<"))
+    return {**made, "base64": base64.b64encode(little.tobytes()).decode()}
+
+
+def decode(value: Any) -> Any:
+    """The value that :func:`encode` has written; lists stay lists.
+
+    Raises:
+        KeyError, TypeError, ValueError: it has not written this.
+    """
+    if isinstance(value, list):
+        return [decode(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if not {"dtype", "shape"} <= value.keys():
+        return {name: decode(part) for name, part in value.items()}
+    dtype = np.dtype(value["dtype"])
+    if dtype.kind not in "biuf":
+        raise ValueError(f"an array of {dtype}")
+    if "base64" in value:
+        raw = base64.b64decode(value["base64"], validate=True)
+        return np.frombuffer(raw, dtype.newbyteorder("<")).astype(dtype).reshape(value["shape"])
+    return np.array(value["values"], dtype).reshape(value["shape"])  # it reads "nan" and "inf", too
 
 
 def versions() -> dict[str, str]:

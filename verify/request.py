@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from spec.language.formula import Formula
+from spec.language.own import address_of
 from spec.language.procedure import Procedure
 from spec.language.registry import procedure_ids, procedures
 from verify.edges import split, split_auto
@@ -25,6 +26,19 @@ from verify.subject.options import (
 
 Conventions = Mapping[str, str] | Literal["auto"] | None
 Progress = Callable[[str, int, int], None]
+SETTINGS = (
+    "max_examples",
+    "seed",
+    "dtypes",
+    "device",
+    "sizes",
+    "fixed",
+    "few_shapes",
+    "ranges",
+    "accuracy",
+    "compile",
+)
+"""The arguments of a check that a report keeps, beside the conventions, so that it can be made again."""
 NONE = {"sizes": "no sizes to be limited", "fixed": "no numbers to be set", "ranges": "no ranges of inputs"}
 """What formulas have and procedures have not."""
 
@@ -49,8 +63,7 @@ class Request:
         seeking: whether the others are sought.
         max_examples: examples for each value check.
         seed: determines every example.
-        kinds: the types that are checked.
-        graded: the types that are graded.
+        dtypes: the types that are named, if any.
         device: where the tensors are.
         rules: what the callable supports.
         accuracy: beyond how many sigma of careful arithmetic an error is a failure.
@@ -68,10 +81,9 @@ class Request:
     seeking: bool = False
     max_examples: int = 100
     seed: int = 0
-    kinds: tuple[str, ...] = ()
-    graded: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] | None = None
     device: str = "cpu"
-    rules: Rules = Rules()
+    rules: Rules = field(default_factory=Rules)
     accuracy: float | None = None
     compile: bool = False
     time_limit: float | None = None
@@ -87,7 +99,7 @@ class Request:
         *,
         conventions: Conventions = None,
         dtypes: Sequence[str] | None = None,
-        rules: Rules = Rules(),  # noqa: B008 immutable
+        rules: Rules,
         **options: Any,
     ) -> Request:
         """The request that these arguments of :func:`verify.check` make.
@@ -101,25 +113,32 @@ class Request:
         options["device"] = usable_device(options["device"])
         options["accuracy"] = positive("accuracy", options["accuracy"])
         options["time_limit"] = seconds(options["time_limit"])
-        kinds = types(dtypes)
+        options["dtypes"] = None if dtypes is None else tuple(types(dtypes))
         if isinstance(formula_id, Procedure) or formula_id in procedure_ids():
             stated = formula_id if isinstance(formula_id, Procedure) else procedures()[str(formula_id)]
             _refuse_rules(stated, rules)
             edges, chosen = split(named or {})
-            return cls(stated, chosen, edges, seeking, rules=rules, kinds=tuple(kinds), **options)
+            return cls(stated, chosen, edges, seeking, rules=rules, **options)
         formula = found_formula(formula_id)
         edges, chosen = split(choices(formula, named))
-        graded = to_grade(None if dtypes is None else kinds)
-        return cls(
-            formula,
-            chosen,
-            edges,
-            seeking,
-            rules=rules,
-            kinds=tuple(kinds),
-            graded=tuple(graded),
-            **options,
-        )
+        return cls(formula, chosen, edges, seeking, rules=rules, **options)
+
+    @property
+    def kinds(self) -> list[str]:
+        """The types that are checked."""
+        return types(self.dtypes)
+
+    @property
+    def graded(self) -> list[str]:
+        """The types that are graded."""
+        return to_grade(self.dtypes)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a report keeps of it, beside the conventions, so that it can be made again."""
+        every = {**vars(self), **self.rules._asdict()}
+        named = {name: every[name] for name in SETTINGS}
+        return {"formula": address_of(self.stated.id) or self.stated.id, **named}
 
     def under(self, changes: Mapping[str, str]) -> Request:
         """The same under other conventions, none of which is sought."""

@@ -11,8 +11,9 @@ import torch
 
 from impl.decoding import beam, greedy
 from spec.language.registry import procedures
-from tests.verify.playing import played, users
-from verify.decoding import check_procedure, script
+from tests.verify.scripts import users
+from verify import replay
+from verify.decoding import check_procedure
 
 GREEDY, BEAM = procedures()["decoding.greedy"], procedures()["decoding.beam"]
 
@@ -115,14 +116,18 @@ def test_who_does_not_return_is_falsified(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_who_changes_global_state_is_falsified(tmp_path: Path) -> None:
-    """It is put right, and the script shows it."""
+    """It is put right, and a replay shows it."""
     with users(tmp_path, setting=HURTS):
-        report = check_procedure(importlib.import_module("setting").hurts, GREEDY, max_examples=20)
+        hurts = importlib.import_module("setting").hurts
+        report = check_procedure(hurts, GREEDY, max_examples=20)
+        again = replay(report)
     assert report.headline == "falsified: it changes global state: torch's default dtype"
     assert [check.name for check in report.falsified] == ["robustness: leaves global state alone"]
     assert torch.get_default_dtype() == torch.float32
-    (code, said) = played(tmp_path, [script(report, "setting:hurts", GREEDY.id)])[0]
-    assert (code, said) == (1, "fails again: it changes global state\n")
+    assert (again.verdict, again.now.message) == (
+        "falsified",
+        "it changes global state: torch's default dtype",
+    )
 
 
 def test_who_changes_global_state_and_supports_nothing_is_inconclusive() -> None:

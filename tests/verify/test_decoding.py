@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import hypothesis
 import pytest
@@ -16,14 +18,16 @@ import impl.bert
 import verify
 from impl.decoding import Recomputed, beam, greedy
 from spec.language.registry import procedures
-from tests.verify.playing import played, users
-from verify.decoding import check_procedure, script
+from tests.verify.scripts import users
+from verify.counterexamples import replay
+from verify.decoding import check_procedure
 from verify.decoding.cases import Case
 from verify.decoding.contract import Decoder
 from verify.decoding.judges import REPEATS
 from verify.decoding.models import KINDS, Attention, Uncached
 from verify.decoding.tokens import Texts, texts
 from verify.faults import Fault, Unusable
+from verify.report import CheckResult, Report
 
 GREEDY, BEAM = procedures()["decoding.greedy"], procedures()["decoding.beam"]
 
@@ -218,36 +222,37 @@ def wrong(tmp_path: Path) -> Iterator[ModuleType]:
         ("unpacked", "bert.pack"),
     ],
 )
-def test_every_failure_is_played_again_without_attnspec(
-    wrong: ModuleType, tmp_path: Path, name: str, procedure_id: str
-) -> None:
-    """The reference, each requirement, the same call again: a script for each says what was said, and ends with 1."""
+def test_every_failure_is_replayed(wrong: ModuleType, name: str, procedure_id: str) -> None:
+    """The reference, each requirement, the same call again: a replay of each says what was said."""
     report = check_procedure(getattr(wrong, name), procedures()[procedure_id], max_examples=20)
     assert report.falsified
     # What every other call gives hangs on how many there were: that it is not the same is all that is looked at.
     failed = [found for found in report.falsified if name != "forgetful" or REPEATS in found.name]
-    texts = [script(found, f"own_texts:{name}", procedure_id) for found in failed]
-    for found, (code, said) in zip(failed, played(tmp_path, texts), strict=True):
-        assert code == 1, f"{found.name}: {said}"
-        assert said.startswith("fails again: ")
-        assert name == "forgetful" or said == f"fails again: {found.message}\n"
+    for found in failed:
+        again = replay(alone(report, found), target=f"own_texts:{name}")
+        assert again.verdict == "falsified"
+        assert name == "forgetful" or again.now.message == found.message
 
 
-def test_a_cache_that_is_not_reordered_is_found_made_small_and_played_again(
+def alone(report: Report, found: CheckResult) -> Any:
+    """The report with one of its checks, as a file has it."""
+    return json.loads(json.dumps({**report.to_dict(), "checks": [found.to_dict()]}))
+
+
+def test_a_cache_that_is_not_reordered_is_found_made_small_and_replayed(
     wrong: ModuleType, tmp_path: Path
 ) -> None:
-    """The report shows one short prompt, and its script exits with 1 on the callable and with 0 once that is mended."""
+    """The report shows one short prompt, and a replay fails on the callable, and not on the one that is mended."""
     report = check_procedure(wrong.beams, BEAM, max_examples=60)
     (found,) = (c for c in report.falsified if c.name == "requirement sum_of_log_p")
     assert found.counterexample is not None
     case = found.counterexample.calls["case"]
     assert case["kind"] == "attention"
     assert len(case["prompts"]) == 1
-    text = script(found, "own_texts:beams", "decoding.beam")
-    assert played(tmp_path, [text])[0][0] == 1
+    assert replay(alone(report, found), target="own_texts:beams").verdict == "falsified"
     mended = WRONG.replace("reordered = False", "reordered = True")
-    (tmp_path / "own_texts.py").write_text(mended, encoding="utf-8")
-    assert played(tmp_path, [text])[0][0] == 0
+    with users(tmp_path, mended_texts=mended):
+        assert replay(alone(report, found), target="mended_texts:beams").verdict == "conforms"
 
 
 @pytest.mark.parametrize("kind", KINDS)

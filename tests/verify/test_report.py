@@ -46,7 +46,11 @@ def test_a_report_is_json_even_with_nan_and_infinity():
     found = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert found["verdict"] == "falsified"
     assert found["checks"][0]["worst_ratio"] == "inf"
-    assert found["checks"][0]["counterexample"]["inputs"] == {"x": ["nan", 1.0], "n": 3, "mask": None}
+    assert found["checks"][0]["counterexample"]["inputs"] == {
+        "x": {"dtype": "float64", "shape": [2], "values": ["nan", 1.0]},
+        "n": 3,
+        "mask": None,
+    }
 
 
 def test_a_report_reads_well():

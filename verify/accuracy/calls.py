@@ -27,7 +27,7 @@ from verify.properties.judge import Judge
 from verify.properties.scenarios import passed_once
 from verify.properties.slopes import differentiable, gradient_question, unsaid
 from verify.subject.caller import Caller
-from verify.subject.returned import unconnected, values
+from verify.subject.returned import values
 
 MEMBERS, COST, DEAR = (67, 17, 2), 5e6, 2.5e7
 """So many equal members has a batch; the most if they then cost no more than so much (:mod:`verify.inputs.sizes`), and where no
@@ -166,7 +166,7 @@ def gradient_of(judge: Judge, caller: Caller, example: Example, way: Way = PLAIN
     got, names = {}, {}
     for name, tensor in gradients.items():
         shape = np.shape(asked.inputs[name])
-        value = unconnected(name, shape) if found[name] is None else values(found[name])
+        value = np.zeros(shape) if found[name] is None else values(found[name])
         got[tensor.name] = value[0] if way.batched and name in data else value
         names[tensor.name] = f"the gradient of {name}"
     return Comparison(flat, inputs, got, names, way)

@@ -1,4 +1,4 @@
-"""The command ``attnspec``: verify, check, list, show, mutants.
+"""The command ``attnspec``: verify, check, replay, list, show, mutants.
 
 It exits 0 if all conforms (imprecise or not), 1 if something is falsified, 2 on unusable input, 3 if nothing conclusive was said.
 """
@@ -31,7 +31,7 @@ UNREAD = 141
 """The status of what a shell's pipe has ended: not that of what conforms."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """Where a device has no room left, or its user none on it."""
-CALLING = ("verify", "check", "weights")
+CALLING = ("verify", "check", "replay", "weights")
 """Commands that call what users have written."""
 
 
@@ -50,7 +50,9 @@ def _done(given: Namespace) -> int:
     """The command carried out. What it takes is imported here: a process that only watches another needs none of it, and pages
     of memory that both have are copied as soon as either counts who holds an object in them.
     """
-    home = {"list": "listing", "mutants": "mutants"}.get(given.command, "commands")
+    home = {"list": "listing", "mutants": "mutants", "replay": "counterexamples"}.get(
+        given.command, "commands"
+    )
     work = getattr(import_module(f"verify.command.{home}"), f"do_{given.command}")
     return int(work(given))
 

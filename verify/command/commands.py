@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import difflib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verify.command.cli import CONFORMS, FALSIFIED, NOTHING, UNUSABLE
-from verify.command.files import record, write
+from verify.command.counterexamples import offer_replay
+from verify.command.files import record
 from verify.command.own_formula import shown, sound
 from verify.command.profiles import checked_options, resolved, said_options, settled
 from verify.faults import Unusable
@@ -26,25 +25,6 @@ if TYPE_CHECKING:
     from spec.language.procedure import Procedure
     from verify.command.workers import Task, TaskResult
     from verify.deviations import Deviation
-    from verify.report import Report
-
-
-SHORT, LONG = 30, 2000
-"""Lines and characters up to which a script is shown without being asked for."""
-REPRODUCES = "reproduces it on its own"
-RERUN = """\
-import sys
-
-import verify
-from {module} import {root}
-
-report = verify.check(
-    {name}, {formula_id!r}, conventions={conventions}, seed={given.seed}, max_examples={given.max_examples},
-    sizes={sizes}, fixed={fixed}, ranges={ranges}, accuracy={accuracy},
-)
-print(report)
-sys.exit(1 if report.verdict == "falsified" else 0)
-"""
 
 
 FIXED = "a number that is fixed, such as eps=1e-5"
@@ -198,8 +178,7 @@ def do_verify(given: argparse.Namespace) -> int:
         status = CONFORMS
     status = interrupted or status
     # Written before it is shown: a reader who has seen enough (`| head`) ends the command.
-    places = {(o.report.formula_id, o.report.target): o.place for o in outcomes if o.report and o.place}
-    record(given, "verify", status, reports, judgement, absent, errors, bool(interrupted), places)
+    record(given, "verify", status, reports, judgement, absent, errors, bool(interrupted))
     out = console()
     print_end(out, reports, judgement, absent, errors, given.verbose, listed)
     if interrupted:
@@ -239,7 +218,7 @@ def do_check(given: argparse.Namespace) -> int:
         from verify.deviations import Judgement
         from verify.oracle import oracle_for
         from verify.output.table import print_report, print_table, table
-        from verify.subject.loading import Unloadable, callable_at, place_at
+        from verify.subject.loading import Unloadable, callable_at
 
         prepare(formula, more)
     try:
@@ -256,21 +235,15 @@ def do_check(given: argparse.Namespace) -> int:
         report = run_check(call, formula.id, **more)
     report.target = given.where
     status = {"falsified": FALSIFIED, "inconclusive": NOTHING}.get(report.verdict, CONFORMS)
-    place = place_at(given.where)
-    places = {} if place is None else {(report.formula_id, report.target): place}
     # Written before it is shown: a reader who has seen enough (`| head`) ends the command.
-    record(given, "check", status, [report], Judgement(), [], [], False, places)
-    reproduction = _reproduction(given, report) if report.falsified else ""
-    if reproduction and given.script:
-        write(given.script, reproduction)
+    record(given, "check", status, [report], Judgement(), [], [], False)
+    reproduction = offer_replay(given, report)
     out = console()
     print_report(out, report, given.verbose)
     out.print()
     print_table(out, table([report]))
-    if reproduction:
-        _shown(given, report, reproduction, out)
-    elif given.script:
-        out.print(f"nothing was falsified, so {given.script} was not written", style="dim", markup=False)
+    for line in reproduction:
+        out.print(line, markup=False, soft_wrap=True)
     return status
 
 
@@ -284,72 +257,6 @@ def _saying(err: Console) -> Iterator[Callable[[str], None]]:
 
     with err.status("") as status:
         yield lambda said: status.update(escape(said))
-
-
-def _reproduction(given: argparse.Namespace, report: Report) -> str:
-    """A script that shows what was found, for the folder that it is written to."""
-    from spec.language.own import address_of
-    from verify.inputs.size_rules import pairs
-    from verify.output.script import script
-    from verify.subject.loading import written
-
-    # A file is imported by its stem: the script belongs beside it.
-    module, _, name = given.where.rpartition(":")
-    home = Path(module).stem if module.endswith(".py") else module
-    try:
-        text = script(report, f"{home}:{name}", written=written(given.where, given.adapter))
-    except ValueError:  # no single example shows it: the sample is drawn again
-        rules = pairs(given.sizes) or None
-        text = RERUN.format(
-            module=home,
-            root=name.partition(".")[0],
-            name=written(given.where, given.adapter),
-            formula_id=address_of(report.formula_id) or report.formula_id,
-            given=report,
-            conventions={**report.conventions, **report.edges},
-            sizes=rules,
-            fixed=pairs(given.fixed, FIXED) or None,
-            ranges=pairs(given.range, RANGE) or None,
-            accuracy=given.accuracy,
-        )
-    return _beside(text, module, Path(given.script).resolve().parent) if given.script else text
-
-
-def _shown(given: argparse.Namespace, report: Report, text: str, out: Console) -> None:
-    """Say where the script is, or show it where it is short."""
-    from verify.search.whereabouts import unsteady
-
-    shows = (
-        "makes the call that failed, which may be right this time" if unsteady(report.hint) else REPRODUCES
-    )
-    if given.script:
-        out.print(f"wrote {given.script}, which {shows}", markup=False)
-        return
-    if text.count("\n") > SHORT or len(text) > LONG:
-        out.print(f"\n--script FILE writes a script that {shows}", markup=False)
-        return
-    out.print(f"\nThis script {shows} (--script FILE writes it):\n", markup=False)
-    out.print(text, markup=False, soft_wrap=True)
-
-
-def _beside(text: str, module: str, folder: Path) -> str:
-    """A script that lies elsewhere than what it imports from here has to say where that is."""
-    if module.endswith(".py"):
-        home = Path(module).resolve().parent
-    else:
-        top = Path(module.partition(".")[0])
-        if not (top.is_dir() or top.with_suffix(".py").is_file()):  # it is installed
-            return text
-        home = Path.cwd()
-    if home == folder:
-        return text
-    lines = text.split("\n")
-    place = 0
-    for part in ast.parse(text).body:  # the docstring and what has to stand before all else
-        if not isinstance(part, ast.Expr) and getattr(part, "module", None) != "__future__":
-            break
-        place = part.end_lineno or place
-    return "\n".join([*lines[:place], "import sys", "", f"sys.path.insert(0, {str(home)!r})", *lines[place:]])
 
 
 def _conventions(formula: Formula | Procedure, pairs: Sequence[str]) -> dict[str, str] | str | None:

@@ -1,9 +1,8 @@
-"""What a command was asked to write: what was found as JSON, as a page, as JUnit's XML, as a picture of the table; scripts."""
+"""The files that a command was asked to write: what was found as JSON, as a page, as JUnit's XML, and a counterexample."""
 
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,6 @@ from verify.output.document import document, dump
 
 if TYPE_CHECKING:
     from verify.deviations import Judgement
-    from verify.output.hosted import Places
     from verify.report import Report
 
 
@@ -38,17 +36,15 @@ def record(
     absent: Sequence[str],
     errors: Sequence[str],
     interrupted: bool,
-    places: Places | None = None,
 ) -> None:
-    """Write the files that were asked for; tell a hosted runner what failed, and where that is defined."""
-    if given.svg:
-        from verify.output.table import picture, table
-
-        write(given.svg, picture(table(reports, judgement), f"attnspec {command}"))
-    hosted = given.annotations or os.environ.get("GITHUB_ACTIONS") == "true"
-    if not (given.json or given.html or given.junit or hosted):
+    """Write the files that were asked for."""
+    if command == "check" and reports:
+        reports[0].importable = given.where
+        if given.counterexample and reports[0].falsified:
+            write(given.counterexample, dump(reports[0].counterexample()))
+    if not (given.json or given.html or given.junit):
         return
-    from verify.output.hosted import junit, marked_lines
+    from verify.output.junit import junit
     from verify.output.page import page
 
     found = document(given, command, status, reports, judgement, absent, errors, interrupted)
@@ -58,6 +54,3 @@ def record(
         write(given.html, page(found))
     if given.junit:
         write(given.junit, junit(found))
-    if hosted:
-        for line in marked_lines(found, places or {}):
-            print(line)  # noqa: T201

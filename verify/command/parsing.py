@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
@@ -29,6 +30,13 @@ Numbers that are not finite are the strings "inf", "-inf" and "nan".
 """
 
 
+REMOVED = {
+    "--svg": "paste what is printed, or write a page with --html F",
+    "--annotations": "write --junit F, which runners show beside the lines of a change",
+}
+"""Options that went, each with what to use instead."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
@@ -38,6 +46,14 @@ class Parser(argparse.ArgumentParser):
         if close and close[0] != str(value):
             raise argparse.ArgumentError(action, f"invalid choice: {value!r}; did you mean {close[0]}?")
         super()._check_value(action, value)
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse the command line; an option that there was once is refused with what to use instead."""
+        for word in sys.argv[1:] if args is None else args:
+            option = word.partition("=")[0]
+            if option in REMOVED:
+                raise Unusable(f"{option} is gone: {REMOVED[option]}")
+        return super().parse_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Refuse, in one line."""
@@ -58,7 +74,7 @@ def _written(name: str) -> Path:
     raise argparse.ArgumentTypeError(f"cannot write {path}: {why}")
 
 
-FILES = ("json", "html", "junit", "svg", "script")
+FILES = ("json", "html", "junit", "counterexample", "script")
 """Options that name a file to be written."""
 
 
@@ -154,12 +170,6 @@ def parser() -> Parser:
         to.add_argument(
             "--junit", type=_written, metavar="F", help="write it as JUnit's XML, a test for each check"
         )
-        to.add_argument(
-            "--annotations",
-            action="store_true",
-            help="mark the lines of callables that fail (GitHub's commands; of itself where GITHUB_ACTIONS is set)",
-        )
-        to.add_argument("--svg", type=_written, metavar="F", help="write the table as a picture")
 
     one = command(
         "verify",
@@ -284,9 +294,32 @@ def parser() -> Parser:
         "of gradients meanwhile (default: up to 2; 1: all in one, in order)",
     )
     two.add_argument(
-        "--script", type=_written, metavar="F", help="write a script that reproduces the first failure"
+        "--counterexample",
+        type=_written,
+        metavar="F",
+        help="write the first failure as JSON, which attnspec replay F makes again",
+    )
+    two.add_argument(
+        "--script",
+        type=_written,
+        metavar="F",
+        help="write a short script of the first failure, where one plain call shows it; it needs torch and your module",
     )
     options(two)
+
+    again = command(
+        "replay",
+        "make the calls of a counterexample again, and judge them again",
+        "  attnspec replay counterexample.json\n  attnspec replay report.json --target mymodule:mended",
+    )
+    again.add_argument(
+        "file", type=Path, metavar="FILE", help="what --counterexample has written, or a report (--json)"
+    )
+    again.add_argument(
+        "--target",
+        metavar="MODULE:CALLABLE",
+        help="the callable that is called (default: the one that failed, where it was)",
+    )
 
     command("list", "list formulas and targets", "  attnspec list")
     show = command(

@@ -63,7 +63,6 @@ class TaskResult:
     error: str = ""
     absent: str = ""
     seconds: float = 0.0
-    place: tuple[str, int] | None = None
 
 
 def perform(task: Task) -> TaskResult:
@@ -71,7 +70,7 @@ def perform(task: Task) -> TaskResult:
     began = time.perf_counter()
     _turn_to(task.formula_id)
     from verify.faults import Absent, Unusable, complaint
-    from verify.subject.loading import Unloadable, place_at
+    from verify.subject.loading import Unloadable
 
     try:
         from verify.checking import check
@@ -79,7 +78,9 @@ def perform(task: Task) -> TaskResult:
         call, more = _find(task)
         report = check(call, task.formula_id, **{**task.options, **more, "name": task.label})
         report.target = task.label
-        outcome = TaskResult(task, report, place=place_at(task.address) if task.address else None)
+        if task.address:
+            report.importable = task.address
+        outcome = TaskResult(task, report)
     except KeyboardInterrupt:
         raise
     except Absent as error:

@@ -145,6 +145,7 @@ def _answer(fn: Callable[..., Any], procedure: Procedure, request: Request) -> R
         fingerprint=procedure.fingerprint,
         versions=versions(),
         importable=importable(fn),
+        settings=request.settings,
     )
     with listening(), one_thread(), default_device_aside():
         tried, results = _tried(judge, request.max_examples, budget)

@@ -19,7 +19,6 @@ import torch
 from spec.language.formula import Formula
 from spec.language.law import Together
 from verify.faults import Fault, Unsupported, complaint
-from verify.laws.again import RESULTS, selecting
 from verify.laws.causes import JOINED, law_cause
 from verify.laws.choice_check import check_choices
 from verify.laws.draw_tests import (
@@ -45,7 +44,7 @@ from verify.laws.draws import (
 from verify.laws.layouts import Bools, Ints, Layout, designs
 from verify.laws.pace import NOTE, Planned, against, share
 from verify.laws.pace import said as slowly
-from verify.laws.results import ALPHA, POWER, cut, exact, in_time, judged, misused, never
+from verify.laws.results import ALPHA, POWER, RESULTS, cut, exact, in_time, judged, misused, never
 from verify.laws.statistics import Tally, region, sample_size
 from verify.laws.word_tests import words
 from verify.properties.setting import Setting
@@ -126,7 +125,6 @@ def check_law(
     independent = law.selects_freely(formula.choose(conventions))
     axioms = {axiom.name: 0 for axiom in law.axioms}
     broken: dict[str, str] = {}
-    where: dict[str, Layout] = {}
     kept: list[str] = []
 
     def hold(layout: Layout, call: int, inputs: list[Any], results: list[Ints], row: dict[str, Any]) -> None:
@@ -135,7 +133,6 @@ def check_law(
             held = at.holds(axiom.condition)
             axioms[axiom.name] += held.size
             if axiom.name not in broken and not held.all():
-                where[axiom.name] = layout
                 broken[axiom.name] = (
                     f"violated: {axiom.sentence}; call {call}, {_where(formula, inputs, results, held)}"
                 )
@@ -146,9 +143,10 @@ def check_law(
     try:
         part = _pace(caller, formula, layouts, seed, device)
         layouts = tuple(layout.paced(part * asked) for layout in layouts)
-        for layout in in_time(layouts, over):
-            where[RESULTS] = layout
-            samples.append(draw(caller, formula, conventions, layout, seed, device, partial(hold, layout)))
+        samples += [
+            draw(caller, formula, conventions, layout, seed, device, partial(hold, layout))
+            for layout in in_time(layouts, over)
+        ]
         if not GENERATORS.isdisjoint(state.restore()):
             kept.append("the global random state was used: draw from the generator that is passed")
         kept += _generator(caller, formula, seed, device)
@@ -157,9 +155,7 @@ def check_law(
     except Exception as error:
         ours = isinstance(error, Broken | Fault)
         said = str(error) if ours else f"{formula.id} raised {complaint(error)}"
-        checks = [exact(RESULTS, 0, said)]
-        selecting(formula, checks, (), layouts, where, independent, seed)
-        return checks
+        return [exact(RESULTS, 0, said)]
 
     checks = [exact(f"law: {name}", count, broken.get(name)) for name, count in axioms.items()]
     checks.append(exact("law: generator", 4, "; ".join(kept) or None, "calls"))
@@ -172,9 +168,7 @@ def check_law(
                 f"{sample.layout.name}: id {sample.ids[r, i]} at position {i} became word {sample.word[t, r, i]}, "
                 f"{'selected' if sample.chosen[t, r, i] else 'not selected'}: the statement gives this probability 0"
             )
-            checks.append(exact("law: possible outcomes", tokens, said))
-            selecting(formula, checks, samples, layouts, where, independent, seed)
-            return checks
+            return [*checks, exact("law: possible outcomes", tokens, said)]
     checks.append(exact("law: possible outcomes", tokens, None))
     if law.together is not None:
         checks.append(exact(JOINED, tokens, _torn(samples, law.together)))
@@ -197,7 +191,6 @@ def check_law(
     for check in checks:
         if check.verdict == FALSIFIED:
             check.details["cause"] = said
-    selecting(formula, checks, samples, layouts, where, independent, seed)
     if off:
         checks[0].details[NOTE] = slowly(off, part)
     return checks + cut(len(samples), len(layouts), "layouts")

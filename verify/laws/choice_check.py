@@ -18,7 +18,6 @@ from spec.language.expr import Node
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
 from verify.faults import Fault, Unsupported, complaint
-from verify.laws.again import GENERATOR, RESULTS, choosing
 from verify.laws.choice_causes import choice_cause, impossible
 from verify.laws.choice_tests import independence, outcomes, steadiness
 from verify.laws.choices import (
@@ -40,7 +39,7 @@ from verify.laws.choices import (
 from verify.laws.layouts import Ints, law_of
 from verify.laws.pace import NOTE, Planned, against, share
 from verify.laws.pace import said as slowly
-from verify.laws.results import cut, exact, in_time, judged, misused, never
+from verify.laws.results import RESULTS, cut, exact, in_time, judged, misused, never
 from verify.properties.judge import Judge
 from verify.report import FALSIFIED, INCONCLUSIVE, CheckResult
 from verify.subject.returned import held, values
@@ -101,8 +100,6 @@ class Drawing:
         self.axioms = {axiom.name: 0 for axiom in self.law.axioms}
         self.conditions = [chosen(axiom.condition, self.judge.conventions) for axiom in self.law.axioms]
         self.broken: dict[str, str] = {}
-        self.where: dict[str, Situation] = {}
-        """The situation in which each axiom was first seen to fail, and that which is drawn."""
 
     def call(self, inputs: Mapping[str, Any], situation: Situation, passed: list[Any]) -> list[Any]:
         """The results of one call as arrays, held to the declared shapes and types."""
@@ -134,7 +131,6 @@ class Drawing:
 
     def draw(self, situation: Situation) -> Draws:
         """Draw a situation's sample."""
-        self.where[RESULTS] = situation
         once = drawn_inputs(self.formula, situation, self.seed, self.masks)
         many = repeated(self.formula, once, situation.copies)
         generator = torch.Generator(device=self.device).manual_seed(self.seed)
@@ -147,7 +143,7 @@ class Drawing:
             for place in members:
                 member = Member(self.judge, self.single(many, place), [r[place] for r in results])
                 at = f"{situation.name}: call {call}" + (f", member {place}" if place else "")
-                self._hold(member, situation, at)
+                self._hold(member, at)
                 taken.append(member.outcome().reshape(situation.copies, situation.positions))
             chosen.append(np.stack(taken))
         low, high = zip(
@@ -179,13 +175,12 @@ class Drawing:
         low, high = np.maximum(value - slack, 0.0), np.minimum(value + slack, 1.0)
         return np.where(said, low, 0.0), np.where(said, high, 0.0)
 
-    def _hold(self, member: Member, situation: Situation, where: str) -> None:
+    def _hold(self, member: Member, where: str) -> None:
         for axiom, condition in zip(self.law.axioms, self.conditions, strict=True):
             count, wrong = member.broken(condition, axiom.over or self.law.over)
             self.axioms[axiom.name] += count
             if wrong is not None and axiom.name not in self.broken:
                 at = ", ".join(f"{name} = {value}" for name, value in wrong.items())
-                self.where[axiom.name] = situation
                 self.broken[axiom.name] = (
                     f"violated: {axiom.sentence}; {where}, {at}: {self._said(member, wrong)}"
                 )
@@ -208,7 +203,7 @@ class Drawing:
         situation = next((sample.situation for sample in samples if sample.varies), None)
         if situation is None:
             return None
-        situation = self.where[GENERATOR] = replace(situation, copies=SEEDED)
+        situation = replace(situation, copies=SEEDED)
         many = repeated(
             self.formula, drawn_inputs(self.formula, situation, self.seed, self.masks), situation.copies
         )
@@ -254,9 +249,7 @@ def check_choices(
     except Exception as error:
         ours = isinstance(error, Fault)
         said = str(error) if ours else f"{formula.id} raised {complaint(error)}"
-        checks = [exact(RESULTS, 0, said)]
-        _written(drawing, checks, (), planned)
-        return checks
+        return [exact(RESULTS, 0, said)]
     total = sum(sample.total for sample in samples)
     checks = [
         exact(f"law: {name}", count, drawing.broken.get(name)) for name, count in drawing.axioms.items()
@@ -280,19 +273,9 @@ def check_choices(
     for check in checks:
         if check.verdict == FALSIFIED:
             check.details["cause"] = cause
-    _written(drawing, checks, samples, planned)
     if off:
         checks[0].details[NOTE] = slowly(off, part)
     return checks + ([] if wrong else cut(len(samples), len(planned), "situations"))
-
-
-def _written(
-    drawing: Drawing, checks: Sequence[CheckResult], samples: Sequence[Draws], planned: Sequence[Situation]
-) -> None:
-    """What shows it is written so that it can be drawn again."""
-    conditions = dict(zip(drawing.axioms, drawing.conditions, strict=True))
-    own = drawing.where, conditions, drawing.seed, drawing.masks
-    choosing(drawing.formula, checks, samples, planned, *own)
 
 
 __all__ = ["Drawing", "Member", "check_choices"]

@@ -20,6 +20,9 @@ ALPHA = 1e-9
 POWER = 0.999
 """The probability with which each planned alternative is seen."""
 
+RESULTS = "law: results"
+"""The check that stands for all others where a call raises, or gives something of another form."""
+
 TRIES = 40
 """Calls that must all give one result before a generator is said to be unused: one coin for a whole call does so in 2⁻⁴⁰."""
 
@@ -122,4 +125,4 @@ def cut(done: int, planned: int, what: str) -> list[CheckResult]:
     return [CheckResult(f"law: other {what}", "law", "inconclusive", message=said)]
 
 
-__all__ = ["ALPHA", "POWER", "exact", "judged", "misused", "result", "seen"]
+__all__ = ["ALPHA", "POWER", "RESULTS", "exact", "judged", "misused", "result", "seen"]

@@ -1,1 +1,1 @@
-"""What was found, for its readers: tables, a page, a JSON document, scripts that reproduce it; and a formula as text."""
+"""What was found, for its readers: tables, a page, a JSON document, JUnit's XML, a short script; and a formula as text."""

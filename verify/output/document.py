@@ -10,6 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from verify.report import SCHEMA_VERSION
+
 if TYPE_CHECKING:
     from verify.deviations import Judgement
     from verify.report import Report
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
 
 SCHEMA = Path(__file__).with_name("report.schema.json")
 """What a document is, as JSON Schema."""
-SCHEMA_VERSION = 1
-"""Counts up where a key goes away or gets another meaning; new keys leave it as it is."""
 
 
 def document(

@@ -197,24 +197,6 @@ def _filled(parts: Iterable[Text], width: int) -> list[Text]:
     return lines
 
 
-def picture(made: Table, title: str) -> str:
-    """A table as an SVG picture that loads nothing: the fonts are the reader's."""
-    import io
-    import re
-
-    from rich.console import Console
-
-    console = Console(
-        record=True, file=io.StringIO(), width=WIDEST, force_terminal=True, color_system="truecolor"
-    )
-    console.width = console.measure(made).maximum
-    console.print(made)
-    console.print()  # the picture ends a little above the end of its last row, where underscores would be
-    return re.sub(
-        r"@font-face \{.*?\}\s*", "", console.export_svg(title=title, unique_id="attnspec"), flags=re.S
-    )
-
-
 def print_end(
     console: Console,
     reports: Sequence[Report],

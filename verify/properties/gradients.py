@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
 import torch
 
 from verify.faults import Fault, NoGradient
@@ -16,7 +17,7 @@ from verify.properties.slopes import expected_batch, unsaid
 from verify.properties.values import compare, explain
 from verify.search.outcome import Outcome, worst
 from verify.subject.caller import Caller
-from verify.subject.returned import unconnected, values
+from verify.subject.returned import values
 
 # Autograd imports it at the first backward pass, for which each process of a check would wait.
 with suppress(ImportError):
@@ -86,7 +87,7 @@ def compared(
     outcomes = []
     for name, gradient in found.items():
         shape = expected[name].value.shape
-        got = unconnected(name, shape) if gradient is None else values(gradient)
+        got = np.zeros(shape) if gradient is None else values(gradient)
         if got.shape != expected[name].value.shape:
             said = f"{judge.formula.id}: {caller.name}: the gradient of {name} has shape {got.shape}"
             return Outcome(ratio=math.inf, message=f"{said}; expected {expected[name].value.shape}")

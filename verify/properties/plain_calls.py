@@ -98,6 +98,8 @@ def counterexample(setting: Setting, example: Example, outcome: Outcome) -> Coun
         regime=example.regime,
         generator_seed=example.generator_seed if generator else None,
         cotangents=dict(example.cotangents) or None,
+        sizes={str(size): value for size, value in example.sizes.items()},
+        turn=example.turn,
     )
 
 
@@ -151,6 +153,12 @@ class SearchedProperty(ExampleProperty):
     def announce(self, examples: Sequence[Example]) -> None:
         """Tell the oracle what will be asked."""
         self.setting.judge.ahead(examples)
+
+    def counterexample(self, case: Example, outcome: Outcome) -> Counterexample:
+        """With the one call in which it shows."""
+        made = super().counterexample(case, outcome)
+        made.call = self.setting.caller.plain_call(made.inputs)
+        return made
 
     def made(self, drawn: Any) -> Sequence[Example]:
         """The examples of some recipes, announced together."""

@@ -30,7 +30,7 @@ from verify.properties.slopes import REAL, differentiable
 from verify.properties.values import explain, held_to, judge_call, judge_value
 from verify.search.outcome import Outcome, worst
 from verify.subject.caller import Caller
-from verify.subject.returned import alike, of_type, values
+from verify.subject.returned import values
 
 WRITTEN_TO = "results written to"
 """A scenario that is a property."""
@@ -263,10 +263,10 @@ def same_generator_same_result(judge: Judge, caller: Caller, example: Example) -
         (v for v in _passed(caller, example) if isinstance(v, torch.Tensor) and v.dtype == torch.int64), None
     )
     for tensor, a, b in zip(caller.returns, first, second, strict=True):
-        if ids is not None and tensor.domain == "integer" and not of_type(tensor.name, a, ids.dtype):
+        if ids is not None and tensor.domain == "integer" and a.dtype != ids.dtype:
             said = f"{judge.formula.id}: {caller.name}: output {tensor.name} has dtype {a.dtype}; expected {ids.dtype}"
             return Outcome(ratio=math.inf, message=said, violates="ids keep their type")
-        if not alike(tensor.name, a, b):
+        if not torch.equal(a, b):
             said = f"{judge.formula.id}: {caller.name}: {tensor.name} differs between two calls with the same seed"
             return Outcome(
                 ratio=math.inf, message=said, violates="results depend on the inputs and the generator only"

@@ -141,11 +141,9 @@ class SceneProperty(ExampleProperty):
         return False
 
     def counterexample(self, case: Example, outcome: Outcome) -> Counterexample:
-        """With the name of the scene, and which of its examples it is."""
+        """With the name of the scene."""
         made = super().counterexample(case, outcome)
         made.calls = {"scenario": self.scenario.name}
-        if case.turn:
-            made.calls["turn"] = case.turn
         return made
 
     def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
@@ -213,8 +211,8 @@ class SizedScene(SceneProperty):
 
 
 class SharedScene(SceneProperty):
-    """Inputs that a batch shares, passed once for all members: no statement promises that they may be, and what is right of inputs
-    of one batch may well be wrong of such (``gather`` takes the first members). What is wrong there, or refused, is a property.
+    """Inputs that a batch shares, passed once for all members: no statement promises that they may be, and what is right of
+    inputs of one batch may well be wrong of such (``gather`` takes the first members). What is wrong there, or refused, is a property.
     """
 
     def __init__(self, setting: Setting, scenario: Scenario, kinds: Sequence[str]) -> None:

@@ -29,7 +29,7 @@ from verify.properties.theorems import (
     sizes_needed,
     sizes_of_inputs,
 )
-from verify.report import CheckResult, Counterexample, Reason
+from verify.report import CheckResult, Reason
 from verify.search.found import Found
 from verify.search.outcome import Outcome
 from verify.search.property import NotRunnable, grouped
@@ -188,12 +188,6 @@ class TheoremProperty(ExampleProperty):
         if len(cases) == 1 and not assumed(setting.judge.formula, self.theorem, cases[0]):
             return iter([Outcome(idle=True)])
         return judge_all(setting.judge, setting.caller, self.theorem, cases, setting.kept)
-
-    def counterexample(self, case: Example, outcome: Outcome) -> Counterexample:
-        """With its sizes, which some claims speak of."""
-        made = super().counterexample(case, outcome)
-        made.calls = {"sizes": {str(size): value for size, value in case.sizes.items()}}
-        return made
 
     def conclude(self, found: Found, result: CheckResult) -> Iterable[CheckResult]:
         """Nothing where it could not be tried.

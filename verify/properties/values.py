@@ -14,7 +14,7 @@ from verify.inputs.examples import Example
 from verify.properties.judge import Expected, Judge
 from verify.search.outcome import Outcome, worst
 from verify.subject.caller import Caller
-from verify.subject.returned import WATCHING, values
+from verify.subject.returned import values
 
 EFFECTIVE = 10.0
 """An entry says something if its value is at least so many times its bound."""
@@ -26,7 +26,7 @@ large, and is a few hundredths of the bound as a rule, which at most it reaches.
 
 def compare(expected: Expected, got: Any) -> Outcome:
     """How far a returned array is from what is expected, in units of the bound; NaN never passes where a bound is finite."""
-    value, bound, read = expected.value, expected.bound, got
+    value, bound = expected.value, expected.bound
     got = np.asarray(got, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         error = np.abs(got - value)
@@ -40,8 +40,6 @@ def compare(expected: Expected, got: Any) -> Outcome:
             largest = float(ratio.max())
             telling = np.isfinite(bound) & (telling | (bound == 0))
             saying = telling & (value != 0)
-    for each in WATCHING:
-        each.compares(expected.name, read, value, bound, ratio)
     outcome = Outcome(largest, bool(telling.any()), what=expected.name, asked=frozenset((expected.name,)))
     if outcome.effective and (saying is telling or bool(saying.any())):
         outcome.answered = outcome.asked
@@ -101,8 +99,6 @@ def judge_call(
 
 def held_to(judge: Judge, example: Example, got: Sequence[Any]) -> Outcome:
     """The worst of all outputs, as arrays; balls are the reference only where the float64 walk does not settle it."""
-    if WATCHING:
-        return _compared(judge.expect_batch(example), got)
     near = judge.expect_batch(example, rigorous=False)
     outcome = _compared(near, got)
     if outcome.ratio > CLEAR or not all(np.isfinite(e.value).all() for e in near):

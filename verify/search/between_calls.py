@@ -22,8 +22,7 @@ from verify.properties.scenarios import others
 from verify.properties.setting import Setting
 from verify.properties.values import judge_value
 from verify.report import FALSIFIED, CheckResult
-from verify.search.outcome import Outcome, worst
-from verify.subject.playing import played_scene
+from verify.search.outcome import worst
 
 NEW = 43
 """Sizes from here on are new, but for those that examples have on purpose: all others are smaller."""
@@ -79,17 +78,10 @@ class Pairs:
         if first is None:
             return result
         second = self._changed(first, kept or list(first.inputs))
-        outcome = Outcome()
-
-        def play() -> bool:
-            nonlocal outcome
-            outcome = worst([judge_value(self.judge, self.caller, each) for each in (first, second)])
-            return outcome.fails
-
-        played = played_scene(self.caller, play)
+        outcome = worst([judge_value(self.judge, self.caller, each) for each in (first, second)])
         if outcome.fails:
             result.counterexample = counterexample(self.setting, second, outcome)
-            result.counterexample.played = played
+            result.counterexample.calls = {"before": first.inputs}
         return result
 
     def drawn(self, chosen: Sequence[Size]) -> Example | None:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import torch
 
 from spec.language.arrays import Tensor
@@ -29,9 +30,6 @@ from verify.subject.returned import held, one_more, shared, values
 from verify.subject.sandbox import GENERATORS
 from verify.subject.signature import in_place, taken
 from verify.subject.wording import called, describe
-
-if TYPE_CHECKING:
-    from verify.subject.recording import Recorder
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,6 @@ class Caller(Passing):
         self.declined: dict[str, str] = {}
         self.leading: tuple[int, ...] = ()
         self.supported: set[str] = set()
-        self.recorder: Recorder | None = None
 
     @property
     def answered(self) -> bool:
@@ -166,6 +163,27 @@ class Caller(Passing):
         """The device that results are held to be on: that of the inputs; any where these are sizes alone."""
         return "" if all(map(is_size, self.formula.inputs)) else self.device
 
+    def plain_call(self, inputs: Mapping[str, Any]) -> str:
+        """The call of a plain ``function`` at these inputs, as text; empty where more is done for a call than to pass them on."""
+        fn = getattr(self.fn, "inner", self.fn)
+        lead = {
+            np.ndim(inputs[item.name]) - len(item.shape)
+            for item in self.formula.tensors
+            if item.role == "data" and item.name in inputs
+        }
+        if (
+            self.formula.law is not None
+            or hasattr(fn, "adapted")
+            or (self.leading and not lead <= set(self.leading))
+        ):
+            return ""
+        passed = [str(item) for item in self.formula.inputs if str(item) not in self.left_out]
+        if self.formula.inputs and self.formula.is_mask(self.formula.inputs[-1]):
+            mask = passed.pop()
+            if self.takes_mask:
+                passed.append(f"{self.taken.by_name}={mask}" if self.taken.by_name else mask)
+        return f"function({', '.join(passed)})"
+
     # Results -------------------------------------------------------------------------------------------------------------
 
     def results(
@@ -180,8 +198,6 @@ class Caller(Passing):
             Unsupported: the type is declared unsupported.
         """
         shapes = describe(self.formula, arguments)
-        if self.recorder is not None:
-            self.recorder.calls(arguments, sizes, batch, dtype)
         result = self.guarded(self._work(arguments), arguments, shapes)
         if dtype in self.declined:  # it returns, but in another type
             raise Unsupported(self.declined[dtype])
@@ -191,7 +207,7 @@ class Caller(Passing):
         passed = [(item.name, value) for item, value in zip(self.formula.inputs, arguments, strict=False)]
         for output, home in shared(list(zip(names, found, strict=True)), passed):
             self.aliases.setdefault(output, home)
-        return found if self.recorder is None else self.recorder.returned(found)
+        return found
 
     @contextmanager
     def overwritten(self, outputs: Sequence[torch.Tensor]) -> Iterator[bool]:
@@ -206,8 +222,6 @@ class Caller(Passing):
             except RuntimeError:  # several of its entries lie in one place
                 continue
             before.append((output, was))
-            if self.recorder is not None:
-                self.recorder.overwrites(output)
         try:
             yield bool(before)
         finally:
@@ -227,16 +241,12 @@ class Caller(Passing):
         Raises:
             Fault: it fails.
         """
-        if self.recorder is not None:
-            self.recorder.goes_back(outputs, seeds, leaves)
         carried = [(out, seed) for out, seed in zip(outputs, seeds, strict=True) if out.requires_grad]
         found: dict[str, Any] = dict.fromkeys(leaves)
         if carried:
             given = [out for out, _ in carried], [seed for _, seed in carried], list(leaves.values()), again
             slopes = self.guarded(partial(pulled_back, *given), arguments)
             found = dict(zip(leaves, slopes, strict=True))
-        if self.recorder is not None:
-            self.recorder.went_back(found)
         return found
 
 

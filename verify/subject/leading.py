@@ -26,22 +26,11 @@ def said(allowed: Sequence[int]) -> str:
 
 def led(fn: Callable[..., Any], formula: Formula, allowed: Sequence[int]) -> Callable[..., Any]:
     """``fn``, which takes so many leading dimensions only, as a callable that takes any number of them."""
-    call = by_leading(fn, carried(formula), allowed)
-    call.inner = fn  # type: ignore[attr-defined]
-    return call
-
-
-def carried(formula: Formula) -> dict[int, int]:
-    """The inputs that have leading dimensions, by place, and how many dimensions they have besides."""
-    return {
+    carried = {  # the inputs that have leading dimensions, by place, and how many dimensions they have besides
         place: len(item.shape)
         for place, item in enumerate(formula.inputs)
         if isinstance(item, Tensor) and item.role in ("data", "mask")
     }
-
-
-def by_leading(fn: Callable[..., Any], carried: dict[int, int], allowed: Sequence[int]) -> Callable[..., Any]:
-    """``fn`` called with as many leading dimensions as it takes; it needs torch alone, and stands so in scripts."""
 
     def call(*inputs: Any) -> Any:
         given = next(
@@ -65,6 +54,7 @@ def by_leading(fn: Callable[..., Any], carried: dict[int, int], allowed: Sequenc
         found = fn(*(shaped(place, value) for place, value in enumerate(inputs)))
         return each(found, lambda out: out.reshape(*given, *out.shape[target:]))
 
+    call.inner = fn  # type: ignore[attr-defined]
     return call
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import importlib.util
 import inspect
@@ -66,18 +65,6 @@ def callable_at(where: str, adapter: Path | Mapping[str, Any] | None = None) -> 
     return _made(found, where)
 
 
-def written(where: str, adapter: Path | None) -> str:
-    """How what :func:`callable_at` gave is written in Python, its name imported: as it is, called, or under its adapter."""
-    module_name, _, attribute = where.rpartition(":")
-    if adapter is not None:
-        return f"verify.adapt.from_table({attribute}, {table_at(adapter)!r}, {str(adapter)!r})"
-    name = Path(module_name).stem if module_name.endswith(".py") else module_name
-    found: Any = sys.modules.get(f"_checked_{name}") or sys.modules.get(name)
-    for part in attribute.split("."):
-        found = getattr(found, part, None)
-    return f"{attribute}()" if gives_the_callable(found) else attribute
-
-
 def gives_the_callable(found: Any) -> bool:
     """Whether it is a function without parameters, which can be no formula's: it gives the callable."""
     if not inspect.isroutine(found):
@@ -102,28 +89,6 @@ def _made(found: Any, where: str) -> Callable[..., Any]:
             f"{where} takes nothing, so it should give the callable: it gives {_an(type(made).__name__)}"
         )
     return made  # type: ignore[no-any-return]
-
-
-def place_at(where: str) -> tuple[str, int] | None:
-    """The file and the line of what was named and is loaded by now: of its definition, or the first of the file that names it."""
-    home, _, attribute = where.rpartition(":")
-    name = Path(home).stem if home.endswith(".py") else home
-    found: Any = sys.modules.get(f"_checked_{name}") or sys.modules.get(name)
-    file = getattr(found, "__file__", None)
-    if file is None:
-        return None
-    for part in attribute.split("."):
-        found = getattr(found, part, None)
-    while isinstance(found, functools.partial):
-        found = found.func
-    for each in (found, type(found)):
-        try:
-            plain = inspect.unwrap(each)
-            if inspect.getsourcefile(plain) == file:
-                return file, inspect.getsourcelines(plain)[1]
-        except (TypeError, OSError, ValueError):
-            continue
-    return file, 1
 
 
 def _from_name(name: str) -> ModuleType:

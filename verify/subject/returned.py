@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,26 +14,6 @@ from spec.language.evaluation.dimensions import Size, whole
 from verify.faults import Fault
 from verify.inputs.dtypes import DTYPES, NAMES
 from verify.subject.wording import kind
-
-
-class Watching(Protocol):
-    """Who is told what is read of results."""
-
-    def reads(self, result: torch.Tensor | str, array: np.ndarray[Any, Any]) -> None:
-        """A result, or the gradient of the input of this name that there is none of, is read into an array."""
-
-    def compares(self, name: str, got: Any, expected: Any, bound: Any, ratio: Any) -> None:
-        """An array that was read is held to another, within a bound."""
-
-    def alike(self, name: str, one: torch.Tensor, other: torch.Tensor, same: bool) -> None:
-        """Two results are held to be equal."""
-
-    def typed(self, name: str, result: torch.Tensor, dtype: torch.dtype) -> None:
-        """A result is held to be of a type."""
-
-
-WATCHING: list[Watching] = []
-"""Those who are told now: :mod:`verify.subject.recording`."""
 
 
 def held(
@@ -125,26 +105,7 @@ def values(result: torch.Tensor, copy: bool = False) -> np.ndarray[Any, Any]:
     if dense.layout != torch.strided:
         dense = dense.to_dense()
     array: np.ndarray[Any, Any] = (dense.double() if dense.is_floating_point() else dense).cpu().numpy()
-    array = array.copy() if copy else array
-    for each in WATCHING:
-        each.reads(result, array)
-    return array
-
-
-def unconnected(name: str, shape: Sequence[int]) -> np.ndarray[Any, Any]:
-    """The gradient of an input without a path to the outputs: 0."""
-    array = np.zeros(shape)
-    for each in WATCHING:
-        each.reads(name, array)
-    return array
-
-
-def alike(name: str, one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two results are equal."""
-    same = torch.equal(one, other)
-    for each in WATCHING:
-        each.alike(name, one, other, same)
-    return same
+    return array.copy() if copy else array
 
 
 def one_more(result: torch.Tensor) -> None:
@@ -155,13 +116,6 @@ def one_more(result: torch.Tensor) -> None:
     """
     plain = result.detach()
     plain.logical_not_() if plain.dtype == torch.bool else plain.add_(1)
-
-
-def of_type(name: str, result: torch.Tensor, dtype: torch.dtype) -> bool:
-    """Whether a result is of a type."""
-    for each in WATCHING:
-        each.typed(name, result, dtype)
-    return result.dtype == dtype
 
 
 _INTEGERS = {8: torch.int64, 4: torch.int32, 2: torch.int16, 1: torch.int8}
@@ -193,15 +147,4 @@ def shared(
             yield name, home
 
 
-__all__ = [
-    "WATCHING",
-    "alike",
-    "bits",
-    "held",
-    "identical",
-    "of_type",
-    "one_more",
-    "shared",
-    "unconnected",
-    "values",
-]
+__all__ = ["bits", "held", "identical", "one_more", "shared", "values"]

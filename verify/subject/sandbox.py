@@ -302,25 +302,6 @@ _ITEMS = (
     ),
 )
 
-STATES = {
-    "torch's default dtype": "torch.get_default_dtype()",
-    "torch's default device": "torch.get_default_device()",
-    "torch's grad mode": "torch.is_grad_enabled()",
-    "torch's deterministic algorithms": "torch.are_deterministic_algorithms_enabled()",
-    "torch's number of threads": "torch.get_num_threads()",
-    "torch's float32 precision": f"[{', '.join(f'{name}.fp32_precision' for name in _NAMES)}]",
-    "torch's anomaly mode": "torch.is_anomaly_enabled()",
-    "torch's global random state": "torch.get_rng_state().tolist()",
-    "NumPy's global random state": "str(numpy.random.get_state(legacy=False))",
-    "Python's global random state": "random.getstate()",
-    "NumPy's error handling": "numpy.geterr()",
-    "the working directory": "os.getcwd()",
-    "the environment": "dict(os.environ)",
-    "standard output": "'closed' if sys.stdout.closed else sys.stdout",
-    "standard error": "'closed' if sys.stderr.closed else sys.stderr",
-}
-"""What each of them is, in Python."""
-
 _CUDA = _Item(
     "CUDA's random state",
     lambda: torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None,

@@ -211,23 +211,4 @@ def in_place(fn: Callable[..., Any], count: int, name: str) -> Callable[..., Any
     return call
 
 
-def given_lines(formula: Formula, left_out: Collection[str], by_name: str, called: str) -> list[str]:
-    """In scripts: the function of this name with parameters for all inputs, of which it takes those that are not left out."""
-    names = [str(item) for item in formula.inputs]
-    passed = [name for name in names if name not in left_out]
-    if by_name:
-        passed[-1] = f"{by_name}={names[-1]}"
-    if formula.is_mask(formula.inputs[-1]):
-        names[-1] += "=None"
-    return [
-        "",
-        "",
-        f"def given({', '.join(names)}, inner={called}):",
-        f"    return inner({', '.join(passed)})",
-        "",
-        "",
-        f"{called} = given",
-    ]
-
-
-__all__ = ["MASKS", "Taken", "given_lines", "in_place", "taken"]
+__all__ = ["MASKS", "Taken", "in_place", "taken"]

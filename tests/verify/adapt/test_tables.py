@@ -57,18 +57,19 @@ def test_a_function_without_parameters_gives_the_callable():
     assert "--set eps" in err
 
 
-def test_the_script_reproduces_an_adapter(tmp_path):
+def test_a_replay_reproduces_an_adapter(tmp_path):
     """It imports the file, makes the callable for the statement, and fails again."""
     (tmp_path / "mine.py").write_text(
         (SAMPLES / "my_module.py").read_text(encoding="utf-8"), encoding="utf-8"
     )
-    status, _, err = command("mine.py:norm", "--set", "eps=1e-3", "--script", "again.py", cwd=tmp_path)
+    status, _, err = command("mine.py:norm", "--set", "eps=1e-3", "--counterexample", "a.json", cwd=tmp_path)
     assert status == 1, err
     again = subprocess.run(
-        [sys.executable, "again.py"], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, text=True, capture_output=True, check=False
+        [sys.executable, "-m", "verify", "replay", "a.json"],
+        cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, text=True, capture_output=True, check=False,
     )  # fmt: skip
     assert again.returncode == 1, again.stderr
-    assert "expected" in again.stdout
+    assert "still falsified" in again.stdout
 
 
 @pytest.mark.parametrize(

@@ -285,15 +285,6 @@ def test_what_cannot_be_called_so_is_no_verdict(
     assert not captured.out
 
 
-def test_the_table_as_a_picture_loads_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """--svg writes the table; no font or anything else is fetched by whoever looks at it."""
-    assert main(["verify", "scores.dot", "--target", "impl", "--max-examples", "5", "--svg", "a.svg"]) == 0
-    picture = (here / "a.svg").read_text()
-    assert "impl.scores.dot" in picture.replace("&#160;", " ")
-    assert "url(http" not in picture
-    capsys.readouterr()
-
-
 def test_json_and_html(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """--json holds the documented fields; --html is one page without requests to others."""
     arguments = [

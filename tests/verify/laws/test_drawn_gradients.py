@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -12,7 +9,6 @@ from impl.attention import hard
 from spec.language.registry import find, formulas
 from verify.laws.drawn_gradients import DrawnGradientProperty, given_the_draw
 from verify.mutants import sampling
-from verify.output.script import script
 from verify.properties.judge import Judge
 from verify.properties.slopes import JUDGED
 from verify.properties.setting import Setting
@@ -74,13 +70,3 @@ def test_the_function_is_read_off_the_axioms():
     assert f"{given.formula.id}" not in formulas()
     for formula_id in ("masking.mlm", "decoding.sample"):
         assert given_the_draw(Judge(find(formula_id))) is None
-
-
-def test_a_counterexample_is_reproduced(tmp_path):
-    """The script takes the gradient of the real output alone, and exits with 1."""
-    text = script(found(sampling.value_detached), "verify.mutants.sampling:value_detached", HARD)
-    path = tmp_path / "again.py"
-    path.write_text(text)
-    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False)
-    assert done.returncode == 1, done.stderr
-    assert "expected" in done.stdout

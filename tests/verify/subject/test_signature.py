@@ -10,7 +10,7 @@ import torch
 
 from impl.attention import scaled_dot_product
 from spec.language.registry import find
-from tests.verify.playing import played, users
+from tests.verify.scripts import run_alone, users
 from verify import check, script
 from verify.faults import Unusable
 from verify.subject.signature import taken
@@ -214,8 +214,7 @@ def of_torch(q, k, v):
 def test_a_script_passes_the_mask_by_its_name(own, name, tmp_path):
     """It fails again where nothing but torch and the module can be imported."""
     report = check(getattr(own, name), FORMULA.id, max_examples=20)
-    ((code, said),) = played(tmp_path, [script(report)])
-    assert code == 1, said
+    assert run_alone(tmp_path, script(report))[0] == 1
 
 
 def keys_by_name(q, *, k, v):

@@ -1,9 +1,8 @@
-"""What machines read: the JSON document and its schema, JUnit's XML, annotations of hosted runners."""
+"""What machines read: the JSON document and its schema, and JUnit's XML."""
 
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 
 from verify.command.cli import main
 from verify.output.document import SCHEMA, SCHEMA_VERSION
-from verify.output.hosted import junit, marked_lines
+from verify.output.junit import junit
 
 SCHEMES = json.loads(SCHEMA.read_text(encoding="utf-8"))
 TYPES: dict[str, Any] = {
@@ -84,12 +83,10 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         arguments = ["--jobs", "1", "--json", "a.json", "--junit", "a.xml"]
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(folder)
-            patch.delenv("GITHUB_ACTIONS", raising=False)
             assert main(["verify", *arguments]) == 1
         return {
             "document": json.loads((folder / "a.json").read_text()),
             "xml": (folder / "a.xml").read_text(),
-            "file": str(folder / "hosted_norms.py"),
         }
     finally:
         sys.path[:] = path
@@ -109,6 +106,7 @@ def test_a_document_is_what_the_schema_says(found: dict[str, Any]) -> None:
         ("check", wrong["checks"][0]),
         ("counterexample", wrong["checks"][0]["counterexample"]),
         ("deviation", document["known_deviations"][0]),
+        ("counterexample_file", {"schema_version": 2, **wrong}),
     ):
         assert set(SCHEMES["$defs"][name]["properties"]) <= set(part), name
 
@@ -119,7 +117,7 @@ def test_the_schema_refuses(found: dict[str, Any]) -> None:
         {"exit": 7},
         {"seed": "0"},
         {"interrupted": 0},
-        {"schema_version": 2},
+        {"schema_version": 1},
         {"reports": [{**found["document"]["reports"][0], "verdict": "fine"}]},
         {"reports": [{"target": "x"}]},
     ):
@@ -141,40 +139,6 @@ def test_junit_tells_failures_from_known_deviations(found: dict[str, Any]) -> No
     assert any("a percent <is> & was" in skipped.get("message", "") for skipped in listed.iter("skipped"))
     assert suites["attnspec"].get("failures") == "1"
     assert suites["attnspec"].get("errors") == "1"
-
-
-def test_annotations_mark_the_line_of_the_callable(
-    found: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A target that fails is an error at its file and line; a known one is none; signs with a meaning are escaped."""
-    monkeypatch.setenv("GITHUB_WORKSPACE", str(Path(found["file"]).parent))
-    lines = list(marked_lines(found["document"], {("similarity.dot", "wrong"): (found["file"], 5)}))
-    assert len(lines) == 3
-    assert lines[0].startswith(
-        "::error file=hosted_norms.py,line=5,title=wrong against similarity.dot%3A falsified::"
-    )
-    assert "%0A" in lines[0]
-    assert lines[1].startswith("::error title=mended against similarity.dot%3A unexpected pass::")
-    assert "nothing" in lines[2]
-    assert not any("\n" in line for line in lines)
-
-
-def test_annotations_come_of_themselves(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """They are printed where GITHUB_ACTIONS is set, or on request, and nowhere else."""
-    (tmp_path / "hosted_dot.py").write_text("def dot(x, y):\n    return (x * y).sum(-1) + 1\n")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
-    command = ["check", "hosted_dot.py:dot", "--formula", "similarity.dot", "--max-examples", "3"]
-    assert main(command) == 1
-    assert "::error" not in capsys.readouterr().out
-    assert main([*command, "--annotations"]) == 1
-    assert re.search(r"^::error file=hosted_dot.py,line=1,", capsys.readouterr().out, re.MULTILINE)
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    assert main(command) == 1
-    assert "::error" in capsys.readouterr().out
 
 
 def test_junit_skips_what_is_absent(found: dict[str, Any]) -> None:

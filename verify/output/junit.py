@@ -1,21 +1,12 @@
-"""What was found, for the machines that run it: JUnit's XML, and annotations on the lines of callables that fail.
-
-Both read the document of a run (:func:`verify.output.document.document`).
-"""
+"""JUnit's XML, made from the document of a run (:func:`verify.output.document.document`)."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
 
-Places = Mapping[tuple[str, str], tuple[str, int]]
-"""The file and line of callables, by formula and target."""
-
-WORDS = {"falsified": "error", "imprecise": "warning", "inconclusive": "notice"}
 UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML cannot hold."""
 
@@ -65,46 +56,6 @@ def junit(document: Mapping[str, Any]) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def marked_lines(document: Mapping[str, Any], places: Places) -> Iterator[str]:
-    """A line for each target that did not conform, and for each error, as GitHub's runners read them from the output."""
-    for report in document["reports"]:
-        reasons = _reasons(document, report)
-        news = [c for c in report["checks"] if c["verdict"] == "falsified" and c["name"] not in reasons]
-        if not news and report["overall"] in ("conforms", "known"):
-            continue
-        word = WORDS["falsified" if news else report["overall"]]
-        found = news or [c for c in report["checks"] if c["verdict"] == report["overall"]]
-        lines = [found[0]["message"], *found[0]["counterexample_lines"]] if found else []
-        lines = [*_hint(report), *lines]
-        others = [check["name"] for check in found[1:]]
-        lines += [f"also: {', '.join(others)}"] * bool(others)
-        verdict = "falsified" if news else report["overall"]
-        title = f"{report['target']} against {report['formula_id']}: {verdict}"
-        yield _command(word, title, "\n".join(lines), places.get((report["formula_id"], report["target"])))
-    for passed in document["unexpected_passes"]:
-        title = f"{passed['target']} against {passed['formula']}: unexpected pass"
-        where = places.get((passed["formula"], passed["target"]))
-        yield _command("error", title, f"{passed['check']} is listed as a deviation, but conforms now", where)
-    for error in document["errors"]:
-        yield _command("error", "attnspec", error, None)
-
-
-def _command(word: str, title: str, text: str, place: tuple[str, int] | None) -> str:
-    fields = {"title": title}
-    if place is not None:
-        home = os.environ.get("GITHUB_WORKSPACE") or Path.cwd()
-        file = os.path.relpath(place[0], home)
-        fields = {"file": place[0] if file.startswith("..") else file, "line": str(place[1]), **fields}
-    said = ",".join(f"{name}={_escaped(value, ':,')}" for name, value in fields.items())
-    return f"::{word} {said}::{_escaped(text)}"
-
-
-def _escaped(text: str, more: str = "") -> str:
-    for sign in f"%\r\n{more}":
-        text = text.replace(sign, f"%{ord(sign):02X}")
-    return text
-
-
 def _reasons(document: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, str]:
     """The reasons of the checks of a report that are falsified as listed."""
     return {
@@ -133,4 +84,4 @@ def _clean(text: str) -> str:
     return UNPRINTABLE.sub("�", text)
 
 
-__all__ = ["Places", "junit", "marked_lines"]
+__all__ = ["junit"]
