@@ -13,7 +13,7 @@ from impl.decoding import beam, greedy
 from spec.language.registry import procedures
 from tests.verify.scripts import users
 from verify import replay
-from verify.decoding import check_procedure
+from verify import check
 
 GREEDY, BEAM = procedures()["decoding.greedy"], procedures()["decoding.beam"]
 
@@ -76,7 +76,7 @@ def pruned_before_the_penalty(model, prompts, *, top, width, **others):
 )
 def test_what_is_wrong_in_long_texts_and_wide_beams_is_found(wrong, seed) -> None:
     """Where caches change places for many steps, and where length is rewarded to the end."""
-    assert check_procedure(wrong, BEAM, seed=seed).verdict == "falsified"
+    assert check(wrong, BEAM, seed=seed).verdict == "falsified"
 
 
 def exits(model, prompts, *, max_length):
@@ -98,7 +98,7 @@ def hurts(model, prompts, *, max_length):
 
 def test_who_ends_the_process_is_falsified() -> None:
     """Its status is not the checker's."""
-    assert check_procedure(exits, GREEDY).headline == "falsified: it raised SystemExit: 0"
+    assert check(exits, GREEDY).headline == "falsified: it raised SystemExit: 0"
 
 
 def test_who_does_not_return_is_falsified(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_who_does_not_return_is_falsified(monkeypatch: pytest.MonkeyPatch) -> No
         while True:
             time.sleep(0.01)
 
-    headline = check_procedure(hangs, GREEDY, max_examples=4).headline
+    headline = check(hangs, GREEDY, max_examples=4).headline
     assert headline.startswith("falsified: it did not return within")
 
 
@@ -119,7 +119,7 @@ def test_who_changes_global_state_is_falsified(tmp_path: Path) -> None:
     """It is put right, and a replay shows it."""
     with users(tmp_path, setting=HURTS):
         hurts = importlib.import_module("setting").hurts
-        report = check_procedure(hurts, GREEDY, max_examples=20)
+        report = check(hurts, GREEDY, max_examples=20)
         again = replay(report)
     assert report.headline == "falsified: it changes global state: torch's default dtype"
     assert [check.name for check in report.falsified] == ["robustness: leaves global state alone"]
@@ -137,7 +137,7 @@ def test_who_changes_global_state_and_supports_nothing_is_inconclusive() -> None
         torch.set_default_dtype(torch.float64)
         raise NotImplementedError("not yet")
 
-    assert check_procedure(declines, GREEDY, max_examples=5).verdict == "inconclusive"
+    assert check(declines, GREEDY, max_examples=5).verdict == "inconclusive"
     assert torch.get_default_dtype() == torch.float32
 
 
@@ -148,7 +148,7 @@ def test_who_draws_from_a_global_generator_has_a_property() -> None:
         torch.manual_seed(0)
         return greedy(model, prompts, max_length=max_length)
 
-    report = check_procedure(seeds, GREEDY, max_examples=20)
+    report = check(seeds, GREEDY, max_examples=20)
     assert report.verdict == "conforms"
     assert [found.name for found in report.properties] == ["generator"]
 
@@ -176,7 +176,7 @@ def test_what_is_no_continuation_is_said(said: str) -> None:
     def odd(model, prompts, **asked):
         return ODD[said](*beam(model, prompts, **asked)[:3], -1 if asked["end"] is None else asked["end"])
 
-    assert check_procedure(odd, BEAM).headline.removeprefix("falsified: it ").partition(said)[1]
+    assert check(odd, BEAM).headline.removeprefix("falsified: it ").partition(said)[1]
 
 
 def rounded_to(dtype: torch.dtype):
@@ -191,7 +191,7 @@ def rounded_to(dtype: torch.dtype):
 
 def test_log_probabilities_of_single_precision_are_a_property_of_half_precision_wrong() -> None:
     """Nobody decodes in float64: what is right to float32 conforms, and is told what it was held to."""
-    single = check_procedure(rounded_to(torch.float32), BEAM, max_examples=40)
+    single = check(rounded_to(torch.float32), BEAM, max_examples=40)
     assert single.verdict == "conforms", str(single)
     assert [found.name for found in single.properties] == ["precision"]
-    assert check_procedure(rounded_to(torch.float16), BEAM, max_examples=40).verdict == "falsified"
+    assert check(rounded_to(torch.float16), BEAM, max_examples=40).verdict == "falsified"

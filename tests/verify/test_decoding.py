@@ -20,7 +20,7 @@ from impl.decoding import Recomputed, beam, greedy
 from spec.language.registry import procedures
 from tests.verify.scripts import users
 from verify.counterexamples import replay
-from verify.decoding import check_procedure
+from verify import check
 from verify.decoding.cases import Case
 from verify.decoding.contract import Decoder
 from verify.decoding.judges import REPEATS
@@ -68,7 +68,7 @@ def by_order(descending: bool):
 def test_which_of_equally_likely_tokens_is_taken_is_a_property() -> None:
     """The statement takes the first in the vocabulary; who takes another conforms, and is told so, with the place."""
     first, last = (
-        check_procedure(by_order(way), procedures()["decoding.greedy"], max_examples=10)
+        check(by_order(way), procedures()["decoding.greedy"], max_examples=10)
         for way in (False, True)
     )
     assert (first.verdict, last.verdict) == ("conforms", "conforms")
@@ -79,7 +79,7 @@ def test_which_of_equally_likely_tokens_is_taken_is_a_property() -> None:
 
 def test_what_a_callable_does_not_take_it_is_not_asked_for() -> None:
     """Without lengths, without an end, tokens alone: it conforms, and the report says what was left out."""
-    report = check_procedure(plain, GREEDY, max_examples=20)
+    report = check(plain, GREEDY, max_examples=20)
     assert report.verdict == "conforms", str(report)
     assert [note.split(":")[0] for note in report.notes] == ["it takes no lengths", "it takes no end"]
 
@@ -124,8 +124,8 @@ def test_a_callable_that_raises_is_falsified_and_one_that_declines_is_not() -> N
     def breaks(model: object, prompts: Tensor, *, max_length: int) -> Tensor:
         raise RuntimeError("broken")
 
-    assert check_procedure(declines, GREEDY, max_examples=5).verdict == "inconclusive"
-    report = check_procedure(breaks, GREEDY, max_examples=5)
+    assert check(declines, GREEDY, max_examples=5).verdict == "inconclusive"
+    report = check(breaks, GREEDY, max_examples=5)
     assert report.verdict == "falsified"
     assert "raised RuntimeError: broken" in report.falsified[0].message
 
@@ -224,7 +224,7 @@ def wrong(tmp_path: Path) -> Iterator[ModuleType]:
 )
 def test_every_failure_is_replayed(wrong: ModuleType, name: str, procedure_id: str) -> None:
     """The reference, each requirement, the same call again: a replay of each says what was said."""
-    report = check_procedure(getattr(wrong, name), procedures()[procedure_id], max_examples=20)
+    report = check(getattr(wrong, name), procedures()[procedure_id], max_examples=20)
     assert report.falsified
     # What every other call gives hangs on how many there were: that it is not the same is all that is looked at.
     failed = [found for found in report.falsified if name != "forgetful" or REPEATS in found.name]
@@ -243,7 +243,7 @@ def test_a_cache_that_is_not_reordered_is_found_made_small_and_replayed(
     wrong: ModuleType, tmp_path: Path
 ) -> None:
     """The report shows one short prompt, and a replay fails on the callable, and not on the one that is mended."""
-    report = check_procedure(wrong.beams, BEAM, max_examples=60)
+    report = check(wrong.beams, BEAM, max_examples=60)
     (found,) = (c for c in report.falsified if c.name == "requirement sum_of_log_p")
     assert found.counterexample is not None
     case = found.counterexample.calls["case"]
@@ -277,7 +277,7 @@ def test_the_attention_model_depends_on_all_that_it_read() -> None:
 
 def test_a_time_limit_ends_a_check() -> None:
     """What did not finish says so."""
-    report = check_procedure(greedy, GREEDY, time_limit=0.0)
+    report = check(greedy, GREEDY, time_limit=0.0)
     assert report.verdict == "inconclusive"
     assert {c.message for c in report.checks} == {"the time limit came first"}
     assert "time ran out: 0 cases were judged, 0 of " in report.headline
@@ -328,7 +328,7 @@ class Asked(torch.nn.Module):
 def test_a_module_is_asked_for_what_its_forward_pass_takes() -> None:
     """And one that takes anything is asked for what the procedure has: a greedy decoder is not told of beams."""
     module = Asked()
-    report = check_procedure(module, GREEDY, max_examples=20)
+    report = check(module, GREEDY, max_examples=20)
     assert report.verdict == "conforms", str(report)
     assert report.notes == []
     assert module.others == {"lengths", "end"}
@@ -342,7 +342,7 @@ def test_who_writes_into_what_is_given_is_falsified() -> None:
         lengths.fill_(1)
         return found
 
-    report = check_procedure(writes, GREEDY, max_examples=30)
+    report = check(writes, GREEDY, max_examples=30)
     assert report.headline == "falsified: it wrote into the lengths that it was given: [2] became [1]"
 
     def consumes(a, b, *, cls, sep, longest):
@@ -350,7 +350,7 @@ def test_who_writes_into_what_is_given_is_falsified() -> None:
         a.clear()
         return found
 
-    report = check_procedure(consumes, procedures()["bert.pack"], max_examples=30)
+    report = check(consumes, procedures()["bert.pack"], max_examples=30)
     assert report.headline == "falsified: it changed a list that it was given: [1000] became []"
 
 
@@ -420,7 +420,7 @@ def test_a_beam_search_that_is_wrong_beyond_a_limit_is_found(limit: str) -> None
         beyond = LIMITS[limit](found, {"model": model, "prompts": prompts, **others})
         return tuple(x.roll(1, 1) for x in found) if beyond else found
 
-    assert check_procedure(limited, BEAM).verdict == "falsified"
+    assert check(limited, BEAM).verdict == "falsified"
 
 
 def test_what_half_precision_cannot_tell_apart_a_greedy_decoder_must() -> None:
@@ -431,7 +431,7 @@ def test_what_half_precision_cannot_tell_apart_a_greedy_decoder_must() -> None:
             prompts = torch.cat((prompts, model(prompts)[:, -1:].bfloat16().argmax(-1)), 1)
         return prompts[:, -max_length:]
 
-    assert check_procedure(half, GREEDY).verdict == "falsified"
+    assert check(half, GREEDY).verdict == "falsified"
 
 
 def test_which_of_equal_beams_is_kept_is_a_property() -> None:
@@ -442,7 +442,7 @@ def test_which_of_equal_beams_is_kept_is_a_property() -> None:
         tokens, *numbers = beam(flipped, model.vocabulary - 1 - prompts, **_turned(model, others))
         return (model.vocabulary - 1 - tokens, *numbers)
 
-    ours, other = (check_procedure(f, BEAM, max_examples=10) for f in (beam, last))
+    ours, other = (check(f, BEAM, max_examples=10) for f in (beam, last))
     assert (ours.verdict, other.verdict) == ("conforms", "conforms"), str(other)
     assert [each.name for each in ours.properties] == []
     assert [each.name for each in other.properties] == ["ties"]

@@ -98,7 +98,7 @@ def misnamed(known: Sequence[Deviation], reports: Sequence[Report]) -> list[str]
     """A line for each known deviation that names no check of its target, neither of those made nor of those that might be."""
     from spec.language.formula import Formula
     from spec.language.registry import statement
-    from verify.planning import possible_checks
+    from verify.properties.every import possible_names
 
     said = []
     for deviation in known:
@@ -107,7 +107,7 @@ def misnamed(known: Sequence[Deviation], reports: Sequence[Report]) -> list[str]
             if (deviation.target, deviation.formula) != (report.target, report.formula_id):
                 continue
             formula = statement(report.formula_id)
-            more = possible_checks(formula) if isinstance(formula, Formula) else []
+            more = possible_names(formula) if isinstance(formula, Formula) else []
             found = any(deviation.covers(report.target, report.formula_id, name) for name in (*names, *more))
             if not found and not report.unfinished and CHECK not in names:
                 close = get_close_matches(deviation.check, names, n=1, cutoff=0.5)
