@@ -21,6 +21,7 @@ from verify.faults import Unusable
 from verify.inputs.kept_examples import KEPT
 from verify.inputs.kinds import to_grade
 from verify.inputs.ranges import Ranges
+from verify.isolation import isolated_check
 from verify.laws.reasons import reasons
 from verify.planning import Work, graded, plan_of
 from verify.properties.judge import Judge
@@ -37,7 +38,6 @@ from verify.search.search import Clock
 from verify.search.setting import Setting
 from verify.search.unsaid_sizes import where_something_is_said
 from verify.search.whereabouts import by_sizes
-from verify.second import second
 from verify.subject.callables import importable, supported_by, with_fixed
 from verify.subject.caller import Caller
 from verify.subject.ending import listening
@@ -78,7 +78,7 @@ def check(
     until_falsified: bool = False,
     progress: Progress | None = None,
     name: str | None = None,
-    jobs: int = 1,
+    isolate: bool = False,
 ) -> Report:
     """Hold ``fn`` to a formula: its values, gradients, accuracy, theorems, and its robustness.
 
@@ -111,12 +111,15 @@ def check(
             whether there is one.
         progress: called with the check's name, its number, and how many there are.
         name: what to call ``fn`` in the report.
-        jobs: how many processes make the checks: 1, or 2 where that can be (:mod:`verify.second`).
+        isolate: whether the check is made in a process of its own, so that ``fn`` may crash or hang without harm to the caller's:
+            that is then the verdict. ``fn`` has to be importable there, or picklable.
 
     Raises:
         Unusable: ``fn`` cannot be called at all, or another argument cannot be used; one line.
     """
     given = dict(locals())
+    if isolate:
+        return isolated_check(check, {**given, "isolate": False})
     asked, seeking = split_auto(conventions)
     if isinstance(formula_id, Procedure) or formula_id in procedure_ids():
         from verify.decoding import check_procedure
@@ -142,7 +145,7 @@ def check(
     seed, max_examples = whole_number("seed", seed, 0), whole_number("max_examples", max_examples, 1)
     KEPT.turn_to(formula, seed)
     kinds, device = types(dtypes), usable_device(device)
-    limit, jobs = positive("accuracy", accuracy), whole_number("jobs", jobs, 1)
+    limit = positive("accuracy", accuracy)
     wanted = to_grade(None if dtypes is None else kinds)
     clock = Clock(seconds(time_limit))
     try:
@@ -183,31 +186,26 @@ def check(
             called_at_all(setting, kinds[0])
             met(setting, report, kinds)
         grading = [
-            Work(f"accuracy in {k}", partial(graded, setting, k, report, limit, k in kinds), apart=True)
-            for k in wanted
+            Work(f"accuracy in {k}", partial(graded, setting, k, report, limit, k in kinds)) for k in wanted
         ]
         plan = [] if caller.hung else plan_of(setting, kinds, report, compile, grading)
         made = 0
-        with second(setting, report, plan, 1 if until_falsified else jobs) as other:
-            for place, work in enumerate(plan):
-                if caller.hung:
-                    report.notes.append("the other checks were not begun: a call did not return")
+        for place, work in enumerate(plan):
+            if caller.hung:
+                report.notes.append("the other checks were not begun: a call did not return")
+                break
+            if progress is not None:
+                progress(work.title, place, len(plan))
+            report.checks += work.make()
+            made += not clock.over
+            _violated(setting, report)
+            if until_falsified and any(map(_compared, report.falsified)):
+                report.notes.append("the other checks were not begun: a violation was found")
+                break
+            if seeking and report.falsified and not why.tried:
+                why = reasons(setting, report, kinds)
+                if why.changes:
                     break
-                if progress is not None:
-                    progress(work.title, place, len(plan))
-                report.checks += work.make() if other is None else other.results(place, work)
-                made += not clock.over
-                _violated(setting, report)
-                if until_falsified and any(map(_compared, report.falsified)):
-                    report.notes.append("the other checks were not begun: a violation was found")
-                    break
-                if seeking and report.falsified and not why.tried:
-                    why = reasons(setting, report, kinds)
-                    if why.changes:
-                        break
-            answers = None if other is None else other.answers()
-            if answers is not None and judge.oracle.shelf is not None:
-                judge.oracle.shelf.add(*answers)
         if clock.over and plan:
             report.unfinished = f"time ran out: {made} of about {len(plan)} checks were made"
         if not why.changes:  # else it begins anew, under these
@@ -240,7 +238,6 @@ def check(
             hasattr(caller.fn, "adapted") or caller.left_out or caller.taken.by_name
         ):
             each.again = each.again[0], f"{_called(caller)}{each.again[1]}"
-    report.remembered = judge.oracle.leave()
     report.seconds = time.perf_counter() - started
     return report
 

@@ -40,24 +40,22 @@ class Work(NamedTuple):
     Attributes:
         title: what it is called.
         make: what finds the results.
-        apart: whether it needs of the others only that values and gradients are right; such come last.
     """
 
     title: str
     make: Callable[[], list[CheckResult]]
-    apart: bool = False
 
 
 def plan_of(
     setting: Setting, kinds: list[str], report: Report, compiled: bool, grading: Sequence[Work] = ()
 ) -> list[Work]:
-    """Every check, in order: those of values and gradients in these ``kinds`` of types, and last those that stand apart, of which
-    are ``grading``, those of accuracy. What is asked of the statement together stands together.
+    """Every check, in order: those of values and gradients in these ``kinds`` of types first, and last ``grading``, those of
+    accuracy. What is asked of the statement together stands together.
     """
     judge, formula = setting.judge, setting.judge.formula
     plan: list[Work] = []
     scenarios = [
-        Work(f"robustness: {s.name}", partial(_scenario, setting, s, report, kinds), _apart(setting, s))
+        Work(f"robustness: {s.name}", partial(_scenario, setting, s, report, kinds))
         for s in sorted(applicable(judge), key=lambda s: (s.examples is not None, s.gradients))
     ]
     if formula.law is not None:
@@ -74,23 +72,11 @@ def plan_of(
     report.notes += filter(None, [undifferentiated(judge)])
     for theorem in formula.theorems.values():
         plan.append(Work(f"theorem {theorem.name}", partial(_theorem, setting, theorem, report, kinds)))
-    plan += [scenario for scenario in scenarios if not scenario.apart]
+    plan += scenarios
     plan.append(Work("leaks", partial(_leaks, setting, report, kinds)))
     if compiled:
         plan.append(Work("compiled", partial(_compiled, setting, report, kinds)))
-    return [*plan, *(scenario for scenario in scenarios if scenario.apart), *(grading if judge.real else ())]
-
-
-def _apart(setting: Setting, scenario: Scenario) -> bool:
-    """Whether a scenario stands apart: so many do that they and the grades take about as long as all else. Of a statement of
-    many lines the grades alone do, of one of many steps those with the scenarios of gradients.
-    """
-    sizing = setting.space().sizing
-    if setting.judge.formula.law is not None:
-        return False
-    if scenario.gradients:
-        return bool(sizing.along) or not sizing.extensive
-    return scenario.examples is not None and not sizing.extensive
+    return [*plan, *(grading if judge.real else ())]
 
 
 def possible_checks(formula: Formula) -> list[str]:

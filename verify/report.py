@@ -216,7 +216,7 @@ class Report:
     ``found``: what of the conventions was found by trying, since ours do not hold;
     ``within``: the range that was declared; ``range``: that in which a falsified callable conforms;
     ``not_run``: theorems, each with the reason; ``leading``: how many leading dimensions it takes, where not any number;
-    ``unfinished``: how much was done where time ran out; ``remembered``: how many answers of the statement former runs have left.
+    ``unfinished``: how much was done where time ran out.
     """
 
     formula_id: str
@@ -243,7 +243,6 @@ class Report:
     leading: tuple[int, ...] = ()
     range: Range | None = None
     unfinished: str = ""
-    remembered: int = 0
 
     def has(self, name: str, says: str, option: str = "") -> None:
         """Add a property, once."""
