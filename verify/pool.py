@@ -15,7 +15,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -47,6 +47,11 @@ _DIES_WITH_PARENT = 1
 """PR_SET_PDEATHSIG of Linux."""
 BEAT = 0.2
 """Seconds between two looks at whether workers are still there."""
+
+
+ENOUGH = 1800.0, 20.0, 600.0
+"""Seconds after which a check is stopped from outside: so many, and as many more for each example; where there is a time limit,
+so many more than that. Calls of Python are stopped much sooner from inside."""
 
 
 @dataclass(frozen=True)
@@ -199,6 +204,13 @@ def run_task(work: Callable[[Task], Result], task: Task, timeout: float | None =
     return outcome
 
 
+def patience(options: Mapping[str, Any]) -> float:
+    """The seconds after which a check with these options is stopped from outside."""
+    least, each, more = ENOUGH
+    limit = options.get("time_limit")
+    return least + each * float(options.get("max_examples", 100)) if limit is None else float(limit) + more
+
+
 class Queue:
     """The tasks that are left, group by group: a worker stays with a group, whose data it keeps."""
 
@@ -288,4 +300,4 @@ def _flush() -> None:
             stream.flush()
 
 
-__all__ = ["Lost", "Queue", "Worker", "run_task", "run_tasks"]
+__all__ = ["Lost", "Queue", "Worker", "patience", "run_task", "run_tasks"]
