@@ -44,6 +44,7 @@ def judged(folder: Path, *options: str) -> tuple[int, list[Any]]:
         ["verify", "--config", str(folder / "attnspec.toml"), "--json", str(folder / "found.json"), *options]
     )
     found = json.loads((folder / "found.json").read_text())
+    (folder / "found.json").unlink()
     assert not found["errors"]
     return status, [
         (
