@@ -6,7 +6,6 @@ no statement bounds them.
 """
 
 import gc
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,13 +14,10 @@ import pytest
 from hypothesis import settings
 from jaxtyping import config, install_import_hook
 
-from verify.cache import CACHE
-
 settings.register_profile("same", derandomize=True, database=None, deadline=None)
 settings.register_profile("explore", derandomize=False, database=None, deadline=None)
 settings.load_profile("same")
 
-os.environ[CACHE] = ""  # tests keep nothing between runs, but those that are about that
 
 install_import_hook("impl", "beartype.beartype")  # before anything imports impl
 config.update("jaxtyping_disable", True)

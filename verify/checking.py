@@ -14,6 +14,7 @@ from verify.explain.explaining import Explained, explain_failures
 from verify.faults import Unusable
 from verify.inputs.ranges import Ranges
 from verify.inputs.unsaid_sizes import where_something_is_said
+from verify.isolation import isolated_answer
 from verify.properties.edges_of_use import offence_properties
 from verify.properties.every import properties_of
 from verify.properties.first_calls import First, make_first_calls, report_first_value
@@ -50,6 +51,7 @@ def check(
     until_falsified: bool = False,
     progress: Progress | None = None,
     name: str | None = None,
+    isolate: bool = False,
 ) -> Report:
     """Hold ``fn`` to a formula: its values, gradients, accuracy, theorems, and its robustness.
 
@@ -82,6 +84,8 @@ def check(
             whether there is one.
         progress: called with the check's name, its number, and how many there are.
         name: what to call ``fn`` in the report.
+        isolate: whether the check is made in a process of its own, so that ``fn`` may crash or hang without harm to the caller's:
+            that is then the verdict. ``fn`` has to be importable there, or picklable.
 
     Raises:
         Unusable: ``fn`` cannot be called at all, or another argument cannot be used; one line.
@@ -102,7 +106,7 @@ def check(
         progress=progress,
         name=name,
     )
-    return answer(fn, request)
+    return isolated_answer(answer, fn, request) if isolate else answer(fn, request)
 
 
 def answer(fn: Callable[..., Any], request: Request) -> Report:

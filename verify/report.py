@@ -236,8 +236,7 @@ class Report:
     ``found``: what of the conventions was found by trying, since ours do not hold;
     ``within``: the range that was declared; ``range``: that in which a falsified callable conforms;
     ``not_run``: theorems, each with the reason; ``leading``: how many leading dimensions it takes, where not any number;
-    ``settings``: the other arguments of the check, as JSON has them;
-    ``unfinished``: how much was done where time ran out; ``remembered``: how many answers of the statement former runs have left.
+    ``settings``: the other arguments of the check, as JSON has them; ``unfinished``: how much was done where time ran out.
     """
 
     formula_id: str
@@ -265,7 +264,6 @@ class Report:
     range: Range | None = None
     unfinished: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
-    remembered: int = 0
 
     def has(self, name: str, says: str, option: str = "") -> None:
         """Add a property, once."""

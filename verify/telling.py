@@ -178,8 +178,6 @@ def rest_lines(report: Any, verbose: bool = False) -> Iterator[str]:
             yield f"property: {each}"
     for note in report.notes:
         yield f"note: {note}"
-    if report.remembered and verbose:
-        yield f"from former runs: {report.remembered:,} answers of the statement (--no-cache asks anew)"
     if report.not_run and verbose:
         yield from (f"not run: theorem {name}: {why}" for name, why in report.not_run.items())
     elif report.not_run:

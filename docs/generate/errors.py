@@ -14,8 +14,7 @@ from spec.language.evaluation.precision import FORMATS, Precision
 from spec.language.formula import Formula
 from spec.language.registry import find
 from verify.inputs.regimes import DATA
-from verify.oracle import BALLS, Arithmetic, Oracle
-from verify.remembered import Answer
+from verify.oracle import BALLS, Answer, Arithmetic, Oracle
 
 from . import examples
 from .drawing import Reals

@@ -15,7 +15,6 @@ import impl.attention
 from spec.language.evaluation.evaluate import bound
 from spec.language.evaluation.precision import ACCUMULATION, FORMATS
 from spec.language.registry import find
-from verify.cache import CACHE
 from verify.command.profiles import PROFILES
 
 from . import errors, examples
@@ -62,7 +61,6 @@ def make(name: str) -> str:
         "PYTHONPATH": str(ROOT),
         "OMP_NUM_THREADS": "1",
         "NO_COLOR": "1",
-        CACHE: "",
     }
     plain = COMMANDS[name][0] == "pytest"
     plugin = ("-p", "pytest_attnspec", "-p", "no:cacheprovider") if plain else ()

@@ -9,7 +9,7 @@ import pytest
 from spec.language.registry import statement, statement_ids
 from verify.checking import check
 from verify.command.mutants import judged, until_falsified
-from verify.command.workers import Task, TaskResult
+from verify.command.tasks import Task, TaskResult
 from verify.mutants import Variant, variants
 from verify.report import CheckResult, Counterexample, Report
 

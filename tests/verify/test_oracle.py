@@ -11,10 +11,8 @@ from spec.language import Formula, Tensor, define, indices, sizes
 from spec.language.evaluation.precision import Precision
 from spec.language.flatten import Flat
 from spec.language.registry import find
-from verify import extents, oracle
-from verify.closed_arrays import close
-from verify.extents import widest
-from verify.oracle import BALLS, Arithmetic, Oracle
+from verify import oracle
+from verify.oracle import BALLS, Arithmetic, Oracle, examples_at_once
 from verify.properties.judge import Judge
 
 SINGLE = Arithmetic(Precision.of("float32"))
@@ -88,7 +86,7 @@ def test_what_cannot_be_evaluated_does_not_speak_for_the_others() -> None:
 
 def test_the_oldest_answers_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was asked last stays."""
-    monkeypatch.setattr(oracle, "REMEMBERED", 20)
+    monkeypatch.setattr(oracle, "ROOM", 20)
     made, every = Oracle(), pairs(30)
     for inputs in every:
         made.ask(DOT, [inputs], SINGLE, "float32")
@@ -96,22 +94,7 @@ def test_the_oldest_answers_are_forgotten_when_there_are_too_many(monkeypatch: p
     assert made.evaluations == 30
     made.ask(DOT, [every[0]], SINGLE, "float32")
     assert made.evaluations == 31
-    assert made.answers.numbers <= 20
-
-
-def test_a_few_wide_answers_push_out_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are kept apart, where they push out one another."""
-    monkeypatch.setattr(oracle, "WIDE", 20)
-    monkeypatch.setattr(oracle, "WIDER", 30)
-    made, (narrow,) = Oracle(), pairs(1)
-    made.ask(DOT, [narrow], SINGLE, "float32")
-    outer = product(*sizes("n m"))
-    for seed in range(3):
-        x, y = np.random.default_rng(seed).standard_normal((2, 5))
-        made.ask(outer, [{"x": x, "y": y}], SINGLE, "float32")
-    assert len(made.wide.found) == 1
-    made.ask(DOT, [narrow], SINGLE, "float32")
-    assert made.evaluations == 4
+    assert made.memory.taken <= 20
 
 
 def product(n: Any, m: Any) -> Flat:
@@ -129,37 +112,16 @@ def product(n: Any, m: Any) -> Flat:
 
 
 def test_the_largest_array_of_an_evaluation_is_estimated_from_the_lines() -> None:
-    """An outer product has as many entries as both sizes multiplied."""
+    """An outer product has as many entries as both sizes multiplied; as many examples as have room are evaluated at once."""
     n, m = sizes("n m")
-    assert widest(product(n, m), {n: 7, m: 11}) == 77
+    outer = product(n, m)
+    for length, together in ((2, oracle.EXAMPLES), (256, 8), (1024, 1)):
+        assert examples_at_once(outer, {"x": np.zeros(length), "y": np.zeros(length)}) == together
 
 
 def test_large_examples_are_evaluated_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the memory of a check does not grow with the number of its examples."""
-    monkeypatch.setattr(extents, "ENTRIES", 8)
+    monkeypatch.setattr(oracle, "ENTRIES", 8)
     made, every = Oracle(), pairs(4)
     made.ask(DOT, every, SINGLE, "float32")
     assert made.evaluations == 4
-
-
-def test_inputs_closed_to_writing_ask_what_others_with_the_same_entries_ask() -> None:
-    """Large ones, of which what they tell is kept, as small ones."""
-    for length in (5, oracle.SMALL):
-        (inputs,) = pairs(1, length=length)
-        closed = {name: value.copy() for name, value in inputs.items()}
-        for name, value in closed.items():
-            close(value, {}, name)
-        assert oracle.content(DOT, inputs) == oracle.content(DOT, closed) == oracle.content(DOT, closed)
-        inputs["x"][3] += 1
-        assert oracle.content(DOT, inputs) != oracle.content(DOT, closed)
-
-
-def test_a_second_implementation_finds_what_the_first_was_held_to() -> None:
-    """All wide answers are asked for in turn, so that more of them are kept from the second check on."""
-    made = Oracle()
-    assert made.wide.most == oracle.WIDER
-    made.anew()
-    assert made.wide.most == oracle.WIDER  # nothing was asked yet
-    made.wide.keep("an answer", [(np.zeros(3), np.zeros(3))], 6)
-    made.anew()
-    assert made.wide.most == oracle.SEVERAL

@@ -23,8 +23,8 @@ from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS
 from spec.language.evaluation.walk import Walk
 from spec.language.flatten import Flat
-from verify.extents import together
 from verify.inputs.examples import rounded
+from verify.oracle import examples_at_once
 from verify.properties.judge import Reals
 
 COARSE = ("float16", "bfloat16")
@@ -149,7 +149,7 @@ def held(
     flat: Flat, inputs: Mapping[str, Any], candidates: Sequence[tuple[str, str]]
 ) -> Iterator[Mapping[str, Reals]]:
     """For each tensor and type the outputs with that tensor rounded to it: as many at once as examples are."""
-    many = together(flat, inputs)
+    many = examples_at_once(flat, inputs)
     for first in range(0, len(candidates), many):
         rows = list(enumerate(candidates[first : first + many]))
         every = [

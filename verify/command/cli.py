@@ -11,7 +11,6 @@ import signal
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,19 +19,17 @@ from typing import Any
 import impl
 import spec
 import verify
-from verify.cache import by_default
-from verify.command.memory import collect_seldom, few_kernels
 from verify.command.parsing import apart, parser
-from verify.command.watching import watched
 from verify.faults import Unusable, complaint
+from verify.subject.ending import stoppable
 
 CONFORMS, FALSIFIED, UNUSABLE, NOTHING = 0, 1, 2, 3
 UNREAD = 141
 """The status of what a shell's pipe has ended: not that of what conforms."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """Where a device has no room left, or its user none on it."""
-CALLING = ("verify", "check", "replay", "weights")
-"""Commands that call what users have written."""
+MOST = 2000
+"""Examples of the largest profile."""
 
 
 def _ours(package: Any) -> None:
@@ -46,15 +43,38 @@ def _ours(package: Any) -> None:
         )
 
 
-def _done(given: Namespace) -> int:
-    """The command carried out. What it takes is imported here: a process that only watches another needs none of it, and pages
-    of memory that both have are copied as soon as either counts who holds an object in them.
-    """
-    home = {"list": "listing", "mutants": "mutants", "replay": "counterexamples"}.get(
-        given.command, "commands"
-    )
+def _carry_out(given: Namespace) -> int:
+    """Carry out the command, which is imported here: a process that leaves it to another needs none of it."""
+    own = {"list": "listing", "mutants": "mutants", "replay": "counterexamples"}
+    home = own.get(given.command, "commands")
     work = getattr(import_module(f"verify.command.{home}"), f"do_{given.command}")
-    return int(work(given))
+    status = int(work(given))
+    sys.stdout.flush()
+    return status
+
+
+def _calls_theirs(given: Namespace) -> bool:
+    """Whether the command itself calls what users have written, which may end its process; `verify` leaves that to workers."""
+    return given.command in ("check", "replay") or getattr(given, "weights", None) is not None
+
+
+def _isolated(given: Namespace, arguments: Sequence[str]) -> int:
+    """Carry out the command in a worker process, which this one outlives; what ends that process is said, and recorded."""
+    from verify.pool import Lost, patience, run_task
+
+    asked = getattr(given, "max_examples", None), getattr(given, "time_limit", None)
+    most = patience({"max_examples": asked[0] or MOST, "time_limit": asked[1]})
+    with stoppable() as came:
+        try:
+            outcome = run_task(main, list(arguments), most)
+        except KeyboardInterrupt:
+            return 128 + (came or [signal.SIGINT])[0]
+    if not isinstance(outcome, Lost):
+        return outcome
+    print(f"attnspec: {outcome.how}", file=sys.stderr)  # noqa: T201
+    status = FALSIFIED if outcome.by_call else NOTHING
+    import_module("verify.command.commands").record_lost(given, status, outcome)
+    return status
 
 
 def _streams() -> None:
@@ -64,26 +84,17 @@ def _streams() -> None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
 
 
-def _recorded(given: Namespace, status: int, what: str) -> None:
-    """Write what was asked for where the process that should have is gone."""
-    import_module("verify.command.ended").recorded(given, status, what)
-
-
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit status. Without ``argv`` it is that of this process, and is watched by it."""
+    """Run the command; returns its exit status. Without ``argv`` it is that of this process, and is isolated from it."""
     _streams()
-    collect_seldom()  # before anything large is imported
-    few_kernels()
     try:
         for package in (spec, impl, verify):
             _ours(package)
         given = parser().parse_args(argv)
         apart(given)
-        if hasattr(given, "no_cache") and (argv is None or given.no_cache):
-            by_default(not given.no_cache)
-        if argv is None and given.command in CALLING:
-            return watched(partial(_done, given), FALSIFIED, NOTHING, partial(_recorded, given))
-        return _done(given)
+        if argv is None and _calls_theirs(given) and not os.environ.get("ATTNSPEC_TRACEBACK"):
+            return _isolated(given, sys.argv[1:])
+        return _carry_out(given)
     except Unusable as error:
         print(f"attnspec: {error}", file=sys.stderr)  # noqa: T201
         return UNUSABLE

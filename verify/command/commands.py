@@ -7,7 +7,6 @@ import difflib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verify.command.cli import CONFORMS, FALSIFIED, NOTHING, UNUSABLE
@@ -23,8 +22,9 @@ if TYPE_CHECKING:
 
     from spec.language.formula import Formula
     from spec.language.procedure import Procedure
-    from verify.command.workers import Task, TaskResult
+    from verify.command.tasks import Task, TaskResult
     from verify.deviations import Deviation
+    from verify.pool import Lost
 
 
 FIXED = "a number that is fixed, such as eps=1e-5"
@@ -117,7 +117,7 @@ def _targets(ids: Sequence[str], names: Sequence[str] | None) -> tuple[list[Targ
 
 def _builtin(given: argparse.Namespace) -> tuple[list[Task], list[str]]:
     """The targets of ours that are asked for, as tasks; and what there is to say of those that cannot be run."""
-    from verify.command.workers import Task
+    from verify.command.tasks import Task
 
     targets, stated = _targets(given.ids, given.target)
     absent = [
@@ -140,7 +140,7 @@ def do_verify(given: argparse.Namespace) -> int:
             f"{'--text' if given.text else '--against'}: expected --weights FOLDER with it; got none"
         )
     from verify.command.own_targets import configuration, misnamed, own_tasks
-    from verify.command.workers import processes, progress, run
+    from verify.command.tasks import progress, run, worker_count
     from verify.deviations import deviations, judge
     from verify.output.table import overall, print_end
 
@@ -152,9 +152,6 @@ def do_verify(given: argparse.Namespace) -> int:
         said = said_options(given)
         (tasks, known), absent, listed = own_tasks(config, given, said), [], str(config.path)
         settled(given, resolved(config.options, said))
-    workers = processes(given.jobs)
-    if len(tasks) == 1:  # so that what one leaves idle is not
-        tasks = [replace(tasks[0], options={**tasks[0].options, "jobs": workers})]
     with progress(len(tasks), "verifying") as step:
 
         def tell(outcome: TaskResult) -> None:
@@ -162,7 +159,7 @@ def do_verify(given: argparse.Namespace) -> int:
             said = outcome.report.verdict if outcome.report else lacking
             step(f"{outcome.task.label}: {said}, {outcome.seconds:.1f} s")
 
-        outcomes, interrupted = run(tasks, workers, tell)
+        outcomes, interrupted = run(tasks, worker_count(given.jobs), tell, given.scheduler)
     reports = [o.report for o in outcomes if o.report is not None]
     errors = [f"could not be run: {o.task.label}: {o.error}" for o in outcomes if o.error]
     errors += misnamed(known, reports) if config is not None else []
@@ -195,38 +192,39 @@ def do_verify(given: argparse.Namespace) -> int:
     return status
 
 
+def record_lost(given: argparse.Namespace, status: int, lost: Lost) -> None:
+    """Write what a command was asked to write, where the process that carried it out is gone."""
+    from verify.deviations import Judgement
+    from verify.isolation import lost_report
+
+    options, reports = checked_options(given), []
+    if given.command == "check":
+        reports.append(lost_report(find(given.formula).id, given.where, lost, options))
+    record(given, given.command, status, reports, Judgement(), [], [] if reports else [lost.how], False)
+
+
 def do_check(given: argparse.Namespace) -> int:
     """Check a user's function."""
-    from verify.command.memory import keep_freed
-    from verify.command.workers import processes
-    from verify.foreseen import foreseeing, prepare
     from verify.inputs.size_rules import pairs
 
-    formula = find(given.formula)
+    formula, err = find(given.formula), console(stderr=True)
     options = checked_options(given)
     more = {**options, "conventions": _conventions(formula, given.convention), "sizes": pairs(given.sizes)}
-    more |= {"fixed": pairs(given.fixed, FIXED), "few_shapes": given.few_shapes}
+    more |= {"fixed": pairs(given.fixed, FIXED), "few_shapes": given.few_shapes, "name": given.where}
     if given.range:
         more["ranges"] = pairs(given.range, RANGE)
-    jobs, err = processes(given.jobs), console(stderr=True)
-    keep_freed()
-    with foreseeing(formula, jobs > 1, **more) as found:
-        with _saying(err) as tell:
-            sound(formula, tell)
-        # Everything of ours, and what it stands on, is imported before the user's directory comes onto the path.
-        from verify.checking import check as run_check
-        from verify.deviations import Judgement
-        from verify.oracle import oracle_for
-        from verify.output.table import print_report, print_table, table
-        from verify.subject.loading import Unloadable, callable_at
+    with _saying(err) as tell:
+        sound(formula, tell)
+    # Everything of ours, and what it stands on, is imported before the user's directory comes onto the path.
+    from verify.checking import check as run_check
+    from verify.deviations import Judgement
+    from verify.output.table import print_report, print_table, table
+    from verify.subject.loading import Unloadable, callable_at
 
-        prepare(formula, more)
     try:
         call = callable_at(given.where, given.adapter)
     except Unloadable as error:
         raise Unusable(str(error)) from None
-    more |= {"name": given.where, "jobs": jobs}
-    found.hand_to(oracle_for(formula))
     with _saying(err) as tell:
         tell(f"checking {given.where} against {formula.id} …")
         more["progress"] = lambda title, place, of: tell(

@@ -15,7 +15,7 @@ from verify.command.profiles import checked_options
 from verify.faults import Unusable
 
 if TYPE_CHECKING:
-    from verify.command.workers import TaskResult
+    from verify.command.tasks import TaskResult
     from verify.report import Report
 
 
@@ -26,7 +26,7 @@ def do_mutants(given: argparse.Namespace) -> int:
 
     ids = expanded(given.ids)
     options = checked_options(given)
-    from verify.command.workers import Task, processes, progress, run
+    from verify.command.tasks import Task, progress, run, worker_count
     from verify.mutants import variants
 
     every = variants(tuple(ids))
@@ -43,7 +43,7 @@ def do_mutants(given: argparse.Namespace) -> int:
         return said if fine else f"{said}: {verdict}, but is {'right' if variant.is_right else 'wrong'}"
 
     with progress(len(tasks), "variants") as step:
-        outcomes, interrupted = run(tasks, processes(given.jobs), lambda outcome: step(told(outcome)))
+        outcomes, interrupted = run(tasks, worker_count(given.jobs), lambda outcome: step(told(outcome)))
     made = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("formula", "variant", "meant to be", "verdict", "caught by", "what it is"):
         made.add_column(name, overflow="fold")

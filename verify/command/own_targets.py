@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verify.command.config import OPTIONS, Config, OwnTarget, nearest, read
-from verify.command.ended import CHECK
 from verify.command.profiles import resolved
-from verify.command.workers import Task
+from verify.command.tasks import Task
 from verify.deviations import Deviation, News
 from verify.faults import Unusable
+from verify.isolation import CHECK
 
 if TYPE_CHECKING:
     from verify.report import Report

@@ -60,6 +60,31 @@ class Parser(argparse.ArgumentParser):
         raise Unusable(f"{message} (see {self.prog} --help)")
 
 
+class Gone(argparse.Action):
+    """An option that there was: it says what to do without it (``const``)."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, help=argparse.SUPPRESS)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        """Refuse it."""
+        parser.error(f"{self.option_strings[0]} is gone: {self.const}; leave it out")
+
+
+class Version(argparse.Action):
+    """Print the version, and exit."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, nargs=0)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        """Print it."""
+        from importlib.metadata import version
+
+        print(f"attnspec {version('attnspec')}")  # noqa: T201
+        parser.exit()
+
+
 def _written(name: str) -> Path:
     """A file to write at the end, refused at the beginning where it could not be."""
     path = Path(name)
@@ -108,6 +133,7 @@ def parser() -> Parser:
         epilog="examples:\n  attnspec verify\n  attnspec check mymodule:my_layer_norm --formula normalization.layer_norm\n"
         "  attnspec show attention.causal\n\n" + EXITS,
     )
+    top.add_argument("--version", action=Version, help="say the version, and exit")
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
 
     def command(name: str, about: str, examples: str) -> argparse.ArgumentParser:
@@ -159,11 +185,7 @@ def parser() -> Parser:
         to.add_argument(
             "--verbose", action="store_true", help="list every check, every counterexample, what was not run"
         )
-        to.add_argument(
-            "--no-cache",
-            action="store_true",
-            help="work out anew what statements say: neither use nor keep answers of other runs (default: in the user's cache)",
-        )
+        to.add_argument("--no-cache", nargs=0, action=Gone, const="nothing is kept between runs any more")
         to.add_argument("--device", default="cpu", metavar="D", help="a torch device (default cpu)")
         to.add_argument("--json", type=_written, metavar="F", help="write everything found as JSON")
         to.add_argument("--html", type=_written, metavar="F", help="write it as one self-contained page")
@@ -190,6 +212,11 @@ def parser() -> Parser:
     )
     one.add_argument(
         "--jobs", type=_count, default=0, metavar="J", help="worker processes (default: up to 2)"
+    )
+    one.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="check on a dask.distributed cluster, whose scheduler is there: tcp://HOST:8786 (pip install 'attnspec[cluster]')",
     )
     one.add_argument(
         "--config",
@@ -285,14 +312,7 @@ def parser() -> Parser:
         metavar="k=limit",
         help="how large entries are at most, of an input or a line: q=1e3, s=9e3, 'offset(x)=10' (|mean| / std of rows)",
     )
-    two.add_argument(
-        "--jobs",
-        type=_count,
-        default=0,
-        metavar="J",
-        help="processes: a second one works out ahead what the statement says, then makes grades, large sizes and scenarios "
-        "of gradients meanwhile (default: up to 2; 1: all in one, in order)",
-    )
+    two.add_argument("--jobs", action=Gone, const="a check is made in one process")
     two.add_argument(
         "--counterexample",
         type=_written,

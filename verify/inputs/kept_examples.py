@@ -1,8 +1,7 @@
 """Examples that are kept once drawn: the next type, and the next implementation of a formula, asks for the same ones.
 
 An example follows from the formula, from what is supported, and from a few numbers, so it is the same whoever asks for it. Its
-arrays are closed to writing: whoever writes to one would change what others are given. Large ones are drawn anew each time, but
-what tells them from others stays known.
+arrays are closed to writing: whoever writes to one would change what others are given. Large ones are drawn anew each time.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from verify.closed_arrays import Digests, close
 
 if TYPE_CHECKING:
     from verify.inputs.examples import Example
@@ -46,7 +43,6 @@ class KeptExamples:
     def __init__(self, room: int = ROOM) -> None:
         self.room, self.taken = room, 0
         self.found: dict[Hashable, Example] = {}
-        self.digests: Digests = {}
         self.turn: Hashable = None
 
     def get(self, key: Hashable, draw: Callable[[], Example]) -> Example:
@@ -59,7 +55,7 @@ class KeptExamples:
         for name, value in made.inputs.items():
             if isinstance(value, np.ndarray):
                 own = value if value.flags.owndata else value.copy()
-                close(own, self.digests, (key, name))
+                own.flags.writeable = False
                 made.inputs[name], size = own, size + own.nbytes
         if size > LARGEST or self.taken + size > self.room:
             return made
@@ -75,7 +71,6 @@ class KeptExamples:
     def forget(self) -> None:
         """Keep none: those of another formula are asked for."""
         self.found.clear()
-        self.digests.clear()
         self.taken = 0
 
 

@@ -20,9 +20,18 @@ from spec.language.expr import Undefined
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
 from spec.language.trees import walk
-from verify.extents import together
 from verify.inputs.examples import Example, members
-from verify.oracle import BALLS, PLAIN, Answer, Arithmetic, Oracle, content, oracle_for, shapes
+from verify.oracle import (
+    BALLS,
+    PLAIN,
+    Answer,
+    Arithmetic,
+    Oracle,
+    content,
+    examples_at_once,
+    oracle_for,
+    shapes,
+)
 
 Reals = npt.NDArray[np.float64]
 AFFORDABLE = 6000
@@ -127,7 +136,7 @@ class Judge:
 
     def _parts(self, keys: Sequence[Any], inputs: Mapping[Any, Mapping[str, Any]]) -> Iterable[Sequence[Any]]:
         """So many of them at a time as are evaluated together."""
-        many = together(self.flat, inputs[keys[0]])
+        many = examples_at_once(self.flat, inputs[keys[0]])
         return (keys[first : first + many] for first in range(0, len(keys), many))
 
     def expect(self, inputs: Mapping[str, Any], dtype: str, rigorous: bool | None = None) -> list[Expected]:

@@ -15,9 +15,8 @@ from spec.language.evaluation.batching import batched, bind_all
 from spec.language.evaluation.evaluate import evaluate, run
 from spec.language.evaluation.walk import Walk
 from spec.language.formula import Formula
-from verify.extents import together
 from verify.inputs.examples import Example
-from verify.oracle import PLAIN, content
+from verify.oracle import PLAIN, content, examples_at_once
 from verify.properties.judge import Judge
 from verify.properties.slopes import REAL
 from verify.properties.values import judge_call
@@ -124,7 +123,7 @@ def _read_alone(
         for name, axis, length in _axes(judge, example, hidden, shown)
         for place in range(length)
     ]
-    if together(judge.flat, example.inputs) < 3:
+    if examples_at_once(judge.flat, example.inputs) < 3:
         return set()
     same = _unchanged(judge, example, [_with(example, [one], np.nan) for one in slices])
     return {one for one, unchanged in zip(slices, same, strict=True) if not unchanged}
@@ -134,7 +133,7 @@ def _unchanged(judge: Judge, example: Example, every: Sequence[Mapping[str, Any]
     """Whether the outputs at each of these inputs are those at the example's own. Many are evaluated at once, and the example
     itself along with them, so that all are rounded alike.
     """
-    many = max(1, together(judge.flat, example.inputs) - 1)
+    many = max(1, examples_at_once(judge.flat, example.inputs) - 1)
     found: list[bool] = []
     for first in range(0, len(every), many):
         part = [example.inputs, *every[first : first + many]]

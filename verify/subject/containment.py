@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from verify.subject import last_call
+from verify import last_call
 from verify.subject.ending import Deadline, interrupted, unable_to_exit
 from verify.subject.sandbox import GlobalState, making_tensors_on
 
@@ -38,13 +37,12 @@ class Containment:
     Attributes:
         hung: some call did not return in time. Once is enough: no further check need be begun.
         answered: some call has returned.
-        ends: this process ends with a call that does not return in time: nobody waits for what else it finds.
         meddled: the pieces of global state that the last call left otherwise than it found them; they are put right.
     """
 
     def __init__(self, device: str = "cpu") -> None:
         self.device = device
-        self.hung = self.answered = self.ends = False
+        self.hung = self.answered = False
         self.meddled: list[str] = []
 
     def run(self, name: str, work: Callable[[], Any], making_on: torch.device | None = None) -> Any:
@@ -65,8 +63,6 @@ class Containment:
                     result = work()
         except Deadline.Passed:
             self.hung = True
-            if self.ends:
-                os._exit(1)
             raise Overdue(f"did not return within {limit:g} s") from None
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and interrupted():

@@ -19,10 +19,10 @@ def interrupted() -> bool:
 
     Where it is ignored, as in a job that a script runs in the background, nobody can have pressed it.
     """
-    return _pressed or signal.getsignal(signal.SIGINT) not in (_note, signal.SIG_IGN)
+    return _pressed or signal.getsignal(signal.SIGINT) not in (interrupt, signal.SIG_IGN)
 
 
-def _note(number: int, frame: FrameType | None) -> None:
+def interrupt(number: int, frame: FrameType | None) -> None:
     global _pressed
     _pressed = True
     raise KeyboardInterrupt
@@ -37,7 +37,7 @@ def listening() -> Iterator[None]:
         yield
         return
     _pressed = False
-    signal.signal(signal.SIGINT, _note)
+    signal.signal(signal.SIGINT, interrupt)
     try:
         yield
     finally:
@@ -61,7 +61,7 @@ def stoppable() -> Iterator[list[int]]:
         came.append(number)
         for each in ours:
             signal.signal(each, signal.SIG_IGN)
-        _note(number, frame)
+        interrupt(number, frame)
 
     for each in ours:
         signal.signal(each, stop)

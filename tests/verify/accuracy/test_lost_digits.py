@@ -16,8 +16,8 @@ from spec.language.evaluation.evaluate import evaluate
 from spec.language.registry import find
 from verify import check
 from verify.accuracy.lost_digits import COARSE, _names, held
-from verify.extents import together
 from verify.inputs.examples import rounded
+from verify.oracle import examples_at_once
 
 SHAPES = {
     "attention.softmax": {"s": (3, 5)},
@@ -45,7 +45,7 @@ def test_several_held_at_once_are_what_each_is_alone(name: str) -> None:
     flat, random = find(name).flat(), np.random.default_rng(0)
     inputs: dict[str, Any] = {key: random.standard_normal(shape) for key, shape in SHAPES[name].items()}
     every = [(line, dtype) for line in _names(flat, inputs) for dtype in COARSE]
-    assert together(flat, inputs) > 1
+    assert examples_at_once(flat, inputs) > 1
     exact = evaluate(flat, inputs)
     for (line, dtype), found in zip(every, held(flat, inputs, every), strict=True):
         (alone,) = held(flat, inputs, [(line, dtype)])

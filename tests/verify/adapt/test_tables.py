@@ -10,7 +10,6 @@ import pytest
 
 from verify import Unusable
 from verify.adapt.tables import from_table
-from verify.cache import CACHE
 
 ROOT = Path(__file__).parents[3]
 SAMPLES = ROOT / "docs" / "samples"
@@ -24,7 +23,7 @@ weights = {gamma = "weight", beta = "bias"}
 
 def command(*arguments, cwd=SAMPLES):
     """The command's status, output and errors."""
-    environment = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PATH": "", "COLUMNS": "150", CACHE: ""}
+    environment = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PATH": "", "COLUMNS": "150"}
     done = subprocess.run(
         [sys.executable, "-m", "verify", "check", *map(str, arguments), "--formula", FORMULA, "--max-examples", "4"],
         cwd=cwd, env=environment, text=True, capture_output=True, check=False,

@@ -182,8 +182,23 @@ def test_no_worker_goes_on_without_the_command() -> None:
     process.communicate(timeout=300)  # the end of its output: nobody holds it any longer
 
 
-def test_the_process_that_watches_imports_nothing_large():
-    """Pages of memory that two processes share are copied as soon as either counts who holds an object in them."""
+def test_the_process_that_isolates_the_command_imports_nothing_large(tmp_path: Path) -> None:
+    """What a check needs is imported by the process that makes it, once."""
     large = "torch", "sympy", "numpy", "hypothesis"
-    said = f"import sys, verify.command.cli; print([name for name in {large} if name in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", said], capture_output=True, text=True).stdout == "[]\n"
+    (tmp_path / "mine.py").write_text(ENDS)
+    program = (
+        "import sys; from verify.command.cli import main\n"
+        "if __name__ == '__main__':\n"
+        "    status = main()\n"
+        f"    print([name for name in {large} if name in sys.modules], status, file=sys.stderr)\n"
+    )
+    (tmp_path / "command.py").write_text(program)
+    command = ["check", "mine.py:abort", "--formula", "no.such"]
+    done = subprocess.run(
+        [sys.executable, "command.py", *command],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr.splitlines()[-1] == "[] 2"

@@ -1,0 +1,82 @@
+"""A check in a process of its own, where a callable that crashes, exits or hangs is a verdict and no harm to the caller."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from spec.language.formula import Formula
+from spec.language.own import address_of
+from spec.language.procedure import Procedure
+from spec.language.registry import UnknownFormula, statement
+from verify.faults import Unusable
+from verify.pool import Lost, patience, run_task
+from verify.report import FALSIFIED, INCONCLUSIVE, CheckResult, Report, versions
+from verify.request import Request
+
+CHECK = "the process"
+"""The name of the check that stands for all that were not made."""
+
+
+def lost_report(formula_id: str, target: str, lost: Lost, options: Mapping[str, Any]) -> Report:
+    """The report on a callable in whose process nothing more is done: falsified if one of its calls has ended that."""
+    check = CheckResult(CHECK, "value", FALSIFIED if lost.by_call else INCONCLUSIVE, 1, message=lost.how)
+    hint = "a call ends the process" if lost.by_call else "the process was ended"
+    more = {name: options[name] for name in ("seed", "max_examples", "device") if name in options}
+    return Report(formula_id, target, {}, [check], hint=hint, versions=versions(), **more)
+
+
+def isolated_answer(
+    answer: Callable[[Callable[..., Any], Request], Report], fn: Callable[..., Any], request: Request
+) -> Report:
+    """The report that a request asks for, made in a process of its own. Its progress is not told.
+
+    Raises:
+        Unusable: the callable, or what is asked, cannot be handed to another process; or what the check itself finds unusable.
+    """
+    called = request.name or getattr(fn, "__qualname__", type(fn).__name__)
+    asked = {**request.settings, "time_limit": request.time_limit}
+    try:
+        work = pickle.dumps((answer, fn, replace(request, progress=None), _named(request.stated)))
+    except Exception as error:
+        raise Unusable(_not_handed_over(called, error)) from None
+    lost = run_task(_answer, work, patience(asked))
+    if not isinstance(lost, Lost):
+        return lost
+    if isinstance(lost.error, Unusable):
+        raise lost.error
+    if lost.error is not None:
+        raise Unusable(
+            f'isolate=True: {lost.how}; a script that is run needs `if __name__ == "__main__":` around its check'
+        )
+    return lost_report(request.stated.id, called, lost, asked)
+
+
+def _answer(work: bytes) -> Report:
+    try:
+        answer, fn, request, named = pickle.loads(work)
+    except Exception as error:
+        raise Unusable(_not_handed_over("the callable", error)) from None
+    report: Report = answer(fn, replace(request, stated=statement(named)) if named else request)
+    return report
+
+
+def _named(stated: Formula | Procedure) -> str:
+    """The name under which another process finds a statement, whose theorems speak of it; empty where it has none."""
+    named = address_of(stated.id) or stated.id
+    try:
+        return named if statement(named) is stated else ""
+    except UnknownFormula:
+        return ""
+
+
+def _not_handed_over(called: str, error: Exception) -> str:
+    return (
+        f"isolate=True: expected a callable that another process can import, or that can be pickled; got {called} "
+        f"({type(error).__name__}: {error})"
+    )
+
+
+__all__ = ["CHECK", "isolated_answer", "lost_report"]
