@@ -16,8 +16,8 @@ import impl.attention
 from spec.language.evaluation.evaluate import bound
 from spec.language.evaluation.expected import expected_error
 from spec.language.registry import find
+from tests.mutants import variants
 from verify.accuracy.grades import accuracy_check
-from verify.mutants import variants
 from verify.properties.judge import Judge
 from verify.report import CONFORMS
 from verify.search.checks import Setting

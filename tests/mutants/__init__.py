@@ -2,8 +2,9 @@
 
 A module for each subject, or for some of its formulas: every module of this package is looked into. A variant that is one
 expression is a row, ``wrong(FORMULA, "name", "What is wrong.")(lambda …)``; another is a function under ``@wrong(FORMULA)``,
-and its docstring says the mistake, or how it is written. Both take the formula's inputs in declared order. ``attnspec
-mutants`` runs them all.
+and its docstring says the mistake, or how it is written. Where one step of a right implementation is another, the function is
+that step, and ``via`` makes the implementation of it: ``@wrong(FORMULA, via=…)``. All take the formula's inputs in declared
+order. ``attnspec mutants`` runs them all.
 """
 
 import inspect
@@ -42,29 +43,30 @@ class Variant:
 _VARIANTS = []
 
 
-def _register(is_right, formula_id, name, says, dtypes, conventions):
-    def note(call):
-        if name:  # a row: afterwards it is found in its module by its name, as a function is
-            call.__name__ = call.__qualname__ = name
-            call.__doc__ = says
-            vars(sys.modules[call.__module__]).setdefault(name, call)
-        sentence = " ".join(call.__doc__.split())
-        _VARIANTS.append(
-            Variant(call.__name__, formula_id, is_right, call, sentence, conventions, tuple(dtypes))
-        )
+def _register(is_right, formula_id, name, says, via, dtypes, conventions):
+    module = sys._getframe(2).f_globals
+
+    def note(part):
+        call = part if via is None else via(part)
+        if name or via is not None:  # afterwards it is found in its module by its name, as a function is
+            call.__name__ = call.__qualname__ = name or part.__name__
+            call.__doc__, call.__module__ = says or part.__doc__, module["__name__"]
+            module.setdefault(call.__name__, call)
+        sentence, types = " ".join(call.__doc__.split()), tuple(dtypes)
+        _VARIANTS.append(Variant(call.__name__, formula_id, is_right, call, sentence, conventions, types))
         return call
 
     return note
 
 
-def wrong(formula_id, name="", says="", *, dtypes=(), **conventions):
+def wrong(formula_id, name="", says="", *, via=None, dtypes=(), **conventions):
     """Register a wrong variant, to be refused under ``conventions`` (ours where not given), in these types if any."""
-    return _register(False, formula_id, name, says, dtypes, conventions)
+    return _register(False, formula_id, name, says, via, dtypes, conventions)
 
 
-def right(formula_id, name="", says="", *, dtypes=(), **conventions):
+def right(formula_id, name="", says="", *, via=None, dtypes=(), **conventions):
     """Register a right variant, to conform under ``conventions`` (ours where not given), in these types if any."""
-    return _register(True, formula_id, name, says, dtypes, conventions)
+    return _register(True, formula_id, name, says, via, dtypes, conventions)
 
 
 def altering(call, changes):

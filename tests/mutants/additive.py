@@ -3,7 +3,7 @@
 import torch
 
 from tests.mutants import right, wrong
-from tests.mutants.attention import blank, blank_queries, masked
+from tests.mutants.attention import blank, blank_queries, filled, inverse, masked, times
 
 ADDITIVE = "attention.additive_weights"
 
@@ -19,64 +19,55 @@ def scores(q, k, W, v, mask):
     return torch.tanh(parts(q, k, W, mask)) @ v
 
 
+def additive(weigh=masked, score=lambda hidden, v: torch.tanh(hidden) @ v):
+    """The weights, right but for how they are made of scores and mask, and these of what enters the hidden units."""
+    return lambda q, k, W, v, mask=None: weigh(score(parts(q, k, W, mask), v), mask)
+
+
 wrong(ADDITIVE, "over_the_queries", "Normalises over the queries instead of the keys.")(
-    lambda q, k, W, v, mask=None: masked(scores(q, k, W, v, mask).mT, None if mask is None else mask.mT).mT
+    additive(lambda s, mask: masked(s.mT, None if mask is None else mask.mT).mT)
 )
 
 
-@wrong(ADDITIVE)
-def padding_keeps_its_share(q, k, W, v, mask=None):
-    """Applies the mask to the weights, after the softmax: what is left does not sum to 1."""
-    a = torch.softmax(scores(q, k, W, v, mask), -1)
-    return a if mask is None else a * mask
+wrong(ADDITIVE, "padding_keeps_its_share", "Masks after the softmax: what is left does not sum to 1.")(
+    additive(lambda s, mask: times(torch.softmax(s, -1), mask))
+)
 
 
 wrong(ADDITIVE, "scaled", "Divides the scores by √d_k, as for products.")(
-    lambda q, k, W, v, mask=None: masked(scores(q, k, W, v, mask) * k.shape[-1] ** (-0.5), mask)
+    lambda q, k, W, v, mask=None: masked(scores(q, k, W, v, mask) * k.shape[-1] ** -0.5, mask)
 )
-wrong(ADDITIVE, "key_before_query", "Reads [k; q] where [q; k] was promised, as far as the widths allow it.")(
-    lambda q, k, W, v, mask=None: (
-        masked(scores(q, k, W, v, mask), mask)
-        if q.shape[-1] != k.shape[-1]
-        else masked(scores(q, k, W.roll(q.shape[-1], 1), v, mask), mask)
+wrong(ADDITIVE, "key_before_query", "Reads [k; q] where [q; k] was promised, if the widths allow it.")(
+    lambda q, k, W, v, mask=None: additive()(
+        q, k, W.roll(q.shape[-1], 1) if q.shape[-1] == k.shape[-1] else W, v, mask
     )
 )
 wrong(ADDITIVE, "inverted", 'Takes True for "may not attend".')(
-    lambda q, k, W, v, mask=None: masked(scores(q, k, W, v, mask), None if mask is None else ~mask)
+    additive(lambda s, mask: masked(s, inverse(mask)))
 )
-wrong(ADDITIVE, "mask_unused", "Never uses the mask.")(
-    lambda q, k, W, v, mask=None: torch.softmax(scores(q, k, W, v, mask), -1)
-)
+wrong(ADDITIVE, "mask_unused", "Never uses the mask.")(additive(lambda s, mask: torch.softmax(s, -1)))
 wrong(ADDITIVE, "tanh_outside", "Takes the tanh of the whole score: v cannot sharpen the weights.")(
-    lambda q, k, W, v, mask=None: masked(torch.tanh(parts(q, k, W, mask) @ v), mask)
+    additive(score=lambda hidden, v: torch.tanh(hidden @ v))
 )
-wrong(
-    ADDITIVE,
-    "without_a_hidden_layer",
-    "Forgets the tanh: the query's part is the same for all keys, and cancels.",
-)(lambda q, k, W, v, mask=None: masked(parts(q, k, W, mask) @ v, mask))
-
-
-@wrong(ADDITIVE)
-def small_fill(q, k, W, v, mask=None):
-    """Fills masked scores with −1: they come through, since scores are small."""
-    s = scores(q, k, W, v, mask)
-    return torch.softmax(s if mask is None else s.masked_fill(~mask, -1.0), -1)
-
-
-wrong(
-    ADDITIVE, "scores_cut_off", "Keeps the hidden layer for a picture, and cuts the gradient of all but v."
-)(lambda q, k, W, v, mask=None: masked(torch.tanh(parts(q, k, W, mask)).detach() @ v, mask))
-right(ADDITIVE, "projected_apart", "Query and key projected once each, then every pair.")(
-    lambda q, k, W, v, mask=None: masked(scores(q, k, W, v, mask), mask)
+wrong(ADDITIVE, "without_a_hidden_layer", "Forgets the tanh: the query's part cancels.")(
+    additive(score=lambda hidden, v: hidden @ v)
 )
 
 
-@right(ADDITIVE, fully_masked="unspecified")
-def filled_with_infinity(q, k, W, v, mask=None):
-    """−∞ for what is masked, NaN in a row without a key, of which nothing is said."""
-    s = scores(q, k, W, v, mask)
-    return torch.softmax(s if mask is None else s.masked_fill(~mask, -torch.inf), -1)
+wrong(ADDITIVE, "small_fill", "Fills masked scores with −1: they come through, since scores are small.")(
+    additive(lambda s, mask: filled(s, mask, -1.0))
+)
+
+
+wrong(ADDITIVE, "scores_cut_off", "Keeps the hidden layer for a picture, and cuts all gradients but v's.")(
+    additive(score=lambda hidden, v: torch.tanh(hidden).detach() @ v)
+)
+right(ADDITIVE, "projected_apart", "Query and key projected once each, then every pair.")(additive())
+
+
+right(ADDITIVE, "filled_with_infinity", "NaN in a row without a key.", fully_masked="unspecified")(
+    additive(lambda s, mask: filled(s, mask, -torch.inf))
+)
 
 
 @right(ADDITIVE)

@@ -23,15 +23,6 @@ embedded = bert()
 """BERT's embedding, right."""
 
 
-def eps_after_the_root(s, norm):
-    """A normalization by the deviation plus ε."""
-    gamma, beta, eps = norm
-    centred = s - s.mean(-1, keepdim=True)
-    spread = centred.square().mean(-1, keepdim=True)
-    deviation = torch.where(spread > 0, spread, 1).sqrt() * (spread > 0)
-    return gamma * centred / (deviation + eps) + beta
-
-
 wrong(BERT, "positions_from_one", "Counts positions from 1, the last of the table excepted.")(
     lambda ids, seg, pos, *rest: embedded(ids, seg, (pos + 1).clamp_max(len(rest[2]) - 1), *rest)
 )
@@ -73,9 +64,18 @@ wrong(BERT, "positions_after_the_norm", "Normalises tokens and segments, then ad
     lambda ids, seg, pos, E, S, P, *norm: normed(E[ids] + S[seg], norm) + P[pos]
 )
 wrong(BERT, "large_eps", "ε is 10⁻⁵, whatever it is told.")(lambda *inputs: embedded(*inputs[:-1], 1e-5))
-wrong(BERT, "eps_outside", "ε is added to the standard deviation, not under the root.")(
-    bert(norm=eps_after_the_root)
-)
+
+
+@wrong(BERT, via=lambda step: bert(norm=step))
+def eps_outside(s, norm):
+    """ε is added to the standard deviation, not under the root."""
+    gamma, beta, eps = norm
+    centred = s - s.mean(-1, keepdim=True)
+    spread = centred.square().mean(-1, keepdim=True)
+    deviation = torch.where(spread > 0, spread, 1).sqrt() * (spread > 0)
+    return gamma * centred / (deviation + eps) + beta
+
+
 wrong(BERT, "padding_silent", "Id 0 stands for padding: its row gets no gradient.")(
     lambda ids, seg, pos, E, *rest: normed(
         F.embedding(ids, E, padding_idx=0) + rest[0][seg] + rest[1][pos], rest[2:]

@@ -152,16 +152,18 @@ def spans(kept=torch.triu, law=lambda a: torch.softmax(a, -1)):
     return head
 
 
-def renormalised(pairs):
-    """Forward spans, brought to sum 1."""
+wrong(SPAN, "end_before_start", "Spans that end before they begin are kept.")(spans(lambda pairs: pairs))
+wrong(SPAN, "backward_only", "Spans that end before they begin, and no others.")(spans(torch.tril))
+wrong(SPAN, "one_token_excluded", "A span of one token is left out.")(spans(lambda pairs: pairs.triu(1)))
+
+
+@wrong(SPAN, via=spans)
+def spans_renormalised(pairs):
+    """What is left is brought to sum 1."""
     kept = pairs.triu()
     return kept / kept.sum((-2, -1), keepdim=True)
 
 
-wrong(SPAN, "end_before_start", "Spans that end before they begin are kept.")(spans(lambda pairs: pairs))
-wrong(SPAN, "backward_only", "Spans that end before they begin, and no others.")(spans(torch.tril))
-wrong(SPAN, "one_token_excluded", "A span of one token is left out.")(spans(lambda pairs: pairs.triu(1)))
-wrong(SPAN, "spans_renormalised", "What is left is brought to sum 1.")(spans(renormalised))
 wrong(SPAN, "three_at_most", "Spans of more than three tokens are left out.")(
     spans(lambda pairs: pairs.triu().tril(2))
 )

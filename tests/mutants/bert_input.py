@@ -44,23 +44,6 @@ def with_segments(change):
     return lay
 
 
-def halves(a, b, longest):
-    """Each text cut to half of the room, whatever the other needs."""
-    room = longest - specials(b)
-    if b is None:
-        return a[:room], b
-    return (a[: room - room // 2], b[: room // 2]) if len(a) + len(b) > room else (a, b)
-
-
-def cut_in_place(a, b, longest):
-    """The texts, cut themselves."""
-    first, second = cut(a, b, longest)
-    del a[len(first) :]
-    if b is not None:
-        del b[len(second or ()) :]
-    return a, b
-
-
 def first_of_two_alike(a, b, longest):
     """The texts, of which the first is cut where they are alike."""
     return cut(a, b, longest, ties=0)
@@ -92,8 +75,27 @@ wrong(PACK, "texts_swapped", "The second text comes first.")(
 wrong(PACK, "no_room_for_the_last", "Room for two special tokens, where a pair has three.")(
     packing(lambda a, b, n: cut(a, b, n + (b is not None)))
 )
-wrong(PACK, "halves", "Each text gets half of the room.")(packing(halves))
-wrong(PACK, "cut_themselves", "The texts that were passed are cut in place.")(packing(cut_in_place))
+
+
+@wrong(PACK, via=packing)
+def halves(a, b, longest):
+    """Each text gets half of the room."""
+    room = longest - specials(b)
+    if b is None:
+        return a[:room], b
+    return (a[: room - room // 2], b[: room // 2]) if len(a) + len(b) > room else (a, b)
+
+
+@wrong(PACK, via=packing)
+def cut_themselves(a, b, longest):
+    """The texts that were passed are cut in place."""
+    first, second = cut(a, b, longest)
+    del a[len(first) :]
+    if b is not None:
+        del b[len(second or ()) :]
+    return a, b
+
+
 wrong(PACK, "one_too_many_cut", "One token fewer than there is room for.")(
     packing(lambda a, b, n: cut(a, b, max(n - 1, specials(b))))
 )
@@ -135,41 +137,6 @@ def pieces(
     return found
 
 
-def fewest_pieces(word, known, unknown):
-    """The fewest pieces that make a word, by a search."""
-    best = [[], *[None] * len(word)]
-    for end in range(1, len(word) + 1):
-        for begin in range(end):
-            piece, before = ("##" if begin else "") + word[begin:end], best[begin]
-            if before is not None and piece in known and len(before) + 1 < len(best[end] or word + "##"):
-                best[end] = [*before, piece]
-    return [unknown] if best[-1] is None else best[-1]
-
-
-def from_the_right(word, known, unknown):
-    """The longest piece at the end, again and again."""
-    found, end = [], len(word)
-    while end:
-        begin = next((b for b in range(end) if ("##" if b else "") + word[b:end] in known), None)
-        if begin is None:
-            return [unknown]
-        found.insert(0, ("##" if begin else "") + word[begin:end])
-        end = begin
-    return found
-
-
-def skipping(word, known, unknown):
-    """Pieces; characters that none begins with are passed over."""
-    found, begin = [], 0
-    while begin < len(word):
-        sign = "##" if found else ""
-        end = next((e for e in range(len(word), begin, -1) if sign + word[begin:e] in known), None)
-        if end is not None:
-            found.append(sign + word[begin:end])
-        begin = end or begin + 1
-    return found or ([unknown] if word else [])
-
-
 def wordpiece(split=pieces, over=0):
     """Words in pieces, right but for how one is split, or from how many characters ``over`` the limit it is not."""
 
@@ -189,17 +156,54 @@ wrong(WORDPIECE, "shortest_first", "The shortest piece that fits.")(
 wrong(WORDPIECE, "without_marks", "Pieces inside a word are looked up without ##.")(
     wordpiece(lambda w, k, u: pieces(w, k, u, mark=""))
 )
-wrong(WORDPIECE, "fewest", "The fewest pieces there are, by a search.")(wordpiece(fewest_pieces))
-wrong(WORDPIECE, "from_the_end", "The longest pieces, from the right.")(wordpiece(from_the_right))
+
+
+@wrong(WORDPIECE, via=wordpiece)
+def fewest(word, known, unknown):
+    """The fewest pieces there are, by a search."""
+    best = [[], *[None] * len(word)]
+    for end in range(1, len(word) + 1):
+        for begin in range(end):
+            piece, before = ("##" if begin else "") + word[begin:end], best[begin]
+            if before is not None and piece in known and len(before) + 1 < len(best[end] or word + "##"):
+                best[end] = [*before, piece]
+    return [unknown] if best[-1] is None else best[-1]
+
+
+@wrong(WORDPIECE, via=wordpiece)
+def from_the_end(word, known, unknown):
+    """The longest pieces, from the right."""
+    found, end = [], len(word)
+    while end:
+        begin = next((b for b in range(end) if ("##" if b else "") + word[b:end] in known), None)
+        if begin is None:
+            return [unknown]
+        found.insert(0, ("##" if begin else "") + word[begin:end])
+        end = begin
+    return found
+
+
 wrong(WORDPIECE, "marked_everywhere", "The first piece has ## too.")(
     wordpiece(lambda w, k, u: pieces(w, k, u, first="##"))
 )
 wrong(WORDPIECE, "three_characters", "Pieces of three characters at most.")(
     wordpiece(lambda w, k, u: pieces(w, k, u, ends=lambda b, e: range(min(e, b + 3), b, -1)))
 )
-wrong(WORDPIECE, "strange_skipped", "Characters that no piece begins with are passed over.")(
-    wordpiece(skipping)
-)
+
+
+@wrong(WORDPIECE, via=wordpiece)
+def strange_skipped(word, known, unknown):
+    """Characters that no piece begins with are passed over."""
+    found, begin = [], 0
+    while begin < len(word):
+        sign = "##" if found else ""
+        end = next((e for e in range(len(word), begin, -1) if sign + word[begin:e] in known), None)
+        if end is not None:
+            found.append(sign + word[begin:end])
+        begin = end or begin + 1
+    return found or ([unknown] if word else [])
+
+
 wrong(WORDPIECE, "lower_case", "Words are written in lower case.")(
     wordpiece(lambda w, k, u: pieces(w.lower(), k, u))
 )

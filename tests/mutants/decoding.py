@@ -54,11 +54,6 @@ def greedy(**flags):
     )
 
 
-def any_of_the_best(logits):
-    """One of the likeliest tokens, by chance."""
-    return torch.multinomial((logits == logits.amax(-1, keepdim=True)).double(), 1)[:, 0]
-
-
 right(GREEDY, "whole_length", "Right: never stops early, a row that has ended waits.")(greedy())
 
 
@@ -99,7 +94,14 @@ wrong(GREEDY, "nine_in_ten_are_enough", "Stops once nine in ten rows have ended:
 wrong(GREEDY, "second_best", "Takes the second-best token: top-k off by one.")(
     greedy(pick=lambda logits: logits.topk(2).indices[:, 1])
 )
-wrong(GREEDY, "ties_at_random", "Of equally likely tokens one is drawn.")(greedy(pick=any_of_the_best))
+
+
+@wrong(GREEDY, via=lambda step: greedy(pick=step))
+def ties_at_random(logits):
+    """Of equally likely tokens one is drawn."""
+    return torch.multinomial((logits == logits.amax(-1, keepdim=True)).double(), 1)[:, 0]
+
+
 wrong(GREEDY, "reads_padding", "Continues what stands in a row's last place, padding or not.")(
     lambda model, prompts, *, lengths, max_length, end: stepped(
         model, prompts, torch.full_like(lengths, prompts.shape[1]), max_length, end

@@ -33,11 +33,17 @@ def shares(x, T, k):
     return torch.softmax(z[..., :k], -1), token
 
 
-@right(SAMPLE)
-def step_by_step(x, T, k, p, generator):
-    """Right: ranks, cuts, cuts again, draws."""
-    share, token = shares(x, T, k)
-    return drawn(nucleus(share, p), token, generator)
+def sample(temperature=lambda T: T, count=lambda k: k, cut=nucleus):
+    """A token for each row, right but for the temperature, how many are kept, or the nucleus."""
+
+    def draw(x, T, k, p, generator):
+        share, token = shares(x, temperature(T), count(k))
+        return drawn(cut(share, p), token, generator)
+
+    return draw
+
+
+right(SAMPLE, "step_by_step", "Right: ranks, cuts, cuts again, draws.")(sample())
 
 
 @right(SAMPLE)
@@ -49,36 +55,26 @@ def gumbel(x, T, k, p, generator):
     return token.gather(-1, (left + noise).argmax(-1, keepdim=True))[..., 0]
 
 
-@wrong(SAMPLE)
-def never_cold(x, T, k, p, generator):
-    """Takes no temperature below 0.01, lest anything be divided by 0."""
-    share, token = shares(x, max(T, 0.01), k)
-    return drawn(nucleus(share, p), token, generator)
+wrong(SAMPLE, "never_cold", "Takes no temperature below 0.01, lest anything be divided by 0.")(
+    sample(lambda T: max(T, 0.01))
+)
+wrong(SAMPLE, "never_hot", "Takes no temperature above 20.")(sample(lambda T: min(T, 20.0)))
 
 
-@wrong(SAMPLE)
-def never_hot(x, T, k, p, generator):
-    """Takes no temperature above 20."""
-    share, token = shares(x, min(T, 20.0), k)
-    return drawn(nucleus(share, p), token, generator)
-
-
-@wrong(SAMPLE)
-def cut_before_last(x, T, k, p, generator):
-    """The nucleus ends before the token that reaches p; the likeliest always stays."""
-    share, token = shares(x, T, k)
+@wrong(SAMPLE, via=lambda step: sample(cut=step))
+def cut_before_last(share, p):
+    """The nucleus ends before the token that reaches p, if not the likeliest."""
     left = nucleus(share, p, whole=False)
     left[..., 0] = share[..., 0]
-    return drawn(left, token, generator)
+    return left
 
 
-@wrong(SAMPLE)
-def one_beyond(x, T, k, p, generator):
+@wrong(SAMPLE, via=lambda step: sample(cut=step))
+def one_beyond(share, p):
     """The nucleus has one token more than it takes to reach p."""
-    share, token = shares(x, T, k)
     inside = nucleus(share, p) > 0
     inside[..., 1:] |= inside[..., :-1].clone()
-    return drawn(torch.where(inside, share, 0.0), token, generator)
+    return torch.where(inside, share, 0.0)
 
 
 @wrong(SAMPLE)
@@ -90,25 +86,9 @@ def temperature_last(x, T, k, p, generator):
     return drawn(warm, token, generator)
 
 
-@wrong(SAMPLE)
-def temperature_inverted(x, T, k, p, generator):
-    """Logits are multiplied by the temperature."""
-    share, token = shares(x, 1 / T, k)
-    return drawn(nucleus(share, p), token, generator)
-
-
-@wrong(SAMPLE)
-def one_more(x, T, k, p, generator):
-    """k + 1 tokens are kept."""
-    share, token = shares(x, T, k + 1)
-    return drawn(nucleus(share, p), token, generator)
-
-
-@wrong(SAMPLE)
-def one_fewer(x, T, k, p, generator):
-    """k − 1 tokens are kept, one at least."""
-    share, token = shares(x, T, max(1, k - 1))
-    return drawn(nucleus(share, p), token, generator)
+wrong(SAMPLE, "temperature_inverted", "Logits are multiplied by the temperature.")(sample(lambda T: 1 / T))
+wrong(SAMPLE, "one_more", "k + 1 tokens are kept.")(sample(count=lambda k: k + 1))
+wrong(SAMPLE, "one_fewer", "k − 1 tokens are kept, one at least.")(sample(count=lambda k: max(1, k - 1)))
 
 
 @wrong(SAMPLE)
@@ -135,11 +115,9 @@ def likeliest(x, T, k, p, generator):
     return x.argmax(-1)
 
 
-@wrong(SAMPLE)
-def uniform_within(x, T, k, p, generator):
-    """Draws alike among the tokens that are left."""
-    share, token = shares(x, T, k)
-    return drawn((nucleus(share, p) > 0).double(), token, generator)
+wrong(SAMPLE, "uniform_within", "Draws alike among the tokens that are left.")(
+    sample(cut=lambda share, p: (nucleus(share, p) > 0).double())
+)
 
 
 @wrong(SAMPLE)

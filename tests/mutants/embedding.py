@@ -12,7 +12,7 @@ wrong(TOKEN, "off_by_one", "Counts ids from 1: every token gets its neighbour's 
 wrong(TOKEN, "padding_silenced", "Takes id 0 for padding: its row gets no gradient.")(
     lambda ids, E: F.embedding(ids, E, padding_idx=0)
 )
-padding_zeroed = wrong(TOKEN, "padding_zeroed", "Takes id 0 for padding and returns zeros for it.")(
+wrong(TOKEN, "padding_zeroed", "Takes id 0 for padding and returns zeros for it.")(
     lambda ids, E: F.embedding(ids, E) * (ids != 0)[..., None]
 )
 wrong(TOKEN, "scaled_by_width", "Multiplies by √d, as the transformer does after its look-up.")(
@@ -21,6 +21,13 @@ wrong(TOKEN, "scaled_by_width", "Multiplies by √d, as the transformer does aft
 wrong(TOKEN, "by_frequency", "Divides each row's gradient by how often its token occurs.")(
     lambda ids, E: F.embedding(ids, E, scale_grad_by_freq=True)
 )
+
+
+def first_sequence(ids):
+    """The first sequence of a batch, for all."""
+    return (
+        ids.reshape(-1, ids.shape[-1])[:1].reshape((1,) * (ids.dim() - 1) + ids.shape[-1:]).expand(ids.shape)
+    )
 
 
 @wrong(TOKEN)
@@ -36,11 +43,9 @@ wrong(TOKEN, "detached", "Looks up frozen rows, with a term that keeps the graph
 )
 
 
-@wrong(TOKEN)
-def every_row_learns(ids, E):
-    """Subtracts the table's mean and adds it again as a constant: rows that were not looked up get a gradient."""
-    mean = E.mean(0)
-    return F.embedding(ids, E) - mean + mean.detach()
+wrong(TOKEN, "every_row_learns", "Subtracts the table's mean, and adds it again without its gradient.")(
+    lambda ids, E: F.embedding(ids, E) - E.mean(0) + E.mean(0).detach()
+)
 
 
 wrong(TOKEN, "halved", "Keeps the table in float16.")(lambda ids, E: F.embedding(ids, E.half()).to(E.dtype))
@@ -48,10 +53,7 @@ wrong(TOKEN, "unique_rows", "Looks each token up once and forgets to put the row
     lambda ids, E: E[ids.reshape(-1).sort().values].reshape((*ids.shape, E.shape[1]))
 )
 wrong(TOKEN, "first_of_the_batch", "Gives every sequence of the batch the first one's vectors.")(
-    lambda ids, E: F.embedding(
-        ids.reshape(-1, ids.shape[-1])[:1].reshape((1,) * (ids.dim() - 1) + ids.shape[-1:]).expand(ids.shape),
-        E,
-    )
+    lambda ids, E: F.embedding(first_sequence(ids), E)
 )
 wrong(TOKEN, "hashed", "Wraps ids around at 8 rows, a leftover of a hashed table.")(
     lambda ids, E: F.embedding(ids % min(8, E.shape[0]), E)
@@ -65,21 +67,18 @@ right(TOKEN, "by_gather", "A gather of whole rows.")(
     lambda ids, E: E.gather(0, ids.reshape(-1, 1).expand(-1, E.shape[1])).reshape((*ids.shape, E.shape[1]))
 )
 right(TOKEN, "zeros_for_padding", "Zeros where id 0 stands, where that is the convention.", padding="id_0")(
-    lambda ids, E: padding_zeroed(ids, E)
+    lambda ids, E: F.embedding(ids, E) * (ids != 0)[..., None]
 )
 
 
-@right(TOKEN, scale="sqrt_d", padding="id_1")
-def scaled_and_padded(ids, E):
-    """Times √d, and zeros for id 1, as fairseq, where these are the conventions."""
-    scale = E.shape[1] ** 0.5
-    return torch.where((ids == 1)[..., None], 0.0, scale * F.embedding(ids, E))
+right(TOKEN, "scaled_and_padded", "Times √d, zeros for id 1, as fairseq.", scale="sqrt_d", padding="id_1")(
+    lambda ids, E: torch.where((ids == 1)[..., None], 0.0, E.shape[1] ** 0.5 * F.embedding(ids, E))
+)
 
 
-@wrong(TOKEN, padding="id_0")
-def padding_read(ids, E):
-    """Cuts the gradient of row 0 and reads it all the same, whatever stands there."""
-    return F.embedding(ids, E, padding_idx=0)
+wrong(TOKEN, "padding_read", "Cuts the gradient of row 0, and reads it all the same.", padding="id_0")(
+    lambda ids, E: F.embedding(ids, E, padding_idx=0)
+)
 
 
 wrong(TOKEN, "times_the_width", "Times d instead of √d.", scale="sqrt_d")(

@@ -62,17 +62,6 @@ def hidden_of_the_first(s):
     return later(s.shape[-1], s) & (torch.arange(s.shape[-3]).view(-1, 1, 1) == 0)
 
 
-def masked_then_scaled(q, k, v):
-    """−1e4 filled in before the scale."""
-    s = (q @ k.mT).masked_fill(later(q.shape[-2], q), -1e4) / math.sqrt(q.shape[-1])
-    return torch.softmax(s, -1) @ v
-
-
-def of_kept_values(q, k, v):
-    """What is gathered of values of which only the last has its gradient."""
-    return mixed(q, k, torch.cat((v[..., :-1, :].detach(), v[..., -1:, :]), -2))
-
-
 wrong(GPT, "split_by_a_view", "Splits the heads by a view: entries of different tokens share a row.")(
     causal(lambda *three: mixed(*(split_without_transposing(each) for each in three)))
 )
@@ -94,9 +83,15 @@ wrong(GPT, "one_ahead", "A diagonal off by one: each token sees its successor.")
 wrong(GPT, "first_head_causal", "The mask reaches the first head only.")(
     causal(lambda q, k, v: mixed(q, k, v, hidden_of_the_first))
 )
-wrong(GPT, "masked_before_the_scale", "Fills with −1e4 before it scales: large scores let the future in.")(
-    causal(masked_then_scaled)
-)
+
+
+@wrong(GPT, via=causal)
+def masked_before_the_scale(q, k, v):
+    """Fills with −1e4 before it scales: large scores let the future in."""
+    s = (q @ k.mT).masked_fill(later(q.shape[-2], q), -1e4) / math.sqrt(q.shape[-1])
+    return torch.softmax(s, -1) @ v
+
+
 wrong(GPT, "masked_after_the_softmax", "Zeroes the future after the softmax: weights sum to less than 1.")(
     causal(lambda q, k, v: torch.softmax(raw(q, k), -1).tril() @ v)
 )
@@ -112,16 +107,22 @@ wrong(GPT, "query_bias_left_out", "Has no bias for the queries, unlike for the v
 wrong(GPT, "output_bias_in_every_head", "Adds the bias of the output once for each head.")(
     causal(join=lambda z, W_o, b_o: joined(z, W_o, z.shape[-3] * b_o))
 )
-wrong(GPT, "values_cut_off", "Keeps keys and values, and cuts the gradient of all tokens but the last.")(
-    causal(of_kept_values)
-)
+
+
+@wrong(GPT, via=causal)
+def values_cut_off(q, k, v):
+    """Keeps keys and values, and cuts the gradient of all tokens but the last."""
+    return mixed(q, k, torch.cat((v[..., :-1, :].detach(), v[..., -1:, :]), -2))
+
+
 right(GPT, "by_the_kernel", "torch's fused kernel with is_causal.")(
     causal(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))
 )
 
 
-def one_by_one(q, k, v):
-    """What each query gathers of the keys and values so far, one after another."""
+@right(GPT, via=causal)
+def token_by_token(q, k, v):
+    """One token at a time over the keys and values kept so far, as a decoder does."""
     rows = [
         torch.softmax(raw(q[..., i : i + 1, :], k[..., : i + 1, :]), -1) @ v[..., : i + 1, :]
         for i in range(q.shape[-2])
@@ -129,9 +130,6 @@ def one_by_one(q, k, v):
     return torch.cat(rows, -2)
 
 
-right(GPT, "token_by_token", "One token at a time over the keys and values kept so far, as a decoder does.")(
-    causal(one_by_one)
-)
 right(GPT, "without_the_key_bias", "Leaves the bias of the keys out, which changes nothing.")(
     altering(causal(), {4: lambda b_k: 0 * b_k})
 )

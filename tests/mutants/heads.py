@@ -52,19 +52,6 @@ def of_weights(change):
     return attention
 
 
-def over_heads(q, k, v, mask):
-    """Attention normalised over the heads."""
-    k, v = blank(k, mask), blank(v, mask)
-    return times(torch.softmax(q @ k.mT * q.shape[-1] ** -0.5, -3), mask) @ v
-
-
-def first_masked(q, k, v, mask):
-    """Attention of heads of which the first has the mask."""
-    one = attend(q[..., :1, :, :], k[..., :1, :, :], v[..., :1, :, :], mask)
-    rest = attend(q[..., 1:, :, :], k[..., 1:, :, :], v[..., 1:, :, :], None)
-    return torch.cat((one, rest), -3)
-
-
 def blocks(W_o, W_q):
     """Each head's block of W_o."""
     return W_o.reshape(W_q.shape[0], -1, W_o.shape[1])
@@ -88,10 +75,23 @@ wrong(HEADS, "scaled_by_all_heads", "Scales by 1/√(h·d_k), the width before t
 wrong(HEADS, "averaged", "Averages the heads instead of concatenating them.")(
     multi_head(lambda z, W_o, W_q: (z @ blocks(W_o, W_q)).mean(-3))
 )
-wrong(HEADS, "over_the_heads", "Normalises over the heads instead of the keys.")(multi_head(one=over_heads))
-wrong(HEADS, "first_head_masked", "Applies the mask to the first head only: it was never repeated.")(
-    multi_head(one=first_masked)
-)
+
+
+@wrong(HEADS, via=lambda step: multi_head(one=step))
+def over_the_heads(q, k, v, mask):
+    """Normalises over the heads instead of the keys."""
+    k, v = blank(k, mask), blank(v, mask)
+    return times(torch.softmax(q @ k.mT * q.shape[-1] ** -0.5, -3), mask) @ v
+
+
+@wrong(HEADS, via=lambda step: multi_head(one=step))
+def first_head_masked(q, k, v, mask):
+    """Applies the mask to the first head only: it was never repeated."""
+    one = attend(q[..., :1, :, :], k[..., :1, :, :], v[..., :1, :, :], mask)
+    rest = attend(q[..., 1:, :, :], k[..., 1:, :, :], v[..., 1:, :, :], None)
+    return torch.cat((one, rest), -3)
+
+
 wrong(HEADS, "mask_inverted_in_heads", "Reads the mask as nn.MultiheadAttention does: True drops.")(
     multi_head(masks=inverse)
 )

@@ -25,7 +25,7 @@ class Kept:
         """The value, made anew for other tensors; never one that carries a gradient."""
         if torch.is_grad_enabled() and make().requires_grad:
             return make()
-        marks = tuple((mark(x) for x in made_of))
+        marks = tuple(mark(x) for x in made_of)
         if self.value is None or marks != self.of:
             self.of, self.held, self.value = marks, made_of, make()
         return self.value

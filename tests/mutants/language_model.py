@@ -6,9 +6,19 @@ import torch.nn.functional as F
 from tests.mutants import right, wrong
 
 MIX, OBJECTIVE = "recurrent.elmo_mix", "recurrent.bilm_objective"
-wrong(MIX, "weights_not_normalised", "Takes the weights without a softmax.")(
-    lambda h, w, gamma: gamma * (w @ h)
-)
+
+
+def mix(weights, layers=lambda h: h):
+    """γ times the mean of the layers under ``weights(w)``."""
+    return lambda h, w, gamma: gamma * (weights(w) @ layers(h))
+
+
+def softmax(w):
+    """The weights of the layers, right."""
+    return torch.softmax(w, -1)
+
+
+wrong(MIX, "weights_not_normalised", "Takes the weights without a softmax.")(mix(lambda w: w))
 wrong(MIX, "scale_inside", "Multiplies by γ inside the softmax: a temperature.")(
     lambda h, w, gamma: torch.softmax(gamma * w, -1) @ h
 )
@@ -19,37 +29,29 @@ wrong(MIX, "top_layer", "Takes the top layer only.")(lambda h, w, gamma: gamma *
 wrong(MIX, "embedding_left_out", "Mixes the layers above the first only.")(
     lambda h, w, gamma: gamma * (torch.softmax(w, -1)[1:] @ h[..., 1:, :])
 )
-wrong(
-    MIX,
-    "softmax_over_features",
-    "Normalises weighted features over their own axis instead of the weights over the layers.",
-)(lambda h, w, gamma: gamma * torch.softmax(w[:, None] * h, -1).sum(-2))
-wrong(MIX, "weights_squared", "Applies the weights twice.")(
-    lambda h, w, gamma: gamma * (torch.softmax(w, -1) ** 2 @ h)
+wrong(MIX, "softmax_over_features", "Normalises weighted features over their own axis, not the weights.")(
+    lambda h, w, gamma: gamma * torch.softmax(w[:, None] * h, -1).sum(-2)
 )
+wrong(MIX, "weights_squared", "Applies the weights twice.")(mix(lambda w: softmax(w) ** 2))
 wrong(MIX, "divided_by_the_sum", "Normalises the weights by their sum, without exponentials.")(
-    lambda h, w, gamma: gamma * (w / w.sum() @ h)
+    mix(lambda w: w / w.sum())
 )
 wrong(MIX, "gated", "Lets each layer in by a sigmoid of its weight: the weights do not sum to 1.")(
-    lambda h, w, gamma: gamma * (torch.sigmoid(w) @ h)
+    mix(torch.sigmoid)
 )
-wrong(MIX, "layers_from_the_top", "Counts the layers from the top.")(
-    lambda h, w, gamma: gamma * (torch.softmax(w, -1).flip(-1) @ h)
-)
+wrong(MIX, "layers_from_the_top", "Counts the layers from the top.")(mix(lambda w: softmax(w).flip(-1)))
 
 
-@wrong(MIX)
-def exponentials_unshifted(h, w, gamma):
-    """Exponentiates the weights as they are: large ones overflow."""
-    a = w.exp()
-    return gamma * (a / a.sum() @ h)
+wrong(MIX, "exponentials_unshifted", "Exponentiates the weights as they are: large ones overflow.")(
+    mix(lambda w: w.exp() / w.exp().sum())
+)
 
 
 wrong(MIX, "standardised_first", "Standardises each layer first: an option of the paper, not its equation.")(
-    lambda h, w, gamma: gamma * (torch.softmax(w, -1) @ F.layer_norm(h, h.shape[-1:]))
+    mix(softmax, lambda h: F.layer_norm(h, h.shape[-1:]))
 )
 wrong(MIX, "weights_detached", "No gradient reaches the weights of the layers.")(
-    lambda h, w, gamma: gamma * (torch.softmax(w, -1).detach() @ h)
+    mix(lambda w: softmax(w).detach())
 )
 right(MIX, "by_einsum", "One einsum, γ first.")(
     lambda h, w, gamma: torch.einsum("j,...jc->...c", gamma * torch.softmax(w, -1), h)
@@ -86,46 +88,41 @@ def log_likelihood(ids, s):
     return at(torch.log_softmax(s, -1), ids)
 
 
+def objective(term=log_likelihood, reduce=lambda terms: terms.sum(-1)):
+    """The objective, right but for the term of a direction, or for what is made of the terms of both."""
+    return lambda ids, s_f, s_b: reduce(term(ids, s_f) + term(ids, s_b))
+
+
 wrong(OBJECTIVE, "mean_over_positions", "Takes the mean over the positions.")(
-    lambda ids, s_f, s_b: (log_likelihood(ids, s_f) + log_likelihood(ids, s_b)).mean(-1)
+    objective(reduce=lambda terms: terms.mean(-1))
 )
 wrong(OBJECTIVE, "as_a_loss", "Returns what is to be minimised: the negative.")(
-    lambda ids, s_f, s_b: -(log_likelihood(ids, s_f) + log_likelihood(ids, s_b)).sum(-1)
+    objective(reduce=lambda terms: -terms.sum(-1))
 )
-wrong(OBJECTIVE, "halved", "Averages the two directions.")(
-    lambda ids, s_f, s_b: (log_likelihood(ids, s_f) + log_likelihood(ids, s_b)).sum(-1) / 2
-)
+wrong(OBJECTIVE, "halved", "Averages the two directions.")(objective(reduce=lambda terms: terms.sum(-1) / 2))
 wrong(OBJECTIVE, "forward_only", "Leaves the backward direction out.")(
     lambda ids, s_f, s_b: log_likelihood(ids, s_f).sum(-1)
 )
-wrong(
-    OBJECTIVE,
-    "summed_logits",
-    "Adds the logits of both directions before one softmax, as for a single prediction.",
-)(lambda ids, s_f, s_b: log_likelihood(ids, s_f + s_b).sum(-1))
+wrong(OBJECTIVE, "summed_logits", "Adds the logits of both directions before one softmax.")(
+    lambda ids, s_f, s_b: log_likelihood(ids, s_f + s_b).sum(-1)
+)
 wrong(OBJECTIVE, "logarithm_of_the_softmax", "Takes logarithms of probabilities: −∞ where one underflows.")(
-    lambda ids, s_f, s_b: (at(torch.softmax(s_f, -1), ids).log() + at(torch.softmax(s_b, -1), ids).log()).sum(
-        -1
-    )
+    objective(lambda ids, s: at(torch.softmax(s, -1), ids).log())
 )
 wrong(OBJECTIVE, "logarithm_kept_finite", "Adds 10⁻⁹ to the probabilities before the logarithm.")(
-    lambda ids, s_f, s_b: (
-        (at(torch.softmax(s_f, -1), ids) + 1e-9).log() + (at(torch.softmax(s_b, -1), ids) + 1e-9).log()
-    ).sum(-1)
+    objective(lambda ids, s: (at(torch.softmax(s, -1), ids) + 1e-9).log())
 )
 wrong(OBJECTIVE, "logarithm_of_a_plain_sum", "Exponentiates the logits as they are: large ones overflow.")(
-    lambda ids, s_f, s_b: (
-        at(s_f, ids) - s_f.exp().sum(-1).log() + at(s_b, ids) - s_b.exp().sum(-1).log()
-    ).sum(-1)
+    objective(lambda ids, s: at(s, ids) - s.exp().sum(-1).log())
 )
 wrong(OBJECTIVE, "probabilities", "Forgets the logarithm.")(
-    lambda ids, s_f, s_b: (at(torch.softmax(s_f, -1), ids) + at(torch.softmax(s_b, -1), ids)).sum(-1)
+    objective(lambda ids, s: at(torch.softmax(s, -1), ids))
 )
 wrong(OBJECTIVE, "scores_unnormalised", "Sums the logits of the words themselves.")(
-    lambda ids, s_f, s_b: (at(s_f, ids) + at(s_b, ids)).sum(-1)
+    objective(lambda ids, s: at(s, ids))
 )
 wrong(OBJECTIVE, "softmax_over_positions", "Normalises over the positions instead of the vocabulary.")(
-    lambda ids, s_f, s_b: (at(torch.log_softmax(s_f, -2), ids) + at(torch.log_softmax(s_b, -2), ids)).sum(-1)
+    objective(lambda ids, s: at(torch.log_softmax(s, -2), ids))
 )
 
 
@@ -137,23 +134,19 @@ def next_word(ids, s_f, s_b):
 
 
 wrong(OBJECTIVE, "last_position_dropped", "Drops the last position, for want of a next word.")(
-    lambda ids, s_f, s_b: (log_likelihood(ids, s_f) + log_likelihood(ids, s_b))[..., :-1].sum(-1)
+    objective(reduce=lambda terms: terms[..., :-1].sum(-1))
 )
 wrong(OBJECTIVE, "backward_reversed", "Takes the backward logits for those of the reversed sequence.")(
-    lambda ids, s_f, s_b: (log_likelihood(ids, s_f) + log_likelihood(ids, s_b.flip(-2))).sum(-1)
+    lambda ids, s_f, s_b: objective()(ids, s_f, s_b.flip(-2))
 )
 wrong(OBJECTIVE, "first_word_is_padding", "Ignores positions of word 0, taking it for padding.")(
-    lambda ids, s_f, s_b: torch.where(ids == 0, 0.0, log_likelihood(ids, s_f) + log_likelihood(ids, s_b)).sum(
-        -1
-    )
+    objective(lambda ids, s: torch.where(ids == 0, 0.0, log_likelihood(ids, s)))
 )
 
 
-@wrong(OBJECTIVE)
-def summed_over_the_batch(ids, s_f, s_b):
-    """Returns the sum over the batch for each of its members, as a cross-entropy with reduction does."""
-    total = (log_likelihood(ids, s_f) + log_likelihood(ids, s_b)).sum()
-    return total.expand(ids.shape[:-1]).clone()
+wrong(OBJECTIVE, "summed_over_the_batch", "Returns the sum over the batch for each of its members.")(
+    objective(reduce=lambda terms: terms.sum().expand(terms.shape[:-1]).clone())
+)
 
 
 @right(OBJECTIVE)
@@ -172,9 +165,8 @@ def by_log_sum_exp(ids, s_f, s_b):
     return (at(s, ids.expand(2, *ids.shape)) - s.logsumexp(-1)).sum((0, -1))
 
 
-right(OBJECTIVE, "by_indicators", "Products with one-hot rows.")(
-    lambda ids, s_f, s_b: (
-        F.one_hot(ids, s_f.shape[-1]).to(s_f.dtype)
-        * (torch.log_softmax(s_f, -1) + torch.log_softmax(s_b, -1))
-    ).sum((-2, -1))
-)
+@right(OBJECTIVE)
+def by_indicators(ids, s_f, s_b):
+    """Products with one-hot rows."""
+    hot = F.one_hot(ids, s_f.shape[-1]).to(s_f.dtype)
+    return (hot * (torch.log_softmax(s_f, -1) + torch.log_softmax(s_b, -1))).sum((-2, -1))

@@ -11,17 +11,37 @@ LOSS = "objectives.linear_cross_entropy"
 PART = 2
 
 
-def cost(x, W, y, epsilon):
-    """What each place costs, 0 where nothing is asked; right."""
-    inside = y >= 0
-    return torch.where(inside, everywhere(torch.where(inside[..., None], x, 0.0), W, y, epsilon), 0.0)
+def asked_alone(x, y):
+    """The rows, 0 where nothing is asked."""
+    return torch.where((y >= 0)[..., None], x, 0.0)
 
 
-def everywhere(x, W, y, epsilon):
-    """What each place costs, with word 0 for the target where nothing is asked."""
-    law = torch.log_softmax(x @ W.mT, -1)
-    hit = law.gather(-1, y.clamp(min=0)[..., None])[..., 0]
-    return -(1 - epsilon) * hit - epsilon * law.mean(-1)
+def of_law(law, y, epsilon):
+    """What each place costs of log-probabilities, with word 0 for the target where nothing is asked."""
+    return -(1 - epsilon) * law.gather(-1, y.clamp(min=0)[..., None])[..., 0] - epsilon * law.mean(-1)
+
+
+def cost(x, W, y, epsilon, law=lambda s, y: torch.log_softmax(s, -1)):
+    """What each place costs, 0 where nothing is asked; right, or of another law."""
+    return torch.where(y >= 0, of_law(law(asked_alone(x, y) @ W.mT, y), y, epsilon), 0.0)
+
+
+def loss(x, W, y, epsilon, **changes):
+    """The loss, right but for a change of the costs."""
+    return cost(x, W, y, epsilon, **changes).sum(-1) / counted(y)
+
+
+def in_half(s, y):
+    """Log-probabilities among the words of the target's half of the vocabulary."""
+    half = max(1, s.shape[-1] // 2)
+    own = (torch.arange(s.shape[-1]) < half) == (y.clamp(min=0) < half)[..., None]
+    return s - s.masked_fill(~own, -math.inf).logsumexp(-1, keepdim=True)
+
+
+def less_the_first(s, y):
+    """Log-probabilities of exponentials relative to the largest of the first place."""
+    s = s - s[..., :1, :].amax(-1, keepdim=True).detach()
+    return s - s.exp().sum(-1, keepdim=True).log()
 
 
 def counted(y):
@@ -35,9 +55,7 @@ def parts(x, y):
 
 
 wrong(LOSS, "mean_of_means", "Averages the means of the parts.")(
-    lambda x, W, y, epsilon: torch.stack(
-        [cost(a, W, b, epsilon).sum(-1) / counted(b) for a, b in parts(x, y)]
-    ).mean(0)
+    lambda x, W, y, epsilon: torch.stack([loss(a, W, b, epsilon) for a, b in parts(x, y)]).mean(0)
 )
 
 
@@ -61,49 +79,34 @@ wrong(LOSS, "all_places_counted", "Divides by all places.")(
 )
 
 
-@wrong(LOSS)
-def normalised_within_parts_of_the_vocabulary(x, W, y, epsilon):
-    """Takes the softmax over the words of the target's half of the vocabulary only."""
-    inside, half = y >= 0, max(1, W.shape[0] // 2)
-    s = torch.where(inside[..., None], x, 0.0) @ W.mT
-    own = (torch.arange(W.shape[0]) < half) == (y.clamp(min=0) < half)[..., None]
-    law = s - s.masked_fill(~own, -math.inf).logsumexp(-1, keepdim=True)
-    hit = law.gather(-1, y.clamp(min=0)[..., None])[..., 0]
-    each = torch.where(inside, -(1 - epsilon) * hit - epsilon * law.mean(-1), 0.0)
-    return each.sum(-1) / counted(y)
+wrong(LOSS, "normalised_within_parts_of_the_vocabulary", "Normalises over the target's half of the words.")(
+    lambda x, W, y, epsilon: loss(x, W, y, epsilon, law=in_half)
+)
 
 
-@wrong(LOSS)
-def largest_of_the_first_part(x, W, y, epsilon):
-    """Subtracts the largest logit of the first place everywhere: others overflow."""
-    inside = y >= 0
-    s = torch.where(inside[..., None], x, 0.0) @ W.mT
-    top = s[..., :1, :].amax(-1, keepdim=True).detach()
-    law = s - top - (s - top).exp().sum(-1, keepdim=True).log()
-    hit = law.gather(-1, y.clamp(min=0)[..., None])[..., 0]
-    each = torch.where(inside, -(1 - epsilon) * hit - epsilon * law.mean(-1), 0.0)
-    return each.sum(-1) / counted(y)
+wrong(LOSS, "largest_of_the_first_part", "Subtracts the first place's largest logit: others overflow.")(
+    lambda x, W, y, epsilon: loss(x, W, y, epsilon, law=less_the_first)
+)
 
 
 wrong(LOSS, "weight_detached", "No gradient reaches W.")(
-    lambda x, W, y, epsilon: cost(x, W.detach(), y, epsilon).sum(-1) / counted(y)
+    lambda x, W, y, epsilon: loss(x, W.detach(), y, epsilon)
 )
 wrong(LOSS, "weight_normalised", "Brings the rows of W to length 1.")(
-    lambda x, W, y, epsilon: cost(x, F.normalize(W, dim=-1), y, epsilon).sum(-1) / counted(y)
+    lambda x, W, y, epsilon: loss(x, F.normalize(W, dim=-1), y, epsilon)
 )
 wrong(LOSS, "scaled_by_the_width", "Divides the logits by the root of the width.")(
-    lambda x, W, y, epsilon: cost(x / math.sqrt(x.shape[-1]), W, y, epsilon).sum(-1) / counted(y)
+    lambda x, W, y, epsilon: loss(x / math.sqrt(x.shape[-1]), W, y, epsilon)
 )
-wrong(LOSS, "smoothing_left_out", "Takes ε and does not use it.")(
-    lambda x, W, y, epsilon: cost(x, W, y, 0.0).sum(-1) / counted(y)
-)
+wrong(LOSS, "smoothing_left_out", "Takes ε and does not use it.")(lambda x, W, y, epsilon: loss(x, W, y, 0.0))
 
 
 @wrong(LOSS)
 def ignored_times_zero(x, W, y, epsilon):
     """Multiplies what is ignored by 0: NaN there reaches the loss."""
     inside = (y >= 0).to(x.dtype)
-    return (everywhere(x * inside[..., None], W, y, epsilon) * inside).sum(-1) / counted(y)
+    law = torch.log_softmax(x * inside[..., None] @ W.mT, -1)
+    return (of_law(law, y, epsilon) * inside).sum(-1) / counted(y)
 
 
 wrong(LOSS, "none_asked_is_nan", "Divides by a count of 0.")(
@@ -119,11 +122,10 @@ right(LOSS, "in_parts", "Sums the parts and divides once.")(
 @right(LOSS)
 def part_by_part_of_the_vocabulary(x, W, y, epsilon):
     """Log-sum-exp of parts of the vocabulary, and of these."""
-    inside = y >= 0
-    x = torch.where(inside[..., None], x, 0.0)
+    x = asked_alone(x, y)
     halves = [x @ rows.mT for rows in W.split(PART)]
     total = torch.stack([s.logsumexp(-1) for s in halves]).logsumexp(0)
     hit = (x * W[y.clamp(min=0)]).sum(-1)
     mean = torch.stack([s.sum(-1) for s in halves]).sum(0) / W.shape[0]
-    each = torch.where(inside, total - (1 - epsilon) * hit - epsilon * mean, 0.0)
+    each = torch.where(y >= 0, total - (1 - epsilon) * hit - epsilon * mean, 0.0)
     return each.sum(-1) / counted(y)

@@ -264,6 +264,6 @@ def inputs_at_once(x, h, s, W_x, W_h, b):
 @right(LSTM, gate_order="iofg")
 def block_by_block(x, h, s, W_x, W_h, b):
     """The four blocks apart, in ONNX's order."""
-    parts = [tuple((part.chunk(4)["iofg".index(block)] for part in (W_x, W_h, b))) for block in "gifo"]
+    parts = [tuple(part.chunk(4)["iofg".index(block)] for part in (W_x, W_h, b)) for block in "gifo"]
     each = [part for block in parts for part in block]
     return ended(run(x, h, s, lambda x, h, s: moved(s, *blocks(x, h, *each))))

@@ -131,7 +131,7 @@ def torch_module(x, h, s, W_x, W_h, b, U):
     for l, W in enumerate([W_x, *U]):
         weights |= {f"weight_ih_l{l}": W, f"weight_hh_l{l}": W_h[l]}
         weights |= {f"bias_ih_l{l}": torch.zeros_like(b[l]), f"bias_hh_l{l}": b[l]}
-    first = tuple((flat(part, lead, 2).transpose(0, 1).contiguous() for part in (h, s)))
+    first = tuple(flat(part, lead, 2).transpose(0, 1).contiguous() for part in (h, s))
     states, last = called(module, weights, flat(x, lead, 2), first)
     last_h, last_s = (opened(part.transpose(0, 1), lead) for part in last)
     return opened(states, lead), last_h, last_s

@@ -89,19 +89,6 @@ def one_after_the_other(ids, chosen, generator):
     return torch.where(unchanged, 0.95, torch.where(randomly, 0.85, 0.0))
 
 
-def of_one_row(special, generator):
-    """A choice that is the same in all rows."""
-    row = uniform(special.reshape(-1, special.shape[-1])[0], generator).expand(special.shape)
-    return (row < 0.15) & ~special
-
-
-def from_the_left(special, generator):
-    """A choice for which one token in twenty copies its left neighbour's number."""
-    u = uniform(special, generator)
-    copy = uniform(special, generator) < 0.05
-    return (torch.where(copy, u.roll(1, -1), u) < 0.15) & ~special
-
-
 def ranks(special, generator):
     """A random order of the ordinary tokens of each row."""
     return uniform(special, generator).masked_fill(special, 2.0).argsort(-1).argsort(-1)
@@ -123,52 +110,6 @@ def counted_of_all(special, generator):
     return (ranks(special, generator) < max(1, round(0.15 * special.shape[-1]))) & ~special
 
 
-def consecutive(special, generator):
-    """The exact count, as one run from a random start."""
-    ordinary, count = count_in(special)
-    start = (uniform(ordinary, generator) * ordinary).long()
-    return (((~special).cumsum(-1) - 1 - start) % ordinary.clamp(min=1) < count) & ~special
-
-
-def one_at_least(special, generator):
-    """Each by itself; where none is, that of the smallest number."""
-    u = uniform(special, generator).masked_fill(special, 2.0)
-    return (u < 0.15) | ((u == u.amin(-1, keepdim=True)) & ~special)
-
-
-def ordinary_words_for(ids, special, mask_id, vocab_size, generator):
-    """Words of which none is special."""
-    lost = torch.zeros(vocab_size, dtype=torch.bool)
-    lost[ids[special]] = lost[mask_id] = True
-    pool = (~lost).nonzero().squeeze(-1)
-    pool = pool if len(pool) else torch.arange(vocab_size)
-    return pool[torch.randint(len(pool), ids.shape, generator=generator)]
-
-
-def other_words(ids, special, mask_id, vocab_size, generator):
-    """Words that are not the tokens' own."""
-    return (ids + torch.randint(1, max(vocab_size, 2), ids.shape, generator=generator)) % vocab_size
-
-
-def words_but_the_mask(ids, special, mask_id, vocab_size, generator):
-    """Words that are not [MASK]."""
-    words = torch.randint(0, max(vocab_size - 1, 1), ids.shape, generator=generator)
-    return words + (words >= mask_id)
-
-
-def but_the_first(special, generator):
-    """Each ordinary token but the first."""
-    chosen = choose(special, generator)
-    chosen[..., 0] = False
-    return chosen
-
-
-def in_turn(ids, chosen, generator):
-    """Kinds by rank among a row's chosen tokens."""
-    rank = chosen.cumsum(-1)
-    return rank / (rank[..., -1:] + 1) + 0 * uniform(ids, generator)
-
-
 wrong(MLM, "eighty_one", 'Draws "unchanged" and "random" one after the other: 81/10/9, as labml does.')(
     kinds(one_after_the_other)
 )
@@ -188,10 +129,23 @@ def row_decision(ids, special, mask_id, vocab_size, generator):
 wrong(MLM, "row_selection", "Whole rows are selected.")(
     choosing(lambda special, generator: (uniform(special[..., :1], generator) < 0.15) & ~special)
 )
-wrong(MLM, "same_for_all_rows", "One draw for every row of the batch.")(choosing(of_one_row))
-wrong(MLM, "correlated", "One token in twenty copies its left neighbour's draw: they correlate by 0.05.")(
-    choosing(from_the_left)
-)
+
+
+@wrong(MLM, via=choosing)
+def same_for_all_rows(special, generator):
+    """One draw for every row of the batch."""
+    row = uniform(special.reshape(-1, special.shape[-1])[0], generator).expand(special.shape)
+    return (row < 0.15) & ~special
+
+
+@wrong(MLM, via=choosing)
+def correlated(special, generator):
+    """One token in twenty copies its left neighbour's draw: they correlate by 0.05."""
+    u = uniform(special, generator)
+    copy = uniform(special, generator) < 0.05
+    return (torch.where(copy, u.roll(1, -1), u) < 0.15) & ~special
+
+
 wrong(MLM, "one_word", "One random word for the whole call.")(
     drawing(
         lambda ids, s, m, size, generator: torch.randint(size, (1,), generator=generator).expand(ids.shape)
@@ -208,26 +162,62 @@ wrong(MLM, "exact_count", "BERT's exact count where independent selection is cla
 wrong(MLM, "independent", "Independent selection where the count is claimed.", selection="exact_count")(
     choosing(choose)
 )
-wrong(MLM, "consecutive_count", "The exact count, as one run of neighbours.", selection="exact_count")(
-    choosing(consecutive)
-)
-wrong(MLM, "at_least_one", "Bernoulli, but a row without any selected token gets one.")(
-    choosing(one_at_least)
-)
-wrong(MLM, "ordinary_words", "Random words are never special ones.")(drawing(ordinary_words_for))
+
+
+@wrong(MLM, via=choosing, selection="exact_count")
+def consecutive_count(special, generator):
+    """The exact count, as one run of neighbours."""
+    ordinary, count = count_in(special)
+    start = (uniform(ordinary, generator) * ordinary).long()
+    return (((~special).cumsum(-1) - 1 - start) % ordinary.clamp(min=1) < count) & ~special
+
+
+@wrong(MLM, via=choosing)
+def at_least_one(special, generator):
+    """Bernoulli, but a row without any selected token gets one."""
+    u = uniform(special, generator).masked_fill(special, 2.0)
+    return (u < 0.15) | ((u == u.amin(-1, keepdim=True)) & ~special)
+
+
+@wrong(MLM, via=drawing)
+def ordinary_words(ids, special, mask_id, vocab_size, generator):
+    """Random words are never special ones."""
+    lost = torch.zeros(vocab_size, dtype=torch.bool)
+    lost[ids[special]] = lost[mask_id] = True
+    pool = (~lost).nonzero().squeeze(-1)
+    pool = pool if len(pool) else torch.arange(vocab_size)
+    return pool[torch.randint(len(pool), ids.shape, generator=generator)]
+
+
 wrong(MLM, "last_word_missing", "randint(0, V − 1): the last word is never drawn.")(
     drawing(lambda ids, s, m, size, g: torch.randint(0, max(size - 1, 1), ids.shape, generator=g))
 )
 wrong(MLM, "first_word_missing", "randint(1, V): word 0 is taken for padding.")(
     drawing(lambda ids, s, m, size, g: torch.randint(min(1, size - 1), size, ids.shape, generator=g))
 )
-wrong(MLM, "never_the_original", "The random word is always another one than the token's own.")(
-    drawing(other_words)
-)
-wrong(MLM, "never_mask", "The random word is never [MASK].")(drawing(words_but_the_mask))
-wrong(MLM, "first_position_safe", "Never selects the first position: it is assumed to be [CLS].")(
-    choosing(but_the_first)
-)
+
+
+@wrong(MLM, via=drawing)
+def never_the_original(ids, special, mask_id, vocab_size, generator):
+    """The random word is always another one than the token's own."""
+    return (ids + torch.randint(1, max(vocab_size, 2), ids.shape, generator=generator)) % vocab_size
+
+
+@wrong(MLM, via=drawing)
+def never_mask(ids, special, mask_id, vocab_size, generator):
+    """The random word is never [MASK]."""
+    words = torch.randint(0, max(vocab_size - 1, 1), ids.shape, generator=generator)
+    return words + (words >= mask_id)
+
+
+@wrong(MLM, via=choosing)
+def first_position_safe(special, generator):
+    """Never selects the first position: it is assumed to be [CLS]."""
+    chosen = choose(special, generator)
+    chosen[..., 0] = False
+    return chosen
+
+
 wrong(MLM, "special_selected", "Ignores the mask of special tokens: padding is masked too.")(
     choosing(lambda special, generator: choose(torch.zeros_like(special), generator))
 )
@@ -263,9 +253,13 @@ def in_place(ids, special, mask_id, vocab_size, generator):
     return ids.copy_(corrupted), labels
 
 
-wrong(MLM, "in_order", "The first 80 % of a row's selected tokens become [MASK], the rest by chance.")(
-    kinds(in_turn)
-)
+@wrong(MLM, via=kinds)
+def in_order(ids, chosen, generator):
+    """The first 80 % of a row's selected tokens become [MASK], the rest by chance."""
+    rank = chosen.cumsum(-1)
+    return rank / (rank[..., -1:] + 1) + 0 * uniform(ids, generator)
+
+
 right(MLM, "by_where", "Dense draws and torch.where.")(choosing(choose))
 
 
@@ -311,46 +305,33 @@ _LAST = {}
 """The uniform numbers of the last call."""
 
 
-def successive_words(ids, special, mask_id, vocab_size, generator):
-    """Words that count on along a row."""
+wrong(MLM, "words_by_modulo", "Random words are remainders of a number three times as large, and a bit.")(
+    drawing(lambda ids, s, m, size, g: torch.randint(2**17, ids.shape, generator=g) % size)
+)
+
+
+@wrong(MLM, via=drawing)
+def words_in_succession(ids, special, mask_id, vocab_size, generator):
+    """The random words of a row are successive: each by itself is any word."""
     start = torch.randint(vocab_size, (*ids.shape[:-1], 1), generator=generator)
     return (start + torch.arange(ids.shape[-1])) % vocab_size
 
 
-def until_any(special, generator):
-    """Each ordinary token; drawn again where none was chosen."""
+@wrong(MLM, via=choosing)
+def again_where_none(special, generator):
+    """Draws again for as long as nothing is selected: 20.5 % of a row of eight."""
     chosen = choose(special, generator)
     while not special.all() and not chosen.any():
         chosen = choose(special, generator)
     return chosen
 
 
-def up_to_512(special, generator):
-    """Each ordinary token of the first 512."""
+@wrong(MLM, via=choosing)
+def nothing_past_512(special, generator):
+    """Selects nothing from position 512 on, where the longest of its rows end."""
     chosen = choose(special, generator)
     chosen[..., 512:] = False
     return chosen
-
-
-def half_apart(special, generator):
-    """A choice for which neighbours draw u and u + 1/2."""
-    u = uniform(special, generator)
-    u[..., 1::2] = (u[..., 0 : u.shape[-1] // 2 * 2 : 2] + 0.5) % 1
-    return (u < 0.15) & ~special
-
-
-wrong(MLM, "words_by_modulo", "Random words are remainders of a number three times as large, and a bit.")(
-    drawing(lambda ids, s, m, size, g: torch.randint(2**17, ids.shape, generator=g) % size)
-)
-wrong(MLM, "words_in_succession", "The random words of a row are successive: each by itself is any word.")(
-    drawing(successive_words)
-)
-wrong(MLM, "again_where_none", "Draws again for as long as nothing is selected: 20.5 % of a row of eight.")(
-    choosing(until_any)
-)
-wrong(MLM, "nothing_past_512", "Selects nothing from position 512 on, where the longest of its rows end.")(
-    choosing(up_to_512)
-)
 
 
 @wrong(MLM)
@@ -366,9 +347,12 @@ def calls_in_pairs(ids, special, mask_id, vocab_size, generator):
     return replaced(ids, (drawn < 0.15) & ~special, mask_id, vocab_size, generator)
 
 
-wrong(MLM, "half_the_rate_twice", "Neighbours draw u and u + 1/2: they are never selected together.")(
-    choosing(half_apart)
-)
+@wrong(MLM, via=choosing)
+def half_the_rate_twice(special, generator):
+    """Neighbours draw u and u + 1/2: they are never selected together."""
+    u = uniform(special, generator)
+    u[..., 1::2] = (u[..., 0 : u.shape[-1] // 2 * 2 : 2] + 0.5) % 1
+    return (u < 0.15) & ~special
 
 
 @right(MLM)

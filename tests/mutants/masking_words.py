@@ -51,22 +51,6 @@ def choosing(choice):
     )
 
 
-def two_pieces(continues, special, generator):
-    """The first two pieces of a word."""
-    begin = begins(continues, special)
-    chosen = choose(special, generator) & begin
-    chosen[..., 1:] |= chosen[..., :-1] & ~begin[..., 1:]
-    return chosen
-
-
-def by_any_piece(continues, special, generator):
-    """Words of which any piece is drawn."""
-    begin, drawn = begins(continues, special), choose(special, generator)
-    word = begin.flatten().cumsum(0) - 1
-    hits = torch.zeros(int(word[-1]) + 1, dtype=torch.int64).index_add_(0, word, drawn.flatten().long())
-    return (hits[word] > 0).view(special.shape)
-
-
 def none_special(special):
     """A mask of special tokens without any."""
     return torch.zeros_like(special)
@@ -78,50 +62,52 @@ def from_the_first(begin):
     return begin
 
 
-def across_special(continues, special, generator):
-    """Words that go on behind special tokens."""
-    drawn = choose(none_special(special), generator)
-    return by_words(drawn, from_the_first(~continues & ~special)) & ~special
-
-
-def across_the_rows(continues, special, generator):
-    """Words of a batch that is one long row."""
-    begin = begins(continues.flatten(), special.flatten()).view(special.shape)
-    return by_words(choose(special, generator), begin)
-
-
-def not_after_another(continues, special, generator):
-    """Words that do not follow a chosen one."""
-    begin = begins(continues, special)
-    drawn = choose(special, generator)[begin]
-    drawn[1:] &= ~drawn[:-1]
-    return drawn[begin.flatten().cumsum(0) - 1].view(special.shape)
-
-
 wrong(WORDS, "piece_by_piece", "Pieces are selected one by one, as without words.")(
     choosing(lambda continues, special, generator: choose(special, generator))
 )
 wrong(WORDS, "first_piece_only", "Only the first piece of a selected word is hidden.")(
     choosing(lambda continues, special, generator: choose(special, generator) & begins(continues, special))
 )
-wrong(WORDS, "two_pieces_at_most", "The second piece goes with the first, and no further one does.")(
-    choosing(two_pieces)
-)
-wrong(WORDS, "any_piece", "A word is selected where any of its pieces is: 27.8 % of those with two.")(
-    choosing(by_any_piece)
-)
+
+
+@wrong(WORDS, via=choosing)
+def two_pieces_at_most(continues, special, generator):
+    """The second piece goes with the first, and no further one does."""
+    begin = begins(continues, special)
+    chosen = choose(special, generator) & begin
+    chosen[..., 1:] |= chosen[..., :-1] & ~begin[..., 1:]
+    return chosen
+
+
+@wrong(WORDS, via=choosing)
+def any_piece(continues, special, generator):
+    """A word is selected where any of its pieces is: 27.8 % of those with two."""
+    begin, drawn = begins(continues, special), choose(special, generator)
+    word = begin.flatten().cumsum(0) - 1
+    hits = torch.zeros(int(word[-1]) + 1, dtype=torch.int64).index_add_(0, word, drawn.flatten().long())
+    return (hits[word] > 0).view(special.shape)
+
+
 wrong(WORDS, "special_words_selected", "Special tokens are words like others, and are hidden as such.")(
     choosing(lambda c, special, g: by_words(choose(none_special(special), g), begins(c, special)))
 )
 wrong(WORDS, "special_continued", "A piece after a special token goes on with it, and is never selected.")(
     choosing(lambda c, special, g: by_words(choose(special, g), from_the_first(~c | special)))
 )
-wrong(WORDS, "across_special_tokens", "A piece behind a special token goes on with the word before that.")(
-    choosing(across_special)
-)
-wrong(
-    WORDS, "across_rows", "A batch is one long row: the first piece goes on with the word that ends a row."
-)(choosing(across_the_rows))
+
+
+@wrong(WORDS, via=choosing)
+def across_special_tokens(continues, special, generator):
+    """A piece behind a special token goes on with the word before that."""
+    drawn = choose(none_special(special), generator)
+    return by_words(drawn, from_the_first(~continues & ~special)) & ~special
+
+
+@wrong(WORDS, via=choosing)
+def across_rows(continues, special, generator):
+    """A batch is one long row: the first piece goes on with the word that ends a row."""
+    begin = begins(continues.flatten(), special.flatten()).view(special.shape)
+    return by_words(choose(special, generator), begin)
 
 
 @wrong(WORDS)
@@ -168,9 +154,13 @@ def followers_unlabelled(ids, continues, special, mask_id, vocab_size, generator
     return corrupted, torch.where(begins(continues, special), labels, -100)
 
 
-wrong(WORDS, "in_every_second_word", "A word that follows a selected one is never selected.")(
-    choosing(not_after_another)
-)
+@wrong(WORDS, via=choosing)
+def in_every_second_word(continues, special, generator):
+    """A word that follows a selected one is never selected."""
+    begin = begins(continues, special)
+    drawn = choose(special, generator)[begin]
+    drawn[1:] &= ~drawn[:-1]
+    return drawn[begin.flatten().cumsum(0) - 1].view(special.shape)
 
 
 @wrong(WORDS)

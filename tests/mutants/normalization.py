@@ -8,47 +8,46 @@ from tests.mutants import right, wrong
 LAYER_NORM = "normalization.layer_norm"
 
 
-@wrong(LAYER_NORM)
-def eps_outside(x, gamma, beta, eps):
-    """eps outside the root: σ + ε."""
-    centred = x - x.mean(-1, keepdim=True)
-    return gamma * centred / ((centred**2).mean(-1, keepdim=True).sqrt() + eps) + beta
+def mean(x):
+    """The mean of each row."""
+    return x.mean(-1, keepdim=True)
 
 
+def variance(x):
+    """The variance of each row, right."""
+    return x.var(-1, keepdim=True, unbiased=False)
+
+
+def normed(mean=mean, deviation=lambda x, eps: (variance(x) + eps).sqrt()):
+    """Layer normalization, right but for mean and deviation."""
+    return lambda x, gamma, beta, eps: gamma * (x - mean(x)) / deviation(x, eps) + beta
+
+
+def of_squares(x):
+    """E[x²] − μ²."""
+    return (mean(x * x) - mean(x) * mean(x)).clamp_min(0)
+
+
+wrong(LAYER_NORM, "eps_outside", "eps outside the root: σ + ε.")(
+    normed(deviation=lambda x, eps: mean((x - mean(x)) ** 2).sqrt() + eps)
+)
 wrong(LAYER_NORM, "unbiased", "torch.var's default: divides by d − 1.")(
-    lambda x, gamma, beta, eps: (
-        gamma * (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + eps).sqrt() + beta
-    )
+    normed(deviation=lambda x, eps: (x.var(-1, keepdim=True) + eps).sqrt())
 )
 wrong(LAYER_NORM, "annotated", "The Annotated Transformer's: unbiased std, eps outside.")(
-    lambda x, gamma, beta, eps: (
-        gamma * (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + eps) + beta
-    )
+    normed(deviation=lambda x, eps: x.std(-1, keepdim=True) + eps)
 )
-
-
-@wrong(LAYER_NORM)
-def one_pass(x, gamma, beta, eps):
-    """E[x²] − μ²: cancels when the mean is large."""
-    mean = x.mean(-1, keepdim=True)
-    var = ((x * x).mean(-1, keepdim=True) - mean * mean).clamp_min(0)
-    return gamma * (x - mean) / (var + eps).sqrt() + beta
-
-
+wrong(LAYER_NORM, "one_pass", "E[x²] − μ²: cancels when the mean is large.")(
+    normed(deviation=lambda x, eps: (of_squares(x) + eps).sqrt())
+)
 wrong(LAYER_NORM, "not_centred", "RMSNorm: the mean is not subtracted.")(
-    lambda x, gamma, beta, eps: gamma * x / ((x**2).mean(-1, keepdim=True) + eps).sqrt() + beta
+    normed(lambda x: 0.0, lambda x, eps: (mean(x**2) + eps).sqrt())
 )
-
-
-@wrong(LAYER_NORM)
-def statistics_detached(x, gamma, beta, eps):
-    """Statistics under no_grad: the gradient is that of a constant scale."""
-    mean, var = x.mean(-1, keepdim=True).detach(), x.var(-1, keepdim=True, unbiased=False).detach()
-    return gamma * (x - mean) / (var + eps).sqrt() + beta
-
-
+wrong(
+    LAYER_NORM, "statistics_detached", "Statistics under no_grad: the gradient is that of a constant scale."
+)(normed(lambda x: mean(x).detach(), lambda x, eps: (variance(x).detach() + eps).sqrt()))
 wrong(LAYER_NORM, "over_the_batch", "Statistics over batch and features together.")(
-    lambda x, gamma, beta, eps: gamma * (x - x.mean()) / (x.var(unbiased=False) + eps).sqrt() + beta
+    normed(lambda x: x.mean(), lambda x, eps: (x.var(unbiased=False) + eps).sqrt())
 )
 wrong(LAYER_NORM, "bias_scaled", "γ(x̂ + β): the bias is multiplied by the gain.")(
     lambda x, gamma, beta, eps: gamma * (F.layer_norm(x, x.shape[-1:], eps=eps) + beta)
@@ -66,23 +65,19 @@ def centred_in_place(x, gamma, beta, eps):
     """Centres the caller's tensor in place."""
     y = F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
     with torch.no_grad():
-        x.sub_(x.mean(-1, keepdim=True))
+        x.sub_(mean(x))
     return y
 
 
-@wrong(LAYER_NORM)
-def single_statistics(x, gamma, beta, eps):
-    """Takes the statistics in float32, for float64 too."""
-    mean = x.float().mean(-1, keepdim=True).to(x.dtype)
-    var = x.float().var(-1, keepdim=True, unbiased=False).to(x.dtype)
-    return gamma * (x - mean) / (var + eps).sqrt() + beta
-
-
-@right(LAYER_NORM)
-def two_pass(x, gamma, beta, eps):
-    """Mean first, then the mean square of what is left."""
-    centred = x - x.mean(-1, keepdim=True)
-    return gamma * centred / ((centred**2).mean(-1, keepdim=True) + eps).sqrt() + beta
+wrong(LAYER_NORM, "single_statistics", "Takes the statistics in float32, for float64 too.")(
+    normed(
+        lambda x: mean(x.float()).to(x.dtype),
+        lambda x, eps: (variance(x.float()).to(x.dtype) + eps).sqrt(),
+    )
+)
+right(LAYER_NORM, "two_pass", "Mean first, then the mean square of what is left.")(
+    normed(deviation=lambda x, eps: (mean((x - mean(x)) ** 2) + eps).sqrt())
+)
 
 
 @right(LAYER_NORM)
@@ -107,12 +102,11 @@ def by_var_mean(x, gamma, beta, eps):
 @right(LAYER_NORM)
 def by_contraction(x, gamma, beta, eps):
     """einsum for the variance, addcmul for the affine part."""
-    centred = x - x.mean(-1, keepdim=True)
+    centred = x - mean(x)
     var = torch.einsum("...i,...i->...", centred, centred)[..., None] / x.shape[-1]
     return torch.addcmul(beta, gamma, centred * (var + eps).rsqrt())
 
 
-@right(LAYER_NORM, eps="outside", divisor="unbiased")
-def annotated_by_name(x, gamma, beta, eps):
-    """The Annotated Transformer's, under its own conventions."""
-    return gamma * (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + eps) + beta
+right(LAYER_NORM, "annotated_by_name", "Its own conventions.", eps="outside", divisor="unbiased")(
+    normed(deviation=lambda x, eps: x.std(-1, keepdim=True) + eps)
+)

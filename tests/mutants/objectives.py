@@ -51,12 +51,6 @@ def ignored_smoothed(law, y, epsilon):
     return asked_alone(-(1 - epsilon) * at(law, y), y) - epsilon * law.mean(-1)
 
 
-def of_all_but_two(law, y, epsilon):
-    """What each place costs where V − 2 words share ε."""
-    rest = (law.sum(-1) - at(law, y)) / max(law.shape[-1] - 2, 1)
-    return -(1 - epsilon) * at(law, y) - epsilon * rest
-
-
 def following(y):
     """The targets, each one place earlier."""
     return F.pad(y[..., 1:], (0, 1), value=-100)
@@ -72,9 +66,15 @@ wrong(LOSS, "ignored_pay_smoothing", "Smooths at places without a target, too.")
         lambda cost, y: cost.sum(-1) / (y >= 0).sum(-1).clamp(min=1),
     )
 )
-wrong(LOSS, "two_left_out", "Shares ε as if one other word, the padding, had no share: among V − 2.")(
-    loss(of_all_but_two)
-)
+
+
+@wrong(LOSS, via=loss)
+def two_left_out(law, y, epsilon):
+    """Shares ε as if one other word, the padding, had no share: among V − 2."""
+    rest = (law.sum(-1) - at(law, y)) / max(law.shape[-1] - 2, 1)
+    return -(1 - epsilon) * at(law, y) - epsilon * rest
+
+
 wrong(LOSS, "smoothed_twice", "Smooths targets that are smoothed already.")(
     loss(lambda law, y, epsilon: (1 - epsilon) * smoothed(law, y, epsilon) - epsilon * law.mean(-1))
 )
@@ -99,15 +99,13 @@ wrong(LOSS, "as_a_likelihood", "Forgets the sign: what is to be raised.")(
 )
 
 
-def plain_sums(s, y):
-    """Log-probabilities from exponentials of the logits as they are."""
+@wrong(LOSS, via=lambda step: loss(law=step))
+def logarithm_of_a_plain_sum(s, y):
+    """Exponentiates the logits as they are: large ones overflow."""
     s = hidden(s, y)
     return s - s.exp().sum(-1, keepdim=True).log()
 
 
-wrong(LOSS, "logarithm_of_a_plain_sum", "Exponentiates the logits as they are: large ones overflow.")(
-    loss(law=plain_sums)
-)
 wrong(LOSS, "logarithm_of_the_softmax", "Takes logarithms of probabilities: −∞ where one underflows.")(
     loss(law=lambda s, y: torch.softmax(hidden(s, y), -1).log())
 )
@@ -183,26 +181,20 @@ def member_by_member(one):
     return each
 
 
-def of_asked_rows(s, y, epsilon):
-    """The loss of the rows with a target."""
+@right(LOSS, via=member_by_member)
+def only_what_is_asked(s, y, epsilon):
+    """Takes the rows with a target out first, member by member."""
     inside = y >= 0
     return loss()(s[inside], y[inside], epsilon) if inside.any() else s[:0].sum()
 
 
-right(LOSS, "only_what_is_asked", "Takes the rows with a target out first, member by member.")(
-    member_by_member(of_asked_rows)
-)
 right(LOSS, "torch_member_by_member", "torch's function with its mean, by member.", none_asked="unspecified")(
     member_by_member(lambda s, y, epsilon: F.cross_entropy(hidden(s, y), y, label_smoothing=epsilon))
 )
 
 
-def among_others(law, y, epsilon):
-    """What each place costs where the V − 1 other words share ε."""
+@right(LOSS, via=loss, smoothing="others")
+def among_the_others(law, y, epsilon):
+    """Shares ε among the V − 1 other words, as fairseq does."""
     each = epsilon / max(law.shape[-1] - 1, 1)
     return -(1 - epsilon - each) * at(law, y) - each * law.sum(-1)
-
-
-right(LOSS, "among_the_others", "Shares ε among the V − 1 other words, as fairseq does.", smoothing="others")(
-    loss(among_others)
-)

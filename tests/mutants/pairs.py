@@ -44,22 +44,29 @@ def plain(starts, first, generator, share=0.5):
 wrong(NSP, "fifty_two", "The one that follows is taken with 0.52.")(
     lambda starts, first, generator: plain(starts, first, generator, 0.52)
 )
-wrong(
-    NSP,
-    "one_third",
-    "A third each for next, previous and random, of which the previous one counts as random.",
-)(lambda starts, first, generator: plain(starts, first, generator, 1 / 3))
+wrong(NSP, "one_third", "A third each for next, previous and random: the previous one counts as random.")(
+    lambda starts, first, generator: plain(starts, first, generator, 1 / 3)
+)
 
 
-def of_any(starts, first, generator):
-    """Right where a random sentence is any at all, the true next one among them."""
-    true = following(starts, first) & (uniform(first, generator) < 0.5)
-    drawn = (uniform(first, generator) * starts.shape[-1]).long()
-    return paired(first, true, drawn)
+def pairing(draw=any_but, coin=lambda first, generator: uniform(first, generator) < 0.5):
+    """Pairs, right but for how a sentence is drawn, or for where the one that follows is taken."""
+
+    def pairs(starts, first, generator):
+        follows = following(starts, first)
+        true = follows & coin(first, generator)
+        return paired(first, true, draw(first + 1, follows, starts.shape[-1], generator))
+
+    return pairs
+
+
+def any_at_all(place, left_out, N, generator):
+    """Any sentence, the true next one among them."""
+    return (uniform(place, generator) * N).long()
 
 
 wrong(NSP, "true_next_drawn", "A random sentence is any at all, the true next one among them.")(
-    lambda starts, first, generator: of_any(starts, first, generator)
+    pairing(any_at_all)
 )
 
 
@@ -75,39 +82,30 @@ wrong(NSP, "across_documents", "The next sentence of the corpus is taken, whatev
 )
 
 
-@wrong(NSP)
-def one_coin(starts, first, generator):
-    """One coin for the whole call."""
-    follows = following(starts, first)
-    true = follows & (torch.rand((), generator=generator) < 0.5)
-    return paired(first, true, any_but(first + 1, follows, starts.shape[-1], generator))
+wrong(NSP, "one_coin", "One coin for the whole call.")(
+    pairing(coin=lambda first, generator: torch.rand((), generator=generator) < 0.5)
+)
 
 
-@wrong(NSP)
-def alternating(starts, first, generator):
+@wrong(NSP, via=lambda step: pairing(coin=step))
+def alternating(first, generator):
     """True and random pairs take turns, from a random beginning."""
-    follows = following(starts, first)
     turn = torch.arange(first.shape[-1]) + torch.randint(2, (), generator=generator)
-    return paired(first, follows & (turn % 2 == 0), any_but(first + 1, follows, starts.shape[-1], generator))
+    return turn % 2 == 0
 
 
-@wrong(NSP)
-def last_never_drawn(starts, first, generator):
+@wrong(NSP, via=pairing)
+def last_never_drawn(place, left_out, N, generator):
     """randint(0, N − 1): the last sentence is never drawn, if there are others."""
-    follows = following(starts, first)
-    true = follows & (uniform(first, generator) < 0.5)
-    N = max(starts.shape[-1] - 1, 1)
-    inside = follows & (first + 1 < N)
-    return paired(first, true, any_but(first + 1, inside, N, generator).clamp(max=starts.shape[-1] - 1))
+    most = max(N - 1, 1)
+    return any_but(place, left_out & (place < most), most, generator).clamp(max=N - 1)
 
 
-@wrong(NSP)
-def never_itself(starts, first, generator):
-    """The next sentence is replaced by the one behind it when it is drawn: that one comes twice as often."""
-    follows, N = following(starts, first), starts.shape[-1]
-    true = follows & (uniform(first, generator) < 0.5)
-    drawn = (uniform(first, generator) * N).long()
-    return paired(first, true, torch.where(follows & (drawn == first + 1), (first + 2) % N, drawn))
+@wrong(NSP, via=pairing)
+def never_itself(place, left_out, N, generator):
+    """Where the next sentence is drawn, the one behind it comes: twice as often."""
+    drawn = any_at_all(place, left_out, N, generator)
+    return torch.where(left_out & (drawn == place), (place + 1) % N, drawn)
 
 
 @wrong(NSP)
@@ -118,14 +116,12 @@ def neighbours(starts, first, generator):
     return torch.where(close, first - 1, second), label
 
 
-@wrong(NSP)
-def one_for_all(starts, first, generator):
+@wrong(NSP, via=pairing)
+def one_for_all(place, left_out, N, generator):
     """One random place for all pairs of a call."""
-    follows, N = following(starts, first), starts.shape[-1]
-    true = follows & (uniform(first, generator) < 0.5)
-    count = N - follows.long()
+    count = N - left_out.long()
     drawn = (torch.rand((), generator=generator, dtype=torch.float64) * count).long()
-    return paired(first, true, drawn + (follows & (drawn >= first + 1)))
+    return drawn + (left_out & (drawn >= place))
 
 
 wrong(NSP, "global_generator", "Draws from torch's global generator.")(
@@ -136,15 +132,10 @@ wrong(NSP, "reseeded", "Seeds a generator of its own with 0 in every call.")(
 )
 
 
-@wrong(NSP, negatives="other_document")
-def same_document(starts, first, generator):
-    """Random sentences from anywhere, where another document is claimed."""
-    return plain(starts, first, generator)
+wrong(NSP, "same_document", "Random sentences from anywhere.", negatives="other_document")(pairing())
 
 
-right(NSP, "by_shifting", "A draw from one sentence fewer, moved past the one that follows.")(
-    lambda starts, first, generator: plain(starts, first, generator)
-)
+right(NSP, "by_shifting", "A draw from one sentence fewer, moved past the one that follows.")(pairing())
 
 
 @right(NSP)
@@ -164,6 +155,4 @@ def one_by_one(starts, first, generator):
     return torch.tensor(second).reshape(first.shape), torch.tensor(label).reshape(first.shape)
 
 
-right(NSP, "anywhere", "Any sentence at all, where that is claimed.", negatives="any")(
-    lambda starts, first, generator: of_any(starts, first, generator)
-)
+right(NSP, "anywhere", "Any sentence at all, where that is claimed.", negatives="any")(pairing(any_at_all))

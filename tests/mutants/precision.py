@@ -77,8 +77,7 @@ def mean_in_half(x, gamma, beta, eps):
     """Holds the mean of a wide row in float16."""
     mean = x.mean(-1, keepdim=True)
     centred = x - held(mean, torch.float16, 1 if x.shape[-1] >= MANY else 2)
-    y = gamma * centred / ((centred**2).mean(-1, keepdim=True) + eps).sqrt() + beta
-    return y
+    return gamma * centred / ((centred**2).mean(-1, keepdim=True) + eps).sqrt() + beta
 
 
 @wrong(RMS_NORM, dtypes=SINGLE)

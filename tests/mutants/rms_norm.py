@@ -8,48 +8,58 @@ import torch.nn.functional as F
 from tests.mutants import right, wrong
 
 RMS_NORM = "normalization.rms_norm"
+
+
+def square(x):
+    """The mean square of each row, right."""
+    return x.square().mean(-1, keepdim=True)
+
+
+def divided(by):
+    """The row divided by ``by(x, ε)``, times the gain."""
+    return lambda x, gamma, eps: gamma * x / by(x, eps)
+
+
+def rooted(square):
+    """The row divided by the root of ``square(x)`` and ε, times the gain."""
+    return lambda x, gamma, eps: gamma * x * torch.rsqrt(square(x) + eps)
+
+
 wrong(RMS_NORM, "eps_outside", "eps outside the root: √mean(x²) + ε, as in the authors' own code.")(
-    lambda x, gamma, eps: gamma * x / (x.square().mean(-1, keepdim=True).sqrt() + eps)
+    divided(lambda x, eps: square(x).sqrt() + eps)
 )
 wrong(RMS_NORM, "eps_as_floor", "eps only as a floor of the divisor: max(√mean(x²), ε).")(
-    lambda x, gamma, eps: gamma * x / x.square().mean(-1, keepdim=True).sqrt().clamp_min(eps)
+    divided(lambda x, eps: square(x).sqrt().clamp_min(eps))
 )
-wrong(RMS_NORM, "no_eps", "No eps: a row of zeros is NaN.")(
-    lambda x, gamma, eps: gamma * x / x.square().mean(-1, keepdim=True).sqrt()
-)
+wrong(RMS_NORM, "no_eps", "No eps: a row of zeros is NaN.")(divided(lambda x, eps: square(x).sqrt()))
 wrong(RMS_NORM, "own_eps", "torch's default eps, that of the type, whatever eps is passed.")(
     lambda x, gamma, eps: F.rms_norm(x, x.shape[-1:], gamma)
 )
 wrong(RMS_NORM, "centred", "Layer normalisation without a bias: the mean is subtracted.")(
     lambda x, gamma, eps: F.layer_norm(x, x.shape[-1:], gamma, None, eps)
 )
-wrong(
-    RMS_NORM,
-    "by_variance",
-    "The variance in place of the mean square: the mean is taken out of the statistic alone.",
-)(lambda x, gamma, eps: gamma * x * torch.rsqrt(x.var(-1, keepdim=True, unbiased=False) + eps))
+wrong(RMS_NORM, "by_variance", "The variance: the mean is taken out of the statistic alone.")(
+    rooted(lambda x: x.var(-1, keepdim=True, unbiased=False))
+)
+wrong(RMS_NORM, "unbiased", "Divides the sum of squares by d − 1, as if a mean had been taken out.")(
+    rooted(lambda x: x.square().sum(-1, keepdim=True) / max(x.shape[-1] - 1, 1))
+)
+wrong(RMS_NORM, "sum_of_squares", "The sum in place of the mean: rows come to length 1, not √d.")(
+    rooted(lambda x: x.square().sum(-1, keepdim=True))
+)
 
 
 @wrong(RMS_NORM)
-def unbiased(x, gamma, eps):
-    """Divides the sum of squares by d − 1, as if a mean had been taken out (by 1 where d is 1)."""
-    square = x.square().sum(-1, keepdim=True) / max(x.shape[-1] - 1, 1)
-    return gamma * x * torch.rsqrt(square + eps)
+def eps_added_to_the_sum(x, gamma, eps):
+    """√d·x / √(Σx² + ε): eps is worth 1/d of what it should be."""
+    return gamma * math.sqrt(x.shape[-1]) * x * torch.rsqrt(x.square().sum(-1, keepdim=True) + eps)
 
 
-wrong(RMS_NORM, "sum_of_squares", "The sum in place of the mean: rows come to length 1, not √d.")(
-    lambda x, gamma, eps: gamma * x * torch.rsqrt(x.square().sum(-1, keepdim=True) + eps)
-)
-wrong(RMS_NORM, "eps_added_to_the_sum", "√d·x / √(Σx² + ε): eps is worth 1/d of what it should be.")(
-    lambda x, gamma, eps: (
-        gamma * math.sqrt(x.shape[-1]) * x * torch.rsqrt(x.square().sum(-1, keepdim=True) + eps)
-    )
-)
 wrong(RMS_NORM, "mean_of_magnitudes", "The mean of |x| in place of the root of the mean of x².")(
-    lambda x, gamma, eps: gamma * x / (x.abs().mean(-1, keepdim=True).square() + eps).sqrt()
+    divided(lambda x, eps: (x.abs().mean(-1, keepdim=True).square() + eps).sqrt())
 )
 wrong(RMS_NORM, "without_the_root", "Divides by the mean square itself.")(
-    lambda x, gamma, eps: gamma * x / (x.square().mean(-1, keepdim=True) + eps)
+    divided(lambda x, eps: square(x) + eps)
 )
 wrong(RMS_NORM, "gain_plus_one", "Gemma's form: scales by 1 + γ.")(
     lambda x, gamma, eps: F.rms_norm(x, x.shape[-1:], None, eps) * (1 + gamma)
@@ -61,32 +71,20 @@ wrong(RMS_NORM, "gain_first", "Scales the row before its mean square is taken.")
     lambda x, gamma, eps: F.rms_norm(gamma * x, x.shape[-1:], None, eps)
 )
 wrong(RMS_NORM, "over_the_batch", "One mean square of batch and features together.")(
-    lambda x, gamma, eps: gamma * x * torch.rsqrt(x.square().mean() + eps)
+    rooted(lambda x: x.square().mean())
 )
-
-
-@wrong(RMS_NORM)
-def over_the_positions(x, gamma, eps):
-    """The wrong axis: the mean runs over the rows, as for images with their channels first."""
-    axis = -1 if x.ndim < 2 else -2
-    return gamma * x * torch.rsqrt(x.square().mean(axis, keepdim=True) + eps)
-
-
+wrong(RMS_NORM, "over_the_positions", "The mean runs over the rows, as for images with channels first.")(
+    rooted(lambda x: x.square().mean(-1 if x.ndim < 2 else -2, keepdim=True))
+)
 wrong(RMS_NORM, "single_statistics", "Takes the mean square in float32, for float64 too.")(
-    lambda x, gamma, eps: gamma * x * torch.rsqrt(x.float().square().mean(-1, keepdim=True).to(x.dtype) + eps)
+    rooted(lambda x: square(x.float()).to(x.dtype))
 )
-
-
-@wrong(RMS_NORM)
-def half_statistics(x, gamma, eps):
-    """Takes the mean square in bfloat16, as under an autocast that does not spare it."""
-    square = x.bfloat16().square().mean(-1, keepdim=True).to(x.dtype)
-    return gamma * x * torch.rsqrt(square + eps)
-
-
-wrong(
-    RMS_NORM, "statistic_detached", "The mean square under no_grad: the gradient is that of a constant scale."
-)(lambda x, gamma, eps: gamma * x * torch.rsqrt(x.square().mean(-1, keepdim=True).detach() + eps))
+wrong(RMS_NORM, "half_statistics", "Takes the mean square in bfloat16, as under an autocast.")(
+    rooted(lambda x: square(x.bfloat16()).to(x.dtype))
+)
+wrong(RMS_NORM, "statistic_detached", "The mean square under no_grad: a constant scale's gradient.")(
+    rooted(lambda x: square(x).detach())
+)
 
 
 @wrong(RMS_NORM)
@@ -98,9 +96,7 @@ def scaled_in_place(x, gamma, eps):
     return y
 
 
-right(RMS_NORM, "plainly", "The formula as it stands.")(
-    lambda x, gamma, eps: gamma * x / torch.sqrt(x.square().mean(-1, keepdim=True) + eps)
-)
+right(RMS_NORM, "plainly", "The formula as it stands.")(divided(lambda x, eps: torch.sqrt(square(x) + eps)))
 
 
 @right(RMS_NORM)
@@ -110,11 +106,11 @@ def by_norm(x, gamma, eps):
     return gamma * (x / torch.hypot(length, torch.full_like(length, math.sqrt(eps))))
 
 
-right(RMS_NORM, "by_contraction", "einsum for the sum of squares, then rsqrt.")(
-    lambda x, gamma, eps: (
-        x * (torch.einsum("...i,...i->...", x, x)[..., None] / x.shape[-1] + eps).rsqrt() * gamma
-    )
-)
+@right(RMS_NORM)
+def by_contraction(x, gamma, eps):
+    """einsum for the sum of squares, then rsqrt."""
+    square = torch.einsum("...i,...i->...", x, x)[..., None] / x.shape[-1]
+    return x * (square + eps).rsqrt() * gamma
 
 
 @right(RMS_NORM)
@@ -131,4 +127,4 @@ def shrunk_first(x, gamma, eps):
     """Row and √ε are divided by the largest of their magnitudes first, so that no square overflows."""
     largest = x.detach().abs().amax(-1, keepdim=True).clamp_min(math.sqrt(eps))
     x = x / largest
-    return gamma * x / torch.sqrt(x.square().mean(-1, keepdim=True) + (math.sqrt(eps) / largest) ** 2)
+    return gamma * x / torch.sqrt(square(x) + (math.sqrt(eps) / largest) ** 2)

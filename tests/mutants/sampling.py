@@ -60,64 +60,37 @@ def fewer_numbers(a, generator, shape):
     return torch.rand(shape, generator=generator, dtype=torch.float64).expand(a.shape[:-1])
 
 
-def antithetic_numbers(a, generator):
-    """Uniform numbers, each second of them 1 less its neighbour."""
-    u, count = uniform(a, generator), a.shape[-2] // 2
-    u[..., 1 : 2 * count : 2] = 1 - u[..., 0 : 2 * count : 2]
-    return u
-
-
-def shifted(q, k, mask):
-    """The scores, moved above 0."""
-    s = raw(q, k)
-    return times(s - s.amin(-1, keepdim=True) + 1e-3, mask)
-
-
-def weights_by_a_number(q, k, mask):
-    """The weights where −10⁹ fills what is masked."""
-    s = raw(blank_queries(q, mask), blank(k, mask))
-    if mask is None:
-        return s.softmax(-1)
-    some = mask.any(-1, keepdim=True)
-    return torch.where(mask | ~some, s, -1e9).softmax(-1) * some
-
-
-def straight_through(a, v, index):
-    """The value that was drawn, with the gradient of the soft mean."""
-    soft = a @ torch.where(a.sum(-2)[..., None] > 0, v, 0.0)
-    return read(v, index).detach() + (soft - soft.detach()), index
-
-
-def mean_gradient(a, v, index):
-    """The value that was drawn; its gradient is divided by the number of queries that drew it."""
-    z, keys = read(v, index), torch.zeros((*a.shape[:-2], a.shape[-1] + 1), dtype=index.dtype)
-    keys = keys.scatter_add(-1, index + 1, torch.ones_like(index))
-    return z.detach() + (z - z.detach()) / keys.gather(-1, index + 1)[..., None], index
-
-
-def weighted(a, v, index):
-    """The value that was drawn times its weight."""
-    return read(v, index) * torch.gather(a, -1, index.clamp(min=0)[..., None]), index
-
-
 wrong(HARD, "likeliest", "Takes the key of largest weight instead of drawing one.")(
     hard(number=lambda a, _: a.argmax(-1), pick=lambda a, best: torch.where(a.sum(-1) > 0, best, -1))
 )
 wrong(HARD, "alike", "Draws among the permitted keys without regard to their weights.")(
     hard(pick=lambda a, u: drawn((a > 0).to(a), u))
 )
-wrong(HARD, "from_scores", "Draws in proportion to the scores (moved above 0), not to their exponentials.")(
-    hard(shifted)
-)
+
+
+@wrong(HARD, via=hard)
+def from_scores(q, k, mask):
+    """Draws in proportion to the scores (moved above 0), not to their exponentials."""
+    s = raw(q, k)
+    return times(s - s.amin(-1, keepdim=True) + 1e-3, mask)
+
+
 wrong(
     HARD, "one_number", "One uniform number for all queries: each draw is right, all depend on one another."
 )(hard(number=lambda a, generator: fewer_numbers(a, generator, ())))
 wrong(HARD, "one_number_for_a_batch", "The members of a batch share their uniform numbers.")(
     hard(number=lambda a, generator: fewer_numbers(a, generator, a.shape[-2]))
 )
-wrong(HARD, "antithetic", "Every other query uses 1 − u of its neighbour: less variance, no independence.")(
-    hard(number=antithetic_numbers)
-)
+
+
+@wrong(HARD, via=lambda step: hard(number=step))
+def antithetic(a, generator):
+    """Every other query uses 1 − u of its neighbour: less variance, no independence."""
+    u, count = uniform(a, generator), a.shape[-2] // 2
+    u[..., 1 : 2 * count : 2] = 1 - u[..., 0 : 2 * count : 2]
+    return u
+
+
 wrong(HARD, "own_randomness", "Ignores the generator and draws from the global one.")(
     hard(number=lambda a, generator: torch.rand(a.shape[:-1], dtype=torch.float64))
 )
@@ -163,25 +136,50 @@ def normal_noise(q, k, v, generator, mask=None):
 wrong(HARD, "first_key_for_none", "A query that may attend to nothing gets the first key.")(
     hard(pick=lambda a, u: drawn(a, u).clamp(min=0))
 )
-wrong(HARD, "value_scaled", "Weighs the value that was drawn by its weight, too.")(hard(found=weighted))
+
+
+@wrong(HARD, via=lambda step: hard(found=step))
+def value_scaled(a, v, index):
+    """Weighs the value that was drawn by its weight, too."""
+    return read(v, index) * torch.gather(a, -1, index.clamp(min=0)[..., None]), index
+
+
 wrong(HARD, "without_shift", "Exponentiates the scores as they are: large ones overflow.")(
     hard(lambda q, k, mask: times(raw(blank_queries(q, mask), blank(k, mask)).exp(), mask))
 )
-wrong(HARD, "finite_filler", "Fills with −10⁹: where the other scores lie below, a masked key is drawn.")(
-    hard(weights_by_a_number)
-)
+
+
+@wrong(HARD, via=hard)
+def finite_filler(q, k, mask):
+    """Fills with −10⁹: where the other scores lie below, a masked key is drawn."""
+    s = raw(blank_queries(q, mask), blank(k, mask))
+    if mask is None:
+        return s.softmax(-1)
+    some = mask.any(-1, keepdim=True)
+    return torch.where(mask | ~some, s, -1e9).softmax(-1) * some
+
+
 wrong(HARD, "first_256", "Looks at the first 256 keys only.")(
     hard(lambda q, k, mask: weights(q, k[..., :256, :], None if mask is None else mask[..., :256]))
 )
 wrong(HARD, "value_detached", "Passes no gradient to the value that was drawn.")(
     hard(found=lambda a, v, index: looked(v.detach(), index))
 )
-wrong(HARD, "value_of_a_mean_learns", "Straight through: the gradient is that of the soft mean.")(
-    hard(found=straight_through)
-)
-wrong(HARD, "gradient_of_each_key_once", "A value that several queries drew gets their mean gradient.")(
-    hard(found=mean_gradient)
-)
+
+
+@wrong(HARD, via=lambda step: hard(found=step))
+def value_of_a_mean_learns(a, v, index):
+    """Straight through: the gradient is that of the soft mean."""
+    soft = a @ torch.where(a.sum(-2)[..., None] > 0, v, 0.0)
+    return read(v, index).detach() + (soft - soft.detach()), index
+
+
+@wrong(HARD, via=lambda step: hard(found=step))
+def gradient_of_each_key_once(a, v, index):
+    """A value that several queries drew gets their mean gradient."""
+    z, keys = read(v, index), torch.zeros((*a.shape[:-2], a.shape[-1] + 1), dtype=index.dtype)
+    keys = keys.scatter_add(-1, index + 1, torch.ones_like(index))
+    return z.detach() + (z - z.detach()) / keys.gather(-1, index + 1)[..., None], index
 
 
 @right(HARD)

@@ -9,80 +9,71 @@ from tests.mutants import right, wrong
 WARMUP = "objectives.warmup"
 
 
-def power(size, exponent):
-    """A size to a power."""
-    return float(size**exponent)
+def line(step, warmup):
+    """The rate before warm-up ends, but for the width."""
+    return step * float(warmup**-1.5)
+
+
+def root(step, warmup):
+    """The rate afterwards, but for the width."""
+    return step**-0.5
+
+
+def rate(before=line, after=root, join=torch.minimum, width=lambda d: float(d**-0.5)):
+    """The rate, right but for its two parts, how they are joined, and the factor of the width."""
+    return lambda step, d_model, warmup_steps: (
+        width(d_model) * join(after(step, warmup_steps), before(step, warmup_steps))
+    )
 
 
 @wrong(WARMUP)
 def counted_from_zero(step, d_model, warmup_steps):
     """Counts steps from 0: the rate of each is that of the one before."""
     step = (step - 1).clamp(min=0)
-    return power(d_model, -0.5) * torch.where(
-        step <= warmup_steps, step * power(warmup_steps, -1.5), step.clamp(min=1) ** (-0.5)
-    )
+    late = step.clamp(min=1) ** -0.5
+    return float(d_model**-0.5) * torch.where(step <= warmup_steps, line(step, warmup_steps), late)
 
 
 wrong(WARMUP, "one_ahead", "Takes the rate of the step after.")(
-    lambda step, d_model, warmup_steps: (
-        power(d_model, -0.5) * torch.minimum((step + 1) ** (-0.5), (step + 1) * power(warmup_steps, -1.5))
-    )
+    rate(lambda step, warmup: line(step + 1, warmup), lambda step, warmup: (step + 1) ** -0.5)
 )
 wrong(WARMUP, "wrong_power", "Multiplies the line by warmup_steps^−0.5.")(
-    lambda step, d_model, warmup_steps: (
-        power(d_model, -0.5) * torch.minimum(step ** (-0.5), step * power(warmup_steps, -0.5))
-    )
+    rate(lambda step, warmup: step * float(warmup**-0.5))
 )
 wrong(WARMUP, "a_factor", "Gives the factor of the largest rate.")(
-    lambda step, d_model, warmup_steps: torch.minimum((warmup_steps / step) ** 0.5, step / warmup_steps)
+    rate(lambda step, warmup: step / warmup, lambda step, warmup: (warmup / step) ** 0.5, width=lambda d: 1)
 )
-wrong(WARMUP, "larger_of_both", "Takes the maximum of the two parts.")(
-    lambda step, d_model, warmup_steps: (
-        power(d_model, -0.5) * torch.maximum(step ** (-0.5), step * power(warmup_steps, -1.5))
-    )
-)
-wrong(WARMUP, "width_forgotten", "Leaves the width out.")(
-    lambda step, d_model, warmup_steps: torch.minimum(step ** (-0.5), step * power(warmup_steps, -1.5))
-)
+wrong(WARMUP, "larger_of_both", "Takes the maximum of the two parts.")(rate(join=torch.maximum))
+wrong(WARMUP, "width_forgotten", "Leaves the width out.")(rate(width=lambda d: 1))
 wrong(WARMUP, "root_of_width_multiplied", "Multiplies by the root of the width.")(
-    lambda step, d_model, warmup_steps: (
-        power(d_model, 0.5) * torch.minimum(step ** (-0.5), step * power(warmup_steps, -1.5))
-    )
+    rate(width=lambda d: float(d**0.5))
 )
 wrong(WARMUP, "falls_in_a_line", "Falls as 1/step.")(
-    lambda step, d_model, warmup_steps: (
-        power(d_model, -0.5)
-        * torch.minimum(power(warmup_steps, 0.5) / step, step * power(warmup_steps, -1.5))
-    )
+    rate(after=lambda step, warmup: float(warmup**0.5) / step)
 )
 wrong(WARMUP, "never_falls", "Stays at the largest rate.")(
-    lambda step, d_model, warmup_steps: (
-        power(d_model, -0.5) * torch.clamp(step * power(warmup_steps, -1.5), max=power(warmup_steps, -0.5))
-    )
+    rate(after=lambda step, warmup: torch.full_like(step, float(warmup**-0.5)))
 )
 wrong(WARMUP, "rises_with_the_root", "Rises with the root of the step.")(
-    lambda step, d_model, warmup_steps: (
-        power(d_model, -0.5) * torch.minimum(step ** (-0.5), step**0.5 / warmup_steps)
-    )
+    rate(lambda step, warmup: step**0.5 / warmup)
 )
 wrong(WARMUP, "whole_steps", "Divides by warmup_steps before the minimum, rounded down.")(
-    lambda step, d_model, warmup_steps: (
-        power(d_model, -0.5)
-        * torch.minimum(step ** (-0.5), torch.floor(step / warmup_steps) * power(warmup_steps, -0.5))
-    )
+    rate(lambda step, warmup: torch.floor(step / warmup) * float(warmup**-0.5))
 )
-wrong(WARMUP, "line_too_long", "Ends warm-up a step late: the rate jumps down there.")(
-    lambda step, d_model, warmup_steps: (
-        power(d_model, -0.5)
-        * torch.where(step < warmup_steps + 1, step * power(warmup_steps, -1.5), step ** (-0.5))
-    )
-)
-right(WARMUP, "by_cases", "The line until warm-up ends, the root afterwards.")(
-    lambda step, d_model, warmup_steps: (
-        torch.where(step < warmup_steps, step / (warmup_steps * math.sqrt(warmup_steps)), step.rsqrt())
-        / math.sqrt(d_model)
-    )
-)
+
+
+@wrong(WARMUP)
+def line_too_long(step, d_model, warmup_steps):
+    """Ends warm-up a step late: the rate jumps down there."""
+    late = step < warmup_steps + 1
+    return float(d_model**-0.5) * torch.where(late, line(step, warmup_steps), step**-0.5)
+
+
+@right(WARMUP)
+def by_cases(step, d_model, warmup_steps):
+    """The line until warm-up ends, the root afterwards."""
+    line = step / (warmup_steps * math.sqrt(warmup_steps))
+    return torch.where(step < warmup_steps, line, step.rsqrt()) / math.sqrt(d_model)
 
 
 @right(WARMUP)

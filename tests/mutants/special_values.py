@@ -52,7 +52,7 @@ def packed_forget_bias_or_one(x, h, s, W_x, W_h, b):
 def fresh_model_forgets_nothing(x, h, s, *parts):
     """Where every bias is 0, the forget gate is left open, as if initialising."""
     g, i, f, o = blocks(x, h, *parts)
-    return moved(s, g, i, f if any((b.any() for b in parts[2::3])) else torch.ones_like(f), o)
+    return moved(s, g, i, f if any(b.any() for b in parts[2::3]) else torch.ones_like(f), o)
 
 
 @wrong(CELL)

@@ -85,12 +85,6 @@ def bahdanau(
     return step
 
 
-def annotation_before_state(x):
-    """The scores where W is applied to [h; s]."""
-    e = x.h.shape[-1]
-    return torch.tanh(linear(x.s, x.W[:, e:])[..., None, :] + linear(x.h, x.W[:, :e])) @ x.v
-
-
 def unpadded(x):
     """The scores, 0 where there is padding."""
     eta = x.aligned(x.s)
@@ -100,9 +94,15 @@ def unpadded(x):
 wrong(BAHDANAU, "new_state_aligns", "Moves first and aligns with the new state, as Luong does.")(
     bahdanau(eta=lambda x: x.aligned(torch.tanh(linear(x.s, x.W_s) + linear(x.y, x.W_y))))
 )
-wrong(BAHDANAU, "annotation_first", "Applies W to [h; s] instead of [s; h].")(
-    bahdanau(eta=annotation_before_state)
-)
+
+
+@wrong(BAHDANAU, via=lambda step: bahdanau(eta=step))
+def annotation_first(x):
+    """Applies W to [h; s] instead of [s; h]."""
+    e = x.h.shape[-1]
+    return torch.tanh(linear(x.s, x.W[:, e:])[..., None, :] + linear(x.h, x.W[:, :e])) @ x.v
+
+
 wrong(BAHDANAU, "linear_alignment", "Forgets the alignment's tanh: the state then shifts all scores alike.")(
     bahdanau(eta=lambda x: x.hidden(x.s) @ x.v)
 )

@@ -15,26 +15,24 @@ def layer(x, W_1, b_1, W_2, b_2):
 
 # The sum alone ------------------------------------------------------------------------------------------------------------
 
-wrong(RESIDUAL, "row_forgotten", "The layer alone.")(
-    lambda x, W_1, b_1, W_2, b_2: layer(x, W_1, b_1, W_2, b_2)
-)
-wrong(RESIDUAL, "row_detached", "No gradient passes beside the layer.")(
-    lambda x, W_1, b_1, W_2, b_2: x.detach() + layer(x, W_1, b_1, W_2, b_2)
-)
+
+def residual(join=lambda x, y: x + y, read=lambda x: x):
+    """The row and what the layer makes of it, right but for how they are joined, and for what the layer reads."""
+    return lambda x, W_1, b_1, W_2, b_2: join(x, layer(read(x), W_1, b_1, W_2, b_2))
+
+
+wrong(RESIDUAL, "row_forgotten", "The layer alone.")(residual(lambda x, y: y))
+wrong(RESIDUAL, "row_detached", "No gradient passes beside the layer.")(residual(lambda x, y: x.detach() + y))
 wrong(RESIDUAL, "layer_detached", "No gradient of the row passes through the layer.")(
-    lambda x, W_1, b_1, W_2, b_2: x + layer(x.detach(), W_1, b_1, W_2, b_2)
+    residual(read=lambda x: x.detach())
 )
-wrong(RESIDUAL, "halved", "The mean of both.")(
-    lambda x, W_1, b_1, W_2, b_2: (x + layer(x, W_1, b_1, W_2, b_2)) / 2
-)
+wrong(RESIDUAL, "halved", "The mean of both.")(residual(lambda x, y: (x + y) / 2))
 wrong(RESIDUAL, "added_twice", "The layer adds the row itself, and the row is added again.")(
-    lambda x, W_1, b_1, W_2, b_2: x + (x + layer(x, W_1, b_1, W_2, b_2))
+    residual(lambda x, y: x + (x + y))
 )
-wrong(RESIDUAL, "taken_away", "Subtracts what the layer gives.")(
-    lambda x, W_1, b_1, W_2, b_2: x - layer(x, W_1, b_1, W_2, b_2)
-)
+wrong(RESIDUAL, "taken_away", "Subtracts what the layer gives.")(residual(lambda x, y: x - y))
 wrong(RESIDUAL, "normalised_first", "The layer reads the row normalised.")(
-    lambda x, W_1, b_1, W_2, b_2: x + layer(F.layer_norm(x, x.shape[-1:]), W_1, b_1, W_2, b_2)
+    residual(read=lambda x: F.layer_norm(x, x.shape[-1:]))
 )
 
 
@@ -69,21 +67,22 @@ def norm(x, gamma, beta, eps):
     return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
 
 
+def added(join):
+    """The normalization of what ``join`` makes of the row and the sublayer's."""
+    return lambda x, r, gamma, beta, eps: norm(join(x, r), gamma, beta, eps)
+
+
 wrong(ADD_NORM, "added_after", "x + layer_norm(r).")(
     lambda x, r, gamma, beta, eps: x + norm(r, gamma, beta, eps)
 )
-wrong(ADD_NORM, "row_left_out", "Normalises what the sublayer gave alone.")(
-    lambda x, r, gamma, beta, eps: norm(r + 0 * x, gamma, beta, eps)
-)
+wrong(ADD_NORM, "row_left_out", "Normalises what the sublayer gave alone.")(added(lambda x, r: r + 0 * x))
 wrong(ADD_NORM, "each_normalised", "layer_norm(x) + layer_norm(r).")(
     lambda x, r, gamma, beta, eps: norm(x, gamma, beta, eps) + norm(r, gamma, beta, eps)
 )
-wrong(ADD_NORM, "mean_of_both", "(x + r)/2: only ε tells.")(
-    lambda x, r, gamma, beta, eps: norm((x + r) / 2, gamma, beta, eps)
-)
-wrong(ADD_NORM, "difference", "x − r.")(lambda x, r, gamma, beta, eps: norm(x - r, gamma, beta, eps))
+wrong(ADD_NORM, "mean_of_both", "(x + r)/2: only ε tells.")(added(lambda x, r: (x + r) / 2))
+wrong(ADD_NORM, "difference", "x − r.")(added(lambda x, r: x - r))
 wrong(ADD_NORM, "way_past_detached", "No gradient passes beside the sublayer.")(
-    lambda x, r, gamma, beta, eps: norm(x.detach() + r, gamma, beta, eps)
+    added(lambda x, r: x.detach() + r)
 )
 wrong(ADD_NORM, "gain_left_out", "Forgets γ; invisible while it is 1.")(
     lambda x, r, gamma, beta, eps: norm(x + r, torch.ones_like(gamma) + 0 * gamma, beta, eps)

@@ -1,5 +1,7 @@
 """Variants of ``transformer.decoder_layer`` and ``transformer.decoder``."""
 
+import itertools
+
 import torch
 import torch.nn.functional as F
 
@@ -12,7 +14,7 @@ LAYER, DECODER = "transformer.decoder_layer", "transformer.decoder"
 def parts(inputs):
     """What follows the sequences: self-attention, cross-attention, network, each with its normalization; ε and the mask."""
     ends = (0, 4, 6, 10, 12, 16, 18)
-    weights = [inputs[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+    weights = [inputs[start:end] for start, end in itertools.pairwise(ends)]
     return *weights, inputs[18], inputs[19] if len(inputs) > 19 else None
 
 

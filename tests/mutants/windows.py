@@ -45,25 +45,6 @@ def local(
     return attention
 
 
-def before_the_end(q, k, p, D, mask):
-    """A mask that leaves out what lies D behind a position or further."""
-    ahead = torch.arange(k.shape[-2], dtype=q.dtype) < p[..., None] + D
-    return ahead if mask is None else mask & ahead
-
-
-def rounded(q, k, W_p, v_p):
-    """Whole positions, with the gradient of the others."""
-    p = positions(q, k, W_p, v_p)
-    return p + (p.round() - p).detach()
-
-
-def in_one(s, falloff, window, mask):
-    """The weights as one exponential."""
-    some = window.any(-1, keepdim=True)
-    total = s.masked_fill(~(window | ~some), -math.inf).logsumexp(-1, keepdim=True)
-    return torch.where(window, s - total + falloff, -math.inf).exp()
-
-
 wrong(LOCAL, "sigma_is_D", "σ = D instead of D/2.")(local(sigma=lambda D: D))
 wrong(LOCAL, "variance_is_half", "Takes D/2 for σ², not for σ.")(local(sigma=lambda D: math.sqrt(D / 2)))
 wrong(LOCAL, "no_two", "exp(−(j − p)²/σ²), without the 2.")(local(sigma=lambda D: D / 2 / math.sqrt(2)))
@@ -93,7 +74,15 @@ wrong(LOCAL, "last_position", "Scales by m − 1, the last position.")(
 wrong(LOCAL, "no_tanh", "Predicts the position linearly.")(
     local(lambda q, k, W_p, v_p: k.shape[-2] * torch.sigmoid(q @ W_p.mT @ v_p))
 )
-wrong(LOCAL, "whole_position", "Rounds the position to a key.")(local(rounded))
+
+
+@wrong(LOCAL, via=local)
+def whole_position(q, k, W_p, v_p):
+    """Rounds the position to a key."""
+    p = positions(q, k, W_p, v_p)
+    return p + (p.round() - p).detach()
+
+
 wrong(LOCAL, "position_detached", "Passes no gradient to the position: W_p and v_p never learn.")(
     local(lambda *given: positions(*given).detach())
 )
@@ -114,13 +103,24 @@ wrong(LOCAL, "nan_without_window", "0/0 where no key is in reach, though 0 was p
 wrong(LOCAL, "window_open", "Leaves out the keys that are exactly D away.")(
     local(width=lambda D: math.nextafter(D, 0.0))
 )
-wrong(LOCAL, "window_open_above", "Cuts from p − D to p + D as Python slices do: without the last.")(
-    local(masks=before_the_end)
-)
+
+
+@wrong(LOCAL, via=lambda step: local(masks=step))
+def window_open_above(q, k, p, D, mask):
+    """Cuts from p − D to p + D as Python slices do: without the last."""
+    ahead = torch.arange(k.shape[-2], dtype=q.dtype) < p[..., None] + D
+    return ahead if mask is None else mask & ahead
+
+
 right(LOCAL, "as_written", "Line by line.")(local())
 right(LOCAL, "as_written_whole", "Line by line, nothing cut.", window="whole")(
     local(width=lambda D: math.inf)
 )
-right(LOCAL, "in_one_exponential", "The Gaussian is added to the logarithm of the weights.")(
-    local(mix=in_one)
-)
+
+
+@right(LOCAL, via=lambda step: local(mix=step))
+def in_one_exponential(s, falloff, window, mask):
+    """The Gaussian is added to the logarithm of the weights."""
+    some = window.any(-1, keepdim=True)
+    total = s.masked_fill(~(window | ~some), -math.inf).logsumexp(-1, keepdim=True)
+    return torch.where(window, s - total + falloff, -math.inf).exp()

@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 
 from spec.language.registry import statement, statement_ids
+from tests.mutants import Variant, variants
 from verify.checking import check
 from verify.command.mutants import judged, until_falsified
 from verify.command.workers import Task, TaskResult
-from verify.mutants import Variant, variants
 from verify.report import CheckResult, Counterexample, Report
 
 # One of each kind of mistake: value, gradient, mask, convention, law, in-place damage, precision; and one right one each.

@@ -9,10 +9,12 @@ import torch
 from torch import Generator, Tensor
 
 from spec.masking.nsp import nsp
+from tests.mutants import pairs as drawn
+from tests.mutants.pairs import any_but, following, paired, plain, uniform
 from verify import check
 from verify.laws.checking import check_law
-from verify.mutants import pairs as drawn
-from verify.mutants.pairs import Pair, any_but, following, paired, plain, uniform
+
+Pair = tuple[Tensor, Tensor]
 
 TENTH = 0.1
 

@@ -10,8 +10,8 @@ import pytest
 
 from impl.attention import hard
 from spec.language.registry import find, formulas
+from tests.mutants import sampling
 from verify.laws.drawn_gradients import drawn_gradient_check, given_the_draw
-from verify.mutants import sampling
 from verify.output.script import script
 from verify.properties.judge import Judge
 from verify.properties.slopes import JUDGED
@@ -76,7 +76,7 @@ def test_the_function_is_read_off_the_axioms():
 
 def test_a_counterexample_is_reproduced(tmp_path):
     """The script takes the gradient of the real output alone, and exits with 1."""
-    text = script(found(sampling.value_detached), "verify.mutants.sampling:value_detached", HARD)
+    text = script(found(sampling.value_detached), "tests.mutants.sampling:value_detached", HARD)
     path = tmp_path / "again.py"
     path.write_text(text)
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False)

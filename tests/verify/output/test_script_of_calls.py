@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests import mutants
 from tests.verify import wrong_products
 from tests.verify.playing import played
-from verify import check, mutants, script
+from verify import check, script
 
 pytestmark = pytest.mark.usefixtures("ungraded")
 
@@ -65,11 +66,9 @@ def copied(folder: Path) -> None:
     """The catalogue of wrong variants as a package that needs nothing of ours."""
     home = Path(mutants.__file__).parent
     for path in home.glob("*.py"):
-        text = path.read_text().replace("from verify.mutants", "from wrongs")
+        text = path.read_text().replace("from tests.mutants", "from wrongs")
         text = re.sub(r"^from verify\..*\n", "", text, flags=re.MULTILINE)  # others have need of it
         (folder / "wrongs" / path.name).write_text(text)
-    stub = "def wrong(*_, **__):\n    return lambda call: call\n\n\nright = wrong\n"
-    (folder / "wrongs" / "__init__.py").write_text(stub)
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +115,7 @@ def seen(own):
         )
         torch.manual_seed(3)  # one of them draws from it
         report = check(wrong.call, formula, max_examples=24, causes=False, **wrong.options)
-        home, other = (v.call.__module__.replace("verify.mutants", "wrongs") for v in (wrong, right))
+        home, other = (v.call.__module__.replace("tests.mutants", "wrongs") for v in (wrong, right))
         text = written(report, by, f"{home}:{wrong.call.__name__}")
         instead = INSTEAD.format(home, wrong.call.__name__, other, right.call.__name__)
         cases.append((wrong.call.__name__, by, text, instead))

@@ -9,7 +9,7 @@ import sympy
 from sympy.core.symbol import Str
 
 from spec.language.expr import Func, Literal, Node, Over, Power, Ref, Times
-from spec.language.slips.spots import Spot, Written
+from verify.slips.spots import Spot, Written
 
 BASES = (1000, 100000, 100, 10**6, 500000, 10, 2, 1024, 8192, 2**14, 20000, 50000, 12000)
 """Numbers at which bases of powers are fixed in the field."""

@@ -10,9 +10,9 @@ import sympy
 from spec.language.binders import Bound, MaxOf, SumOf
 from spec.language.expr import TRUE, Literal, Over, Ref, Times
 from spec.language.flatten import Flat
-from spec.language.slips.floors import at_least
-from spec.language.slips.spots import Spot, Written
 from spec.language.trees import free_symbols, fresh, substitute, walk
+from verify.slips.floors import at_least
+from verify.slips.spots import Spot, Written
 
 ONE = Literal(sympy.Integer(1))
 

@@ -12,8 +12,8 @@ from sympy.core.symbol import Str
 from spec.language.arrays import DISCRETE
 from spec.language.binders import Bound
 from spec.language.expr import Case, Compare, Func, Literal, Over, Plus, Power, Ref, Times
-from spec.language.slips.spots import Spot, Written
 from spec.language.trees import refs, transform
+from verify.slips.spots import Spot, Written
 
 HALF, ONE, ZERO = Literal(sympy.Rational(1, 2)), Literal(sympy.Integer(1)), Literal(sympy.Integer(0))
 

@@ -27,11 +27,11 @@ from spec.language.expr import (
     Ref,
     Times,
 )
-from spec.language.slips.activations import activations, functions
-from spec.language.slips.angles import bases, even_sizes, quotients, turns
-from spec.language.slips.spots import Spot, Written, fixed
-from spec.language.slips.sums import axes, ends, separate
 from spec.language.trees import free_symbols, refs
+from verify.slips.activations import activations, functions
+from verify.slips.angles import bases, even_sizes, quotients, turns
+from verify.slips.spots import Spot, Written, fixed
+from verify.slips.sums import axes, ends, separate
 
 FIXED = (64, 128, 32, 80, 96, 16, 256, 512, 768, 1024, 2, 3, 4, 8, 5, 7)
 """Widths at which a scale is fixed in the field."""

@@ -11,7 +11,7 @@ from sympy.core.symbol import Str
 from spec.language.arrays import Tensor
 from spec.language.binders import SumOf
 from spec.language.expr import Case, Compare, Func, Literal, Over, Plus, Ref, lift
-from spec.language.slips.spots import Spot, Written
+from verify.slips.spots import Spot, Written
 
 LEAST = (1e-12, 1e-8, 1e-6, 1e-5, 1e-7, 1e-10, 1e-9, 1e-16, 1e-4)
 """Values below which divisors are not let fall in the field."""
