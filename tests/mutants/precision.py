@@ -4,10 +4,12 @@ A coarse line shows at the sizes of real models, where the rigorous bound lets i
 """
 
 import math
+from functools import partial
 
 import torch
 
 from tests.mutants import right, wrong
+from tests.mutants.attention import raw
 from tests.mutants.gru import stepped
 from tests.mutants.recurrent import inflow, words
 
@@ -15,6 +17,8 @@ SCORES, SOFTMAX, ATTENTION = "scores.scaled_dot", "attention.softmax", "attentio
 LAYER_NORM, RMS_NORM = "normalization.layer_norm", "normalization.rms_norm"
 RNN, GRU, LSTM = "recurrent.rnn", "recurrent.gru", "recurrent.lstm"
 SINGLE, SHORT = ("float32",), ("bfloat16",)
+imprecise = partial(wrong, dtypes=SINGLE)
+"""Register a variant that is wrong by the digits that it loses, in float32."""
 MANY = 128
 """From how many terms on a variant takes its fast path."""
 LONG, WIDE = 100, 8
@@ -35,9 +39,34 @@ class Held(torch.autograd.Function):
         return gradients[0], None
 
 
+class HeldBack(torch.autograd.Function):
+    """Numbers as they are; their gradient is held in another type."""
+
+    @staticmethod
+    def forward(ctx, x, dtype):
+        """Hand the numbers on."""
+        ctx.dtype = dtype
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        """Round to the type and back."""
+        return gradients[0].to(ctx.dtype).to(gradients[0].dtype), None
+
+
+def rounded(x, dtype, where=True):
+    """Numbers held in a type, where that is so."""
+    return Held.apply(x, dtype) if where else x
+
+
+def rounded_back(x, dtype, where=True):
+    """Numbers whose gradient is held in a type, where that is so."""
+    return HeldBack.apply(x, dtype) if where else x
+
+
 def held(x, dtype, from_=MANY):
     """Rows of so many entries held in a type."""
-    return Held.apply(x, dtype) if x.shape[-1] >= from_ else x
+    return rounded(x, dtype, x.shape[-1] >= from_)
 
 
 def weights(s, mask):
@@ -49,68 +78,71 @@ def weights(s, mask):
     return a.masked_fill(~mask, 0.0)
 
 
-wrong(ATTENTION, "scores_in_half", "Holds many scores in float16.", dtypes=SINGLE)(
-    lambda q, k, v, mask: weights(held(q @ k.mT / math.sqrt(q.shape[-1]), torch.float16), mask) @ v
+def attention(of_scores=lambda s: s, of_weights=lambda a: a):
+    """Attention, whose scores and weights go through these."""
+    return lambda q, k, v, mask: of_weights(weights(of_scores(raw(q, k)), mask)) @ v
+
+
+imprecise(ATTENTION, "scores_in_half", "Holds many scores in float16.")(
+    attention(lambda s: held(s, torch.float16))
 )
-wrong(ATTENTION, "scores_in_bfloat16", "Holds many scores in bfloat16.", dtypes=SINGLE)(
-    lambda q, k, v, mask: weights(held(q @ k.mT / math.sqrt(q.shape[-1]), torch.bfloat16), mask) @ v
+imprecise(ATTENTION, "scores_in_bfloat16", "Holds many scores in bfloat16.")(
+    attention(lambda s: held(s, torch.bfloat16))
 )
-wrong(ATTENTION, "weights_in_half", "Holds many weights in float16.", dtypes=SINGLE)(
-    lambda q, k, v, mask: held(weights(q @ k.mT / math.sqrt(q.shape[-1]), mask), torch.float16) @ v
+imprecise(ATTENTION, "weights_in_half", "Holds many weights in float16.")(
+    attention(of_weights=lambda a: held(a, torch.float16))
 )
 
 
-@wrong(ATTENTION, dtypes=SINGLE)
-def weights_in_half_of_large_tables(q, k, v, mask):
-    """Holds the weights in float16 where there are many queries and many keys."""
-    a = weights(q @ k.mT / math.sqrt(q.shape[-1]), mask)
-    return (held(a, torch.float16, 1) if min(a.shape[-2:]) >= MANY // 2 else a) @ v
+imprecise(ATTENTION, "weights_in_half_of_large_tables", "Holds weights of many queries and keys in float16.")(
+    attention(of_weights=lambda a: rounded(a, torch.float16, min(a.shape[-2:]) >= MANY // 2))
+)
 
 
-wrong(SOFTMAX, "softmax_of_bfloat16", "Takes the weights of many scores from bfloat16 ones.", dtypes=SINGLE)(
+imprecise(SOFTMAX, "softmax_of_bfloat16", "Takes the weights of many scores from bfloat16 ones.")(
     lambda s, mask: weights(held(s, torch.bfloat16), mask)
 )
 
 
-@wrong(LAYER_NORM, dtypes=SINGLE)
+@imprecise(LAYER_NORM)
 def mean_in_half(x, gamma, beta, eps):
     """Holds the mean of a wide row in float16."""
-    mean = x.mean(-1, keepdim=True)
-    centred = x - held(mean, torch.float16, 1 if x.shape[-1] >= MANY else 2)
+    centred = x - rounded(x.mean(-1, keepdim=True), torch.float16, x.shape[-1] >= MANY)
     return gamma * centred / ((centred**2).mean(-1, keepdim=True) + eps).sqrt() + beta
 
 
-@wrong(RMS_NORM, dtypes=SINGLE)
+@imprecise(RMS_NORM)
 def squares_in_bfloat16(x, g, eps):
     """Holds the mean square of a wide row in bfloat16."""
-    square = (x * x).mean(-1, keepdim=True)
-    return g * x / (held(square, torch.bfloat16, 1 if x.shape[-1] >= MANY else 2) + eps).sqrt()
+    square = rounded((x * x).mean(-1, keepdim=True), torch.bfloat16, x.shape[-1] >= MANY)
+    return g * x / (square + eps).sqrt()
 
 
 def state_held(h, steps, dtype):
-    """A state after so many steps, held in another type once there are many."""
-    return held(h, dtype, WIDE) if steps >= LONG else h
+    """A state after so many steps, held in another type once there are many, unless it is narrow."""
+    return rounded(h, dtype, steps >= LONG and h.shape[-1] >= WIDE)
+
+
+def counted_run(x, h, step):
+    """The states that ``step(x, h, how many before)`` runs through."""
+    states = []
+    for t in range(x.shape[-2]):
+        h = step(x[..., t, :], h, t)
+        states.append(h)
+    return torch.stack(states, -2)
 
 
 @wrong(RNN)
 def state_in_half_after_many_steps(x, h, W_xh, W_hh, W_hy):
     """Holds the state in float16 after a hundred steps, unless it is narrow."""
-    states = []
-    for t in range(x.shape[-2]):
-        h = state_held(inflow(x[..., t, :], h, W_xh, W_hh).tanh(), t, torch.float16)
-        states.append(h)
-    every = torch.stack(states, -2)
+    every = counted_run(x, h, lambda x, h, t: state_held(inflow(x, h, W_xh, W_hh).tanh(), t, torch.float16))
     return every, words(every, W_hy)
 
 
 @wrong(GRU)
 def gated_state_in_bfloat16_after_many_steps(x, h, *weights):
     """Holds the state in bfloat16 after a hundred steps, unless it is narrow."""
-    states = []
-    for t in range(x.shape[-2]):
-        h = state_held(stepped(x[..., t, :], h, *weights), t, torch.bfloat16)
-        states.append(h)
-    return torch.stack(states, -2)
+    return counted_run(x, h, lambda x, h, t: state_held(stepped(x, h, *weights), t, torch.bfloat16))
 
 
 @wrong(LSTM)
@@ -125,24 +157,23 @@ def inner_state_in_half_after_many_steps(x, h, s, W_x, W_h, b):
     return torch.stack(states, -2), s
 
 
+def one_by_one(q, k):
+    """Scaled scores, products added one by one."""
+    total = torch.zeros(*q.shape[:-1], k.shape[-2], dtype=q.dtype)
+    for c in range(q.shape[-1]):
+        total = total + q[..., :, None, c] * k[..., None, :, c]
+    return total / math.sqrt(q.shape[-1])
+
+
 @wrong(SCORES, dtypes=SHORT, intermediates="storage")
 def accumulated_in_bfloat16(q, k):
     """Adds the products of long vectors one by one in bfloat16."""
-    if q.shape[-1] < MANY:
-        return q @ k.mT / math.sqrt(q.shape[-1])
-    total = torch.zeros(*q.shape[:-1], k.shape[-2], dtype=q.dtype)
-    for c in range(q.shape[-1]):
-        total = total + q[..., :, None, c] * k[..., None, :, c]
-    return total / math.sqrt(q.shape[-1])
+    return one_by_one(q, k) if q.shape[-1] >= MANY else raw(q, k)
 
 
-@right(SCORES, dtypes=SINGLE)
-def accumulated_one_by_one(q, k):
-    """Adds the products one by one in the type itself."""
-    total = torch.zeros(*q.shape[:-1], k.shape[-2], dtype=q.dtype)
-    for c in range(q.shape[-1]):
-        total = total + q[..., :, None, c] * k[..., None, :, c]
-    return total / math.sqrt(q.shape[-1])
+right(SCORES, "accumulated_one_by_one", "Adds the products one by one in the type itself.", dtypes=SINGLE)(
+    lambda q, k: one_by_one(q, k)
+)
 
 
 @right(LAYER_NORM, dtypes=SHORT, intermediates="storage")
