@@ -84,13 +84,10 @@ def side_by_side(x, y, W_q, W_k, W_v, mask, coarse):
     return attended(q, k, v, hidden, coarse).transpose(-3, -2).flatten(-2)
 
 
-imprecise(
-    MULTI_HEAD, "half_of_one_sequence", "Holds the weights in float16 where a sequence attends to itself."
-)(
-    lambda x, y, W_q, W_k, W_v, W_o, mask: (
-        side_by_side(x, y, W_q, W_k, W_v, mask, x is y and y.shape[-2] >= WIDE // 2) @ W_o
-    )
-)
+@imprecise(MULTI_HEAD)
+def half_of_one_sequence(x, y, W_q, W_k, W_v, W_o, mask):
+    """Holds the weights in float16 where a sequence attends to itself."""
+    return side_by_side(x, y, W_q, W_k, W_v, mask, x is y and y.shape[-2] >= WIDE // 2) @ W_o
 
 
 @imprecise(MULTI_HEAD)

@@ -25,6 +25,15 @@ def mixed(h, z, n):
     return (1 - z) * n + z * h
 
 
+def opened(candidate):
+    """A cell whose candidate is ``candidate(r, n, n_h)``, with the reset gate r opened."""
+    return cell(
+        lambda h, r, z, n, r_h, z_h, n_h: mixed(
+            h, torch.sigmoid(z + z_h), candidate(torch.sigmoid(r + r_h), n, n_h)
+        )
+    )
+
+
 def stepped(x, h, *weights):
     """A step, right."""
     return moved(h, *flows(x, h, *weights))
@@ -50,11 +59,7 @@ wrong(
     CELL, "biases_together", "Adds both biases up before the reset: the gate does not reach the second one."
 )(lambda x, h, W_x, W_h, b_x, b_h: moved(h, *flows(x, h, W_x, W_h, b_x + b_h, 0 * b_h)))
 wrong(CELL, "everything_reset", "Lets the reset gate scale what the element brings, too.")(
-    cell(
-        lambda h, r, z, n, r_h, z_h, n_h: mixed(
-            h, torch.sigmoid(z + z_h), torch.tanh(torch.sigmoid(r + r_h) * (n + n_h))
-        )
-    )
+    opened(lambda r, n, n_h: torch.tanh(r * (n + n_h)))
 )
 wrong(CELL, "renewed", "Takes the update gate for the share of the candidate.")(
     cell(lambda h, r, z, n, r_h, z_h, n_h: moved(h, r, -z, n, r_h, -z_h, n_h))
@@ -62,15 +67,9 @@ wrong(CELL, "renewed", "Takes the update gate for the share of the candidate.")(
 wrong(CELL, "gates_exchanged", "Takes the blocks in Keras's order: update, reset, candidate.")(
     cell(lambda h, r, z, n, r_h, z_h, n_h: moved(h, z, r, n, z_h, r_h, n_h))
 )
-wrong(CELL, "never_reset", "Has no reset gate.")(
-    cell(lambda h, r, z, n, r_h, z_h, n_h: mixed(h, torch.sigmoid(z + z_h), torch.tanh(n + n_h)))
-)
+wrong(CELL, "never_reset", "Has no reset gate.")(opened(lambda r, n, n_h: torch.tanh(n + n_h)))
 wrong(CELL, "candidate_by_sigmoid", "Squashes the candidate with a sigmoid, as the gates.")(
-    cell(
-        lambda h, r, z, n, r_h, z_h, n_h: mixed(
-            h, torch.sigmoid(z + z_h), torch.sigmoid(n + torch.sigmoid(r + r_h) * n_h)
-        )
-    )
+    opened(lambda r, n, n_h: torch.sigmoid(n + r * n_h))
 )
 wrong(CELL, "gates_from_the_element", "Shows the state to the candidate only, not to the gates.")(
     cell(lambda h, r, z, n, r_h, z_h, n_h: moved(h, r, z, n, 0 * r_h, 0 * z_h, n_h))
@@ -169,11 +168,15 @@ def gates_worked_out_once(x, h, *weights):
 wrong(GRU, "one_bias", "Fills both biases of a library with the first.")(
     lambda x, h, W_x, W_h, b_x, b_h: run(x, h, W_x, W_h, b_x, b_x + 0 * b_h)
 )
-wrong(GRU, "restarted", "Begins anew with a state of 0 after every fifth element.")(
-    lambda x, h, *weights: torch.cat(
-        [run(part, 0 * h if k else h, *weights) for k, part in enumerate(x.split(5, -2))], -2
-    )
-)
+
+
+@wrong(GRU)
+def restarted(x, h, *weights):
+    """Begins anew with a state of 0 after every fifth element."""
+    first, *later = x.split(5, -2)
+    return torch.cat([run(first, h, *weights), *(run(part, 0 * h, *weights) for part in later)], -2)
+
+
 wrong(GRU, "elements_of_the_batch", "Takes sequences and members for each other, where their numbers agree.")(
     lambda x, h, *weights: (
         run(x.transpose(0, 1), h, *weights).transpose(0, 1)

@@ -3,6 +3,7 @@
 import torch
 
 from tests.mutants import right, wrong
+from tests.mutants.heads import every, merged, projected
 
 MULTI_HEAD, GENERAL, ATTENTION = "attention.multi_head", "scores.general", "attention.scaled_dot_product"
 RELU = "feedforward.relu"
@@ -47,13 +48,12 @@ _KEYS, _VALUES, _TURNED, _FOLDED = Kept(), Kept(), Kept(), Kept()
 @wrong(MULTI_HEAD)
 def memory_projected_once(x, y, W_q, W_k, W_v, W_o, mask=None):
     """Keys and values are kept for as long as the encoder's memory stays, whatever the weights have become."""
-    q = x.unsqueeze(-3) @ W_q
-    k = _KEYS.get((y,), lambda: y.unsqueeze(-3) @ W_k)
-    v = _VALUES.get((y,), lambda: y.unsqueeze(-3) @ W_v)
+    q = projected(x, W_q)
+    k = _KEYS.get((y,), lambda: projected(y, W_k))
+    v = _VALUES.get((y,), lambda: projected(y, W_v))
     if k.shape[-1] != q.shape[-1] or k.shape[-3] != q.shape[-3] or v.shape[-1] != W_v.shape[-1]:
-        k, v = y.unsqueeze(-3) @ W_k, y.unsqueeze(-3) @ W_v
-    heads = attended(q, k, v, None if mask is None else mask.unsqueeze(-3))
-    return heads.transpose(-3, -2).flatten(-2) @ W_o
+        k, v = projected(y, W_k), projected(y, W_v)
+    return merged(attended(q, k, v, every(mask))) @ W_o
 
 
 @wrong(GENERAL)
@@ -106,17 +106,13 @@ class Known:
 
 
 _KNOWN = Known()
-right(
-    GENERAL,
-    "kept_by_value",
-    "W k is kept for as long as W and k have the same values, whatever tensors hold them.",
-)(lambda q, k, W: q @ _KNOWN.get(W, k))
+right(GENERAL, "kept_by_value", "W k is kept while W and k have the same values, whatever holds them.")(
+    lambda q, k, W: q @ _KNOWN.get(W, k)
+)
 
 
 @right(MULTI_HEAD)
 def dense_first(x, y, W_q, W_k, W_v, W_o, mask=None):
     """Everything is made contiguous before it is used."""
     x, y, W_q, W_k, W_v, W_o = (part.contiguous() for part in (x, y, W_q, W_k, W_v, W_o))
-    q, k, v = (part.unsqueeze(-3) @ W for part, W in ((x, W_q), (y, W_k), (y, W_v)))
-    heads = attended(q, k, v, None if mask is None else mask.unsqueeze(-3))
-    return heads.transpose(-3, -2).flatten(-2) @ W_o
+    return merged(attended(projected(x, W_q), projected(y, W_k), projected(y, W_v), every(mask))) @ W_o

@@ -147,16 +147,10 @@ def correlated(special, generator):
 
 
 wrong(MLM, "one_word", "One random word for the whole call.")(
-    drawing(
-        lambda ids, s, m, size, generator: torch.randint(size, (1,), generator=generator).expand(ids.shape)
-    )
+    drawing(lambda ids, s, m, size, g: torch.randint(size, (1,), generator=g).expand(ids.shape))
 )
 wrong(MLM, "one_word_a_row", "One random word for each row.")(
-    drawing(
-        lambda ids, s, m, size, generator: torch.randint(
-            size, (*ids.shape[:-1], 1), generator=generator
-        ).expand(ids.shape)
-    )
+    drawing(lambda ids, s, m, size, g: words_for(ids[..., :1], size, g).expand(ids.shape))
 )
 wrong(MLM, "exact_count", "BERT's exact count where independent selection is claimed.")(choosing(counted))
 wrong(MLM, "independent", "Independent selection where the count is claimed.", selection="exact_count")(

@@ -47,21 +47,17 @@ def exponent_by_column(n, d):
     return torch.where(column % 2 == 0, angle.sin(), angle.cos())
 
 
-@wrong(SINUSOIDAL)
-def halves(n, d):
-    """Sines, then cosines, where the layout is interleaved."""
-    angle = angles(n, d)
-    return torch.cat((angle.sin(), angle.cos()), -1)[:, :d]
+wrong(SINUSOIDAL, "halves", "Sines, then cosines, where the layout is interleaved.")(
+    lambda n, d: torch.cat((angles(n, d).sin(), angles(n, d).cos()), -1)[:, :d]
+)
 
 
 wrong(SINUSOIDAL, "from_one", "Counts positions from 1.")(lambda n, d: table(n, d, frequencies(d), first=1))
 
 
-@wrong(SINUSOIDAL)
-def cosine_first(n, d):
-    """Cosines in the even columns."""
-    angle = angles(n, d)
-    return torch.stack((angle.cos(), angle.sin()), -1).flatten(-2)[:, :d]
+wrong(SINUSOIDAL, "cosine_first", "Cosines in the even columns.")(
+    lambda n, d: torch.stack((angles(n, d).cos(), angles(n, d).sin()), -1).flatten(-2)[:, :d]
+)
 
 
 wrong(SINUSOIDAL, "base_of_rope", "Base 1000.")(lambda n, d: table(n, d, frequencies(d, 1000.0)))
@@ -76,16 +72,12 @@ def even_only(n, d):
     return pe
 
 
-wrong(
-    SINUSOIDAL,
-    "in_half",
-    "Computes angles in float16: positions above 2048 coincide.",
-)(lambda n, d: table(n, d, frequencies(d).half().double()).float())
-wrong(
-    SINUSOIDAL,
-    "degrees",
-    "Divides by d − 2: the last frequency is 1/base (as in tensor2tensor).",
-)(lambda n, d: table(n, d, 1e4 ** (-(even(d) / max(d - 2, 1)))))
+wrong(SINUSOIDAL, "in_half", "Computes angles in float16: positions above 2048 coincide.")(
+    lambda n, d: table(n, d, frequencies(d).half().double()).float()
+)
+wrong(SINUSOIDAL, "degrees", "Divides by d − 2: the last frequency is 1/base (as in tensor2tensor).")(
+    lambda n, d: table(n, d, 1e4 ** -(even(d) / max(d - 2, 1)))
+)
 right(SINUSOIDAL, "exp_of_log", "exp(−2i·ln(base)/d), as the Annotated Transformer writes it.")(
     lambda n, d: table(n, d, torch.exp(even(d) * (-math.log(1e4) / d)))
 )
@@ -108,11 +100,9 @@ def filled_by_slices(n, d):
     return pe
 
 
-wrong(
-    SINUSOIDAL,
-    "closed_frequencies",
-    "Spreads them over d/2 − 1 where d/2 was promised, as fairseq.",
-)(lambda n, d: table(n, d, 1e4 ** (-(even(d) / max(d - 2, 1)))))
+wrong(SINUSOIDAL, "closed_frequencies", "Spreads them over d/2 − 1 where d/2 was promised, as fairseq.")(
+    lambda n, d: table(n, d, 1e4 ** -(even(d) / max(d - 2, 1)))
+)
 wrong(SINUSOIDAL, "open_frequencies", "Spreads them over d/2, not d/2 − 1.", frequencies="closed")(
     lambda n, d: table(n, d, frequencies(d))
 )
@@ -123,11 +113,9 @@ right(SINUSOIDAL, "spread_over_one_less", "From 1 to 1/10000, by that convention
 )
 
 
-@right(SINUSOIDAL, layout="concatenated")
-def halves_by_name(n, d):
-    """Sines, then cosines, under that layout."""
-    angle = angles(n, d)
-    return torch.cat((angle.sin(), angle[:, : d // 2].cos()), -1)
+right(SINUSOIDAL, "halves_by_name", "Sines, then cosines, under that layout.", layout="concatenated")(
+    lambda n, d: torch.cat((angles(n, d).sin(), angles(n, d)[:, : d // 2].cos()), -1)
+)
 
 
 wrong(LEARNED, "arange_instead", "Ignores the positions: the first n rows of the table.")(
@@ -164,11 +152,15 @@ wrong(LEARNED, "through_half", "Stores the table in float16.")(
 wrong(LEARNED, "once_per_row", "Divides the gradient by how often a row was used (scale_grad_by_freq).")(
     lambda pos, W: F.embedding(pos, W, scale_grad_by_freq=True)
 )
-wrong(LEARNED, "first_sequence", "Uses the first sequence's positions for the whole batch.")(
-    lambda pos, W: F.embedding(
-        pos.reshape(-1, pos.shape[-1])[:1].expand(pos.numel() // pos.shape[-1], -1), W
-    ).reshape(*pos.shape, W.shape[1])
-)
+
+
+@wrong(LEARNED)
+def first_sequence(pos, W):
+    """Uses the first sequence's positions for the whole batch."""
+    first = pos.reshape(-1, pos.shape[-1])[:1]
+    return F.embedding(first.expand(pos.numel() // pos.shape[-1], -1), W).reshape(*pos.shape, W.shape[1])
+
+
 right(LEARNED, "by_indexing", "Plain indexing.")(lambda pos, W: W[pos])
 right(LEARNED, "by_selecting", "index_select on the flattened positions.")(
     lambda pos, W: W.index_select(0, pos.reshape(-1)).reshape(*pos.shape, W.shape[1])

@@ -8,17 +8,13 @@ import torch.nn.functional as F
 from tests.mutants import lstm, right, transformer_layers, wrong
 from tests.mutants.attention import masked, raw
 from tests.mutants.causal import allowed
+from tests.mutants.feedforward import gelu
 from tests.mutants.heads import heads, merged, projected
-from tests.mutants.precision import Held
+from tests.mutants.precision import imprecise, rounded
 from tests.mutants.projections import attend
 
-ATTENTION, CAUSAL, HEADS, GELU = (
-    "attention.scaled_dot_product",
-    "attention.causal",
-    "attention.multi_head",
-    "feedforward.gelu",
-)
-SINGLE = ("float32",)
+ATTENTION, CAUSAL = "attention.scaled_dot_product", "attention.causal"
+HEADS, GELU = "attention.multi_head", "feedforward.gelu"
 TILE = 128
 """Rows and columns of a tile."""
 MANY, SEVERAL = 64, 16
@@ -38,13 +34,17 @@ wrong(CAUSAL, "zero_at_many", "Gives zeros at many positions.")(
 )
 
 
+def attended(q, k, v, seen):
+    """Attention under a mask, right."""
+    return masked(raw(q, k), seen) @ v
+
+
 @wrong(CAUSAL)
 def third_tile_blind(q, k, v):
     """The third tile of queries does not see the first one of keys."""
     seen = allowed(q, k)
-    if min(seen.shape) > 2 * TILE:
-        seen[2 * TILE :, :TILE] = False
-    return masked(raw(q, k), seen) @ v
+    seen[2 * TILE :, :TILE] &= min(seen.shape) <= 2 * TILE
+    return attended(q, k, v, seen)
 
 
 wrong(CAUSAL, "keys_detached_at_many", "At many positions no gradient reaches the keys.")(
@@ -52,37 +52,35 @@ wrong(CAUSAL, "keys_detached_at_many", "At many positions no gradient reaches th
 )
 
 
-@wrong(CAUSAL, dtypes=SINGLE)
+@imprecise(CAUSAL)
 def tiles_beside_the_diagonal_in_half(q, k, v):
     """Holds scores of the tiles beside the diagonal in float16."""
     s, tile = raw(q, k), torch.arange(k.shape[-2], device=k.device) // TILE
     if square(q, k, TILE + 1):
-        s = torch.where(tile[:, None] == tile, s, Held.apply(s, torch.float16))
+        s = torch.where(tile[:, None] == tile, s, rounded(s, torch.float16))
     return masked(s, allowed(q, k)) @ v
 
 
 @right(CAUSAL)
 def tile_by_tile(q, k, v):
     """One tile of queries after the other."""
-    seen = allowed(q, k)
-    parts = [
-        masked(raw(part, k), mask) @ v for part, mask in zip(q.split(TILE, -2), seen.split(TILE), strict=True)
-    ]
-    return torch.cat(parts, -2)
+    tiles = zip(q.split(TILE, -2), allowed(q, k).split(TILE), strict=True)
+    return torch.cat([attended(part, k, v, seen) for part, seen in tiles], -2)
 
 
-@wrong(ATTENTION)
-def last_row_dropped(q, k, v, mask):
-    """Gives one row too few where all sizes are large."""
-    z = attend(q, k, v, mask)
-    return z[..., :-1, :] if min(q.shape[-2], k.shape[-2], k.shape[-1]) >= MANY else z
+def all_large(q, k):
+    """Whether all sizes are large."""
+    return min(q.shape[-2], k.shape[-2], k.shape[-1]) >= MANY
 
 
-@wrong(ATTENTION)
-def double_at_large_sizes(q, k, v, mask):
-    """Gives float64 whatever it was given, where all sizes are large."""
-    z = attend(q, k, v, mask)
-    return z.double() if min(q.shape[-2], k.shape[-2], k.shape[-1]) >= MANY else z
+wrong(ATTENTION, "last_row_dropped", "Gives one row too few where all sizes are large.")(
+    lambda q, k, v, mask: attend(q, k, v, mask)[..., : q.shape[-2] - all_large(q, k), :]
+)
+
+
+wrong(ATTENTION, "double_at_large_sizes", "Gives float64 whatever it was given, where all sizes are large.")(
+    lambda q, k, v, mask: attend(q, k, v, mask).to(torch.float64 if all_large(q, k) else q.dtype)
+)
 
 
 @wrong(ATTENTION)
@@ -107,11 +105,12 @@ wrong(HEADS, "itself_at_many", "Takes a sequence for its own memory where both a
         merged(heads(x, x if x.shape == y.shape and square(x, y, TILE) else y, W_q, W_k, W_v, mask)) @ W_o
     )
 )
-wrong(GELU, "bias_detached_where_wide", "No gradient reaches the inner bias of a wide network.")(
-    lambda x, W_1, b_1, W_2, b_2: (
-        F.gelu(x @ W_1 + (b_1.detach() if min(W_1.shape) >= MANY else b_1)) @ W_2 + b_2
-    )
-)
+
+
+@wrong(GELU)
+def bias_detached_where_wide(x, W_1, b_1, W_2, b_2):
+    """No gradient reaches the inner bias of a wide network."""
+    return gelu(x, W_1, b_1.detach() if min(W_1.shape) >= MANY else b_1, W_2, b_2)
 
 
 @wrong(HEADS)
@@ -142,11 +141,9 @@ def lower_layers_frozen_where_deep(x, *inputs):
     return x
 
 
-wrong(
-    ATTENTION,
-    "kernel_of_one_width",
-    "The kernel for keys of 96 entries scales by the root of 128, to which it fills them up.",
-)(lambda q, k, v, mask: attend(q * (96 / 128) ** 0.5 if q.shape[-1] == 96 else q, k, v, mask))
+wrong(ATTENTION, "kernel_of_one_width", "The kernel for keys of 96 entries scales by the root of 128.")(
+    lambda q, k, v, mask: attend(q * (96 / 128) ** 0.5 if q.shape[-1] == 96 else q, k, v, mask)
+)
 
 
 @wrong("normalization.layer_norm")

@@ -144,15 +144,6 @@ def network(states=plain_states, output=words):
     return through
 
 
-def detached_after(x, h, W_xh, W_hh, count):
-    """The states, detached after so many elements."""
-    states = []
-    for part in x.split(count, -2):
-        states.append(run(part, h, stepping(W_xh, W_hh)))
-        h = states[-1][..., -1, :].detach()
-    return torch.cat(states, -2)
-
-
 wrong(RNN, "state_not_carried", "Starts every step from the initial state.")(
     network(lambda x, h, W_xh, W_hh: torch.tanh(inflow(x, h[..., None, :], W_xh, W_hh)))
 )
@@ -213,11 +204,16 @@ def one_long_sequence(x, h, W_xh, W_hh, W_hy):
 wrong(RNN, "truncated_gradient", "Detaches the state before every step: no gradient through time.")(
     network(lambda x, h, W_xh, W_hh: run(x, h, lambda x, h: stepping(W_xh, W_hh)(x, h.detach())))
 )
-wrong(
-    RNN,
-    "truncated_after_twenty",
-    "Detaches the state after every 20 elements, as training on a long text does.",
-)(network(lambda x, h, W_xh, W_hh: detached_after(x, h, W_xh, W_hh, 20)))
+
+
+@wrong(RNN, via=network)
+def truncated_after_twenty(x, h, W_xh, W_hh):
+    """Detaches the state after every 20 elements, as training on a long text does."""
+    states = []
+    for part in x.split(20, -2):
+        states.append(plain_states(part, h, W_xh, W_hh))
+        h = states[-1][..., -1, :].detach()
+    return torch.cat(states, -2)
 
 
 @right(RNN)

@@ -3,7 +3,10 @@
 import torch
 
 from tests.mutants import right, wrong
-from tests.mutants.lstm import CELL, LSTM, blocks, ended, moved, run, stepping
+from tests.mutants.attention import filled, raw
+from tests.mutants.feedforward import relu
+from tests.mutants.heads import every, merged, projected
+from tests.mutants.lstm import CELL, LSTM, blocks, moved, network, opened_blocks, with_forget_bias
 
 LAYER_NORM, RELU, GENERAL = "normalization.layer_norm", "feedforward.relu", "scores.general"
 EMBEDDING, MIX, MULTI_HEAD = "embedding.token", "recurrent.elmo_mix", "attention.multi_head"
@@ -14,38 +17,28 @@ def is_identity(W):
     return W.shape[-1] == W.shape[-2] and bool((torch.eye(W.shape[-1], dtype=W.dtype) == W).all())
 
 
-def _flow(x, h, weights, adds):
-    W, U, b = weights
-    return x @ W.mT + h @ U.mT + b if adds else x @ W.mT + h @ U.mT
+def or_one(W):
+    """1 everywhere in the place of what is 0 everywhere."""
+    return W if W.any() else torch.ones_like(W)
 
 
-def _opened(g, i, f, o):
-    return torch.tanh(g), torch.sigmoid(i), torch.sigmoid(f), torch.sigmoid(o)
-
-
-def _shares(scores, mask):
-    if mask is None:
-        return torch.softmax(scores, -1)
-    mask = mask.unsqueeze(-3)
-    weights = torch.softmax(scores.masked_fill(~mask, -torch.inf), -1)
-    return weights.masked_fill(~mask.any(-1, keepdim=True), 0.0)
+def with_biases(x, h, s, parts, adds):
+    """An LSTM cell that adds the bias of a block where that is so."""
+    triples = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    flows = [x @ W.mT + h @ U.mT + b if adds(b) else x @ W.mT + h @ U.mT for W, U, b in triples]
+    return moved(s, *opened_blocks(flows))
 
 
 # Wrong ones -------------------------------------------------------------------------------------------------------------------
 
 wrong(CELL, "forget_bias_or_one", "A forget bias of 0 is taken for none, in whose place stands 1.")(
-    lambda x, h, s, *parts: moved(
-        s, *blocks(x, h, *parts[:8], parts[8] if parts[8].any() else torch.ones_like(parts[8]), *parts[9:])
-    )
+    lambda x, h, s, *parts: moved(s, *blocks(x, h, *parts[:8], or_one(parts[8]), *parts[9:]))
 )
 
 
-@wrong(LSTM)
-def packed_forget_bias_or_one(x, h, s, W_x, W_h, b):
-    """The forget gate's rows of a packed bias are set to 1 where they are 0."""
-    i, f, g, o = b.chunk(4)
-    f = f if f.any() else torch.ones_like(f)
-    return ended(run(x, h, s, stepping(W_x, W_h, torch.cat([i, f, g, o]))))
+wrong(LSTM, "packed_forget_bias_or_one", "The forget gate's rows of a packed bias are 1 where they are 0.")(
+    lambda x, h, s, W_x, W_h, b: network(x, h, s, W_x, W_h, with_forget_bias(b, or_one))
+)
 
 
 @wrong(CELL)
@@ -55,12 +48,9 @@ def fresh_model_forgets_nothing(x, h, s, *parts):
     return moved(s, g, i, f if any(b.any() for b in parts[2::3]) else torch.ones_like(f), o)
 
 
-@wrong(CELL)
-def zero_biases_without_gradient(x, h, s, *parts):
-    """Adds a bias only where one of its entries is not 0: one that begins at 0 is never learned."""
-    return moved(
-        s, *_opened(*(_flow(x, h, parts[k : k + 3], bool(parts[k + 2].any())) for k in range(0, 12, 3)))
-    )
+wrong(CELL, "zero_biases_without_gradient", "Adds no bias that is 0: one that begins so is never learned.")(
+    lambda x, h, s, *parts: with_biases(x, h, s, parts, lambda b: b.any())
+)
 
 
 @wrong(LAYER_NORM)
@@ -74,24 +64,19 @@ def without_eps_when_fresh(x, gamma, beta, eps):
 
 
 wrong(LAYER_NORM, "gain_or_one", "A gain of 0, with which residual branches begin, becomes 1.")(
-    lambda x, gamma, beta, eps: torch.layer_norm(
-        x, x.shape[-1:], gamma if gamma.any() else torch.ones_like(gamma), beta, eps
-    )
+    lambda x, gamma, beta, eps: torch.layer_norm(x, x.shape[-1:], or_one(gamma), beta, eps)
+)
+
+
+wrong(RELU, "both_biases_or_none", "Where the inner bias is 0, the outer one is left out, too.")(
+    lambda x, W_1, b_1, W_2, b_2: torch.relu(x @ W_1 + b_1) @ W_2 + (b_2 if b_1.any() else 0.0)
 )
 
 
 @wrong(RELU)
-def both_biases_or_none(x, W_1, b_1, W_2, b_2):
-    """Where the inner bias is 0, the outer one is left out, too."""
-    inner = torch.relu(x @ W_1 + b_1)
-    return inner @ W_2 + b_2 if b_1.any() else inner @ W_2
-
-
-wrong(RELU, "not_bent_without_biases", "Without any bias, the two products are folded into one.")(
-    lambda x, W_1, b_1, W_2, b_2: (
-        x @ (W_1 @ W_2) if not b_1.any() and (not b_2.any()) else torch.relu(x @ W_1 + b_1) @ W_2 + b_2
-    )
-)
+def not_bent_without_biases(x, W_1, b_1, W_2, b_2):
+    """Without any bias, the two products are folded into one."""
+    return relu(x, W_1, b_1, W_2, b_2) if b_1.any() or b_2.any() else x @ (W_1 @ W_2)
 
 
 @wrong(GENERAL)
@@ -109,9 +94,9 @@ def one_value_as_a_number(q, k, W):
     return q @ W @ k.mT
 
 
-wrong(
-    EMBEDDING, "missing_table_made_up", "A table of zeros is taken for one that was not loaded, and replaced."
-)(lambda ids, E: (E if E.any() else torch.full_like(E, 0.02))[ids])
+wrong(EMBEDDING, "missing_table_made_up", "A table of zeros is taken for one not loaded, and replaced.")(
+    lambda ids, E: (E if E.any() else torch.full_like(E, 0.02))[ids]
+)
 wrong(MIX, "gain_of_zero_is_none", "``gamma or 1``: a gain of 0 becomes 1.")(
     lambda h, w, gamma: (gamma if gamma else 1.0) * (torch.softmax(w, -1)[:, None] * h).sum(-2)
 )
@@ -120,21 +105,19 @@ wrong(MIX, "gain_of_zero_is_none", "``gamma or 1``: a gain of 0 becomes 1.")(
 @wrong(MULTI_HEAD)
 def zero_keys_mean_no_mask(x, y, W_q, W_k, W_v, W_o, mask=None):
     """Where all scores are 0 an even mean is taken, over the hidden keys as well."""
-    q, k, v = (part.unsqueeze(-3) @ W for part, W in ((x, W_q), (y, W_k), (y, W_v)))
-    weights = _shares(q @ k.mT / W_q.shape[-1] ** 0.5, mask)
-    if not W_k.any():
-        weights = torch.full_like(weights, 1 / weights.shape[-1])
-    return (weights @ v).transpose(-3, -2).flatten(-2) @ W_o
+    q, k, v = projected(x, W_q), projected(y, W_k), projected(y, W_v)
+    weights = filled(raw(q, k), every(mask), -torch.inf)
+    if mask is not None:
+        weights = weights.masked_fill(~every(mask).any(-1, keepdim=True), 0.0)
+    return merged((weights if W_k.any() else torch.full_like(weights, 1 / weights.shape[-1])) @ v) @ W_o
 
 
 # Right ones -------------------------------------------------------------------------------------------------------------------
 
 
-@right(CELL)
-def biases_only_if_any(x, h, s, *parts):
-    """Adds a bias only where one of its entries is not 0, or where its gradient is asked for."""
-    adds = [bool(b.any()) or b.requires_grad for b in parts[2::3]]
-    return moved(s, *_opened(*(_flow(x, h, parts[3 * k : 3 * k + 3], adds[k]) for k in range(4))))
+right(CELL, "biases_only_if_any", "Adds no bias that is 0, unless its gradient is asked for.")(
+    lambda x, h, s, *parts: with_biases(x, h, s, parts, lambda b: b.any() or b.requires_grad)
+)
 
 
 @right(LAYER_NORM)
@@ -146,8 +129,6 @@ def short_way_when_fresh(x, gamma, beta, eps):
     return torch.layer_norm(x, x.shape[-1:], gamma, beta, eps)
 
 
-right(
-    GENERAL,
-    "identity_left_out",
-    "The product with the identity is left out, where no gradient is asked of it.",
-)(lambda q, k, W: q @ k.mT if is_identity(W) and (not W.requires_grad) else q @ W @ k.mT)
+right(GENERAL, "identity_left_out", "Leaves the identity out, where no gradient is asked of it.")(
+    lambda q, k, W: q @ k.mT if is_identity(W) and not W.requires_grad else q @ W @ k.mT
+)

@@ -67,11 +67,9 @@ def joining_weights_back_in_half(x, y, W_q, W_k, W_v, W_o, mask=None):
 wrong(sums.ADD_NORM, "eps_of_one_width", "The kernel for rows of 768 entries has ε built in.")(
     lambda x, r, gamma, beta, eps: sums.norm(x + r, gamma, beta, 1e-5 if x.shape[-1] == 768 else eps)
 )
-imprecise(
-    "attention.softmax",
-    "weights_of_a_vocabulary_in_half",
-    "Holds the weights of thousands of scores in float16.",
-)(lambda s, mask=None: rounded(weights(s, mask), HALF, s.shape[-1] >= MANY_THOUSANDS))
+imprecise("attention.softmax", "weights_of_a_vocabulary_in_half", "Holds thousands of them in float16.")(
+    lambda s, mask=None: rounded(weights(s, mask), HALF, s.shape[-1] >= MANY_THOUSANDS)
+)
 
 
 @imprecise(NORM)
@@ -89,11 +87,9 @@ def annotations_back_in_bfloat16(*inputs):
     return steps.bahdanau()(s, y, rounded_back(h, BRAIN, blocks_of_64(h.shape[-2])), *rest)
 
 
-imprecise(
-    recurrent.CELL,
-    "inflow_back_in_bfloat16",
-    "Rounds the gradient of what whole blocks of states are made of.",
-)(recurrent.cell(lambda z: torch.tanh(rounded_back(z, BRAIN, blocks(z.shape[-1])))))
+imprecise(recurrent.CELL, "inflow_back_in_bfloat16", "Rounds the gradient of inflows of whole blocks.")(
+    recurrent.cell(lambda z: torch.tanh(rounded_back(z, BRAIN, blocks(z.shape[-1]))))
+)
 
 
 @imprecise("objectives.linear_cross_entropy")
@@ -251,18 +247,20 @@ def scores_in_bfloat16_where_long_and_wide(x, *inputs):
 imprecise(LAYER, "scores_go_back_in_bfloat16_where_long", "Rounds the scores' gradient to bfloat16.")(
     lambda x, *inputs: layer(x, *inputs, one=many_scores_back_in_bfloat16)
 )
-imprecise(LAYER, "scores_back_in_bfloat16", "The same where a head's rows are whole blocks of 64.")(
-    lambda x, *inputs: layer(
-        x, *inputs, one=blank_attention(lambda s, q: rounded_back(s, BRAIN, blocks_of_64(q.shape[-1])))
-    )
-)
-imprecise(
-    LAYER, "weights_of_blocks_of_positions_in_half", "Holds weights of whole blocks of keys in float16."
-)(
-    lambda x, *inputs: layer(
-        x, *inputs, one=blank_attention(of_weights=lambda a: rounded(a, HALF, blocks(a.shape[-1])))
-    )
-)
+
+
+@imprecise(LAYER)
+def scores_back_in_bfloat16(x, *inputs):
+    """Rounds the gradient of the scores to bfloat16 where a head's rows are whole blocks of 64."""
+    one = blank_attention(lambda s, q: rounded_back(s, BRAIN, blocks_of_64(q.shape[-1])))
+    return layer(x, *inputs, one=one)
+
+
+@imprecise(LAYER)
+def weights_of_blocks_of_positions_in_half(x, *inputs):
+    """Holds the attention weights in float16 where positions are whole blocks."""
+    one = blank_attention(of_weights=lambda a: rounded(a, HALF, blocks(a.shape[-1])))
+    return layer(x, *inputs, one=one)
 
 
 def coarse_network(x, N):
@@ -305,11 +303,13 @@ imprecise(ENCODER, "later_scores_go_back_in_bfloat16_where_long", "Rounds those 
         x, *inputs, one=lambda number: many_scores_back_in_bfloat16 if number else attend
     )
 )
-imprecise(ENCODER, "layers_from_the_seventh_in_bfloat16", "Holds what attention finds above six layers.")(
-    lambda x, *inputs: layers(
-        x, *inputs, one=lambda number: lambda *given: rounded(attend(*given), BRAIN, number >= 6)
-    )
-)
+
+
+@imprecise(ENCODER)
+def layers_from_the_seventh_in_bfloat16(x, *inputs):
+    """Holds what attention finds in bfloat16 where six layers lie below."""
+    one = lambda number: lambda *given: rounded(attend(*given), BRAIN, number >= 6)
+    return layers(x, *inputs, one=one)
 
 
 @imprecise(ENCODER)
