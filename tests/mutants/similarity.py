@@ -35,7 +35,7 @@ def cosine(x, y):
     return quotient(dot(x, y), length(x) * length(y))
 
 
-def centred(x):
+def less_the_mean(x):
     """A vector less the mean of its entries."""
     return x - x.mean(-1, keepdim=True)
 
@@ -84,7 +84,7 @@ wrong(COSINE, "sums_of_absolutes", "Takes the 1-norm for the length.")(
     lambda x, y: quotient(dot(x, y), x.abs().sum(-1) * y.abs().sum(-1))
 )
 wrong(COSINE, "centred", "Subtracts the means first: a correlation.")(
-    lambda x, y: cosine(centred(x), centred(y))
+    lambda x, y: cosine(less_the_mean(x), less_the_mean(y))
 )
 wrong(COSINE, "lengths_detached", "Treats the lengths as constants: the gradient points along y.")(
     lambda x, y: quotient(dot(x, y), (length(x) * length(y)).detach())

@@ -31,12 +31,17 @@ def variants(formula_ids: tuple[str, ...] = ()) -> list[Any]:
     root = Path(__file__).parents[2]
     if not (root / "tests" / "mutants" / "__init__.py").is_file():
         raise Unusable(
-            "the wrong variants are among the tests, which are not installed: in a checkout of attnspec, "
-            "call `python -m verify mutants`"
+            "the wrong variants are among attnspec's tests, which are not installed: call `python -m verify mutants` "
+            "in a checkout"
         )
-    if str(root) not in sys.path:  # worker processes, and the command that is installed
+    if str(root) not in sys.path:  # a worker process, or the command from another folder
         sys.path.insert(0, str(root))
-    found: list[Any] = import_module("tests.mutants").variants(formula_ids)
+    try:
+        found: list[Any] = import_module("tests.mutants").variants(formula_ids)
+    except ModuleNotFoundError as error:
+        if error.name != "tests.mutants":
+            raise
+        raise Unusable(f"another package is named tests: call the command in the folder {root}") from error
     return found
 
 
