@@ -100,7 +100,7 @@ def test_the_mistake_is_named(wrong: Any, says: str) -> None:
     ("wrong", "says"),
     [
         (one_coin, "falsified: the pairs are not drawn independently of each other: neighbouring pairs"),
-        (drawn.of_any, "falsified: conforms under convention negatives=any"),
+        (drawn.true_next_drawn, "falsified: conforms under convention negatives=any"),
     ],
 )
 def test_the_first_line_of_a_report_says_it(wrong: Any, says: str) -> None:
