@@ -22,6 +22,8 @@ WORLD = {
     "pytorch_transformers", "rotary_embedding_torch", "timm", "torchscale", "torchtune", "vit_pytorch", "x_transformers", "xlstm",
 }  # fmt: skip
 """Libraries of which components are checked where they are installed."""
+IN_PLACES = {"sympy": "verify/slips/", "tests": "verify/command/mutants.py"}
+"""What verify imports in one place alone: slips rewrite a statement's trees, and a checkout's wrong variants are its tests."""
 ALLOWED = {
     "spec": {"sympy", "numpy", "flint"},
     "impl": {"torch", "jaxtyping", "safetensors", "tokenizers", "triton"},
@@ -40,7 +42,8 @@ ALLOWED = {
         "safetensors",
         "threadpoolctl",
     }
-    | PEERS,
+    | PEERS
+    | IN_PLACES.keys(),
     "examples": {"impl", "spec", "torch", "matplotlib", "rich", "tokenizers", "transformers", "verify"}
     | WORLD,
 }
@@ -83,6 +86,17 @@ def test_a_layer_imports_only_what_its_row_allows(layer: str) -> None:
     """A layer imports Python's own modules, itself, and what its row of the table allows; nothing else."""
     assert any((ROOT / layer).rglob("*.py")), f"{layer} holds no module: nothing was checked"
     assert trespasses(ROOT / layer, ALLOWED[layer]) == []
+
+
+def test_what_one_place_imports_no_other_does() -> None:
+    """Trees of SymPy and the tests are imported by verify where the table says, and nowhere else."""
+    elsewhere = [
+        found
+        for name, place in IN_PLACES.items()
+        for found in trespasses(ROOT / "verify", ALLOWED["verify"] - {name})
+        if not found.startswith(place)
+    ]
+    assert elsewhere == []
 
 
 @pytest.mark.parametrize(

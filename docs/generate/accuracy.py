@@ -16,11 +16,11 @@ import impl.attention
 from spec.language.evaluation.evaluate import bound
 from spec.language.evaluation.expected import expected_error
 from spec.language.registry import find
+from tests.mutants import variants
 from verify.accuracy.grades import accuracy_check
-from verify.mutants import variants
 from verify.properties.judge import Judge
-from verify.report import CONFORMS
 from verify.properties.setting import Setting
+from verify.report import CONFORMS
 from verify.subject.caller import Caller
 
 from .drawing import FOUR, ONE, TWO, draw, label_lines

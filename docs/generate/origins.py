@@ -14,7 +14,7 @@ Piece = tuple[str, str]
 """A kind (``output``, ``theorem`` or ``page``), and which of that kind: the name of a command, ``formula.theorem``, or the ID of
 a formula."""
 
-APART = ("verify.targets.", "verify.mutants.")
+APART = "verify.targets."
 """Modules of the checker in which a function of the user's own has no part."""
 
 

@@ -12,8 +12,7 @@ import torch
 from impl.decoding import beam, greedy
 from spec.language.registry import procedures
 from tests.verify.scripts import users
-from verify import replay
-from verify import check
+from verify import check, replay
 
 GREEDY, BEAM = procedures()["decoding.greedy"], procedures()["decoding.beam"]
 

@@ -19,8 +19,8 @@ import verify
 from impl.decoding import Recomputed, beam, greedy
 from spec.language.registry import procedures
 from tests.verify.scripts import users
-from verify.counterexamples import replay
 from verify import check
+from verify.counterexamples import replay
 from verify.decoding.cases import Case
 from verify.decoding.contract import Decoder
 from verify.decoding.judges import REPEATS

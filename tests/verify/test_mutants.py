@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from spec.language.registry import statement, statement_ids
+from tests.mutants import Variant, variants
 from verify.checking import check
+from verify.command import mutants as command
 from verify.command.mutants import judged, until_falsified
 from verify.command.tasks import Task, TaskResult
-from verify.mutants import Variant, variants
+from verify.faults import Unusable
 from verify.report import CheckResult, Counterexample, Report
 
 # One of each kind of mistake: value, gradient, mask, convention, law, in-place damage, precision; and one right one each.
@@ -189,6 +193,20 @@ def test_a_variant_that_a_pitfall_names_is_a_wrong_one_of_its_formula() -> None:
 def test_conventions_of_a_variant_exist(variant: Variant) -> None:
     """The conventions under which a variant is judged are its formula's."""
     statement(variant.formula_id).choose(variant.conventions)
+
+
+def test_without_a_checkout_one_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is installed holds no variants: the command says where they are."""
+    monkeypatch.setattr(command, "__file__", str(tmp_path / "verify" / "command" / "mutants.py"))
+    with pytest.raises(Unusable, match="in a checkout"):
+        command.variants()
+
+
+def test_a_variant_is_found_in_its_module_by_its_name() -> None:
+    """A row is, too: a worker process, a script or the command can ask for it by where it is."""
+    there = {(v.call.__module__, v.name): v.call for v in reversed(variants())}
+    assert all(module.startswith("tests.mutants.") for module, _ in there)
+    assert [name for name in there if getattr(sys.modules[name[0]], name[1]) is not there[name]] == []
 
 
 def test_an_exception_alone_does_not_count() -> None:

@@ -356,7 +356,7 @@ def parser() -> Parser:
     )
     last = command(
         "mutants",
-        "run the tests of the tests: wrong variants must be falsified (or imprecise, where digits are lost), right ones conform",
+        "in a checkout, run the tests of the tests: wrong variants must be falsified (or imprecise), right ones conform",
         "  attnspec mutants\n  attnspec mutants normalization.layer_norm",
     )
     last.add_argument(

@@ -107,7 +107,7 @@ def _turn_to(formula_id: str) -> None:
 
 def _find(task: Task) -> tuple[Callable[..., Any], dict[str, Any]]:
     if task.kind == "variant":
-        from verify.mutants import variants
+        from verify.command.mutants import variants
 
         variant = next(v for v in variants((task.formula_id,)) if v.name == task.label)
         return variant.call, {**variant.options, "causes": False}

@@ -19,11 +19,11 @@ from spec.language.evaluation.evaluate import evaluate
 from spec.language.expr import Literal, lift
 from spec.language.flatten import Flat
 from spec.language.lines import define
-from spec.language.slips.spots import Spot, fixed, spots
 from verify.inputs.examples import Example
 from verify.properties.judge import Expected, Judge, Reals
 from verify.properties.values import compare
 from verify.search.outcome import worst
+from verify.slips.spots import Spot, fixed, spots
 
 CONSTANT = "constant_1"
 """A name that no tensor of a statement has."""

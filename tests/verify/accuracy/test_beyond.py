@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from spec.language.registry import find
+from tests.mutants import real_sizes, variants
 from verify import check
 from verify.accuracy.beyond import accounts_for
 from verify.accuracy.lost_digits import Explained
-from verify.mutants import real_sizes, variants
 from verify.properties.judge import Judge
 from verify.report import Counterexample, Report
 

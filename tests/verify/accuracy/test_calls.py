@@ -12,6 +12,7 @@ import impl.attention
 import impl.positional
 from spec.language.differentiation.gradients import vjp
 from spec.language.registry import find
+from tests.mutants import fast_paths, variants
 from verify.accuracy.calls import PLAIN, WAYS, Way, gradient_of, value_of, ways
 from verify.checking import check
 from verify.faults import Fault, Unsupported
@@ -19,7 +20,6 @@ from verify.inputs.lone_sizes import lone_sums
 from verify.inputs.realistic_examples import realistic
 from verify.inputs.realistic_sizes import ladder
 from verify.inputs.size_rules import EVERY_SIZE
-from verify.mutants import fast_paths, variants
 from verify.properties.judge import Judge
 from verify.properties.slopes import expected_gradients, with_cotangents
 from verify.subject.caller import Caller

@@ -16,6 +16,8 @@ import torch
 import torch.nn.functional as F
 
 from spec.language.registry import find
+from tests.mutants import precision, variants
+from tests.mutants.precision import held
 from verify.accuracy.grade import WORST
 from verify.accuracy.grades import AccuracyProperty
 from verify.accuracy.lost_digits import begun, placed
@@ -25,13 +27,11 @@ from verify.inputs.examples import rounded
 from verify.inputs.realistic_examples import realistic
 from verify.inputs.realistic_sizes import ladder
 from verify.inputs.size_rules import EVERY_SIZE
-from verify.mutants import precision, variants
-from verify.mutants.precision import held
 from verify.oracle import Oracle
 from verify.output.table import accuracy, overall, table, verdict_of
 from verify.properties.judge import Judge
-from verify.report import IMPRECISE, CheckResult, Report
 from verify.properties.setting import Setting
+from verify.report import IMPRECISE, CheckResult, Report
 from verify.search.loop import Search
 from verify.subject.caller import Caller
 
@@ -332,7 +332,7 @@ def test_the_command_exits_0_for_imprecise_and_1_beyond_a_limit(
     """``attnspec check``: the word and the line are printed either way."""
     from verify.command.parsing import parser
 
-    where = "verify.mutants.fast_paths:half_in_usual_networks"
+    where = "tests.mutants.fast_paths:half_in_usual_networks"
     given = parser().parse_args(
         [
             "check",

@@ -13,14 +13,14 @@ from torch import Generator, Tensor
 
 from impl.masking import mlm as ours
 from spec.masking.mlm import mlm
+from tests.mutants import variants
+from tests.mutants.masking import choose, corrupt, uniform, words_for
 from verify import adapt
 from verify.laws.checking import LEAST, check_law, plan
 from verify.laws.draws import require_pointwise, statement
 from verify.laws.layouts import designs
 from verify.laws.results import ALPHA, POWER
 from verify.laws.statistics import sample_size
-from verify.mutants import variants
-from verify.mutants.masking import choose, corrupt, uniform, words_for
 from verify.report import CheckResult
 
 

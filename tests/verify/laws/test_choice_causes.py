@@ -9,10 +9,12 @@ import torch
 from torch import Generator, Tensor
 
 from spec.masking.nsp import nsp
+from tests.mutants import pairs as drawn
+from tests.mutants.pairs import any_but, following, paired, plain, uniform
 from verify import check
 from verify.laws.checking import check_law
-from verify.mutants import pairs as drawn
-from verify.mutants.pairs import Pair, any_but, following, paired, plain, uniform
+
+Pair = tuple[Tensor, Tensor]
 
 TENTH = 0.1
 
@@ -98,7 +100,7 @@ def test_the_mistake_is_named(wrong: Any, says: str) -> None:
     ("wrong", "says"),
     [
         (one_coin, "falsified: the pairs are not drawn independently of each other: neighbouring pairs"),
-        (drawn.of_any, "falsified: conforms under convention negatives=any"),
+        (drawn.true_next_drawn, "falsified: conforms under convention negatives=any"),
     ],
 )
 def test_the_first_line_of_a_report_says_it(wrong: Any, says: str) -> None:

@@ -24,14 +24,14 @@ from spec.language.formula import Formula
 from spec.language.known import forget
 from spec.masking.nsp import nsp
 from spec.vocabulary import Rational
+from tests.mutants import variants
+from tests.mutants.sampling import drawn, looked, uniform, weights
 from verify import check
 from verify.laws.checking import check_law
 from verify.laws.choice_check import Drawing
 from verify.laws.choices import CORRELATION, SHIFT, Situation, situations
 from verify.laws.results import ALPHA, POWER
 from verify.laws.statistics import region
-from verify.mutants import variants
-from verify.mutants.sampling import drawn, looked, uniform, weights
 from verify.report import CheckResult
 
 in_other_documents = partial(our_nsp, negatives="other_document")

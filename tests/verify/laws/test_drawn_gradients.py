@@ -7,11 +7,11 @@ import pytest
 
 from impl.attention import hard
 from spec.language.registry import find, formulas
+from tests.mutants import sampling
 from verify.laws.drawn_gradients import DrawnGradientProperty, given_the_draw
-from verify.mutants import sampling
 from verify.properties.judge import Judge
-from verify.properties.slopes import JUDGED
 from verify.properties.setting import Setting
+from verify.properties.slopes import JUDGED
 from verify.search.loop import Search
 from verify.subject.caller import Caller
 

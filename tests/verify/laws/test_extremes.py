@@ -11,6 +11,7 @@ from torch import Generator, Tensor
 from impl.decoding import sample as ours
 from spec.decoding.sample import sample
 from spec.masking.nsp import nsp
+from tests.mutants.pairs import plain
 from verify import check
 from verify.laws.choice_causes import impossible
 from verify.laws.choice_check import Drawing
@@ -18,7 +19,6 @@ from verify.laws.choice_tests import independence, outcomes
 from verify.laws.choices import EXTREME, Situation, situations
 from verify.laws.results import ALPHA
 from verify.laws.statistics import Tally
-from verify.mutants.pairs import plain
 
 Sampler = Callable[[Tensor, float, int, float, Generator], Tensor]
 NAMED = {each.name: each for each in situations(sample)}

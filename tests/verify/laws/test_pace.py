@@ -11,6 +11,7 @@ from torch import Generator, Tensor
 from impl.masking import mlm
 from spec.decoding.sample import sample
 from spec.masking.nsp import nsp
+from tests.mutants.pairs import plain
 from verify import check
 from verify.laws import pace
 from verify.laws.checking import check_law
@@ -18,8 +19,9 @@ from verify.laws.choices import Situation, paced, situations
 from verify.laws.layouts import Layout
 from verify.laws.results import ALPHA, POWER
 from verify.laws.statistics import region
-from verify.mutants.pairs import Pair, plain
 from verify.subject import timing
+
+Pair = tuple[Tensor, Tensor]
 
 
 def busy(count: int, each: float) -> None:

@@ -16,6 +16,9 @@ from spec.language.known import forget
 from spec.masking.mlm import mlm
 from spec.masking.parts import P, distribution, i, rho, special
 from spec.masking.whole_words import continues, joined, whole_words
+from tests.mutants import variants
+from tests.mutants.masking import choose, corrupt, replaced, uniform, words_for
+from tests.mutants.masking_words import begins, by_numbering, by_words, chosen_words
 from verify import check
 from verify.laws.checking import check_law
 from verify.laws.draw_tests import counts, independence, outcomes, selection
@@ -23,9 +26,6 @@ from verify.laws.draws import Sample, apart, draw, together
 from verify.laws.layouts import Layout, designs, joining
 from verify.laws.results import ALPHA
 from verify.laws.statistics import Tally
-from verify.mutants import variants
-from verify.mutants.masking import choose, corrupt, replaced, uniform, words_for
-from verify.mutants.masking_words import begins, by_numbering, by_words, chosen_words
 from verify.report import CheckResult
 
 WORDS = "masking.whole_words"

@@ -6,9 +6,9 @@ import pytest
 
 from impl.attention import local
 from spec.language.registry import find, formulas
+from tests.mutants import windows
 from verify.inputs.examples import Space
 from verify.inputs.size_rules import Supported
-from verify.mutants import windows
 from verify.properties.boundaries import at_a_boundary, boundary_examples, limits
 from verify.properties.judge import Judge
 from verify.properties.scenarios import applicable

@@ -11,10 +11,10 @@ import torch.nn.functional as F
 
 import impl.attention
 from spec.language.registry import find
+from tests.mutants import large_sizes as variants
 from verify import check, replay
 from verify.inputs.examples import Space
 from verify.inputs.large_sizes import LOOKED_AT, MEMBERS, members, small_sizes
-from verify.mutants import large_sizes as variants
 from verify.properties.judge import Judge
 from verify.properties.large_examples import large_batch, large_examples
 from verify.properties.large_scenarios import looked_at

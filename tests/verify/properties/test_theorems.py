@@ -15,7 +15,7 @@ from spec.language.registry import find
 from spec.normalization.layer_norm import beta, d, eps, gamma, layer_norm, x
 from spec.normalization.layer_norm import i as p
 from spec.similarity.dot import dot
-from verify.mutants.heads import packed_projections
+from tests.mutants.heads import packed_projections
 from verify.properties.judge import Judge
 from verify.properties.setting import Setting
 from verify.properties.theorem_property import TheoremProperty
@@ -212,7 +212,7 @@ def test_a_callable_without_mask_is_not_asked_about_masks():
 def test_where_a_theorem_speaks_of_an_inner_line_the_statements_own_stands_there() -> None:
     """That keys outside the window have no influence asks where the window is, which a callable does not return."""
     from impl.attention import local
-    from verify.mutants.windows import no_cut
+    from tests.mutants.windows import no_cut
 
     theorem = find("attention.local").theorems["outside_the_window"]
     judge = Judge(find("attention.local"))

@@ -9,9 +9,9 @@ import torch
 
 from spec.language.registry import find
 from verify.properties.judge import Judge
+from verify.properties.setting import Setting
 from verify.search.evidence import Evidence
 from verify.search.hints import Explained, wrong_values
-from verify.properties.setting import Setting
 from verify.subject.caller import Caller
 from verify.subject.ending import listening
 from verify.subject.sandbox import one_thread, what_exists_kept

@@ -11,12 +11,12 @@ import torch
 
 from spec.language.evaluation.evaluate import enclose
 from spec.language.registry import find
-from spec.language.slips.roundabout import ROUNDABOUT, Roundabout
 from tests.verify.search.explaining import why
 from verify.properties.judge import Judge
+from verify.properties.setting import Setting
 from verify.search.causes.table import SLOPES, cause
 from verify.search.evidence import Evidence
-from verify.properties.setting import Setting
+from verify.slips.roundabout import ROUNDABOUT, Roundabout
 from verify.subject.caller import Caller
 
 Scalar = Callable[[torch.Tensor], torch.Tensor]

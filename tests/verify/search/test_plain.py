@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from spec.language.registry import find
+from tests.mutants import variants
 from verify import check
 from verify.inputs.examples import Space
 from verify.inputs.leads import YOUNG
-from verify.mutants import variants
 from verify.properties.judge import Judge
+from verify.properties.plain_calls import YOUNG
 from verify.properties.slopes import differentiable, expected_gradients, with_cotangents
 from verify.properties.values import EFFECTIVE
-from verify.properties.plain_calls import YOUNG
 
 pytestmark = pytest.mark.usefixtures("ungraded")
 

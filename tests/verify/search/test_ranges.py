@@ -12,8 +12,8 @@ from spec.language.registry import find
 from verify import check
 from verify.inputs.examples import members
 from verify.properties.judge import Judge
-from verify.search.ranges import Candidate, RangeSearch
 from verify.properties.setting import Setting
+from verify.search.ranges import Candidate, RangeSearch
 from verify.subject.caller import Caller
 
 pytestmark = pytest.mark.usefixtures("ungraded")

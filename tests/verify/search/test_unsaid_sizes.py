@@ -4,12 +4,12 @@ import pytest
 import torch
 
 from spec.language.registry import find
+from tests.mutants.objectives import at as entries
+from tests.mutants.objectives import log_law, mean, smoothed
 from verify import check
 from verify.inputs.size_rules import EVERY_SIZE, Supported
-from verify.mutants.objectives import at as entries
-from verify.mutants.objectives import log_law, mean, smoothed
-from verify.properties.judge import Judge
 from verify.inputs.unsaid_sizes import where_something_is_said
+from verify.properties.judge import Judge
 
 LOSS = "objectives.cross_entropy"
 

@@ -24,17 +24,17 @@ from spec.language.evaluation.walk import Walk
 from spec.language.expr import Ref, lift
 from spec.language.flatten import Flat
 from spec.language.lines import Definition
-from spec.language.slips.activations import SIMILAR, exchanged
-from spec.language.slips.floors import floors, unfloored
-from spec.language.slips.mask_numbers import MASKS, fill, unmasked
-from spec.language.slips.rewriting import RULES
-from spec.language.slips.spots import Spot, Written, spots
-from spec.language.slips.sums import unweighted
 from spec.language.trees import refs, substitute
 from verify.inputs.examples import Example
 from verify.properties.judge import Reals
 from verify.search.causes.altered_inputs import Explanation, usual
 from verify.search.evidence import Alike, Evidence
+from verify.slips.activations import SIMILAR, exchanged
+from verify.slips.floors import floors, unfloored
+from verify.slips.mask_numbers import MASKS, fill, unmasked
+from verify.slips.rewriting import RULES
+from verify.slips.spots import Spot, Written, spots
+from verify.slips.sums import unweighted
 
 MOST_PARTS = 400
 """Parts of lines that are looked at: a whole model has thousands, and none of them would be found in time."""

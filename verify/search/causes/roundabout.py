@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spec.language.slips.roundabout import ROUNDABOUT
 from verify.faults import Fault
 from verify.inputs.examples import Example
 from verify.properties.gradients import compared, pulled
@@ -20,6 +19,7 @@ from verify.properties.slopes import differentiable, expected_batch, unsaid, wit
 from verify.properties.values import compare
 from verify.search.evidence import Evidence
 from verify.search.outcome import Outcome, worst
+from verify.slips.roundabout import ROUNDABOUT
 
 FEWEST, MOST, ALIKE = 2, 0.75, 0.9
 """How many examples have to fail; at which share of them the other way has to; and how many of those where it does have to be

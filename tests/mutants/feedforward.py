@@ -1,0 +1,93 @@
+"""Variants of ``feedforward.relu`` and ``feedforward.gelu``."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+from tests.mutants import altering, right, wrong
+
+RELU, GELU = "feedforward.relu", "feedforward.gelu"
+
+
+def network(activity):
+    """A layer, an activity, another layer."""
+    return lambda x, W_1, b_1, W_2, b_2: activity(x @ W_1 + b_1) @ W_2 + b_2
+
+
+def zero(b):
+    """0, with the bias in its graph."""
+    return 0 * b
+
+
+relu, gelu = network(torch.relu), network(F.gelu)
+
+# max(0, ·) ----------------------------------------------------------------------------------------------------------------
+
+wrong(RELU, "bent_twice", "max(0, ·) once more after the outer layer.")(
+    lambda x, W_1, b_1, W_2, b_2: relu(x, W_1, b_1, W_2, b_2).relu()
+)
+wrong(RELU, "linear", "Nothing between the layers.")(network(lambda a: a))
+wrong(RELU, "no_inner_bias", "Forgets b_1; invisible while it is 0.")(altering(relu, {2: zero}))
+wrong(RELU, "no_outer_bias", "Forgets b_2; invisible while it is 0.")(altering(relu, {4: zero}))
+wrong(RELU, "bias_after", "Adds the inner bias to what max(0, ·) has let through.")(
+    lambda x, W_1, b_1, W_2, b_2: (torch.relu(x @ W_1) + b_1) @ W_2 + b_2
+)
+wrong(RELU, "leaky", "Lets a hundredth of what is negative through.")(network(F.leaky_relu))
+wrong(RELU, "smooth", "BERT's GELU in place of max(0, ·).")(network(F.gelu))
+wrong(RELU, "capped", "Lets no more than 6 through.")(network(F.relu6))
+wrong(RELU, "inner_weights_frozen", "No gradient reaches W_1.")(
+    altering(relu, {1: lambda W_1: W_1.detach() + 0 * W_1})
+)
+wrong(RELU, "straight_through", "Passes a gradient to silent units too.")(
+    network(lambda a: a + (torch.relu(a) - a).detach())
+)
+right(RELU, "by_choice", "torch.where for max(0, ·).")(network(lambda a: torch.where(a > 0, a, 0.0)))
+
+
+@right(RELU)
+def unit_by_unit(x, W_1, b_1, W_2, b_2):
+    """The units one after another."""
+    total = b_2.expand(x.shape)
+    for u in range(W_1.shape[1]):
+        total = total + torch.relu(x @ W_1[:, u] + b_1[u])[..., None] * W_2[u]
+    return total
+
+
+@right(RELU)
+def rows_transposed(x, W_1, b_1, W_2, b_2):
+    """Columns for rows: W_2ᵀ max(0, W_1ᵀ xᵀ + b_1), by einsum."""
+    a = torch.einsum("df,...d->...f", W_1, x) + b_1
+    return torch.einsum("fd,...f->...d", W_2, a.relu()) + b_2
+
+
+# GELU ---------------------------------------------------------------------------------------------------------------------
+
+
+wrong(GELU, "by_sigmoid", "a·σ(1.702·a).")(network(lambda a: a * torch.sigmoid(1.702 * a)))
+wrong(GELU, "by_tanh", "The form with tanh, where the exact one is meant.")(
+    network(lambda a: F.gelu(a, approximate="tanh"))
+)
+wrong(GELU, "not_divided", "erf(a) for erf(a/√2).")(network(lambda a: a * (1 + torch.erf(a)) / 2))
+wrong(GELU, "corner", "max(0, ·).")(network(torch.relu))
+wrong(GELU, "swish", "a·σ(a).")(network(F.silu))
+wrong(GELU, "not_halved", "Forgets the half: a·(1 + erf(a/√2)).")(network(lambda a: 2 * F.gelu(a)))
+wrong(GELU, "gelu_without_inner_bias", "Forgets b_1.")(altering(gelu, {2: zero}))
+wrong(GELU, "gate_detached", "Φ(a) taken for a constant: the gradient misses a·φ(a).")(
+    network(lambda a: a * torch.special.ndtr(a.detach()))
+)
+wrong(GELU, "smooth_twice", "GELU once more after the outer layer.")(
+    lambda x, W_1, b_1, W_2, b_2: F.gelu(gelu(x, W_1, b_1, W_2, b_2))
+)
+right(GELU, "by_complement", "Φ(a) = erfc(−a/√2)/2, which cancels nowhere.")(
+    network(lambda a: a * torch.special.erfc(-a / math.sqrt(2)) / 2)
+)
+right(GELU, "by_error_function", "The formula as it stands.")(
+    network(lambda a: 0.5 * a * (1 + torch.erf(a / math.sqrt(2))))
+)
+
+
+@right(GELU, via=network, approximation="tanh")
+def by_tanh_by_name(a):
+    """GPT's: the form with tanh, by that convention."""
+    return 0.5 * a * (1 + torch.tanh(math.sqrt(2 / math.pi) * (a + 0.044715 * a**3)))

@@ -1,0 +1,252 @@
+"""One small change to a statement, for each mistake that is usual in writing it as a program. They are data: a table of rules.
+
+A rule takes a part of a line and gives what is likely to stand there instead, with a sentence that says so. None knows a formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import sympy
+from sympy.core.symbol import Str
+
+from spec.language.arrays import DISCRETE, Tensor
+from spec.language.binders import Bound, SumOf
+from spec.language.expr import (
+    TRUE,
+    Both,
+    Case,
+    Compare,
+    Func,
+    Literal,
+    Minus,
+    Negative,
+    Over,
+    Plus,
+    Ref,
+    Times,
+)
+from spec.language.trees import free_symbols, refs
+from verify.slips.activations import activations, functions
+from verify.slips.angles import bases, even_sizes, quotients, turns
+from verify.slips.spots import Spot, Written, fixed
+from verify.slips.sums import axes, ends, separate
+
+FIXED = (64, 128, 32, 80, 96, 16, 256, 512, 768, 1024, 2, 3, 4, 8, 5, 7)
+"""Widths at which a scale is fixed in the field."""
+
+
+def scales(spot: Spot) -> Written:
+    """What a size divides or multiplies: the scale left out, applied twice, or inverted."""
+    part = spot.part
+    if isinstance(part, Over) and _of(part.args[1]):
+        what, by = part.args
+        yield f"the scale is missing: {{line}} is not divided by {by}", what
+        yield f"the scale is doubled: {{line}} is divided by {by} twice", Over(what, Times(by, by))
+        for number in FIXED:
+            fixed_at = Literal(sympy.Integer(number))
+            by_number = Func(by.args[0], fixed_at) if isinstance(by, Func) else fixed_at
+            yield f"the scale is fixed: {{line}} is divided by {by_number}, not {by}", Over(what, by_number)
+        yield (
+            f"the scale is inverted: {{line}} is multiplied by {by} instead of divided by it",
+            Times(what, by),
+        )
+        if isinstance(by, Func):
+            yield (
+                f"the scale has no root: {{line}} is divided by {by.args[1]}, not {by}",
+                Over(what, by.args[1]),
+            )
+        else:
+            root = Func(Str("sqrt"), by)
+            yield f"{{line}} is divided by {root}, not {by}", Over(what, root)
+    if isinstance(part, Times):
+        for by, what in (part.args, part.args[::-1]):
+            if _of(by):
+                yield f"the scale is missing: {{line}} is not multiplied by {by}", what
+                yield (
+                    f"the scale is doubled: {{line}} is multiplied by {by} twice",
+                    Times(by, Times(by, what)),
+                )
+
+
+def _of(node: Any) -> bool:
+    return fixed(node) and bool(free_symbols(node))
+
+
+def sizes(spot: Spot) -> Written:
+    """One size taken for another, or one off."""
+    part = spot.part
+    if not isinstance(part, Literal):
+        return
+    inside = [s for s in free_symbols(part) if s.is_positive]
+    every = {s: None for item in spot.flat.inputs for s in _sizes_of(item)}
+    for symbol in sorted((s for s in free_symbols(part) if not s.is_positive), key=str):
+        for step, said in ((1, "1, not 0"), (-1, "−1, not 0")):
+            new = Literal(part.value.subs(symbol, symbol + step))
+            yield f"off by one: {symbol} counts from {said}, in {{line}}", new
+    for size in sorted(inside, key=str):
+        for step, said in ((-1, f"{size} − 1"), (1, f"{size} + 1"), (-2, f"{size} − 2")):
+            new = Literal(part.value.subs(size, size + step))
+            yield f"{{line}} has {said} in the place of {size}", new
+        for other in every:
+            if other != size:
+                new = Literal(part.value.subs(size, other))
+                yield f"{{line}} has {new} in the place of {part}", new
+                new = Literal(part.value.subs(size, size * other))
+                yield f"{{line}} has {new} in the place of {part}", new
+
+
+def _sizes_of(item: Any) -> Iterator[Any]:
+    for size in item.shape if isinstance(item, Tensor) else (item,):
+        yield from sorted((s for s in free_symbols(size) if s.is_positive), key=str)
+
+
+def comparisons(spot: Spot) -> Written:
+    """A comparison that is off by one, turned round, or left out."""
+    part = spot.part
+    if not isinstance(part, Compare):
+        return
+    sign, left, right = part.args
+    if any(refs(part)):  # between numbers, not between positions
+        return
+    later = part.func(sign, left, right + 1)
+    earlier = part.func(sign, left, right - 1)
+    if str(sign) == "==":  # it hides nothing that comes later
+        for new in (later, earlier):
+            yield f"off by one: {new} in the place of {part}", new
+        yield f"the condition {part} is not applied", TRUE
+        return
+    yield (
+        f"off by one: {later} in the place of {part}, so that one entry too many is seen, the next one",
+        later,
+    )
+    yield f"off by one: {earlier} in the place of {part}, so that one entry too few is seen", earlier
+    yield f"look-ahead: the condition {part} is not applied, so that what comes later is seen", TRUE
+    yield (
+        f"the condition is the wrong way round: {right} {sign} {left} in the place of {part}",
+        part.func(sign, right, left),
+    )
+
+
+def hidden(spot: Spot) -> Written:
+    """A condition that is not applied where it belongs: in one sum, or around one value."""
+    part = spot.part
+    if isinstance(part, Bound) and part.where != TRUE:
+        new = part.func(*part.args[:4], TRUE)
+        if spot.divisor:
+            yield (
+                f"weights do not sum to 1: {{line}} divides by a sum over hidden entries, too (not {part.where} alone)",
+                new,
+            )
+        else:
+            yield (
+                f"the mask is ignored in a sum: {{line}} sums over hidden entries, too (not {part.where} alone)",
+                new,
+            )
+    if isinstance(part, Case):
+        condition, then, otherwise = part.args
+        yield (
+            f"the condition {condition} is not applied: {{line}} is everywhere what it should be there",
+            then,
+        )
+        yield f"the condition {condition} is inverted in {{line}}", Case(condition, otherwise, then)
+    if isinstance(part, Both):
+        for one, other in (part.args, part.args[::-1]):
+            yield f"the condition {one} is not applied in {{line}}", other
+
+
+def left_out(spot: Spot) -> Written:
+    """A term or factor that is missing."""
+    part = spot.part
+    if isinstance(part, Plus):
+        for gone, kept in (part.args, part.args[::-1]):
+            yield f"{gone} is not added in {{line}}", kept
+    elif isinstance(part, Minus):
+        yield f"{part.args[1]} is not subtracted in {{line}}", part.args[0]
+    elif isinstance(part, Times):
+        for gone, kept in (part.args, part.args[::-1]):
+            yield f"{{line}} is not multiplied by {gone}", kept
+    elif isinstance(part, Over):
+        yield f"{{line}} is not divided by {part.args[1]}", part.args[0]
+
+
+def signs(spot: Spot) -> Written:
+    """A sign that is wrong."""
+    part = spot.part
+    if isinstance(part, Plus):
+        yield f"{part.args[1]} is subtracted in {{line}}, not added", Minus(*part.args)
+    elif isinstance(part, Minus):
+        yield f"{part.args[1]} is added in {{line}}, not subtracted", Plus(*part.args)
+        yield f"the sign of {{line}} is wrong: {part.args[1]} − {part.args[0]}", Minus(*part.args[::-1])
+    elif isinstance(part, Negative):
+        yield "the sign in {line} is wrong", part.args[0]
+    elif spot.whole and not isinstance(part, Case):
+        yield "the sign of {line} is wrong", Negative(part)
+
+
+def weighted(spot: Spot) -> Written:
+    """ε moved: out of a root, or into one; a mean for a sum, and a sum for a mean."""
+    part = spot.part
+    if isinstance(part, Func) and part.name == "sqrt" and isinstance(part.args[1], Plus):
+        kept, added = part.args[1].args
+        yield f"{added} is added outside the root in {{line}}", Plus(Func(Str("sqrt"), kept), added)
+    if isinstance(part, Func) and part.name in ("sqrt", "log"):
+        for item in spot.flat.inputs:
+            if isinstance(item, Tensor) and item.role == "number" and item.name == "eps":
+                yield (
+                    f"{item.name} is added inside the {part.name} in {{line}}",
+                    Func(part.args[0], Plus(part.args[1], Ref(item))),
+                )
+    if isinstance(part, SumOf):
+        count = Literal(part.last - part.first + 1)
+        yield f"{{line}} takes the mean over {part.var}, not the sum", Over(part, count)
+
+
+def references(spot: Spot) -> Written:
+    """Another tensor of the same shape in the place of the right one; its axes exchanged; its neighbour."""
+    part = spot.part
+    if not isinstance(part, Ref) or part.tensor.domain in DISCRETE:
+        return
+    tensor, index = part.tensor, part.index
+    offered = [t for t in spot.flat.inputs if isinstance(t, Tensor) and t.role in ("data", "parameter")]
+    for line in spot.flat.lines:
+        if line.name == spot.line.name:
+            break
+        offered.append(line.left.tensor)
+    for other in dict.fromkeys(offered):
+        if other != tensor and other.shape == tensor.shape and other.domain not in DISCRETE:
+            yield f"{{line}} reads {other.name} where {tensor.name} belongs", Ref(other, *index)
+    for a in range(len(index)):
+        for b in range(a + 1, len(index)):
+            turned = list(index)
+            turned[a], turned[b] = turned[b], turned[a]
+            yield (
+                f"axes swapped: {{line}} reads {Ref(tensor, *turned)} where {part} belongs",
+                Ref(tensor, *turned),
+            )
+
+
+RULES: tuple[Callable[[Spot], Written], ...] = (
+    scales,
+    comparisons,
+    hidden,
+    separate,
+    axes,
+    quotients,
+    bases,
+    turns,
+    sizes,
+    even_sizes,
+    weighted,
+    activations,
+    left_out,
+    functions,
+    signs,
+    ends,
+    references,
+)
+"""The kinds of mistakes, the most usual first."""
+
+
+__all__ = ["RULES"]
