@@ -14,8 +14,6 @@ from spec.language.own import address_of
 from spec.language.procedure import Procedure
 from spec.language.registry import procedure_ids, procedures
 from verify.accuracy.grades import LARGE
-from verify.adapt.adapter import Bound
-from verify.adapt.plain import plain
 from verify.edges import split, split_auto
 from verify.faults import Unusable
 from verify.inputs.kept_examples import KEPT
@@ -24,7 +22,7 @@ from verify.inputs.ranges import Ranges
 from verify.laws.reasons import reasons
 from verify.planning import Work, graded, plan_of
 from verify.properties.judge import Judge
-from verify.report import CONFORMS, CheckResult, Counterexample, Report, options_said, versions
+from verify.report import CONFORMS, CheckResult, Report, options_said, versions
 from verify.search.at_sizes import ONLY_WHERE
 from verify.search.causes.extremes import INSIDE
 from verify.search.edge_checks import offences, other_draws
@@ -234,8 +232,6 @@ def check(
             each.counterexample.left_out = sorted(caller.left_out)
             each.counterexample.by_name = caller.taken.by_name
             each.counterexample.adapted = hasattr(caller.fn, "adapted")
-            if each.counterexample.adapted and each.counterexample.got is not None:
-                each.counterexample.plainly = _plainly(caller, each.counterexample, each.kind == "gradient")
         elif each.again is not None and (
             hasattr(caller.fn, "adapted") or caller.left_out or caller.taken.by_name
         ):
@@ -256,15 +252,6 @@ def _called(caller: Caller) -> str:
     if caller.left_out or caller.taken.by_name:
         lines += [*given_lines(caller.formula, caller.left_out, caller.taken.by_name, "checked"), "", ""]
     return "\n".join([*lines, ""])
-
-
-def _plainly(caller: Caller, example: Counterexample, grad: bool) -> str:
-    """What an adapter does at a counterexample, in plain lines; none where it cannot be written, or is no longer to be called."""
-    if caller.hung or not isinstance(caller.fn, Bound):
-        return ""
-    arguments = caller.arguments(example.inputs, example.dtype, grad, example.generator_seed)
-    items = zip(caller.formula.inputs, arguments, strict=False)
-    return plain(caller.fn, [value for item, value in items if str(item) not in caller.left_out])
 
 
 def _found(

@@ -16,8 +16,6 @@ import numpy as np
 import torch
 
 from spec.language.evaluation.dimensions import Size, whole
-from verify.adapt.adapter import Bound
-from verify.adapt.plain import plain
 from verify.report import Played
 from verify.scripting.literals import number
 from verify.scripting.naming import Unwritten
@@ -186,16 +184,11 @@ class Recorder:
         self.faulty = True  # until it has returned what it should
 
     def _function(self, arguments: Sequence[Any]) -> str:
-        """The callable; one that is adapted is written anew for each kind of call."""
+        """The callable; one that is adapted needs more than lines of torch."""
         fn = self.caller.fn
         if not hasattr(getattr(fn, "inner", fn), "adapted"):
             return "function"
-        items = zip(self.caller.formula.inputs, arguments, strict=False)
-        taken = [value for item, value in items if str(item) not in self.caller.left_out]
-        plainly = plain(fn, taken) if isinstance(fn, Bound) else ""
-        if not plainly:
-            raise Unwritten
-        return self.functions.setdefault(plainly, f"function_{len(self.functions) + 1}")
+        raise Unwritten
 
     def returned(self, outputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """The call has returned, as it should: its results, as something new where a call before has returned the same."""

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from verify.adapt import Adapter, module
+from verify.adapt import Adapter, State, module
 from verify.targets.objectives import by_member
 
 # The adapters need no model of a hub.
@@ -19,7 +19,11 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 Adapted = Callable[..., Any]
-CLASSES = {"classifier.weight": "W.T", "classifier.bias": "b"}
+
+
+def classifier(W: Tensor, b: Tensor) -> State:
+    """The weights of a model's last layer."""
+    return {"classifier.weight": W.T, "classifier.bias": b}
 
 
 class Given(nn.Module):
@@ -92,7 +96,7 @@ def _model(name: str, d: int = 1, K: int = 2, V: int = 1, **more: Any) -> Any:
 
 def linear() -> Adapter:
     """``nn.Linear``."""
-    return module(nn.Linear, {"weight": "W.T", "bias": "b"}, arguments="d, K", batch=None)
+    return module(lambda d, K: nn.Linear(d, K), lambda W, b: {"weight": W.T, "bias": b}, batch=None)
 
 
 def sequence_classification() -> Adapter:
@@ -101,7 +105,7 @@ def sequence_classification() -> Adapter:
     def build(d: int, K: int) -> nn.Module:
         return _model("BertForSequenceClassification", d, K)  # type: ignore[no-any-return]
 
-    return module(build, CLASSES, "u", pick="out.logits")
+    return module(build, classifier, lambda model, u: model(u).logits)
 
 
 def next_sentence_prediction() -> Adapter:
@@ -110,8 +114,10 @@ def next_sentence_prediction() -> Adapter:
     def build(d: int) -> nn.Module:
         return Probabilities(_model("BertForNextSentencePrediction", d).cls)
 
-    weights = {"head.seq_relationship.weight": "W.T", "head.seq_relationship.bias": "b"}
-    return module(build, weights, "u", pick="out")
+    def weights(W: Tensor, b: Tensor) -> State:
+        return {"head.seq_relationship.weight": W.T, "head.seq_relationship.bias": b}
+
+    return module(build, weights)
 
 
 def token_classification() -> Adapter:
@@ -120,7 +126,7 @@ def token_classification() -> Adapter:
     def build(d: int, K: int) -> nn.Module:
         return _model("BertForTokenClassification", d, K)  # type: ignore[no-any-return]
 
-    return module(build, CLASSES, "x", pick="out.logits")
+    return module(build, classifier, lambda model, x: model(x).logits)
 
 
 def question_answering() -> Adapter:
@@ -129,8 +135,10 @@ def question_answering() -> Adapter:
     def build(d: int) -> nn.Module:
         return Spans(_model("BertForQuestionAnswering", d))
 
-    weights = {"model.qa_outputs.weight": "stack((w_s, w_e))", "model.qa_outputs.bias": 0}
-    return module(build, weights, "x", pick="out")
+    def weights(w_s: Tensor, w_e: Tensor) -> State:
+        return {"model.qa_outputs.weight": torch.stack((w_s, w_e)), "model.qa_outputs.bias": 0}
+
+    return module(build, weights)
 
 
 def masked_words(hidden_act: str) -> Adapter:
@@ -140,15 +148,12 @@ def masked_words(hidden_act: str) -> Adapter:
         model = _model("BertForMaskedLM", d, V=V, layer_norm_eps=eps, hidden_act=hidden_act)
         return model.cls.predictions  # type: ignore[no-any-return]
 
-    weights = {
-        "transform.dense.weight": "W.T",
-        "transform.dense.bias": "b",
-        "transform.LayerNorm.weight": "gamma",
-        "transform.LayerNorm.bias": "beta",
-        "decoder.weight": "E",
-        "bias": "b_V",
-    }
-    return module(build, weights, "x", pick="out")
+    def weights(W: Tensor, b: Tensor, gamma: Tensor, beta: Tensor, E: Tensor, b_V: Tensor) -> State:
+        dense = {"transform.dense.weight": W.T, "transform.dense.bias": b}
+        norm = {"transform.LayerNorm.weight": gamma, "transform.LayerNorm.bias": beta}
+        return {**dense, **norm, "decoder.weight": E, "bias": b_V}
+
+    return module(build, weights)
 
 
 # Losses -------------------------------------------------------------------------------------------------------------------

@@ -2,51 +2,45 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from verify.adapt import Adapter, module
-from verify.targets.multihead import PACKED
-
-Weights = dict[str, str | int]
+from verify.adapt import Adapter, State, causal, layers, module
+from verify.targets.multihead import packed
 
 
-def _attention(name: str, letter: str) -> Weights:
-    made = {key: re.sub("W_", f"{letter}_", str(what)) for key, what in PACKED.items() if key != "*bias"}
-    return {**{f"{name}.{key}": what for key, what in made.items()}, f"{name}*bias": 0}
+def _attend(name: str, letter: str, w: Mapping[str, Tensor]) -> State:
+    made = packed(*(w[f"{letter}_{each}"] for each in "qkvo"))
+    return {f"{name}.{key}": what for key, what in made.items() if key != "*bias"} | {f"{name}*bias": 0}
 
 
-def _norm(name: int, letter: int) -> Weights:
-    return {f"norm{name}.weight": f"gamma_{letter}", f"norm{name}.bias": f"beta_{letter}"}
+def _norm(name: int, letter: int, w: Mapping[str, Tensor]) -> State:
+    return {f"norm{name}.weight": w[f"gamma_{letter}"], f"norm{name}.bias": w[f"beta_{letter}"]}
 
 
-def _network(first: int) -> Weights:
-    made: Weights = {}
-    for name, letter in ((1, first), (2, first + 1)):
-        made |= {f"linear{name}.weight": f"W_{letter}.T", f"linear{name}.bias": f"b_{letter}"}
-    return made
+def _network(first: int, w: Mapping[str, Tensor]) -> State:
+    inward = {"linear1.weight": w[f"W_{first}"].T, "linear1.bias": w[f"b_{first}"]}
+    return inward | {"linear2.weight": w[f"W_{first + 1}"].T, "linear2.bias": w[f"b_{first + 1}"]}
 
 
-ENCODER = {**_attention("self_attn", "W"), **_norm(1, 1), **_network(1), **_norm(2, 2)}
-DECODER = {
-    **_attention("self_attn", "W"), **_norm(1, 1), **_attention("multihead_attn", "C"), **_norm(2, 2), **_network(1),
-    **_norm(3, 3),
-}  # fmt: skip
-LATER_DECODER = {
-    **_attention("self_attn", "U"), **_norm(1, 3), **_attention("multihead_attn", "C"), **_norm(2, 4), **_network(3),
-    **_norm(3, 5),
-}  # fmt: skip
-"""The weights of a layer; those of attention have no biases. The last as the letters are where an encoder stands before it."""
+def encoder_layer(**w: Tensor) -> State:
+    """The weights of a layer; those of attention have no biases."""
+    return {**_attend("self_attn", "W", w), **_norm(1, 1, w), **_network(1, w), **_norm(2, 2, w)}
 
 
-def _layers(weights: Weights, stack: str = "layers") -> Weights:
-    """The weights of a stack: each letter has an axis of layers."""
-    return {
-        f"{stack}.{{l}}.{name}": re.sub(r"\b(\w+_\w)\b", r"\1[l]", what) if isinstance(what, str) else what
-        for name, what in weights.items()
-    }
+def decoder_layer(own: str = "W", first: int = 1, network: int = 1, **w: Tensor) -> State:
+    """The same of a layer that attends to an encoder, too; its letters as they are where no encoder stands before it."""
+    norms = {**_norm(1, first, w), **_norm(2, first + 1, w), **_norm(3, first + 2, w)}
+    attends = {**_attend("self_attn", own, w), **_attend("multihead_attn", "C", w)}
+    return {**attends, **norms, **_network(network, w)}
+
+
+def _stacked(layer: Callable[..., State]) -> Callable[..., State]:
+    return lambda **letters: layers("layers.{}.", layer, letters)
 
 
 def encoder(
@@ -61,10 +55,10 @@ def encoder(
     def stack(d_model: int, h: int, d_ff: int, eps: float, L: int) -> nn.Module:
         return nn.TransformerEncoder(layer(d_model, h, d_ff, eps), L, enable_nested_tensor=False)  # type: ignore[arg-type]
 
-    how = {"mask": "drop heads", "train": training, "grad": gradients}
+    how: Any = {"mask": "drop heads", "train": training, "grad": gradients}
     if stacked:
-        return module(stack, _layers(ENCODER), "x, mask=mask", **how)  # type: ignore[arg-type]
-    return module(layer, ENCODER, "x, src_mask=mask", **how)  # type: ignore[arg-type]
+        return module(stack, _stacked(encoder_layer), lambda encode, x, mask: encode(x, mask=mask), **how)
+    return module(layer, encoder_layer, lambda encode, x, mask: encode(x, src_mask=mask), **how)
 
 
 def decoder(stacked: bool, training: bool = False, norm_first: bool = False) -> Adapter:
@@ -77,8 +71,10 @@ def decoder(stacked: bool, training: bool = False, norm_first: bool = False) -> 
     def stack(d_model: int, h: int, d_ff: int, eps: float, L: int) -> nn.Module:
         return nn.TransformerDecoder(layer(d_model, h, d_ff, eps), L)  # type: ignore[arg-type]
 
-    weights, build = (_layers(DECODER), stack) if stacked else (DECODER, layer)
-    call = "y, x, tgt_mask=~causal(m), memory_mask=mask"
+    def call(decode: nn.Module, x: Tensor, y: Tensor, mask: Tensor | None, m: int) -> Any:
+        return decode(y, x, tgt_mask=~causal(m, device=y.device), memory_mask=mask)
+
+    weights, build = (_stacked(decoder_layer), stack) if stacked else (decoder_layer, layer)
     return module(build, weights, call, mask="drop heads", train=training)
 
 
@@ -122,8 +118,16 @@ def transformer(training: bool = True, nested: bool = False) -> Adapter:
 
     Not in training it is called without gradients, and takes the fast path, there with ``nested`` tensors or with a mask.
     """
-    weights = {"E": "E", **_layers(ENCODER, "inner.encoder.layers")}
-    weights |= _layers(LATER_DECODER, "inner.decoder.layers")
-    arguments = f"V, d_model, h, d_ff, L, eps, {training}, {nested}"
-    call = "s, t, ~causal(m), mask"
-    return module(Translator, weights, call, arguments=arguments, mask="drop", train=training, grad=training)
+
+    def build(V: int, d_model: int, h: int, d_ff: int, L: int, eps: float) -> nn.Module:
+        return Translator(V, d_model, h, d_ff, L, eps, training, nested)
+
+    def weights(E: Tensor, **letters: Tensor) -> State:
+        later = partial(decoder_layer, "U", 3, 3)
+        encoder = layers("inner.encoder.layers.{}.", encoder_layer, letters)
+        return {"E": E, **encoder, **layers("inner.decoder.layers.{}.", later, letters)}
+
+    def call(translate: nn.Module, s: Tensor, t: Tensor, mask: Tensor | None, m: int) -> Any:
+        return translate(s, t, ~causal(m, device=t.device), mask)
+
+    return module(build, weights, call, mask="drop", train=training, grad=training)
