@@ -38,7 +38,9 @@ def callable_at(where: str, adapter: Path | Mapping[str, Any] | None = None) -> 
             cannot be called.
     """
     if adapter is not None:
-        raise Unloadable(f"adapters are written in Python: in the place of {where} name a function that {ADAPTS}")
+        raise Unloadable(
+            f"adapters are written in Python: in the place of {where} name a function that {ADAPTS}"
+        )
     module_name, colon, attribute = where.rpartition(":")
     if not colon or not module_name or not attribute:
         raise Unloadable(
