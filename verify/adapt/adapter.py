@@ -218,7 +218,8 @@ class Bound:
         for name in (*self.data, *numbers):
             if name not in self.used and name not in self.adapter.fixed:
                 built_in = f'; if it has {name} built in, say which: fixed={{"{name}": …}} or --set {name}=…'
-                takes = f"its call takes {', '.join(sorted(self.used)) or 'nothing'}"
+                taken = self.default_call if self.call is None else sorted(self.call.names(self.letters))
+                takes = f"its call takes {', '.join(taken) or 'nothing'}"
                 raise Unusable(
                     f"{self.__name__} is given no {name} ({takes})" + (built_in if name in numbers else "")
                 )
