@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import torch
 from torch import Tensor
@@ -87,17 +87,19 @@ class ByName:
         return self.function(*first, **{name: names[name] for name in taken})
 
 
-class Subject(Protocol):
-    """What is called: a module that holds weights, or a function of some library."""
+class Subject:
+    """What is called: a function of torch, or anything that is called. Modules and functions of arrays are subclasses."""
 
-    title: str
+    built_by: frozenset[str] = frozenset()
+    """The names that it is built by."""
 
-    @property
-    def built_by(self) -> frozenset[str]:
-        """The names that it is built by."""
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.fn = fn
+        self.title: str = getattr(fn, "__name__", type(fn).__name__)
 
     def default_call(self, data: Sequence[str], every: Sequence[str]) -> Sequence[str]:
-        """Which inputs it takes, in order, where no call is given."""
+        """Which inputs it takes, in order, where no call is given: all of them."""
+        return every
 
     def prepare(self, names: Names, letters: Sequence[str], used: frozenset[str], call: Call) -> Any:
         """Make what calls need that is not judged, such as a module of these sizes; ``call`` is that of this example.
@@ -106,27 +108,7 @@ class Subject(Protocol):
         """
 
     def run(self, prepared: Any, names: Names, letters: Sequence[str], call: Call) -> Any:
-        """Call it."""
-
-
-class FunctionSubject:
-    """A function of torch, or anything that is called."""
-
-    built_by: frozenset[str] = frozenset()
-
-    def __init__(self, fn: Callable[..., Any]) -> None:
-        self.fn = fn
-        self.title = getattr(fn, "__name__", type(fn).__name__)
-
-    def default_call(self, data: Sequence[str], every: Sequence[str]) -> Sequence[str]:
-        """All inputs in their order."""
-        return every
-
-    def prepare(self, names: Names, letters: Sequence[str], used: frozenset[str], call: Call) -> None:
-        """Nothing is built."""
-
-    def run(self, prepared: None, names: Names, letters: Sequence[str], call: Call) -> Any:
-        """Call it."""
+        """Call it, with what was prepared."""
         return call(self.fn)
 
 
@@ -397,8 +379,7 @@ class Bound:
                     f"pick of {self.__name__} fails where it returns {_describe(result)}: {complaint(error)}"
                 ) from error
             return list(found) if isinstance(found, tuple | list) else [found]
-        if callable(pick):
-            raise AssertionError
+        assert not callable(pick)
         alone = isinstance(result, Tensor) or not hasattr(result, "__getitem__")
         if alone and pick in (0, [0], (0,)):
             return [result]
@@ -443,8 +424,9 @@ def describe(subject: Subject, call: Callable[..., Any] | None, **how: Unpack[De
     Raises:
         Unusable: text where a function is expected, or words of a mask that are none.
     """
-    for name in how.keys() & {"arguments", "method"}:
-        raise Unusable(f"{name} is {INSTEAD[name]}")
+    for name in how.keys() - Description.__annotations__.keys():
+        known = f"no part of a description; expected {', '.join(Description.__annotations__)}"
+        raise Unusable(f"{name} is {INSTEAD.get(name, known)}")
     require_function("call", call)
     words = how.get("mask")
     return Adapter(
@@ -468,7 +450,7 @@ def function(
     other parameters name, ``lambda attend, q, k, v, mask: attend(q, k, v, attn_mask=mask)[0]``. The rest is as in
     :func:`module`, but that ``batch`` is any unless it is given.
     """
-    return describe(FunctionSubject(fn), call, **how)
+    return describe(Subject(fn), call, **how)
 
 
 __all__ = [
@@ -477,7 +459,6 @@ __all__ = [
     "ByName",
     "Call",
     "Description",
-    "FunctionSubject",
     "Names",
     "Subject",
     "describe",

@@ -14,14 +14,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from verify.adapt.adapter import Adapter, Call, Description, FunctionSubject, Names, describe
+from verify.adapt.adapter import Adapter, Call, Description, Names, Subject, describe
 
 
 def _tuple(result: Any) -> tuple[Any, ...]:
     return tuple(result) if isinstance(result, tuple | list) else (result,)
 
 
-class NumPySubject(FunctionSubject):
+class NumPySubject(Subject):
     """A function of arrays; ``vjp`` is its backward pass, where it has one."""
 
     def __init__(self, fn: Callable[..., Any], vjp: Callable[..., Any] | None) -> None:

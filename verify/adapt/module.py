@@ -23,6 +23,7 @@ from verify.adapt.adapter import (
     Call,
     Description,
     Names,
+    Subject,
     describe,
     require_function,
 )
@@ -104,7 +105,7 @@ class Built:
         return {name: value for name, value in found.items() if value is not None}
 
 
-class ModuleSubject:
+class ModuleSubject(Subject):
     """A module of each size, built once and called with a statement's parameters in the place of its own."""
 
     def __init__(
@@ -114,6 +115,7 @@ class ModuleSubject:
         train: bool,
         grad: bool,
     ) -> None:
+        super().__init__(build)
         self.build, self.train, self.grad = build, train, grad
         self.title = type(build).__name__ if isinstance(build, nn.Module) else _title(build)
         self.weights = None if weights is None else ByName(weights, f"weights of {self.title}")

@@ -45,34 +45,6 @@ class AsGiven(nn.Module):
         return logits if len(logits) > 1 else logits[0]
 
 
-class Probabilities(nn.Module):
-    """A head's logits, and their softmax before them."""
-
-    def __init__(self, head: nn.Module) -> None:
-        super().__init__()
-        self.head = head
-
-    def forward(self, u: Tensor) -> tuple[Tensor, Tensor]:
-        """Probabilities and logits."""
-        logits = self.head(u)
-        return torch.softmax(logits, -1), logits
-
-
-class Spans(nn.Module):
-    """A model's logits of beginnings and ends, and beside them the probability of each span."""
-
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Both logits, and the probabilities."""
-        found = self.model(x)
-        s, t = found.start_logits, found.end_logits
-        pairs = torch.softmax(s, -1).unsqueeze(-1) * torch.softmax(t, -1).unsqueeze(-2)
-        return s, t, pairs.triu()
-
-
 def _model(name: str, d: int = 1, K: int = 2, V: int = 1, **more: Any) -> Any:
     """A BERT model of transformers without its encoder."""
     import transformers
@@ -112,12 +84,12 @@ def next_sentence_prediction() -> Adapter:
     """What ``BertForNextSentencePrediction`` makes of the pooler's row, and its softmax."""
 
     def build(d: int) -> nn.Module:
-        return Probabilities(_model("BertForNextSentencePrediction", d).cls)
+        return _model("BertForNextSentencePrediction", d).cls  # type: ignore[no-any-return]
 
     def weights(W: Tensor, b: Tensor) -> State:
-        return {"head.seq_relationship.weight": W.T, "head.seq_relationship.bias": b}
+        return {"seq_relationship.weight": W.T, "seq_relationship.bias": b}
 
-    return module(build, weights)
+    return module(build, weights, pick=lambda logits: (torch.softmax(logits, -1), logits))
 
 
 def token_classification() -> Adapter:
@@ -133,12 +105,17 @@ def question_answering() -> Adapter:
     """What ``BertForQuestionAnswering`` makes of the rows, with biases 0; the probabilities beside it."""
 
     def build(d: int) -> nn.Module:
-        return Spans(_model("BertForQuestionAnswering", d))
+        return _model("BertForQuestionAnswering", d)  # type: ignore[no-any-return]
 
     def weights(w_s: Tensor, w_e: Tensor) -> State:
-        return {"model.qa_outputs.weight": torch.stack((w_s, w_e)), "model.qa_outputs.bias": 0}
+        return {"qa_outputs.weight": torch.stack((w_s, w_e)), "qa_outputs.bias": 0}
 
-    return module(build, weights)
+    def call(model: nn.Module, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        found = model(x)
+        s, t = found.start_logits, found.end_logits
+        return s, t, (torch.softmax(s, -1).unsqueeze(-1) * torch.softmax(t, -1).unsqueeze(-2)).triu()
+
+    return module(build, weights, call)
 
 
 def masked_words(hidden_act: str) -> Adapter:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from verify.adapt import Adapter, State, causal, layers, module
@@ -49,8 +48,8 @@ def encoder(
     """``nn.TransformerEncoderLayer``, or ``nn.TransformerEncoder`` of such; without gradients it takes the fast path."""
 
     def layer(d_model: int, h: int, d_ff: int, eps: float) -> nn.Module:
-        how = {"layer_norm_eps": eps, "batch_first": True, "norm_first": norm_first}
-        return nn.TransformerEncoderLayer(d_model, h, d_ff, 0.0, **how)  # type: ignore[arg-type]
+        how: Any = {"layer_norm_eps": eps, "batch_first": True, "norm_first": norm_first}
+        return nn.TransformerEncoderLayer(d_model, h, d_ff, 0.0, **how)
 
     def stack(d_model: int, h: int, d_ff: int, eps: float, L: int) -> nn.Module:
         return nn.TransformerEncoder(layer(d_model, h, d_ff, eps), L, enable_nested_tensor=False)  # type: ignore[arg-type]
@@ -65,8 +64,8 @@ def decoder(stacked: bool, training: bool = False, norm_first: bool = False) -> 
     """``nn.TransformerDecoderLayer``, or ``nn.TransformerDecoder`` of such, given the causal mask."""
 
     def layer(d_model: int, h: int, d_ff: int, eps: float) -> nn.Module:
-        how = {"layer_norm_eps": eps, "batch_first": True, "norm_first": norm_first}
-        return nn.TransformerDecoderLayer(d_model, h, d_ff, 0.0, **how)  # type: ignore[arg-type]
+        how: Any = {"layer_norm_eps": eps, "batch_first": True, "norm_first": norm_first}
+        return nn.TransformerDecoderLayer(d_model, h, d_ff, 0.0, **how)
 
     def stack(d_model: int, h: int, d_ff: int, eps: float, L: int) -> nn.Module:
         return nn.TransformerDecoder(layer(d_model, h, d_ff, eps), L)  # type: ignore[arg-type]
@@ -78,56 +77,39 @@ def decoder(stacked: bool, training: bool = False, norm_first: bool = False) -> 
     return module(build, weights, call, mask="drop heads", train=training)
 
 
-class Translator(nn.Module):
-    """``nn.Transformer`` between embeddings that are also its output layer, which are ours, as are positions."""
+def _embed(ids: Tensor, E: Tensor) -> Tensor:
+    """Embeddings times √d_model, and positions."""
+    from impl.embedding import token
+    from impl.positional import sinusoidal
 
-    def __init__(
-        self, V: int, d_model: int, h: int, d_ff: int, L: int, eps: float, training: bool, nested: bool
-    ) -> None:
-        super().__init__()
-        how = {"layer_norm_eps": eps, "batch_first": True}
-        first = nn.TransformerEncoderLayer(d_model, h, d_ff, 0.0, **how)  # type: ignore[arg-type]
-        second = nn.TransformerDecoderLayer(d_model, h, d_ff, 0.0, **how)  # type: ignore[arg-type]
-        # Whether it takes the fast path is decided as it is made, when its layers are in evaluation or not.
-        encoder = nn.TransformerEncoder(first, L, enable_nested_tensor=nested).train(training)
-        decoder = nn.TransformerDecoder(second, L)
-        self.inner = nn.Transformer(
-            d_model, h, custom_encoder=encoder, custom_decoder=decoder, batch_first=True
-        )
-        self.E = nn.Parameter(torch.zeros(V, d_model))
-
-    def embedded(self, ids: Tensor) -> Tensor:
-        """Embeddings times √d_model, and positions."""
-        from impl.embedding import token
-        from impl.positional import sinusoidal
-
-        n, d = ids.shape[-1], self.E.shape[-1]
-        x: Tensor = token(ids, self.E) * d**0.5
-        return x + sinusoidal(n, d, dtype=self.E.dtype, device=self.E.device)
-
-    def forward(self, s: Tensor, t: Tensor, later: Tensor, padding: Tensor | None) -> Tensor:
-        """The probabilities of every next word."""
-        hidden = {"src_key_padding_mask": padding, "memory_key_padding_mask": padding}
-        y = self.inner(self.embedded(s), self.embedded(t), tgt_mask=later, **hidden)
-        P: Tensor = (y @ self.E.mT).softmax(-1)
-        return P
+    n, d = ids.shape[-1], E.shape[-1]
+    x: Tensor = token(ids, E) * d**0.5
+    return x + sinusoidal(n, d, dtype=E.dtype, device=E.device)
 
 
 def transformer(training: bool = True, nested: bool = False) -> Adapter:
-    """``nn.Transformer`` of both stacks, without its last normalizations; embeddings and output are ours beside it.
+    """``nn.Transformer`` of both stacks, without its last normalizations; embeddings, positions and output are ours beside it.
 
     Not in training it is called without gradients, and takes the fast path, there with ``nested`` tensors or with a mask.
     """
 
-    def build(V: int, d_model: int, h: int, d_ff: int, L: int, eps: float) -> nn.Module:
-        return Translator(V, d_model, h, d_ff, L, eps, training, nested)
+    def build(d_model: int, h: int, d_ff: int, L: int, eps: float) -> nn.Module:
+        how: Any = {"layer_norm_eps": eps, "batch_first": True}
+        first = nn.TransformerEncoderLayer(d_model, h, d_ff, 0.0, **how)
+        second = nn.TransformerDecoderLayer(d_model, h, d_ff, 0.0, **how)
+        # Whether it takes the fast path is decided as it is made, when its layers are in evaluation or not.
+        encoder = nn.TransformerEncoder(first, L, enable_nested_tensor=nested).train(training)
+        stacks: Any = {"custom_encoder": encoder, "custom_decoder": nn.TransformerDecoder(second, L)}
+        return nn.Transformer(d_model, h, **stacks, batch_first=True)
 
     def weights(E: Tensor, **letters: Tensor) -> State:
         later = partial(decoder_layer, "U", 3, 3)
-        encoder = layers("inner.encoder.layers.{}.", encoder_layer, letters)
-        return {"E": E, **encoder, **layers("inner.decoder.layers.{}.", later, letters)}
+        encoder = layers("encoder.layers.{}.", encoder_layer, letters)
+        return {**encoder, **layers("decoder.layers.{}.", later, letters)}
 
-    def call(translate: nn.Module, s: Tensor, t: Tensor, mask: Tensor | None, m: int) -> Any:
-        return translate(s, t, ~causal(m, device=t.device), mask)
+    def call(translate: nn.Module, s: Tensor, t: Tensor, E: Tensor, mask: Tensor | None, m: int) -> Tensor:
+        hidden = {"src_key_padding_mask": mask, "memory_key_padding_mask": mask}
+        y: Tensor = translate(_embed(s, E), _embed(t, E), tgt_mask=~causal(m, device=t.device), **hidden)
+        return (y @ E.mT).softmax(-1)
 
     return module(build, weights, call, mask="drop", train=training, grad=training)

@@ -10,8 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from verify.adapt import Adapter, module
-from verify.targets.flattening import called, hollow
+from verify.adapt import Adapter, State, module
 
 Adapted = Callable[..., Any]
 
@@ -57,18 +56,15 @@ def embedding_module() -> Adapter:
     return module(lambda V, d: nn.Embedding(V, d), lambda E: {"weight": E}, batch=None)
 
 
-def embedding_padded(place: int) -> Adapted:
+def embedding_padded(place: int) -> Adapter:
     """``nn.Embedding`` with ``padding_idx``, whose row of the table is 0, as the module initialises it."""
 
-    def token(ids: Tensor, E: Tensor) -> Tensor:
+    def weights(E: Tensor) -> State:
         at_padding = torch.arange(E.shape[0], device=E.device).unsqueeze(-1) == place
         # The row's value goes, its gradient would come: it is the module that must not pass one.
-        table = E - torch.where(at_padding, E, 0.0).detach()
-        V, d = E.shape
-        made = hollow(lambda: nn.Embedding(V, d, padding_idx=place))
-        return called(made, {"weight": table}, ids)  # type: ignore[no-any-return]
+        return {"weight": E - torch.where(at_padding, E, 0.0).detach()}
 
-    return token
+    return module(lambda V, d: nn.Embedding(V, d, padding_idx=place), weights, batch=None)
 
 
 def matmul() -> Adapted:

@@ -386,6 +386,11 @@ def mistyped(gamma, beta):
             {"arguments": "d, True"},
             "arguments is gone: build is a function of sizes, lambda d_model, h",
         ),
+        (
+            named,
+            {"seq_frist": True},
+            "seq_frist is no part of a description; expected mask, pick, batch, seq_first",
+        ),
         (named, {"method": "encode"}, r"method is gone: call is a function of the module"),
         (named, {"call": "x, mask=mask"}, "call is a function of what is called .*; got 'x, mask=mask'"),
         (
