@@ -10,6 +10,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from examples.world.component import adapters
+
 from .markup import badge, code, folded, table
 
 FOLDER = Path(__file__).parents[1] / "evidence" / "world"
@@ -71,12 +73,15 @@ def components() -> str:
 def _library(library: str, found: list[Entry]) -> str:
     head = ("Component", "Statement", "Verdict", "Conforms under", "Said of it")
     rows = [(escape(e["component"]), _formula(e["formula"]), _verdict(e), _under(e), _said(e)) for e in found]
-    adapters = "\n\n".join(
-        f"{escape(e['component'])}: {escape(e['says'])}\n\n```python\n" + "\n".join(e["adapter"]) + "\n```"
+    lines = adapters(library)
+    written = "\n\n".join(
+        f"{escape(e['component'])}: {escape(e['says'])}\n\n```python\n"
+        + "\n".join(lines[e["component"], e["formula"]])
+        + "\n```"
         for e in found
     )
     title = f"## {library} {found[0]['version']} {{: #{_anchor(library)} }}"
-    return f"{title}\n\n{table(head, rows, 'world')}\n\n{folded('How they are adapted', adapters, 'example')}"
+    return f"{title}\n\n{table(head, rows, 'world')}\n\n{folded('How they are adapted', written, 'example')}"
 
 
 def _formula(formula: str) -> str:
@@ -137,7 +142,7 @@ def left_out() -> str:
 def counted(what: str) -> str:
     """A number for the prose: of libraries, components, masked attentions, and of these those that conform."""
     masked = [e for e in checked() if e["formula"].startswith(MASKED)]
-    longest = max((len(e["adapter"]) for e in checked()), default=0)
+    longest = max((len(lines) for library in libraries() for lines in adapters(library).values()), default=0)
     return str(
         {
             "libraries": len(libraries()),

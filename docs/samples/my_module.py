@@ -22,4 +22,4 @@ class LayerNorm(nn.Module):
 
 def norm():
     """The module for a statement."""
-    return adapt.module(LayerNorm, {"gamma": "weight", "beta": "bias"}, arguments="d, True")
+    return adapt.module(lambda d: LayerNorm(d, True), lambda gamma, beta: {"weight": gamma, "bias": beta})

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
@@ -23,16 +23,6 @@ class Component:
     make: Callable[[], Any]
     options: dict[str, Any]
     says: str
-
-    @property
-    def lines(self) -> list[str]:
-        """The lines that adapt it: the function's body, without its docstring."""
-        source = textwrap.dedent(inspect.getsource(self.make))
-        (function,) = ast.parse(source).body
-        assert isinstance(function, ast.FunctionDef)
-        first = function.body[1].lineno
-        body = textwrap.dedent("\n".join(source.splitlines()[first - 1 :]))
-        return [line for line in body.splitlines() if line.strip()]
 
 
 _FOUND: list[Component] = []
@@ -70,6 +60,24 @@ def components(library: str) -> list[Component]:
     """
     import_module(modules()[library])
     return [each for each in _FOUND if each.library == library]
+
+
+def adapters(library: str) -> dict[tuple[str, str], list[str]]:
+    """The lines that adapt each component of a library, by its name and formula, read from the source, which needs no import."""
+    from examples.world import libraries
+
+    source = (Path(libraries.__path__[0]) / f"{library.replace('-', '_')}.py").read_text(encoding="utf-8")
+    found = {}
+    for node in ast.parse(source).body:
+        match node:
+            case ast.FunctionDef(
+                decorator_list=[ast.Call(args=[ast.Constant(value=name), ast.Constant(value=formula)])]
+            ):
+                lines = source.splitlines()[node.body[1].lineno - 1 : node.end_lineno]
+                found[str(name), str(formula)] = textwrap.dedent(
+                    "\n".join(filter(str.strip, lines))
+                ).splitlines()
+    return found
 
 
 def installed(library: str) -> str | None:

@@ -47,7 +47,6 @@ def _head(component: Component, version: str) -> dict[str, Any]:
         "component": component.name,
         "formula": component.formula,
         "says": component.says,
-        "adapter": component.lines,
     }
 
 

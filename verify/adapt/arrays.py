@@ -5,25 +5,23 @@ JAX is imported when a function of it is called; nothing here needs it otherwise
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from verify.adapt.adapter import Adapter
-from verify.adapt.bridges import of_arrays, of_jax
-from verify.adapt.constructors import FunctionRunner, described
-from verify.adapt.layout import Layout
+from verify.adapt.adapter import Adapter, Call, Description, Names, Subject, describe
 
 
 def _tuple(result: Any) -> tuple[Any, ...]:
     return tuple(result) if isinstance(result, tuple | list) else (result,)
 
 
-class NumPyRunner(FunctionRunner):
+class NumPySubject(Subject):
     """A function of arrays; ``vjp`` is its backward pass, where it has one."""
 
     def __init__(self, fn: Callable[..., Any], vjp: Callable[..., Any] | None) -> None:
@@ -38,9 +36,9 @@ class NumPyRunner(FunctionRunner):
     @cached_property
     def of_tensors(self) -> Callable[..., Any]:
         """The function, of tensors."""
-        return of_arrays(self.fn, self._counted if self.vjp is not None else None)
+        return of_arrays(self.fn, None if self.vjp is None else self._differentiate)
 
-    def _counted(self, seeds: Any, *given: Any, **named: Any) -> tuple[Any, ...]:
+    def _differentiate(self, seeds: Any, *given: Any, **named: Any) -> tuple[Any, ...]:
         """The gradients that the backward pass gives, one for each array that was passed."""
         assert self.vjp is not None
         found = _tuple(self.vjp(seeds, *given, **named))
@@ -52,7 +50,7 @@ class NumPyRunner(FunctionRunner):
             )
         return found
 
-    def passed(self, value: Any) -> Any:
+    def pass_on(self, value: Any) -> Any:
         """An argument as the function can have it: NumPy's arrays lie on the CPU."""
         if not isinstance(value, Tensor):
             return value
@@ -60,19 +58,16 @@ class NumPyRunner(FunctionRunner):
             raise NotImplementedError("NumPy has no bfloat16")
         return value.cpu()
 
-    def run(
-        self,
-        prepared: None,
-        letters: Mapping[str, Tensor],
-        names: Mapping[str, Any],
-        given: Sequence[Any],
-        named: Mapping[str, Any],
-    ) -> Any:
-        """Call it; what is returned lies where the tensors do, and what is no array falls by its type."""
+    def run(self, prepared: None, names: Names, letters: Sequence[str], call: Call) -> Any:
+        """Call it as a function of tensors."""
+        return call(self._apply)
+
+    def _apply(self, *given: Any, **named: Any) -> Any:
+        """The function's result, where the tensors lie; what is no array is left as it is, and falsified by its type."""
         tensors = [x for x in (*given, *named.values()) if isinstance(x, Tensor)]
         device = tensors[0].device if tensors else torch.device("cpu")
         result = self.of_tensors(
-            *map(self.passed, given), **{name: self.passed(x) for name, x in named.items()}
+            *map(self.pass_on, given), **{name: self.pass_on(x) for name, x in named.items()}
         )
         if self.differentiable and torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
             for x in _tuple(result):
@@ -82,7 +77,7 @@ class NumPyRunner(FunctionRunner):
         return made if isinstance(result, tuple) else made[0]
 
 
-class JaxRunner(NumPyRunner):
+class JaxSubject(NumPySubject):
     """A function of JAX's arrays; gradients are those of ``jax.vjp``."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
@@ -98,78 +93,145 @@ class JaxRunner(NumPyRunner):
         """The function, of tensors."""
         return of_jax(self.fn)
 
-    def prepare(
-        self,
-        names: Mapping[str, Any],
-        letters: Mapping[str, Tensor],
-        used: set[str],
-        like: Tensor | None,
-        first: Callable[[], Any],
-    ) -> None:
-        """JAX is imported and has looked for its devices: it meddles with the environment, and the function does not."""
+    def prepare(self, names: Names, letters: Sequence[str], used: frozenset[str], call: Call) -> None:
+        """Import JAX and let it look for its devices: that changes the environment, which the function does not."""
         import jax
 
         jax.devices()
 
-    def passed(self, value: Any) -> Any:
+    def pass_on(self, value: Any) -> Any:
         """An argument as it is, where it lies."""
         return value
 
 
+def joined(inward: Any, outward: Any, function: Any, differentiated: Any, around: Any) -> Callable[..., Any]:
+    """A function of arrays as one of tensors: each goes ``inward`` as an array of its own; what comes back goes ``outward``.
+
+    ``differentiated`` calls it, and gives its result and its backward pass: from cotangents a gradient, or None, for each array.
+    All that is called is called in ``around()``.
+    """
+
+    def tensor(value: Any) -> Any:
+        if isinstance(value, (np.ndarray, np.generic)):
+            return torch.from_numpy(np.array(value))
+        return torch.tensor(value, dtype=torch.float64) if isinstance(value, float) else outward(value)
+
+    def made(found: Any) -> Any:
+        return tuple(map(tensor, found)) if isinstance(found, (tuple, list)) else tensor(found)
+
+    class Call(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, placed: Any, *tensors: Any) -> Any:
+            found, ctx.pull = differentiated(placed, [*map(inward, tensors)])
+            ctx.several = isinstance(found, (tuple, list))
+            return made(found)
+
+        @staticmethod
+        def backward(ctx: Any, *seeds: Any) -> Any:
+            with around():
+                found = ctx.pull([*map(inward, seeds)] if ctx.several else inward(*seeds))
+                parts = found if isinstance(found, (tuple, list)) else [found]
+                return None, *(None if part is None else tensor(part) for part in parts)
+
+    def call(*given: Any, **named: Any) -> Any:
+        every = [*given, *named.values()]
+        tensors = [x for x in every if isinstance(x, torch.Tensor)]
+
+        def placed(arrays: Any) -> Any:
+            left = iter(arrays)
+            put = [next(left) if isinstance(x, torch.Tensor) else x for x in every]
+            return put[: len(given)], dict(zip(named, put[len(given) :], strict=True))
+
+        with around():
+            if differentiated and torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
+                return Call.apply(placed, *tensors)  # type: ignore[no-untyped-call]
+            row, by_name = placed(map(inward, tensors))
+            return made(function(*row, **by_name))
+
+    return call
+
+
+def of_arrays(function: Callable[..., Any], pullback: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """A function of NumPy's arrays, with its own backward pass; without one, its results carry no gradient."""
+
+    def differentiated(placed: Any, arrays: Any) -> Any:
+        given, named = placed(arrays)
+        return function(*given, **named), lambda seeds: pullback(seeds, *given, **named)  # type: ignore[misc]
+
+    def inward(value: torch.Tensor) -> Any:
+        return value.detach().numpy().copy()
+
+    return joined(inward, lambda value: value, function, pullback and differentiated, nullcontext)
+
+
+def of_jax(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of JAX's arrays, with the gradients of ``jax.vjp``; 64-bit types are on as long as a call lasts."""
+    import jax
+
+    def wide() -> Any:
+        if hasattr(jax, "enable_x64"):
+            return jax.enable_x64(True)
+        from jax.experimental import enable_x64
+
+        return enable_x64()
+
+    def inward(value: torch.Tensor) -> Any:
+        return jax.numpy.from_dlpack(value.detach().clone(memory_format=torch.contiguous_format))
+
+    def outward(value: Any) -> Any:
+        if not isinstance(value, jax.Array):
+            return value
+        return torch.utils.dlpack.from_dlpack(value.block_until_ready()).clone()
+
+    def differentiated(placed: Any, arrays: Any) -> Any:
+        real = [jax.numpy.issubdtype(x.dtype, jax.numpy.floating) for x in arrays]
+
+        def of(*parts: Any) -> Any:
+            left = iter(parts)
+            filled = [next(left) if is_real else x for x, is_real in zip(arrays, real, strict=True)]
+            given, named = placed(filled)
+            return function(*given, **named)
+
+        found, pull = jax.vjp(of, *(x for x, is_real in zip(arrays, real, strict=True) if is_real))
+
+        def gradients(seeds: Any) -> Any:
+            left = iter(pull(type(found)(seeds) if isinstance(found, (tuple, list)) else seeds))
+            return [next(left) if is_real else None for is_real in real]
+
+        return found, gradients
+
+    return joined(inward, outward, function, differentiated, wide)
+
+
 def numpy(
     fn: Callable[..., Any],
-    call: str | None = None,
+    call: Callable[..., Any] | None = None,
     *,
     vjp: Callable[..., Any] | None = None,
-    mask: str | None = None,
-    pick: int | str | Sequence[int] = 0,
-    batch: int | None = None,
-    seq_first: bool = False,
-    heads_axis: int | None = None,
-    sizes: Mapping[str, Any] | None = None,
-    fixed: Mapping[str, float] | None = None,
-    few_shapes: bool = False,
+    **how: Unpack[Description],
 ) -> Adapter:
     """A function of NumPy as it is.
 
     Args:
         fn: takes arrays, Python numbers and sizes; returns an array, or several.
-        call: see :func:`verify.adapt.module`, as for the others.
+        call: calls it, as in :func:`function`, with tensors, which become arrays as they are passed.
         vjp: its backward pass: called with the cotangent of the result (a list of them where there are several) and what ``fn``
             was called with, it returns the gradient of each array that was passed, None for one that has none. Without it
             gradients are not judged.
-        mask: how a mask is passed.
-        pick: which of the results are the outputs.
-        batch: how many leading dimensions it takes: None (any), 1, 0 (it is called for each member).
-        seq_first: whether the sequence comes before the batch.
-        heads_axis: where it has an axis of heads.
-        sizes: the sizes it supports.
-        fixed: the numbers it has built in.
-        few_shapes: whether each new shape is dear to it.
+        how: mask, pick, batch (any unless it is given), seq_first, heads_axis, sizes, fixed, few_shapes, as in :func:`module`.
     """
-    layout = Layout(batch, seq_first, heads_axis)
-    return described(NumPyRunner(fn, vjp), call, mask, pick, layout, sizes, fixed, few_shapes)
+    return describe(NumPySubject(fn, vjp), call, **how)
 
 
 def jax(
-    fn: Callable[..., Any],
-    call: str | None = None,
-    *,
-    mask: str | None = None,
-    pick: int | str | Sequence[int] = 0,
-    batch: int | None = None,
-    seq_first: bool = False,
-    heads_axis: int | None = None,
-    sizes: Mapping[str, Any] | None = None,
-    fixed: Mapping[str, float] | None = None,
-    few_shapes: bool = True,
+    fn: Callable[..., Any], call: Callable[..., Any] | None = None, **how: Unpack[Description]
 ) -> Adapter:
     """A function of JAX as it is, jitted or not; gradients are those of ``jax.vjp``. Arguments as in :func:`numpy`.
 
     Each new shape is compiled, so examples come in a few shapes unless ``few_shapes=False``.
     """
-    layout = Layout(batch, seq_first, heads_axis)
-    return described(JaxRunner(fn), call, mask, pick, layout, sizes, fixed, few_shapes)
+    options: Description = {"few_shapes": True, **how}
+    return describe(JaxSubject(fn), call, **options)
 
 
-__all__ = ["JaxRunner", "NumPyRunner", "jax", "numpy"]
+__all__ = ["JaxSubject", "NumPySubject", "jax", "numpy", "of_arrays", "of_jax"]

@@ -89,7 +89,7 @@ class MaskForm:
         """Whether the module is given anything."""
         return self.form not in ("causal", "none")
 
-    def made(
+    def make(
         self, mask: Tensor | None, lead: int, sizes: tuple[int, int, int], like: Tensor
     ) -> Tensor | None:
         """What is passed for a mask (lead, queries, keys), True may attend.

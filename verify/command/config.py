@@ -32,7 +32,6 @@ class OwnTarget:
         formula: an ID, or where the formula is.
         options: of :func:`verify.check`, and the profile.
         known: in what it is known to deviate.
-        adapter: how a module is built and called: a table, or the file that holds it.
     """
 
     label: str
@@ -40,7 +39,6 @@ class OwnTarget:
     formula: str
     options: dict[str, Any] = field(default_factory=dict)
     known: tuple[Deviation, ...] = ()
-    adapter: Path | dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -109,12 +107,10 @@ def _target(at: Place, entry: Mapping[str, Any]) -> OwnTarget:
         _deviation(Place(at.path, at.under(f"known[{number}]")), label, formula, each)
         for number, each in enumerate(known, 1)
     )
-    adapter = given.get("adapter")
-    if isinstance(adapter, str):
-        adapter = (at.path.parent / adapter).resolve()
-    elif adapter is not None and not isinstance(adapter, dict):
-        at.refuse("adapter", "expected a table, or the file of one", adapter)
-    return OwnTarget(label, address, formula, at.options(given), deviations, adapter)
+    if "adapter" in given:
+        instead = "no adapter, but a callable that takes nothing and returns verify.adapt.module(…)"
+        at.refuse("adapter", f"expected {instead}", given["adapter"])
+    return OwnTarget(label, address, formula, at.options(given), deviations)
 
 
 def _deviation(at: Place, label: str, formula: str, entry: Mapping[str, Any]) -> Deviation:

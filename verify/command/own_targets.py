@@ -52,7 +52,7 @@ def own_tasks(
             if name not in has:
                 raise Unusable(f"{config.path}: {target.label}: no check takes {name}")
         _usable(config, target, formula_id, options)
-        place = target.address, config.folders, target.adapter
+        place = target.address, config.folders
         listed = tuple(replace(deviation, formula=formula_id) for deviation in target.known)
         options = {"causes": News(target.label, formula_id, listed), **options} if listed else options
         tasks.append(Task("own", target.label, target.formula, options, *place))

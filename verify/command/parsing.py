@@ -302,7 +302,7 @@ def parser() -> Parser:
         "--adapter",
         type=Path,
         metavar="F.toml",
-        help="how a module's class is built, given its weights and called (see the page Check a module)",
+        help=argparse.SUPPRESS,  # refused, with what to write in its place
     )
     two.add_argument(
         "--range",

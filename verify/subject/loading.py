@@ -13,12 +13,13 @@ from types import ModuleType
 from typing import Any
 
 from spec.language.own import module_at
-from verify.adapt.tables import from_table, table_at
 from verify.faults import complaint
 from verify.subject.ending import unable_to_exit
 from verify.subject.streams import streams_kept
 
 OURS = ("spec", "impl", "verify")
+ADAPTS = "takes nothing and returns verify.adapt.module(…), as on the page Check a module"
+"""What a module's class, or a description in TOML, is replaced by."""
 
 
 class Unloadable(Exception):  # noqa: N818 it says what the callable is
@@ -28,13 +29,17 @@ class Unloadable(Exception):  # noqa: N818 it says what the callable is
 def callable_at(where: str, adapter: Path | Mapping[str, Any] | None = None) -> Callable[..., Any]:
     """The callable at ``module:attribute``; both may be dotted, and the module may be the path of a file.
 
-    A function without parameters is called: it gives the callable. With an ``adapter``, or the file of one, what is named may be
-    the class of a module. Call this after everything of ours is imported: it puts the current directory first on the path.
+    A function without parameters is called: it gives the callable. Call this after everything of ours is imported: it puts the
+    current directory first on the path. An ``adapter`` (a table, or a file of TOML, until 0.1) is refused.
 
     Raises:
         Unloadable: a name that is not of this form, a module that does not import, an attribute that is missing or
             cannot be called.
     """
+    if adapter is not None:
+        raise Unloadable(
+            f"adapters are written in Python: in the place of {where} name a function that {ADAPTS}"
+        )
     module_name, colon, attribute = where.rpartition(":")
     if not colon or not module_name or not attribute:
         raise Unloadable(
@@ -55,13 +60,8 @@ def callable_at(where: str, adapter: Path | Mapping[str, Any] | None = None) -> 
             raise Unloadable(f"{module_name}: reading {attribute!r} raised {_short(error)}") from None
     if not callable(found):
         raise Unloadable(f"{where} is not callable: it is {_an(type(found).__name__)}")
-    if adapter is not None:
-        table = adapter if isinstance(adapter, Mapping) else table_at(adapter)
-        return from_table(found, table, where if isinstance(adapter, Mapping) else str(adapter))
     if isinstance(found, type):
-        raise Unloadable(
-            f"{where} is a class; name a function or an instance of it made in the module, or say with --adapter how it is built"
-        )
+        raise Unloadable(f"{where} is a class; name an instance of it, or a function that {ADAPTS}")
     return _made(found, where)
 
 

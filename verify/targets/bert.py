@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
-from verify.adapt import Adapter, module
+from verify.adapt import Adapter, State, entries, layers, module, rows
 from verify.targets.multihead import MASKS
 
 # The adapters need no model of a hub.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
-EMBEDDING = {
-    "word_embeddings.weight": "E",
-    "token_type_embeddings.weight": "S",
-    "position_embeddings.weight": "P",
-    "LayerNorm.weight": "gamma",
-    "LayerNorm.bias": "beta",
-}
+
+def embedding(E: Tensor, S: Tensor, P: Tensor, gamma: Tensor, beta: Tensor) -> State:
+    """The weights of its embedding."""
+    tables = {"word_embeddings.weight": E, "token_type_embeddings.weight": S, "position_embeddings.weight": P}
+    return {**tables, "LayerNorm.weight": gamma, "LayerNorm.bias": beta}
 
 
 def embeddings() -> Adapter:
@@ -34,36 +31,21 @@ def embeddings() -> Adapter:
         made: Any = BertEmbeddings
         return made(BertConfig(**sizes, layer_norm_eps=eps, pad_token_id=None))  # type: ignore[no-any-return]  # not annotated
 
-    return module(build, EMBEDDING, "ids, seg, pos")
+    return module(build, embedding)
 
 
-ATTENTION = {
-    "attention.self.query.weight": "rows(W_q)",
-    "attention.self.query.bias": "b_q.flatten()",
-    "attention.self.key.weight": "rows(W_k)",
-    "attention.self.key.bias": "b_k.flatten()",
-    "attention.self.value.weight": "rows(W_v)",
-    "attention.self.value.bias": "b_v.flatten()",
-    "attention.output.dense.weight": "W_o.T",
-    "attention.output.dense.bias": "b_o",
-    "attention.output.LayerNorm.weight": "gamma_1",
-    "attention.output.LayerNorm.bias": "beta_1",
-}
-NETWORK = {
-    "intermediate.dense.weight": "W_1.T",
-    "intermediate.dense.bias": "b_1",
-    "output.dense.weight": "W_2.T",
-    "output.dense.bias": "b_2",
-    "output.LayerNorm.weight": "gamma_2",
-    "output.LayerNorm.bias": "beta_2",
-}
-LAYER = {**ATTENTION, **NETWORK}
-"""The weights of a layer."""
-
-
-def _stacked(prefix: str) -> dict[str, str]:
-    """Those of a stack: each letter has an axis of layers."""
-    return {f"{prefix}{{l}}.{name}": re.sub(r"\b(\w+_\w)\b", r"\1[l]", what) for name, what in LAYER.items()}
+def encoder_layer(**w: Tensor) -> State:
+    """The weights of a layer."""
+    made: dict[str, Tensor] = {}
+    for name in ("query", "key", "value"):
+        made[f"attention.self.{name}.weight"] = rows(w[f"W_{name[0]}"])
+        made[f"attention.self.{name}.bias"] = entries(w[f"b_{name[0]}"])
+    for name, letter in (("attention.output", "o"), ("intermediate", "1"), ("output", "2")):
+        made |= {f"{name}.dense.weight": w[f"W_{letter}"].T, f"{name}.dense.bias": w[f"b_{letter}"]}
+    for name, letter in (("attention.output", "1"), ("output", "2")):
+        norm = f"{name}.LayerNorm"
+        made |= {f"{norm}.weight": w[f"gamma_{letter}"], f"{norm}.bias": w[f"beta_{letter}"]}
+    return made
 
 
 def _config(backend: str, act: str, **sizes: Any) -> Any:
@@ -83,7 +65,9 @@ def layer(backend: str, act: str = "gelu") -> Adapter:
         made: Any = BertLayer
         return made(_config(backend, act, layer_norm_eps=eps, **sizes))  # type: ignore[no-any-return]  # not annotated
 
-    return module(build, LAYER, "x, attention_mask=mask", mask=MASKS[backend])
+    return module(
+        build, encoder_layer, lambda layer, x, mask: layer(x, attention_mask=mask), mask=MASKS[backend]
+    )
 
 
 def model(backend: str) -> Adapter:
@@ -97,12 +81,16 @@ def model(backend: str) -> Adapter:
         made: Any = BertModel
         return made(config, add_pooling_layer=False)  # type: ignore[no-any-return]  # it is not annotated
 
-    below = {
-        f"embeddings.{name}": re.sub(r"^(gamma|beta)$", r"\1_0", what) for name, what in EMBEDDING.items()
-    }
-    call = "input_ids=ids, token_type_ids=seg, position_ids=pos, attention_mask=mask"
-    pick = "out.last_hidden_state"
-    return module(build, {**below, **_stacked("encoder.layer.")}, call, mask="bool", pick=pick)
+    def weights(E: Tensor, S: Tensor, P: Tensor, gamma_0: Tensor, beta_0: Tensor, **letters: Tensor) -> State:
+        below = embedding(E, S, P, gamma_0, beta_0)
+        stack = layers("encoder.layer.{}.", encoder_layer, letters)
+        return {**{f"embeddings.{name}": value for name, value in below.items()}, **stack}
+
+    def call(bert: nn.Module, ids: Tensor, seg: Tensor, pos: Tensor, mask: Tensor | None) -> Any:
+        found = bert(input_ids=ids, token_type_ids=seg, position_ids=pos, attention_mask=mask)
+        return found.last_hidden_state
+
+    return module(build, weights, call, mask="bool")
 
 
 def pooler() -> Adapter:
@@ -113,4 +101,4 @@ def pooler() -> Adapter:
         made: Any = BertPooler
         return made(_config("eager", "gelu", hidden_size=d_model))  # type: ignore[no-any-return]  # it is not annotated
 
-    return module(build, {"dense.weight": "W.T", "dense.bias": "b"}, "x")
+    return module(build, lambda W, b: {"dense.weight": W.T, "dense.bias": b})

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from verify.adapt import Adapter, module
+from verify.adapt import Adapter, State, module
 from verify.targets.objectives import by_member
 
 # The adapters need no model of a hub.
@@ -19,7 +19,11 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 Adapted = Callable[..., Any]
-CLASSES = {"classifier.weight": "W.T", "classifier.bias": "b"}
+
+
+def classifier(W: Tensor, b: Tensor) -> State:
+    """The weights of a model's last layer."""
+    return {"classifier.weight": W.T, "classifier.bias": b}
 
 
 class Given(nn.Module):
@@ -39,34 +43,6 @@ class AsGiven(nn.Module):
     def forward(self, *logits: Tensor) -> Any:
         """The logits."""
         return logits if len(logits) > 1 else logits[0]
-
-
-class Probabilities(nn.Module):
-    """A head's logits, and their softmax before them."""
-
-    def __init__(self, head: nn.Module) -> None:
-        super().__init__()
-        self.head = head
-
-    def forward(self, u: Tensor) -> tuple[Tensor, Tensor]:
-        """Probabilities and logits."""
-        logits = self.head(u)
-        return torch.softmax(logits, -1), logits
-
-
-class Spans(nn.Module):
-    """A model's logits of beginnings and ends, and beside them the probability of each span."""
-
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Both logits, and the probabilities."""
-        found = self.model(x)
-        s, t = found.start_logits, found.end_logits
-        pairs = torch.softmax(s, -1).unsqueeze(-1) * torch.softmax(t, -1).unsqueeze(-2)
-        return s, t, pairs.triu()
 
 
 def _model(name: str, d: int = 1, K: int = 2, V: int = 1, **more: Any) -> Any:
@@ -92,7 +68,7 @@ def _model(name: str, d: int = 1, K: int = 2, V: int = 1, **more: Any) -> Any:
 
 def linear() -> Adapter:
     """``nn.Linear``."""
-    return module(nn.Linear, {"weight": "W.T", "bias": "b"}, arguments="d, K", batch=None)
+    return module(lambda d, K: nn.Linear(d, K), lambda W, b: {"weight": W.T, "bias": b}, batch=None)
 
 
 def sequence_classification() -> Adapter:
@@ -101,17 +77,19 @@ def sequence_classification() -> Adapter:
     def build(d: int, K: int) -> nn.Module:
         return _model("BertForSequenceClassification", d, K)  # type: ignore[no-any-return]
 
-    return module(build, CLASSES, "u", pick="out.logits")
+    return module(build, classifier, lambda model, u: model(u).logits)
 
 
 def next_sentence_prediction() -> Adapter:
     """What ``BertForNextSentencePrediction`` makes of the pooler's row, and its softmax."""
 
     def build(d: int) -> nn.Module:
-        return Probabilities(_model("BertForNextSentencePrediction", d).cls)
+        return _model("BertForNextSentencePrediction", d).cls  # type: ignore[no-any-return]
 
-    weights = {"head.seq_relationship.weight": "W.T", "head.seq_relationship.bias": "b"}
-    return module(build, weights, "u", pick="out")
+    def weights(W: Tensor, b: Tensor) -> State:
+        return {"seq_relationship.weight": W.T, "seq_relationship.bias": b}
+
+    return module(build, weights, pick=lambda logits: (torch.softmax(logits, -1), logits))
 
 
 def token_classification() -> Adapter:
@@ -120,17 +98,24 @@ def token_classification() -> Adapter:
     def build(d: int, K: int) -> nn.Module:
         return _model("BertForTokenClassification", d, K)  # type: ignore[no-any-return]
 
-    return module(build, CLASSES, "x", pick="out.logits")
+    return module(build, classifier, lambda model, x: model(x).logits)
 
 
 def question_answering() -> Adapter:
     """What ``BertForQuestionAnswering`` makes of the rows, with biases 0; the probabilities beside it."""
 
     def build(d: int) -> nn.Module:
-        return Spans(_model("BertForQuestionAnswering", d))
+        return _model("BertForQuestionAnswering", d)  # type: ignore[no-any-return]
 
-    weights = {"model.qa_outputs.weight": "stack((w_s, w_e))", "model.qa_outputs.bias": 0}
-    return module(build, weights, "x", pick="out")
+    def weights(w_s: Tensor, w_e: Tensor) -> State:
+        return {"qa_outputs.weight": torch.stack((w_s, w_e)), "qa_outputs.bias": 0}
+
+    def call(model: nn.Module, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        found = model(x)
+        s, t = found.start_logits, found.end_logits
+        return s, t, (torch.softmax(s, -1).unsqueeze(-1) * torch.softmax(t, -1).unsqueeze(-2)).triu()
+
+    return module(build, weights, call)
 
 
 def masked_words(hidden_act: str) -> Adapter:
@@ -140,15 +125,12 @@ def masked_words(hidden_act: str) -> Adapter:
         model = _model("BertForMaskedLM", d, V=V, layer_norm_eps=eps, hidden_act=hidden_act)
         return model.cls.predictions  # type: ignore[no-any-return]
 
-    weights = {
-        "transform.dense.weight": "W.T",
-        "transform.dense.bias": "b",
-        "transform.LayerNorm.weight": "gamma",
-        "transform.LayerNorm.bias": "beta",
-        "decoder.weight": "E",
-        "bias": "b_V",
-    }
-    return module(build, weights, "x", pick="out")
+    def weights(W: Tensor, b: Tensor, gamma: Tensor, beta: Tensor, E: Tensor, b_V: Tensor) -> State:
+        dense = {"transform.dense.weight": W.T, "transform.dense.bias": b}
+        norm = {"transform.LayerNorm.weight": gamma, "transform.LayerNorm.bias": beta}
+        return {**dense, **norm, "decoder.weight": E, "bias": b_V}
+
+    return module(build, weights)
 
 
 # Losses -------------------------------------------------------------------------------------------------------------------

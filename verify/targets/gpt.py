@@ -4,30 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
-from verify.adapt import Adapter, module
-
-WEIGHTS, BIASES = "cat(rows(W_q), rows(W_k), rows(W_v))", "cat(b_q.flatten(), b_k.flatten(), b_v.flatten())"
-"""One linear layer that makes queries, keys and values of all heads."""
+from verify.adapt import Adapter, State, causal, entries, module, rows
+from verify.targets.multihead import packed_biased
 
 
 def torch_causal(need_weights: bool) -> Adapter:
     """``nn.MultiheadAttention`` with ``is_causal`` and the mask that it asks for beside it."""
-    weights = {
-        "in_proj_weight": WEIGHTS,
-        "in_proj_bias": BIASES,
-        "out_proj.weight": "W_o.T",
-        "out_proj.bias": "b_o",
-    }
-    call = f"x, x, x, attn_mask=~causal(n), is_causal=True, need_weights={need_weights}"
-    return module(
-        lambda d_model, h: nn.MultiheadAttention(d_model, h, batch_first=True),
-        weights,
-        call,
-        pick="out[0]",
-        train=True,
-    )
+
+    def build(d_model: int, h: int) -> nn.Module:
+        return nn.MultiheadAttention(d_model, h, batch_first=True)
+
+    def call(attend: nn.Module, x: Tensor, n: int) -> Any:
+        later = ~causal(n, device=x.device)
+        return attend(x, x, x, attn_mask=later, is_causal=True, need_weights=need_weights)
+
+    return module(build, packed_biased, call, train=True)
 
 
 def gpt2(backend: str) -> Adapter:
@@ -41,16 +35,19 @@ def gpt2(backend: str) -> Adapter:
         made: Any = GPT2Attention
         return made(config)  # type: ignore[no-any-return]  # it is not annotated
 
-    weights = {
-        "c_attn.weight": f"{WEIGHTS}.T",
-        "c_attn.bias": BIASES,
-        "c_proj.weight": "W_o",
-        "c_proj.bias": "b_o",
-    }
-    fill = "x.new_zeros(n, n).masked_fill(~causal(n), lowest(x))"
-    own = "x.contiguous()"  # its linear layers view what they are given
-    call = f"{own}, attention_mask={fill}" if backend == "eager" else own
-    return module(build, weights, call, pick="out[0]")
+    def weights(W_o: Tensor, b_o: Tensor, **w: Tensor) -> State:
+        inward = rows(w["W_q"], w["W_k"], w["W_v"]).T, entries(w["b_q"], w["b_k"], w["b_v"])
+        outward = {"c_proj.weight": W_o, "c_proj.bias": b_o}
+        return {"c_attn.weight": inward[0], "c_attn.bias": inward[1], **outward}
+
+    def call(attend: nn.Module, x: Tensor, n: int) -> Any:
+        x = x.contiguous()  # its linear layers view what they are given
+        if backend != "eager":
+            return attend(x)
+        later = ~causal(n, device=x.device)
+        return attend(x, attention_mask=x.new_zeros(n, n).masked_fill(later, torch.finfo(x.dtype).min))
+
+    return module(build, weights, call)
 
 
 def xtransformers(flash: bool) -> Adapter:
@@ -62,10 +59,14 @@ def xtransformers(flash: bool) -> Adapter:
         made: nn.Module = Attention(d_model + 1, **sizes, causal=True, flash=flash, project_out=True)
         return made
 
-    pairs = {"to_q": ("W_q", "b_q"), "to_k": ("W_k", "b_k"), "to_v": ("W_v", "b_v")}
-    weights = {
-        f"{name}.weight": f"rows(cat({W}, {b}.unsqueeze(-2), dim=-2))" for name, (W, b) in pairs.items()
-    }
-    weights["to_out.weight"] = "cat(W_o.T, W_o.T[:1] * 0)"
-    call = "cat(x, x[..., :1] * 0 + 1, dim=-1)"
-    return module(build, weights, call, pick="out[..., :-1] + b_o")
+    def weights(W_o: Tensor, **w: Tensor) -> State:
+        made = {"to_out.weight": torch.cat((W_o.T, torch.zeros_like(W_o.T[:1])))}
+        for name in "qkv":
+            made[f"to_{name}.weight"] = rows(torch.cat((w[f"W_{name}"], w[f"b_{name}"].unsqueeze(-2)), -2))
+        return made
+
+    def call(attend: nn.Module, x: Tensor, b_o: Tensor) -> Any:
+        ones = torch.ones_like(x[..., :1])
+        return attend(torch.cat((x, ones), -1))[..., :-1] + b_o
+
+    return module(build, weights, call)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,8 +22,11 @@ Adapted = Callable[..., Any]
 def _attend(forward: Callable[..., Any], mask: str) -> Adapter:
     owner = torch.nn.Module().eval()
     owner.is_causal = False  # type: ignore[assignment]
-    pick = "out[0].transpose(1, 2)"
-    return function(partial(forward, owner), "q, k, v, mask", mask=mask, heads_axis=1, pick=pick)
+
+    def call(attend: Callable[..., Any], q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Any:
+        return attend(owner, q, k, v, mask)[0].transpose(1, 2)
+
+    return function(forward, call, mask=mask, heads_axis=1)
 
 
 def sdpa() -> Adapter:
@@ -68,23 +70,25 @@ def convnext() -> Adapter:
     """ConvNeXt's layer normalisation of (batch, channels, height, width), each vector as one pixel."""
     from transformers.models.convnext.modeling_convnext import ConvNextLayerNorm
 
-    arguments = "d, eps=eps, data_format='channels_first'"
-    weights, call = {"weight": "gamma", "bias": "beta"}, "x[:, :, None, None]"
-    return module(ConvNextLayerNorm, weights, call, arguments=arguments, pick="out[:, :, 0, 0]")
+    return module(
+        lambda d, eps: ConvNextLayerNorm(d, eps=eps, data_format="channels_first"),  # type: ignore[no-untyped-call]
+        lambda gamma, beta: {"weight": gamma, "bias": beta},
+        lambda norm, x: norm(x[:, :, None, None])[:, :, 0, 0],
+    )
 
 
 def llama_rms_norm() -> Adapter:
     """LLaMA's ``LlamaRMSNorm`` with the gain put in as its parameter."""
     from transformers.models.llama.modeling_llama import LlamaRMSNorm
 
-    return module(LlamaRMSNorm, {"weight": "gamma"}, arguments="d, eps", batch=None)
+    return module(lambda d, eps: LlamaRMSNorm(d, eps), lambda gamma: {"weight": gamma}, batch=None)
 
 
 def t5_layer_norm() -> Adapter:
     """T5's ``T5LayerNorm``, which subtracts no mean and has no bias; the gain is put in as its parameter."""
     from transformers.models.t5.modeling_t5 import T5LayerNorm
 
-    return module(T5LayerNorm, {"weight": "gamma"}, arguments="d, eps", batch=None)
+    return module(lambda d, eps: T5LayerNorm(d, eps), lambda gamma: {"weight": gamma}, batch=None)  # type: ignore[no-untyped-call]
 
 
 class _Words(SimpleNamespace):

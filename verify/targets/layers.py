@@ -2,51 +2,44 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
-import torch
 from torch import Tensor, nn
 
-from verify.adapt import Adapter, module
-from verify.targets.multihead import PACKED
-
-Weights = dict[str, str | int]
+from verify.adapt import Adapter, State, causal, layers, module
+from verify.targets.multihead import packed
 
 
-def _attention(name: str, letter: str) -> Weights:
-    made = {key: re.sub("W_", f"{letter}_", str(what)) for key, what in PACKED.items() if key != "*bias"}
-    return {**{f"{name}.{key}": what for key, what in made.items()}, f"{name}*bias": 0}
+def _attend(name: str, letter: str, w: Mapping[str, Tensor]) -> State:
+    made = packed(*(w[f"{letter}_{each}"] for each in "qkvo"))
+    return {f"{name}.{key}": what for key, what in made.items() if key != "*bias"} | {f"{name}*bias": 0}
 
 
-def _norm(name: int, letter: int) -> Weights:
-    return {f"norm{name}.weight": f"gamma_{letter}", f"norm{name}.bias": f"beta_{letter}"}
+def _norm(name: int, letter: int, w: Mapping[str, Tensor]) -> State:
+    return {f"norm{name}.weight": w[f"gamma_{letter}"], f"norm{name}.bias": w[f"beta_{letter}"]}
 
 
-def _network(first: int) -> Weights:
-    made: Weights = {}
-    for name, letter in ((1, first), (2, first + 1)):
-        made |= {f"linear{name}.weight": f"W_{letter}.T", f"linear{name}.bias": f"b_{letter}"}
-    return made
+def _network(first: int, w: Mapping[str, Tensor]) -> State:
+    inward = {"linear1.weight": w[f"W_{first}"].T, "linear1.bias": w[f"b_{first}"]}
+    return inward | {"linear2.weight": w[f"W_{first + 1}"].T, "linear2.bias": w[f"b_{first + 1}"]}
 
 
-ENCODER = {**_attention("self_attn", "W"), **_norm(1, 1), **_network(1), **_norm(2, 2)}
-DECODER = {
-    **_attention("self_attn", "W"), **_norm(1, 1), **_attention("multihead_attn", "C"), **_norm(2, 2), **_network(1),
-    **_norm(3, 3),
-}  # fmt: skip
-LATER_DECODER = {
-    **_attention("self_attn", "U"), **_norm(1, 3), **_attention("multihead_attn", "C"), **_norm(2, 4), **_network(3),
-    **_norm(3, 5),
-}  # fmt: skip
-"""The weights of a layer; those of attention have no biases. The last as the letters are where an encoder stands before it."""
+def encoder_layer(**w: Tensor) -> State:
+    """The weights of a layer; those of attention have no biases."""
+    return {**_attend("self_attn", "W", w), **_norm(1, 1, w), **_network(1, w), **_norm(2, 2, w)}
 
 
-def _layers(weights: Weights, stack: str = "layers") -> Weights:
-    """The weights of a stack: each letter has an axis of layers."""
-    return {
-        f"{stack}.{{l}}.{name}": re.sub(r"\b(\w+_\w)\b", r"\1[l]", what) if isinstance(what, str) else what
-        for name, what in weights.items()
-    }
+def decoder_layer(own: str = "W", first: int = 1, network: int = 1, **w: Tensor) -> State:
+    """The same of a layer that attends to an encoder, too; its letters as they are where no encoder stands before it."""
+    norms = {**_norm(1, first, w), **_norm(2, first + 1, w), **_norm(3, first + 2, w)}
+    attends = {**_attend("self_attn", own, w), **_attend("multihead_attn", "C", w)}
+    return {**attends, **norms, **_network(network, w)}
+
+
+def _stacked(layer: Callable[..., State]) -> Callable[..., State]:
+    return lambda **letters: layers("layers.{}.", layer, letters)
 
 
 def encoder(
@@ -55,75 +48,68 @@ def encoder(
     """``nn.TransformerEncoderLayer``, or ``nn.TransformerEncoder`` of such; without gradients it takes the fast path."""
 
     def layer(d_model: int, h: int, d_ff: int, eps: float) -> nn.Module:
-        how = {"layer_norm_eps": eps, "batch_first": True, "norm_first": norm_first}
-        return nn.TransformerEncoderLayer(d_model, h, d_ff, 0.0, **how)  # type: ignore[arg-type]
+        how: Any = {"layer_norm_eps": eps, "batch_first": True, "norm_first": norm_first}
+        return nn.TransformerEncoderLayer(d_model, h, d_ff, 0.0, **how)
 
     def stack(d_model: int, h: int, d_ff: int, eps: float, L: int) -> nn.Module:
         return nn.TransformerEncoder(layer(d_model, h, d_ff, eps), L, enable_nested_tensor=False)  # type: ignore[arg-type]
 
-    how = {"mask": "drop heads", "train": training, "grad": gradients}
+    how: Any = {"mask": "drop heads", "train": training, "grad": gradients}
     if stacked:
-        return module(stack, _layers(ENCODER), "x, mask=mask", **how)  # type: ignore[arg-type]
-    return module(layer, ENCODER, "x, src_mask=mask", **how)  # type: ignore[arg-type]
+        return module(stack, _stacked(encoder_layer), lambda encode, x, mask: encode(x, mask=mask), **how)
+    return module(layer, encoder_layer, lambda encode, x, mask: encode(x, src_mask=mask), **how)
 
 
 def decoder(stacked: bool, training: bool = False, norm_first: bool = False) -> Adapter:
     """``nn.TransformerDecoderLayer``, or ``nn.TransformerDecoder`` of such, given the causal mask."""
 
     def layer(d_model: int, h: int, d_ff: int, eps: float) -> nn.Module:
-        how = {"layer_norm_eps": eps, "batch_first": True, "norm_first": norm_first}
-        return nn.TransformerDecoderLayer(d_model, h, d_ff, 0.0, **how)  # type: ignore[arg-type]
+        how: Any = {"layer_norm_eps": eps, "batch_first": True, "norm_first": norm_first}
+        return nn.TransformerDecoderLayer(d_model, h, d_ff, 0.0, **how)
 
     def stack(d_model: int, h: int, d_ff: int, eps: float, L: int) -> nn.Module:
         return nn.TransformerDecoder(layer(d_model, h, d_ff, eps), L)  # type: ignore[arg-type]
 
-    weights, build = (_layers(DECODER), stack) if stacked else (DECODER, layer)
-    call = "y, x, tgt_mask=~causal(m), memory_mask=mask"
+    def call(decode: nn.Module, x: Tensor, y: Tensor, mask: Tensor | None, m: int) -> Any:
+        return decode(y, x, tgt_mask=~causal(m, device=y.device), memory_mask=mask)
+
+    weights, build = (_stacked(decoder_layer), stack) if stacked else (decoder_layer, layer)
     return module(build, weights, call, mask="drop heads", train=training)
 
 
-class Translator(nn.Module):
-    """``nn.Transformer`` between embeddings that are also its output layer, which are ours, as are positions."""
+def _embed(ids: Tensor, E: Tensor) -> Tensor:
+    """Embeddings times √d_model, and positions."""
+    from impl.embedding import token
+    from impl.positional import sinusoidal
 
-    def __init__(
-        self, V: int, d_model: int, h: int, d_ff: int, L: int, eps: float, training: bool, nested: bool
-    ) -> None:
-        super().__init__()
-        how = {"layer_norm_eps": eps, "batch_first": True}
-        first = nn.TransformerEncoderLayer(d_model, h, d_ff, 0.0, **how)  # type: ignore[arg-type]
-        second = nn.TransformerDecoderLayer(d_model, h, d_ff, 0.0, **how)  # type: ignore[arg-type]
-        # Whether it takes the fast path is decided as it is made, when its layers are in evaluation or not.
-        encoder = nn.TransformerEncoder(first, L, enable_nested_tensor=nested).train(training)
-        decoder = nn.TransformerDecoder(second, L)
-        self.inner = nn.Transformer(
-            d_model, h, custom_encoder=encoder, custom_decoder=decoder, batch_first=True
-        )
-        self.E = nn.Parameter(torch.zeros(V, d_model))
-
-    def embedded(self, ids: Tensor) -> Tensor:
-        """Embeddings times √d_model, and positions."""
-        from impl.embedding import token
-        from impl.positional import sinusoidal
-
-        n, d = ids.shape[-1], self.E.shape[-1]
-        x: Tensor = token(ids, self.E) * d**0.5
-        return x + sinusoidal(n, d, dtype=self.E.dtype, device=self.E.device)
-
-    def forward(self, s: Tensor, t: Tensor, later: Tensor, padding: Tensor | None) -> Tensor:
-        """The probabilities of every next word."""
-        hidden = {"src_key_padding_mask": padding, "memory_key_padding_mask": padding}
-        y = self.inner(self.embedded(s), self.embedded(t), tgt_mask=later, **hidden)
-        P: Tensor = (y @ self.E.mT).softmax(-1)
-        return P
+    n, d = ids.shape[-1], E.shape[-1]
+    x: Tensor = token(ids, E) * d**0.5
+    return x + sinusoidal(n, d, dtype=E.dtype, device=E.device)
 
 
 def transformer(training: bool = True, nested: bool = False) -> Adapter:
-    """``nn.Transformer`` of both stacks, without its last normalizations; embeddings and output are ours beside it.
+    """``nn.Transformer`` of both stacks, without its last normalizations; embeddings, positions and output are ours beside it.
 
     Not in training it is called without gradients, and takes the fast path, there with ``nested`` tensors or with a mask.
     """
-    weights = {"E": "E", **_layers(ENCODER, "inner.encoder.layers")}
-    weights |= _layers(LATER_DECODER, "inner.decoder.layers")
-    arguments = f"V, d_model, h, d_ff, L, eps, {training}, {nested}"
-    call = "s, t, ~causal(m), mask"
-    return module(Translator, weights, call, arguments=arguments, mask="drop", train=training, grad=training)
+
+    def build(d_model: int, h: int, d_ff: int, L: int, eps: float) -> nn.Module:
+        how: Any = {"layer_norm_eps": eps, "batch_first": True}
+        first = nn.TransformerEncoderLayer(d_model, h, d_ff, 0.0, **how)
+        second = nn.TransformerDecoderLayer(d_model, h, d_ff, 0.0, **how)
+        # Whether it takes the fast path is decided as it is made, when its layers are in evaluation or not.
+        encoder = nn.TransformerEncoder(first, L, enable_nested_tensor=nested).train(training)
+        stacks: Any = {"custom_encoder": encoder, "custom_decoder": nn.TransformerDecoder(second, L)}
+        return nn.Transformer(d_model, h, **stacks, batch_first=True)
+
+    def weights(E: Tensor, **letters: Tensor) -> State:
+        later = partial(decoder_layer, "U", 3, 3)
+        encoder = layers("encoder.layers.{}.", encoder_layer, letters)
+        return {**encoder, **layers("decoder.layers.{}.", later, letters)}
+
+    def call(translate: nn.Module, s: Tensor, t: Tensor, E: Tensor, mask: Tensor | None, m: int) -> Tensor:
+        hidden = {"src_key_padding_mask": mask, "memory_key_padding_mask": mask}
+        y: Tensor = translate(_embed(s, E), _embed(t, E), tgt_mask=~causal(m, device=t.device), **hidden)
+        return (y @ E.mT).softmax(-1)
+
+    return module(build, weights, call, mask="drop", train=training, grad=training)

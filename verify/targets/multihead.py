@@ -5,26 +5,24 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
-from verify.adapt import Adapter, module
+from verify.adapt import Adapter, State, entries, module, rows
 
 # The adapters need no model of a hub.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
-PACKED = {
-    "in_proj_weight": "cat(rows(W_q), rows(W_k), rows(W_v))",
-    "out_proj.weight": "W_o.T",
-    "*bias": 0,
-}
-"""The weights of ``nn.MultiheadAttention``; its biases are 0."""
-PACKED_BIASED = {
-    **{name: of for name, of in PACKED.items() if name != "*bias"},
-    "in_proj_bias": "cat(b_q.flatten(), b_k.flatten(), b_v.flatten())",
-    "out_proj.bias": "b_o",
-}
-"""The same with biases."""
+
+def packed(W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor) -> State:
+    """The weights of ``nn.MultiheadAttention``; its biases are 0."""
+    return {"in_proj_weight": rows(W_q, W_k, W_v), "out_proj.weight": W_o.T, "*bias": 0}
+
+
+def packed_biased(b_q: Tensor, b_k: Tensor, b_v: Tensor, b_o: Tensor, **weights: Tensor) -> State:
+    """The same with biases."""
+    return {**packed(**weights), "in_proj_bias": entries(b_q, b_k, b_v), "out_proj.bias": b_o}
 
 
 def _torch(d_model: int, h: int) -> nn.Module:
@@ -33,8 +31,11 @@ def _torch(d_model: int, h: int) -> nn.Module:
 
 def torch_multi_head(training: bool, biased: bool = False) -> Adapter:
     """``nn.MultiheadAttention``: in training it computes weights, in evaluation it goes to the fused kernel."""
-    call = f"x, y, y, attn_mask=mask, need_weights={training}"
-    return module(_torch, PACKED_BIASED if biased else PACKED, call, mask="drop heads", train=training)
+
+    def call(attend: nn.Module, x: Tensor, y: Tensor, mask: Tensor | None) -> Any:
+        return attend(x, y, y, attn_mask=mask, need_weights=training)
+
+    return module(_torch, packed_biased if biased else packed, call, mask="drop heads", train=training)
 
 
 def torch_fast_path() -> Adapter:
@@ -42,24 +43,29 @@ def torch_fast_path() -> Adapter:
 
     Queries and keys are one sequence [x; y] there; the mask lets x look at y alone (what y gets is thrown away).
     """
-    one = "cat(x, y, dim=1)"
-    call = f"{one}, {one}, {one}, attn_mask=mask, need_weights=False"
-    return module(_torch, PACKED, call, mask="joined drop heads", pick="out[0][:, :n]", grad=False)
+
+    def call(attend: nn.Module, x: Tensor, y: Tensor, mask: Tensor | None, n: int) -> Any:
+        one = torch.cat((x, y), 1)
+        return attend(one, one, one, attn_mask=mask, need_weights=False)[0][:, :n]
+
+    return module(_torch, packed, call, mask="joined drop heads", grad=False)
 
 
 # transformers ---------------------------------------------------------------------------------------------------------------
 
-SEPARATE = {"query.weight": "rows(W_q)", "key.weight": "rows(W_k)", "value.weight": "rows(W_v)", "*bias": 0}
-"""The weights of BERT's attention; its biases are 0. The product with W_o is what its output layer begins with."""
-SEPARATE_BIASED = {
-    **{name: of for name, of in SEPARATE.items() if name != "*bias"},
-    "query.bias": "b_q.flatten()",
-    "key.bias": "b_k.flatten()",
-    "value.bias": "b_v.flatten()",
-}
-"""The same with biases."""
 MASKS = {"eager": "additive=min b1nm", "sdpa": "b1nm"}
 """Masks as transformers makes them: finfo.min where nothing is seen, or booleans for the fused kernel; for all heads."""
+
+
+def separate(W_q: Tensor, W_k: Tensor, W_v: Tensor) -> State:
+    """The weights of BERT's attention; its biases are 0. The product with W_o is what its output layer begins with."""
+    return {"query.weight": rows(W_q), "key.weight": rows(W_k), "value.weight": rows(W_v), "*bias": 0}
+
+
+def separate_biased(b_q: Tensor, b_k: Tensor, b_v: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> State:
+    """The same with biases."""
+    biases = {"query.bias": entries(b_q), "key.bias": entries(b_k), "value.bias": entries(b_v)}
+    return {**separate(W_q, W_k, W_v), **biases}
 
 
 def _config(backend: str, width: int, heads: int) -> Any:
@@ -74,22 +80,26 @@ def bert_self(backend: str, biased: bool = False) -> Adapter:
     """``BertSelfAttention`` of the one sequence [x; y]."""
     from transformers.models.bert.modeling_bert import BertSelfAttention
 
-    mask, call = f"joined {MASKS[backend]}", "cat(x, y, dim=1), attention_mask=mask"
-    pick = "out[0][:, :n] @ W_o" + (" + b_o" if biased else "")
-
     def build(d_model: int, h: int) -> nn.Module:
         return BertSelfAttention(_config(backend, d_model, h))  # type: ignore[no-untyped-call]
 
-    return module(build, SEPARATE_BIASED if biased else SEPARATE, call, mask=mask, pick=pick)
+    def call(attend: nn.Module, x: Tensor, y: Tensor, mask: Tensor | None, n: int) -> Any:
+        return attend(torch.cat((x, y), 1), attention_mask=mask)[0][:, :n]
+
+    mask = f"joined {MASKS[backend]}"
+    if biased:
+        return module(build, separate_biased, call, mask=mask, pick=lambda out, W_o, b_o: out @ W_o + b_o)
+    return module(build, separate, call, mask=mask, pick=lambda out, W_o: out @ W_o)
 
 
 def bert_cross(backend: str) -> Adapter:
     """``BertCrossAttention``."""
     from transformers.models.bert.modeling_bert import BertCrossAttention
 
-    mask, call, pick = MASKS[backend], "x, y, attention_mask=mask", "out[0] @ W_o"
-
     def build(d_model: int, h: int) -> nn.Module:
         return BertCrossAttention(_config(backend, d_model, h))  # type: ignore[no-untyped-call]
 
-    return module(build, SEPARATE, call, mask=mask, pick=pick)
+    def call(attend: nn.Module, x: Tensor, y: Tensor, mask: Tensor | None, W_o: Tensor) -> Any:
+        return attend(x, y, attention_mask=mask)[0] @ W_o
+
+    return module(build, separate, call, mask=MASKS[backend])

@@ -8,10 +8,9 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
-from verify.adapt import Adapter, module
-from verify.targets.flattening import called, hollow
+from verify.adapt import Adapter, State, module
 
 Adapted = Callable[..., Any]
 
@@ -21,11 +20,7 @@ Adapted = Callable[..., Any]
 
 def vecdot() -> Adapted:
     """``torch.linalg.vecdot``."""
-
-    def dot(x: Tensor, y: Tensor) -> Tensor:
-        return torch.linalg.vecdot(x, y)  # type: ignore[no-any-return]
-
-    return dot
+    return lambda x, y: torch.linalg.vecdot(x, y)
 
 
 def one_by_one(name: str) -> Adapted:
@@ -43,57 +38,38 @@ def one_by_one(name: str) -> Adapted:
 
 def cosine_similarity() -> Adapted:
     """``F.cosine_similarity`` over the last dimension."""
-
-    def cosine(x: Tensor, y: Tensor) -> Tensor:
-        return F.cosine_similarity(x, y, -1)
-
-    return cosine
+    return lambda x, y: F.cosine_similarity(x, y, -1)
 
 
 def cosine_scores() -> Adapted:
     """``F.cosine_similarity`` of every query with every key."""
-
-    def cosine(q: Tensor, k: Tensor) -> Tensor:
-        return F.cosine_similarity(q.unsqueeze(-2), k.unsqueeze(-3), -1)
-
-    return cosine
+    return lambda q, k: F.cosine_similarity(q.unsqueeze(-2), k.unsqueeze(-3), -1)
 
 
 def embedding() -> Adapted:
     """``F.embedding``."""
-
-    def token(ids: Tensor, E: Tensor) -> Tensor:
-        return F.embedding(ids, E)
-
-    return token
+    return lambda ids, E: F.embedding(ids, E)
 
 
 def embedding_module() -> Adapter:
     """``nn.Embedding`` with the table put in as its parameter."""
-    return module(torch.nn.Embedding, {"weight": "E"}, arguments="V, d", batch=None)
+    return module(lambda V, d: nn.Embedding(V, d), lambda E: {"weight": E}, batch=None)
 
 
-def embedding_padded(place: int) -> Adapted:
+def embedding_padded(place: int) -> Adapter:
     """``nn.Embedding`` with ``padding_idx``, whose row of the table is 0, as the module initialises it."""
 
-    def token(ids: Tensor, E: Tensor) -> Tensor:
+    def weights(E: Tensor) -> State:
         at_padding = torch.arange(E.shape[0], device=E.device).unsqueeze(-1) == place
         # The row's value goes, its gradient would come: it is the module that must not pass one.
-        table = E - torch.where(at_padding, E, 0.0).detach()
-        V, d = E.shape
-        made = hollow(lambda: torch.nn.Embedding(V, d, padding_idx=place))
-        return called(made, {"weight": table}, ids)  # type: ignore[no-any-return]
+        return {"weight": E - torch.where(at_padding, E, 0.0).detach()}
 
-    return token
+    return module(lambda V, d: nn.Embedding(V, d, padding_idx=place), weights, batch=None)
 
 
 def matmul() -> Adapted:
     """``q @ kᵀ``."""
-
-    def dot(q: Tensor, k: Tensor) -> Tensor:
-        return torch.matmul(q, k.mT)
-
-    return dot
+    return lambda q, k: torch.matmul(q, k.mT)
 
 
 def baddbmm() -> Adapted:
@@ -110,9 +86,15 @@ def baddbmm() -> Adapted:
 
 def bilinear() -> Adapter:
     """``nn.Bilinear`` with one output, of every query with every key."""
-    call = "q.unsqueeze(-2).expand(-1, n, m, d_q), k.unsqueeze(-3).expand(-1, n, m, d_k)"
-    arguments, weights = "d_q, d_k, 1, bias=False", {"weight": "W.unsqueeze(0)"}
-    return module(torch.nn.Bilinear, weights, call, arguments=arguments, pick="out.squeeze(-1)")
+
+    def score(layer: nn.Module, q: Tensor, k: Tensor, n: int, m: int) -> Any:
+        return layer(q.unsqueeze(-2).expand(-1, n, m, -1), k.unsqueeze(-3).expand(-1, n, m, -1)).squeeze(-1)
+
+    build, weights = (
+        lambda d_q, d_k: nn.Bilinear(d_q, d_k, 1, bias=False),
+        lambda W: {"weight": W.unsqueeze(0)},
+    )
+    return module(build, weights, score)
 
 
 # Attention ------------------------------------------------------------------------------------------------------------------
@@ -120,29 +102,17 @@ def bilinear() -> Adapter:
 
 def softmax() -> Adapted:
     """``torch.softmax`` of scores whose masked entries are −∞."""
-
-    def masked(s: Tensor, mask: Tensor | None = None) -> Tensor:
-        return torch.softmax(s if mask is None else s.masked_fill(~mask, -math.inf), -1)
-
-    return masked
+    return lambda s, mask=None: torch.softmax(s if mask is None else s.masked_fill(~mask, -math.inf), -1)
 
 
 def attention() -> Adapted:
     """``F.scaled_dot_product_attention`` with a boolean mask."""
-
-    def scaled_dot_product(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
-        return F.scaled_dot_product_attention(q, k, v, mask)
-
-    return scaled_dot_product
+    return lambda q, k, v, mask=None: F.scaled_dot_product_attention(q, k, v, mask)
 
 
 def causal() -> Adapted:
     """``F.scaled_dot_product_attention`` with ``is_causal``."""
-
-    def causal_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-
-    return causal_attention
+    return lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
 # Normalisation, objectives ----------------------------------------------------------------------------------------------------
@@ -150,30 +120,24 @@ def causal() -> Adapted:
 
 def layer_norm() -> Adapted:
     """``F.layer_norm`` over the last dimension."""
-
-    def normalised(x: Tensor, gamma: Tensor, beta: Tensor, eps: float) -> Tensor:
-        return F.layer_norm(x, gamma.shape, gamma, beta, eps)
-
-    return normalised
+    return lambda x, gamma, beta, eps: F.layer_norm(x, gamma.shape, gamma, beta, eps)
 
 
 def layer_norm_module() -> Adapter:
     """``nn.LayerNorm`` with gain and bias put in as its parameters."""
-    return module(torch.nn.LayerNorm, {"weight": "gamma", "bias": "beta"}, arguments="d, eps", batch=None)
+    return module(
+        lambda d, eps: nn.LayerNorm(d, eps), lambda gamma, beta: {"weight": gamma, "bias": beta}, batch=None
+    )
 
 
 def rms_norm() -> Adapted:
     """``F.rms_norm`` over the last dimension."""
-
-    def normalised(x: Tensor, gamma: Tensor, eps: float) -> Tensor:
-        return F.rms_norm(x, gamma.shape, gamma, eps)
-
-    return normalised
+    return lambda x, gamma, eps: F.rms_norm(x, gamma.shape, gamma, eps)
 
 
 def rms_norm_module() -> Adapter:
     """``nn.RMSNorm`` with the gain put in as its parameter."""
-    return module(torch.nn.RMSNorm, {"weight": "gamma"}, arguments="d, eps", batch=None)
+    return module(lambda d, eps: nn.RMSNorm(d, eps), lambda gamma: {"weight": gamma}, batch=None)
 
 
 def cross_entropy() -> Adapted:

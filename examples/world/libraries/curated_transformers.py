@@ -30,4 +30,4 @@ def causal():
 @component("RMSNorm", "normalization.rms_norm")
 def rms_norm():
     """The mean of squares in float32."""
-    return module(RMSNorm, {"weight": "gamma"}, arguments="d, eps=eps")
+    return module(lambda d, eps: RMSNorm(d, eps=eps), lambda gamma: {"weight": gamma})

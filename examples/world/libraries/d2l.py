@@ -6,7 +6,7 @@ from types import ModuleType
 
 from examples.world.component import of
 from examples.world.sizes import EVEN, ONE_WIDTH
-from verify.adapt import function, module
+from verify.adapt import function, module, rows
 
 if find_spec("torchvision") is None:  # it is for pictures, which nothing here has
     sys.modules["torchvision"] = ModuleType("torchvision")
@@ -22,13 +22,13 @@ component = of("d2l")
 @component("masked_softmax", "attention.softmax")
 def masked_softmax():
     """By lengths; hidden scores are −10⁶, which it writes into what it is given: a copy."""
-    return function(d2l.masked_softmax, "s.clone(), mask", mask="lengths", batch=1)
+    return function(d2l.masked_softmax, lambda masked, s, mask: masked(s.clone(), mask), mask="lengths", batch=1)
 
 
 @component("DotProductAttention", "attention.scaled_dot_product")
 def dot_product():
     """By lengths; hidden scores are −10⁶."""
-    return module(d2l.DotProductAttention, {}, arguments="0.0", mask="lengths")
+    return module(lambda: d2l.DotProductAttention(0.0), mask="lengths")
 
 
 @component("AdditiveAttention", "attention.additive_weights")
@@ -37,29 +37,31 @@ def additive():
     class Weights(d2l.AdditiveAttention):
         def forward(self, *given):
             return super().forward(*given), self.attention_weights
-    weights = {"W_q.weight": "W[:, :d_q]", "W_k.weight": "W[:, d_q:]", "w_v.weight": "v.unsqueeze(0)"}
-    return module(lambda b, d_q, d_k: Weights(b, 0.0), weights, "q, k, k, mask", mask="lengths", pick=1)
+    weights = lambda W, v, d_q: {"W_q.weight": W[:, :d_q], "W_k.weight": W[:, d_q:], "w_v.weight": v.unsqueeze(0)}
+    return module(lambda b: Weights(b, 0.0), weights, lambda attend, q, k, mask: attend(q, k, k, mask)[1], mask="lengths")
 
 
 @component("MultiHeadAttention", "attention.multi_head")
 def multi_head():
     """By lengths."""
-    weights = {"W_q.weight": "rows(W_q)", "W_k.weight": "rows(W_k)", "W_v.weight": "rows(W_v)", "W_o.weight": "W_o.T"}
-    call, arguments = "x, y, y, mask", "d_model, h, 0.0"
-    return module(d2l.MultiHeadAttention, weights, call, arguments=arguments, mask="lengths", sizes=ONE_WIDTH)
+    weights = lambda W_o, **w: {f"W_{of}.weight": rows(w[f"W_{of}"]) for of in "qkv"} | {"W_o.weight": W_o.T}
+    build, call = lambda d_model, h: d2l.MultiHeadAttention(d_model, h, 0.0), lambda attend, x, y, mask: attend(x, y, y, mask)
+    return module(build, weights, call, mask="lengths", sizes=ONE_WIDTH)
 
 
 @component("PositionWiseFFN", "feedforward.relu")
 def feedforward():
     """Two layers."""
-    weights = {"dense1.weight": "W_1.T", "dense1.bias": "b_1", "dense2.weight": "W_2.T", "dense2.bias": "b_2"}
-    return module(d2l.PositionWiseFFN, weights, "x", arguments="f, d")
+    def weights(W_1, b_1, W_2, b_2):
+        return {"dense1.weight": W_1.T, "dense1.bias": b_1, "dense2.weight": W_2.T, "dense2.bias": b_2}
+    return module(lambda f, d: d2l.PositionWiseFFN(f, d), weights)
 
 
 @component("AddNorm", "normalization.add_norm")
 def add_norm():
     """With the ε of torch."""
-    return module(d2l.AddNorm, {"ln.weight": "gamma", "ln.bias": "beta"}, "r, x", arguments="d, 0.0", fixed={"eps": 1e-5})
+    weights, call = lambda gamma, beta: {"ln.weight": gamma, "ln.bias": beta}, lambda add, r, x: add(r, x)
+    return module(lambda d: d2l.AddNorm(d, 0.0), weights, call, fixed={"eps": 1e-5})
 
 
 @component("PositionalEncoding", "positional.sinusoidal")

@@ -8,9 +8,13 @@ from verify import adapt
 component = of("dm-haiku")
 NAMES = ("query", "key", "value", "linear")
 PLAIN = {"w_init_scale": 1.0, "with_bias": False}
-CALL = "x, y, columns(W_q), columns(W_k), columns(W_v), W_o, h, d_k, mask"
 
 # fmt: off
+
+
+def by_row(attend, x, y, W_q, W_k, W_v, W_o, h, d_k, mask):
+    """With matrices that a row is multiplied by."""
+    return attend(x, y, mask, h, d_k, adapt.rows(W_q).T, adapt.rows(W_k).T, adapt.rows(W_v).T, W_o)
 
 
 @component("LayerNorm", "normalization.layer_norm")
@@ -37,14 +41,14 @@ def gru_cell():
     def step(x, h, W_x, W_h, b_x):
         made, weights = hk.transform(lambda x, h: hk.GRU(h.shape[-1])(x, h)), {"w_i": W_x.T, "w_h": W_h.T, "b": b_x}
         return made.apply({"gru": weights}, None, x, h)[0]
-    return adapt.jax(step, "x, h, W_x, W_h, b_x", fixed={"b_h": 0})
+    return adapt.jax(step, lambda step, x, h, W_x, W_h, b_x: step(x, h, W_x, W_h, b_x), fixed={"b_h": 0})
 
 
 @component("MultiHeadAttention", "attention.multi_head")
 def multi_head():
     """A mask for all heads."""
-    def attend(x, y, W_q, W_k, W_v, W_o, h, d, mask):
+    def attend(x, y, mask, h, d, *weights):
         made = hk.transform(lambda *given: hk.MultiHeadAttention(h, d, model_size=x.shape[-1], **PLAIN)(*given))
-        weights = {f"multi_head_attention/{name}": {"w": W} for name, W in zip(NAMES, (W_q, W_k, W_v, W_o), strict=True)}
-        return made.apply(weights, None, x, y, y, mask)
-    return adapt.jax(attend, CALL, mask="b1nm", batch=1, sizes={"d_v": "d_k"})
+        named = {f"multi_head_attention/{name}": {"w": W} for name, W in zip(NAMES, weights, strict=True)}
+        return made.apply(named, None, x, y, y, mask)
+    return adapt.jax(attend, by_row, mask="b1nm", batch=1, sizes={"d_v": "d_k"})

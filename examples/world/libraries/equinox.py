@@ -2,6 +2,7 @@
 
 import equinox as eqx
 import jax
+import torch
 from jax import numpy as jnp
 
 from examples.world.component import of
@@ -12,6 +13,11 @@ component = of("equinox")
 KEY = jax.random.PRNGKey(0)
 
 # fmt: off
+
+
+def packed(step, x, h, s, **w):
+    """A call with the weights of all gates."""
+    return step(x, h, s, *(torch.cat([w[of.format(gate)] for gate in "ifgo"]) for of in ("W_{}x", "W_{}h", "b_{}")))
 
 
 @component("nn.LayerNorm", "normalization.layer_norm")
@@ -47,14 +53,19 @@ def lstm_cell():
     def step(x, h, s, W_ih, W_hh, b):
         made = eqx.nn.LSTMCell(len(x), len(h), key=KEY)
         return eqx.tree_at(lambda g: (g.weight_ih, g.weight_hh, g.bias), made, (W_ih, W_hh, b))(x, (h, s))
-    return adapt.jax(step, "x, h, s, cat(W_ix, W_fx, W_gx, W_ox), cat(W_ih, W_fh, W_gh, W_oh), cat(b_i, b_f, b_g, b_o)", batch=0)
+    return adapt.jax(step, packed, batch=0)
+
+
+def turned(attend, x, y, W_q, W_k, W_v, W_o, h, mask):
+    """A call with weights as linear layers have them."""
+    return attend(x, y, mask, h, adapt.rows(W_q), adapt.rows(W_k), adapt.rows(W_v), W_o.T)
 
 
 @component("nn.MultiheadAttention", "attention.multi_head")
 def multi_head():
     """For each sequence by itself."""
-    def attend(x, y, W_q, W_k, W_v, W_o, h, mask):
+    def attend(x, y, mask, h, *weights):
         made = eqx.nn.MultiheadAttention(h, x.shape[-1], key=KEY)
         at = lambda a: [each.weight for each in (a.query_proj, a.key_proj, a.value_proj, a.output_proj)]
-        return eqx.tree_at(at, made, [W_q, W_k, W_v, W_o])(x, y, y, mask)
-    return adapt.jax(attend, "x, y, rows(W_q), rows(W_k), rows(W_v), W_o.T, h, mask", batch=0, sizes=ONE_WIDTH)
+        return eqx.tree_at(at, made, list(weights))(x, y, y, mask)
+    return adapt.jax(attend, turned, batch=0, sizes=ONE_WIDTH)

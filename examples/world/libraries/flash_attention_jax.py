@@ -14,14 +14,14 @@ component = of("flash-attention-jax")
 def plain():
     """With a mask of keys; hidden scores are −10¹⁰."""
     how = {"mask": "keys always", "heads_axis": 1, "sizes": {"d_v": "d_k"}}
-    return adapt.jax(attention, "q, k, v, mask", **how)
+    return adapt.jax(attention, **how)
 
 
 @component("flash_attention", "attention.scaled_dot_product")
 def flash():
     """With a mask of keys."""
     how = {"mask": "keys always", "heads_axis": 1, "sizes": {"d_v": "d_k"}}
-    return adapt.jax(flash_attention, "q, k, v, mask", **how)
+    return adapt.jax(flash_attention, **how)
 
 
 @component("causal_flash_attention", "attention.causal")

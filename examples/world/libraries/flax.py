@@ -7,9 +7,14 @@ from examples.world.sizes import ONE_WIDTH
 from verify import adapt
 
 component = of("flax")
-BLOCKS = "x, h, W_x.unflatten(0, (3, d)).mT, W_h.unflatten(0, (3, d)).mT, b_x.unflatten(0, (3, d)), b_h.unflatten(0, (3, d))"
 
 # fmt: off
+
+
+def blocks(step, x, h, W_x, W_h, b_x, b_h, d):
+    """A call with the weights of each gate by itself, as a row is multiplied by them."""
+    W, U, b, c = (each.unflatten(0, (3, d)) for each in (W_x, W_h, b_x, b_h))
+    return step(x, h, W.mT, U.mT, b, c)
 
 
 @component("linen.MultiHeadDotProductAttention", "attention.multi_head")
@@ -19,7 +24,7 @@ def multi_head():
         weights = {name: {"kernel": W.swapaxes(0, 1)} for name, W in (("query", W_q), ("key", W_k), ("value", W_v))}
         weights["out"] = {"kernel": W_o.reshape(len(W_q), -1, x.shape[-1])}
         return nn.MultiHeadDotProductAttention(len(W_q), use_bias=False).apply({"params": weights}, x, y, mask=mask)
-    return adapt.jax(attend, "x, y, W_q, W_k, W_v, W_o, mask", mask="b1nm", batch=1, sizes=ONE_WIDTH)
+    return adapt.jax(attend, mask="b1nm", batch=1, sizes=ONE_WIDTH)
 
 
 @component("linen.dot_product_attention", "attention.scaled_dot_product")
@@ -27,7 +32,7 @@ def attention():
     """Of one head, which it has before the width."""
     def attend(q, k, v, mask):
         return nn.dot_product_attention(q[:, :, None], k[:, :, None], v[:, :, None], mask=mask)[:, :, 0]
-    return adapt.jax(attend, "q, k, v, mask", mask="b1nm", batch=1)
+    return adapt.jax(attend, mask="b1nm", batch=1)
 
 
 @component("linen.LayerNorm", "normalization.layer_norm")
@@ -59,7 +64,7 @@ def gru_cell():
         weights = {f"i{g}": {"kernel": W[k], "bias": b[k] + (k < 2) * c[k]} for k, g in enumerate("rzn")}
         weights |= {"hr": {"kernel": U[0]}, "hz": {"kernel": U[1]}, "hn": {"kernel": U[2], "bias": c[2]}}
         return nn.GRUCell(h.shape[-1]).apply({"params": weights}, h, x)[0]
-    return adapt.jax(step, BLOCKS)
+    return adapt.jax(step, blocks)
 
 
 @component("linen.Embed", "embedding.token")

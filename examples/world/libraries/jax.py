@@ -17,7 +17,7 @@ def attention():
     def attend(q, k, v, mask):
         q, k, v = (each[:, :, None] for each in (q, k, v))
         return jax.nn.dot_product_attention(q, k, v, mask=None if mask is None else mask[:, None])[:, :, 0]
-    return adapt.jax(attend, "q, k, v, mask", batch=1, sizes={"d_v": "d_k"})
+    return adapt.jax(attend, batch=1, sizes={"d_v": "d_k"})
 
 
 @component("nn.softmax(where=)", "attention.softmax")

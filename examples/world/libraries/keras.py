@@ -41,7 +41,7 @@ def multi_head():
         layer = keras.layers.MultiHeadAttention(len(W_q), W_q.shape[-1], W_v.shape[-1], use_bias=False, dtype=str(x.dtype)[6:])
         weights = [*(W.transpose(0, 1) for W in (W_q, W_k, W_v)), W_o.unflatten(0, (len(W_q), -1))]
         return called(layer, [x.shape, y.shape], weights, x, y, attention_mask=mask)
-    return function(attend, "x, y, W_q, W_k, W_v, W_o, mask", mask="bnm", batch=1)
+    return function(attend, mask="bnm", batch=1)
 
 
 @component("layers.Attention", "attention.scaled_dot_product")
@@ -49,7 +49,7 @@ def attention():
     """It does not divide by √d_k, so q is divided; by a mask of keys."""
     def attend(q, k, v, mask):
         return keras.layers.Attention(dtype=str(q.dtype)[6:])([q, v, k], mask=[None, mask])
-    return function(attend, "q / sqrt(d_k), k, v, mask", mask="keys", batch=1)
+    return function(lambda q, k, v, mask: attend(q / q.shape[-1] ** 0.5, k, v, mask), mask="keys", batch=1)
 
 
 @component("layers.LSTM", "recurrent.lstm")

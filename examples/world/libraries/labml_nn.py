@@ -12,7 +12,7 @@ from labml_nn.transformers.rope import RotaryPositionalEmbeddings
 
 from examples.world.component import of
 from examples.world.sizes import EVEN, ONE_WIDTH
-from verify.adapt import function, module
+from verify.adapt import function, module, rows
 
 component = of("labml-nn")
 
@@ -22,38 +22,42 @@ component = of("labml-nn")
 @component("MultiHeadAttention", "attention.multi_head")
 def multi_head():
     """The sequence stands first, and its mask has the batch last."""
-    weights = {f"{name}.linear.weight": f"rows(W_{name[0]})" for name in ("query", "key", "value")}
-    weights |= {"output.weight": "W_o.T", "*bias": 0}
-    call, arguments = "query=x, key=y, value=y, mask=mask.permute(1, 2, 0)", "h, d_model"
-    return module(MultiHeadAttention, weights, call, arguments=arguments, mask="always", seq_first=True, sizes=ONE_WIDTH)
+    heads = lambda **w: {f"{of}.linear.weight": rows(w[f"W_{of[0]}"]) for of in ("query", "key", "value")}
+    weights = lambda W_o, **w: {"output.weight": W_o.T, "*bias": 0, **heads(**w)}
+    call = lambda attend, x, y, mask: attend(query=x, key=y, value=y, mask=mask.permute(1, 2, 0))
+    build, how = lambda h, d_model: MultiHeadAttention(h, d_model), {"mask": "always", "seq_first": True, "sizes": ONE_WIDTH}
+    return module(build, weights, call, **how)
 
 
 @component("LSTMCell", "recurrent.lstm_cell")
 def lstm_cell():
     """Its gates are packed: input, forget, node, output; one bias."""
-    weights = {"hidden_lin.weight": "cat(W_ih, W_fh, W_gh, W_oh)", "hidden_lin.bias": "cat(b_i, b_f, b_g, b_o)"}
-    return module(LSTMCell, {**weights, "input_lin.weight": "cat(W_ix, W_fx, W_gx, W_ox)"}, "x, h, s", arguments="p, d")
+    names = {"hidden_lin.weight": "W_{}h", "hidden_lin.bias": "b_{}", "input_lin.weight": "W_{}x"}
+    weights = lambda **w: {name: torch.cat([w[of.format(gate)] for gate in "ifgo"]) for name, of in names.items()}
+    return module(lambda p, d: LSTMCell(p, d), weights)
 
 
 @component("LSTM", "recurrent.lstm")
 def lstm():
     """One layer, the sequence first."""
-    weights = {"cells.0.hidden_lin.weight": "W_h", "cells.0.hidden_lin.bias": "b", "cells.0.input_lin.weight": "W_x"}
-    call, pick = "x, (h.unsqueeze(0), s.unsqueeze(0))", "out[0], out[1][1][0]"
-    return module(LSTM, weights, call, arguments="p, d, 1", seq_first=True, pick=pick)
+    at = "cells.0.hidden_lin.weight", "cells.0.hidden_lin.bias", "cells.0.input_lin.weight"
+    weights = lambda W_h, b, W_x: dict(zip(at, (W_h, b, W_x), strict=True))
+    call, pick = lambda lstm, x, h, s: lstm(x, (h.unsqueeze(0), s.unsqueeze(0))), lambda out: (out[0], out[1][1][0])
+    return module(lambda p, d: LSTM(p, d, 1), weights, call, seq_first=True, pick=pick)
 
 
 @component("LayerNorm", "normalization.layer_norm")
 def layer_norm():
     """The variance as the mean of squares less the square of the mean."""
-    return module(LayerNorm, {"gain": "gamma", "bias": "beta"}, arguments="d, eps=eps")
+    return module(lambda d, eps: LayerNorm(d, eps=eps), lambda gamma, beta: {"gain": gamma, "bias": beta})
 
 
 @component("FeedForward", "feedforward.relu")
 def feedforward():
     """Without its dropout."""
-    weights = {"layer1.weight": "W_1.T", "layer1.bias": "b_1", "layer2.weight": "W_2.T", "layer2.bias": "b_2"}
-    return module(FeedForward, weights, "x", arguments="d, f")
+    def weights(W_1, b_1, W_2, b_2):
+        return {"layer1.weight": W_1.T, "layer1.bias": b_1, "layer2.weight": W_2.T, "layer2.bias": b_2}
+    return module(lambda d, f: FeedForward(d, f), weights)
 
 
 @component("get_positional_encoding", "positional.sinusoidal")
@@ -82,5 +86,5 @@ def label_smoothing():
 @component("RotaryPositionalEmbeddings", "examples/formulas/rope.py:rope")
 def rotary():
     """Entries of the two halves are a pair; positions count from 0."""
-    call, pick = "x.transpose(0, 1).unsqueeze(2)", "out[:, :, 0].transpose(0, 1)"
-    return module(RotaryPositionalEmbeddings, {}, call, arguments="2 * h", pick=pick)
+    call = lambda turn, x: turn(x.transpose(0, 1).unsqueeze(2))[:, :, 0].transpose(0, 1)
+    return module(lambda h: RotaryPositionalEmbeddings(2 * h), None, call)

@@ -13,12 +13,12 @@ component = of("local-attention")
 @component("LocalAttention", "attention.scaled_dot_product")
 def attention():
     """One window."""
-    arguments, how = "n, autopad=True, use_rotary_pos_emb=False", {"mask": "keys", "sizes": {"m": "n", "d_v": "d_k"}}
-    return module(LocalAttention, {}, "q, k, v, mask=mask", arguments=arguments, **how)
+    build, how = lambda n: LocalAttention(n, autopad=True, use_rotary_pos_emb=False), {"sizes": {"m": "n", "d_v": "d_k"}}
+    return module(build, None, lambda attend, q, k, v, mask: attend(q, k, v, mask=mask), mask="keys", **how)
 
 
 @component("LocalAttention(causal=True)", "attention.causal")
 def causal():
     """One window."""
-    sizes = {"m": "n", "d_v": "d_k"}
-    return module(LocalAttention, {}, "q, k, v", arguments="n, causal=True, use_rotary_pos_emb=False", sizes=sizes)
+    build = lambda n: LocalAttention(n, causal=True, use_rotary_pos_emb=False)
+    return module(build, sizes={"m": "n", "d_v": "d_k"})

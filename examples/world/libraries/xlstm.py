@@ -13,5 +13,5 @@ component = of("xlstm")
 @component("LayerNorm", "normalization.layer_norm")
 def layer_norm():
     """Its gain is kept as what it is beyond 1."""
-    weights = {"weight": "gamma - 1", "bias": "beta"}
-    return module(LayerNorm, weights, arguments="d, bias=True, eps=eps", batch=None)
+    weights = lambda gamma, beta: {"weight": gamma - 1, "bias": beta}
+    return module(lambda d, eps: LayerNorm(d, bias=True, eps=eps), weights, batch=None)

@@ -12,7 +12,7 @@ from torch import nn
 import verify
 from spec.language.registry import find
 from verify import Unusable, adapt
-from verify.adapt.expressions import value
+from verify.adapt import causal, rows
 from verify.inputs.examples import Space
 from verify.inputs.mask_kinds import fits
 from verify.properties.gradients import judge_gradient
@@ -96,33 +96,29 @@ class Fused(nn.Module):
         return {"states": self.out((a.softmax(-1) @ v).transpose(1, 2).flatten(-2)).transpose(0, 1)}
 
 
-FUSED = {
-    "W_q": "q.weight.view(h, d_k, d_model).mT",
-    "W_k": "kv.weight[:h*d_k].view(h, d_k, d_model).mT",
-    "W_v": "kv.weight[h*d_k:].view(h, d_v, d_model).mT",
-    "W_o": "out.weight.T",
-    "*bias": 0,
-}
+def fused(W_q, W_k, W_v, W_o):
+    """Its parameters; biases are 0."""
+    return {"q.weight": rows(W_q), "kv.weight": rows(W_k, W_v), "out.weight": W_o.T, "*bias": 0}
+
+
+def adapted(weights):
+    """It for multi-head attention."""
+    return adapt.module(
+        lambda d_model, h, d_k: Fused(d_model, h, d_k), weights, mask="additive b1nm", seq_first=True, pick="states",
+        sizes={"d_v": "d_k"},
+    )  # fmt: skip
 
 
 def test_letters_may_be_parts_of_one_parameter():
-    """Slices, views and transposes of a fused parameter are where letters stand; buffers keep what they hold."""
-    adapter = adapt.module(
-        Fused, FUSED, arguments="d_model, h, d_k", mask="additive b1nm", seq_first=True, pick="out['states']",
-        sizes={"d_v": "d_k"},
-    )  # fmt: skip
-    assert worst(adapter, "attention.multi_head", UNSPECIFIED) > 0
+    """Weights by head are packed into one parameter; buffers keep what they hold."""
+    assert worst(adapted(fused), "attention.multi_head", UNSPECIFIED) > 0
 
 
 def test_a_wrong_module_is_falsified_through_its_adapter():
     """An adapter forgives nothing: the same module with keys and values exchanged fails."""
-    swapped = {**FUSED, "W_k": FUSED["W_v"], "W_v": FUSED["W_k"].replace("d_k", "d_v")}
-    adapter = adapt.module(
-        Fused, swapped, arguments="d_model, h, d_k", mask="additive b1nm", seq_first=True, pick="out['states']",
-        sizes={"d_v": "d_k"},
-    )  # fmt: skip
+    swapped = adapted(lambda W_q, W_k, W_v, W_o: fused(W_q, W_v, W_k, W_o))
     with pytest.raises(AssertionError, match="times the bound"):
-        worst(adapter, "attention.multi_head", UNSPECIFIED)
+        worst(swapped, "attention.multi_head", UNSPECIFIED)
 
 
 class Norm(nn.Module):
@@ -138,13 +134,22 @@ class Norm(nn.Module):
         return nn.functional.layer_norm(x, self.weight.shape, self.weight, self.bias, 1e-5)
 
 
-PLACES = {"gamma": "weight", "beta": "bias"}
 FIXED = {"eps": 1e-5}
+
+
+def build(d):
+    """It with a bias."""
+    return Norm(d, True)
+
+
+def named(gamma, beta):
+    """Its parameters."""
+    return {"weight": gamma, "bias": beta}
 
 
 def test_a_number_that_is_built_in_is_fixed():
     """With ε as it is written in the module conforms; with another it does not, and the verdict says which was meant."""
-    adapter = adapt.module(Norm, PLACES, arguments="d, True")
+    adapter = adapt.module(build, named)
     report = verify.check(adapter, "normalization.layer_norm", fixed=FIXED, max_examples=6)
     assert report.verdict == "conforms", str(report)
     assert report.sizes == "eps = 1e-05"
@@ -155,7 +160,9 @@ def test_a_number_that_is_built_in_is_fixed():
 
 def test_a_parameter_that_is_left_out_is_fixed():
     """A module without a bias is the statement with β = 0, and no gradient of β is asked for."""
-    adapter = adapt.module(Norm, {"gamma": "weight"}, arguments="d, False", fixed={**FIXED, "beta": 0})
+    adapter = adapt.module(
+        lambda d: Norm(d, False), lambda gamma: {"weight": gamma}, fixed={**FIXED, "beta": 0}
+    )
     report = verify.check(adapter, "normalization.layer_norm", max_examples=6)
     assert report.verdict == "conforms", str(report)
 
@@ -179,7 +186,9 @@ class Drawn(nn.Module):
 def test_building_draws_from_no_generator_and_happens_once_for_each_size():
     """What is built is no part of what is judged: the global state stays, and each size is built once."""
     Drawn.made = 0
-    adapter = adapt.module(Drawn, {"gamma": "weight", "later": None}, "x, eps")
+    adapter = adapt.module(
+        Drawn, lambda gamma: {"weight": gamma, "later": None}, lambda norm, x, eps: norm(x, eps)
+    )
     state = torch.get_rng_state()
     bound = adapter.for_formula("normalization.rms_norm")
     for d in (2, 3, 2, 3, 2):
@@ -203,8 +212,11 @@ class Lazy(nn.Module):
 
 def test_layers_that_take_their_sizes_from_the_first_call_are_called_once_as_they_are_built():
     """The weights are the statement's all the same, in either type."""
-    weights = {"first.weight": "W_1.T", "first.bias": "b_1", "second.weight": "W_2.T", "second.bias": "b_2"}
-    worst(adapt.module(Lazy, weights, "x"), "feedforward.relu")
+
+    def weights(W_1, b_1, W_2, b_2):
+        return {"first.weight": W_1.T, "first.bias": b_1, "second.weight": W_2.T, "second.bias": b_2}
+
+    worst(adapt.module(Lazy, weights), "feedforward.relu")
 
 
 class Lengths(nn.Module):
@@ -260,20 +272,29 @@ class OneSequence(nn.Module):
 @pytest.mark.parametrize("form", ["keys", "b11m"])
 def test_a_mask_of_keys_hides_those_of_one_joined_sequence(form):
     """x and y are one sequence, of which the queries of x see the keys of y alone, but for those that are padding."""
-    weights = {"qkv.weight": "cat(rows(W_q), rows(W_k), rows(W_v))", "out.weight": "W_o.T"}
-    call = "cat(x, y, dim=1), padding=mask" + ("" if form == "keys" else "[:, 0, 0]")
+
+    def call(attend, x, y, mask, n):
+        padding = mask if form == "keys" else mask[:, 0, 0]
+        return attend(torch.cat((x, y), 1), padding=padding)[:, :n]
+
     adapter = adapt.module(
-        lambda d_model, h: OneSequence(d_model, h), weights, call, mask=f"joined drop {form}", pick="out[:, :n]",
-        batch=1, sizes={"d_model": "h*d_k", "d_v": "d_k"},
+        lambda d_model, h: OneSequence(d_model, h),
+        lambda W_q, W_k, W_v, W_o: {"qkv.weight": rows(W_q, W_k, W_v), "out.weight": W_o.T},
+        call, mask=f"joined drop {form}", batch=1, sizes={"d_model": "h*d_k", "d_v": "d_k"},
     )  # fmt: skip
     worst(adapter, "attention.multi_head", UNSPECIFIED)
+
+
+def by_name(attend, q, k, v, mask):
+    """A call with its last argument by name."""
+    return attend(q, k, v, lengths=mask)
 
 
 @pytest.mark.parametrize(
     ("make", "options", "conventions"),
     [
         (Lengths, {"mask": "lengths"}, {"fully_masked": "mean"}),
-        (Lengths, {"mask": "lengths", "batch": 1, "call": "q, k, v, lengths=mask"}, {"fully_masked": "mean"}),
+        (Lengths, {"mask": "lengths", "batch": 1, "call": by_name}, {"fully_masked": "mean"}),
         (Ahead, {"mask": "causal", "sizes": {"m": "n"}, "batch": 0}, UNSPECIFIED),
         (Ahead, {"mask": "causal", "sizes": {"m": "n"}, "batch": None}, UNSPECIFIED),
         (ByHead, {"mask": "drop b11m", "heads_axis": 2}, UNSPECIFIED),
@@ -285,69 +306,154 @@ def test_masks_are_drawn_as_they_can_be_taken(make, options, conventions):
     worst(adapt.module(make, **options), "attention.scaled_dot_product", conventions)
 
 
-def test_a_stack_is_spoken_of_layer_by_layer():
-    """A number in a parameter's name picks the letter's layer; an earlier name is before a pattern."""
-    weights = {
-        "weight_ih_l0": "W_x",
-        "weight_ih_l{t}": "U[t - 1]",
-        "weight_hh_l{t}": "W_h[t]",
-        "bias_ih_l{t}": "b[t]",
-    }
-    states = "x, (h.transpose(0, 1).contiguous(), s.transpose(0, 1).contiguous())"
-    pick = "out[0], out[1][0].transpose(0, 1), out[1][1].transpose(0, 1)"
-    made = adapt.module(
-        nn.LSTM, {**weights, "bias_hh*": 0}, states, arguments="p, d, L + 1, batch_first=True", pick=pick
-    )
-    worst(made, "recurrent.lstm_stacked", count=4)
+class Mixed(nn.Module):
+    """Layers, each with a gain, a bias and a normalisation before both."""
+
+    def __init__(self, d, layers):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.LayerNorm(d) for _ in range(layers))
+
+
+def test_a_stack_is_made_layer_by_layer():
+    """What is made of the letters of one layer is made of each, under the layer's number;"""
+    letters = {"gamma": torch.rand(3, 5), "beta": torch.rand(3, 5)}
+    state = adapt.layers("layers.{}.", named, letters)
+    assert list(state) == list(Mixed(5, 3).state_dict())
+    assert torch.equal(state["layers.2.bias"], letters["beta"][2])
+
+
+def test_all_letters_are_had_by_two_stars():
+    """A function with ** is given every letter that it does not name."""
+    adapter = adapt.module(build, lambda **w: named(**w), fixed=FIXED)
+    worst(adapter, "normalization.layer_norm")
 
 
 def test_a_module_of_one_size_is_itself_what_is_built():
     """An instance is held at its sizes."""
-    adapter = adapt.module(nn.LayerNorm(5, eps=1e-5), PLACES, sizes={"d": 5}, fixed=FIXED)
+    adapter = adapt.module(nn.LayerNorm(5, eps=1e-5), named, sizes={"d": 5}, fixed=FIXED)
     worst(adapter, "normalization.layer_norm")
+
+
+def twice(gamma, beta):
+    """Too many entries."""
+    return {"weight": torch.cat((gamma, beta)), "bias": beta}
+
+
+def mistyped(gamma, beta):
+    """A name that is none."""
+    return {"wieght": gamma, "bias": beta}
 
 
 @pytest.mark.parametrize(
     ("weights", "more", "says"),
     [
-        ({"gamma": "weight"}, {}, "is given no beta; say with weights"),
+        (lambda gamma: {"weight": gamma}, {}, "is given no beta; weights is a function from letters"),
+        (twice, {}, r"weight has shape \(3,\), and is given \(6,\); if it fits at some sizes only"),
         (
-            {"gamma": "weight[:1]", "beta": "bias"},
+            mistyped,
             {},
-            r'weights\["gamma"\] = "weight\[:1\]" has shape \(1,\); gamma has \(3,\)',
+            "no parameter wieght; nothing is said about weight: .*; its parameters are weight, bias",
         ),
-        ({"weight": "cat(gamma, beta)", "bias": "beta"}, {}, r"has shape \(6,\); weight of Norm has \(3,\)"),
-        ({"gamma": "wight", "beta": "bias"}, {}, "says 'wight', which is nothing here"),
-        ({"gamma": "weight", "beta": "weight"}, {}, "overlaps with another place"),
-        ({"gamma": "weight * 2", "beta": "bias"}, {}, "computes; a place is made of parts"),
-        ({"gamma": "weight", "beta": "open('x')"}, {}, r"may not call open\(…\)"),
-        ({"gamma": "weight", "beta": "bias.__class__"}, {}, "may not say .__class__"),
-        ({"gamma": "weight", "beta": "bias."}, {}, "is no expression"),
-        ({"gamma": "weight", "wide": "beta"}, {}, 'has no parameter "wide"; it has weight, bias'),
-        ({"weight": "gamma + 0 * beta"}, {}, "say nothing about bias of Norm"),
-        (PLACES, {"arguments": "d"}, "cannot be built where d = 3"),
-        (PLACES, {"arguments": "width, True"}, "says 'width', which is nothing here"),
-        (PLACES, {"arguments": None}, "is built by width, bias; width, bias is no size"),
-        (PLACES, {"call": "x, x"}, r"is called as Norm\(x\): too many positional arguments"),
-        (PLACES, {"call": "x y"}, "is no list of arguments"),
-        (PLACES, {"fixed": {}}, "is given no eps .* if it has eps built in"),
-        (PLACES, {"mask": "keys"}, 'has no mask; Norm can have mask="none" only'),
-        (PLACES, {"call": "beta"}, "is given no x"),
-        (PLACES, {"pick": 3}, "returns a Tensor; pick=3 takes the place 3 of it"),
-        (PLACES, {"pick": ()}, "takes nothing of it"),
+        (lambda gamma, beta: {"weight": gamma + 0 * beta}, {}, "nothing is said about bias"),
+        (
+            lambda gamma, beta: {"weight": "gamma", "bias": beta},
+            {},
+            "weight is a str, expected a tensor, a number",
+        ),
+        (lambda gamma, beta: [gamma, beta], {}, "weights of Norm give a list"),
+        (
+            lambda gamma, beta, g: {},
+            {},
+            "weights of Norm takes g, which is nothing here; there are: d, x, gamma",
+        ),
+        (
+            lambda gamma, beta: {"weight": gamma @ beta[:1]},
+            {},
+            r"weights of Norm fail: .* where gamma is \(3,\)",
+        ),
+        ({"gamma": "weight", "beta": "bias"}, {}, r"weights is a function .*lambda W, b: .*; got {'gamma'"),
+        (named, {"build": lambda d: Norm(d)}, "cannot be built where d = 3: TypeError"),
+        (
+            named,
+            {"build": lambda width: Norm(width, True)},
+            "takes width, which is nothing here; there are: d",
+        ),
+        (named, {"build": lambda d: None}, "builds a NoneType; expected a torch module"),
+        (named, {"build": Norm}, "Norm takes width, bias, which is nothing here; .* lambda d_model, h"),
+        (named, {"build": "Norm"}, "build is the module's class, or a function"),
+        (
+            named,
+            {"arguments": "d, True"},
+            "arguments is gone: build is a function of sizes, lambda d_model, h",
+        ),
+        (
+            named,
+            {"seq_frist": True},
+            "seq_frist is no part of a description; expected mask, pick, batch, seq_first",
+        ),
+        (named, {"method": "encode"}, r"method is gone: call is a function of the module"),
+        (named, {"call": "x, mask=mask"}, "call is a function of what is called .*; got 'x, mask=mask'"),
+        (
+            named,
+            {"call": lambda norm, x: norm(x, x)},
+            r"is called as Norm\(x\): .* takes 2 positional arguments",
+        ),
+        (named, {"call": lambda norm, x, z: norm(z)}, "the call of Norm takes z, which is nothing here"),
+        (named, {"fixed": {}}, "is given no eps .* if it has eps built in"),
+        (named, {"mask": "keys"}, 'has no mask; Norm can have mask="none" only'),
+        (named, {"call": lambda norm, beta: norm(beta)}, "is given no x"),
+        (named, {"pick": 3}, "returns a Tensor; pick=3 takes 3 of it; expected a place, a key"),
+        (named, {"pick": "out[0]"}, r"returns a Tensor; pick='out\[0\]' takes 'out\[0\]' of it"),
+        (
+            named,
+            {"pick": lambda out: out.logits},
+            "pick of Norm fails where it returns a Tensor: AttributeError",
+        ),
+        (named, {"pick": ()}, "takes nothing of it"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(weights, more, says):
-    """Each mistake of a description names the letter, the expression, and the shapes expected and given."""
-    options = {"arguments": "d, True", "fixed": FIXED, **more}
+    """Each mistake of a description names what was given and what was expected; so does text, as descriptions once were."""
+    options = {"build": build, "fixed": FIXED, **more}
 
     def called():
-        bound = adapt.module(Norm, weights, **options).for_formula("normalization.layer_norm")
+        bound = adapt.module(options.pop("build"), weights, **options).for_formula("normalization.layer_norm")
         return bound(torch.ones(2, 3), torch.ones(3), torch.zeros(3))
 
     with pytest.raises(Unusable, match=says) as refused:
         called()
     assert "\n" not in str(refused.value)
+
+
+class Wrong(nn.Module):
+    """A module that calls a part of itself in a way that it does not have."""
+
+    def __init__(self, d):
+        super().__init__()
+        self.norm = nn.LayerNorm(d)
+
+    def forward(self, x):
+        """It fails."""
+        return self.norm(x, x)
+
+
+def test_what_a_module_does_wrong_within_is_its_own():
+    """Only a call of the module itself that it does not have is the description's."""
+    adapter = adapt.module(
+        lambda d: Wrong(d), lambda gamma, beta: {"norm.weight": gamma, "norm.bias": beta}, fixed=FIXED
+    )
+    with pytest.raises(TypeError, match="positional"):
+        adapter.for_formula("normalization.layer_norm")(torch.ones(2, 3), torch.ones(3), torch.zeros(3))
+
+
+def test_hooks_and_methods_of_a_module_are_its_own():
+    """The call is of the module that was built: its hooks run, and it may be another method of it."""
+    module, seen = nn.LayerNorm(5, eps=1e-5), []
+    module.register_forward_hook(lambda *given: seen.append(1))
+    worst(adapt.module(module, named, sizes={"d": 5}, fixed=FIXED), "normalization.layer_norm")
+    assert seen
+    by_method = adapt.module(module, named, lambda norm, x: norm.forward(x), sizes={"d": 5}, fixed=FIXED)
+    worst(by_method, "normalization.layer_norm")
 
 
 @pytest.mark.parametrize("words", ["upside-down", "drop additive", "keys lengths", "additive=much", "bool=1"])
@@ -360,7 +466,7 @@ def test_words_of_a_mask_that_are_none_are_refused(words):
 def test_an_adapter_is_not_called_without_a_formula():
     """It does not know what its arguments would be."""
     with pytest.raises(Unusable, match="for_formula"):
-        adapt.module(Norm, PLACES)(torch.ones(3))
+        adapt.module(build, named)(torch.ones(3))
 
 
 @pytest.mark.parametrize("batch", [0, 1])
@@ -374,9 +480,7 @@ def test_results_without_axes_of_their_own_come_back_as_such(batch):
     assert worst(adapt.function(probability, batch=batch), "objectives.autoregressive") <= 1
 
 
-def test_what_an_expression_makes_of_sizes_alone_is_made_where_the_tensors_are() -> None:
-    """The device without memory stands for any other."""
-    names = {"n": 3, "x": torch.zeros(3, device="meta")}
-    for text in ("causal(n)", "zeros(n, 2)", "ones(n)", "arange(n)", "eye(n)"):
-        assert value(text, names, "call").is_meta
-        assert value(text, {"n": 3, "x": torch.zeros(3)}, "call").is_cpu
+def test_the_causal_mask_ends_at_the_last_key():
+    """It is made where it is asked for; the device without memory stands for any other."""
+    assert causal(2, 3).tolist() == [[True, True, False], [True, True, True]]
+    assert causal(2, device="meta").is_meta

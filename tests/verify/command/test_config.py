@@ -189,7 +189,7 @@ ONE = '[[target]]\ncallable = "my_norms:beside"\nformula = "normalization.layer_
         ("ranges = {y = 3}\n" + ONE, "attnspec.toml: ranges: normalization.layer_norm has no 'y' to be limited"),
         (ONE + 'ranges = {x = "big"}', "target[1].ranges.x: expected a value as in {q = 1e3}; got 'big'"),
         (ONE + 'few-shapes = "yes"', "target[1].few-shapes: expected true or false; got 'yes'"),
-        (ONE + "adapter = 3", "target[1].adapter: expected a table, or the file of one; got 3"),
+        (ONE + "adapter = 3", "target[1].adapter: expected no adapter, but a callable that takes nothing"),
         (ONE + "name = 3", "target[1].name: expected a text; got 3"),
         (ONE + 'known = [{check = "value*"}]', "target[1].known[1] has no reason"),
         (ONE + 'known = [{chek = "value*", reason = "x"}]', "target[1].known[1].chek is no key of attnspec"),
@@ -215,22 +215,21 @@ def test_what_is_wrong_is_said_in_one_line(
 MODULE = """
 import torch
 
-class Norm(torch.nn.LayerNorm):
-    def __init__(self, width):
-        super().__init__(width, eps=1e-6)
+from verify import adapt
+
+def norm():
+    make = lambda d: torch.nn.LayerNorm(d, eps=1e-6)
+    return adapt.module(make, lambda gamma, beta: {"weight": gamma, "bias": beta}, fixed={"eps": 1e-6})
 """
-ADAPTER = 'arguments = "d"\nfixed = {eps = 1e-6}\nweights = {gamma = "weight", beta = "bias"}\n'
 
 
 def test_modules_conventions_and_shapes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A module is described in the file, or in one of its own; conventions may be sought, and shapes few."""
+    """A module is described by a function; conventions may be sought, and shapes few."""
     (here / "my_module.py").write_text(MODULE)
-    (here / "norm.toml").write_text(ADAPTER)
-    target = '[[target]]\nname = "{0}"\ncallable = "my_module.py:Norm"\nformula = "normalization.layer_norm"\n{1}\n'
+    target = '[[target]]\ncallable = "my_module.py:norm"\nformula = "normalization.layer_norm"\n'
     (here / "attnspec.toml").write_text(
         'types = ["float64"]\nmax-examples = 8\nfew-shapes = true\n'
-        + target.format("in a file", 'adapter = "norm.toml"')
-        + target.format("in a table", "[target.adapter]\n" + ADAPTER)
+        + target
         + ONE.replace("my_norms", "src/my_norms.py")
         + 'conventions = "auto"\n'
         + ONE.replace("my_norms", "src/my_norms.py")
@@ -239,8 +238,8 @@ def test_modules_conventions_and_shapes(here: Path, capsys: pytest.CaptureFixtur
     assert main(["verify", "--jobs", "1", "--json", "a.json"]) == 0
     capsys.readouterr()
     reports = json.loads((here / "a.json").read_text())["reports"]
-    assert [report["verdict"] for report in reports] == ["conforms"] * 4
-    assert [report["conventions"]["eps"] for report in reports[2:]] == ["outside"] * 2
+    assert [report["verdict"] for report in reports] == ["conforms"] * 3
+    assert [report["conventions"]["eps"] for report in reports[1:]] == ["outside"] * 2
 
 
 def test_a_known_deviation_of_no_check_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

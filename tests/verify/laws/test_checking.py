@@ -211,6 +211,9 @@ def test_an_adapted_callable_returns_what_is_drawn() -> None:
         corrupted, labels = ours(ids, special, mask, words, generator=generator)
         return labels, corrupted
 
-    adapted = adapt.function(drawn, "special, ids, generator, V, mask_id", pick=[1, 0])
+    def call(draw: Any, special: Any, ids: Any, generator: Any, V: int, mask_id: int) -> Any:
+        return draw(special, ids, generator, V, mask_id)
+
+    adapted = adapt.function(drawn, call, pick=[1, 0])
     checks = check_law(adapted.for_formula("masking.mlm"), mlm, asked=0.05)
     assert {check.verdict for check in checks} == {"conforms"}

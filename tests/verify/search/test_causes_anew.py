@@ -101,9 +101,12 @@ def test_the_cause_is_named_however_it_is_written(formula: str, fn: Callable[...
 
 def test_the_cause_is_named_through_an_adapter():
     """A module whose heads are split by a view, under a description: the first line says so."""
-    weights = {f"{name}.weight": f"rows(W_{name})" for name in "qkv"} | {"o.weight": "W_o.T"}
+
+    def weights(W_o: torch.Tensor, **w: torch.Tensor) -> adapt.State:
+        return {"o.weight": W_o.T, **{f"{name}.weight": adapt.rows(w[f"W_{name}"]) for name in "qkv"}}
+
     sizes = {"d_v": "d_k", "d_model": "h*d_k"}
-    adapted = adapt.module(Layered, weights, "x, y, mask", mask="bnm", sizes=sizes)
+    adapted = adapt.module(Layered, weights, mask="bnm", sizes=sizes)
     first, *_ = str(check(adapted, HEADS, max_examples=12)).splitlines()
     assert "falsified" in first
     assert any(said in first for said in ("axes swapped: q, k and v are reshaped", "it sees the future"))

@@ -1,4 +1,4 @@
-"""Adapters from the command line: a class with a file beside it, a function that gives the callable, numbers that are set."""
+"""Adapters from the command line: a function that gives the callable, numbers that are set."""
 
 from __future__ import annotations
 
@@ -8,17 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from verify import Unusable
-from verify.adapt.tables import from_table
-
 ROOT = Path(__file__).parents[3]
 SAMPLES = ROOT / "docs" / "samples"
 FORMULA = "normalization.layer_norm"
-NORM = """
-arguments = "d, True"
-fixed = {eps = 1e-6}
-weights = {gamma = "weight", beta = "bias"}
-"""
 
 
 def command(*arguments, cwd=SAMPLES):
@@ -31,20 +23,12 @@ def command(*arguments, cwd=SAMPLES):
     return done.returncode, done.stdout, done.stderr
 
 
-def test_a_class_is_checked_with_a_file_beside_it(tmp_path):
-    """The page's example: the class is named, and the file says the rest."""
-    (tmp_path / "norm.toml").write_text(NORM, encoding="utf-8")
-    status, out, err = command("my_module.py:LayerNorm", "--adapter", tmp_path / "norm.toml")
-    assert (status, err) == (0, ""), out + err
-    assert "conforms where eps = 1e-06" in out
-
-
-def test_a_class_alone_is_refused_with_advice():
-    """The line says how it is built with --adapter."""
-    status, out, err = command("my_module.py:LayerNorm")
+@pytest.mark.parametrize("options", [(), ("--adapter", "norm.toml")])
+def test_a_class_or_a_file_of_toml_is_refused_with_advice(options):
+    """The line says what is named in its place."""
+    status, out, err = command("my_module.py:LayerNorm", *options)
     assert (status, out) == (2, "")
-    assert "is a class" in err
-    assert "--adapter" in err
+    assert "a function that takes nothing and returns verify.adapt.module(…)" in err
 
 
 def test_a_function_without_parameters_gives_the_callable():
@@ -69,18 +53,3 @@ def test_a_replay_reproduces_an_adapter(tmp_path):
     )  # fmt: skip
     assert again.returncode == 1, again.stderr
     assert "still falsified" in again.stdout
-
-
-@pytest.mark.parametrize(
-    ("table", "says"),
-    [
-        ({"wheights": {}}, "'wheights' is nothing that a module takes"),
-        ({"kind": "keras"}, "kind = 'keras'; expected module, function, numpy, jax"),
-        ({"batch": "some"}, 'expected a number or "any"'),
-        ({"weights": "W"}, "weights is a table"),
-    ],
-)
-def test_a_file_that_says_something_else_is_refused(table, says):
-    """One line that names the file."""
-    with pytest.raises(Unusable, match=f"a.toml: .*{says}"):
-        from_table(lambda: None, table, "a.toml")
