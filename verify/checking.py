@@ -18,7 +18,6 @@ from verify.adapt.adapter import Bound
 from verify.adapt.plain import plain
 from verify.edges import split, split_auto
 from verify.faults import Unusable
-from verify.inputs.kept_examples import KEPT
 from verify.inputs.kinds import to_grade
 from verify.inputs.ranges import Ranges
 from verify.laws.reasons import reasons
@@ -140,7 +139,6 @@ def check(
         return carried_out(conventions=named)
     formula = found_formula(formula_id)
     seed, max_examples = whole_number("seed", seed, 0), whole_number("max_examples", max_examples, 1)
-    KEPT.turn_to(formula, seed)
     kinds, device = types(dtypes), usable_device(device)
     limit, jobs = positive("accuracy", accuracy), whole_number("jobs", jobs, 1)
     wanted = to_grade(None if dtypes is None else kinds)

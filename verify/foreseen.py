@@ -34,7 +34,7 @@ from verify.inputs.ranges import Ranges
 from verify.inputs.size_rules import Supported
 from verify.oracle import Oracle, Question, oracle_for
 from verify.properties.judge import Judge
-from verify.properties.large_examples import large_examples
+from verify.properties.large_scenarios import large_examples
 from verify.properties.outcome import Outcome
 from verify.properties.slopes import (
     JUDGED,

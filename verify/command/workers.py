@@ -104,10 +104,8 @@ def _turn_to(formula_id: str) -> None:
     if _at and _at != formula_id:
         from spec.language.evaluation import batching
         from verify.command.memory import collect_now, give_back
-        from verify.inputs import realistic_examples
         from verify.oracle import oracle_for
 
-        realistic_examples.forget()
         batching.forget()
         oracle_for.cache_clear()
         collect_now()  # programs are cycles

@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any
 
 from spec.language.evaluation.dimensions import Size
-from verify.inputs.examples import Example
-from verify.inputs.realistic_examples import realistic
+from verify.inputs.examples import Example, realistic
 from verify.properties.substitutions import Kept
 from verify.search.drawing import Drawing
 from verify.subject.caller import Caller
