@@ -144,7 +144,7 @@ class Sizing:
         layers: Sequence[int] = (2,),
         beside: Sizes | None = None,
         distinct: bool = False,
-        exact: bool = False,
+        kept: float = 0.5,
     ) -> Iterator[dict[Size, int]]:
         """Yield sizes of which ``large`` are one of the numbers, in turn, while all others are small; those within the limit.
 
@@ -157,13 +157,13 @@ class Sizing:
             layers: the same for layers.
             beside: sizes that are chosen, too.
             distinct: whether large sizes are the number and the primes after it, so that none is taken for another.
-            exact: whether a rule of the callable may not change the number; else more than half of it is enough.
+            kept: what share of a number the rules of the callable have to leave; 1 for the number itself.
         """
         for many, deep, number in product(steps, layers, numbers):
             chosen = dict(zip(large, primes(number) if distinct else cycle((number,)), strict=False))
             sizes = self.keep_small({**(beside or {}), **chosen}, small, many, deep)
-            fine = all(sizes[s] == n if exact else sizes[s] > n // 2 for s, n in chosen.items())
-            if fine and self.allows(sizes, limit):
+            left = all(sizes[s] == n if kept == 1 else sizes[s] >= kept * n for s, n in chosen.items())
+            if left and self.allows(sizes, limit):
                 yield sizes
 
     def widen(self, least: int, small: Sequence[int], steps: int, equal: bool = False) -> dict[Size, int]:
@@ -397,7 +397,7 @@ def large_sizes(space: Sizing, slopes: bool = False) -> tuple[Large, ...]:
 @lru_cache(maxsize=256)
 def full_blocks(space: Sizing) -> tuple[Large, ...]:
     """For each size a number that fills blocks, where that is cheap."""
-    every = ((size, space.enlarge([size], FULL, ENDS, exact=True)) for size in space.symbols)
+    every = ((size, space.enlarge([size], FULL, ENDS, kept=1)) for size in space.symbols)
     return tuple(large for size, offered in every for large in _first(space, [size], offered))
 
 
@@ -412,7 +412,7 @@ def usual_widths(space: Sizing) -> tuple[Large, ...]:
     found: dict[tuple[int, ...], Large] = {}
 
     def add(large: Sequence[Size], number: int) -> bool:
-        made = _first(space, large, space.enlarge(large, [number], ENDS, exact=True)) if large else []
+        made = _first(space, large, space.enlarge(large, [number], ENDS, kept=1)) if large else []
         for each in made:
             found.setdefault(tuple(each.sizes.values()), each)
         return bool(made)
@@ -475,7 +475,7 @@ WIDTHS, SMALL = (67, 257, 1031), (3, 2, 5)
 """How wide sums are, at least (in real models they run over 256 to a few thousand terms); and sizes that no sum runs over."""
 NARROW, OVER, DEAREST = 31, 2, 2e7
 """How wide a whole model is, whose least of these costs more than so many times what is affordable, and more than so much."""
-SOME, LITTLE = (5, 7, 11), (3, 5, 4)
+SOME, LITTLE = (5, 7, 11), (5, 4, 3)
 """Other sizes where one is large (a row of two entries is always the same once it is normalised), and fewer."""
 ALIGNED, LONG_ROWS, LONE_ROW = (64, 128, 256), (1024, 4096), 2e4
 """Kernels for rows of whole blocks, often of 64 entries, are others than for all rows; how long rows are where there are few of
@@ -523,7 +523,9 @@ def none_small(space: Sizing, cost: float, slopes: bool = False) -> tuple[Sizes,
     """Sizes of which none is small, the steps of a sequence many, one layer; with ``slopes`` fewer, for gradients."""
     numbers = (MODERATE,) if slopes else BROAD
     steps = (MODERATE,) if slopes else SEQUENCE if space.along else (1,)
-    offered = space.enlarge(space.free, numbers, Limit(cost, MOST), steps=steps, layers=(1,), distinct=True)
+    offered = space.enlarge(
+        space.free, numbers, Limit(cost, MOST), steps=steps, layers=(1,), distinct=True, kept=0
+    )
     return tuple(islice(offered, 1))
 
 
@@ -614,9 +616,7 @@ def _alone(
     Where that is beyond the limit the others are little, but no narrower than they have to be, and it may be dearer.
     """
     for small, most in ((SOME, limit), (LITTLE, limit._replace(cost=dearer))):
-        offered = space.enlarge(
-            [size], BLOCKS, most, small, steps=(1,), layers=layers, beside=beside, exact=True
-        )
+        offered = space.enlarge([size], BLOCKS, most, small, steps=(1,), layers=layers, beside=beside, kept=1)
         for sizes in offered:
             return [sizes if small == SOME else space.fill(sizes, {size, *beside}, SOME[1:], limit)]
     return []
@@ -681,7 +681,7 @@ def large_data(space: Sizing, cost: float, most: float) -> tuple[Sizes, ...]:
     if len(large) < 2 or any(all(others[size] >= ALIGNED[-1] for size in large) for others in graded):
         return ()
     limit, wide, layers = Limit(most, MOST), WIDTHS[1:2], _stacks(space)
-    offered = space.enlarge(large, wide, limit, LITTLE, steps=(1,), layers=layers, distinct=True, exact=True)
+    offered = space.enlarge(large, wide, limit, LITTLE, steps=(1,), layers=layers, distinct=True)
     return tuple(space.fill(sizes, large, wide, limit) for sizes in islice(offered, 1))
 
 
