@@ -1,28 +1,34 @@
-"""The examples that are graded: at default sizes, as wide as real models, and with no size small."""
+"""The examples that are graded: at default sizes, as wide as real models, with no size small, and with one large."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
 
-from spec.language.evaluation.dimensions import Size
-from verify.inputs.examples import Example
-from verify.inputs.lone_sizes import beside_one, lone, lone_sums, vast, whole_data
-from verify.inputs.realistic_examples import UNUSUAL, realistic, unit_weights
-from verify.inputs.realistic_sizes import (
+from verify.inputs.examples import UNUSUAL, Example, realistic
+from verify.inputs.sizes import (
     BLOCKS,
-    BUDGET,
-    aligned,
-    broad,
-    broad_slopes,
-    deep,
-    ladder,
-    long,
+    GRADED,
+    TALL,
+    Sizes,
+    Sizing,
+    beside_one,
+    entries,
+    large_data,
+    many_layers,
+    many_steps,
+    none_small,
+    one_large,
+    one_long_sum,
+    one_query,
     repeats,
-    single,
-    usual,
+    sizing,
+    usual_proportions,
+    vast_sums,
+    whole_blocks,
+    wide_sums,
 )
-from verify.inputs.sizes import entries, sizing
 from verify.properties.setting import Setting
 
 MANY, TURNS = 64, 4
@@ -46,149 +52,135 @@ PATIENCE = 2.0
 """Seconds of processor time that a call may take: a callable of many small steps is graded at smaller sizes."""
 
 
+Draw: TypeAlias = Callable[[Setting, str, str], Iterator[Example]]
+"""Draws examples for a setting in a type, of values or gradients."""
+
+
+def _space(setting: Setting) -> Sizing:
+    return sizing(setting.judge.formula, setting.caller.sizes)
+
+
+def _realistic(
+    setting: Setting, dtype: str, sizes: Sizes, turn: int = 0, masks: bool = False, number: int = 0
+) -> Example:
+    supported, seed = setting.caller.sizes, setting.seed + turn
+    return realistic(setting.judge.formula, sizes, dtype, seed, masks, supported, number=number)
+
+
 def wide_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
-    """A wide example, as wide as the budget and the callable's own speed allow."""
-    judge, caller = setting.judge, setting.caller
-    limits = (BUDGET,) if kind == "value" else (BACKWARD * BUDGET, ENTRIES)
-    rungs = ladder(judge.formula, caller.sizes, *limits)
-    cost, spent, each = sizing(judge.formula, caller.sizes).cost, 0.0, 0.0
-    chosen = rungs[0]
+    """Draw a wide example, as wide as the budget and the callable's own speed allow; several where outputs have few entries."""
+    formula, space = setting.judge.formula, _space(setting)
+    rungs = wide_sums(space) if kind == "value" else wide_sums(space, BACKWARD * GRADED, ENTRIES)
+    spent, each, chosen = 0.0, 0.0, rungs[0]
     for before, sizes in zip((rungs[0], *rungs), rungs, strict=False):
-        longer = spent * cost(sizes) / max(cost(before), 1.0)
+        longer = spent * space.cost(sizes) / max(space.cost(before), 1.0)
         if longer > PATIENCE:
             break
         chosen, each = sizes, longer
         if sizes is not rungs[-1]:
             spent = setting.pace(dtype, sizes)
-    many, turns = repeats(judge.formula, chosen, MANY), 1
+    many, turns = repeats(formula, chosen, MANY), 1
     share, most = (BACKWARD, max(many, TURNS)) if kind == "value" else (BACKWARD**2, TURNS)
-    affordable = min(share * BUDGET / cost(chosen), PATIENCE / each if each else math.inf)
+    affordable = min(share * GRADED / space.cost(chosen), PATIENCE / each if each else math.inf)
     turns = max(1, min(most, int(affordable)))
     for turn in range(turns):
-        yield realistic(judge.formula, chosen, dtype, setting.seed + turn, False, caller.sizes)
-    least = rungs[0]
-    if kind == "value" and turns < many and least is not chosen:  # so many are affordable less wide
-        affordable = min(BACKWARD * BUDGET / cost(least), PATIENCE / max(spent, 1e-6))
-        for turn in range(min(repeats(judge.formula, least, MANY), int(affordable))):
-            yield realistic(judge.formula, least, dtype, setting.seed + turn, False, caller.sizes)
+        yield _realistic(setting, dtype, chosen, turn)
+    if kind == "value" and turns < many and rungs[0] is not chosen:  # so many are affordable less wide
+        affordable = min(BACKWARD * GRADED / space.cost(rungs[0]), PATIENCE / max(spent, 1e-6))
+        for turn in range(min(repeats(formula, rungs[0], MANY), int(affordable))):
+            yield _realistic(setting, dtype, rungs[0], turn)
 
 
 def aligned_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
-    """Examples of sizes that are equal and multiples of 64, which fast paths ask for, where that is cheap: with a mask and
+    """Draw examples of sizes that are equal and multiples of 64, which fast paths ask for, where that is cheap: with a mask and
     without one by turns, the latter with one sequence for several inputs, once also with several; and of those of usual models.
     """
-    judge, caller = setting.judge, setting.caller
-    if caller.sizes.few:
+    formula, space = setting.judge.formula, _space(setting)
+    if space.supported.few:
         return
-    cost = sizing(judge.formula, caller.sizes).cost
-    maskable = caller.takes_mask or all(tensor.role != "mask" for tensor in judge.formula.tensors)
-    equal = aligned(judge.formula, caller.sizes, ALIGNED)
-    every = [*equal, *usual(judge.formula, caller.sizes, ALIGNED)]
+    maskable = setting.caller.takes_mask or all(tensor.role != "mask" for tensor in formula.tensors)
+    equal = whole_blocks(space, ALIGNED)
+    every = [*equal, *usual_proportions(space, ALIGNED)]
     for turn, sizes in enumerate(every if dtype in BROAD else every[:1]):
-        dear = cost(sizes) > BACKWARD * BUDGET or entries(judge.formula, sizes) > FEW * ENTRIES
-        if kind == "gradient" and dear:
+        dear = space.cost(sizes) > BACKWARD * GRADED or entries(formula, sizes) > FEW * ENTRIES
+        if (kind == "gradient" and dear) or not _affordable(setting, dtype, sizes):
             continue
-        if _affordable(setting, dtype, sizes):
-            masks = turn % 2 == 0 and maskable
-            number = turn if turn < len(equal) else UNUSUAL
-            made = realistic(judge.formula, sizes, dtype, setting.seed, masks, caller.sizes, number=number)
-            if turn % 2:
-                yield made.alike(judge.formula)  # whose softmax is nearly that of each position itself
-            if turn % 2 == 0 or turn == 1:
-                yield made
+        number = turn if turn < len(equal) else UNUSUAL
+        made = _realistic(setting, dtype, sizes, masks=turn % 2 == 0 and maskable, number=number)
+        if turn % 2:
+            yield made.alike(formula)  # whose softmax is nearly that of each position itself
+        if turn % 2 == 0 or turn == 1:
+            yield made
 
 
-def long_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
-    """Many steps, most for values: gradients go back through all of them. And more layers than a wide example has."""
-    judge, caller = setting.judge, setting.caller
-    if caller.sizes.few or dtype not in BROAD:
-        return
-    steps = long(judge.formula, caller.sizes, kind == "value")
-    wide = broad(judge.formula, caller.sizes, BROAD[dtype]) if kind == "value" else None
-    if steps is not None and wide is not None and all(wide[s] >= steps[s] for s in steps):
-        steps = None  # as many steps of a wider one are graded already
-    if steps is not None and _affordable(setting, dtype, steps):
-        yield realistic(judge.formula, steps, dtype, setting.seed, False, caller.sizes)
-    layers = deep(judge.formula, caller.sizes)
-    if layers is None or not _affordable(setting, dtype, layers):
-        return
-    masked = kind == "value" and caller.takes_mask and any(t.role == "mask" for t in judge.formula.tensors)
-    for masks in (False, True)[: 1 + masked]:
-        yield realistic(judge.formula, layers, dtype, setting.seed, masks, caller.sizes)
+def _at(plan: Callable[[Sizing, str, str], Iterable[Sizes]], coarse: bool = False) -> Draw:
+    """Draw an example at each of the planned sizes at which a call does not take long, in 16-bit types too where ``coarse``.
 
-
-def single_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
-    """One query, one step: everything that no sum runs over is one."""
-    judge, caller = setting.judge, setting.caller
-    if caller.sizes.few or kind != "value":
-        return
-    sizes = single(judge.formula, caller.sizes, BACKWARD * BUDGET)
-    if sizes is not None and _affordable(setting, dtype, sizes):
-        yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
-
-
-def lone_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
-    """One size large at a time, for gradients: of these a kernel may take another way in each. For values one sum at a time, of
-    those that are short in all other examples, with a mask, too; and one position beside many.
+    Values with a mask, too, where one has a long axis, or there are many layers.
     """
-    judge, caller = setting.judge, setting.caller
-    if caller.sizes.few or dtype not in BROAD:
-        return
+
+    def draw(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
+        space = _space(setting)
+        if space.supported.few or (dtype not in BROAD and not coarse):
+            return
+        axes = {s for t in space.formula.tensors if t.role == "mask" for s in t.shape}
+        axes = axes if kind == "value" and setting.caller.takes_mask else set()
+        for sizes in plan(space, dtype, kind):
+            masked = any(sizes.get(axis, 0) >= BLOCKS[-1] for axis in axes)
+            masked |= bool(axes) and any(sizes[size] >= TALL for size in space.layers)
+            for masks in (False, True)[: 1 + masked]:
+                if _affordable(setting, dtype, sizes):
+                    yield _realistic(setting, dtype, sizes, masks=masks)
+
+    return draw
+
+
+def _no_small(space: Sizing, dtype: str, kind: str) -> Iterable[Sizes]:
+    """No size small, if that is more than a wide one: a fast path may ask for several large ones."""
+    found = none_small(space, BROAD.get(dtype, SHORT), kind == "gradient")
+    few, coarse = wide_sums(space)[0], dtype not in BROAD
     if kind == "gradient":
-        every = lone(judge.formula, caller.sizes, BACKWARD * BUDGET, LONE)
-    else:
-        every = (
-            *lone_sums(judge.formula, caller.sizes, ALIGNED),
-            *beside_one(judge.formula, caller.sizes, ALIGNED),
-        )
-    axes = {size for item in judge.formula.tensors if item.role == "mask" for size in item.shape}
-    for sizes in every:
-        masked = (
-            kind == "value" and caller.takes_mask and any(sizes.get(size, 0) >= BLOCKS[-1] for size in axes)
-        )
-        for masks in (False, True)[: 1 + masked]:
-            if _affordable(setting, dtype, sizes):
-                yield realistic(judge.formula, sizes, dtype, setting.seed, masks, caller.sizes)
+        return () if coarse else found
+    return [sizes for sizes in found if any(sizes[size] > few[size] for size in sizes)]
 
 
-def vast_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
-    """One sum over thousands of terms at a time, for values: what a call takes is judged by how many entries its inputs have. And
-    data that are large along each axis.
+def _many(space: Sizing, dtype: str, kind: str) -> Iterable[Sizes]:
+    """Many steps, most for values: gradients go back through all of them. And more layers than a wide example has."""
+    steps = many_steps(space, kind == "gradient")
+    if kind == "value":  # as many steps of a wider one are graded already
+        wide = none_small(space, BROAD["float32"])
+        steps = tuple(s for s in steps if not any(all(w[size] >= s[size] for size in s) for w in wide))
+    return (*steps, *many_layers(space))
+
+
+def _one(space: Sizing, dtype: str, kind: str) -> Iterable[Sizes]:
+    """One size large at a time, for gradients: of these a kernel may take another way in each. For values one sum at a time, of
+    those that are short in all other examples; and one position beside many.
     """
-    judge, caller = setting.judge, setting.caller
-    if caller.sizes.few or dtype not in BROAD or kind != "value":
-        return
-    few = ladder(judge.formula, caller.sizes)[0]
-    for sizes in vast(judge.formula, caller.sizes):
-        times = entries(judge.formula, sizes) / max(entries(judge.formula, few), 1)
-        if not setting.clock.over and times * setting.pace(dtype, few) <= PATIENCE:
-            yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
-    data = whole_data(judge.formula, caller.sizes, ALIGNED, WHOLE)
-    if data is not None and _affordable(setting, dtype, data):
-        yield realistic(judge.formula, data, dtype, setting.seed, False, caller.sizes)
+    if kind == "gradient":
+        return one_large(space, BACKWARD * GRADED, LONE)
+    return (*one_long_sum(space, ALIGNED), *beside_one(space, ALIGNED))
 
 
-def broad_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
-    """An example of which no size is small, if that is more than a wide one: a fast path may ask for several large ones."""
-    judge, caller = setting.judge, setting.caller
-    if caller.sizes.few or (kind == "gradient" and dtype not in BROAD):
-        return
-    few = ladder(judge.formula, caller.sizes)[0]
-    budget = BROAD.get(dtype, SHORT)
-    sizes = (broad if kind == "value" else broad_slopes)(judge.formula, caller.sizes, budget)
-    if sizes is None or (kind == "value" and all(sizes[size] <= few[size] for size in sizes)):
-        return
-    if _affordable(setting, dtype, sizes):
-        yield realistic(judge.formula, sizes, dtype, setting.seed, False, caller.sizes)
+def _vast(space: Sizing, dtype: str, kind: str) -> Iterable[Sizes]:
+    """One sum over thousands of terms at a time, and data that are large along each axis, for values."""
+    return (*vast_sums(space), *large_data(space, ALIGNED, WHOLE)) if kind == "value" else ()
 
 
-def _affordable(setting: Setting, dtype: str, sizes: Mapping[Size, int]) -> bool:
+def _single(space: Sizing, dtype: str, kind: str) -> Iterable[Sizes]:
+    """One query, one step, for values: everything that no sum runs over is one."""
+    return one_query(space, BACKWARD * GRADED) if kind == "value" else ()
+
+
+def _affordable(setting: Setting, dtype: str, sizes: Sizes) -> bool:
     """Whether a call at these sizes takes no longer than is waited for, going by one at few entries."""
-    judge, caller = setting.judge, setting.caller
     if setting.clock.over:
         return False
-    few, cost = ladder(judge.formula, caller.sizes)[0], sizing(judge.formula, caller.sizes).cost
-    return setting.pace(dtype, few) * cost(sizes) / max(cost(few), 1.0) <= PATIENCE
+    space = _space(setting)
+    few = wide_sums(space)[0]
+    times = space.cost(sizes) / max(space.cost(few), 1.0)
+    more = entries(space.formula, sizes) / max(entries(space.formula, few), 1)
+    return setting.pace(dtype, few) * max(times, more) <= PATIENCE
 
 
 def default_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Example]:
@@ -197,26 +189,25 @@ def default_examples(setting: Setting, dtype: str, kind: str) -> Iterator[Exampl
     For gradients weights keep data of unit size. Else scores are in the hundreds and a softmax is 1 and 0, without an error in
     careful arithmetic; fused kernels compute it anew going backward, from its logarithm, and are off by a share as large as it.
     """
-    space, judge = setting.space(moderate=True), setting.judge
+    space = setting.space(moderate=True)
     for recipe in space.plan(1 if space.sizing.dear else EXAMPLES, setting.seed + 17):
         recipe = recipe._replace(regime=0, other=0)
         example = space.example(recipe, dtype)
         if kind == "gradient":
-            made = unit_weights(judge.formula, example.sizes, dtype, setting.seed, space.fixed)
-            example = space.example(recipe, dtype, example.batch, example.sizes, made)
+            example = space.example(recipe, dtype, example.batch, example.sizes, weights=setting.seed)
         yield example
 
 
 DEFAULT = "default"
-GRADING: dict[str, Callable[[Setting, str, str], Iterator[Example]]] = {
+GRADING: dict[str, Draw] = {
     "wide": wide_examples,
     DEFAULT: default_examples,
-    "no small": broad_examples,
+    "no small": _at(_no_small, coarse=True),
     "aligned": aligned_examples,
-    "single": single_examples,
-    "long": long_examples,
-    "one large": lone_examples,
-    "vast": vast_examples,
+    "single": _at(_single, coarse=True),
+    "long": _at(_many),
+    "one large": _at(_one),
+    "vast": _at(_vast),
 }
 """Which examples are graded, by what is said of their sizes."""
 

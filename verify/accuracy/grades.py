@@ -27,9 +27,8 @@ from verify.accuracy.graded_examples import DEFAULT, GRADING, PATIENCE, samples
 from verify.accuracy.lost_digits import Explained, begun, comparable, placed
 from verify.edges import SHAPES, STRICT
 from verify.faults import Fault, Unsupported
-from verify.inputs.examples import Example
-from verify.inputs.realistic_examples import realistic
-from verify.inputs.realistic_sizes import long_steps
+from verify.inputs.examples import Example, realistic
+from verify.inputs.sizes import long_steps
 from verify.properties.judge import Judge
 from verify.properties.setting import Setting
 from verify.properties.slopes import differentiable, with_cotangents

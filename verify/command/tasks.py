@@ -94,10 +94,8 @@ def _turn_to(formula_id: str) -> None:
     global _at
     if _at and _at != formula_id:
         from spec.language.evaluation import batching
-        from verify.inputs import realistic_examples
         from verify.oracle import oracle_for
 
-        realistic_examples.forget()
         batching.forget()
         oracle_for.cache_clear()
         gc.collect()  # programs are cycles

@@ -6,7 +6,8 @@ kind of sizes occurs early and evenly; the others are Hypothesis's to search. A 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+import math
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -14,18 +15,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spec.language.arrays import WHOLE, Tensor
+from spec.language.binders import SumOf
 from spec.language.evaluation.dimensions import Size, is_size, solved_all, whole
+from spec.language.expr import Func, Ref
 from spec.language.formula import Formula
+from spec.language.trees import free_symbols, walk
 from verify.inputs import mask_kinds, regimes
-from verify.inputs.kept_examples import KEPT, Hashed
-from verify.inputs.leads import ALL, YOUNG, Lead, far_out, leads
+from verify.inputs.leads import ALL, REAL, YOUNG, Lead, far_out, leads
 from verify.inputs.size_rules import EVERY_SIZE, Supported
 from verify.inputs.sizes import ALIKE, BY_CHANCE, LEAST, ONE, ROUND, SIZE_KINDS, Sizing, sizing
 
+REMEMBERED, ROOM = 1 << 18, 16 << 20
+"""Bytes of an example that is remembered, and of all that are, of one space."""
 SHARING = 100
 """For every so many planned examples, one more choice of sizes of each kind: examples of equal sizes are evaluated together."""
 LARGEST = {"float16": 3e4}
 """Magnitudes that inputs do not exceed, in types with a narrow range."""
+UNUSUAL = 8
+"""The place of numbers that nobody builds in, such as ε = 1e-3, while ids are any: what a kernel for a width of models has fixed
+shows there."""
 
 
 class Recipe(NamedTuple):
@@ -240,79 +248,84 @@ class Space:
         dtype: str,
         batch: tuple[int, ...] = (),
         sizes: Mapping[Size, int] | None = None,
-        given: Mapping[str, Any] | None = None,
+        weights: int | None = None,
     ) -> Example:
-        """The example that a recipe describes; at ``sizes``, and with inputs that are ``given``, if they are."""
-        if given is not None:
-            return self._drawn(recipe, dtype, batch, sizes, given)
-        key = (self._asked, recipe, dtype, batch, tuple((sizes or {}).items()))
-        return KEPT.get(key, lambda: self._drawn(recipe, dtype, batch, sizes))
+        """Draw the example that a recipe describes, at ``sizes`` if given.
+
+        Where ``weights`` are the seed of parameters, these keep data of unit size so (:func:`unit_weights`).
+        """
+        chosen = dict(sizes or self.sizing.drawn(recipe.sizes, recipe.variant))
+        key = (recipe, dtype, batch, tuple(chosen.items()), weights)
+        return self._memo.get(key, lambda: self._draw(recipe, dtype, batch, chosen, weights))
 
     @cached_property
-    def _asked(self) -> Hashable:
-        """What determines examples, beside what they are asked for with."""
-        return Hashed((self.formula, len(self.masks), self.moderate, self.supported))
+    def _memo(self) -> _Memo:
+        return _memo(self.formula, len(self.masks), self.moderate, self.supported)
 
-    def _drawn(
-        self,
-        recipe: Recipe,
-        dtype: str,
-        batch: tuple[int, ...],
-        sizes: Mapping[Size, int] | None,
-        given: Mapping[str, Any] | None = None,
+    def _draw(
+        self, recipe: Recipe, dtype: str, batch: tuple[int, ...], sizes: dict[Size, int], weights: int | None
     ) -> Example:
         random = np.random.default_rng([*recipe])
-        sizes = dict(sizes or self.sizing.drawn(recipe.sizes, recipe.variant))
+        given = {} if weights is None else unit_weights(self.formula, sizes, dtype, weights, self.fixed)
         beyond = recipe.regime - len(self.leads)
         far = 0 <= beyond < len(self.far)
         lead = self.far[beyond] if far else self.leads[recipe.regime % len(self.leads)]
-        other = self.data_regimes[recipe.other % len(self.data_regimes)]
         mask = self.masks[recipe.mask % len(self.masks)]
         inputs: dict[str, Any] = {}
         for item in self.formula.inputs:
             if is_size(item):
                 inputs[str(item)] = sizes[item]
-                continue
-            if given is not None and item.name in given:
+            elif item.name in given:
                 inputs[item.name] = given[item.name]
-                continue
-            shape = tuple(whole(size, sizes) for size in item.shape)
-            if item.role in ("data", "mask"):
-                shape = (*batch, *shape)
-            if item.role == "mask":
-                inputs[item.name] = mask.draw(random, shape)
-                if self.masks is regimes.MASKS:
-                    inputs[item.name] = mask_kinds.settled(self.supported.masks, inputs[item.name], shape)
-            elif item.name in self.fixed:
-                value = self.fixed[item.name]
-                number = int(value) if item.domain == "integer" else value
-                inputs[item.name] = number if item.role == "number" else np.full(shape, rounded(value, dtype))
-            elif item.role == "generator":
-                continue
-            elif item.domain in WHOLE:
-                below = whole(item.below, sizes) if item.below != 0 else 1
-                made = regimes.identifiers(random, shape, below, recipe.number)
-                if item.domain == "label":
-                    made = regimes.some_without(random, made, recipe.mask)
-                inputs[item.name] = int(made) if item.role == "number" else made
-            elif item.domain == "boolean":
-                kind = regimes.BOOLEANS[recipe.mask % len(regimes.BOOLEANS)]
-                inputs[item.name] = kind.draw(random, shape)
-            elif item.role == "number":
-                inputs[item.name] = self._number(item, recipe, random)
-            else:
-                chosen = lead.regime(item.name, item.role) or (
-                    other if item.role == "data" else regimes.DISTINCT
-                )
-                inputs[item.name] = rounded(fitted(item, chosen.draw(random, shape)), dtype)
-        said = [lead.name] if lead.name else []
-        if self.masked and mask.name != "no mask":
-            said.append(mask.name)
-        seed, regime_name = recipe.seed % 2**31, ", ".join(said)
-        drawn = Example(inputs, dtype, sizes, regime_name, batch, seed, supported=self.supported)
-        return drawn if self.supported.within is None else self.supported.within.brought(drawn)
+            elif item.role != "generator":
+                shape = tuple(whole(size, sizes) for size in item.shape)
+                shape = (*batch, *shape) if item.role in ("data", "mask") else shape
+                inputs[item.name] = self._draw_input(item, shape, sizes, recipe, lead, dtype, random)
+        names = [lead.name] if lead.name else []
+        names += [mask.name] if self.masked and mask.name != "no mask" else []
+        seed = recipe.seed % 2**31
+        return self.restrict(
+            Example(inputs, dtype, sizes, ", ".join(names), batch, seed, supported=self.supported)
+        )
 
-    def _number(self, item: Tensor, recipe: Recipe, random: np.random.Generator) -> float:
+    def restrict(self, example: Example) -> Example:
+        """The example, inside of the ranges that were declared."""
+        within = self.supported.within
+        return example if within is None else within.brought(example)
+
+    def _draw_input(
+        self,
+        item: Tensor,
+        shape: tuple[int, ...],
+        sizes: Mapping[Size, int],
+        recipe: Recipe,
+        lead: Lead,
+        dtype: str,
+        random: np.random.Generator,
+    ) -> Any:
+        """Draw one input: a mask, a number that is fixed or offered, ids, booleans, or real entries in the regime of the lead."""
+        if item.role == "mask":
+            mask = self.masks[recipe.mask % len(self.masks)].draw(random, shape)
+            kind = self.supported.masks if self.masks is regimes.MASKS else mask_kinds.EVERY
+            return mask_kinds.settled(kind, mask, shape)
+        if item.name in self.fixed:
+            value = self.fixed[item.name]
+            number = int(value) if item.domain == "integer" else value
+            return number if item.role == "number" else np.full(shape, rounded(value, dtype))
+        if item.domain in WHOLE:
+            below = whole(item.below, sizes) if item.below != 0 else 1
+            ids = regimes.identifiers(random, shape, below, recipe.number)
+            ids = regimes.some_without(random, ids, recipe.mask) if item.domain == "label" else ids
+            return int(ids) if item.role == "number" else ids
+        if item.domain == "boolean":
+            return regimes.BOOLEANS[recipe.mask % len(regimes.BOOLEANS)].draw(random, shape)
+        if item.role == "number":
+            return self._draw_number(item, recipe, random)
+        others = self.data_regimes[recipe.other % len(self.data_regimes)], regimes.DISTINCT
+        regime = lead.regime(item.name, item.role) or others[item.role != "data"]
+        return rounded(fitted(item, regime.draw(random, shape)), dtype)
+
+    def _draw_number(self, item: Tensor, recipe: Recipe, random: np.random.Generator) -> float:
         """A number: of the first, each that is offered in its turn; the others are drawn beside it."""
         if item.domain == "real":
             return float(random.standard_normal())
@@ -324,6 +337,36 @@ class Space:
         if item.below != 0 and value > item.below:  # it is the largest that the number may be
             value = float(item.below) / value
         return value
+
+
+class _Memo:
+    """Examples that were drawn, by what determines them: the next implementation of a formula is asked for the same."""
+
+    def __init__(self) -> None:
+        self.found: dict[Hashable, Example] = {}
+        self.size = 0
+
+    def get(self, key: Hashable, draw: Callable[[], Example]) -> Example:
+        """The example of this key, whose arrays are read-only; all are forgotten once they take more than :data:`ROOM`."""
+        known = self.found.get(key)
+        if known is None:
+            known = draw()
+            arrays = [value for value in known.inputs.values() if isinstance(value, np.ndarray)]
+            size = sum(array.nbytes for array in arrays)
+            if size > REMEMBERED:
+                return known
+            for array in arrays:
+                array.flags.writeable = False
+            if self.size + size > ROOM:
+                self.found, self.size = {}, 0
+            self.found[key], self.size = known, self.size + size
+        return replace(known, inputs=dict(known.inputs), sizes=dict(known.sizes), cotangents={})
+
+
+@lru_cache(maxsize=8)
+def _memo(formula: Formula, masks: int, moderate: bool, supported: Supported) -> _Memo:
+    """What is remembered of one space, whoever made it."""
+    return _Memo()
 
 
 @lru_cache(maxsize=64)
@@ -357,3 +400,88 @@ def sizes_of(formula: Formula, inputs: Mapping[str, Any], batch: tuple[int, ...]
             lead = len(batch) if item.role in ("data", "mask") else 0
             shapes += zip(item.shape, np.shape(inputs[item.name])[lead:], strict=True)
     return solved_all(shapes, found)
+
+
+# Examples of the sizes of real models: data are unit normal, and weights keep them so ------------------------------------------
+
+
+def realistic(
+    formula: Formula,
+    sizes: Mapping[Size, int],
+    dtype: str,
+    seed: int,
+    masks: bool,
+    supported: Supported = EVERY_SIZE,
+    batch: tuple[int, ...] = (),
+    number: int = 0,
+) -> Example:
+    """Draw an example at realistic sizes; ``masks`` draws a random mask where the statement has one, and labels for all.
+
+    ``number`` is the place of the first number among those that are offered.
+    """
+    causal = supported.masks == "causal"  # there is no other, and none is a mask, too
+    space = _space(formula, masks or causal, supported)
+    made = space.example(Recipe(0, 0, 0, int(masks), number, seed), dtype, batch, sizes, weights=seed)
+    return replace(made, regime="as wide as real models")
+
+
+def unit_weights(
+    formula: Formula, sizes: Mapping[Size, int], dtype: str, seed: int, fixed: Collection[str] = ()
+) -> dict[str, Any]:
+    """Draw random parameters, those that are ``fixed`` left out, by which data of unit size stay so."""
+    weights = _draw_weights(formula, tuple(sizes.items()), frozenset(fixed), seed)
+    return {name: rounded(values, dtype) for name, values in weights.items()}
+
+
+@lru_cache(maxsize=32)
+def _space(formula: Formula, masks: bool, supported: Supported) -> Space:
+    """The examples of a formula: what they may be about is read off it once."""
+    return Space(formula, masks, supported=supported)
+
+
+@lru_cache(maxsize=2)
+def _draw_weights(
+    formula: Formula, sizes: tuple[tuple[Size, int], ...], fixed: frozenset[str], seed: int
+) -> Mapping[str, Any]:
+    """The parameters that are not ``fixed``, before they are rounded to a type: every type is graded at the same.
+
+    They are uniform, as layers begin, and the mean of their squares is 1 over the number of terms that they are summed with.
+    """
+    random, at = np.random.default_rng([seed, 13]), dict(sizes)
+    summed, made = _summed_axes(formula), {}
+    for item in formula.tensors:
+        if item.role == "parameter" and item.domain in REAL and item.name not in fixed:
+            shape = tuple(whole(size, at) for size in item.shape)
+            drawn = np.asarray(
+                1.0 - random.random(shape, np.float32), np.float64
+            )  # no type graded holds more
+            spread = 3.0  # of numbers up to 1, none of them 0, whose squares have the mean 1/3
+            if item.domain == "real":
+                drawn -= 0.5
+                spread = 12.0
+            terms = math.prod(whole(length, at) for length in summed.get(item.name, ()))
+            made[item.name] = drawn * math.sqrt(spread / terms)
+    return made
+
+
+@lru_cache(maxsize=64)
+def _summed_axes(formula: Formula) -> dict[str, list[Any]]:
+    """For each parameter the lengths of those of its axes that a sum runs over: read off the statement once."""
+    found: dict[str, dict[int, Any]] = {}
+    for line in formula.flat(None).lines:
+        for part in walk(line.right):
+            for entry in _outside_functions(part.body) if isinstance(part, SumOf) else ():
+                if entry.tensor.role == "parameter":
+                    for axis, index in enumerate(entry.index):
+                        if part.var in free_symbols(index):
+                            found.setdefault(entry.tensor.name, {})[axis] = entry.tensor.shape[axis]
+    return {name: list(axes.values()) for name, axes in found.items()}
+
+
+def _outside_functions(node: Any) -> Iterator[Ref]:
+    """The entries that a sum adds up, those inside a function left out: a function starts anew."""
+    if isinstance(node, Ref):
+        yield node
+    elif not isinstance(node, Func):
+        for part in node.args:
+            yield from _outside_functions(part)

@@ -1,23 +1,157 @@
-"""Large sizes, one at a time, and a large batch: where blocks end in a part of one, and where an index wraps."""
+"""Large sizes, one at a time, and a large batch: where blocks end in a part of one, and where an index wraps.
+
+The statement is asked for little: all other sizes are small, and of a batch only some members are compared. Data and weights are
+drawn as for real models, so that no softmax is saturated and no bound is wide.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from spec.language.arrays import Tensor
+from spec.language.formula import Formula
 from verify.faults import Fault, NoGradient
-from verify.inputs.examples import Example
-from verify.inputs.large_sizes import LOOKED_AT
+from verify.inputs.examples import UNUSUAL, Example, Space, realistic, rounded
+from verify.inputs.sizes import (
+    END_SLOPES,
+    MEMBERS,
+    SLOPING,
+    Large,
+    full_blocks,
+    large_sizes,
+    many_rows,
+    members,
+    several_layers,
+    usual_widths,
+)
 from verify.properties.gradients import backward, compared, judge_gradient
 from verify.properties.judge import Expected, Judge
-from verify.properties.slopes import expected_batch, unsaid
+from verify.properties.slopes import expected_batch, unsaid, with_cotangents
 from verify.properties.values import compare, explain, judge_value
 from verify.search.outcome import Outcome, worst
 from verify.subject.caller import Caller
 from verify.subject.returned import values
+
+OUTLIER, LARGER = 128.0, 3.0
+"""An entry among others of about 1, and how much larger data are in the last block."""
+TWICE = 1e5
+"""Up to so many entries there are two examples of values alone."""
+LOOKED_AT = tuple(sorted({0, *(2**power for power in range(5, 11)), *range(75, MEMBERS[0], 137)}))
+"""The members of a batch that are compared with the statement, and the last: past each power of two, and one in every 137."""
+
+Drawing = Callable[[Judge, Space, int, Sequence[str], Sequence[str]], Iterator[Example]]
+"""Examples for a judge from a space and a seed, in these types, and in which of them with cotangents."""
+Change = Callable[[Formula, Large, Example], Example]
+"""Changes an example where it is large."""
+
+
+def large_examples(
+    judge: Judge, space: Space, seed: int, dtypes: Sequence[str], graded: Sequence[str]
+) -> Iterator[Example]:
+    """Draw examples of large sizes: each size in its turn, full blocks, usual widths, many rows and columns, several layers.
+
+    Types and masks are taken by turns. Examples with cotangents are about gradients, the others about values.
+    """
+    if space.supported.few:
+        return
+    formula, sizing, masks = judge.formula, space.sizing, len(space.masks) > 1
+
+    def draw(
+        large: Large,
+        dtype: str,
+        turn: int,
+        masked: bool,
+        change: Change | None = None,
+        number: int = 0,
+        said: str = "",
+    ) -> Example:
+        seeded, mask = seed + turn, masks and masked
+        made = realistic(formula, large.sizes, dtype, seeded, mask, space.supported, number=number)
+        made = change(formula, large, made) if change else made
+        return replace(space.restrict(made), regime=f"large sizes: {large}{said}")
+
+    far, slopes = large_sizes(sizing), large_sizes(sizing, True) if graded else ()
+    for place, large in enumerate(far):
+        for turn in range(1 if large.cost > TWICE or large in slopes else 2):
+            dtype = dtypes[(place + turn) % len(dtypes)]
+            yield draw(large, dtype, place, turn == place % 2, _enlarge_last_block)
+    for place, large in enumerate(slopes):
+        dtype = graded[(place + 1) % len(graded)]
+        example = draw(large, dtype, place, place % 2 == 1, _enlarge_last_block)
+        yield with_cotangents(judge, example, seed + place)
+    for place, large in enumerate(full_blocks(sizing)):
+        dtype, masked = dtypes[place % len(dtypes)], place % 2 == 1
+        yield draw(large, dtype, place, masked)
+        if _long_rows(formula, large):
+            yield draw(large, dtype, place, masked, _add_outlier, said=", with an outlier")
+    for place, large in enumerate(usual_widths(sizing)):
+        dtype = dtypes[place % len(dtypes)]
+        example = draw(large, dtype, place, place % 2 == 1, number=UNUSUAL)
+        yield example
+        if dtype in graded and large.cost <= END_SLOPES.cost and large.sizes[large.large[0]] in SLOPING:
+            yield with_cotangents(judge, example, seed + place)
+    for place, large in enumerate(many_rows(sizing)):
+        for turn, dtype in enumerate(dtypes):
+            yield draw(large, dtype, turn, turn == place)
+    for large in several_layers(sizing):
+        for turn in range(1 + masks):  # in the first type, in which most can be said
+            young = space.young(large.sizes, seed + turn, masks and turn == 1, dtypes[0])
+            example = replace(young, regime=f"large sizes: {large}")
+            yield example
+            if turn == 0 and dtypes[0] in graded:
+                yield with_cotangents(judge, example, seed)
+
+
+def _enlarge_last_block(formula: Formula, large: Large, example: Example) -> Example:
+    """The example with larger data in the last block, which is a part of one: what decides stands there more often than not."""
+    changed = {}
+    for item in formula.tensors:
+        if item.role == "data" and item.domain == "real" and large.large[0] in item.shape:
+            axis = item.shape.index(large.large[0]) - len(item.shape)
+            made = np.array(example.inputs[item.name])
+            np.moveaxis(made, axis, 0)[-large.tail :] *= LARGER
+            changed[item.name] = rounded(made, example.dtype)
+    return example.changed(**changed)
+
+
+def _long_rows(formula: Formula, large: Large) -> list[Tensor]:
+    """The real data whose rows are as long as what is large."""
+    real = (item for item in formula.tensors if item.role == "data" and item.domain == "real")
+    return [item for item in real if item.shape[-1:] == large.large[:1]]
+
+
+def _add_outlier(formula: Formula, large: Large, example: Example) -> Example:
+    """The example with an outlier in each long row of an input: it stands out of a wide row by more deviations than of others."""
+    for item in _long_rows(formula, large)[:1]:
+        made = np.array(example.inputs[item.name])
+        made[..., 0] = OUTLIER
+        return example.changed(**{item.name: rounded(made, example.dtype)})
+    return example
+
+
+def large_batch(
+    judge: Judge, space: Space, seed: int, dtypes: Sequence[str], graded: Sequence[str]
+) -> Iterator[Example]:
+    """Draw a batch of many members with a mask, and one without, in each type in its turn; the latter with gradients.
+
+    Where there are masks, one more of both, if the statement says something under any: of a parameter's gradient all members are
+    a part.
+    """
+    if space.supported.few:
+        return
+    sizes, masks = space.sizing.keep_small({}), len(space.masks) > 1
+    batch = (members(judge.formula, sizes),)
+    for turn in range(3 if masks and graded and not judge.partial else 2):
+        dtype = graded[0] if turn == 2 else dtypes[turn % len(dtypes)]
+        mask = masks and turn != 1
+        made = realistic(judge.formula, sizes, dtype, seed + turn, mask, space.supported, batch)
+        example = replace(space.restrict(made), regime=f"a batch of {batch[0]}")
+        yield with_cotangents(judge, example, seed) if turn and dtype in graded else example
 
 
 def one_large_size(judge: Judge, caller: Caller, example: Example) -> Outcome:
@@ -85,4 +219,4 @@ def _spread(expected: Expected, places: list[int], example: Example) -> Expected
     return Expected(expected.name, value, bound)
 
 
-__all__ = ["looked_at", "of_a_large_batch", "one_large_size"]
+__all__ = ["Drawing", "large_batch", "large_examples", "looked_at", "of_a_large_batch", "one_large_size"]

@@ -23,8 +23,13 @@ from verify.properties import gradient_scenarios, shared_inputs
 from verify.properties.boundaries import at_a_boundary, boundary_examples, limits
 from verify.properties.gradient_scenarios import Scene
 from verify.properties.judge import Judge
-from verify.properties.large_examples import Drawing, large_batch, large_examples
-from verify.properties.large_scenarios import of_a_large_batch, one_large_size
+from verify.properties.large_scenarios import (
+    Drawing,
+    large_batch,
+    large_examples,
+    of_a_large_batch,
+    one_large_size,
+)
 from verify.properties.leaks import UNREAD, nan_in_masked_slots
 from verify.properties.slopes import REAL, differentiable
 from verify.properties.values import explain, held_to, judge_call, judge_value

@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any
 
 from spec.language.evaluation.dimensions import Size
-from verify.inputs.examples import Example, Space
-from verify.inputs.realistic_examples import realistic
+from verify.inputs.examples import Example, Space, realistic
 from verify.properties.judge import Judge
 from verify.properties.substitutions import Kept
 from verify.report import Report

@@ -14,8 +14,7 @@ import numpy as np
 from spec.language.evaluation.dimensions import Size
 from verify.faults import Unsupported
 from verify.inputs.examples import Example, Recipe
-from verify.inputs.large_sizes import FULL, OTHERS, small_but
-from verify.inputs.sizes import LARGE
+from verify.inputs.sizes import FULL, LARGE, OTHERS
 from verify.inputs.sizes import ROUNDS as ROUND_SIZES
 from verify.properties.plain_calls import counterexample
 from verify.properties.scenarios import others
@@ -87,7 +86,7 @@ class Pairs:
     def drawn(self, chosen: Sequence[Size]) -> Example | None:
         """An example on unit normal data at new numbers of the chosen sizes; None where there are none that are not dear."""
         numbers = {size: next(self.numbers) for size in chosen}
-        sizes = small_but(self.space.sizing, self.caller.sizes, numbers)
+        sizes = self.space.sizing.keep_small(numbers)
         if self.space.sizing.cost(sizes) > DEAR * self.space.sizing.budget or any(
             sizes[size] < NEW for size in chosen
         ):

@@ -23,10 +23,9 @@ from verify.accuracy.grades import AccuracyProperty
 from verify.accuracy.lost_digits import begun, placed
 from verify.checking import check
 from verify.command.commands import do_check
-from verify.inputs.examples import rounded
-from verify.inputs.realistic_examples import realistic
-from verify.inputs.realistic_sizes import ladder
+from verify.inputs.examples import realistic, rounded
 from verify.inputs.size_rules import EVERY_SIZE
+from verify.inputs.sizes import sizing, wide_sums
 from verify.oracle import Oracle
 from verify.output.table import accuracy, overall, table, verdict_of
 from verify.properties.judge import Judge
@@ -276,7 +275,7 @@ def test_a_type_that_is_not_supported_is_silent_unless_asked_for() -> None:
 def test_the_line_that_was_rounded_is_found_entry_by_entry(line: str, dtype: str) -> None:
     """Attention with one tensor rounded, whichever it is: that one explains nearly all of the error."""
     formula = find(ATTENTION)
-    example = realistic(formula, ladder(formula, EVERY_SIZE)[0], "float32", 0, False)
+    example = realistic(formula, wide_sums(sizing(formula, EVERY_SIZE))[0], "float32", 0, False)
     q, k, v = (example.inputs[name] for name in "qkv")
     k_used = rounded(k, dtype) if line == "k" else k
     s = q @ k_used.T / math.sqrt(q.shape[-1])
@@ -294,7 +293,7 @@ def test_the_line_that_was_rounded_is_found_entry_by_entry(line: str, dtype: str
 def test_an_error_that_no_line_explains_is_described_by_its_size() -> None:
     """Random errors of a size are 'about as large as if', never 'as if'; where no line makes such, nothing is said."""
     formula = find(ATTENTION)
-    example = realistic(formula, ladder(formula, EVERY_SIZE)[0], "float32", 0, False)
+    example = realistic(formula, wide_sums(sizing(formula, EVERY_SIZE))[0], "float32", 0, False)
     error = 1e-4 * np.random.default_rng(0).standard_normal(
         (example.inputs["q"].shape[0], example.inputs["v"].shape[1])
     )

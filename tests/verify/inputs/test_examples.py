@@ -12,6 +12,7 @@ from verify.inputs import regimes
 from verify.inputs.dtypes import DTYPES
 from verify.inputs.examples import Recipe, Space, rounded, sizes_of
 from verify.inputs.leads import ALL_DATA
+from verify.inputs.size_rules import Supported
 
 VALUES = {k: f for k, f in formulas().items() if f.law is None}
 
@@ -104,3 +105,37 @@ def test_the_largest_id_is_drawn(below):
         found = regimes.identifiers(random, (11,), below, kind)
         assert found.min() >= 0
         assert found.max() == below - 1
+
+
+NORM, RECIPE = formulas()["normalization.layer_norm"], Recipe(0, 0, 0, 0, 0, 7)
+
+
+def test_an_example_that_was_drawn_is_remembered_and_nobody_changes_it():
+    """By another space of the same formula, too; its arrays are read-only, and another input in the place of one is one's own."""
+    first, again = Space(NORM).example(RECIPE, "float32"), Space(NORM).example(RECIPE, "float32")
+    assert all(first.inputs[name] is value for name, value in again.inputs.items())
+    with pytest.raises(ValueError, match="read-only"):
+        first.inputs["x"][...] = 0
+    first.inputs["x"] = first.inputs["x"] + 1
+    first.sizes.clear()
+    last = Space(NORM).example(RECIPE, "float32")
+    assert last.inputs["x"] is again.inputs["x"]
+    assert last.sizes == again.sizes
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        (Space(NORM), RECIPE._replace(seed=8), "float32"),
+        (Space(NORM), RECIPE, "bfloat16"),
+        (Space(NORM), RECIPE, "float32", (3,)),
+        (Space(NORM), RECIPE, "float32", (), {NORM.tensors[0].shape[0]: 11}),
+        (Space(NORM), RECIPE, "float32", (), None, 5),
+        (Space(NORM, supported=Supported(fixed=(("eps", 0.5),))), RECIPE, "float32"),
+    ],
+)
+def test_what_is_asked_for_otherwise_is_another_example(other):
+    """Another recipe, type, batch, size, other weights, another number."""
+    space, *given = other
+    first, found = Space(NORM).example(RECIPE, "float32"), space.example(*given)
+    assert not all(np.array_equal(value, found.inputs[name]) for name, value in first.inputs.items())

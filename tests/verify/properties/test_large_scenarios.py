@@ -14,10 +14,9 @@ from spec.language.registry import find
 from tests.mutants import large_sizes as variants
 from verify import check, replay
 from verify.inputs.examples import Space
-from verify.inputs.large_sizes import LOOKED_AT, MEMBERS, members, small_sizes
+from verify.inputs.sizes import MEMBERS, members
 from verify.properties.judge import Judge
-from verify.properties.large_examples import large_batch, large_examples
-from verify.properties.large_scenarios import looked_at
+from verify.properties.large_scenarios import LOOKED_AT, large_batch, large_examples, looked_at
 from verify.properties.scenarios import by_name
 from verify.properties.values import judge_value
 from verify.subject.caller import Caller
@@ -169,7 +168,7 @@ def test_members_of_which_nothing_is_said_leave_the_gradients_of_a_large_batch_a
 def test_a_large_batch_of_large_inputs_is_smaller():
     """Where a thousand members would be long to make."""
     formula = find("attention.multi_head")
-    sizes = small_sizes(formula, Space(formula).supported)
+    sizes = Space(formula).sizing.keep_small({})
     assert members(formula, sizes) == MEMBERS[0]
     assert members(formula, dict.fromkeys(sizes, 31)) == MEMBERS[-1]
 

@@ -278,7 +278,7 @@ def test_leaks_between_rows_are_noted_not_judged():
 def test_rearranged_tensors_hold_the_same_values():
     """Scattered and turned tensors differ in strides only."""
     x = torch.arange(12.0).reshape(3, 4)
-    for change in (with_gaps, turned):
+    for change in (with_gaps, transposed):
         assert torch.equal(change(x), x)
         assert not change(x).is_contiguous()
     assert with_gaps(torch.tensor(1.0)).shape == ()

@@ -9,7 +9,7 @@ from verify import check
 from verify.inputs.examples import Space
 from verify.inputs.leads import YOUNG
 from verify.properties.judge import Judge
-from verify.properties.plain_calls import YOUNG
+from verify.properties.plain_calls import YOUNG as MANY
 from verify.properties.slopes import differentiable, expected_gradients, with_cotangents
 from verify.properties.values import EFFECTIVE
 
@@ -33,7 +33,7 @@ def test_every_gradient_of_a_deep_model_is_somewhere_large_against_its_bound(for
     """In float64; at ordinary sizes and parameters the bound of a whole model is infinite."""
     judge = Judge(find(formula_id))
     space, names, said = Space(judge.formula, moderate=True), differentiable(judge), set()
-    for recipe in space.plain(YOUNG, 1):
+    for recipe in space.plain(MANY, 1):
         example = with_cotangents(judge, space.example(recipe, "float64"), recipe.seed)
         assert 1 not in example.sizes.values()
         assert example.regime.startswith(YOUNG)
