@@ -28,7 +28,7 @@ from tests.verify.wrong_products import (
 )
 from verify import check
 from verify.inputs.examples import Example, Space
-from verify.inputs.layouts import with_gaps
+from verify.inputs.layouts import transposed, with_gaps
 from verify.properties.judge import Judge
 from verify.properties.leaks import unread
 from verify.properties.scenarios import applicable
