@@ -8,8 +8,7 @@ says the same on a busy machine. Memory is the peak of a process. Short commands
 median is taken. Every command begins with the same imports (of torch and SymPy, above all), which take seconds and are not the
 checker's own: they are measured by themselves, up to the end of the process and under the settings of its garbage collector
 that the command of that tree makes, and the ratio is given in all and without them. Checks have become more since (grades,
-large sizes, more theorems and kinds of use): what those take that both trees make is a row of its own. So is a check that is made
-again, which finds what its statement says where the one before has left it; all others begin with nothing.
+large sizes, more theorems and kinds of use): what those take that both trees make is a row of its own.
 """
 
 import argparse
@@ -20,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -54,11 +53,8 @@ if sys.argv[2:] != ["imports"]:
 """
 IMPORTS = """
 import importlib, sys
-try:
-    from verify.command.memory import collect_seldom
-    collect_seldom()
-except ModuleNotFoundError:
-    pass
+import gc
+gc.set_threshold(50_000, 20, 20)
 import verify.checking
 for name in ("command.commands", "subject.loading"):
     try:
@@ -71,12 +67,8 @@ find(sys.argv[2])
 """
 MADE = """
 import importlib, json, sys, time
-try:
-    from verify.command.memory import collect_seldom, keep_freed
-    collect_seldom()
-    keep_freed()
-except ModuleNotFoundError:
-    pass
+import gc
+gc.set_threshold(50_000, 20, 20)
 import verify
 from spec.language.registry import find
 module, _, name = sys.argv[1].partition(":")
@@ -137,8 +129,6 @@ def main() -> int:
             idle = alternately(imports, older, ROOT, rounds) if imports else None
             before, now = alternately(work, older, ROOT, rounds)
             rows.append(row(work, before, now, idle))
-            if work.name in (*CHECKS, "verify"):
-                rows.append(made_again(work, before, idle, rounds, Path(home)))
             if work.wanted is not None and work.name in CHECKS:
                 rows.append(same_checks(work, older, rounds))
             if work.name == "bound":
@@ -221,21 +211,6 @@ def _ratios(
         "in_all": times[0] / times[1],
         "ratio": own[0] / own[1],
     }
-
-
-def made_again(
-    work: Work,
-    older: Sequence[Spent],
-    idle: tuple[Sequence[Spent], Sequence[Spent]] | None,
-    rounds: int,
-    home: Path,
-) -> dict[str, Any]:
-    """The row of checks that are made once more, as while one writes a kernel: what its statement says is known from before. The
-    older tree has nothing of the kind, so that it takes what it took.
-    """
-    again = replace(work, name=f"{work.name}, made again", cache=str(home / "kept"))
-    spent(again, ROOT)
-    return row(again, older, [spent(again, ROOT) for _ in range(rounds)], idle)
 
 
 def same_checks(work: Work, older: Path, rounds: int) -> dict[str, Any]:

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from verify.cache import CACHE
-
 ROOT = Path(__file__).parents[1]
 ENOUGH = 60.0  # seconds: no round of a work is begun after so many
 
@@ -30,17 +28,13 @@ print(json.dumps([os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_s
 
 @dataclass(frozen=True)
 class Work:
-    """A command of Python to run in both trees, and the ratio older/now wanted of its processor time without the imports.
-
-    ``cache`` is the folder in which it keeps what statements say between runs; elsewhere it keeps nothing.
-    """
+    """A command of Python to run in both trees, and the ratio older/now wanted of its processor time without the imports."""
 
     name: str
     command: tuple[str, ...]
     wanted: float | None
     statuses: tuple[int, ...] = (0,)
     imports: tuple[str, ...] | None = None
-    cache: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,7 +72,7 @@ def spent(work: Work, tree: Path) -> Spent:
     ran = subprocess.run(
         [sys.executable, "-S", "-c", BETWEEN, *work.command],
         cwd=tree,
-        env=_environment() | {CACHE: work.cache},
+        env=_environment(),
         capture_output=True,
         text=True,
         check=True,
@@ -91,10 +85,10 @@ def spent(work: Work, tree: Path) -> Spent:
 
 
 def _environment() -> dict[str, str]:
-    """One thread, so that processor time is not spent on waiting, no look at the network, nothing known beforehand; and modules
+    """One thread, so that processor time is not spent on waiting, no look at the network, nothing kept from before; and modules
     are compiled once, as after an installation, whatever this process was told.
     """
-    fixed = {"PYTHONPATH": ".", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", CACHE: ""}
+    fixed = {"PYTHONPATH": ".", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "ATTNSPEC_CACHE": ""}
     fixed["PYTHONDONTWRITEBYTECODE"] = ""
     return {**os.environ, **fixed}
 

@@ -7,21 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from verify.faults import Unusable
-from verify.pool import Lost, run_task
+from verify.pool import Lost, patience, run_task
 from verify.report import FALSIFIED, INCONCLUSIVE, CheckResult, Report, versions
 
 CHECK = "the process"
 """The name of the check that stands for all that were not made."""
-ENOUGH = 1800.0, 20.0, 600.0
-"""Seconds after which a check is stopped from outside: so many, and as many more for each example; where there is a time limit,
-so many more than that. Calls of Python are stopped much sooner from inside."""
-
-
-def patience(options: Mapping[str, Any]) -> float:
-    """The seconds after which a check with these options is stopped from outside."""
-    least, each, more = ENOUGH
-    limit = options.get("time_limit")
-    return least + each * float(options.get("max_examples", 100)) if limit is None else float(limit) + more
 
 
 def lost_report(formula_id: str, target: str, lost: Lost, options: Mapping[str, Any]) -> Report:
@@ -72,4 +62,4 @@ def _not_handed_over(called: str, error: Exception) -> str:
     )
 
 
-__all__ = ["CHECK", "isolated_check", "lost_report", "patience"]
+__all__ = ["CHECK", "isolated_check", "lost_report"]

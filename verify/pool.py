@@ -15,7 +15,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,7 +27,8 @@ from pebble import ProcessExpired, ProcessPool
 from verify import last_call
 from verify.subject.ending import interrupt
 
-Task, Result = TypeVar("Task"), TypeVar("Result")
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """Where libraries look for the number of their threads. Processes that each take all cores wait for each other."""
@@ -47,6 +48,11 @@ _DIES_WITH_PARENT = 1
 """PR_SET_PDEATHSIG of Linux."""
 BEAT = 0.2
 """Seconds between two looks at whether workers are still there."""
+
+
+ENOUGH = 1800.0, 20.0, 600.0
+"""Seconds after which a check is stopped from outside: so many, and as many more for each example; where there is a time limit,
+so many more than that. Calls of Python are stopped much sooner from inside."""
 
 
 @dataclass(frozen=True)
@@ -126,16 +132,17 @@ class Worker:
     def end(self) -> None:
         """End the process, with its task."""
         self.shared.stopping.value = 1
-        self.pool.stop()
+        self.pool.stop()  # type: ignore[no-untyped-call]
         self.pool.join()
 
     def _call(self) -> str:
-        return self.shared.call.value.decode("utf-8", "replace").rstrip(", ")
+        return str(self.shared.call.value, "utf-8", "replace").rstrip(", ")
 
     def _ended(self, code: int) -> Lost:
         """How a process of this exit status, negative for a signal, has ended."""
         call = self._call()
-        by = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+        names = {each.value: each.name for each in signal.Signals}
+        by = names.get(-code, f"signal {-code}") if code < 0 else f"exit status {code}"
         if call and (code >= 0 or by in FAULTS):
             return Lost(f"{call}, ended the process ({by})", by_call=True)
         during = f" during a call: {call}" if call else ""
@@ -179,10 +186,12 @@ def run_tasks(
             while pending:
                 wait(pending, BEAT, FIRST_COMPLETED)
                 for future, (lane, place) in list(pending.items()):
-                    outcome = workers[lane].outcome(future) if future.done() else workers[lane].vanished()
-                    if outcome is None and not future.done():
+                    outcome: Any
+                    if future.done():
+                        outcome = workers[lane].outcome(future)
+                    elif (outcome := workers[lane].vanished()) is None:
                         continue
-                    if not future.done() or not workers[lane].pool.active:
+                    if not workers[lane].pool.active or not future.done():
                         workers[lane].end()
                         workers[lane] = Worker()
                     del pending[future]
@@ -197,6 +206,13 @@ def run_task(work: Callable[[Task], Result], task: Task, timeout: float | None =
     """Do one task in a worker process of its own."""
     ((_, outcome),) = run_tasks(work, [task], timeout=lambda _: timeout)
     return outcome
+
+
+def patience(options: Mapping[str, Any]) -> float:
+    """The seconds after which a check with these options is stopped from outside."""
+    least, each, more = ENOUGH
+    limit = options.get("time_limit")
+    return least + each * float(options.get("max_examples", 100)) if limit is None else float(limit) + more
 
 
 class Queue:
@@ -288,4 +304,4 @@ def _flush() -> None:
             stream.flush()
 
 
-__all__ = ["Lost", "Queue", "Worker", "run_task", "run_tasks"]
+__all__ = ["Lost", "Queue", "Worker", "patience", "run_task", "run_tasks"]

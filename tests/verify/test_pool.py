@@ -61,11 +61,10 @@ def test_tasks_that_end_their_process_take_no_other_with_them(jobs: int) -> None
     assert isinstance(lost["stops"].error, SystemExit)
 
 
-def test_tasks_of_a_group_share_a_process() -> None:
-    """So that what it keeps for the group is found again."""
-    tasks = [("process", group) for group in "abab"]
-    found = dict(run_tasks(first, tasks, 2, group=lambda task: task[1]))
-    assert found[0] == found[2] != found[1] == found[3]
+def test_processes_are_used_again() -> None:
+    """What one has imported is there for its next task."""
+    found = dict(run_tasks(first, [("process", group) for group in "ababab"], 2, group=lambda task: task[1]))
+    assert len(set(found.values())) <= 2
     assert os.getpid() not in found.values()
 
 

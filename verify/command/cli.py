@@ -28,6 +28,8 @@ UNREAD = 141
 """The status of what a shell's pipe has ended: not that of what conforms."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """Where a device has no room left, or its user none on it."""
+MOST = 2000
+"""Examples of the largest profile."""
 
 
 def _ours(package: Any) -> None:
@@ -57,14 +59,12 @@ def _calls_theirs(given: Namespace) -> bool:
 
 def _isolated(given: Namespace, arguments: Sequence[str]) -> int:
     """Carry out the command in a worker process, which this one outlives; what ends that process is said, and recorded."""
-    from verify.isolation import patience
-    from verify.pool import Lost, run_task
+    from verify.pool import Lost, patience, run_task
 
+    most = patience({"max_examples": given.max_examples or MOST, "time_limit": given.time_limit})
     with stoppable() as came:
         try:
-            outcome = run_task(
-                main, list(arguments), patience(vars(given) | {"max_examples": given.max_examples or 2000})
-            )
+            outcome = run_task(main, list(arguments), most)
         except KeyboardInterrupt:
             return 128 + (came or [signal.SIGINT])[0]
     if not isinstance(outcome, Lost):

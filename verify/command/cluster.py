@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from verify.faults import Unusable
 from verify.pool import Lost, run_task
 
-Task, Result = TypeVar("Task"), TypeVar("Result")
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 
 
 def run_on_cluster(
@@ -36,7 +37,7 @@ def run_on_cluster(
     except ModuleNotFoundError:
         raise Unusable("--scheduler needs dask.distributed: pip install 'attnspec[cluster]'") from None
     try:
-        client = Client(address, timeout=10, set_as_default=False)
+        client = Client(address, timeout=10)
     except (OSError, ValueError) as error:
         raise Unusable(f"no scheduler answers at {address}: {error}") from None
     with client:
@@ -46,11 +47,9 @@ def run_on_cluster(
         }
         try:
             for future in as_completed(futures):
-                error = future.exception()
-                yield (
-                    futures[future],
-                    future.result() if error is None else Lost(f"its worker was lost: {error}", error=error),
-                )
+                why = future.exception()
+                lost = Lost(f"its worker was lost: {why}", error=why)
+                yield futures[future], future.result() if why is None else lost
         finally:
             client.cancel(list(futures))
 

@@ -55,6 +55,20 @@ class Gone(argparse.Action):
         parser.error(f"{self.option_strings[0]} is gone: {self.const}; leave it out")
 
 
+class Version(argparse.Action):
+    """Print the version, and exit."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, nargs=0)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        """Print it."""
+        from importlib.metadata import version
+
+        print(f"attnspec {version('attnspec')}")  # noqa: T201
+        parser.exit()
+
+
 def _written(name: str) -> Path:
     """A file to write at the end, refused at the beginning where it could not be."""
     path = Path(name)
@@ -103,6 +117,7 @@ def parser() -> Parser:
         epilog="examples:\n  attnspec verify\n  attnspec check mymodule:my_layer_norm --formula normalization.layer_norm\n"
         "  attnspec show attention.causal\n\n" + EXITS,
     )
+    top.add_argument("--version", action=Version, help="say the version, and exit")
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
 
     def command(name: str, about: str, examples: str) -> argparse.ArgumentParser:

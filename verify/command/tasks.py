@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verify.command.cluster import run_on_cluster
-from verify.isolation import lost_report, patience
-from verify.pool import Lost, run_tasks
+from verify.isolation import lost_report
+from verify.pool import Lost, patience, run_tasks
 from verify.subject.ending import stoppable
 
 if TYPE_CHECKING:
