@@ -8,11 +8,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import sympy
 import torch
 
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.dimensions import Size, whole
-from spec.language.evaluation.evaluate import Evaluator
+from spec.language.evaluation.evaluator import Evaluator
 from spec.language.evaluation.walk import Walk
 from spec.language.expr import Node
 from spec.language.flatten import chosen
@@ -65,23 +66,18 @@ class Member:
 
     def broken(self, condition: Node, over: Sequence[tuple[Size, Any]]) -> tuple[int, dict[str, int] | None]:
         """At how many indices a condition was asked for, and the first at which it fails."""
-        evaluator = self.evaluator
-        with evaluator.within([(symbol, 0, size - 1) for symbol, size in over], None):
-            extent = tuple(len(evaluator.ranges[symbol]) for symbol, _ in over)
-            holds = np.broadcast_to(evaluator.condition(condition), extent)
+        spans = tuple((symbol, sympy.S.Zero, size - 1) for symbol, size in over)
+        holds = self.evaluator.condition(condition, spans)
         if holds.all():
             return holds.size, None
-        place = np.unravel_index(int(np.argmin(holds)), extent)
+        place = np.unravel_index(int(np.argmin(holds)), holds.shape)
         return holds.size, {str(symbol): int(at) for (symbol, _), at in zip(over, place, strict=True)}
 
     def outcome(self) -> Ints:
         """The outcome at every position, by its number among all combinations of its components; −1 for what is none."""
-        evaluator = self.evaluator
         (symbol, size) = self.law.over[-1]
-        with evaluator.within([(symbol, 0, size - 1)], None):
-            extent = (len(evaluator.ranges[symbol]),)
-            parts = [np.broadcast_to(evaluator.index(part), extent) for part in self.law.outcome]
-        return numbered(parts, self.extents)
+        spans = ((symbol, sympy.S.Zero, size - 1),)
+        return numbered([self.evaluator.index(part, spans) for part in self.law.outcome], self.extents)
 
 
 class Drawing:

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import sympy
 
 from spec.language.binders import MaxOf, SumOf
 from spec.language.calls import Call, Pullback
 from spec.language.evaluation.batching import EXAMPLE
-from spec.language.evaluation.interpreter import Evaluator
+from spec.language.evaluation.evaluator import Evaluator
 from spec.language.evaluation.precision import FORMATS
 from spec.language.evaluation.walk import Walk
 from spec.language.expr import Always, Case, Condition, Func, Minus, Negative, Node, Over, Plus, Power, Times
@@ -31,6 +32,8 @@ from verify.subject.caller import Caller
 from verify.subject.playing import recorded, recording
 from verify.subject.recording import Recorder
 
+ALONE = ((EXAMPLE, sympy.S.Zero, sympy.S.Zero),)
+"""The one example."""
 SIGNS: dict[type, str] = {Plus: "+", Minus: "-", Times: "*", Over: "/", Power: "**"}
 FUNCTIONS = {
     "exp": "math.exp({})",
@@ -55,7 +58,7 @@ class Relation:
         self.judge, self.recorder, self.example = judge, recorder, example
         bindings, given = bound_together(judge, theorem, [example])
         self.calls = CallableApplications(judge, recorder.caller, [example], given, Kept())
-        self.root = Evaluator(Walk(FORMATS["float64"]), bindings, None, self.calls)
+        self.root = Evaluator(Walk(FORMATS["float64"]), bindings, self.calls)
         self.claim = about_examples(claim, judge.formula)
         self.place = dict(zip((symbol for symbol, _ in claim.over), at, strict=True))
         self.made: dict[Any, str] = {}
@@ -100,10 +103,8 @@ class Relation:
 
     def _entry(self, node: Call | Pullback, at: Mapping[Any, int]) -> str:
         """An entry of a result, or of a gradient: of the call that was made with the same arguments before, if there was one."""
-        inner, slope = self.root.outside(at), isinstance(node, Pullback)
-        with inner.within([(EXAMPLE, 0, 0)], None):
-            arguments = list((*node.call.arguments, node.seed) if slope else node.arguments)
-            (given,) = self.calls.everywhere(inner, node, arguments, [EXAMPLE])
+        slope = isinstance(node, Pullback)
+        (given,) = self.root.at(at).arguments(node, ALONE)
         outputs = [tensor.name for tensor in self.judge.flat.outputs]
         place = outputs.index(node.output)
         seed = given.pop("seed", None)
@@ -121,27 +122,23 @@ class Relation:
         return f"{self.made[key]}[{0 if slope else place}][{', '.join(map(str, index)) or '()'}].item()"
 
     def _number(self, node: Any, at: Mapping[Any, int]) -> str:
-        inner = self.root.outside(at)
-        with np.errstate(all="ignore"), inner.within([(EXAMPLE, 0, 0)], None):
-            found = float(np.ravel(inner.value(node).floats())[0])
+        over = self.root.at(at).values([node], ALONE)
+        assert over is not None
+        found = float(np.ravel(over.values[0].floats())[0])
         said = number(found)
         return f"({said})" if found < 0 else said
 
     def _whole(self, index: Any, at: Mapping[Any, int]) -> int:
         if isinstance(index, Node) and self.asks(index):
             raise Unwritten
-        inner = self.root.outside(at)
-        with inner.within([(EXAMPLE, 0, 0)], None):
-            return int(np.ravel(inner.index(index))[0])
+        return int(np.ravel(self.root.at(at).index(index, ALONE))[0])
 
     def _holds(self, condition: Any, at: Mapping[Any, int]) -> bool:
         if isinstance(condition, Always):
             return True
         if isinstance(condition, Condition) and self.asks(condition):
             raise Unwritten
-        inner = self.root.outside(at)
-        with inner.within([(EXAMPLE, 0, 0)], None):
-            return bool(np.ravel(inner.condition(condition))[0])
+        return bool(np.ravel(self.root.at(at).condition(condition, ALONE))[0])
 
 
 def played_theorem(judge: Judge, caller: Caller, theorem: Theorem, example: Example) -> Played | None:

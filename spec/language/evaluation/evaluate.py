@@ -10,16 +10,14 @@ import numpy.typing as npt
 
 from spec.language.evaluation.balls import BallArithmetic, precision
 from spec.language.evaluation.binding import Bindings, bind
-from spec.language.evaluation.compiled.frame import Frame
+from spec.language.evaluation.compiled.frame import Finish, Frame
 from spec.language.evaluation.compiled.program import compiled
-from spec.language.evaluation.interpreter import Evaluator
 from spec.language.evaluation.precision import Format, Precision
-from spec.language.evaluation.stepping import Finish
 from spec.language.evaluation.walk import Walk
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
 
-__all__ = ["Evaluator", "bound", "enclose", "evaluate", "run"]
+__all__ = ["bound", "enclose", "evaluate", "run"]
 
 
 def run(

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from spec.language.binders import AnyOf, Bound
-from spec.language.evaluation.compiled.frame import Around, Frame
+from spec.language.evaluation.compiled.cases import factor_cases, representatives
+from spec.language.evaluation.compiled.frame import Around, Axis, Frame
 from spec.language.evaluation.compiled.indices import Condition, Index, Indices, refusal
 from spec.language.evaluation.indexing import is_inexact
 from spec.language.evaluation.truth import Truth
@@ -160,6 +161,35 @@ class Conditions(Indices):
         return Condition(truth)
 
     def _some(self, node: AnyOf, around: Around) -> Condition:
+        """Whether a condition holds for any value of an index; asked once for all places that it cannot tell apart."""
+        plain = self._some_everywhere(node, around)
+        found = factor_cases(node, around)
+        if found is None:
+            return plain
+        cases, symbol = found, found.symbol
+        axis = around.axes[symbol]
+        slot, place = self.slots.axis(), axis.place
+        inside = Around(around.depth, {**around.axes, symbol: Axis(slot, place, fixed=False, static=False)})
+        once = self._some_everywhere(cases.node, inside).truth
+
+        def truth(frame: Frame) -> Truth:
+            guard = frame.guard
+            rows = cases.rows(frame, axis.slot)
+            if rows is None or (guard is not None and guard.shape[place] > 1 and guard.size != len(rows[0])):
+                return plain.truth(frame)  # which tells places apart by other indices, too
+            narrow = guard is not None and guard.shape[place] > 1
+            kept, kind = representatives([*rows, guard.reshape(-1)] if narrow and guard is not None else rows)
+            frame.low[slot], frame.length[slot] = 0, len(kept)
+            cases.put(frame, rows, kept)
+            if narrow and guard is not None:
+                frame.guard = guard.take(kept, axis=place)
+            held = once(frame)
+            frame.guard = guard
+            return held.view(lambda part: part.take(kind, axis=place) if part.shape[place] > 1 else part)
+
+        return Condition(truth)
+
+    def _some_everywhere(self, node: AnyOf, around: Around) -> Condition:
         inside, enter = self.within(node, around)
         body = self.condition(node.body, inside)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
@@ -19,6 +20,8 @@ Made = TypeVar("Made")
 Array: TypeAlias = npt.NDArray[Any]
 Change: TypeAlias = Callable[[Array], Array]
 """A rearrangement of arrays."""
+Finish: TypeAlias = Callable[[str, Any, bool], Any]
+"""What is stored for a tensor of this name with this value; the last tells a part of it, as a step stores it, from the whole."""
 
 
 class Frame:
@@ -33,12 +36,15 @@ class Frame:
         owned: the tensors whose arrays nobody else holds, so that entries may be written in place.
         guard: the entries that may count; the others need not have a value.
         left_open: some comparison was not decided.
+        calls: what stands in the place of a formula that a claim applies; None in the lines of a formula.
+        outcomes: the values of a random entry with their probabilities, over which expectations are taken.
         most: about how many bytes the tensors that the run made held at once at most, where they were let go.
     """
 
     __slots__ = (
         "arithmetic",
         "booleans",
+        "calls",
         "certain",
         "contracts",
         "guard",
@@ -49,6 +55,7 @@ class Frame:
         "literals",
         "low",
         "most",
+        "outcomes",
         "owned",
         "sizes",
         "tensors",
@@ -63,8 +70,11 @@ class Frame:
         sizes: tuple[int | None, ...],
         known: Known,
         slots: Slots,
+        tensors: Mapping[str, Any] | None = None,
     ) -> None:
         self.arithmetic = arithmetic
+        self.calls: Any = None
+        self.outcomes: Sequence[tuple[Any, Any]] | None = None
         self.contracts, self.writes = isinstance(arithmetic, Walk), hasattr(arithmetic, "write")
         self.certain: bool = arithmetic.certain
         self.sizes = sizes
@@ -77,7 +87,7 @@ class Frame:
         self.guard: Bools | None = None
         self.left_open = False
         self.most = 0
-        self.tensors: dict[str, Any] = bindings.numbers(arithmetic)
+        self.tensors: dict[str, Any] = dict(tensors if tensors is not None else bindings.numbers(arithmetic))
 
 
 @dataclass
@@ -153,6 +163,43 @@ class Known:
     def __init__(self, slots: Slots) -> None:
         self.kept: list[Any] = [None] * slots.kept
         self.low, self.length = [0] * slots.axes, [-1] * slots.axes
+
+
+MOST_SIZES = 16
+"""For how many choices of sizes what depends on them alone is kept."""
+
+
+class Sized:
+    """Something compiled, with what it knows at each choice of sizes; ``slots`` is complete."""
+
+    def __init__(self, slots: Slots) -> None:
+        self.slots = slots
+        self.symbols = tuple(slots.sizes)
+        self.known: OrderedDict[tuple[int | None, ...], Known] = OrderedDict()
+
+    def frame(self, arithmetic: Any, bindings: Bindings, tensors: Mapping[str, Any] | None = None) -> Frame:
+        """A run at given inputs; ``tensors`` holds the real ones, where they are numbers of the arithmetic already."""
+        sizes = _in_order(self.symbols, bindings.sizes)
+        return Frame(arithmetic, bindings, sizes, self._at(sizes), self.slots, tensors)
+
+    def _at(self, sizes: tuple[int | None, ...]) -> Known:
+        """What is known at these sizes."""
+        found = self.known.get(sizes)
+        if found is None:
+            found = self.known[sizes] = Known(self.slots)
+            if len(self.known) > MOST_SIZES:
+                self.known.popitem(last=False)
+        else:
+            self.known.move_to_end(sizes)
+        return found
+
+
+def _in_order(symbols: tuple[sympy.Symbol, ...], sizes: dict[sympy.Symbol, int]) -> tuple[int | None, ...]:
+    """The sizes in the program's order: found by identity, without hashing a symbol, wherever they can be."""
+    known = {id(symbol): value for symbol, value in sizes.items()}
+    if all(id(symbol) in known for symbol in symbols):
+        return tuple(known[id(symbol)] for symbol in symbols)
+    return tuple(sizes.get(symbol) for symbol in symbols)
 
 
 @dataclass(frozen=True)

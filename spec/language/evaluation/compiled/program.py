@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence, Set
 from typing import Any
 
 import numpy as np
-import sympy
 
 from spec.language.evaluation.binding import Bindings
-from spec.language.evaluation.compiled.frame import Frame, Known
+from spec.language.evaluation.compiled.frame import Finish, Frame, Sized
 from spec.language.evaluation.compiled.lines import Compiled
 from spec.language.evaluation.compiled.steps import Recurrence, Steps
 from spec.language.evaluation.numbers import Num
-from spec.language.evaluation.stepping import Finish
 from spec.language.flatten import Flat
 from spec.language.ordering import Group
 
-MOST_SIZES = 16
-"""For how many choices of sizes what depends on them alone is kept."""
 
-
-class Program:
+class Program(Sized):
     """The lines of a flattened formula as closures; see :meth:`run`. ``stored`` names what an implementation stores."""
 
     def __init__(self, flat: Flat) -> None:
@@ -34,10 +28,8 @@ class Program:
             made.append({line.name for line in group.lines})
             read.append(compiler.read)
         self.passing = _passing(made, read, outputs)
-        self.slots = compiler.slots
         self.stored = flat.stored | outputs
-        self.symbols = tuple(self.slots.sizes)
-        self.known: OrderedDict[tuple[int | None, ...], Known] = OrderedDict()
+        super().__init__(compiler.slots)
 
     def run(
         self,
@@ -50,8 +42,7 @@ class Program:
 
         Unless ``every`` tensor is asked for, each goes once nothing reads it any more, outputs excepted.
         """
-        sizes = _in_order(self.symbols, bindings.sizes)
-        frame = Frame(arithmetic, bindings, sizes, self._at(sizes), self.slots)
+        frame = self.frame(arithmetic, bindings)
         held: dict[str, int] = {}
         for (lines, recurrence, names), (made, done) in zip(self.groups, self.passing, strict=True):
             if recurrence is not None:
@@ -69,17 +60,6 @@ class Program:
                     frame.tensors.pop(name, None)
                     held.pop(name, None)
         return frame
-
-    def _at(self, sizes: tuple[int | None, ...]) -> Known:
-        """What is known at these sizes."""
-        found = self.known.get(sizes)
-        if found is None:
-            found = self.known[sizes] = Known(self.slots)
-            if len(self.known) > MOST_SIZES:
-                self.known.popitem(last=False)
-        else:
-            self.known.move_to_end(sizes)
-        return found
 
 
 def compiled(flat: Flat) -> Program:
@@ -120,11 +100,3 @@ def _bytes(tensor: Any) -> int:
     while isinstance(array.base, np.ndarray):
         array = array.base
     return int(array.nbytes)
-
-
-def _in_order(symbols: tuple[sympy.Symbol, ...], sizes: dict[sympy.Symbol, int]) -> tuple[int | None, ...]:
-    """The sizes in the program's order: found by identity, without hashing a symbol, wherever they can be."""
-    known = {id(symbol): value for symbol, value in sizes.items()}
-    if all(id(symbol) in known for symbol in symbols):
-        return tuple(known[id(symbol)] for symbol in symbols)
-    return tuple(sizes.get(symbol) for symbol in symbols)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import sympy
 
 from spec.language.arrays import DISCRETE
 from spec.language.evaluation.compiled.conditions import Opening
-from spec.language.evaluation.compiled.frame import Frame
+from spec.language.evaluation.compiled.frame import Finish, Frame
 from spec.language.evaluation.compiled.indices import Index
 from spec.language.evaluation.compiled.lines import Compiled, Lines
-from spec.language.evaluation.stepping import Finish, moved
 from spec.language.lines import Definition
 from spec.language.ordering import Group, Step
+from spec.language.trees import free_symbols
 
 
 @dataclass(frozen=True)
@@ -163,3 +164,17 @@ class Steps(Lines):
         around, enter, _ = self.indices(line, own, fixed, without=symbol)
         first, last = (self.index(end, around) for end in line.spans[symbol])
         return symbol, Along(slots[symbol], slope, self.index(rest, around), enter, (first, last))
+
+
+@lru_cache(maxsize=4096)
+def moved(
+    place: sympy.Expr, line: Definition, fixed: frozenset[sympy.Symbol]
+) -> tuple[sympy.Symbol | None, int, sympy.Expr]:
+    """A place as ±symbol + rest, for the one index of the line that is not fixed and moves it."""
+    place = sympy.expand(place)
+    found = [s for s in line.spans if s in free_symbols(place) and s not in fixed]
+    symbol = found[0] if found else None
+    slope = 0 if symbol is None else place.coeff(symbol)
+    if len(found) > 1 or abs(slope) not in (0, 1):
+        raise ValueError(f"a recurrence cannot be stepped through by {place} in {line.left}")
+    return symbol, int(slope), place if symbol is None else place - slope * symbol

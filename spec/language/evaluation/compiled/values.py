@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 
 from spec.language.arrays import WHOLE
-from spec.language.binders import MaxOf, SumOf
+from spec.language.binders import Expectation, MaxOf, SumOf
 from spec.language.calls import Call, Pullback
 from spec.language.evaluation.compiled.conditions import Conditions, Value, guarded
 from spec.language.evaluation.compiled.frame import Around, Array, Change, Frame, spread
@@ -120,12 +120,25 @@ class Values(Conditions):
         if expr == sympy.pi:
             scalar = _reshaped((1,) * around.depth)
             return lambda frame: frame.arithmetic.view(frame.arithmetic.pi(), scalar)
+        if expr.has(sympy.pi):
+            return self._with_pi(expr, around)
         over, under = fraction(expr)
         numerator = self._whole(over, around)
         if under == 1:
             return numerator
         denominator = self._whole(under, around)
         return lambda frame: frame.arithmetic.over(numerator(frame), denominator(frame))
+
+    def _with_pi(self, expr: sympy.Expr, around: Around) -> Value:
+        """Arithmetic over letters, numbers and π."""
+        if isinstance(expr, sympy.Add | sympy.Mul):
+            join = "plus" if isinstance(expr, sympy.Add) else "times"
+            parts = [self.value(Literal(part), around) for part in expr.args]
+            return lambda frame: reduce(getattr(frame.arithmetic, join), [part(frame) for part in parts])
+        if isinstance(expr, sympy.Pow) and expr.exp.is_Integer:
+            base, power = self.value(Literal(expr.base), around), int(expr.exp)
+            return lambda frame: frame.arithmetic.power(base(frame), None, power)
+        return refusal(ValueError(f"{expr} is no number that can be evaluated"))
 
     def _whole(self, expr: sympy.Expr, around: Around) -> Value:
         """Index arithmetic as what it is; computed as values are where it may become larger than whole numbers are held."""
@@ -298,10 +311,15 @@ class Values(Conditions):
         scalar = _reshaped((1,) * around.depth)
         return lambda frame: frame.arithmetic.view(frame.arithmetic.undefined(), scalar)
 
-    def _call(self, node: Call | Pullback, around: Around) -> Value:
+    def call(self, node: Call | Pullback, around: Around) -> Value:
+        """A formula applied; see :mod:`~spec.language.evaluation.compiled.applications`."""
         return refusal(
             TypeError(f"{node.args[0]} is applied here, but calls are not evaluated in this place")
         )
+
+    def expectation(self, node: Expectation, around: Around) -> Value:
+        """An expectation; see :mod:`~spec.language.evaluation.compiled.applications`."""
+        return refusal(TypeError(f"Expectation has no value: {node}"))
 
 
 def _exact(index: Index) -> Value:
@@ -324,6 +342,13 @@ def _terms(arithmetic: Any, value: Any, terms: int, where: Truth | None) -> Any:
     return spread(arithmetic, value, (*others, terms))
 
 
+def factors(node: Any) -> list[Any]:
+    """The factors of a product; a square is one."""
+    if not isinstance(node, Times) or node.args[0] == node.args[1]:
+        return [node]
+    return [*factors(node.args[0]), *factors(node.args[1])]
+
+
 _VALUES: dict[type, Callable[[Values, Any, Around], Value]] = {
     Ref: Values._ref,
     Literal: Values._literal,
@@ -339,6 +364,7 @@ _VALUES: dict[type, Callable[[Values, Any, Around], Value]] = {
     SumOf: Values._sum,
     MaxOf: Values._max,
     Undefined: Values._undefined,
-    Call: Values._call,
-    Pullback: Values._call,
+    Call: lambda made, node, around: made.call(node, around),
+    Pullback: lambda made, node, around: made.call(node, around),
+    Expectation: lambda made, node, around: made.expectation(node, around),
 }

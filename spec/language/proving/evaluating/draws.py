@@ -10,8 +10,8 @@ import sympy
 
 from spec.language.arrays import NO_LABEL, Tensor
 from spec.language.evaluation.dimensions import Size, whole
+from spec.language.evaluation.evaluator import Evaluator
 from spec.language.formula import Formula
-from spec.language.proving.evaluating.applying import Judging
 from spec.language.proving.evaluating.points import Point, Unfit, sizes_of
 from spec.language.theorem import Theorem
 from spec.language.trees import walk
@@ -107,7 +107,7 @@ def _entries(
 
 def points(
     theorem: Theorem, formula: Formula, conventions: Mapping[str, str], turns: int, enough: int = 0
-) -> Iterator[tuple[Point, Judging]]:
+) -> Iterator[tuple[Point, Evaluator]]:
     """Points that meet the hypotheses, each with its evaluator: at every ladder of sizes, ``turns`` draws of inputs.
 
     With ``enough``, no more draws at a ladder once so many met the hypotheses there.

@@ -1,4 +1,4 @@
-"""The guard: what is found proved is evaluated as well, by the interpreter of statements, which shares nothing with the rules.
+"""The guard: what is found proved is evaluated as well, by compiled programs, which share nothing with the rules.
 
 Both sides of every claim, and every line between them, are enclosed in balls at small and unequal sizes, past every constant,
 at inputs with ties, zeros and both signs, under every choice of conventions. Where the balls contradict the claim, or a line of
@@ -14,9 +14,9 @@ import numpy as np
 
 from spec.language.evaluation.balls import precision
 from spec.language.evaluation.dimensions import WrongSize
+from spec.language.evaluation.evaluator import Evaluator
 from spec.language.formula import Formula
 from spec.language.proving.deciding.derivations import CheckedClaim, conventions_of
-from spec.language.proving.evaluating.applying import Judging
 from spec.language.proving.evaluating.draws import points
 from spec.language.proving.evaluating.points import BITS, Point, contradicts
 from spec.language.theorem import Assurance, Theorem
@@ -73,7 +73,7 @@ def guarded(
     return tuple(found)
 
 
-def _seen(before: Guarded, point: Point, evaluator: Judging, checked: CheckedClaim) -> Guarded:
+def _seen(before: Guarded, point: Point, evaluator: Evaluator, checked: CheckedClaim) -> Guarded:
     """What one point adds."""
     claim = checked.claim
     entries, violation, missing = _compared(
@@ -90,7 +90,7 @@ def _seen(before: Guarded, point: Point, evaluator: Judging, checked: CheckedCla
 
 def _compared(
     point: Point,
-    evaluator: Judging,
+    evaluator: Evaluator,
     checked: CheckedClaim,
     lines: tuple[Any, ...],
     relations: tuple[str, ...],

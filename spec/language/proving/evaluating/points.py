@@ -17,9 +17,10 @@ from spec.language.binders import Expectation
 from spec.language.evaluation.balls import BallArithmetic
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.dimensions import Size, whole
+from spec.language.evaluation.evaluator import Evaluator
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
-from spec.language.proving.evaluating.applying import DISTRIBUTIONS, BallApplications, Judging
+from spec.language.proving.evaluating.applying import DISTRIBUTIONS, BallApplications
 from spec.language.theorem import Claim, Theorem
 from spec.language.trees import free_symbols, walk
 from spec.language.wellformed.letters import is_size
@@ -62,18 +63,15 @@ class Point:
     conventions: Mapping[str, str]
     given: Mapping[str, Any]
 
-    def judging(self) -> Judging:
+    def judging(self) -> Evaluator:
         """An evaluator of the theorem's trees at the point.
 
         Raises:
             Unfit: something is missing, or not of its domain, or a hypothesis does not hold.
         """
-        evaluator = Judging(
-            BallArithmetic(),
-            self._bound(),
-            None,
-            BallApplications(self.conventions, MOST_PLACES, self.theorem.at),
-        )
+        calls = BallApplications(self.conventions, MOST_PLACES, self.theorem.at)
+        evaluator = Evaluator(BallArithmetic(), self._bound(), calls)
+        evaluator.outcomes = DISTRIBUTIONS[0]
         for assumption in self.theorem.assuming:
             if not evaluator.truth(self._meant(assumption)).surely.all():
                 raise Unfit(f"the hypothesis {assumption} does not hold at the point")
@@ -137,27 +135,25 @@ class Point:
     def _meant(self, tree: Any) -> Any:
         return chosen(meant(tree, self.formula), self.formula.choose(self.conventions))
 
-    def sides(self, claim: Claim, evaluator: Judging) -> Iterator[Side]:
+    def sides(self, claim: Claim, evaluator: Evaluator) -> Iterator[Side]:
         """Both sides of a claim wherever it is made, under each distribution of what is random."""
         for at, (left, right) in self.along(claim, (claim.left, claim.right), evaluator):
             yield at, left, right
 
     def along(
-        self, claim: Claim, trees: tuple[Any, ...], evaluator: Judging
+        self, claim: Claim, trees: tuple[Any, ...], evaluator: Evaluator
     ) -> Iterator[tuple[tuple[int, ...], list[Any]]]:
         """The values of trees wherever a claim is made, under each distribution of what is random."""
         where, *meant_ = (self._meant(part) for part in (claim.where, *trees))
-        spans = [(symbol, 0, size - 1) for symbol, size in claim.over]
+        spans = tuple((symbol, sympy.S.Zero, size - 1) for symbol, size in claim.over)
         random = any(isinstance(part, Expectation) for tree in meant_ for part in walk(tree))
         for distribution in DISTRIBUTIONS[: 2 if random else 1]:
-            evaluator.under(distribution)
-            with evaluator.within(spans, where) as inside:
-                extent = tuple(len(evaluator.ranges[s]) for s in evaluator.scope)
-                counts = np.broadcast_to(True if inside is None else inside.surely, extent)
-                if not counts.any():
-                    return
-                values = [np.broadcast_to(evaluator.value(tree), extent) for tree in meant_]
-            for at in np.ndindex(*extent):
+            evaluator.outcomes = distribution
+            if (found := evaluator.values(meant_, spans, where)) is None:
+                return
+            counts = np.broadcast_to(True if found.where is None else found.where.surely, found.extent)
+            values = [np.broadcast_to(value, found.extent) for value in found.values]
+            for at in np.ndindex(*found.extent):
                 if counts[at]:
                     yield at, [value[at] for value in values]
 

@@ -32,7 +32,7 @@ from spec.language import (
 from spec.language.arrays import Tensor
 from spec.language.evaluation.balls import BallArithmetic, midpoints
 from spec.language.evaluation.binding import bind
-from spec.language.evaluation.evaluate import Evaluator, run
+from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS, Format, Precision
 from spec.language.evaluation.walk import Walk
@@ -43,6 +43,7 @@ from spec.language.lines import Definition
 from spec.language.registry import find, formulas
 from tests.spec.language.cases import gradient_of, guarded
 from tests.spec.language.evaluation.agreeing import agree
+from tests.spec.language.evaluation.interpreter import Interpreter
 from tests.spec.language.evaluation.random_statements import inputs, statement
 from tests.spec.language.recurrent_cases import backwards, grid, mutual, remembering, running
 from verify.inputs.examples import Space
@@ -63,9 +64,9 @@ ARITHMETICS: dict[str, tuple[Callable[[], Any], Format | None]] = {
 }
 
 
-def interpreted(flat: Flat, arithmetic: Any, given: Any, storage: Format | None) -> Evaluator:
+def interpreted(flat: Flat, arithmetic: Any, given: Any, storage: Format | None) -> Interpreter:
     """All lines of a statement by the interpreter."""
-    evaluator = Evaluator(arithmetic, bind(flat, given), flat.families)
+    evaluator = Interpreter(arithmetic, bind(flat, given), flat.families)
     stored = flat.stored | {t.name for t in flat.outputs}
     with np.errstate(all="ignore"):
         evaluator.run(
@@ -104,7 +105,7 @@ def compare(flat: Flat, given: Any, name: str) -> None:
     exact = ran(lambda: interpreted(flat, Walk(FORMATS["float64"]), given, None)) if name != "balls" else None
     assert found.tensors.keys() == expected.tensors.keys()
     for one, numbers in expected.tensors.items():
-        rounding = exact.tensors[one] if isinstance(exact, Evaluator) else None
+        rounding = exact.tensors[one] if isinstance(exact, Interpreter) else None
         assert agree(found.tensors[one], numbers, rounding), (one, found.tensors[one], numbers)
     alone, made = (
         run(flat, make(), bind(flat, given), storage, every=False),

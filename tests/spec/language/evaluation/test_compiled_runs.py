@@ -11,13 +11,15 @@ import sympy
 from spec.language import data, define, indices, sizes, tensor
 from spec.language.evaluation.balls import BallArithmetic
 from spec.language.evaluation.binding import bind
-from spec.language.evaluation.compiled.program import MOST_SIZES, compiled
-from spec.language.evaluation.evaluate import Evaluator, run
+from spec.language.evaluation.compiled.frame import MOST_SIZES
+from spec.language.evaluation.compiled.program import compiled
+from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.precision import FORMATS, Precision
 from spec.language.evaluation.walk import Walk
 from spec.language.flatten import Flat
 from spec.language.registry import find
 from tests.spec.language.cases import gradient_of
+from tests.spec.language.evaluation.interpreter import Interpreter
 from verify.inputs.examples import Space
 
 
@@ -116,7 +118,7 @@ def test_whoever_finishes_what_is_stored_is_told_parts_from_wholes() -> None:
 
     run(flat, Walk(), bind(flat, given), None, finish)
     found, told = told, []
-    evaluator = Evaluator(Walk(), bind(flat, given), flat.families)
+    evaluator = Interpreter(Walk(), bind(flat, given), flat.families)
     evaluator.run(flat.groups, finish)
     assert found == told
     assert found.count(("H", True)) == 6

@@ -13,7 +13,7 @@ import pytest
 from spec.language import Sum, data, define, exp, indices, sin, sizes, tanh, tensor
 from spec.language.evaluation.batching import EXAMPLES, repeated
 from spec.language.evaluation.binding import bind
-from spec.language.evaluation.evaluate import Evaluator, run
+from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.noise import Noise
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS, Precision
@@ -23,6 +23,7 @@ from spec.language.flatten import Flat
 from spec.language.registry import find
 from tests.spec.language.cases import gradient_of
 from tests.spec.language.evaluation.agreeing import agree
+from tests.spec.language.evaluation.interpreter import Interpreter
 
 GIVEN = {
     name: np.random.default_rng(5).normal(size=shape)
@@ -70,7 +71,7 @@ def test_exponentials_of_a_softmax_are_worked_out_once_in_a_run(monkeypatch: pyt
     """With their largest, for the value and its gradient; the interpreter, which works out each anew, finds the same."""
     flat, every = gradient_of(find("attention.scaled_dot_product"), GIVEN, 1)
     arithmetic = Walk(FORMATS["float32"])
-    evaluator = Evaluator(arithmetic, bind(flat, every), flat.families)
+    evaluator = Interpreter(arithmetic, bind(flat, every), flat.families)
     asked = counted(monkeypatch, Walk, "exponential", "maximum")
     with np.errstate(all="ignore"):
         evaluator.run(flat.groups)
