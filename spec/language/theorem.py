@@ -116,6 +116,9 @@ class Proof:
 
     def keeping(self, *formulas: Stated) -> Proof:
         """These formulas are not looked into: of them it is used only that equal inputs give equal outputs."""
+        for formula in formulas:
+            if not hasattr(formula, "id"):
+                raise ValueError(f"keeping takes formulas; {formula!r} is none")
         return replace(self, kept=self.kept | {formula.id for formula in formulas})
 
     def citing(self, name: str, applied: Applied, **given: Any) -> Proof:

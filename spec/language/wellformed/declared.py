@@ -8,7 +8,7 @@ from typing import Any
 import sympy
 
 from spec.language.arrays import Tensor
-from spec.language.convention import INTERMEDIATES, Convention
+from spec.language.convention import INTERMEDIATES, Convention, Pitfall, Source, Worked
 from spec.language.lines import Definition, LineChoice
 from spec.language.trees import walk
 from spec.language.wellformed.letters import IllFormed
@@ -54,6 +54,9 @@ def _check_kinds(formula: Any) -> None:
         ("lines", formula.lines, (Definition, LineChoice)),
         ("outputs", formula.outputs, (Tensor,)),
         ("conventions", formula.conventions, (Convention,)),
+        ("sources", formula.sources, (Source,)),
+        ("pitfalls", formula.pitfalls, (Pitfall,)),
+        ("worked", formula.worked, (Worked,)),
     ):
         if not isinstance(items, tuple | list):
             one = f"define({items.left}, …)" if isinstance(items, Definition) else items
