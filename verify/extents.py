@@ -9,8 +9,8 @@ from typing import Any
 
 from spec.language.binders import Bound, SumOf
 from spec.language.evaluation.binding import sizes_at
-from spec.language.evaluation.dimensions import symbols_in
 from spec.language.evaluation.compiled.values import factors
+from spec.language.evaluation.dimensions import symbols_in
 from spec.language.expr import TRUE
 from spec.language.flatten import Flat
 from spec.language.trees import free_symbols, walk

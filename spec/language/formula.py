@@ -251,7 +251,9 @@ class Formula:
         offered = {field.name for field in fields(Theorem)}
         for said in stated:
             if said not in offered:
-                raise IllFormed(f"{where}: a theorem has no {said}; it may have: {', '.join(sorted(offered))}")
+                raise IllFormed(
+                    f"{where}: a theorem has no {said}; it may have: {', '.join(sorted(offered))}"
+                )
         sizes = {size: sympy.sympify(value) for size, value in (sizes or {}).items()}
         for number, c in enumerate(claims, 1):
             if not isinstance(c, Claim):

@@ -14,7 +14,7 @@ import torch
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.dimensions import Size, whole
 from spec.language.evaluation.evaluator import Evaluator
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.expr import Node
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
@@ -59,7 +59,7 @@ class Member:
         bindings = bind(judge.flat, inputs)
         for item, value in zip(self.law.returns, results, strict=True):
             bindings.tensor(judge.formula.id, item, value)
-        self.evaluator = Evaluator(Walk(), bindings)
+        self.evaluator = Evaluator(RunningError(), bindings)
         self.extents = [
             whole(size, bindings.sizes) for size in self.law.probability.shape[len(self.law.over) :]
         ]

@@ -21,7 +21,7 @@ from spec.language.evaluation.binding import Bindings, bind
 from spec.language.evaluation.dimensions import Size, is_size
 from spec.language.evaluation.evaluate import evaluate, run
 from spec.language.evaluation.evaluator import Evaluator
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.expr import Node
 from spec.language.formula import Formula
 from spec.language.trees import refs, walk
@@ -140,7 +140,7 @@ class Pointwise:
                 value = np.asarray(given[name]).reshape(-1) if name in given else np.asarray(row[name])
                 (bindings.booleans if item.domain == "boolean" else bindings.integers)[name] = value
         self.spans = ((self.symbol, sympy.S.Zero, size - 1),)
-        self.evaluator = Evaluator(Walk(), bindings)
+        self.evaluator = Evaluator(RunningError(), bindings)
 
     def holds(self, condition: Node) -> Bools:
         """Where a condition holds."""
@@ -201,7 +201,7 @@ def together(
         shape = next(np.shape(rows[0][t.name]) for t in formula.tensors if t.shape == (length,))
         return np.zeros((len(rows), *shape), bool)
     name = law.together.joins.name
-    found: Bools = np.stack([run(flat, Walk(), bind(flat, row)).booleans[name] for row in rows])
+    found: Bools = np.stack([run(flat, RunningError(), bind(flat, row)).booleans[name] for row in rows])
     if found[:, 0].any():
         raise ValueError(f"{formula.id}: {name} holds at the first position, which has none before it")
     return found

@@ -16,7 +16,7 @@ from spec.language.calls import Call, Pullback
 from spec.language.evaluation.batching import EXAMPLE
 from spec.language.evaluation.evaluator import Evaluator
 from spec.language.evaluation.precision import FORMATS
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.expr import Always, Case, Condition, Func, Minus, Negative, Node, Over, Plus, Power, Times
 from spec.language.theorem import Claim, Theorem
 from spec.language.trees import walk
@@ -58,7 +58,7 @@ class Relation:
         self.judge, self.recorder, self.example = judge, recorder, example
         bindings, given = bound_together(judge, theorem, [example])
         self.calls = CallableApplications(judge, recorder.caller, [example], given, Kept())
-        self.root = Evaluator(Walk(FORMATS["float64"]), bindings, self.calls)
+        self.root = Evaluator(RunningError(FORMATS["float64"]), bindings, self.calls)
         self.claim = about_examples(claim, judge.formula)
         self.place = dict(zip((symbol for symbol, _ in claim.over), at, strict=True))
         self.made: dict[Any, str] = {}

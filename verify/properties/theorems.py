@@ -23,7 +23,7 @@ from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.dimensions import Size, fraction_of, whole
 from spec.language.evaluation.evaluator import Evaluator
 from spec.language.evaluation.precision import FORMATS
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
 from spec.language.theorem import Claim, Theorem
@@ -122,7 +122,7 @@ def _judged(
 def _judge_claim(
     judge: Judge, calls: CallableApplications, theorem: Theorem, claim: Claim, bindings: Bindings
 ) -> list[Outcome]:
-    evaluator = Evaluator(Walk(FORMATS["float64"]), bindings, calls)
+    evaluator = Evaluator(RunningError(FORMATS["float64"]), bindings, calls)
     both = None if vacuous(claim, evaluator) else sides(about_examples(claim, judge.formula), evaluator)
     if both is None:
         calls.asked = True  # it would be, at other sizes
@@ -334,5 +334,5 @@ def assumed(formula: Formula, theorem: Theorem, example: Example) -> bool:
     """Whether the theorem's assumptions hold at an example."""
     if not theorem.assuming:
         return True
-    evaluator = Evaluator(Walk(), bound_inputs(formula, theorem, example))
+    evaluator = Evaluator(RunningError(), bound_inputs(formula, theorem, example))
     return all(bool(np.all(evaluator.condition(meant(c, formula)))) for c in theorem.assuming)

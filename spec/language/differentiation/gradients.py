@@ -21,7 +21,7 @@ from spec.language.differentiation.derivative import derivative, product, two_si
 from spec.language.differentiation.naming import name_rests, name_sums
 from spec.language.evaluation.dimensions import Size, whole
 from spec.language.evaluation.precision import Precision
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.expr import TRUE, Both, Case, Node, Plus, Ref, case, le, lift
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
@@ -314,13 +314,17 @@ def pull_back(
     every = {**inputs, **gradient.seeded(seeds, bind(formula.flat(conventions), inputs).sizes)}
     precision = Precision.of(dtype, formula.choose(conventions)["intermediates"])
     done = run(
-        gradient.flat, Walk(precision.operations), bind(gradient.flat, every), precision.storage, every=False
+        gradient.flat,
+        RunningError(precision.operations),
+        bind(gradient.flat, every),
+        precision.storage,
+        every=False,
     )
     found = {name: done.tensors[tensor.name] for name, tensor in gradient.gradients.items()}
     made = {name: (number.floats(), number.bounds()) for name, number in found.items()}
     # Where nothing bounds the error, the value is float64's.
     if not all(np.isfinite(far).all() for _, far in made.values()):
-        plain = run(gradient.flat, Walk(), bind(gradient.flat, every), every=False)
+        plain = run(gradient.flat, RunningError(), bind(gradient.flat, every), every=False)
         for name, tensor in gradient.gradients.items():
             (value, far), other = made[name], plain.tensors[tensor.name].floats()
             unknown = ~np.isfinite(far)

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spec.language.evaluation.arithmetic import Arithmetic
 from spec.language.evaluation.balls import BallArithmetic, precision
 from spec.language.evaluation.binding import Bindings, bind
 from spec.language.evaluation.compiled.frame import Finish, Frame
 from spec.language.evaluation.compiled.program import compiled
 from spec.language.evaluation.precision import Format, Precision
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
 
@@ -22,7 +23,7 @@ __all__ = ["bound", "enclose", "evaluate", "run"]
 
 def run(
     flat: Flat,
-    arithmetic: Any,
+    arithmetic: Arithmetic[Any],
     bindings: Bindings,
     storage: Format | None = None,
     finish: Finish | None = None,
@@ -57,7 +58,7 @@ def evaluate(
         ValueError: an input of the wrong shape or domain, or an unknown convention.
     """
     flat = formula if isinstance(formula, Flat) else formula.flat(conventions)
-    done = run(flat, Walk(), bind(flat, inputs), every=False)
+    done = run(flat, RunningError(), bind(flat, inputs), every=False)
     return tuple(done.tensors[t.name].floats() for t in flat.outputs)
 
 
@@ -92,5 +93,5 @@ def bound(
     else:
         flat, intermediates = formula.flat(conventions), formula.choose(conventions)["intermediates"]
     model = Precision.of(dtype, intermediates)
-    done = run(flat, Walk(model.operations), bind(flat, inputs), model.storage, every=False)
+    done = run(flat, RunningError(model.operations), bind(flat, inputs), model.storage, every=False)
     return tuple((done.tensors[t.name].floats(), done.tensors[t.name].bounds()) for t in flat.outputs)

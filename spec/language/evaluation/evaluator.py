@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import sympy
 
+from spec.language.evaluation.arithmetic import Arithmetic
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.compiled.applications import Applications, Claims, Gathering
 from spec.language.evaluation.compiled.conditions import Opening
@@ -97,7 +98,9 @@ class Over:
 class Evaluator:
     """Evaluates trees in one arithmetic at given tensors and sizes; ``calls`` gives results where a formula is applied."""
 
-    def __init__(self, arithmetic: Any, bindings: Bindings, calls: Applications | None = None) -> None:
+    def __init__(
+        self, arithmetic: Arithmetic[Any], bindings: Bindings, calls: Applications | None = None
+    ) -> None:
         self.arithmetic, self.bindings, self.calls = arithmetic, bindings, calls
         self.sizes, self.integers, self.booleans = bindings.sizes, bindings.integers, bindings.booleans
         self.tensors: dict[str, Any] = bindings.numbers(arithmetic)

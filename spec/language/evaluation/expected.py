@@ -21,7 +21,7 @@ from spec.language.evaluation.evaluate import run
 from spec.language.evaluation.noise import SPREAD, Noise
 from spec.language.evaluation.numbers import Floats
 from spec.language.evaluation.precision import FORMATS, Precision
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.flatten import Flat
 from spec.language.formula import Formula
 
@@ -53,7 +53,7 @@ def expected(
     several, together = repeated(flat), samples
     if (samples + 1) * _bytes(flat, bindings.sizes) > MEMORY:
         # As a batch of one: lines that anybody else has asked for are compiled so.
-        exact = run(batched(flat), Walk(), bind_all(flat, [inputs]), every=False)
+        exact = run(batched(flat), RunningError(), bind_all(flat, [inputs]), every=False)
         values = [exact.tensors[name].floats()[0] for name in names]
         turns = math.ceil(samples * exact.most / MEMORY)
         del exact

@@ -1,8 +1,7 @@
 """The expected error: float64 arithmetic in which every rounding of a careful implementation becomes a random one.
 
-:class:`~spec.language.evaluation.walk.Walk` adds worst case upon worst case; errors mostly cancel. Here the statement is
-evaluated many times, each rounding drawn anew, and the spread of what comes out is the error that careful arithmetic makes at
-these inputs. It proves nothing: it is a measure, in which an error may be counted.
+A running error adds worst case upon worst case; errors mostly cancel. Here the statement is evaluated many
+times, each rounding drawn anew, and the spread of what comes out is the error that careful arithmetic makes at these inputs. It proves nothing: it is a measure, in which an error may be counted.
 
 Careful arithmetic means: each operation's result is held in the storage type, as an implementation without fused kernels stores
 it; sums, the products inside them, and functions run in the accumulation type and round once. The convention ``intermediates``
@@ -24,12 +23,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spec.language.evaluation.falling import Fallen, Places
 from spec.language.evaluation.functions import LARGEST_EXPONENT
 from spec.language.evaluation.numbers import Floats, Num, exponents
 from spec.language.evaluation.precision import Format, Precision
+from spec.language.evaluation.running_error import RunningError
+from spec.language.evaluation.scatter import Places, Scatter
 from spec.language.evaluation.truth import Truth
-from spec.language.evaluation.walk import Walk
 
 SPREAD = 1 / np.sqrt(3.0)
 """The standard deviation of a number that is uniform in (-1, 1)."""
@@ -50,7 +49,7 @@ POOL = 1 << 14
 """Random bytes that are drawn at once where few are asked for: a draw takes longer than what most of its uses need."""
 
 
-class Noise(Walk):
+class Noise(RunningError):  # noqa: N818  (no exception: an arithmetic of errors)
     """The arithmetic of random roundings; the first axis of what was rounded counts the samples.
 
     What rounds, and how far a sum of such terms is off, is read off the first sample for all: to first order it is the same.
@@ -68,6 +67,7 @@ class Noise(Walk):
         self, precision: Precision, random: np.random.Generator, samples: int, exact: bool = False
     ) -> None:
         super().__init__()
+        self.precision_name = None
         self.tracks = True  # so that it is told the largest exponent of a softmax
         self.unit, self.inner = precision.storage.unit, precision.operations.unit
         self.random, self.samples, self._exact = random, samples + exact, exact
@@ -79,7 +79,7 @@ class Noise(Walk):
         along = np.concatenate([np.stack(turn, axis=1) for turn in orders])[:samples]  # [sample, order]
         self._unit = LEVELS[(along[:, :, None] + begin) % len(LEVELS)].reshape(samples, -1)
         self._tables: dict[tuple[float, float], Floats] = {}
-        self._plain = Walk()
+        self._plain = RunningError()
 
     # Making numbers: all are exact ---------------------------------------------------------------------------------------
 
@@ -218,14 +218,14 @@ class Noise(Walk):
         return Num(a.value[:1] ** 2, None, 2 * (scale[:1] if scale.ndim else scale))
 
     def _added(self, target: Num, index: Places | None, a: Num, shape: tuple[int, ...]) -> Num:
-        """As :meth:`Walk._added`."""
+        """As :meth:`RunningError._added`."""
         before, terms = self.folded(target).floats(), self.folded(a).floats()
-        fallen = Fallen(before.shape, index, shape)
-        total = before + fallen.together(terms)
-        squares = (before**2 + fallen.together(terms**2))[:1]
-        count = ((before != 0) + fallen.together(terms != 0))[:1]
+        scatter = Scatter(before.shape, index, shape)
+        total = before + scatter.together(terms)
+        squares = (before**2 + scatter.together(terms**2))[:1]
+        count = ((before != 0) + scatter.together(terms != 0))[:1]
         added = self._settled(Num(self._summed(total, squares, count, products=False)))
-        return added if index is None else Num(np.where(fallen.terms > 0, added.floats(), before))
+        return added if index is None else Num(np.where(scatter.terms > 0, added.floats(), before))
 
     # Functions -----------------------------------------------------------------------------------------------------------
 

@@ -43,8 +43,9 @@ class Rounding:
     def __init__(self, operations: Format | None = None) -> None:
         self.operations = operations
         self.tracks = operations is not None
+        self.precision_name: str | None = "" if operations is None else operations.name
         self.unit = 0.0 if operations is None else operations.unit + UNIT64
-        self.held = HELD if operations is None else 1 / operations.unit
+        self.held: float = HELD if operations is None else 1 / operations.unit
         """Up to here its numbers hold every whole one."""
         self.tiny = 0.0 if operations is None else operations.tiny
         self.largest = np.inf if operations is None else operations.largest

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from spec.language.evaluation.falling import Fallen, Places
 from spec.language.evaluation.functions import Functions
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import SUM_SLACK
+from spec.language.evaluation.scatter import Places, Scatter
 
 Change: TypeAlias = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 """What shows a part of an array."""
@@ -99,18 +99,18 @@ class Storing(Functions):
     def _added(self, target: Num, index: Places | None, a: Num, shape: tuple[int, ...]) -> Num:
         """``a`` added at ``index``, where several of its entries may fall on one place; without an index entry by entry."""
         a, target = self.unscaled(a), self.unscaled(target)
-        fallen = Fallen(target.value.shape, index, shape)
-        value = target.value + fallen.together(a.value)
+        scatter = Scatter(target.value.shape, index, shape)
+        value = target.value + scatter.together(a.value)
         lost = None if a.lost is None and target.lost is None else np.zeros(value.shape, bool)
         if lost is not None:
             if target.lost is not None:
                 lost |= target.lost
             if a.lost is not None:
-                lost |= fallen.together(a.lost) > 0
+                lost |= scatter.together(a.lost) > 0
         if a.error is not None and target.error is not None:
-            total = np.abs(target.value) + target.error + fallen.together(np.abs(a.value) + a.error)
-            rounds = np.where(fallen.terms > 0, fallen.terms + SUM_SLACK, 0.0) * self.unit
-            error = target.error + fallen.together(a.error) + rounds * total
+            total = np.abs(target.value) + target.error + scatter.together(np.abs(a.value) + a.error)
+            rounds = np.where(scatter.terms > 0, scatter.terms + SUM_SLACK, 0.0) * self.unit
+            error = target.error + scatter.together(a.error) + rounds * total
             found = self.reaching(Num(value, error, lost=lost), total)
             found.reach = None
             return found

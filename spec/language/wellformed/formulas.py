@@ -82,17 +82,7 @@ def _check_line(formula: Any, line: Definition) -> None:
     given = {item for item in formula.inputs if isinstance(item, Tensor)} | set(formula.constants)
     sizes = _sizes(formula)
     outer = Scope(line.spans)
-    written = line.ranges[: len(line.ranges) - line.rows]
-    for symbol, first, last in line.ranges:
-        for end in (first, last):
-            _check_letters(end, where, sizes)
-        if symbol in sizes:
-            raise IllFormed(f"{where}: {symbol} is a size of the formula and an index of the line")
-        if (symbol, first, last) in written and symbol.name in {size.name for size in sizes}:
-            raise IllFormed(f"{where}: the index {symbol} has the name of a size")
-        if not is_index(symbol):
-            raise IllFormed(f"{where}: {symbol} is no index")
-        check_range((symbol, first, last), Scope({}), where)
+    _check_indices(line, where, sizes)
     for part, scope in parts(line.right, outer):
         if isinstance(part, Tensor) and part not in defined | given and part.role != "generator":
             known_names = ", ".join(sorted(t.name for t in defined | given))
@@ -115,6 +105,21 @@ def _check_line(formula: Any, line: Definition) -> None:
         raise IllFormed(f"{where}: {line.name} is {kinds[0]}, but the right side is {kinds[1]}")
     for side in (line.left, line.right):
         check_places(side, outer, where)
+
+
+def _check_indices(line: Definition, where: str, sizes: set[sympy.Symbol]) -> None:
+    """Refuse indices of a line that are none, or could be taken for sizes."""
+    written = line.ranges[: len(line.ranges) - line.rows]
+    for symbol, first, last in line.ranges:
+        for end in (first, last):
+            _check_letters(end, where, sizes)
+        if symbol in sizes:
+            raise IllFormed(f"{where}: {symbol} is a size of the formula and an index of the line")
+        if (symbol, first, last) in written and symbol.name in {size.name for size in sizes}:
+            raise IllFormed(f"{where}: the index {symbol} has the name of a size")
+        if not is_index(symbol):
+            raise IllFormed(f"{where}: {symbol} is no index")
+        check_range((symbol, first, last), Scope({}), where)
 
 
 def check_kinds(node: Basic, where: str) -> None:

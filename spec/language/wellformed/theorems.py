@@ -10,7 +10,7 @@ import sympy
 
 from spec.language.arrays import Tensor
 from spec.language.expr import Node
-from spec.language.theorem import Claim, Proof, Theorem
+from spec.language.theorem import Claim, Induction, Proof, Theorem
 from spec.language.trees import free_symbols, substitute
 from spec.language.wellformed.formulas import check_calls
 from spec.language.wellformed.letters import (
@@ -146,9 +146,10 @@ class _Stated:
             for size, value in sizes.items():
                 if not is_size(size) or not sympy.sympify(value).is_Integer or value < 1:
                     raise IllFormed(f"{where}: {size} = {value} is no size")
-        if proof.induction is None:
-            return
-        shown = proof.induction
+        if proof.induction is not None:
+            self._induction(proof.induction, where, around)
+
+    def _induction(self, shown: Induction, where: str, around: tuple[sympy.Symbol, ...]) -> None:
         if not is_index(shown.over):
             raise IllFormed(f"{where}: {shown.over} is no index to show something by induction over")
         self.indices.add(shown.over)

@@ -11,15 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import sympy
 
+from spec.language.evaluation.arithmetic import Arithmetic, Change
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.numbers import Num, has
 from spec.language.evaluation.truth import Bools
-from spec.language.evaluation.walk import Walk
 
 Made = TypeVar("Made")
 Array: TypeAlias = npt.NDArray[Any]
-Change: TypeAlias = Callable[[Array], Array]
-"""A rearrangement of arrays."""
 Finish: TypeAlias = Callable[[str, Any, bool], Any]
 """What is stored for a tensor of this name with this value; the last tells a part of it, as a step stores it, from the whole."""
 
@@ -46,7 +44,6 @@ class Frame:
         "booleans",
         "calls",
         "certain",
-        "contracts",
         "guard",
         "integers",
         "kept",
@@ -60,12 +57,11 @@ class Frame:
         "sizes",
         "tensors",
         "undecided",
-        "writes",
     )
 
     def __init__(
         self,
-        arithmetic: Any,
+        arithmetic: Arithmetic[Any],
         bindings: Bindings,
         sizes: tuple[int | None, ...],
         known: Known,
@@ -75,7 +71,6 @@ class Frame:
         self.arithmetic = arithmetic
         self.calls: Any = None
         self.outcomes: Sequence[tuple[Any, Any]] | None = None
-        self.contracts, self.writes = isinstance(arithmetic, Walk), hasattr(arithmetic, "write")
         self.certain: bool = arithmetic.certain
         self.sizes = sizes
         self.kept, self.low, self.length = known.kept, known.low, known.length
@@ -177,7 +172,9 @@ class Sized:
         self.symbols = tuple(slots.sizes)
         self.known: OrderedDict[tuple[int | None, ...], Known] = OrderedDict()
 
-    def frame(self, arithmetic: Any, bindings: Bindings, tensors: Mapping[str, Any] | None = None) -> Frame:
+    def frame(
+        self, arithmetic: Arithmetic[Any], bindings: Bindings, tensors: Mapping[str, Any] | None = None
+    ) -> Frame:
         """A run at given inputs; ``tensors`` holds the real ones, where they are numbers of the arithmetic already."""
         sizes = _in_order(self.symbols, bindings.sizes)
         return Frame(arithmetic, bindings, sizes, self._at(sizes), self.slots, tensors)
@@ -234,7 +231,7 @@ class Around:
         return Around(self.depth + 1, {**self.axes, symbol: axis})
 
 
-def spread(arithmetic: Any, value: Any, shape: tuple[int, ...]) -> Any:
+def spread(arithmetic: Arithmetic[Any], value: Any, shape: tuple[int, ...]) -> Any:
     """A value in a shape, along the axes where it has no length of its own; most have it already."""
     return value if isinstance(value, Num) and value.fills(shape) else arithmetic.view(value, filled(shape))
 

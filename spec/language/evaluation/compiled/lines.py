@@ -10,14 +10,15 @@ import numpy as np
 import sympy
 
 from spec.language.arrays import WHOLE, Tensor
+from spec.language.evaluation.arithmetic import Change
 from spec.language.evaluation.compiled.conditions import Opening, Value
-from spec.language.evaluation.compiled.frame import Around, Change, Finish, Frame, spread
+from spec.language.evaluation.compiled.frame import Around, Finish, Frame, spread
 from spec.language.evaluation.compiled.indices import Condition, Index
 from spec.language.evaluation.compiled.reading import Places, Reader
 from spec.language.evaluation.compiled.values import Values
-from spec.language.evaluation.families import Families
 from spec.language.evaluation.indexing import within_tensor
 from spec.language.evaluation.numbers import Num
+from spec.language.evaluation.softmax_groups import SoftmaxGroups
 from spec.language.evaluation.truth import Truth
 from spec.language.lines import Definition
 from spec.language.trees import free_symbols
@@ -103,8 +104,6 @@ class Compiled:
 
     def _window(self, frame: Frame, shape: Shape) -> Change | None:
         """The part of the tensor that the line writes, where it can be written in place."""
-        if not frame.writes:
-            return None
         if self.name not in frame.tensors:
             frame.tensors[self.name] = frame.arithmetic.zeros(shape)
             frame.owned.add(self.name)
@@ -157,8 +156,8 @@ class Compiled:
 class Lines(Values):
     """Compiles lines."""
 
-    def __init__(self, families: Families | None) -> None:
-        super().__init__(families)
+    def __init__(self, softmax_groups: SoftmaxGroups | None) -> None:
+        super().__init__(softmax_groups)
         self.shapes: dict[tuple[Any, ...], Sized] = {}
         self.extents: dict[tuple[int, ...], Sized] = {}
 

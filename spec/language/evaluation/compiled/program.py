@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from spec.language.evaluation.arithmetic import Arithmetic
 from spec.language.evaluation.binding import Bindings
 from spec.language.evaluation.compiled.frame import Finish, Frame, Sized
 from spec.language.evaluation.compiled.lines import Compiled
@@ -20,7 +21,7 @@ class Program(Sized):
     """The lines of a flattened formula as closures; see :meth:`run`. ``stored`` names what an implementation stores."""
 
     def __init__(self, flat: Flat) -> None:
-        compiler, outputs = Steps(flat.families), {t.name for t in flat.outputs}
+        compiler, outputs = Steps(flat.softmax_groups), {t.name for t in flat.outputs}
         self.groups, made, read = [], [], []
         for group in flat.groups:
             compiler.read = set()
@@ -33,7 +34,7 @@ class Program(Sized):
 
     def run(
         self,
-        arithmetic: Any,
+        arithmetic: Arithmetic[Any],
         bindings: Bindings,
         finish: Finish | None = None,
         every: bool = True,

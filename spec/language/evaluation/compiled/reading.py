@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from spec.language.evaluation.compiled.frame import Axis, Change, Frame, Slots
+from spec.language.evaluation.arithmetic import Change
+from spec.language.evaluation.compiled.frame import Axis, Frame, Slots
 from spec.language.evaluation.indexing import Ints
 from spec.language.evaluation.truth import Bools
 

@@ -15,8 +15,8 @@ import sympy
 
 from spec.language.arrays import DISCRETE
 from spec.language.evaluation.compiled.frame import Around, Array, Axis, Frame
-from spec.language.evaluation.families import Families
 from spec.language.evaluation.numbers import Num
+from spec.language.evaluation.softmax_groups import SoftmaxGroups
 from spec.language.expr import Func, Literal, Minus, Negative, Over, Plus, Power, Ref, Times
 from spec.language.trees import free_symbols, walk
 
@@ -74,7 +74,9 @@ def _own(axes: Sequence[Axis]) -> frozenset[int]:
     return frozenset({0, *(axis.place for axis in axes)})
 
 
-def shareable(node: Any, around: Around, families: Families | None) -> tuple[Key, list[Axis]] | None:
+def shareable(
+    node: Any, around: Around, softmax_groups: SoftmaxGroups | None
+) -> tuple[Key, list[Axis]] | None:
     """What a value is, and its indices, from the outermost to the innermost; None if it is none that is shared.
 
     Each entry that it is made of has to be there at any sizes: nothing around then tells whether it counts.
@@ -86,7 +88,7 @@ def shareable(node: Any, around: Around, families: Families | None) -> tuple[Key
         return None
     symbols = sorted(found, key=lambda symbol: found[symbol].place)
     axes = [found[symbol] for symbol in symbols]
-    form = _form(node, {symbol: number for number, symbol in enumerate(symbols)}, around, families)
+    form = _form(node, {symbol: number for number, symbol in enumerate(symbols)}, around, softmax_groups)
     if form is None:
         return None
     return (form, *(axis.slot for axis in axes), bool(axes) and not axes[0].place), axes
@@ -111,7 +113,7 @@ def _entries(node: Any, around: Around, found: dict[sympy.Symbol, Axis]) -> bool
 
 
 def _form(
-    node: Any, numbers: dict[sympy.Symbol, int], around: Around, families: Families | None
+    node: Any, numbers: dict[sympy.Symbol, int], around: Around, softmax_groups: SoftmaxGroups | None
 ) -> Key | None:
     """A value with its indices numbered; None if its exponentials depend on others, through what they are divided by."""
     if isinstance(node, Literal):
@@ -121,26 +123,31 @@ def _form(
     parts: list[Any] = [type(node)]
     if isinstance(node, Func):
         parts.append(node.name)
-        family = families.of(node.args[1]) if families is not None and node.name == "exp" else None
+        family = (
+            softmax_groups.of(node.args[1]) if softmax_groups is not None and node.name == "exp" else None
+        )
         if family is not None:
             if not free_symbols(family[1]) & around.axes.keys() <= numbers.keys():
                 return None
             parts.append(family[0][0])
     for part in node.args[isinstance(node, Func) :]:
-        form = _form(part, numbers, around, families)
+        form = _form(part, numbers, around, softmax_groups)
         if form is None:
             return None
         parts.append(form)
     return tuple(parts)
 
 
-def is_constant(node: Any, around: Around, families: Families | None) -> bool:
+def is_constant(node: Any, around: Around, softmax_groups: SoftmaxGroups | None) -> bool:
     """Whether a value is worked out from the sizes in it and from numbers alone: an exponential that is divided by a sum is not,
     since what is subtracted from its exponent depends on what the sum runs over.
     """
     plain = isinstance(node, Func | Over | Power) and not _tensors(node) and _entries(node, around, {})
     return plain and not any(
-        families is not None and isinstance(part, Func) and part.name == "exp" and families.of(part.args[1])
+        softmax_groups is not None
+        and isinstance(part, Func)
+        and part.name == "exp"
+        and softmax_groups.of(part.args[1])
         for part in walk(node)
     )
 
@@ -154,10 +161,10 @@ def constant(value: Value, sizes: Sequence[Callable[[Frame], int]]) -> Value:
     kept: dict[Key, Num] = {}
 
     def found(frame: Frame) -> Any:
-        if not (frame.contracts and frame.certain):
+        precision = frame.arithmetic.precision_name
+        if precision is None:
             return value(frame)
-        operations = frame.arithmetic.operations
-        key = (operations and operations.name, *[size(frame) for size in sizes])
+        key = (precision, *[size(frame) for size in sizes])
         number = kept.get(key)
         if number is None:
             if len(kept) >= MOST_CONSTANTS:

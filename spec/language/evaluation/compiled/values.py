@@ -13,15 +13,16 @@ import sympy
 from spec.language.arrays import WHOLE
 from spec.language.binders import Expectation, MaxOf, SumOf
 from spec.language.calls import Call, Pullback
+from spec.language.evaluation.arithmetic import Arithmetic, Change
 from spec.language.evaluation.compiled.conditions import Conditions, Value, guarded
-from spec.language.evaluation.compiled.frame import Around, Array, Change, Frame, spread
+from spec.language.evaluation.compiled.frame import Around, Array, Frame, spread
 from spec.language.evaluation.compiled.indices import Index, refusal
 from spec.language.evaluation.compiled.reading import STANDING, Places
 from spec.language.evaluation.compiled.sharing import Shared, constant, is_constant, shareable
 from spec.language.evaluation.contraction import FEWEST
-from spec.language.evaluation.families import Families
+from spec.language.evaluation.integer_range import by_products, is_integral, reach, spelt_out
+from spec.language.evaluation.softmax_groups import SoftmaxGroups
 from spec.language.evaluation.truth import Truth
-from spec.language.evaluation.wholes import by_products, is_integral, reach, spelt_out
 from spec.language.exact import fraction
 from spec.language.expr import (
     Case,
@@ -41,11 +42,11 @@ from spec.language.trees import free_symbols
 
 
 class Values(Conditions):
-    """Compiles values; ``families`` tells of exponentials that are divided by their own sum."""
+    """Compiles values; ``softmax_groups`` tells of exponentials that are divided by their own sum."""
 
-    def __init__(self, families: Families | None) -> None:
+    def __init__(self, softmax_groups: SoftmaxGroups | None) -> None:
         super().__init__()
-        self.families = families
+        self.softmax_groups = softmax_groups
         self.shared: dict[Any, Shared] = {}
         self.read: set[str] = set()  # the tensors that are read by what was compiled since it was emptied
         self.stepping = False  # tensors are filled by and by: an entry may change
@@ -55,10 +56,10 @@ class Values(Conditions):
         handler = _VALUES.get(type(node))
         if handler is None:
             return refusal(TypeError(f"{type(node).__name__} has no value: {node}"))
-        if is_constant(node, around, self.families):
+        if is_constant(node, around, self.softmax_groups):
             sizes = [self.index(size, around).number for size in sorted(free_symbols(node), key=str)]
             return constant(handler(self, node, around), [size for size in sizes if size is not None])
-        found = None if self.stepping else shareable(node, around, self.families)
+        found = None if self.stepping else shareable(node, around, self.softmax_groups)
         if found is None:
             return handler(self, node, around)
         key, axes = found
@@ -73,8 +74,10 @@ class Values(Conditions):
 
     def _family(self, node: Any) -> Any:
         """The family of an exponential that is divided by the sum of such; None for all else."""
-        exponential = isinstance(node, Func) and node.name == "exp" and self.families is not None
-        found = self.families.of(node.args[1]) if exponential and self.families is not None else None
+        exponential = isinstance(node, Func) and node.name == "exp" and self.softmax_groups is not None
+        found = (
+            self.softmax_groups.of(node.args[1]) if exponential and self.softmax_groups is not None else None
+        )
         return None if found is None else found[0]
 
     def _ref(self, node: Ref, around: Around) -> Value:
@@ -213,7 +216,7 @@ class Values(Conditions):
             saved, arithmetic = frame.guard, frame.arithmetic
             where = enter(frame)
             terms = frame.length[slot]
-            if len(parts) > 1 and frame.contracts and _products(frame, slots) >= FEWEST:
+            if len(parts) > 1 and _products(frame, slots) >= FEWEST:
                 values = [part(frame) for part in parts]
                 frame.guard = saved
                 found = arithmetic.contract(values, terms, where)
@@ -266,7 +269,7 @@ class Values(Conditions):
         argument = self.value(inner, around)
         if name != "exp":
             return lambda frame: frame.arithmetic.function(name, argument(frame))
-        found = None if self.families is None else self.families.of(inner)
+        found = None if self.softmax_groups is None else self.softmax_groups.of(inner)
         if found is None:
             return lambda frame: frame.arithmetic.exponential(argument(frame), None, None)
         family, largest = found[0], self.value(found[1], around)
@@ -336,7 +339,7 @@ def _products(frame: Frame, slots: list[int]) -> int:
     return prod([length[slot] or 1 for slot in slots])
 
 
-def _terms(arithmetic: Any, value: Any, terms: int, where: Truth | None) -> Any:
+def _terms(arithmetic: Arithmetic[Any], value: Any, terms: int, where: Truth | None) -> Any:
     """The terms of a sum in its length, and in the shape of the condition that permits them."""
     others = (1,) * (len(arithmetic.shape(value)) - 1) if where is None else where.holds.shape[:-1]
     return spread(arithmetic, value, (*others, terms))

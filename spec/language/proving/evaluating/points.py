@@ -106,6 +106,12 @@ class Point:
                 raise Unfit(f"the size {size} is missing, or less than 1")
         for item in items:
             _check_domain(item, bindings)
+        self._fix(bindings)
+        return bindings
+
+    def _fix(self, bindings: Bindings) -> None:
+        """Bind what the theorem fixes, and the constants of the formula."""
+        theorem, formula = self.theorem, self.formula
         for tensor, value in theorem.at.items():
             if not self._used(tensor):
                 continue
@@ -119,7 +125,6 @@ class Point:
             if tensor not in theorem.at:
                 number = sympy.Rational(value)
                 bindings.rationals[tensor.name] = (int(number.p), int(number.q))
-        return bindings
 
     def _used(self, item: Tensor | Size) -> bool:
         """Whether some tree of the theorem speaks of an input or a size, in what its letters mean."""

@@ -158,18 +158,8 @@ class Unfolding:
                 raise Undischarged(f"{value.name} stays below {item.below}, as {callee.id} asks")
             return
         for node, inner, here in found:
-            if item.domain == "share" and reader.sign(lift(1) - node, inner, here) & ~(POSITIVE | NULL):
-                raise Undischarged(f"{reader.text(node, inner)} ≤ 1, as {callee.id} asks of {item.name}")
             if item.domain in ("positive", "nonnegative", "share"):
-                mask = reader.sign(node, inner, here)
-                if mask & ~(POSITIVE if item.domain == "positive" else POSITIVE | NULL):
-                    relation = "> 0" if item.domain == "positive" else "≥ 0"
-                    raise Undischarged(
-                        f"{reader.text(node, inner)} {relation}, as {callee.id} asks of {item.name}"
-                    )
-                said = "at most 1, and at least 0" if item.domain == "share" else item.domain
-                asked = f"is {said}, as {callee.id} asks of {item.name}"
-                reader.n.ledger.met(reader.shown(node), asked, "its form", inner.where)
+                self._fits_sign(callee, item, node, inner, here)
             elif below:
                 place = reader.index(node, inner, here)
                 free = item.domain == "label" and _is_label(node)
@@ -180,6 +170,18 @@ class Unfolding:
                     raise Undischarged(
                         f"{reader.text(node, inner)} lies in 0 … {item.below} - 1, as {callee.id} asks"
                     )
+
+    def _fits_sign(self, callee: Formula, item: Tensor, node: Any, inner: Frame, here: Facts) -> None:
+        """A value has the sign that an input asks for; of a share the upper edge is asked for, too."""
+        reader, name = self.reader, f"{callee.id} asks of {item.name}"
+        if item.domain == "share" and reader.sign(lift(1) - node, inner, here) & ~(POSITIVE | NULL):
+            raise Undischarged(f"{reader.text(node, inner)} ≤ 1, as {name}")
+        mask = reader.sign(node, inner, here)
+        if mask & ~(POSITIVE if item.domain == "positive" else POSITIVE | NULL):
+            relation = "> 0" if item.domain == "positive" else "≥ 0"
+            raise Undischarged(f"{reader.text(node, inner)} {relation}, as {name}")
+        said = "at most 1, and at least 0" if item.domain == "share" else item.domain
+        reader.n.ledger.met(reader.shown(node), f"is {said}, as {name}", "its form", inner.where)
 
     def _written(self, value: Any, caller: Frame, facts: Facts) -> list[tuple[Any, Frame, Facts]] | None:
         """What an entry of an argument stands for, each alternative where it does; None for a tensor as it is."""

@@ -92,10 +92,14 @@ class TreeSigns:
             return NONNEGATIVE
         if isinstance(node, Case):
             return self._case(node, frame, facts)
-        if isinstance(node, Choice):
-            return of(self.reader.chosen(node, frame))
         if isinstance(node, SumOf | MaxOf):
             return self._binder(node, frame, facts)
+        return self._looked_up(node, frame, facts)
+
+    def _looked_up(self, node: Any, frame: Frame, facts: Facts) -> int:
+        """The signs of what stands for something else: an option chosen, an entry, a formula applied."""
+        if isinstance(node, Choice):
+            return self.sign(self.reader.chosen(node, frame), frame, facts)
         if isinstance(node, Ref):
             index = tuple(self.reader.index(part, frame, facts) for part in node.index)
             return self._entry(node.tensor, index, frame, facts)

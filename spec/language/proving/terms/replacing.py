@@ -73,36 +73,43 @@ def rebuild_atom(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
     if kind == "symbol":
         return change.symbols.get(atom, atom.poly)
     if kind in ("sum", "maximum"):
-        bound, lits, body = n.opened(atom)
-        out, here = ONE, facts
-        for lit in lits:
-            held = rebuild_condition(n, lit, change, facts)
-            out, here = n.mul(out, held, facts), here.assume_value(held)
-        body = rebuild(n, body, change, here)
-        if kind == "sum":
-            return n.summed(bound, (), n.mul(out, body, facts), facts)
-        return n.closed(kind, frozenset(bound), conjuncts(out), body) if out else ZERO
+        return _rebuild_binder(n, atom, change, facts)
     if kind == "array":
         return _rebuild_array(n, atom, change, facts) if change.into_arrays else atom.poly
     args = tuple(rebuild(n, arg, change, facts) for arg in atom.args)
     if kind in ("entry", "look_up"):
-        return (
-            change.entries[atom.name](args, facts)
-            if atom.name in change.entries
-            else n.entry(atom.name, args)
-        )
+        replaced = change.entries.get(atom.name)
+        return n.entry(atom.name, args) if replaced is None else replaced(args, facts)
     if kind == "floor":
         return n.floor(args[0])
     if kind == "state":
         return applied(n, Atom("state", atom.name, args), facts, change.state)
     _transfer(n, atom, change, args[0] if args else ZERO, facts)
-    if kind == "inverse":
+    return _rebuild_function(n, atom, args, facts)
+
+
+def _rebuild_function(n: Normal, atom: Atom, args: tuple[Poly, ...], facts: Facts) -> Poly:
+    """A function of a term that has changed."""
+    if atom.kind == "inverse":
         return n.inverse(args[0], facts)
-    if kind == "root":
+    if atom.kind == "root":
         return n.root(args[0], facts)
-    if kind == "inverse_root":
+    if atom.kind == "inverse_root":
         return n.inverse(n.root(args[0], facts), facts)
     return n.function(atom.name, args[0], facts) if args else atom.poly
+
+
+def _rebuild_binder(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:
+    """A sum or a maximum after a change."""
+    bound, lits, body = n.opened(atom)
+    out, here = ONE, facts
+    for lit in lits:
+        held = rebuild_condition(n, lit, change, facts)
+        out, here = n.mul(out, held, facts), here.assume_value(held)
+    body = rebuild(n, body, change, here)
+    if atom.kind == "sum":
+        return n.summed(bound, (), n.mul(out, body, facts), facts)
+    return n.closed(atom.kind, frozenset(bound), conjuncts(out), body) if out else ZERO
 
 
 def _rebuild_array(n: Normal, atom: Atom, change: Change, facts: Facts) -> Poly:

@@ -24,12 +24,12 @@ from spec.language.evaluation.compiled.frame import Finish
 from spec.language.evaluation.compiled.values import factors
 from spec.language.evaluation.contraction import FEWEST
 from spec.language.evaluation.dimensions import is_size
-from spec.language.evaluation.families import Families
 from spec.language.evaluation.indexing import Ints, spread, within_tensor
+from spec.language.evaluation.integer_range import by_products, is_integral, reach, spelt_out
 from spec.language.evaluation.numbers import Num
+from spec.language.evaluation.running_error import RunningError
+from spec.language.evaluation.softmax_groups import SoftmaxGroups
 from spec.language.evaluation.truth import Bools, Truth
-from spec.language.evaluation.walk import Walk
-from spec.language.evaluation.wholes import by_products, is_integral, reach, spelt_out
 from spec.language.exact import fraction
 from spec.language.expr import (
     Case,
@@ -61,19 +61,19 @@ class Interpreter(Scope):
         self,
         arithmetic: Any,
         bindings: Bindings,
-        families: Families | None = None,
+        softmax_groups: SoftmaxGroups | None = None,
         on_call: Applications | None = None,
     ) -> None:
         super().__init__(bindings)
         self.arithmetic = arithmetic
         self.tensors: dict[str, Any] = bindings.numbers(arithmetic)
-        self.families = families
+        self.softmax_groups = softmax_groups
         self.on_call = on_call
         self._shapes: dict[Tensor, tuple[int, ...]] = {}
 
     def outside(self, at: Mapping[sympy.Symbol, int]) -> Interpreter:
         """An evaluator of the same tensors outside all indices, those in ``at`` fixed."""
-        inner = type(self)(self.arithmetic, Bindings(), self.families, self.on_call)
+        inner = type(self)(self.arithmetic, Bindings(), self.softmax_groups, self.on_call)
         inner.sizes = {**self.sizes, **at}
         inner.integers, inner.booleans, inner.tensors = self.integers, self.booleans, self.tensors
         inner.undecided = self.undecided
@@ -269,7 +269,7 @@ class Interpreter(Scope):
             terms = len(self.ranges[node.var])
             parts = factors(node.body)
             large = len(parts) > 1 and prod(len(self.ranges.get(s, ())) or 1 for s in self.scope) >= FEWEST
-            if large and isinstance(self.arithmetic, Walk):
+            if large and isinstance(self.arithmetic, RunningError):
                 values = [self.value(part) for part in parts]
                 found = self.arithmetic.contract(values, terms, where)
                 if found is not None:
@@ -305,7 +305,9 @@ class Interpreter(Scope):
         if node.name != "exp":
             return self.arithmetic.function(node.name, argument)
         found = (
-            self.families.of(node.args[1]) if self.families is not None and self.arithmetic.tracks else None
+            self.softmax_groups.of(node.args[1])
+            if self.softmax_groups is not None and self.arithmetic.tracks
+            else None
         )
         if found is None:
             return self.arithmetic.exponential(argument, None, None)

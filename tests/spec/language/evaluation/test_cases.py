@@ -10,7 +10,7 @@ from spec.language.evaluation.compiled import cases
 from spec.language.evaluation.compiled.cases import factor_cases, representatives
 from spec.language.evaluation.compiled.frame import Around
 from spec.language.evaluation.evaluator import Evaluator
-from spec.language.evaluation.walk import Walk
+from spec.language.evaluation.running_error import RunningError
 from spec.language.flatten import chosen
 from spec.language.trees import refs
 from spec.masking.nsp import candidate, e, first, follows, k, n, nsp, second
@@ -27,7 +27,7 @@ def evaluator(seed: int, convention: str) -> Evaluator:
         {"starts": rng.random(SENTENCES) < 0.4, "first": rng.integers(0, SENTENCES, PAIRS)},
     )
     bindings.tensor(nsp.id, second, rng.integers(-1, SENTENCES, PAIRS))
-    return Evaluator(Walk(), bindings)
+    return Evaluator(RunningError(), bindings)
 
 
 @pytest.mark.parametrize("convention", ["not_next", "other_document", "any"])

@@ -15,14 +15,14 @@ from spec.language.evaluation.compiled import values as compiled
 from spec.language.evaluation.evaluate import bound, evaluate
 from spec.language.evaluation.numbers import HUGE, Num, hides
 from spec.language.evaluation.precision import FORMATS
+from spec.language.evaluation.running_error import RunningError
 from spec.language.evaluation.truth import Truth
-from spec.language.evaluation.walk import Walk
 from spec.language.formula import Formula
 from spec.language.registry import find
 
 LENGTHS = (2, 3, 5)
 TERMS = 7
-SINGLE, PLAIN = Walk(FORMATS["float32"]), Walk()
+SINGLE, PLAIN = RunningError(FORMATS["float32"]), RunningError()
 CLOSE = 4 * (TERMS + 4) * 2.0**-53
 """So far apart, relative to the sum of their sizes, two ways to add such products in float64 may come: either rounds a term at
 most TERMS + 4 times (additions, two products, two steps of the bound); twice that covers the second order."""

@@ -12,7 +12,7 @@ Places: TypeAlias = tuple[npt.NDArray[np.int64], ...]
 """For each axis of the array the place at which each term falls."""
 
 
-class Fallen:
+class Scatter:
     """Terms of one shape that fall on an array of another.
 
     Attributes:
@@ -46,4 +46,4 @@ class Fallen:
         return np.bincount(self.flat, weights, math.prod(self.onto)).reshape(self.onto)
 
 
-__all__ = ["Fallen", "Places"]
+__all__ = ["Scatter", "Places"]

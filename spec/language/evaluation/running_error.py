@@ -31,7 +31,7 @@ LARGEST = 900
 """Errors near 1 have exponents up to this one: two to it times a few is below HUGE."""
 
 
-class Walk(Storing):
+class RunningError(Storing):
     """The arithmetic of :class:`Num`; ``operations`` is the format in which the implementation computes, or None.
 
     Each operation adds its rounding error to the propagated error of its operands; sums may be taken in any order.
