@@ -1,7 +1,8 @@
 """The expected error: float64 arithmetic in which every rounding of a careful implementation becomes a random one.
 
-A running error adds worst case upon worst case; errors mostly cancel. Here the statement is evaluated many
-times, each rounding drawn anew, and the spread of what comes out is the error that careful arithmetic makes at these inputs. It proves nothing: it is a measure, in which an error may be counted.
+A running error adds worst case upon worst case; errors mostly cancel. Here the statement is evaluated many times, each rounding
+drawn anew, and the spread of what comes out is the error that careful arithmetic makes at these inputs. It proves nothing: it is
+a measure, in which an error may be counted.
 
 Careful arithmetic means: each operation's result is held in the storage type, as an implementation without fused kernels stores
 it; sums, the products inside them, and functions run in the accumulation type and round once. The convention ``intermediates``

@@ -10,18 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged
+from spec.language.proving.rules.normal import Normal
 from spec.language.proving.signs.of_terms import times_power
 from spec.language.proving.signs.sets import NULL, POSITIVE
 from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, conjuncts, of_mono, total
 from spec.language.proving.terms.replacing import Change, rebuild
 from spec.language.proving.terms.writing import text
-
-if TYPE_CHECKING:
-    from spec.language.proving.rules.normal import Normal
 
 CASES = 10
 """How many nested case distinctions are tried."""

@@ -19,12 +19,13 @@ from spec.language.proving.deciding.citing import instance
 from spec.language.proving.deciding.equality import vanishes
 from spec.language.proving.deciding.goals import Given, Goal, for_all
 from spec.language.proving.knowledge.facts import Facts
-from spec.language.proving.knowledge.schemes import Lemma, Scheme
+from spec.language.proving.knowledge.schemes import Lemma
 from spec.language.proving.obligations import Obligation, Undischarged, Unprovable
 from spec.language.proving.reading.defining import ParityNeeded
 from spec.language.proving.reading.frames import Frame
 from spec.language.proving.reading.reader import Reader
 from spec.language.proving.reading.recurrences import MOST_STEPS
+from spec.language.proving.rules.normal import Scheme
 from spec.language.proving.signs.sets import NONNEGATIVE, POSITIVE
 from spec.language.proving.terms.polynomials import ZERO, Atom, Poly, number
 from spec.language.proving.terms.replacing import Change, rebuild

@@ -6,13 +6,10 @@ So stand the heads of multi-head attention side by side, and so a row of ``W_o``
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Unprovable
 from spec.language.proving.terms.polynomials import UNIT, Atom, Mono, Poly
-
-if TYPE_CHECKING:
-    from spec.language.proving.knowledge.facts import Facts
 
 
 class BlocksNeeded(Unprovable):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from sympy.core.basic import Basic
 
@@ -20,7 +19,7 @@ from spec.language.known import known
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.reading.derivatives import derivative
-from spec.language.proving.reading.frames import Frame
+from spec.language.proving.reading.frames import Frame, Reading
 from spec.language.proving.rules.normal import Normal
 from spec.language.proving.signs.sets import NULL
 from spec.language.proving.terms.polynomials import (
@@ -39,14 +38,10 @@ from spec.language.proving.terms.writing import text
 from spec.language.trees import walk
 from spec.language.wellformed.letters import REAL
 
-if TYPE_CHECKING:
-    from spec.language.proving.reading.reader import Reader
-
-
 # Vector–Jacobian products -----------------------------------------------------------------------------------------------
 
 
-def pullback(reader: Reader, node: Pullback, frame: Frame, facts: Facts) -> Poly:
+def pullback(reader: Reading, node: Pullback, frame: Frame, facts: Facts) -> Poly:
     """Σ over the output of seed · ∂output/∂input: the input becomes a tensor of its own, then the argument again."""
     n, call = reader.n, node.call
     if any(mask & NULL for mask in facts.signs.values()):
@@ -99,7 +94,7 @@ def mentions_any(poly: Poly, argument: Basic) -> bool:
 # Expectations -------------------------------------------------------------------------------------------------------------
 
 
-def expectation(reader: Reader, node: Expectation, frame: Frame, facts: Facts) -> Poly:
+def expectation(reader: Reading, node: Expectation, frame: Frame, facts: Facts) -> Poly:
     """The expectation of the body, by linearity and the declared moments."""
     n = reader.n
     names = frozenset(tensor.name for tensor in node.random)
@@ -113,7 +108,7 @@ def expectation(reader: Reader, node: Expectation, frame: Frame, facts: Facts) -
 
 
 def _check_random(
-    reader: Reader, node: Expectation, names: frozenset[str], frame: Frame, facts: Facts
+    reader: Reading, node: Expectation, names: frozenset[str], frame: Frame, facts: Facts
 ) -> None:
     """Random tensors are real, and nothing is known of them: what is known of a tensor outside is not of it where it is random.
 

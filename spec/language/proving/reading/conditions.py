@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spec.language.arrays import Tensor
 from spec.language.binders import AnyOf
 from spec.language.expr import Always, Both, Case, Choice, Compare, Either, Not, Ref
+from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Unprovable
+from spec.language.proving.reading.frames import Frame, Reading
 from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly
-
-if TYPE_CHECKING:
-    from spec.language.proving.knowledge.facts import Facts
-    from spec.language.proving.reading.frames import Frame
-    from spec.language.proving.reading.reader import Reader
 
 
 class Conditions:
     """Reads conditions for a reader."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reading) -> None:
         self.reader, self.n = reader, reader.n
 
     def condition(self, node: Any, frame: Frame, facts: Facts) -> Poly:

@@ -6,20 +6,15 @@ outside of these domains (at a size that may be 0, or differentiated at an edge)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from spec.language.arrays import Tensor
 from spec.language.flatten import own_lines
 from spec.language.formula import Formula
 from spec.language.lines import Definition
+from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
-from spec.language.proving.reading.frames import Frame, Origin
+from spec.language.proving.reading.frames import Frame, Origin, Reading
+from spec.language.proving.reading.states import Recurring
 from spec.language.trees import walk
-
-if TYPE_CHECKING:
-    from spec.language.proving.knowledge.facts import Facts
-    from spec.language.proving.reading.reader import Reader
-    from spec.language.proving.reading.states import Recurring
 
 _EVERYWHERE: dict[tuple[Formula, tuple[tuple[str, str], ...], Tensor], bool] = {}
 """Which recurrences are defined at all inputs of their formula's domains, as far as was asked."""
@@ -28,7 +23,7 @@ _EVERYWHERE: dict[tuple[Formula, tuple[tuple[str, str], ...], Tensor], bool] = {
 class Definedness:
     """The recurrences of a proof whose lines were read."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reading) -> None:
         self.reader, self.n = reader, reader.n
         self._read: set[tuple[Origin, Facts, str]] = set()  # lines, by the origin of their frame and facts
         self._reading: set[tuple[Origin, frozenset[str]]] = set()  # recurrences that are being read
@@ -77,7 +72,7 @@ class Definedness:
             frame = Frame(lines=lines, conventions=dict(spec.conventions), where=spec.formula.id)
             # What it applies need not be looked into where that is defined at all inputs itself.
             _EVERYWHERE[key] = any(
-                _reads(spec, frame, type(self.reader)(opened=opened))
+                _reads(spec, frame, self.reader.another(opened))
                 for opened in (frozenset((spec.formula.id,)), None)
             )
         return _EVERYWHERE[key]
@@ -107,10 +102,10 @@ class Definedness:
             self.reader.read(line.right, frame, facts)
 
 
-def _reads(spec: Recurring, frame: Frame, reader: Reader) -> bool:
+def _reads(spec: Recurring, frame: Frame, reader: Reading) -> bool:
     """Whether a reader finds the lines of a recurrence defined."""
     try:
-        reader.unfolding.recurrences.definedness.read(spec, frame, reader.n.empty)
+        reader.read_recurrence(spec, frame)
     except (Undischarged, Unprovable):
         return False
     return True

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import sympy
 
@@ -16,11 +15,8 @@ from spec.language.lines import Definition
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Unprovable
 from spec.language.proving.reading.blocks import divided, layout
-from spec.language.proving.reading.frames import Frame, Meaning
+from spec.language.proving.reading.frames import Frame, Meaning, Reading
 from spec.language.proving.terms.polynomials import ONE, UNIT, Atom, Poly
-
-if TYPE_CHECKING:
-    from spec.language.proving.reading.reader import Reader
 
 
 class ParityNeeded(Exception):  # noqa: N818  (a question to the reader, not a fault)
@@ -32,7 +28,7 @@ class ParityNeeded(Exception):  # noqa: N818  (a question to the reader, not a f
 
 
 def by_lines(
-    reader: Reader,
+    reader: Reading,
     tensor: Tensor,
     lines: tuple[Definition, ...],
     index: tuple[Poly, ...],
@@ -68,7 +64,7 @@ def by_lines(
 
 
 def _solve(
-    reader: Reader, line: Definition, index: tuple[Poly, ...], frame: Frame, facts: Facts
+    reader: Reading, line: Definition, index: tuple[Poly, ...], frame: Frame, facts: Facts
 ) -> tuple[dict[sympy.Symbol, Poly], Poly] | None:
     """The line's own indices at which it defines the entry and the condition that it does; None if it never does."""
     solved: dict[sympy.Symbol, Poly] = {}
@@ -102,7 +98,7 @@ def _solve(
 
 
 def _in_blocks(
-    reader: Reader,
+    reader: Reading,
     line: Definition,
     unknown: list[sympy.Symbol],
     own: Mapping[sympy.Symbol, Atom],

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from spec.language.arrays import DISCRETE, Tensor
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.reading.states import Recurring
+from spec.language.proving.rules.normal import Normal
 from spec.language.proving.signs.sets import POSITIVE
 from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, mentions, of_mono, total
 from spec.language.proving.terms.writing import text
-
-if TYPE_CHECKING:
-    from spec.language.proving.rules.normal import Normal
-
 
 PI = Atom("function", "pi").poly
 

@@ -44,9 +44,11 @@ from spec.language.proving.reading.blocks import divided
 from spec.language.proving.reading.conditions import Conditions
 from spec.language.proving.reading.frames import Frame
 from spec.language.proving.reading.recurrences import Known
+from spec.language.proving.reading.states import Recurring
 from spec.language.proving.reading.summing import read_max, read_sum
 from spec.language.proving.reading.unfolding import Unfolding
 from spec.language.proving.rules.normal import Normal
+from spec.language.proving.rules.workplace import make_normal
 from spec.language.proving.signs.of_trees import TreeSigns
 from spec.language.proving.signs.sets import NEGATIVE, NULL, POSITIVE
 from spec.language.proving.terms.polynomials import ONE, Atom, Poly, number, total, whole
@@ -70,12 +72,24 @@ class Reader:
         kept: frozenset[str] = frozenset(),
         opened: frozenset[str] | None = None,
     ) -> None:
-        self.n = normal or Normal()
+        self.n = normal or make_normal()
         self.unroll, self.fixed, self.kept, self.opened = unroll, fixed, kept, opened
         self.unfolding = Unfolding(self)
         self.conditions = Conditions(self)
         self.signs = TreeSigns(self)
         self._memo: dict[tuple[Any, Frame, Facts], Poly] = {}
+
+    def another(self, opened: frozenset[str] | None = None) -> Reader:
+        """A reader for another proof, which looks into formulas, or into those opened alone."""
+        return Reader(opened=opened)
+
+    def read_recurrence(self, spec: Recurring, frame: Frame) -> None:
+        """Read the lines that a state comes from."""
+        self.unfolding.recurrences.definedness.read(spec, frame, self.n.empty)
+
+    def known(self, facts: Facts) -> str:
+        """What is known at a place beside ranges, as text."""
+        return self.signs.known(facts)
 
     def keeps(self, formula_id: str) -> bool:
         """Whether a formula is not looked into where it is applied."""

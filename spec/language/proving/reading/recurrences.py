@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
 from sympy.core.basic import Basic
@@ -25,23 +25,20 @@ from spec.language.flatten import own_lines
 from spec.language.formula import Formula
 from spec.language.known import known
 from spec.language.lines import Definition
+from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged
 from spec.language.proving.reading.definedness import Definedness
 from spec.language.proving.reading.defining import by_lines
 from spec.language.proving.reading.derivatives import derivative, nearby
-from spec.language.proving.reading.frames import Frame, Origin
+from spec.language.proving.reading.frames import Frame, Origin, Reading
 from spec.language.proving.reading.smoothness import smooth
-from spec.language.proving.reading.states import Recurring, before, cycles, sequence, states_in
+from spec.language.proving.reading.states import Recurring, cycles, sequence, states_in
+from spec.language.proving.rules.normal import Normal
 from spec.language.proving.terms.applying import applied
 from spec.language.proving.terms.binders import listed
 from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly
 from spec.language.proving.terms.replacing import Change, rebuild
 from spec.language.trees import walk
-
-if TYPE_CHECKING:
-    from spec.language.proving.knowledge.facts import Facts
-    from spec.language.proving.reading.reader import Reader
-    from spec.language.proving.rules.normal import Normal
 
 MOST_STEPS = 3
 """How many steps of a recurrence are unfolded at most to find two terms equal."""
@@ -58,7 +55,7 @@ class Known(Node):
 class Recurrences:
     """The states of a proof."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reading) -> None:
         self.reader, self.n = reader, reader.n
         self.n.unfolds_by(self.stepped, lambda *asked: smooth(reader, *asked))
         self.definedness = Definedness(reader)
@@ -282,3 +279,13 @@ def _own_sizes(formula: Formula, frame: Frame) -> tuple[sympy.Symbol, ...]:
 def _sizes(formula: Formula) -> set[sympy.Symbol]:
     named = {item for item in formula.inputs if isinstance(item, sympy.Symbol)}
     return named | {s for t in formula.tensors for size in t.shape for s in size.free_symbols}
+
+
+def before(place: tuple[Poly, ...], other: tuple[Poly, ...], facts: Facts) -> bool:
+    """Whether one place is known to come before another, lexicographically."""
+    for a, b in zip(place, other, strict=False):
+        if facts.nonnegative(b - a - 1):
+            return True
+        if not facts.same_index(a, b):
+            return False
+    return False

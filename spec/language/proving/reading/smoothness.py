@@ -6,20 +6,17 @@ others are any of their domains.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spec.language.arrays import Tensor
 from spec.language.flatten import own_lines
 from spec.language.lines import Definition
+from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.reading.derivatives import derivative
-from spec.language.proving.reading.frames import Frame
+from spec.language.proving.reading.frames import Frame, Reading
 from spec.language.proving.reading.states import Recurring, cycles
 from spec.language.proving.terms.polynomials import ZERO
-
-if TYPE_CHECKING:
-    from spec.language.proving.knowledge.facts import Facts
-    from spec.language.proving.reading.reader import Reader
 
 _SMOOTH: dict[Any, bool] = {}
 """Which tensors of which formulas have a derivative with respect to which input, as far as was asked."""
@@ -27,7 +24,7 @@ _ASKED: set[Any] = set()
 """Which of them are being looked into: within a recurrence, an earlier step has one by induction."""
 
 
-def smooth(reader: Reader, spec: Recurring, item: Tensor, domain: str) -> bool:
+def smooth(reader: Reading, spec: Recurring, item: Tensor, domain: str) -> bool:
     """Whether a formula's tensor has a derivative with respect to an input that lies in this domain, with all around it."""
     found = cycles(spec.formula, dict(spec.conventions)).get(spec.tensor.name)
     names = frozenset((spec.tensor.name,)) if found is None else found[0]
@@ -37,13 +34,13 @@ def smooth(reader: Reader, spec: Recurring, item: Tensor, domain: str) -> bool:
     if key not in _SMOOTH:
         _ASKED.add(key)
         try:
-            _SMOOTH[key] = _lines_are(type(reader)(), spec, names, item, domain)
+            _SMOOTH[key] = _lines_are(reader.another(), spec, names, item, domain)
         finally:
             _ASKED.discard(key)
     return _SMOOTH[key]
 
 
-def _lines_are(reader: Reader, spec: Recurring, names: frozenset[str], item: Tensor, domain: str) -> bool:
+def _lines_are(reader: Reading, spec: Recurring, names: frozenset[str], item: Tensor, domain: str) -> bool:
     lines: dict[str, tuple[Definition, ...]] = {}
     for line in own_lines(spec.formula, dict(spec.conventions)):
         lines[line.name] = (*lines.get(line.name, ()), line)
@@ -62,7 +59,7 @@ def _lines_are(reader: Reader, spec: Recurring, names: frozenset[str], item: Ten
     return True
 
 
-def _differentiate(reader: Reader, line: Definition, alone: Tensor, frame: Frame, facts: Facts) -> None:
+def _differentiate(reader: Reading, line: Definition, alone: Tensor, frame: Frame, facts: Facts) -> None:
     """The derivative of a line at every index of its own.
 
     Raises:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from spec.language.binders import Bound, MaxOf, SumOf
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.reading.blocks import BlocksNeeded, quotient
 from spec.language.proving.reading.defining import ParityNeeded
-from spec.language.proving.reading.frames import Frame
+from spec.language.proving.reading.frames import Frame, Reading
 from spec.language.proving.terms.polynomials import ZERO, Atom, Poly, conjuncts, number, total
 
-if TYPE_CHECKING:
-    from spec.language.proving.reading.reader import Reader
 
-
-def read_sum(reader: Reader, node: SumOf, frame: Frame, facts: Facts) -> Poly:
+def read_sum(reader: Reading, node: SumOf, frame: Frame, facts: Facts) -> Poly:
     """A sum; over even and over odd indices, or over blocks, where the parity or the place in a block decides what is read."""
     first, last = reader.limits(node, frame, facts)
     if reader.unroll and first.constant is not None and last.constant is not None:
@@ -46,7 +42,7 @@ def read_sum(reader: Reader, node: SumOf, frame: Frame, facts: Facts) -> Poly:
 
 
 def _sum_in_blocks(
-    reader: Reader, node: SumOf, width: Poly, first: Poly, last: Poly, frame: Frame, facts: Facts
+    reader: Reading, node: SumOf, width: Poly, first: Poly, last: Poly, frame: Frame, facts: Facts
 ) -> Poly:
     """Σ over h·d indices is Σ over h blocks of Σ over d places."""
     found = quotient(last + 1, width)
@@ -65,7 +61,7 @@ def _sum_in_blocks(
 
 
 def _sum_over(
-    reader: Reader, node: SumOf, symbol: Atom, at: Poly, first: Poly, last: Poly, frame: Frame, facts: Facts
+    reader: Reading, node: SumOf, symbol: Atom, at: Poly, first: Poly, last: Poly, frame: Frame, facts: Facts
 ) -> Poly:
     span = [reader.n.at_least_zero(gap, reader.n.empty) for gap in (at - first, last - at)]
     here = facts.assume_value(span[0]).assume_value(span[1])
@@ -76,7 +72,7 @@ def _sum_over(
     return reader.n.summed((symbol,), span[0].conditions + span[1].conditions, body, facts)
 
 
-def _term(reader: Reader, node: Bound, at: Poly, frame: Frame, facts: Facts) -> Poly:
+def _term(reader: Reading, node: Bound, at: Poly, frame: Frame, facts: Facts) -> Poly:
     inner = frame.bind({node.var: at})
     where = reader.condition(node.where, inner, facts)
     here = facts.assume_value(where)
@@ -86,7 +82,7 @@ def _term(reader: Reader, node: Bound, at: Poly, frame: Frame, facts: Facts) -> 
     return reader.n.mul(where, reader.value(node.body, inner, here), facts)
 
 
-def read_max(reader: Reader, node: MaxOf, frame: Frame, facts: Facts) -> Poly:
+def read_max(reader: Reading, node: MaxOf, frame: Frame, facts: Facts) -> Poly:
     """A maximum, which must be taken over at least one index."""
     symbol = reader.n.fresh(node.var.name)
     inner = frame.bind({node.var: symbol.poly})
@@ -97,7 +93,7 @@ def read_max(reader: Reader, node: MaxOf, frame: Frame, facts: Facts) -> Poly:
     lits = (*span[0].conditions, *span[1].conditions, *(conjuncts(where) if where else ()))
     if not where or facts.witness((symbol,), lits) is None:
         raise Undischarged(
-            f"{reader.text(node, frame)} is taken over at least one index", reader.signs.known(facts)
+            f"{reader.text(node, frame)} is taken over at least one index", reader.known(facts)
         )
     body = reader.value(node.body, inner, here.assume_value(where))
     return reader.n.closed("maximum", frozenset((symbol,)), lits, body)

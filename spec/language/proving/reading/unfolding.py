@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
 from sympy.core.basic import Basic
@@ -19,16 +19,12 @@ from spec.language.lines import Definition
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.reading.defining import by_lines
-from spec.language.proving.reading.frames import Frame, Meaning, Origin
+from spec.language.proving.reading.frames import Frame, Meaning, Origin, Reading
 from spec.language.proving.reading.recurrences import Held, Recurrences
 from spec.language.proving.signs.sets import NULL, POSITIVE
 from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly, total
 from spec.language.proving.terms.writing import text
 from spec.language.trees import free_symbols
-
-if TYPE_CHECKING:
-    from spec.language.proving.reading.reader import Reader
-
 
 DEPTH = 120
 """How deep definitions are unfolded; a recurrence that goes deeper is refused."""
@@ -37,7 +33,7 @@ DEPTH = 120
 class Unfolding:
     """Finds the meaning of names."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reading) -> None:
         self.reader, self.n = reader, reader.n
         self.recurrences = Recurrences(reader)
         self._frames: dict[Any, Frame] = {}
@@ -219,6 +215,10 @@ class Unfolding:
             return "positive" if value.domain == "positive" else "real"
         inside = all(self.reader.sign(node, inner, here) == POSITIVE for node, inner, here in found)
         return "positive" if inside else "real"
+
+    def is_recurrent(self, tensor: Tensor, frame: Frame) -> bool:
+        """Whether the entries of a tensor are states of a recurrence."""
+        return self.recurrences.of(tensor, frame) is not None
 
     def output(self, call: Call, frame: Frame) -> Tensor:
         """The tensor that a call reads: an output, or (within a theorem) that of any line.

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import isqrt
-from typing import TYPE_CHECKING
 
 import sympy
 
 from spec.language.proving.knowledge.facts import Facts
+from spec.language.proving.rules.normal import Normal
 from spec.language.proving.signs.sets import NULL, POSITIVE
 from spec.language.proving.terms.polynomials import (
     ONE,
@@ -25,9 +25,6 @@ from spec.language.proving.terms.polynomials import (
     total,
     whole,
 )
-
-if TYPE_CHECKING:
-    from spec.language.proving.rules.normal import Normal
 
 ANGLE_LIMIT = 12
 """The largest integer multiple of an angle that the addition theorems take apart."""

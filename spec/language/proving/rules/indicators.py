@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from spec.language.proving.knowledge.facts import Facts
+from spec.language.proving.rules.normal import Normal
 from spec.language.proving.signs.sets import POSITIVE
 from spec.language.proving.terms.polynomials import ONE, UNIT, ZERO, Atom, Poly, whole
-
-if TYPE_CHECKING:
-    from spec.language.proving.rules.normal import Normal
 
 
 def at_least_zero(n: Normal, poly: Poly, facts: Facts) -> Poly:

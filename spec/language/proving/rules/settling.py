@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from spec.language.proving.knowledge.facts import Facts
+from spec.language.proving.rules.normal import Normal
 from spec.language.proving.signs.sets import NULL, POSITIVE
 from spec.language.proving.terms.polynomials import ZERO, Atom, Mono, Poly, of_mono
-
-if TYPE_CHECKING:
-    from spec.language.proving.knowledge.facts import Facts
-    from spec.language.proving.rules.normal import Normal
 
 
 def settle(n: Normal, mono: Mono, facts: Facts) -> Poly:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
+from spec.language.proving.rules.normal import Normal
 from spec.language.proving.signs.sets import ANY_SIGN, NEGATIVE, NONNEGATIVE, POSITIVE, mirror, product_sign
 from spec.language.proving.terms.polynomials import ONE, UNIT, Atom, Mono, Poly, of_mono, parts_of, total
-
-if TYPE_CHECKING:
-    from spec.language.proving.rules.normal import Normal
-
 
 DEPTH = 2
 """How deep inside other estimates these, which are dear, are tried."""

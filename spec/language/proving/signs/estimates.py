@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from spec.language.proving.knowledge.facts import Facts
+from spec.language.proving.rules.normal import Normal
 from spec.language.proving.signs.sets import ANY_SIGN, NEGATIVE, NONNEGATIVE, mirror, sum_sign
 from spec.language.proving.terms.polynomials import INTEGERS, ONE, Atom, Mono, Poly, of_mono, total
-
-if TYPE_CHECKING:
-    from spec.language.proving.rules.normal import Normal
 
 
 def against_maximum(n: Normal, poly: Poly, facts: Facts) -> int:

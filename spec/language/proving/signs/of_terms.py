@@ -8,9 +8,10 @@ reciprocal has the sign of its argument; a member is at most the maximum. A sign
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from spec.language.proving.knowledge.facts import Facts
+from spec.language.proving.knowledge.schemes import sign_by
+from spec.language.proving.rules.normal import Normal
 from spec.language.proving.signs.bounds import a_step_earlier, by_factors, of_logarithm, part, triangle
 from spec.language.proving.signs.estimates import above_tangent, absolute_cases, against_maximum, index_part
 from spec.language.proving.signs.sets import (
@@ -26,10 +27,6 @@ from spec.language.proving.signs.sets import (
     sum_sign,
 )
 from spec.language.proving.terms.polynomials import CONDITIONS, INTEGERS, Atom, Mono, Poly, of_mono, total
-
-if TYPE_CHECKING:
-    from spec.language.proving.rules.normal import Normal
-
 
 BOUNDED = ("sin", "cos", "tanh", "sigmoid", "erf")
 """Functions whose values lie between -1 and 1."""
@@ -74,7 +71,7 @@ def _known(n: Normal, poly: Poly, facts: Facts) -> int:
                 found &= held
         mask &= found if factor > 0 else mirror(found)
     for scheme in n.schemes:
-        mask &= scheme.sign(n, poly, facts)
+        mask &= sign_by(scheme, n, poly, facts)
     return mask
 
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from spec.language.proving.knowledge.facts import Facts
+from spec.language.proving.rules.normal import Normal
 from spec.language.proving.terms.polynomials import Atom, Poly
-
-if TYPE_CHECKING:
-    from spec.language.proving.knowledge.facts import Facts
-    from spec.language.proving.rules.normal import Normal
 
 Leaf = Callable[[Atom, "Facts"], Poly]
 

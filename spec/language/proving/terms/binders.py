@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import islice, permutations, product
-from typing import TYPE_CHECKING
 
+from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Unprovable
+from spec.language.proving.rules.normal import Normal
 from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly, conjuncts, of_mono, parts_of
 from spec.language.proving.terms.renaming import renamed, renamed_atom
 from spec.language.proving.terms.replacing import Change, rebuild, rebuild_condition
-
-if TYPE_CHECKING:
-    from spec.language.proving.knowledge.facts import Facts
-    from spec.language.proving.rules.normal import Normal
 
 Moves = dict[Atom, tuple[int, Poly]]
 """For each bound symbol u the slope ±1 and the offset e of its replacement ±u + e."""

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from spec.language.proving.knowledge.facts import Facts
+from spec.language.proving.rules.normal import Normal
 from spec.language.proving.terms.applying import applied
 from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly, conjuncts, total
-
-if TYPE_CHECKING:
-    from spec.language.proving.knowledge.facts import Facts
-    from spec.language.proving.rules.normal import Normal
 
 
 @dataclass
