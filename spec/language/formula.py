@@ -21,10 +21,10 @@ from spec.language.law import Law
 from spec.language.lines import Definition, LineChoice, define
 from spec.language.theorem import Claim, Theorem, settled
 from spec.language.trees import walk
-from spec.language.wellformed.claimed import check_abbreviation
 from spec.language.wellformed.formulas import check_formula
 from spec.language.wellformed.later import Waiting, examination
 from spec.language.wellformed.letters import IllFormed
+from spec.language.wellformed.theorems import check_abbreviation
 
 
 def data(name: str, *shape: Any, domain: str = "real", below: Any = 0, meaning: str = "") -> Tensor:

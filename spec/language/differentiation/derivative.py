@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import sympy
+from sympy.core.basic import Basic
 from sympy.core.symbol import Str
 
+from spec.language.arrays import DISCRETE
+from spec.language.binders import Bound, MaxOf
 from spec.language.exact import is_whole
 from spec.language.expr import (
     Case,
@@ -26,6 +30,7 @@ from spec.language.expr import (
     eq,
     lift,
 )
+from spec.language.flatten import Flat
 from spec.language.trees import walk
 
 
@@ -142,3 +147,49 @@ _RULES: dict[type, Any] = {
     Power: _power,
     Func: _func,
 }
+
+
+def obstacle(part: Basic) -> str:
+    """Why a part is not differentiated, in words; empty if it is."""
+    if isinstance(part, MaxOf):
+        return "a maximum"
+    if isinstance(part, Func) and part.name not in SLOPES:
+        return part.name
+    if isinstance(part, Power) and not isinstance(part.args[1], Literal):
+        return "a power whose exponent is no number"
+    return ""
+
+
+def valued(node: Basic) -> Iterator[Basic]:
+    """A node and the parts of it whose values pass into its own: conditions, ranges and indices apart."""
+    yield node
+    if isinstance(node, Ref | Literal):
+        return
+    parts = (
+        node.args[1:] if isinstance(node, Case) else node.args[:1] if isinstance(node, Bound) else node.args
+    )
+    for part in parts:
+        yield from valued(part)
+
+
+def _read(node: Basic) -> list[str]:
+    return [part.tensor.name for part in valued(node) if isinstance(part, Ref)]
+
+
+@lru_cache(maxsize=256)
+def obstacles(flat: Flat) -> Mapping[str, str]:
+    """For each tensor that reaches an output through such a part, or may: the part, in words."""
+    found: dict[str, str] = {}
+    lines = [line for line in flat.lines if line.left.tensor.domain not in DISCRETE]
+    for line in lines:
+        for part in valued(line.right):
+            said = obstacle(part)
+            if said:
+                found |= {name: said for name in _read(part) if name not in found}
+    before = -1
+    while before < len(found):
+        before = len(found)
+        for line in lines:
+            if line.name in found:
+                found |= {name: found[line.name] for name in _read(line.right) if name not in found}
+    return found

@@ -24,7 +24,7 @@ from spec.language.evaluation.numbers import (
     sizes,
 )
 from spec.language.evaluation.precision import DISTRIBUTED_ROUNDINGS, FUNCTION_ROUNDINGS, SUM_SLACK
-from spec.language.evaluation.storing import Storing
+from spec.language.evaluation.scatter import Storing
 from spec.language.evaluation.truth import Truth
 
 LARGEST = 900

@@ -1,12 +1,17 @@
-"""Terms that fall on entries of an array, several on one: what an accumulating line adds where."""
+"""Numbers written into tensors: in place where they can be, and scattered, where several terms are added to one entry."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from spec.language.evaluation.functions import Functions
+from spec.language.evaluation.numbers import Num
+from spec.language.evaluation.precision import SUM_SLACK
 
 Places: TypeAlias = tuple[npt.NDArray[np.int64], ...]
 """For each axis of the array the place at which each term falls."""
@@ -46,4 +51,105 @@ class Scatter:
         return np.bincount(self.flat, weights, math.prod(self.onto)).reshape(self.onto)
 
 
-__all__ = ["Scatter", "Places"]
+Change: TypeAlias = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+"""What shows a part of an array."""
+
+
+class Storing(Functions):
+    """Arithmetic that keeps what it finds."""
+
+    def put(self, target: Num, index: tuple[npt.NDArray[np.int64], ...], a: Num, accumulate: bool) -> Num:
+        """``target`` with ``a`` written (or added) at ``index``."""
+        shape = (
+            np.broadcast_shapes(*(part.shape for part in index), a.value.shape) if index else a.value.shape
+        )
+        if accumulate:
+            return self._added(target, index, a, shape)
+        a, target = self.folded(a), self.folded(target)
+
+        def write(new: Any, old: Any, absent: Any) -> Any:
+            if new is None and old is None:
+                return None
+            result = np.array(np.broadcast_to(absent if old is None else old, target.value.shape))
+            result[index] = absent if new is None else new
+            return result
+
+        low = None
+        if a.low is not None and target.low is not None:
+            low = write(a.low, target.low, 0.0)
+        return Num(
+            write(a.value, target.value, 0.0),
+            write(a.error, target.error, 0.0),
+            write(a.scale, target.scale, np.int64(0)),
+            low,
+            write(a.lost, target.lost, False),
+            reach=write(a.reached(), target.reached(), 0.0),
+            terms=max(a.terms, target.terms),
+            top=a.top + target.top if a.scale is None and target.scale is None else np.inf,
+        )
+
+    def write(self, target: Num, window: Change, a: Num) -> bool:
+        """Write ``a`` into the part of ``target`` that ``window`` shows, in place; False where that cannot be done.
+
+        What results is what :meth:`put` returns. The arrays of ``target`` have to be the caller's own.
+        """
+        a = self.folded(a)
+        if a.scale is not None or target.scale is not None:
+            return False
+        if target.low is target.value:  # zeros are their own lower bound
+            target.low = target.value.copy()
+        target.exact, target.top = False, a.top if target.top <= a.top else target.top
+        window(target.value)[...] = a.value
+        if a.error is not None:
+            assert target.error is not None
+            window(target.error)[...] = a.error
+        if target.low is not None:
+            if a.low is None:
+                target.low = None
+            else:
+                window(target.low)[...] = a.low
+        if a.reach is not None and target.reach is None:
+            target.reach = np.zeros(target.value.shape)
+        if target.reach is not None:
+            reach = target.reached()
+            assert reach is not None
+            target.reach, window(reach)[...] = reach, 0.0 if a.reach is None else a.reached()
+            target.terms = max(target.terms, a.terms)
+        if a.lost is not None and target.lost is None:
+            target.lost = np.zeros(target.value.shape, bool)
+        if target.lost is not None:
+            window(target.lost)[...] = False if a.lost is None else a.lost
+        return True
+
+    def add(self, target: Num, window: Change, a: Num, shape: tuple[int, ...]) -> bool:
+        """Add terms ``a`` of a shape to the part of ``target`` that ``window`` shows, in place.
+
+        Returns False where that cannot be done. What results is what :meth:`put` returns. The arrays of ``target`` have to be
+        the caller's own.
+        """
+        if target.scale is not None:
+            return False
+        error, lost = (None if part is None else window(part) for part in (target.error, target.lost))
+        here = Num(window(target.value), error, lost=lost)
+        target.low = None  # what is added may be negative
+        return self.write(target, window, self._added(here, None, a, shape))
+
+    def _added(self, target: Num, index: Places | None, a: Num, shape: tuple[int, ...]) -> Num:
+        """``a`` added at ``index``, where several of its entries may fall on one place; without an index entry by entry."""
+        a, target = self.unscaled(a), self.unscaled(target)
+        scatter = Scatter(target.value.shape, index, shape)
+        value = target.value + scatter.together(a.value)
+        lost = None if a.lost is None and target.lost is None else np.zeros(value.shape, bool)
+        if lost is not None:
+            if target.lost is not None:
+                lost |= target.lost
+            if a.lost is not None:
+                lost |= scatter.together(a.lost) > 0
+        if a.error is not None and target.error is not None:
+            total = np.abs(target.value) + target.error + scatter.together(np.abs(a.value) + a.error)
+            rounds = np.where(scatter.terms > 0, scatter.terms + SUM_SLACK, 0.0) * self.unit
+            error = target.error + scatter.together(a.error) + rounds * total
+            found = self.reaching(Num(value, error, lost=lost), total)
+            found.reach = None
+            return found
+        return Num(value, None, lost=lost)

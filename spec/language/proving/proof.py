@@ -15,11 +15,11 @@ from spec.language.proving.deciding.derivations import (
     CheckedClaim,
     CheckedInduction,
     CheckedStep,
+    Goal,
     chain,
     conventions_of,
     derived,
 )
-from spec.language.proving.deciding.goals import Goal
 from spec.language.proving.deciding.place import Place
 from spec.language.proving.evaluating.guard import guarded
 from spec.language.proving.evaluating.witness import Numeric

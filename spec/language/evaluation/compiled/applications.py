@@ -21,8 +21,8 @@ from spec.language.binders import Expectation
 from spec.language.calls import ABSENT, Call, Pullback
 from spec.language.evaluation.compiled.conditions import Opening, Value
 from spec.language.evaluation.compiled.frame import Around, Axis, Frame, spread
+from spec.language.evaluation.compiled.indices import Reading, reader
 from spec.language.evaluation.compiled.lines import together
-from spec.language.evaluation.compiled.reading import Reading, reader
 from spec.language.evaluation.compiled.values import Values
 from spec.language.evaluation.dimensions import Size, is_size
 from spec.language.expr import Literal, Node

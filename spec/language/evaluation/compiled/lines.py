@@ -13,8 +13,7 @@ from spec.language.arrays import WHOLE, Tensor
 from spec.language.evaluation.arithmetic import Change
 from spec.language.evaluation.compiled.conditions import Opening, Value
 from spec.language.evaluation.compiled.frame import Around, Finish, Frame, spread
-from spec.language.evaluation.compiled.indices import Condition, Index
-from spec.language.evaluation.compiled.reading import Places, Reader
+from spec.language.evaluation.compiled.indices import Condition, Index, Places, Reader
 from spec.language.evaluation.compiled.values import Values
 from spec.language.evaluation.indexing import within_tensor
 from spec.language.evaluation.numbers import Num

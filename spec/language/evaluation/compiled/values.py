@@ -16,8 +16,7 @@ from spec.language.calls import Call, Pullback
 from spec.language.evaluation.arithmetic import Arithmetic, Change
 from spec.language.evaluation.compiled.conditions import Conditions, Value, guarded
 from spec.language.evaluation.compiled.frame import Around, Array, Frame, spread
-from spec.language.evaluation.compiled.indices import Index, refusal
-from spec.language.evaluation.compiled.reading import STANDING, Places
+from spec.language.evaluation.compiled.indices import STANDING, Index, Places, refusal
 from spec.language.evaluation.compiled.sharing import Shared, constant, is_constant, shareable
 from spec.language.evaluation.contraction import FEWEST
 from spec.language.evaluation.integer_range import by_products, is_integral, reach, spelt_out

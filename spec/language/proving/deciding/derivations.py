@@ -10,8 +10,7 @@ import sympy
 
 from spec.language.expr import Node
 from spec.language.formula import Formula
-from spec.language.proving.deciding.goals import Given, Goal, Range
-from spec.language.proving.deciding.place import Place
+from spec.language.proving.deciding.place import Given, Goal, Place, Range
 from spec.language.proving.obligations import Obligation
 from spec.language.proving.rules.register import Rule
 from spec.language.proving.rules.stepwise import RULES

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import sympy
+from sympy.core.basic import Basic
 
 from spec.language.abbreviations import meant
-from spec.language.arrays import Tensor, each
-from spec.language.cited import Cited
-from spec.language.expr import Compare, Node, lift
+from spec.language.arrays import Comprehension, Tensor, each
+from spec.language.binders import AnyOf
+from spec.language.calls import ABSENT, Call, shape_of
+from spec.language.expr import TRUE, Compare, Node, Not, lift
 from spec.language.formula import Formula
-from spec.language.proving.deciding.citing import instance
 from spec.language.proving.deciding.equality import vanishes
-from spec.language.proving.deciding.goals import Given, Goal, for_all
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.knowledge.schemes import Lemma
 from spec.language.proving.obligations import Obligation, Undischarged, Unprovable
 from spec.language.proving.reading.defining import ParityNeeded
-from spec.language.proving.reading.frames import Frame
+from spec.language.proving.reading.frames import Frame, Origin
 from spec.language.proving.reading.reader import Reader
 from spec.language.proving.reading.recurrences import MOST_STEPS
 from spec.language.proving.rules.normal import Scheme
@@ -31,7 +31,154 @@ from spec.language.proving.terms.polynomials import ZERO, Atom, Poly, number
 from spec.language.proving.terms.replacing import Change, rebuild
 from spec.language.proving.terms.writing import condition_text, text
 from spec.language.symbols import indices
-from spec.language.theorem import Step
+from spec.language.theorem import Cited, Claim, Proof, Step, Theorem
+from spec.language.trees import free_symbols
+from spec.language.wellformed.letters import is_condition
+
+Range = tuple[sympy.Symbol, sympy.Expr, sympy.Expr]
+"""An index, its first and its last value."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is known for all values of some indices in their ranges: a claim, or an assumption of the theorem."""
+
+    claim: Claim
+    ranges: tuple[Range, ...]
+    assumed: bool = False
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A claim to be shown: the theorem it belongs to, the indices fixed around it with their ranges, what is known there.
+
+    ``checked`` keeps the inductions that were checked for the same theorem: several claims may rest on one.
+    """
+
+    theorem: Theorem
+    formula: Formula
+    claim: Claim
+    outer: tuple[Range, ...] = ()
+    known: tuple[Given, ...] = ()
+    kept: frozenset[str] = frozenset()
+    cited: tuple[Cited, ...] = ()
+    checked: dict[Any, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def ranges(self) -> tuple[Range, ...]:
+        """Every index with its range, the outer ones first."""
+        return (*self.outer, *((s, sympy.S.Zero, size - 1) for s, size in self.claim.over))
+
+    def knowing(self, *more: Given) -> Goal:
+        """The same goal where more is known."""
+        return replace(self, known=(*self.known, *more))
+
+    def proved_by(self, proof: Proof) -> Goal:
+        """The same goal, with what its proof keeps and cites."""
+        return replace(self, kept=self.kept | proof.kept, cited=(*self.cited, *proof.cited))
+
+
+def for_all(assumption: Node) -> Given | None:
+    """An assumption "for every index in a range, x ≤ y" (or <), as what it says of each; over several indices, too."""
+    ranges, held = [], assumption
+    while isinstance(held, Not) and isinstance(some := held.args[0], AnyOf) and some.where == TRUE:
+        ranges.append((some.var, some.first, some.last))
+        held = some.body.args[0] if isinstance(some.body, Not) else Not(some.body)
+    if not ranges or not isinstance(held, Compare) or str(held.args[0]) == "==":
+        return None
+    relation, left, right = held.args
+    claim = Claim(lift(left), lift(right), (), TRUE, str(relation))
+    return Given(claim, tuple(ranges), assumed=True)
+
+
+def instance(reader: Reader, cited: Cited, formula: Formula, frame: Frame, facts: Facts) -> Frame:
+    """The frame in which the claims of a cited theorem are read; arguments are in the letters of the ``formula`` that cites.
+
+    Raises:
+        Unprovable: the theorem speaks of other sizes, values, conventions or inputs than those at hand.
+    """
+    theorem = cited.theorem
+    if theorem.at or theorem.assuming or theorem.exists:
+        raise Unprovable(f"{cited} is a theorem under restrictions, and cannot be cited")
+    call: Call = meant(cited.call, formula)
+    plain = reader.unfolding.enter(call, frame, facts)
+    for name, option in theorem.conventions.items():
+        if plain.conventions[name] != option:
+            raise Unprovable(
+                f"{cited} is a theorem under {name}={option}, and is cited under {plain.conventions[name]}"
+            )
+    _within_its_domains(reader, cited, call, plain, frame, facts)
+    plain = _sized(reader, cited, plain, frame, facts)
+    tensors = dict(plain.tensors)
+    for item in theorem.given:
+        value: Basic = _whole(dict(cited.given)[item.name], formula)
+        _check(reader, cited, item, value, plain, frame, facts)
+        tensors[item.name] = (value, frame)
+    return replace(plain, tensors=tensors, lines={}, origin=Origin(plain.origin.facts))
+
+
+def _within_its_domains(
+    reader: Reader, cited: Cited, call: Call, plain: Frame, frame: Frame, facts: Facts
+) -> None:
+    """A theorem speaks of sizes from 1 on, of inputs within their domains, and of the constants as the statement has them.
+
+    Whoever cites it may apply the formula to a part that is empty, or fix an input at the edge of its domain.
+    """
+    for size, value in plain.symbols.items():
+        if not facts.nonnegative(value - 1):
+            raise Unprovable(f"{cited} is cited where {size} is not known to be at least 1")
+    if frame.constants:
+        raise Unprovable(f"{cited} is cited where a constant is fixed to another value than its own")
+    for item, value in zip(cited.formula.inputs, call.arguments, strict=True):
+        if isinstance(item, Tensor) and value != ABSENT:
+            reader.unfolding.fits(cited.formula, item, value, frame, facts, plain.symbols, edges=False)
+
+
+def _sized(reader: Reader, cited: Cited, plain: Frame, frame: Frame, facts: Facts) -> Frame:
+    """The frame with the sizes that the theorem writes others by, which are what it says."""
+    sizes = cited.theorem.sizes
+    for size in set().union(*(free_symbols(value) for value in sizes.values())):
+        value = reader.index(dict(cited.given)[size.name], frame, facts)
+        if not facts.nonnegative(value - 1):
+            raise Unprovable(f"{cited} is cited with a {size} that is not known to be at least 1")
+        if size in plain.symbols and not facts.same_index(plain.symbols[size], value):
+            raise Unprovable(f"{cited} is cited with another {size} than it has there")
+        plain = plain.bind({size: value})
+    for size, value in sizes.items():
+        if not facts.same_index(plain.symbols[size], reader.index(value, plain, facts)):
+            raise Unprovable(f"{cited} is a theorem for {size} = {value}, and is cited for another {size}")
+    return plain
+
+
+def _whole(value: Any, formula: Formula) -> Any:
+    """What a theorem is given, in the letters of the formula that cites."""
+    if isinstance(value, Tensor) and value.role == "internal":
+        value = value[()]
+    return meant(value, formula)
+
+
+def _check(
+    reader: Reader, cited: Cited, item: Tensor, value: Basic, plain: Frame, frame: Frame, facts: Facts
+) -> None:
+    """What a theorem is given has the shape and the domain that it asks for."""
+    shape = shape_of(value)
+    wanted = tuple(reader.index(size, plain, facts) for size in item.shape)
+    if len(shape) != len(wanted) or any(
+        not facts.same_index(reader.index(size, frame, facts), own)
+        for size, own in zip(shape, wanted, strict=True)
+    ):
+        raise Unprovable(f"{cited} is given {item.name} of another shape")
+    body = value.body if isinstance(value, Comprehension) else value
+    if (item.domain == "boolean") != is_condition(body):
+        raise Unprovable(f"{cited} is given {item.name}, which has to be {item.domain}")
+    if item.domain in ("real", "boolean"):
+        return
+    if not isinstance(value, Tensor) or value.domain != item.domain:
+        raise Unprovable(f"{cited} is given {item.name}, which has to be a letter that is {item.domain}")
+    below, own_below = reader.index(item.below, plain, facts), reader.index(value.below, frame, facts)
+    if item.below != 0 and (value.below == 0 or not facts.nonnegative(below - own_below)):
+        raise Unprovable(f"{cited} is given {item.name}, which may be as large as it must not be")
+
 
 MOST_REWRITINGS = 3
 """How often what is known is put in, one thing after another."""

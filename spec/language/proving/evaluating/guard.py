@@ -17,8 +17,7 @@ from spec.language.evaluation.dimensions import WrongSize
 from spec.language.evaluation.evaluator import Evaluator
 from spec.language.formula import Formula
 from spec.language.proving.deciding.derivations import CheckedClaim, conventions_of
-from spec.language.proving.evaluating.draws import points
-from spec.language.proving.evaluating.points import BITS, Point, contradicts
+from spec.language.proving.evaluating.points import BITS, Point, contradicts, points
 from spec.language.theorem import Assurance, Theorem
 
 POINTS = 24

@@ -9,8 +9,7 @@ import flint
 
 from spec.language.evaluation.balls import precision
 from spec.language.formula import Formula
-from spec.language.proving.evaluating.draws import FARTHEST, constants_of, points
-from spec.language.proving.evaluating.points import BITS, Point, contradicts
+from spec.language.proving.evaluating.points import BITS, FARTHEST, Point, constants_of, contradicts, points
 from spec.language.theorem import Claim, Theorem
 
 DIGITS = 30

@@ -21,8 +21,18 @@ from spec.language.proving.knowledge.linear import form
 from spec.language.proving.obligations import Ledger, Unprovable
 from spec.language.proving.reading.states import Recurring
 from spec.language.proving.signs.sets import ANY_SIGN, NULL, POSITIVE, mirror, product_sign
-from spec.language.proving.terms.coefficients import times
-from spec.language.proving.terms.polynomials import ONE, UNIT, ZERO, Atom, Mono, Poly, parts_of, total, whole
+from spec.language.proving.terms.polynomials import (
+    ONE,
+    UNIT,
+    ZERO,
+    Atom,
+    Mono,
+    Poly,
+    parts_of,
+    times,
+    total,
+    whole,
+)
 
 
 class Rules(NamedTuple):

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spec.language.proving.knowledge.facts import Facts
-from spec.language.proving.rules.elementary import content, exponential, function, inverse, root
-from spec.language.proving.rules.indicators import above_zero, at_least_zero, equal
+from spec.language.proving.rules.elementary import (
+    above_zero,
+    at_least_zero,
+    content,
+    equal,
+    exponential,
+    function,
+    inverse,
+    root,
+    settle,
+)
 from spec.language.proving.rules.normal import Normal, Rules
-from spec.language.proving.rules.settling import settle
 from spec.language.proving.rules.sums import summed
 from spec.language.proving.signs.of_terms import sign
 from spec.language.proving.terms.binders import closed, exists, listed, opened

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from spec.language.evaluation.compiled.frame import Finish
-from spec.language.evaluation.compiled.steps import moved
+from spec.language.evaluation.compiled.program import moved
 from spec.language.lines import Definition
 from spec.language.ordering import Group, Step
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from spec.language.evaluation.binding import bind
-from spec.language.evaluation.compiled import cases
-from spec.language.evaluation.compiled.cases import factor_cases, representatives
+from spec.language.evaluation.compiled import conditions as compiled_conditions
+from spec.language.evaluation.compiled.conditions import factor_cases, representatives
 from spec.language.evaluation.compiled.frame import Around
 from spec.language.evaluation.evaluator import Evaluator
 from spec.language.evaluation.running_error import RunningError
@@ -42,8 +42,8 @@ def test_asked_once_a_condition_holds_where_it_holds_asked_everywhere(
         for each in (Some(candidate(e), e), Some(follows(e), e), ~inside | candidate(second[k]))
     ]
     found = []
-    for fewest in (cases.FEWEST, PAIRS + 1):
-        monkeypatch.setattr(cases, "FEWEST", fewest)
+    for fewest in (compiled_conditions.FEWEST, PAIRS + 1):
+        monkeypatch.setattr(compiled_conditions, "FEWEST", fewest)
         here = evaluator(seed, convention)
         found.append([here.condition(each, ((k, 0, PAIRS - 1),)) for each in conditions])
     for once, everywhere in zip(*found, strict=True):
@@ -53,7 +53,7 @@ def test_asked_once_a_condition_holds_where_it_holds_asked_everywhere(
 def test_few_places_are_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of places that are really asked is that of the different rows."""
     kept = []
-    monkeypatch.setattr(cases.Cases, "put", _counted(kept))
+    monkeypatch.setattr(compiled_conditions.Cases, "put", _counted(kept))
     evaluator(0, "other_document").condition(
         chosen(Some(candidate(e), e), {"negatives": "other_document"}), ((k, 0, PAIRS - 1),)
     )
@@ -62,9 +62,9 @@ def test_few_places_are_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def _counted(kept: list[int]) -> object:
-    plain = cases.Cases.put
+    plain = compiled_conditions.Cases.put
 
-    def put(self: cases.Cases, frame: object, rows: object, places: np.ndarray) -> None:
+    def put(self: compiled_conditions.Cases, frame: object, rows: object, places: np.ndarray) -> None:
         kept.append(len(places))
         plain(self, frame, rows, places)
 

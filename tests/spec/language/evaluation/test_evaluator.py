@@ -11,8 +11,7 @@ from spec.language import Formula, Theorem
 from spec.language.binders import Expectation
 from spec.language.evaluation.balls import precision
 from spec.language.proving.deciding.derivations import conventions_of
-from spec.language.proving.evaluating.draws import points
-from spec.language.proving.evaluating.points import BITS, Point
+from spec.language.proving.evaluating.points import BITS, Point, points
 from spec.language.registry import formulas
 from spec.language.theorem import Claim
 from spec.language.trees import walk

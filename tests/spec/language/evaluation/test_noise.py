@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spec.language.evaluation.noise import Noise
+from spec.language.evaluation.expected import Noise
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS, Precision
 from spec.language.evaluation.running_error import RunningError

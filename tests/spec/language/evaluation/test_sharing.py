@@ -14,7 +14,7 @@ from spec.language import Sum, data, define, exp, indices, sin, sizes, tanh, ten
 from spec.language.evaluation.batching import EXAMPLES, repeated
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.evaluate import run
-from spec.language.evaluation.noise import Noise
+from spec.language.evaluation.expected import Noise
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import FORMATS, Precision
 from spec.language.evaluation.running_error import RunningError
