@@ -175,8 +175,3 @@ def _said(error: BaseException) -> str:
     if isinstance(error, IllFormed):  # it names formula, line and symbol itself
         return said
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
-
-
-__all__ = [
-    "Unreadable", "address_of", "describe_mistake", "forget_refused", "formula_at", "is_address", "module_at",
-]  # fmt: skip

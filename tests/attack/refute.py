@@ -25,7 +25,7 @@ from spec.language.evaluation.truth import Undecided
 from spec.language.expr import TRUE, Literal, Node, Power, Ref, case, lift
 from spec.language.flatten import chosen
 from spec.language.formula import Formula
-from spec.language.proving.evaluating.applying import BallApplications
+from spec.language.proving.evaluating.points import BallApplications
 from spec.language.proving.proof import conventions_of
 from spec.language.symbols import Letter
 from spec.language.theorem import Claim, Theorem

@@ -18,7 +18,7 @@ from spec.language.calls import Call, Pullback
 from spec.language.evaluation.numbers import Num
 from spec.language.formula import Formula
 from spec.language.known import known
-from spec.language.proving.evaluating.applying import sizes_in
+from spec.language.proving.evaluating.points import sizes_in
 from spec.language.symbols import unnamed
 from verify.faults import Fault
 from verify.inputs.examples import Example, rounded

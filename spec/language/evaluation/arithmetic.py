@@ -107,6 +107,3 @@ class Arithmetic(Protocol[Number]):
 
     def stored(self, a: Number, storage: Format) -> Number:
         """Numbers rounded to the type in which they are stored."""
-
-
-__all__ = ["Arithmetic", "Change", "Number"]

@@ -140,6 +140,3 @@ def _conditions(flat: Flat, item: Tensor, values: list[Any], sizes: Mapping[Any,
         item,
         [np.full(shape, flat.absent) if value is None else np.asarray(value, bool) for value in values],
     )
-
-
-__all__ = ["EXAMPLE", "EXAMPLES", "batched", "bind_all", "forget", "of_examples", "repeated"]

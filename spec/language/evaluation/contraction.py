@@ -159,6 +159,3 @@ def _matrix_product(
         return np.asarray(found.reshape(shape).transpose(back))
 
     return product
-
-
-__all__ = ["FEWEST", "contracted", "extent", "leveled", "plain"]

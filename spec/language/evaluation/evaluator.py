@@ -156,6 +156,3 @@ class Evaluator:
         frame = query.frame(self.arithmetic, self.bindings, self.tensors)
         frame.calls, frame.outcomes = self.calls, self.outcomes
         return query, frame
-
-
-__all__ = ["Evaluator", "Over", "Spans"]

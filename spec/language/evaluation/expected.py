@@ -31,9 +31,9 @@ from spec.language.evaluation.batching import EXAMPLES, batched, bind_all, repea
 from spec.language.evaluation.binding import bind
 from spec.language.evaluation.dimensions import whole
 from spec.language.evaluation.evaluate import run
-from spec.language.evaluation.functions import LARGEST_EXPONENT
 from spec.language.evaluation.numbers import Floats, Num, exponents
 from spec.language.evaluation.precision import Format, Precision
+from spec.language.evaluation.rounding import LARGEST_EXPONENT
 from spec.language.evaluation.running_error import RunningError
 from spec.language.evaluation.scatter import Places, Scatter
 from spec.language.evaluation.truth import Truth

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from spec.language.evaluation.functions import Functions
 from spec.language.evaluation.numbers import Num
 from spec.language.evaluation.precision import SUM_SLACK
+from spec.language.evaluation.rounding import Functions
 
 Places: TypeAlias = tuple[npt.NDArray[np.int64], ...]
 """For each axis of the array the place at which each term falls."""

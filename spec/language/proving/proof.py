@@ -13,16 +13,11 @@ from spec.language.formula import Formula
 from spec.language.known import is_known
 from spec.language.proving.deciding.derivations import (
     CheckedClaim,
-    CheckedInduction,
-    CheckedStep,
     Goal,
-    chain,
     conventions_of,
     derived,
 )
-from spec.language.proving.deciding.place import Place
-from spec.language.proving.evaluating.guard import guarded
-from spec.language.proving.evaluating.witness import Numeric
+from spec.language.proving.evaluating.guard import Numeric, guarded
 from spec.language.proving.obligations import Obligation
 from spec.language.proving.rules.register import Rule
 from spec.language.theorem import Assurance, Claim, Proof, Theorem
@@ -161,15 +156,3 @@ def _numeric(theorem: Theorem, formula: Formula, claim: Claim, proof: Proof) -> 
     if proof.method == "witness":
         return CheckedClaim(claim, Assurance.PROVED, (), numeric.note)
     return CheckedClaim(claim, Assurance.ENCLOSED, (), numeric.note)
-
-
-__all__ = [
-    "Checked",
-    "CheckedClaim",
-    "CheckedInduction",
-    "CheckedStep",
-    "Place",
-    "chain",
-    "check",
-    "conventions_of",
-]

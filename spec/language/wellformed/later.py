@@ -84,6 +84,3 @@ def examination(formula: Any, theorem: Theorem) -> Callable[[], None]:
         check_claims(stated, theorem)
 
     return examine
-
-
-__all__ = ["Waiting", "examination", "later"]

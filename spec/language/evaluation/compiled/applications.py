@@ -322,6 +322,3 @@ def _sized(item: Tensor | Size, value: Any) -> set[Any]:
         return free_symbols(value)
     shape = value.shape if isinstance(value, Comprehension) else ()
     return set().union(*(free_symbols(size) for size in shape))
-
-
-__all__ = ["Applications", "Claims", "Gathering", "NotEvaluated"]

@@ -40,9 +40,8 @@ from spec.language.expr import (
 )
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
-from spec.language.proving.reading import calculus
-from spec.language.proving.reading.blocks import BlocksNeeded, divided, quotient
-from spec.language.proving.reading.defining import ParityNeeded
+from spec.language.proving.reading import derivatives
+from spec.language.proving.reading.defining import ParityNeeded, divided
 from spec.language.proving.reading.frames import Frame, Reading
 from spec.language.proving.reading.recurrences import Known
 from spec.language.proving.reading.states import Recurring
@@ -51,7 +50,16 @@ from spec.language.proving.rules.normal import Normal
 from spec.language.proving.rules.workplace import make_normal
 from spec.language.proving.signs.of_trees import TreeSigns
 from spec.language.proving.signs.sets import NEGATIVE, NULL, POSITIVE
-from spec.language.proving.terms.polynomials import ONE, ZERO, Atom, Poly, conjuncts, number, total, whole
+from spec.language.proving.terms.polynomials import (
+    ONE,
+    ZERO,
+    Atom,
+    Poly,
+    conjuncts,
+    number,
+    total,
+    whole,
+)
 from spec.language.proving.terms.writing import text
 from spec.language.render import unicode
 from spec.language.wellformed.letters import is_size
@@ -410,10 +418,10 @@ class Reader:
         return self.entry(self.unfolding.output(node, inner), index, inner, facts)
 
     def _pullback(self, node: Pullback, frame: Frame, facts: Facts) -> Poly:
-        return calculus.pullback(self, node, frame, facts)
+        return derivatives.pullback(self, node, frame, facts)
 
     def _expectation(self, node: Expectation, frame: Frame, facts: Facts) -> Poly:
-        return calculus.expectation(self, node, frame, facts)
+        return derivatives.expectation(self, node, frame, facts)
 
     def condition(self, node: Any, frame: Frame, facts: Facts) -> Poly:
         """A condition as an indicator."""
