@@ -41,7 +41,7 @@ from spec.language.expr import (
 from spec.language.proving.knowledge.facts import Facts
 from spec.language.proving.obligations import Undischarged, Unprovable
 from spec.language.proving.reading import derivatives
-from spec.language.proving.reading.defining import ParityNeeded, divided
+from spec.language.proving.reading.defining import BlocksNeeded, ParityNeeded, divided, quotient
 from spec.language.proving.reading.frames import Frame, Reading
 from spec.language.proving.reading.recurrences import Known
 from spec.language.proving.reading.states import Recurring
