@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import sympy
 import torch
 
 from spec.language.evaluation.binding import bind
@@ -66,7 +65,7 @@ class Member:
 
     def broken(self, condition: Node, over: Sequence[tuple[Size, Any]]) -> tuple[int, dict[str, int] | None]:
         """At how many indices a condition was asked for, and the first at which it fails."""
-        spans = tuple((symbol, sympy.S.Zero, size - 1) for symbol, size in over)
+        spans = tuple((symbol, 0, size - 1) for symbol, size in over)
         holds = self.evaluator.condition(condition, spans)
         if holds.all():
             return holds.size, None
@@ -76,7 +75,7 @@ class Member:
     def outcome(self) -> Ints:
         """The outcome at every position, by its number among all combinations of its components; −1 for what is none."""
         (symbol, size) = self.law.over[-1]
-        spans = ((symbol, sympy.S.Zero, size - 1),)
+        spans = ((symbol, 0, size - 1),)
         return numbered([self.evaluator.index(part, spans) for part in self.law.outcome], self.extents)
 
 

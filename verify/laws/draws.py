@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import sympy
 import torch
 
 from spec.language.arrays import Tensor
@@ -139,7 +138,7 @@ class Pointwise:
             else:
                 value = np.asarray(given[name]).reshape(-1) if name in given else np.asarray(row[name])
                 (bindings.booleans if item.domain == "boolean" else bindings.integers)[name] = value
-        self.spans = ((self.symbol, sympy.S.Zero, size - 1),)
+        self.spans = ((self.symbol, 0, size - 1),)
         self.evaluator = Evaluator(RunningError(), bindings)
 
     def holds(self, condition: Node) -> Bools:

@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import sympy
 
 from spec.language.abbreviations import meant
 from spec.language.arrays import Tensor
@@ -203,9 +202,9 @@ def sides(claim: Claim, evaluator: Evaluator) -> tuple[Any, Any, Any] | None:
     None where nothing is claimed.
     """
     spans = (
-        (VERSION, sympy.S.Zero, sympy.S.One),
-        (EXAMPLE, sympy.S.Zero, EXAMPLES - 1),
-        *((symbol, sympy.S.Zero, size - 1) for symbol, size in claim.over),
+        (VERSION, 0, 1),
+        (EXAMPLE, 0, EXAMPLES - 1),
+        *((symbol, 0, size - 1) for symbol, size in claim.over),
     )
     found = evaluator.values((claim.left, claim.right), spans, claim.where)
     if found is None:

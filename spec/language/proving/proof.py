@@ -13,10 +13,12 @@ from spec.language.formula import Formula
 from spec.language.known import is_known
 from spec.language.proving.deciding.derivations import (
     CheckedClaim,
-    Goal,
+    CheckedInduction,
+    CheckedStep,
     conventions_of,
     derived,
 )
+from spec.language.proving.deciding.place import Goal
 from spec.language.proving.evaluating.guard import Numeric, guarded
 from spec.language.proving.obligations import Obligation
 from spec.language.proving.rules.register import Rule
@@ -156,3 +158,6 @@ def _numeric(theorem: Theorem, formula: Formula, claim: Claim, proof: Proof) -> 
     if proof.method == "witness":
         return CheckedClaim(claim, Assurance.PROVED, (), numeric.note)
     return CheckedClaim(claim, Assurance.ENCLOSED, (), numeric.note)
+
+
+__all__ = ["Checked", "CheckedClaim", "CheckedInduction", "CheckedStep", "check", "conventions_of"]
